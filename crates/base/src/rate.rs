@@ -1,0 +1,103 @@
+//! Data rates, and the exact time that packets take at one.
+
+use crate::Duration;
+use std::fmt;
+
+/// A data rate in whole bits per second. Never zero: a link that carries nothing is a link that is down.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// `None` for zero.
+    pub const fn from_bps(bits_per_second: u64) -> Option<Rate> {
+        if bits_per_second == 0 { None } else { Some(Rate(bits_per_second)) }
+    }
+
+    pub const fn bps(self) -> u64 {
+        self.0
+    }
+
+    pub fn bps_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// Time that `bytes` take alone, rounded down to a nanosecond.
+    pub fn time_of(self, bytes: u32) -> Duration {
+        Duration::from_nanos((u128::from(bytes) * 8_000_000_000 / u128::from(self.0)) as u64)
+    }
+}
+
+impl fmt::Debug for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bit/s", self.0)
+    }
+}
+
+/// Serialises packets back to back and carries the part of a nanosecond that one packet leaves over to the
+/// next, so that a busy link's rate is exact however long it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Serialiser {
+    rate: Rate,
+    /// Left over from the packets before, in units of 1/rate nanoseconds; below `rate`.
+    remainder: u64,
+    /// The last size asked for and its quotient and remainder: traffic has few sizes and divisions are slow.
+    last: (u32, u64, u64),
+}
+
+impl Serialiser {
+    pub fn new(rate: Rate) -> Serialiser {
+        Serialiser { rate, remainder: 0, last: (0, 0, 0) }
+    }
+
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The link was idle before the next packet: nothing is left over.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.remainder = 0;
+    }
+
+    /// Time from the end of the previous packet to the end of this one, which has `bytes` on the wire.
+    #[inline]
+    pub fn next(&mut self, bytes: u32) -> Duration {
+        if self.last.0 != bytes {
+            let scaled = u128::from(bytes) * 8_000_000_000;
+            let rate = u128::from(self.rate.0);
+            self.last = (bytes, (scaled / rate) as u64, (scaled % rate) as u64);
+        }
+        let (_, mut nanos, part) = self.last;
+        self.remainder += part;
+        if self.remainder >= self.rate.0 {
+            self.remainder -= self.rate.0;
+            nanos += 1;
+        }
+        Duration::from_nanos(nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_link_keeps_its_exact_rate() {
+        // 1500 B at 7 Mbit/s take 12/7 ms: no whole number of nanoseconds.
+        let mut serialiser = Serialiser::new(Rate::from_bps(7_000_000).unwrap());
+        let total: u64 = (0..7_000).map(|_| serialiser.next(1500).as_nanos()).sum();
+        assert_eq!(total, 12_000_000_000);
+    }
+
+    #[test]
+    fn mixed_sizes_keep_the_exact_rate_too() {
+        let mut serialiser = Serialiser::new(Rate::from_bps(3).unwrap());
+        let total: u64 = [1, 2, 1, 5].iter().map(|&b| serialiser.next(b).as_nanos()).sum();
+        assert_eq!(total, 9 * 8_000_000_000 / 3);
+    }
+
+    #[test]
+    fn zero_is_no_rate() {
+        assert_eq!(Rate::from_bps(0), None);
+    }
+}
