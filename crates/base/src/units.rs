@@ -110,15 +110,17 @@ const SIZE: Kind = Kind {
 const LENGTH: Kind = Kind { name: "length", example: "780 km", units: &[("m", 1e-3), ("km", 1.0)] };
 
 /// Base unit: degree.
-const ANGLE: Kind =
-    Kind { name: "angle", example: "86.4 deg", units: &[("deg", 1.0), ("°", 1.0), ("rad", 180.0 / std::f64::consts::PI)] };
+const ANGLE: Kind = Kind {
+    name: "angle",
+    example: "86.4 deg",
+    units: &[("deg", 1.0), ("°", 1.0), ("rad", 180.0 / std::f64::consts::PI)],
+};
 
 impl Kind {
     /// The value in the base unit, finite.
     fn parse(&self, text: &str) -> Result<f64, QuantityError> {
         let trimmed = text.trim();
-        let no_number =
-            || QuantityError::NoNumber { text: shorten(text), kind: self.name, example: self.example };
+        let no_number = || QuantityError::NoNumber { text: shorten(text), kind: self.name, example: self.example };
         let (number, unit) = split_number(trimmed).ok_or_else(no_number)?;
         let value: f64 = number.parse().map_err(|_| no_number())?;
         let unit = unit.trim();
@@ -145,8 +147,11 @@ impl Kind {
     /// Written with the largest unit of `preferred` in which the value is at least 1, exactly.
     fn write(&self, value: f64, preferred: &[&str], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = || self.units.iter().filter(|(name, _)| preferred.contains(name));
-        let (name, factor) =
-            units().rev().find(|(_, factor)| value.abs() >= *factor).or_else(|| units().next()).unwrap_or(&self.units[0]);
+        let (name, factor) = units()
+            .rev()
+            .find(|(_, factor)| value.abs() >= *factor)
+            .or_else(|| units().next())
+            .unwrap_or(&self.units[0]);
         let shown = value / factor;
         // A division that does not survive the way back is not written: the canonical form is exact.
         if shown * factor == value { write!(f, "{shown} {name}") } else { write!(f, "{value} {}", self.base()) }
@@ -322,7 +327,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let message = |r: Result<Rate, QuantityError>| r.unwrap_err().to_string();
-        assert_eq!(message("fast".parse()), "\"fast\" is no rate: it must start with a number, for example \"1.5 Mbit/s\"");
+        assert_eq!(
+            message("fast".parse()),
+            "\"fast\" is no rate: it must start with a number, for example \"1.5 Mbit/s\""
+        );
         assert_eq!(message("15".parse()), "\"15\" has no unit: a rate is written like \"1.5 Mbit/s\"");
         assert_eq!(
             message("15 mbps".parse()),
