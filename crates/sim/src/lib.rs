@@ -1,1 +1,3 @@
-//! Placeholder while the crate is written.
+//! The event engine: queues, links, nodes, applications, records.
+
+pub mod spec;

@@ -1,0 +1,128 @@
+//! What a simulation is built from. Everything is resolved: names are ids, defaults are filled in, quantities
+//! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
+
+use skyhop_base::{Duration, Rate, Time};
+use skyhop_topology::{NodeId, TopologySpec};
+use skyhop_transport::TcpConfig;
+
+/// One network with its traffic, to be run once per seed.
+#[derive(Clone, Debug)]
+pub struct SimulationSpec {
+    /// Simulated time from zero to the end of the run.
+    pub duration: Duration,
+    pub topology: TopologySpec,
+    pub links: LinkConfigs,
+    pub flows: Vec<FlowConfig>,
+    pub records: RecordConfig,
+}
+
+/// How each link of the topology transmits.
+#[derive(Clone, Debug, Default)]
+pub struct LinkConfigs {
+    /// One per entry of [`TopologySpec::wired`], in its order.
+    pub wired: Vec<LinkConfig>,
+    /// Of every inter-satellite link; needed when the topology has any.
+    pub isl: Option<LinkConfig>,
+    /// Of every station's transmitter; needed when there are satellites and stations.
+    pub uplink: Option<LinkConfig>,
+    /// Of every satellite's transmitter to the ground.
+    pub downlink: Option<LinkConfig>,
+}
+
+/// Transmitter, queue and errors of one directed link.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    pub rate: Rate,
+    pub queue: QueueConfig,
+    /// Bytes added to each packet while it is serialised, and to nothing else: ns-2's satellite interfaces add 16.
+    pub framing_bytes: u32,
+    pub on_down: OnDown,
+    /// Packets lost behind the queue, after they used the link.
+    pub errors: Vec<ErrorConfig>,
+}
+
+/// A queue discipline. Limits count packets that wait; what the transmitter serves is not counted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum QueueConfig {
+    DropTail { limit: QueueLimit },
+}
+
+/// The room of a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueueLimit {
+    Unlimited,
+    /// At most this many packets wait.
+    Packets(u32),
+    /// At most this many bytes wait.
+    Bytes(u64),
+}
+
+/// What happens to the packets of a link that goes down or whose peer changes. What is already in the air
+/// arrives in every case: light does not turn round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDown {
+    /// Queued packets are lost at once.
+    Drop,
+    /// Queued packets are sent to the old peer and lost there: they still take the transmitter's time. ns-2's
+    /// behaviour (the new satellite discards frames that are addressed to the old one).
+    SendInVain,
+    /// Queued packets wait for the link, or go to the new peer.
+    Hold,
+    /// Queued packets are routed afresh from the node where they wait.
+    Reroute,
+    /// Queued packets still cross to the old peer: the link has only left the routes (ns-2's inter-satellite links).
+    Drain,
+}
+
+/// Losses that are no congestion.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ErrorConfig {
+    /// Each packet of the direction is lost with this probability, independently.
+    Packet { probability: f64 },
+    /// The named data segments of the named flow (an index) are lost once each, at their first transmission.
+    Segments { flow: usize, segments: Vec<u32> },
+}
+
+/// Traffic from one node to another.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// Unique; the name of the flow's records and of its random streams.
+    pub name: String,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub transport: TransportConfig,
+    pub application: ApplicationConfig,
+    pub start: Time,
+    /// When the application stops producing; `None` means at the end of the run.
+    pub stop: Option<Time>,
+    /// Hops after which a packet is dropped.
+    pub ttl: u8,
+}
+
+#[derive(Clone, Debug)]
+pub enum TransportConfig {
+    Tcp(TcpConfig),
+    Udp {
+        /// Bytes added to each datagram on the wire.
+        header_bytes: u32,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ApplicationConfig {
+    /// Always has data to send, up to `bytes` if given.
+    Ftp { bytes: Option<u64> },
+    /// Datagrams or writes of `payload_bytes` at a constant rate of payload.
+    ConstantRate { rate: Rate, payload_bytes: u32 },
+}
+
+/// What a run keeps besides its totals.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordConfig {
+    /// Step of the time series; `None` keeps none.
+    pub grid: Option<Duration>,
+    /// Step of the satellites' positions; `None` keeps none.
+    pub positions: Option<Duration>,
+    /// Links (by name) whose every packet event is kept.
+    pub packets: Vec<String>,
+}
