@@ -1,0 +1,277 @@
+//! What a run leaves behind: rows, one struct per table. Ids index [`Records::flow_names`],
+//! [`Records::link_names`] and [`Records::node_names`]. Definitions of the measures: `docs/models/measures.md`.
+
+use skyhop_base::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// Everything that one run recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    pub flow_names: Vec<String>,
+    pub link_names: Vec<String>,
+    pub node_names: Vec<String>,
+    pub flows: Vec<FlowSummary>,
+    pub links: Vec<LinkSummary>,
+    pub drops: Vec<DropRow>,
+    pub flow_series: Vec<FlowSeriesRow>,
+    pub link_series: Vec<LinkSeriesRow>,
+    pub flow_events: Vec<FlowEventRow>,
+    pub handovers: Vec<HandoverRow>,
+    pub link_changes: Vec<LinkChangeRow>,
+    pub paths: Vec<PathRow>,
+    pub positions: Vec<PositionRow>,
+    pub packets: Vec<PacketRow>,
+    /// Jain's index over the goodputs of the flows; `None` without flows.
+    pub jain: Option<f64>,
+    pub conservation: Conservation,
+    /// Packets delivered over one link, data and ACKs: the unit in which the engine's cost is counted.
+    pub packet_hops: u64,
+    pub events: u64,
+    /// End of the run.
+    pub end: Time,
+}
+
+/// Where every packet went: sent = delivered + dropped + queued + flying, checked at the end of every run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conservation {
+    pub sent: u64,
+    pub delivered: u64,
+    pub dropped: BTreeMap<&'static str, u64>,
+    pub queued: u64,
+    pub flying: u64,
+}
+
+impl Conservation {
+    /// Whether every packet is accounted for.
+    pub fn holds(&self) -> bool {
+        self.sent == self.delivered + self.dropped.values().sum::<u64>() + self.queued + self.flying
+    }
+}
+
+/// Why a packet was lost. The names stand in every table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropCause {
+    /// The queue had no room.
+    Queue,
+    /// The error model of a link.
+    Error,
+    /// Queued for a link that went down, or for a peer that was left behind by a handover.
+    LinkChange,
+    /// No route to the destination at the moment.
+    NoRoute,
+    /// Too many hops.
+    Ttl,
+}
+
+impl DropCause {
+    pub const ALL: [DropCause; 5] =
+        [DropCause::Queue, DropCause::Error, DropCause::LinkChange, DropCause::NoRoute, DropCause::Ttl];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropCause::Queue => "queue",
+            DropCause::Error => "error",
+            DropCause::LinkChange => "link-change",
+            DropCause::NoRoute => "no-route",
+            DropCause::Ttl => "ttl",
+        }
+    }
+}
+
+/// Mean, median, 95th percentile and extremes of a measured duration.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Distribution {
+    pub count: u64,
+    pub mean_s: f64,
+    pub median_s: f64,
+    pub p95_s: f64,
+    pub min_s: f64,
+    pub max_s: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct FlowSummary {
+    pub flow: u32,
+    pub from: u32,
+    pub to: u32,
+    /// The flow's own time: from start to stop or the end of the run.
+    pub start: Time,
+    pub stop: Time,
+    /// When the application's last byte had arrived; `None` when it did not, or the transfer has no end.
+    pub completed: Option<Time>,
+    pub goodput_bps: f64,
+    pub throughput_bps: f64,
+    /// Data packets put on the network, retransmissions included.
+    pub packets_sent: u64,
+    /// Data packets that arrived, repeated ones included.
+    pub packets_received: u64,
+    pub packets_duplicate: u64,
+    pub retransmissions: u64,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    pub cwnd_cuts: u64,
+    /// User bytes that arrived for the first time.
+    pub bytes_delivered: u64,
+    /// Data packets dropped, by [`DropCause::ALL`].
+    pub drops: [u64; 5],
+    /// ACKs dropped, by [`DropCause::ALL`].
+    pub ack_drops: [u64; 5],
+    pub delivery_fraction: f64,
+    pub rtt: Distribution,
+    pub delay: Distribution,
+    pub jitter: Distribution,
+    pub interarrival: Distribution,
+    /// Time average over the flow's own time, segments; `None` for datagram flows.
+    pub cwnd_mean: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct LinkSummary {
+    pub link: u32,
+    pub kind: &'static str,
+    pub from: u32,
+    /// `None` where the peer changes (up- and downlinks).
+    pub to: Option<u32>,
+    pub rate_bps: f64,
+    /// Share of the run in which the transmitter was busy.
+    pub utilisation: f64,
+    pub packets: u64,
+    pub bytes: u64,
+    /// Waiting packets, average over time.
+    pub queue_mean_packets: f64,
+    pub queue_max_packets: u32,
+    pub drops: [u64; 5],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct DropRow {
+    pub time: Time,
+    pub cause: DropCause,
+    /// `None` where no link is involved (no route).
+    pub link: Option<u32>,
+    pub node: u32,
+    pub flow: u32,
+    pub seq: u32,
+    pub size_bytes: u32,
+    pub is_ack: bool,
+}
+
+/// One flow at one grid point; means are over the step that ends there, empty when nothing was measured in it.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSeriesRow {
+    pub time: Time,
+    pub flow: u32,
+    pub cwnd: Option<f64>,
+    /// `None` while it was never set.
+    pub ssthresh: Option<f64>,
+    pub in_flight: u32,
+    /// "slow-start", "congestion-avoidance", "recovery", "loss", …
+    pub phase: &'static str,
+    /// Newest sample so far.
+    pub rtt: Option<Duration>,
+    pub srtt: Option<Duration>,
+    pub rto: Option<Duration>,
+    pub delay_mean_s: Option<f64>,
+    pub jitter_mean_s: Option<f64>,
+    pub interarrival_mean_s: Option<f64>,
+    pub goodput_bps: f64,
+    pub throughput_bps: f64,
+    pub received: u64,
+    pub dropped: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSeriesRow {
+    pub time: Time,
+    pub link: u32,
+    /// Waiting at this instant.
+    pub queue_packets: u32,
+    /// Share of the step in which the transmitter was busy.
+    pub utilisation: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct FlowEventRow {
+    pub time: Time,
+    pub flow: u32,
+    /// "start", "recovery", "recovered", "timeout", "stop", "complete", …
+    pub event: &'static str,
+    pub cwnd: f64,
+    pub ssthresh: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct HandoverRow {
+    pub time: Time,
+    pub terminal: u32,
+    pub from: Option<u32>,
+    pub to: Option<u32>,
+    pub elevation_deg: Option<f64>,
+    pub slant_range_km: Option<f64>,
+    pub why: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct LinkChangeRow {
+    pub time: Time,
+    pub link: u32,
+    pub up: bool,
+    pub why: String,
+}
+
+/// The way from a flow's source to its destination, whenever it changes.
+#[derive(Clone, Debug)]
+pub struct PathRow {
+    pub time: Time,
+    pub flow: u32,
+    /// Node by node, source and destination included; empty while there is no way.
+    pub nodes: Vec<u32>,
+    /// Propagation alone.
+    pub delay_s: f64,
+}
+
+/// A satellite above the rotating Earth.
+#[derive(Clone, Copy, Debug)]
+pub struct PositionRow {
+    pub time: Time,
+    pub node: u32,
+    pub latitude_deg: f64,
+    pub longitude_deg: f64,
+    pub altitude_km: f64,
+}
+
+/// What happened to a packet at a link whose packets are recorded (ns-2's event names), or `Ack`: the arrival of
+/// an ACK at the source of a flow that crosses such a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketEvent {
+    Enqueue,
+    Dequeue,
+    Drop,
+    Loss,
+    Receive,
+    Ack,
+}
+
+impl PacketEvent {
+    pub const fn name(self) -> &'static str {
+        match self {
+            PacketEvent::Enqueue => "enq",
+            PacketEvent::Dequeue => "deq",
+            PacketEvent::Drop => "drop",
+            PacketEvent::Loss => "loss",
+            PacketEvent::Receive => "rcv",
+            PacketEvent::Ack => "ack",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct PacketRow {
+    pub time: Time,
+    pub link: u32,
+    pub event: PacketEvent,
+    pub flow: u32,
+    /// Segment number; of an ACK the highest segment that it acknowledges, `None` when none.
+    pub seq: Option<u32>,
+    pub size_bytes: u32,
+}
