@@ -1,1 +1,27 @@
-//! Placeholder while the crate is written.
+//! Where satellites and ground stations are, and who sees whom. Knows no packets and no links.
+//!
+//! - [`Earth`]: the model of the Earth (radius, gravity, rotation, speed of light).
+//! - [`Orbit`] → [`Motion`]: an orbit's description, and its constants worked out once; positions are cheap then.
+//! - [`Walker`]: star and delta constellations, and the Iridium preset.
+//! - [`GroundStation`] → [`Site`]: azimuth, elevation and slant range.
+//! - [`visibility`]: coverage of a satellite, lines of sight between satellites.
+//!
+//! Frames: *inertial* (x towards the right ascension 0°, z towards the north pole) and *Earth-fixed* (x towards the
+//! longitude 0°). Both coincide at t = 0 and the Earth-fixed one turns eastwards. Lengths are kilometres.
+//!
+//! Equations, assumptions and sources: `docs/models/orbits.md`.
+
+mod earth;
+mod error;
+mod ground;
+mod motion;
+mod vector;
+pub mod visibility;
+mod walker;
+
+pub use earth::Earth;
+pub use error::OrbitError;
+pub use ground::{GroundPoint, GroundStation, Look, Site};
+pub use motion::{CircularOrbit, Motion, Orbit, distance_km, earth_fixed_positions};
+pub use vector::Vec3;
+pub use walker::{Pattern, Phasing, Satellite, Walker};
