@@ -59,6 +59,13 @@ impl Stream {
         (self.bits_at(n) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// The number of a pair, uniform in [0, 1): for streams that many flows share, each at its own pace.
+    pub fn uniform_of(&self, a: u64, b: u64) -> f64 {
+        let out = philox([b as u32, (b >> 32) as u32, a as u32, (a >> 32) as u32], self.key);
+        let bits = u64::from(out[0]) | u64::from(out[1]) << 32;
+        (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
     /// The next number, uniform in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         let n = self.position;

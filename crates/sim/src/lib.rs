@@ -1,4 +1,17 @@
 //! The event engine: queues, links, nodes, applications, records.
 
+mod dynamics;
+mod errors;
+mod events;
+mod flow;
+mod link;
+mod measure;
+mod packet;
+mod recorder;
 pub mod records;
+mod simulation;
 pub mod spec;
+
+pub use records::Records;
+pub use simulation::{Simulation, SimulationError};
+pub use spec::SimulationSpec;

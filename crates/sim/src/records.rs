@@ -206,9 +206,10 @@ pub struct HandoverRow {
     pub terminal: u32,
     pub from: Option<u32>,
     pub to: Option<u32>,
-    pub elevation_deg: Option<f64>,
-    pub slant_range_km: Option<f64>,
-    pub why: String,
+    /// Of the new satellite, or of the lost one when there is no new one.
+    pub elevation_deg: f64,
+    pub slant_range_km: f64,
+    pub why: &'static str,
 }
 
 #[derive(Clone, Debug)]
@@ -216,7 +217,7 @@ pub struct LinkChangeRow {
     pub time: Time,
     pub link: u32,
     pub up: bool,
-    pub why: String,
+    pub why: &'static str,
 }
 
 /// The way from a flow's source to its destination, whenever it changes.
@@ -241,7 +242,7 @@ pub struct PositionRow {
 }
 
 /// What happened to a packet at a link whose packets are recorded (ns-2's event names), or `Ack`: the arrival of
-/// an ACK at the source of a flow that crosses such a link.
+/// an ACK at its flow's source, kept under the first of the recorded links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketEvent {
     Enqueue,

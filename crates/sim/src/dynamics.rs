@@ -1,0 +1,157 @@
+//! What happens when the network changes under the packets: routes, handovers, links that come and go.
+
+use crate::packet::Packet;
+use crate::records::{DropCause, LinkChangeRow, PathRow};
+use crate::simulation::{Delay, Simulation, moving_delay};
+use crate::spec::OnDown;
+use skyhop_base::{Index, Time};
+use skyhop_topology::{Change, Handover, LinkId, LinkKind, NodeId, Why};
+
+/// A packet that has left the queue in which it waited, and the node where it is.
+struct Displaced {
+    node: u32,
+    packet: Packet,
+    policy: OnDown,
+}
+
+impl Simulation {
+    /// The instant of a check: links may change, terminals may move on to another satellite.
+    pub(crate) fn on_topology(&mut self) {
+        let mut changes = std::mem::take(&mut self.changes);
+        changes.clear();
+        self.topology.advance(self.now, &mut changes);
+        let mut displaced = Vec::new();
+        for change in &changes {
+            match change {
+                Change::LinkUp { link, why } => self.record_link_change(*link, true, *why),
+                Change::LinkDown { link, why } => {
+                    self.record_link_change(*link, false, *why);
+                    self.displace(*link, |_| true, &mut displaced);
+                }
+                Change::Handover(handover) => self.on_handover(handover, &mut displaced),
+                Change::Routes => {}
+            }
+        }
+        if !changes.is_empty() {
+            self.renew_routes();
+            self.release_held(&changes);
+        }
+        for Displaced { node, mut packet, policy } in displaced {
+            match policy {
+                OnDown::Drop => self.drop_at(packet, DropCause::LinkChange, None, node),
+                _ => {
+                    // It has not used a hop since it was counted here.
+                    packet.ttl += 1;
+                    self.forward_from(node, packet);
+                }
+            }
+        }
+        self.changes = changes;
+        self.arm_topology();
+    }
+
+    fn record_link_change(&mut self, link: LinkId, up: bool, why: Why) {
+        let row = LinkChangeRow { time: self.now, link: link.as_u32(), up, why: why.words() };
+        self.recorder.records.link_changes.push(row);
+    }
+
+    fn on_handover(&mut self, handover: &Handover, displaced: &mut Vec<Displaced>) {
+        self.recorder.handover(handover);
+        let station = handover.terminal;
+        let Some(old) = handover.from else { return };
+        if let Some(uplink) = self.topology.uplink(station) {
+            self.displace(uplink, |packet| packet.to == old.as_u32(), displaced);
+        }
+        if let Some(downlink) = self.topology.downlink(old) {
+            self.displace(downlink, |packet| packet.to == station.as_u32(), displaced);
+        }
+    }
+
+    /// Applies the link's policy to those of its waiting packets that `affected` names.
+    fn displace(&mut self, link: LinkId, affected: impl Fn(&Packet) -> bool, displaced: &mut Vec<Displaced>) {
+        let Simulation { now, links, topology, ground, .. } = self;
+        let state = &mut links[link.index()];
+        let (from, policy) = (state.from, state.link.on_down);
+        match policy {
+            OnDown::Drain => {}
+            OnDown::SendInVain => state.link.condemn(*now, affected),
+            OnDown::Drop | OnDown::Hold | OnDown::Reroute => {
+                let mut out = Vec::new();
+                let delay = &mut state.delay;
+                let new_delay =
+                    |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
+                state.link.withdraw(*now, affected, new_delay, &mut out);
+                if policy == OnDown::Hold && topology.links()[link].kind == LinkKind::Isl {
+                    state.held.append(&mut out);
+                } else {
+                    displaced.extend(out.into_iter().map(|packet| Displaced { node: from, packet, policy }));
+                }
+            }
+        }
+    }
+
+    /// Packets that waited for a link that is there again go to it, in the order in which they came.
+    fn release_held(&mut self, changes: &[Change]) {
+        for change in changes {
+            let link = match change {
+                Change::LinkUp { link, .. } => Some(*link),
+                Change::Handover(handover) if handover.to.is_some() => self.topology.uplink(handover.terminal),
+                _ => None,
+            };
+            let Some(link) = link else { continue };
+            let state = &mut self.links[link.index()];
+            let node = state.from;
+            for mut packet in std::mem::take(&mut state.held) {
+                packet.ttl = packet.ttl.saturating_add(1);
+                self.forward_from(node, packet);
+            }
+        }
+    }
+
+    /// Renews the forwarding tables and records the flows whose way has changed.
+    pub(crate) fn renew_routes(&mut self) {
+        self.topology.routes(&self.destinations, self.now, &mut self.forwarding);
+        for flow in 0..self.flows.len() {
+            let (nodes, delay_s) = self.trace_path(flow);
+            if nodes != self.flows[flow].path {
+                self.flows[flow].path.clone_from(&nodes);
+                let row = PathRow { time: self.now, flow: flow as u32, nodes, delay_s };
+                self.recorder.records.paths.push(row);
+            }
+        }
+    }
+
+    /// The way of a flow's data at this instant and its propagation delay; empty while there is none.
+    fn trace_path(&self, flow: usize) -> (Vec<u32>, f64) {
+        let (source, to) = self.data_ends(flow);
+        let mut nodes = vec![source];
+        let mut delay_s = 0.0;
+        let mut node = NodeId::new(source);
+        while node.as_u32() != to.node {
+            let hop = match self.forwarding.next_hop(to.index as usize, node) {
+                // A table without loops visits no node twice.
+                Some(hop) if nodes.len() <= self.topology.nodes().len() => hop,
+                _ => return (Vec::new(), 0.0),
+            };
+            let delay = match self.links[hop.link.index()].delay {
+                Delay::Fixed(delay) => delay,
+                Delay::Moving(_) | Delay::Ground => {
+                    self.topology.delay_segment(node, hop.to, self.now).at(self.now)
+                }
+            };
+            delay_s += delay.as_secs_f64();
+            node = hop.to;
+            nodes.push(node.as_u32());
+        }
+        (nodes, delay_s)
+    }
+
+    pub(crate) fn arm_topology(&mut self) {
+        let next = self.topology.next_change();
+        if next == Time::MAX {
+            self.events.disarm(crate::simulation::TOPOLOGY);
+        } else {
+            self.events.arm(crate::simulation::TOPOLOGY, next, self.now);
+        }
+    }
+}

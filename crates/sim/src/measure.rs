@@ -1,0 +1,271 @@
+//! Measures of durations: exact mean and extremes, quantiles from a histogram of narrow logarithmic buckets.
+
+use crate::records::Distribution;
+use skyhop_base::{Duration, Time};
+
+/// Buckets per octave. The relative width of a bucket is at most 1/1024, so a quantile is within 0.1 %.
+const PER_OCTAVE_BITS: u32 = 10;
+
+/// Counts durations. Memory grows with the range of the values seen (some 14 kB per decade), not with their number.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    count: u64,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+    /// Bucket number of `buckets[0]`.
+    first: usize,
+    buckets: Vec<u32>,
+}
+
+/// Values below 1024 ns have a bucket each; above, the ten bits below the leading one choose within an octave.
+#[inline]
+fn bucket_of(ns: u64) -> usize {
+    if ns < 1 << PER_OCTAVE_BITS {
+        return ns as usize;
+    }
+    let octave = ns.ilog2() - PER_OCTAVE_BITS;
+    ((octave as usize) << PER_OCTAVE_BITS) + (ns >> octave) as usize
+}
+
+/// The middle of a bucket, ns.
+fn middle_of(bucket: usize) -> f64 {
+    if bucket < 1 << PER_OCTAVE_BITS {
+        return bucket as f64;
+    }
+    let octave = (bucket >> PER_OCTAVE_BITS) - 1;
+    let low = ((bucket - (octave << PER_OCTAVE_BITS)) as u64) << octave;
+    low as f64 + ((1u64 << octave) - 1) as f64 / 2.0
+}
+
+impl Histogram {
+    #[inline]
+    pub fn add(&mut self, value: Duration) {
+        let ns = value.as_nanos();
+        let bucket = bucket_of(ns);
+        self.sum_ns += u128::from(ns);
+        if self.count == 0 {
+            (self.min_ns, self.max_ns) = (ns, ns);
+        } else {
+            self.min_ns = self.min_ns.min(ns);
+            self.max_ns = self.max_ns.max(ns);
+        }
+        self.count += 1;
+        match self.buckets.get_mut(bucket.wrapping_sub(self.first)) {
+            Some(count) => *count += 1,
+            None => self.grow_to(bucket),
+        }
+    }
+
+    /// Makes room for a bucket outside the range seen so far and counts one in it.
+    #[cold]
+    fn grow_to(&mut self, bucket: usize) {
+        if self.buckets.is_empty() {
+            self.first = bucket;
+        }
+        if bucket < self.first {
+            let room = self.first - bucket;
+            self.buckets.splice(0..0, std::iter::repeat_n(0, room));
+            self.first = bucket;
+        } else if bucket - self.first >= self.buckets.len() {
+            self.buckets.resize(bucket - self.first + 1, 0);
+        }
+        self.buckets[bucket - self.first] += 1;
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest value of which at least the share `q` of all values is not above; within 0.1 %. Zero when empty.
+    fn quantile_s(&self, q: f64) -> f64 {
+        let rank = ((q * self.count as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        for (i, &count) in self.buckets.iter().enumerate() {
+            seen += u64::from(count);
+            if seen >= rank {
+                // The middle of an end bucket may lie outside of what was seen.
+                return middle_of(self.first + i).clamp(self.min_ns as f64, self.max_ns as f64) / 1e9;
+            }
+        }
+        0.0
+    }
+
+    pub fn distribution(&self) -> Distribution {
+        if self.count == 0 {
+            return Distribution::default();
+        }
+        Distribution {
+            count: self.count,
+            mean_s: self.sum_ns as f64 / self.count as f64 / 1e9,
+            median_s: self.quantile_s(0.5),
+            p95_s: self.quantile_s(0.95),
+            min_s: self.min_ns as f64 / 1e9,
+            max_s: self.max_ns as f64 / 1e9,
+        }
+    }
+}
+
+/// Mean of the durations seen since it was last read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepMean {
+    count: u32,
+    sum_ns: u64,
+}
+
+impl StepMean {
+    #[inline]
+    pub fn add(&mut self, value: Duration) {
+        self.count += 1;
+        self.sum_ns += value.as_nanos();
+    }
+
+    /// The mean in seconds, `None` without values; starts afresh.
+    pub fn take(&mut self) -> Option<f64> {
+        let StepMean { count, sum_ns } = std::mem::take(self);
+        (count > 0).then(|| sum_ns as f64 / f64::from(count) / 1e9)
+    }
+}
+
+/// What a receiver measures on each arriving data packet.
+#[derive(Clone, Debug, Default)]
+pub struct ArrivalMeter {
+    pub delay: Histogram,
+    pub jitter: Histogram,
+    pub interarrival: Histogram,
+    pub step_delay: StepMean,
+    pub step_jitter: StepMean,
+    pub step_interarrival: StepMean,
+    last: Option<(Time, Duration)>,
+}
+
+impl ArrivalMeter {
+    #[inline]
+    pub fn arrived(&mut self, now: Time, sent: Time) {
+        let delay = now.since(sent);
+        self.delay.add(delay);
+        self.step_delay.add(delay);
+        if let Some((last_arrival, last_delay)) = self.last {
+            // RFC 3393 §2.4: the difference of the one-way delays of two consecutive packets; here its size.
+            let jitter = Duration::from_nanos(delay.as_nanos().abs_diff(last_delay.as_nanos()));
+            let interarrival = now.since(last_arrival);
+            self.jitter.add(jitter);
+            self.step_jitter.add(jitter);
+            self.interarrival.add(interarrival);
+            self.step_interarrival.add(interarrival);
+        }
+        self.last = Some((now, delay));
+    }
+}
+
+/// Time average of a value that changes in steps.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeAverage {
+    since: Time,
+    at: Time,
+    value: f64,
+    integral: f64,
+}
+
+impl TimeAverage {
+    pub fn new(start: Time, value: f64) -> TimeAverage {
+        TimeAverage { since: start, at: start, value, integral: 0.0 }
+    }
+
+    #[inline]
+    pub fn set(&mut self, now: Time, value: f64) {
+        self.integral += self.value * now.since(self.at).as_nanos() as f64;
+        self.at = now;
+        self.value = value;
+    }
+
+    pub fn mean(mut self, end: Time) -> f64 {
+        self.set(end, self.value);
+        let span = end.since(self.since).as_nanos() as f64;
+        if span > 0.0 { self.integral / span } else { self.value }
+    }
+}
+
+/// Jain's index of fairness, (Σx)² / (n Σx²): Jain, Chiu and Hawe, DEC-TR-301, 1984. `None` without values; 1 when
+/// all are zero, since then all are equal.
+pub fn jain(values: &[f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    let (sum, squares) = values.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    Some(if squares == 0.0 { 1.0 } else { sum * sum / (values.len() as f64 * squares) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skyhop_base::Stream;
+
+    #[test]
+    fn buckets_are_narrow_and_in_order() {
+        let mut last = 0;
+        for ns in (0..5000).chain((0..500).map(|i| 1u64 << (i % 50))).chain([u64::MAX / 4]) {
+            let middle = middle_of(bucket_of(ns));
+            assert!((middle - ns as f64).abs() <= ns as f64 / 1024.0, "{ns} {middle}");
+        }
+        for ns in (0..1 << 22).step_by(37) {
+            let bucket = bucket_of(ns);
+            assert!(bucket >= last);
+            last = bucket;
+        }
+    }
+
+    #[test]
+    fn quantiles_agree_with_sorting() {
+        let mut stream = Stream::new(1, "measure", "test");
+        let mut histogram = Histogram::default();
+        let mut values: Vec<f64> = (0..10_001).map(|_| stream.exponential(0.07)).collect();
+        values.iter().for_each(|&v| histogram.add(Duration::from_secs_f64(v)));
+        values.sort_by(f64::total_cmp);
+        let got = histogram.distribution();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        for (got, want) in [
+            (got.mean_s, mean),
+            (got.median_s, values[5000]),
+            (got.p95_s, values[9500]),
+            (got.min_s, values[0]),
+            (got.max_s, values[10_000]),
+        ] {
+            assert!((got / want - 1.0).abs() < 1.1e-3, "{got} {want}");
+        }
+    }
+
+    #[test]
+    fn jitter_is_that_of_the_worked_example() {
+        let vectors: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/vectors/algorithms_vectors.json")).unwrap();
+        let find = |name: &str| {
+            vectors["vectors"].as_array().unwrap().iter().find(|v| v["name"] == name).cloned().unwrap()
+        };
+        let numbers = |v: &serde_json::Value| -> Vec<f64> {
+            v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+        };
+        let jitter = find("jitter");
+        let mut meter = ArrivalMeter::default();
+        for (i, delay_ms) in numbers(&jitter["inputs"]["one_way_delay_ms"]).into_iter().enumerate() {
+            let sent = Time::from_secs_f64(i as f64);
+            meter.arrived(sent + Duration::from_secs_f64(delay_ms / 1e3), sent);
+        }
+        let want = jitter["expected"]["mean_abs_ipdv_ms"].as_f64().unwrap() / 1e3;
+        assert!((meter.jitter.distribution().mean_s - want).abs() < 1e-9);
+
+        let fairness = find("jain");
+        let cases = fairness["inputs"]["x"].as_array().unwrap();
+        for (case, want) in cases.iter().zip(numbers(&fairness["expected"]["index"])) {
+            assert!((jain(&numbers(case)).unwrap() - want).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_time_average_weighs_by_time() {
+        let at = Time::from_secs_f64;
+        let mut average = TimeAverage::new(at(1.0), 2.0);
+        average.set(at(2.0), 6.0);
+        assert!((average.mean(at(5.0)) - 5.0).abs() < 1e-12);
+    }
+}

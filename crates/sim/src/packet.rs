@@ -1,0 +1,56 @@
+//! A packet on its way: small, `Copy`, ids instead of pointers.
+
+use skyhop_base::Time;
+
+/// Data or ACK. At most 48 bytes with the two times that a link keeps beside it: the memory of a long fat pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Of data: when it was handed to the network. Of an ACK: the stamp of the packet that it answers.
+    pub stamp: Time,
+    pub flow: u32,
+    /// Of data: the segment number. Of an ACK: the next segment that the receiver expects.
+    pub seq: u32,
+    /// The how-manieth packet of its endpoint this is: decides its fate under random errors.
+    pub number: u32,
+    /// Of data: bytes of user data. Of an ACK: where its details are, or [`Packet::NO_DETAIL`].
+    pub detail: u32,
+    /// The node at the other end of the link that it is on.
+    pub to: u32,
+    /// Bytes on the wire.
+    pub size: u16,
+    /// Hops that are left.
+    pub ttl: u8,
+    pub flags: Flags,
+}
+
+const _: () = assert!(size_of::<Packet>() == 32);
+
+impl Packet {
+    pub const NO_DETAIL: u32 = u32::MAX;
+
+    pub const fn is_ack(&self) -> bool {
+        self.flags.has(Flags::ACK)
+    }
+}
+
+/// Bits of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    pub const ACK: Flags = Flags(1);
+    pub const RETRANSMISSION: Flags = Flags(2);
+    /// Sent to a peer that does not listen any more: takes the link's time and is lost at its end.
+    pub const IN_VAIN: Flags = Flags(4);
+
+    pub const NONE: Flags = Flags(0);
+
+    pub const fn has(self, bits: Flags) -> bool {
+        self.0 & bits.0 == bits.0
+    }
+
+    #[must_use]
+    pub const fn with(self, bits: Flags) -> Flags {
+        Flags(self.0 | bits.0)
+    }
+}

@@ -1,0 +1,268 @@
+//! Takes down what happens. Nothing that runs ever reads it: recording more, less or not at all changes no packet.
+
+use crate::flow::Endpoints;
+use crate::measure::{StepMean, jain};
+use crate::packet::Packet;
+use crate::records::{
+    Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow, LinkSeriesRow, LinkSummary,
+    PacketEvent, PacketRow, PositionRow, Records,
+};
+use crate::simulation::Simulation;
+use crate::spec::SimulationSpec;
+use skyhop_base::{Duration, Index, Time};
+use skyhop_topology::{Handover, LinkKind, NodeId, Topology};
+use skyhop_transport::Snapshot;
+
+pub(crate) struct Recorder {
+    pub grid: Option<Duration>,
+    pub positions: Option<Duration>,
+    /// Under this link the arrivals of ACKs are recorded: the first of those whose packets are.
+    ack_link: Option<u32>,
+    last_rtt: Vec<Option<Duration>>,
+    /// Transmitter time of each link up to the last grid point.
+    busy_at_grid: Vec<Duration>,
+    pub records: Records,
+}
+
+impl Recorder {
+    pub fn new(spec: &SimulationSpec, topology: &Topology) -> Recorder {
+        let recorded = |link: &skyhop_topology::Link| spec.records.packets.contains(&link.name);
+        Recorder {
+            grid: spec.records.grid.filter(|step| !step.is_zero()),
+            positions: spec.records.positions.filter(|step| !step.is_zero()),
+            ack_link: topology.links().iter().position(recorded).map(|link| link as u32),
+            last_rtt: vec![None; spec.flows.len()],
+            busy_at_grid: vec![Duration::ZERO; topology.links().len()],
+            records: Records {
+                flow_names: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
+                link_names: topology.links().iter().map(|link| link.name.clone()).collect(),
+                node_names: topology.nodes().iter().map(|node| node.name.clone()).collect(),
+                ..Records::default()
+            },
+        }
+    }
+
+    pub fn packet(&mut self, time: Time, link: u32, event: PacketEvent, packet: &Packet) {
+        let seq = if packet.is_ack() { packet.seq.checked_sub(1) } else { Some(packet.seq) };
+        let size_bytes = u32::from(packet.size);
+        self.records.packets.push(PacketRow { time, link, event, flow: packet.flow, seq, size_bytes });
+    }
+
+    pub fn ack_arrived(&mut self, time: Time, packet: &Packet) {
+        if let Some(link) = self.ack_link {
+            self.packet(time, link, PacketEvent::Ack, packet);
+        }
+    }
+
+    pub fn drop(&mut self, time: Time, cause: DropCause, link: Option<u32>, node: u32, packet: &Packet) {
+        self.records.drops.push(DropRow {
+            time,
+            cause,
+            link,
+            node,
+            flow: packet.flow,
+            seq: packet.seq,
+            size_bytes: u32::from(packet.size),
+            is_ack: packet.is_ack(),
+        });
+    }
+
+    pub fn rtt(&mut self, flow: u32, rtt: Duration) {
+        self.last_rtt[flow as usize] = Some(rtt);
+    }
+
+    pub fn flow_event(&mut self, time: Time, flow: u32, event: &'static str, snapshot: Snapshot) {
+        let Snapshot { cwnd, ssthresh, .. } = snapshot;
+        self.records.flow_events.push(FlowEventRow { time, flow, event, cwnd, ssthresh });
+    }
+
+    pub fn handover(&mut self, handover: &Handover) {
+        self.records.handovers.push(HandoverRow {
+            time: handover.at,
+            terminal: handover.terminal.as_u32(),
+            from: handover.from.map(NodeId::as_u32),
+            to: handover.to.map(NodeId::as_u32),
+            elevation_deg: handover.elevation.degrees(),
+            slant_range_km: handover.slant_range.km(),
+            why: handover.why.words(),
+        });
+    }
+}
+
+impl Simulation {
+    pub(crate) fn record_grid(&mut self) {
+        let Some(step) = self.recorder.grid else { return };
+        let (now, step_s) = (self.now, step.as_secs_f64());
+        for (id, flow) in self.flows.iter_mut().enumerate() {
+            let snapshot = match &flow.ends {
+                Endpoints::Tcp(tcp) => Some(tcp.sender.snapshot()),
+                Endpoints::Datagram { .. } => None,
+            };
+            let (totals, before) = (flow.totals, std::mem::replace(&mut flow.at_grid, flow.totals));
+            let bps = |bytes: u64| bytes as f64 * 8.0 / step_s;
+            let mean = StepMean::take;
+            self.recorder.records.flow_series.push(FlowSeriesRow {
+                time: now,
+                flow: id as u32,
+                cwnd: snapshot.as_ref().map(|s| s.cwnd),
+                ssthresh: snapshot.as_ref().and_then(|s| s.ssthresh),
+                in_flight: snapshot.as_ref().map_or(0, |s| s.in_flight),
+                phase: snapshot.as_ref().map_or("", |s| s.phase.name()),
+                rtt: self.recorder.last_rtt[id],
+                srtt: snapshot.as_ref().and_then(|s| s.srtt),
+                rto: snapshot.as_ref().map(|s| s.rto),
+                delay_mean_s: mean(&mut flow.meter.step_delay),
+                jitter_mean_s: mean(&mut flow.meter.step_jitter),
+                interarrival_mean_s: mean(&mut flow.meter.step_interarrival),
+                goodput_bps: bps(totals.bytes_delivered - before.bytes_delivered),
+                throughput_bps: bps(totals.wire_bytes - before.wire_bytes),
+                received: totals.received - before.received,
+                dropped: totals.drops.iter().sum::<u64>() - before.drops.iter().sum::<u64>(),
+            });
+        }
+        for (id, state) in self.links.iter_mut().enumerate() {
+            // A constellation has hundreds of links that never carry a packet: their series say nothing.
+            if state.link.totals.packets == 0 {
+                continue;
+            }
+            let queue_packets = state.link.queue_packets(now);
+            let busy = state.link.busy_until(now);
+            let before = std::mem::replace(&mut self.recorder.busy_at_grid[id], busy);
+            let utilisation = busy.saturating_sub(before).as_secs_f64() / step_s;
+            let row = LinkSeriesRow { time: now, link: id as u32, queue_packets, utilisation };
+            self.recorder.records.link_series.push(row);
+        }
+    }
+
+    pub(crate) fn record_positions(&mut self) {
+        let now = self.now;
+        for id in self.topology.nodes().ids() {
+            if let Some(above) = self.topology.sub_satellite_point(id, now) {
+                self.recorder.records.positions.push(PositionRow {
+                    time: now,
+                    node: id.as_u32(),
+                    latitude_deg: above.latitude.degrees(),
+                    longitude_deg: above.longitude.degrees(),
+                    altitude_km: above.altitude.km(),
+                });
+            }
+        }
+    }
+
+    /// Ends the run: sums up, checks that every packet is accounted for, hands the records over.
+    pub fn finish(mut self) -> Records {
+        self.finish_packets();
+        let flows: Vec<FlowSummary> = (0..self.flows.len()).map(|id| self.flow_summary(id)).collect();
+        let links = (0..self.links.len()).map(|id| self.link_summary(id)).collect();
+        let conservation = self.conservation();
+        debug_assert!(conservation.holds(), "packets unaccounted for: {conservation:?}");
+        let mut records = self.recorder.records;
+        records.jain = jain(&flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>());
+        records.flows = flows;
+        records.links = links;
+        records.conservation = conservation;
+        records.packet_hops = self.packet_hops;
+        records.events = self.event_count;
+        records.end = self.now;
+        records
+    }
+
+    /// Departures are written when a packet has arrived: those of packets still on the way are missing, and the
+    /// order is that of writing.
+    fn finish_packets(&mut self) {
+        let now = self.now;
+        for (id, state) in self.links.iter().enumerate().filter(|(_, state)| state.recorded) {
+            for entry in state.link.entries().filter(|entry| entry.start <= now) {
+                self.recorder.packet(entry.start, id as u32, PacketEvent::Dequeue, &entry.packet);
+            }
+        }
+        self.recorder.records.packets.sort_by_key(|row| row.time);
+    }
+
+    fn flow_summary(&self, id: usize) -> FlowSummary {
+        let flow = &self.flows[id];
+        let (from, to) = self.data_ends(id);
+        let (start, stop) = (flow.application.start.min(self.now), flow.end(self.now));
+        let own_s = stop.since(start).as_secs_f64();
+        let at_stop = flow.at_stop.unwrap_or(flow.totals);
+        let bps = |bytes: u64| if own_s > 0.0 { bytes as f64 * 8.0 / own_s } else { 0.0 };
+        let totals = flow.totals;
+        let counters = match &flow.ends {
+            Endpoints::Tcp(tcp) => *tcp.sender.counters(),
+            Endpoints::Datagram { .. } => Default::default(),
+        };
+        FlowSummary {
+            flow: id as u32,
+            from,
+            to: to.node,
+            start,
+            stop,
+            completed: flow.completed,
+            goodput_bps: bps(at_stop.bytes_delivered),
+            throughput_bps: bps(at_stop.wire_bytes),
+            packets_sent: totals.sent,
+            packets_received: totals.received,
+            packets_duplicate: totals.duplicate,
+            retransmissions: counters.retransmissions,
+            timeouts: counters.timeouts,
+            fast_retransmits: counters.fast_retransmits,
+            cwnd_cuts: counters.cwnd_cuts,
+            bytes_delivered: totals.bytes_delivered,
+            drops: totals.drops,
+            ack_drops: totals.ack_drops,
+            delivery_fraction: if totals.sent > 0 { totals.received as f64 / totals.sent as f64 } else { 0.0 },
+            rtt: flow.rtt.distribution(),
+            delay: flow.meter.delay.distribution(),
+            jitter: flow.meter.jitter.distribution(),
+            interarrival: flow.meter.interarrival.distribution(),
+            cwnd_mean: flow.cwnd.map(|average| average.mean(stop)),
+        }
+    }
+
+    fn link_summary(&mut self, id: usize) -> LinkSummary {
+        let end = self.now;
+        let span = end.as_secs_f64();
+        let of_span = |time: Duration| if span > 0.0 { time.as_secs_f64() / span } else { 0.0 };
+        let state = &mut self.links[id];
+        let totals = state.link.totals_at(end);
+        let link = self.topology.links().iter().nth(id);
+        LinkSummary {
+            link: id as u32,
+            kind: link.map_or("", |link| match link.kind {
+                LinkKind::Wired => "wired",
+                LinkKind::Isl => "isl",
+                LinkKind::Uplink => "uplink",
+                LinkKind::Downlink => "downlink",
+            }),
+            from: state.from,
+            to: link.and_then(|link| link.to).map(|node| node.index() as u32),
+            rate_bps: state.link.rate().bps_f64(),
+            utilisation: of_span(totals.busy),
+            packets: totals.packets,
+            bytes: totals.bytes,
+            queue_mean_packets: of_span(totals.waiting),
+            queue_max_packets: totals.queue_max,
+            drops: state.drops,
+        }
+    }
+
+    fn conservation(&mut self) -> Conservation {
+        let mut sum = Conservation::default();
+        for flow in &self.flows {
+            sum.sent += flow.totals.sent + flow.totals.acks_sent;
+            sum.delivered += flow.totals.received + flow.totals.acks_received;
+            for cause in DropCause::ALL {
+                let dropped = flow.totals.drops[cause as usize] + flow.totals.ack_drops[cause as usize];
+                if dropped > 0 {
+                    *sum.dropped.entry(cause.name()).or_default() += dropped;
+                }
+            }
+        }
+        for state in &mut self.links {
+            let (queued, flying) = state.link.left_over(self.now);
+            sum.queued += queued + state.held.len() as u64;
+            sum.flying += flying;
+        }
+        sum
+    }
+}

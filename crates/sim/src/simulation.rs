@@ -1,0 +1,646 @@
+//! The simulation: components, their slots in the event queue, and the way of a packet between them.
+
+use crate::errors::ErrorModel;
+use crate::events::{Event, EventQueue};
+use crate::flow::{AppStep, Endpoints, Flow};
+use crate::link::{Link, Offered};
+use crate::packet::{Flags, Packet};
+use crate::recorder::Recorder;
+use crate::records::{DropCause, PacketEvent, Records};
+use crate::spec::{LinkConfig, OnDown, SimulationSpec};
+use skyhop_base::{Duration, Index, Time};
+use skyhop_topology::{Change, DelaySegment, Forwarding, LinkKind, NodeId, Topology, TopologyError};
+use skyhop_transport::{Ack, Segment};
+
+/// Why no simulation can be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimulationError {
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    #[error("{count} wired links have {configs} configurations: one each is needed")]
+    WiredConfigs { count: usize, configs: usize },
+    #[error("the topology has {kind} links, but none is configured")]
+    MissingConfig { kind: &'static str },
+    #[error("flow {flow}: node {node} does not exist")]
+    UnknownNode { flow: String, node: u32 },
+    #[error("flow {flow} leads from a node to itself")]
+    SelfFlow { flow: String },
+    #[error("flow {flow}: an FTP needs a TCP, datagrams have no acknowledged stream")]
+    FtpOverDatagrams { flow: String },
+    #[error("no link is called {name:?}, so its packets cannot be recorded")]
+    UnknownRecordedLink { name: String },
+}
+
+/// How far it is to the other end of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Delay {
+    Fixed(Duration),
+    /// Between two satellites: the peer and the piece of the delay curve to it that were used last.
+    Moving(Option<(u32, DelaySegment)>),
+    /// Between the ground and the serving satellite; the curve is kept with the station.
+    Ground,
+}
+
+pub(crate) struct LinkState {
+    pub link: Link,
+    pub from: u32,
+    pub delay: Delay,
+    pub errors: Vec<ErrorModel>,
+    pub drops: [u64; 5],
+    /// Whether each packet event is recorded.
+    pub recorded: bool,
+    /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
+    pub held: Vec<Packet>,
+}
+
+/// Where packets of one direction of a flow go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Destination {
+    pub node: u32,
+    /// Index of the node among the destinations in use.
+    pub index: u32,
+}
+
+/// ACKs with more to say than their number keep their details here while they travel.
+#[derive(Default)]
+struct AckDetails {
+    slots: Vec<Ack>,
+    free: Vec<u32>,
+}
+
+impl AckDetails {
+    fn keep(&mut self, ack: Ack) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = ack;
+                slot
+            }
+            None => {
+                self.slots.push(ack);
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    fn take(&mut self, slot: u32) -> Ack {
+        self.free.push(slot);
+        self.slots[slot as usize]
+    }
+}
+
+/// The slots of the event queue, by class: topology, links, senders, receivers, applications, samplers.
+#[derive(Clone, Copy, Debug)]
+struct Slots {
+    links: u32,
+    senders: u32,
+    receivers: u32,
+    applications: u32,
+    grid: u32,
+    positions: u32,
+}
+
+pub(crate) const TOPOLOGY: u32 = 0;
+
+/// One scenario with one seed, ready to run.
+pub struct Simulation {
+    pub(crate) now: Time,
+    pub(crate) end: Time,
+    /// Scheduling time of the event that is being handled.
+    scheduled: Time,
+    pub(crate) events: EventQueue,
+    slots: Slots,
+    pub(crate) topology: Topology,
+    pub(crate) forwarding: Forwarding,
+    pub(crate) destinations: Vec<NodeId>,
+    /// By flow and direction (data, ACKs).
+    to: Vec<[Destination; 2]>,
+    pub(crate) links: Vec<LinkState>,
+    /// The piece of the delay curve between each node, if it is a station, and its satellite.
+    pub(crate) ground: Vec<Option<(u32, DelaySegment)>>,
+    pub(crate) flows: Vec<Flow>,
+    ack_details: AckDetails,
+    pub(crate) recorder: Recorder,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) packet_hops: u64,
+    pub(crate) event_count: u64,
+}
+
+impl Simulation {
+    /// Builds the components. The same `spec` and `seed` give the same run, bit for bit.
+    pub fn new(spec: &SimulationSpec, seed: u64) -> Result<Simulation, SimulationError> {
+        let topology = Topology::new(spec.topology.clone())?;
+        check_flows(spec, &topology)?;
+        let links = build_links(spec, &topology, seed)?;
+        let (link_count, flow_count) = (links.len() as u32, spec.flows.len() as u32);
+        let slots = Slots {
+            links: TOPOLOGY + 1,
+            senders: TOPOLOGY + 1 + link_count,
+            receivers: TOPOLOGY + 1 + link_count + flow_count,
+            applications: TOPOLOGY + 1 + link_count + 2 * flow_count,
+            grid: TOPOLOGY + 1 + link_count + 3 * flow_count,
+            positions: TOPOLOGY + 2 + link_count + 3 * flow_count,
+        };
+        let mut destinations: Vec<NodeId> = spec.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+        destinations.sort_unstable();
+        destinations.dedup();
+        let destination = |node: NodeId| Destination {
+            node: node.as_u32(),
+            index: destinations.partition_point(|&other| other < node) as u32,
+        };
+        let to = spec.flows.iter().map(|flow| [destination(flow.to), destination(flow.from)]).collect();
+        let mut simulation = Simulation {
+            now: Time::ZERO,
+            end: Time::ZERO + spec.duration,
+            scheduled: Time::ZERO,
+            events: EventQueue::new(slots.positions as usize + 1),
+            slots,
+            ground: vec![None; topology.nodes().len()],
+            recorder: Recorder::new(spec, &topology),
+            topology,
+            forwarding: Forwarding::default(),
+            destinations,
+            to,
+            links,
+            flows: spec.flows.iter().map(|flow| Flow::new(flow, seed)).collect(),
+            ack_details: AckDetails::default(),
+            changes: Vec::new(),
+            packet_hops: 0,
+            event_count: 0,
+        };
+        simulation.arm_first_events();
+        Ok(simulation)
+    }
+
+    fn arm_first_events(&mut self) {
+        self.renew_routes();
+        self.arm_topology();
+        for flow in 0..self.flows.len() as u32 {
+            self.arm_application(flow);
+        }
+        if let Some(step) = self.recorder.grid {
+            self.events.arm(self.slots.grid, Time::ZERO + step, Time::MAX);
+        }
+        if self.recorder.positions.is_some() {
+            self.events.arm(self.slots.positions, Time::ZERO, Time::MAX);
+        }
+    }
+
+    /// The present of the simulation.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The end of the run.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// Runs to the end and gives the records.
+    pub fn run(mut self) -> Records {
+        self.run_until(self.end);
+        self.finish()
+    }
+
+    /// Handles every event up to `until` (or the end of the run, if that is sooner), that instant included.
+    pub fn run_until(&mut self, until: Time) {
+        let until = until.min(self.end);
+        while let Some(event) = self.events.peek() {
+            if event.time > until {
+                break;
+            }
+            self.now = event.time;
+            self.scheduled = event.scheduled;
+            self.event_count += 1;
+            self.handle(event);
+        }
+        self.now = until;
+    }
+
+    #[inline]
+    fn handle(&mut self, Event { slot, .. }: Event) {
+        let slots = self.slots;
+        if slot >= slots.links && slot < slots.senders {
+            self.on_arrival(slot - slots.links);
+        } else if slot == TOPOLOGY {
+            self.on_topology();
+        } else if slot < slots.receivers {
+            self.on_sender_timeout(slot - slots.senders);
+        } else if slot < slots.applications {
+            self.on_receiver_timeout(slot - slots.receivers);
+        } else if slot < slots.grid {
+            self.on_application(slot - slots.applications);
+        } else if slot == slots.grid {
+            self.on_grid();
+        } else {
+            self.on_positions();
+        }
+    }
+
+    /// The oldest packet of a link is at its other end.
+    fn on_arrival(&mut self, link: u32) {
+        let slot = self.slots.links + link;
+        let state = &mut self.links[link as usize];
+        let Some(entry) = state.link.take_arrived() else {
+            self.events.disarm(slot);
+            return;
+        };
+        match state.link.next_arrival() {
+            Some((arrival, start)) => self.events.arm(slot, arrival, start),
+            None => self.events.disarm(slot),
+        }
+        let packet = entry.packet;
+        if state.recorded {
+            self.recorder.packet(entry.start, link, PacketEvent::Dequeue, &packet);
+        }
+        if packet.flags.has(Flags::IN_VAIN) {
+            return self.drop_packet(packet, DropCause::LinkChange, Some(link));
+        }
+        if !state.errors.is_empty() {
+            let key = self.flows[packet.flow as usize].key;
+            if state.errors.iter_mut().any(|model| model.loses(&packet, key)) {
+                return self.drop_packet(packet, DropCause::Error, Some(link));
+            }
+        }
+        self.packet_hops += 1;
+        if state.recorded {
+            self.recorder.packet(self.now, link, PacketEvent::Receive, &packet);
+        }
+        let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
+        if packet.to != to.node {
+            let node = packet.to;
+            self.forward(node, packet, to);
+        } else if packet.is_ack() {
+            self.deliver_ack(packet);
+        } else {
+            self.deliver_data(packet);
+        }
+    }
+
+    /// Sends a packet that is at `node` on its way.
+    #[inline]
+    fn forward(&mut self, node: u32, mut packet: Packet, to: Destination) {
+        let Some(ttl) = packet.ttl.checked_sub(1) else {
+            return self.drop_at(packet, DropCause::Ttl, None, node);
+        };
+        packet.ttl = ttl;
+        match self.forwarding.next_hop(to.index as usize, NodeId::new(node)) {
+            Some(hop) => {
+                packet.to = hop.to.as_u32();
+                self.transmit(hop.link.as_u32(), packet);
+            }
+            None => self.without_route(node, packet),
+        }
+    }
+
+    /// Sends on a packet that has waited at `node`.
+    pub(crate) fn forward_from(&mut self, node: u32, packet: Packet) {
+        let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
+        self.forward(node, packet, to);
+    }
+
+    /// The source of a flow's data and where they go.
+    pub(crate) fn data_ends(&self, flow: usize) -> (u32, Destination) {
+        let [data, acks] = self.to[flow];
+        (acks.node, data)
+    }
+
+    /// No route: the packet waits where the scenario says that a station's transmitter holds packets, else it is lost.
+    #[cold]
+    fn without_route(&mut self, node: u32, packet: Packet) {
+        let holds = |state: &LinkState| {
+            state.from == node && matches!(state.delay, Delay::Ground) && state.link.on_down == OnDown::Hold
+        };
+        match self.topology.uplink(NodeId::new(node)).filter(|link| holds(&self.links[link.index()])) {
+            Some(link) => self.links[link.index()].held.push(packet),
+            None => self.drop_at(packet, DropCause::NoRoute, None, node),
+        }
+    }
+
+    /// Offers a packet to a link.
+    #[inline]
+    fn transmit(&mut self, link: u32, packet: Packet) {
+        let (now, scheduled) = (self.now, self.scheduled);
+        let Simulation { links, topology, ground, recorder, .. } = self;
+        let state = &mut links[link as usize];
+        if state.recorded {
+            recorder.packet(now, link, PacketEvent::Enqueue, &packet);
+        }
+        let (delay, from) = (&mut state.delay, state.from);
+        let offered = state.link.offer(packet, now, scheduled, |departure| match delay {
+            Delay::Fixed(delay) => *delay,
+            moving => moving_delay(topology, ground, moving, from, packet.to, departure),
+        });
+        match offered {
+            Offered::AcceptedFirst { arrival, start } => self.events.arm(self.slots.links + link, arrival, start),
+            Offered::Accepted => {}
+            Offered::Full => self.drop_packet(packet, DropCause::Queue, Some(link)),
+        }
+    }
+
+    fn drop_packet(&mut self, packet: Packet, cause: DropCause, link: Option<u32>) {
+        let node = link.map_or(packet.to, |link| self.links[link as usize].from);
+        self.drop_at(packet, cause, link, node);
+    }
+
+    pub(crate) fn drop_at(&mut self, packet: Packet, cause: DropCause, link: Option<u32>, node: u32) {
+        let flow = &mut self.flows[packet.flow as usize];
+        if packet.is_ack() {
+            flow.totals.ack_drops[cause as usize] += 1;
+            if packet.detail != Packet::NO_DETAIL {
+                self.ack_details.take(packet.detail);
+            }
+        } else {
+            flow.totals.drops[cause as usize] += 1;
+        }
+        if let Some(link) = link {
+            let state = &mut self.links[link as usize];
+            state.drops[cause as usize] += 1;
+            if state.recorded {
+                let event = if cause == DropCause::Error { PacketEvent::Loss } else { PacketEvent::Drop };
+                self.recorder.packet(self.now, link, event, &packet);
+            }
+        }
+        self.recorder.drop(self.now, cause, link, node, &packet);
+    }
+
+    fn deliver_data(&mut self, packet: Packet) {
+        let now = self.now;
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.totals.received += 1;
+        flow.totals.wire_bytes += u64::from(packet.size);
+        flow.meter.arrived(now, packet.stamp);
+        match &mut flow.ends {
+            Endpoints::Datagram { .. } => flow.totals.bytes_delivered += u64::from(packet.detail),
+            Endpoints::Tcp(tcp) => {
+                tcp.receiver.on_segment(now, &segment_of(&packet), packet.stamp);
+                let counters = tcp.receiver.counters();
+                flow.totals.duplicate = counters.duplicates;
+                flow.totals.bytes_delivered = counters.payload_bytes;
+                if let Some(bytes) = flow.application.transfer_bytes()
+                    && flow.completed.is_none()
+                    && flow.totals.bytes_delivered >= bytes
+                {
+                    flow.completed = Some(now);
+                    self.recorder.flow_event(now, packet.flow, "complete", tcp.sender.snapshot());
+                }
+                self.send_acks(packet.flow);
+            }
+        }
+    }
+
+    fn deliver_ack(&mut self, packet: Packet) {
+        let now = self.now;
+        let ack = match packet.detail {
+            Packet::NO_DETAIL => Ack::plain(packet.seq, u32::from(packet.size), packet.stamp),
+            slot => self.ack_details.take(slot),
+        };
+        self.recorder.ack_arrived(now, &packet);
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.totals.acks_received += 1;
+        let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
+        tcp.sender.on_ack(now, &ack);
+        if let Some(rtt) = tcp.sender.rtt_of_last_ack() {
+            flow.rtt.add(rtt);
+            self.recorder.rtt(packet.flow, rtt);
+        }
+        self.after_sender_input(packet.flow);
+    }
+
+    /// Everything that the sender wants after an input: packets, records, its timer.
+    fn after_sender_input(&mut self, flow_id: u32) {
+        let now = self.now;
+        loop {
+            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
+            let Some(segment) = tcp.sender.poll_transmit(now) else { break };
+            self.send_segment(flow_id, &segment);
+        }
+        let flow = &mut self.flows[flow_id as usize];
+        let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
+        if let Some(average) = &mut flow.cwnd {
+            average.set(now, tcp.sender.cwnd());
+        }
+        while let Some(event) = tcp.sender.poll_event() {
+            self.recorder.flow_event(now, flow_id, event.name(), tcp.sender.snapshot());
+        }
+        // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
+        let deadline = tcp.sender.next_timeout();
+        let slot = self.slots.senders + flow_id;
+        match self.events.armed_at(slot) {
+            Some(armed) if armed <= deadline => {}
+            _ if deadline == Time::MAX => self.events.disarm(slot),
+            _ => self.events.arm(slot, deadline, now),
+        }
+    }
+
+    fn on_sender_timeout(&mut self, flow_id: u32) {
+        let now = self.now;
+        let slot = self.slots.senders + flow_id;
+        self.events.disarm(slot);
+        let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
+        let deadline = tcp.sender.next_timeout();
+        if deadline > now {
+            if deadline != Time::MAX {
+                self.events.arm(slot, deadline, now);
+            }
+            return;
+        }
+        tcp.sender.on_timeout(now);
+        self.after_sender_input(flow_id);
+    }
+
+    fn send_segment(&mut self, flow_id: u32, segment: &Segment) {
+        let retransmission = if segment.retransmission { Flags::RETRANSMISSION } else { Flags::NONE };
+        self.send(flow_id, false, segment.seq, segment.size, segment.payload, self.now, retransmission);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the fields of a packet, private to this file")]
+    fn send(&mut self, flow_id: u32, is_ack: bool, seq: u32, size: u32, detail: u32, stamp: Time, flags: Flags) {
+        let direction = usize::from(is_ack);
+        let to = self.to[flow_id as usize][direction];
+        let node = self.to[flow_id as usize][1 - direction].node;
+        let flow = &mut self.flows[flow_id as usize];
+        let number = flow.numbers[direction];
+        flow.numbers[direction] += 1;
+        if is_ack {
+            flow.totals.acks_sent += 1;
+        } else {
+            flow.totals.sent += 1;
+        }
+        debug_assert!(size <= u32::from(u16::MAX));
+        let packet =
+            Packet { stamp, flow: flow_id, seq, number, detail, to: node, size: size as u16, ttl: flow.ttl, flags };
+        self.forward(node, packet, to);
+    }
+
+    fn send_acks(&mut self, flow_id: u32) {
+        let now = self.now;
+        loop {
+            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
+            let Some(ack) = tcp.receiver.poll_ack(now) else {
+                let deadline = tcp.receiver.next_timeout();
+                let slot = self.slots.receivers + flow_id;
+                if deadline == Time::MAX {
+                    self.events.disarm(slot);
+                } else if self.events.armed_at(slot) != Some(deadline) {
+                    self.events.arm(slot, deadline, now);
+                }
+                return;
+            };
+            let detail = if ack.is_plain() { Packet::NO_DETAIL } else { self.ack_details.keep(ack) };
+            self.send(flow_id, true, ack.next, ack.size, detail, ack.echo, Flags::ACK);
+        }
+    }
+
+    fn on_receiver_timeout(&mut self, flow_id: u32) {
+        self.events.disarm(self.slots.receivers + flow_id);
+        let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
+        tcp.receiver.on_timeout(self.now);
+        self.send_acks(flow_id);
+    }
+
+    fn arm_application(&mut self, flow_id: u32) {
+        let slot = self.slots.applications + flow_id;
+        match self.flows[flow_id as usize].application.next_event() {
+            Some(time) => self.events.arm(slot, time, self.now),
+            None => self.events.disarm(slot),
+        }
+    }
+
+    fn on_application(&mut self, flow_id: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[flow_id as usize];
+        let step = flow.application.step();
+        match (&mut flow.ends, step) {
+            (_, None) => {}
+            (Endpoints::Tcp(tcp), Some(AppStep::Start)) => {
+                tcp.sender.open(now);
+                tcp.sender.supply(now, flow.application.supply());
+                self.recorder.flow_event(now, flow_id, "start", tcp.sender.snapshot());
+            }
+            (Endpoints::Tcp(tcp), Some(AppStep::Produce)) => tcp.sender.supply(now, flow.application.supply()),
+            (Endpoints::Tcp(tcp), Some(AppStep::Stop)) => {
+                tcp.sender.close(now);
+                flow.at_stop = Some(flow.totals);
+                self.recorder.flow_event(now, flow_id, "stop", tcp.sender.snapshot());
+            }
+            (Endpoints::Datagram { .. }, Some(AppStep::Stop)) => flow.at_stop = Some(flow.totals),
+            (Endpoints::Datagram { next_seq, header_bytes }, Some(_)) => {
+                let (seq, header) = (*next_seq, *header_bytes);
+                *next_seq += 1;
+                let payload = flow.application.datagram_bytes().unwrap_or(0);
+                self.send(flow_id, false, seq, payload + header, payload, now, Flags::NONE);
+            }
+        }
+        self.arm_application(flow_id);
+        self.after_sender_input(flow_id);
+    }
+
+    fn on_grid(&mut self) {
+        self.record_grid();
+        if let Some(step) = self.recorder.grid {
+            self.events.arm(self.slots.grid, self.now + step, Time::MAX);
+        }
+    }
+
+    fn on_positions(&mut self) {
+        self.record_positions();
+        if let Some(step) = self.recorder.positions {
+            self.events.arm(self.slots.positions, self.now + step, Time::MAX);
+        }
+    }
+}
+
+/// The delay of a link to or from a satellite for a packet that departs at `departure`.
+pub(crate) fn moving_delay(
+    topology: &Topology,
+    ground: &mut [Option<(u32, DelaySegment)>],
+    delay: &mut Delay,
+    from: u32,
+    to: u32,
+    departure: Time,
+) -> Duration {
+    let (kept, a, b) = match delay {
+        Delay::Fixed(delay) => return *delay,
+        Delay::Moving(kept) => (kept, from, to),
+        Delay::Ground if topology.is_station(NodeId::new(from)) => (&mut ground[from as usize], from, to),
+        Delay::Ground => (&mut ground[to as usize], to, from),
+    };
+    match kept {
+        Some((with, segment)) if *with == b && segment.from <= departure && departure < segment.until => {
+            segment.at(departure)
+        }
+        _ => {
+            let segment = topology.delay_segment(NodeId::new(a), NodeId::new(b), departure);
+            *kept = Some((b, segment));
+            segment.at(departure)
+        }
+    }
+}
+
+fn segment_of(packet: &Packet) -> Segment {
+    Segment {
+        seq: packet.seq,
+        size: u32::from(packet.size),
+        payload: packet.detail,
+        retransmission: packet.flags.has(Flags::RETRANSMISSION),
+    }
+}
+
+fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {
+    for flow in &spec.flows {
+        let name = || flow.name.clone();
+        for node in [flow.from, flow.to] {
+            if topology.nodes().get(node).is_none() {
+                return Err(SimulationError::UnknownNode { flow: name(), node: node.as_u32() });
+            }
+        }
+        if flow.from == flow.to {
+            return Err(SimulationError::SelfFlow { flow: name() });
+        }
+        let datagrams = matches!(flow.transport, crate::spec::TransportConfig::Udp { .. });
+        if datagrams && matches!(flow.application, crate::spec::ApplicationConfig::Ftp { .. }) {
+            return Err(SimulationError::FtpOverDatagrams { flow: name() });
+        }
+    }
+    for name in &spec.records.packets {
+        if !topology.links().iter().any(|link| link.name == *name) {
+            return Err(SimulationError::UnknownRecordedLink { name: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+fn build_links(spec: &SimulationSpec, topology: &Topology, seed: u64) -> Result<Vec<LinkState>, SimulationError> {
+    let (count, configs) = (spec.topology.wired.len(), spec.links.wired.len());
+    if count != configs {
+        return Err(SimulationError::WiredConfigs { count, configs });
+    }
+    let needed = |config: &'_ Option<LinkConfig>, kind| config.clone().ok_or(SimulationError::MissingConfig { kind });
+    let mut wired = spec.links.wired.iter();
+    topology
+        .links()
+        .enumerated()
+        .map(|(id, link)| {
+            let config = match link.kind {
+                LinkKind::Wired => wired.next().cloned().ok_or(SimulationError::WiredConfigs { count, configs })?,
+                LinkKind::Isl => needed(&spec.links.isl, "inter-satellite")?,
+                LinkKind::Uplink => needed(&spec.links.uplink, "station-to-satellite")?,
+                LinkKind::Downlink => needed(&spec.links.downlink, "satellite-to-ground")?,
+            };
+            Ok(LinkState {
+                link: Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down),
+                from: link.from.as_u32(),
+                delay: match link.kind {
+                    LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),
+                    LinkKind::Isl => Delay::Moving(None),
+                    LinkKind::Uplink | LinkKind::Downlink => Delay::Ground,
+                },
+                errors: config.errors.iter().map(|error| ErrorModel::new(error, seed, &link.name)).collect(),
+                drops: [0; 5],
+                recorded: spec.records.packets.contains(&link.name),
+                held: Vec::new(),
+            })
+        })
+        .collect()
+}
