@@ -1,1 +1,28 @@
-//! Placeholder while the crate is written.
+//! Run scenarios, keep records: the crate that a Rust user depends on.
+//!
+//! ```no_run
+//! use skyhop::{Progress, RunOptions, Scenario, run};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let scenario = Scenario::from_file("scenario.toml", &[])?;
+//! let run = run(&scenario, &RunOptions::with_seed(3), &Progress::new())?;
+//! println!("{}", run.summary()["flows"][0]["goodput_bps"]);
+//! run.write("runs/first")?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod error;
+mod folder;
+mod run;
+#[cfg(test)]
+mod sample;
+mod summary;
+mod tables;
+
+pub use error::Error;
+pub use run::{Progress, Run, RunOptions, run};
+pub use skyhop_scenario::Scenario;
+pub use skyhop_sim::records;
+pub use summary::summary;
+pub use tables::{TABLES, records_hash, table};

@@ -1,0 +1,28 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What can go wrong between a scenario and its run folder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The scenario passed validation but cannot be simulated.
+    #[error(transparent)]
+    Simulation(#[from] skyhop_sim::Error),
+    /// Somebody called [`Progress::cancel`](crate::Progress::cancel).
+    #[error("the run was cancelled")]
+    Cancelled,
+    #[error("no table is called `{name}`; there are {}", crate::TABLES.join(", "))]
+    UnknownTable { name: String },
+    #[error("{path} already exists: name another folder or remove it")]
+    Exists { path: PathBuf },
+    #[error("cannot write {path}: {source}")]
+    Write { path: PathBuf, source: io::Error },
+}
+
+impl Error {
+    /// For `map_err`: an error of the file system while `path` was written.
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Write { path, source }
+    }
+}

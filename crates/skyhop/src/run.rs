@@ -1,0 +1,181 @@
+//! One scenario with one seed, from start to end.
+
+use crate::tables::{records_hash, table};
+use crate::{Error, TABLES, folder};
+use arrow_array::RecordBatch;
+use serde_json::{Value, json};
+use skyhop_base::Time;
+use skyhop_scenario::Scenario;
+use skyhop_sim::Simulation;
+use skyhop_sim::records::Records;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Progress is reported, and cancelling noticed, this often in a run.
+const STEPS: u64 = 1000;
+
+/// What distinguishes runs of one scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunOptions {
+    /// Of every random stream of the run.
+    pub seed: u64,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions { seed: 1 }
+    }
+}
+
+impl RunOptions {
+    pub fn with_seed(seed: u64) -> RunOptions {
+        RunOptions { seed }
+    }
+}
+
+/// How far a run is, to be read, and a wish to end it, to be uttered, from another thread.
+#[derive(Debug, Default)]
+pub struct Progress {
+    simulated_ns: AtomicU64,
+    duration_ns: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Progress {
+    pub fn new() -> Progress {
+        Progress::default()
+    }
+
+    /// Share of the simulated time that is done, from 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        match self.duration_ns.load(Ordering::Relaxed) {
+            0 => 0.0,
+            duration => self.simulated_ns.load(Ordering::Relaxed) as f64 / duration as f64,
+        }
+    }
+
+    /// Ends the run soon, with [`Error::Cancelled`].
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    fn reach(&self, now_ns: u64) -> Result<(), Error> {
+        self.simulated_ns.store(now_ns, Ordering::Relaxed);
+        if self.cancelled.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// A finished run. The same scenario and seed give the same records on every machine.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub records: Records,
+    manifest: Value,
+    summary: Value,
+}
+
+/// Simulates the whole of `scenario`.
+pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Result<Run, Error> {
+    let (wall, cpu) = (Instant::now(), cpu_time_s());
+    let spec = scenario.spec();
+    let duration_ns = spec.duration.as_nanos();
+    progress.duration_ns.store(duration_ns, Ordering::Relaxed);
+    let mut simulation = Simulation::new(spec, options.seed)?;
+    for step in 1..=STEPS {
+        let until = (u128::from(duration_ns) * u128::from(step) / u128::from(STEPS)) as u64;
+        simulation.run_until(Time::from_nanos(until));
+        progress.reach(until)?;
+    }
+    let records = simulation.finish();
+    let cost = Cost {
+        wall_time_s: wall.elapsed().as_secs_f64(),
+        cpu_time_s: cpu.zip(cpu_time_s()).map(|(before, after)| after - before),
+    };
+    let manifest = manifest(scenario, options, &records, &cost);
+    let summary = crate::summary(&records);
+    Ok(Run { records, manifest, summary })
+}
+
+impl Run {
+    #[cfg(test)]
+    pub(crate) fn by_hand(records: Records, manifest: Value) -> Run {
+        let summary = crate::summary(&records);
+        Run { records, manifest, summary }
+    }
+
+    /// What was run and what became of its packets; `manifest.json`.
+    pub fn manifest(&self) -> &Value {
+        &self.manifest
+    }
+
+    /// The totals; `summary.json`.
+    pub fn summary(&self) -> &Value {
+        &self.summary
+    }
+
+    /// SHA-256 over the content of all tables, in hexadecimal: two runs found the same if it is the same.
+    pub fn records_hash(&self) -> &str {
+        self.manifest["records_hash"].as_str().unwrap_or_default()
+    }
+
+    /// The names that [`table`](Run::table) takes.
+    pub fn tables(&self) -> &'static [&'static str] {
+        &TABLES
+    }
+
+    /// One table as Arrow columns.
+    pub fn table(&self, name: &str) -> Result<RecordBatch, Error> {
+        table(&self.records, name).ok_or_else(|| Error::UnknownTable { name: name.to_owned() })
+    }
+
+    /// Writes the run folder: `manifest.json`, `summary.json`, `scenario.json` (in canonical form) and each table
+    /// that has rows, as Parquet and as CSV. The folder appears complete or not at all.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if `folder` exists and is not an empty folder, [`Error::Write`] if it cannot be written.
+    pub fn write(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
+        folder::write(self, folder.as_ref())
+    }
+}
+
+struct Cost {
+    wall_time_s: f64,
+    cpu_time_s: Option<f64>,
+}
+
+fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: &Cost) -> Value {
+    let fate = &records.conservation;
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "seed": options.seed,
+        "scenario_hash": scenario.hash(),
+        "records_hash": records_hash(records),
+        "simulated_s": records.end.as_secs_f64(),
+        "wall_time_s": cost.wall_time_s,
+        "cpu_time_s": cost.cpu_time_s,
+        "events": records.events,
+        "packet_hops": records.packet_hops,
+        "packets": {
+            "sent": fate.sent,
+            "delivered": fate.delivered,
+            "dropped": fate.dropped,
+            "queued": fate.queued,
+            "flying": fate.flying,
+            "conserved": fate.holds(),
+        },
+        "scenario": scenario.canonical(),
+    })
+}
+
+/// Processor time that the calling thread has used, where the system tells.
+fn cpu_time_s() -> Option<f64> {
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+    }
+    #[cfg(not(unix))]
+    None
+}

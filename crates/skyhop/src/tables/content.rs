@@ -1,0 +1,99 @@
+//! The fingerprint of what a run found: over the content of its tables, not over the bytes of any file.
+
+use super::{Column, TABLES, table};
+use arrow_array::{Array, Float64Array, RecordBatch, StringViewArray};
+use sha2::{Digest, Sha256};
+use skyhop_sim::records::Records;
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+/// SHA-256, in hexadecimal, over every table: its name, and per column the name, the type and all values.
+///
+/// Rows are taken in the order of time and then of the names in them, so the hash does not depend on the order in
+/// which flows and links were declared. Wall time, version and file formats have no part in it.
+pub fn records_hash(records: &Records) -> String {
+    let mut hasher = Hasher(Sha256::new());
+    for name in TABLES {
+        let batch = table(records, name).expect("every name of TABLES is a table");
+        hasher.text(name);
+        hasher.length(batch.num_rows());
+        hasher.length(batch.num_columns());
+        let order = row_order(&batch);
+        for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+            hasher.text(field.name());
+            hasher.column(column, &order);
+        }
+    }
+    hasher.0.finalize().iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Rows sorted by time and then by every column of text, from left to right. Equal rows keep their order.
+fn row_order(batch: &RecordBatch) -> Vec<u32> {
+    let time = batch.column_by_name("time_s").and_then(|c| c.as_any().downcast_ref::<Float64Array>());
+    let texts: Vec<&StringViewArray> = batch.columns().iter().filter_map(|c| c.as_any().downcast_ref()).collect();
+    fn text(column: &StringViewArray, row: usize) -> Option<&str> {
+        column.is_valid(row).then(|| column.value(row))
+    }
+    let compare = |&a: &u32, &b: &u32| {
+        let (a, b) = (a as usize, b as usize);
+        let by_time = time.map_or(Ordering::Equal, |t| t.value(a).total_cmp(&t.value(b)));
+        texts.iter().fold(by_time, |order, column| order.then_with(|| text(column, a).cmp(&text(column, b))))
+    };
+    let mut order: Vec<u32> = (0..batch.num_rows() as u32).collect();
+    order.sort_by(compare);
+    order
+}
+
+/// Feeds values so that no two different contents give the same bytes: lengths before texts, a mark before each
+/// value that may be absent.
+struct Hasher(Sha256);
+
+impl Hasher {
+    fn length(&mut self, n: usize) {
+        self.0.update((n as u64).to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.length(text.len());
+        self.0.update(text);
+    }
+
+    fn column(&mut self, column: &dyn Array, order: &[u32]) {
+        match Column::of(column) {
+            Column::Real(values) => {
+                self.values("real", column, order, |row, out| out.extend(values.value(row).to_bits().to_le_bytes()));
+            }
+            Column::Count(values) => {
+                self.values("count", column, order, |row, out| out.extend(values.value(row).to_le_bytes()));
+            }
+            Column::Flag(values) => {
+                self.values("flag", column, order, |row, out| out.push(u8::from(values.value(row))));
+            }
+            Column::Text(values) => self.values("text", column, order, |row, out| {
+                let text = values.value(row);
+                out.extend((text.len() as u64).to_le_bytes());
+                out.extend(text.as_bytes());
+            }),
+        }
+    }
+
+    fn values(&mut self, kind: &str, column: &dyn Array, order: &[u32], put: impl Fn(usize, &mut Vec<u8>)) {
+        self.text(kind);
+        let mut bytes = Vec::with_capacity(1 << 16);
+        for &row in order {
+            let row = row as usize;
+            bytes.push(u8::from(column.is_valid(row)));
+            if column.is_valid(row) {
+                put(row, &mut bytes);
+            }
+            if bytes.len() > 1 << 15 {
+                self.0.update(&bytes);
+                bytes.clear();
+            }
+        }
+        self.0.update(&bytes);
+    }
+}

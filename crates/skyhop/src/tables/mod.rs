@@ -1,0 +1,203 @@
+//! Records as Arrow tables. The columns are the contract with everything that reads a run: Parquet and CSV
+//! files, Python, the page. Units stand in the names; definitions in `docs/models/measures.md`.
+
+mod builder;
+mod column;
+mod content;
+
+pub(crate) use column::Column;
+pub use content::records_hash;
+
+use arrow_array::RecordBatch;
+use builder::{Names, TableBuilder};
+use skyhop_base::Duration;
+use skyhop_sim::records::{Distribution, DropCause, FlowSummary, LinkSummary, PathRow, Records};
+
+/// Every table that a run can have, in the order in which they are written and hashed.
+pub const TABLES: [&str; 11] = [
+    "flows",
+    "links",
+    "drops",
+    "flow_series",
+    "link_series",
+    "flow_events",
+    "handovers",
+    "link_changes",
+    "paths",
+    "positions",
+    "packets",
+];
+
+/// The table of that name, one of [`TABLES`]; `None` for any other name. A table without rows has its columns.
+pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
+    let flows = || Names::new(&records.flow_names);
+    let links = || Names::new(&records.link_names);
+    let nodes = || Names::new(&records.node_names);
+    Some(match name {
+        "flows" => flow_table(&records.flows, &flows(), &nodes()),
+        "links" => link_table(&records.links, &links(), &nodes()),
+        "drops" => TableBuilder::over(&records.drops)
+            .time("time_s", |r| r.time)
+            .text("cause", |r| r.cause.name())
+            .name("link", &links(), |r| r.link)
+            .name("node", &nodes(), |r| r.node)
+            .name("flow", &flows(), |r| r.flow)
+            .count("seq", |r| u64::from(r.seq))
+            .count("size_bytes", |r| u64::from(r.size_bytes))
+            .flag("is_ack", |r| r.is_ack)
+            .finish(),
+        "flow_series" => flow_series_table(records, &flows()),
+        "link_series" => TableBuilder::over(&records.link_series)
+            .time("time_s", |r| r.time)
+            .name("link", &links(), |r| r.link)
+            .count("queue_packets", |r| u64::from(r.queue_packets))
+            .real("utilisation", |r| r.utilisation)
+            .finish(),
+        "flow_events" => TableBuilder::over(&records.flow_events)
+            .time("time_s", |r| r.time)
+            .name("flow", &flows(), |r| r.flow)
+            .text("event", |r| r.event)
+            .real("cwnd", |r| r.cwnd)
+            .real("ssthresh", |r| r.ssthresh)
+            .finish(),
+        "handovers" => TableBuilder::over(&records.handovers)
+            .time("time_s", |r| r.time)
+            .name("terminal", &nodes(), |r| r.terminal)
+            .name("from", &nodes(), |r| r.from)
+            .name("to", &nodes(), |r| r.to)
+            .real("elevation_deg", |r| r.elevation_deg)
+            .real("slant_range_km", |r| r.slant_range_km)
+            .text("why", |r| r.why)
+            .finish(),
+        "link_changes" => TableBuilder::over(&records.link_changes)
+            .time("time_s", |r| r.time)
+            .name("link", &links(), |r| r.link)
+            .flag("up", |r| r.up)
+            .text("why", |r| r.why)
+            .finish(),
+        "paths" => path_table(records, &flows()),
+        "positions" => TableBuilder::over(&records.positions)
+            .time("time_s", |r| r.time)
+            .name("node", &nodes(), |r| r.node)
+            .real("latitude_deg", |r| r.latitude_deg)
+            .real("longitude_deg", |r| r.longitude_deg)
+            .real("altitude_km", |r| r.altitude_km)
+            .finish(),
+        "packets" => TableBuilder::over(&records.packets)
+            .time("time_s", |r| r.time)
+            .name("link", &links(), |r| r.link)
+            .text("event", |r| r.event.name())
+            .name("flow", &flows(), |r| r.flow)
+            .count("seq", |r| r.seq.map(u64::from))
+            .count("size_bytes", |r| u64::from(r.size_bytes))
+            .finish(),
+        _ => return None,
+    })
+}
+
+fn flow_table(rows: &[FlowSummary], flows: &Names, nodes: &Names) -> RecordBatch {
+    let table = TableBuilder::over(rows)
+        .name("flow", flows, |r| r.flow)
+        .name("from", nodes, |r| r.from)
+        .name("to", nodes, |r| r.to)
+        .time("start_s", |r| r.start)
+        .time("stop_s", |r| r.stop)
+        .real("completion_s", completion_s)
+        .real("goodput_bps", |r| r.goodput_bps)
+        .real("throughput_bps", |r| r.throughput_bps)
+        .count("packets_sent", |r| r.packets_sent)
+        .count("packets_received", |r| r.packets_received)
+        .count("packets_duplicate", |r| r.packets_duplicate)
+        .count("retransmissions", |r| r.retransmissions)
+        .count("timeouts", |r| r.timeouts)
+        .count("fast_retransmits", |r| r.fast_retransmits)
+        .count("cwnd_cuts", |r| r.cwnd_cuts)
+        .count("bytes_delivered", |r| r.bytes_delivered);
+    let table = drop_columns(table, |r| &r.drops)
+        .count("acks_dropped", |r| r.ack_drops.iter().sum::<u64>())
+        .real("delivery_fraction", |r| r.delivery_fraction);
+    let table = distribution_columns(table, "rtt", |r| &r.rtt);
+    let table = distribution_columns(table, "delay", |r| &r.delay);
+    let table = distribution_columns(table, "jitter", |r| &r.jitter);
+    let table = distribution_columns(table, "interarrival", |r| &r.interarrival);
+    table.real("cwnd_mean", |r| r.cwnd_mean).finish()
+}
+
+fn link_table(rows: &[LinkSummary], links: &Names, nodes: &Names) -> RecordBatch {
+    let table = TableBuilder::over(rows)
+        .name("link", links, |r| r.link)
+        .text("kind", |r| r.kind)
+        .name("from", nodes, |r| r.from)
+        .name("to", nodes, |r| r.to)
+        .real("rate_bps", |r| r.rate_bps)
+        .real("utilisation", |r| r.utilisation)
+        .count("packets", |r| r.packets)
+        .count("bytes", |r| r.bytes)
+        .real("queue_mean_packets", |r| r.queue_mean_packets)
+        .count("queue_max_packets", |r| u64::from(r.queue_max_packets));
+    drop_columns(table, |r| &r.drops).finish()
+}
+
+fn flow_series_table(records: &Records, flows: &Names) -> RecordBatch {
+    let seconds = |d: Option<Duration>| d.map(Duration::as_secs_f64);
+    TableBuilder::over(&records.flow_series)
+        .time("time_s", |r| r.time)
+        .name("flow", flows, |r| r.flow)
+        .real("cwnd", |r| r.cwnd)
+        .real("ssthresh", |r| r.ssthresh)
+        .count("in_flight", |r| u64::from(r.in_flight))
+        .text("phase", |r| r.phase)
+        .real("rtt_s", |r| seconds(r.rtt))
+        .real("srtt_s", |r| seconds(r.srtt))
+        .real("rto_s", |r| seconds(r.rto))
+        .real("delay_mean_s", |r| r.delay_mean_s)
+        .real("jitter_mean_s", |r| r.jitter_mean_s)
+        .real("interarrival_mean_s", |r| r.interarrival_mean_s)
+        .real("goodput_bps", |r| r.goodput_bps)
+        .real("throughput_bps", |r| r.throughput_bps)
+        .count("received", |r| r.received)
+        .count("dropped", |r| r.dropped)
+        .finish()
+}
+
+fn path_table(records: &Records, flows: &Names) -> RecordBatch {
+    let name = |&node: &u32| records.node_names.get(node as usize).map_or("?", String::as_str);
+    let way = |row: &PathRow| row.nodes.iter().map(name).collect::<Vec<_>>().join(" > ");
+    TableBuilder::over(&records.paths)
+        .time("time_s", |r| r.time)
+        .name("flow", flows, |r| r.flow)
+        // Links from end to end; no way has none, and no delay.
+        .count("hops", |r| r.nodes.len().checked_sub(1).map(|links| links as u64))
+        .real("delay_s", |r| (!r.nodes.is_empty()).then_some(r.delay_s))
+        .text("path", way)
+        .finish()
+}
+
+fn drop_columns<'a, R>(table: TableBuilder<'a, R>, drops: impl Fn(&R) -> &[u64; 5] + Copy) -> TableBuilder<'a, R> {
+    let total = table.count("dropped", |r| drops(r).iter().sum::<u64>());
+    DropCause::ALL.iter().enumerate().fold(total, |table, (i, cause)| {
+        table.count(&format!("dropped_{}", cause.name().replace('-', "_")), |r| drops(r)[i])
+    })
+}
+
+fn distribution_columns<'a, R>(
+    table: TableBuilder<'a, R>,
+    measure: &str,
+    get: impl Fn(&R) -> &Distribution + Copy,
+) -> TableBuilder<'a, R> {
+    let measured = |r: &R, value: fn(&Distribution) -> f64| (get(r).count > 0).then(|| value(get(r)));
+    table
+        .real(&format!("{measure}_mean_s"), |r| measured(r, |d| d.mean_s))
+        .real(&format!("{measure}_median_s"), |r| measured(r, |d| d.median_s))
+        .real(&format!("{measure}_p95_s"), |r| measured(r, |d| d.p95_s))
+        .real(&format!("{measure}_min_s"), |r| measured(r, |d| d.min_s))
+        .real(&format!("{measure}_max_s"), |r| measured(r, |d| d.max_s))
+}
+
+/// Flow completion time: from the flow's start to the arrival of the last byte.
+pub(crate) fn completion_s(flow: &FlowSummary) -> Option<f64> {
+    flow.completed.map(|t| t.since(flow.start).as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests;
