@@ -2,7 +2,7 @@
 
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
 use crate::spec::{ApplicationConfig, FlowConfig, TransportConfig};
-use skyhop_base::{Serialiser, Stream, Time};
+use skyhop_base::{Duration, Serialiser, Stream, Time};
 use skyhop_transport::{Receiver, Sender, Supply};
 
 /// The two ends of a flow's transport.
@@ -24,21 +24,43 @@ pub enum AppStep {
     Stop,
 }
 
-/// An application that always has data, or writes at a constant rate.
+/// When an application that writes by the clock writes next.
+enum Pace {
+    /// It does not: FTP.
+    Never,
+    Constant(Serialiser),
+    /// Exponential gaps of this mean, in seconds.
+    Poisson { mean_s: f64, stream: Stream },
+}
+
+impl Pace {
+    fn next_gap(&mut self, payload_bytes: u32) -> Option<Duration> {
+        match self {
+            Pace::Never => None,
+            Pace::Constant(serialiser) => Some(serialiser.next(payload_bytes)),
+            Pace::Poisson { mean_s, stream } => Some(Duration::from_secs_f64(stream.exponential(*mean_s))),
+        }
+    }
+}
+
+/// An application that always has data, or writes by the clock.
 pub struct Application {
     config: ApplicationConfig,
-    /// Paces a constant rate exactly.
-    pace: Option<Serialiser>,
+    pace: Pace,
     pub start: Time,
     pub stop: Option<Time>,
     next: Option<(Time, AppStep)>,
 }
 
 impl Application {
-    fn new(config: &FlowConfig) -> Application {
+    fn new(config: &FlowConfig, seed: u64) -> Application {
         let pace = match config.application {
-            ApplicationConfig::ConstantRate { rate, .. } => Some(Serialiser::new(rate)),
-            ApplicationConfig::Ftp { .. } => None,
+            ApplicationConfig::ConstantRate { rate, .. } => Pace::Constant(Serialiser::new(rate)),
+            ApplicationConfig::Poisson { rate, payload_bytes } => Pace::Poisson {
+                mean_s: f64::from(payload_bytes) * 8.0 / rate.bps_f64(),
+                stream: Stream::new(seed, &config.name, "arrivals"),
+            },
+            ApplicationConfig::Ftp { .. } => Pace::Never,
         };
         Application {
             config: config.application.clone(),
@@ -53,16 +75,12 @@ impl Application {
         self.next.map(|(time, _)| time)
     }
 
-    /// Takes the step that is due and plans the one after it. A constant rate produces at its start already.
+    /// Takes the step that is due and plans the one after it. Who writes by the clock writes at the start already.
     pub fn step(&mut self) -> Option<AppStep> {
         let (now, step) = self.next?;
         let stop = self.stop.map(|at| (at, AppStep::Stop));
-        let produce = match (&self.config, &mut self.pace) {
-            (ApplicationConfig::ConstantRate { payload_bytes, .. }, Some(pace)) => {
-                Some((now + pace.next(*payload_bytes), AppStep::Produce))
-            }
-            _ => None,
-        };
+        let payload_bytes = self.datagram_bytes().unwrap_or(0);
+        let produce = self.pace.next_gap(payload_bytes).map(|gap| (now + gap, AppStep::Produce));
         self.next = match (step, produce, stop) {
             (AppStep::Stop, _, _) => None,
             (_, Some(produce), Some(stop)) if stop.0 <= produce.0 => Some(stop),
@@ -77,14 +95,18 @@ impl Application {
         match self.config {
             ApplicationConfig::Ftp { bytes: None } => Supply::Unlimited,
             ApplicationConfig::Ftp { bytes: Some(bytes) } => Supply::Bytes(bytes),
-            ApplicationConfig::ConstantRate { payload_bytes, .. } => Supply::Bytes(u64::from(payload_bytes)),
+            ApplicationConfig::ConstantRate { payload_bytes, .. } | ApplicationConfig::Poisson { payload_bytes, .. } => {
+                Supply::Bytes(u64::from(payload_bytes))
+            }
         }
     }
 
     /// User bytes of one datagram.
     pub fn datagram_bytes(&self) -> Option<u32> {
         match self.config {
-            ApplicationConfig::ConstantRate { payload_bytes, .. } => Some(payload_bytes),
+            ApplicationConfig::ConstantRate { payload_bytes, .. } | ApplicationConfig::Poisson { payload_bytes, .. } => {
+                Some(payload_bytes)
+            }
             ApplicationConfig::Ftp { .. } => None,
         }
     }
@@ -93,7 +115,7 @@ impl Application {
     pub fn transfer_bytes(&self) -> Option<u64> {
         match self.config {
             ApplicationConfig::Ftp { bytes } => bytes,
-            ApplicationConfig::ConstantRate { .. } => None,
+            ApplicationConfig::ConstantRate { .. } | ApplicationConfig::Poisson { .. } => None,
         }
     }
 }
@@ -151,7 +173,7 @@ impl Flow {
             name: config.name.clone(),
             key: Stream::new(0, &config.name, "flow").bits_at(0),
             ends,
-            application: Application::new(config),
+            application: Application::new(config, seed),
             ttl: config.ttl,
             numbers: [0; 2],
             totals: FlowTotals::default(),
@@ -175,7 +197,7 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skyhop_base::{Duration, Rate};
+    use skyhop_base::Rate;
     use skyhop_topology::NodeId;
 
     fn config(application: ApplicationConfig, stop: Option<Time>) -> FlowConfig {
@@ -196,7 +218,7 @@ mod tests {
         let rate = Rate::from_bps(3_000).unwrap();
         let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 1000 };
         let start = Time::from_secs_f64(1.0);
-        let mut app = Application::new(&config(application, Some(start + Duration::from_secs(8))));
+        let mut app = Application::new(&config(application, Some(start + Duration::from_secs(8))), 1);
         let mut steps = Vec::new();
         while let Some(time) = app.next_event() {
             steps.push((time.since(start).as_nanos(), app.step().unwrap()));
@@ -215,7 +237,7 @@ mod tests {
 
     #[test]
     fn an_ftp_starts_and_stops_once() {
-        let mut app = Application::new(&config(ApplicationConfig::Ftp { bytes: None }, None));
+        let mut app = Application::new(&config(ApplicationConfig::Ftp { bytes: None }, None), 1);
         assert_eq!(app.step(), Some(AppStep::Start));
         assert_eq!(app.next_event(), None);
     }

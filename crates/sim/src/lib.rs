@@ -12,6 +12,7 @@ pub mod records;
 mod simulation;
 pub mod spec;
 
+pub use measure::jain;
 pub use records::Records;
 pub use simulation::{Simulation, SimulationError};
 pub use spec::SimulationSpec;

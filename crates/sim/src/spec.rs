@@ -114,6 +114,8 @@ pub enum ApplicationConfig {
     Ftp { bytes: Option<u64> },
     /// Datagrams or writes of `payload_bytes` at a constant rate of payload.
     ConstantRate { rate: Rate, payload_bytes: u32 },
+    /// Datagrams or writes of `payload_bytes` at random, independent instants; `rate` is the mean rate of payload.
+    Poisson { rate: Rate, payload_bytes: u32 },
 }
 
 /// What a run keeps besides its totals.
