@@ -170,7 +170,7 @@ mod tests {
         assert!((pole.position().z - 6356.7523).abs() < 1e-4);
         // GPS coordinates of a known point: 45° N on the prime meridian, X 4517.590879 km, Z 4487.348409 km.
         let site = GroundStation::new(point(45.0, 0.0, 0.0)).unwrap().site(&Earth::WGS84);
-        assert!((site.position() - Vec3::new(4517.590_879, 0.0, 4487.348_409)).norm() < 1e-5);
+        assert!((site.position() - Vec3::new(4_517.590_879, 0.0, 4_487.348_409)).norm() < 1e-5);
     }
 
     #[test]

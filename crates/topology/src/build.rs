@@ -1,0 +1,246 @@
+//! From a description to nodes and links: checks it and lays out the links in an order that depends on it alone.
+
+use crate::isl::{Isls, Pair, PairKind, Seam};
+use crate::{CrossSeam, IslRules, Link, LinkId, LinkKind, NodeId, NodeKind, NodeSpec, TopologyError, TopologySpec};
+use skyhop_base::{Angle, Duration, Index, IndexVec};
+use skyhop_orbit::Orbit;
+
+/// Packed keys of the route search hold a node in this many bits.
+pub(crate) const NODE_BITS: u32 = 20;
+/// And a delay in the rest: 4.9 h. One wire may take a part of that.
+const LONGEST_WIRE: Duration = Duration::from_secs(3600);
+/// A gap between last and first plane up to so many spacings is one of a delta. Exactly 1 in a Walker delta, P + 1 in a star.
+const DELTA_GAP: f64 = 1.5;
+
+/// The satellites of one plane in the order of their slots.
+#[derive(Clone, Debug)]
+pub(crate) struct Plane {
+    pub shell: u32,
+    pub plane: u32,
+    pub members: Vec<NodeId>,
+}
+
+pub(crate) fn check(spec: &TopologySpec) -> Result<(), TopologyError> {
+    let most = 1 << NODE_BITS;
+    if spec.nodes.len() > most {
+        return Err(TopologyError::TooManyNodes { nodes: spec.nodes.len(), most });
+    }
+    if let Some(name) = duplicate(spec.nodes.iter().map(|node| node.name.as_str())) {
+        return Err(TopologyError::DuplicateNode { name });
+    }
+    let is_satellite = |node: &NodeSpec| matches!(node.kind, NodeKind::Satellite { .. });
+    let sky = spec.gsl.is_some() && spec.nodes.iter().any(is_satellite);
+    for NodeSpec { name, kind } in &spec.nodes {
+        match kind {
+            NodeKind::Satellite { orbit, .. } => {
+                orbit.check().map_err(|source| TopologyError::Orbit { name: name.clone(), source })?;
+            }
+            NodeKind::Station(_) if !sky => return Err(TopologyError::NoConstellation { name: name.clone() }),
+            NodeKind::Station(_) | NodeKind::Wired => {}
+        }
+    }
+    for wire in &spec.wired {
+        for node in [wire.from, wire.to] {
+            let nodes = spec.nodes.len();
+            let found = spec.nodes.get(node.index()).ok_or(TopologyError::UnknownNode { node, nodes })?;
+            if is_satellite(found) {
+                return Err(TopologyError::WiredSatellite { name: found.name.clone() });
+            }
+        }
+        if wire.from == wire.to {
+            return Err(TopologyError::SelfLink { name: spec.nodes[wire.from.index()].name.clone() });
+        }
+        if wire.delay > LONGEST_WIRE {
+            return Err(TopologyError::WiredDelay { delay: wire.delay, longest: LONGEST_WIRE });
+        }
+    }
+    check_rules(spec)
+}
+
+fn check_rules(spec: &TopologySpec) -> Result<(), TopologyError> {
+    let intervals = [
+        ("ISL checks", spec.isl.map(|isl| isl.every)),
+        ("handover checks", spec.gsl.map(|gsl| gsl.every)),
+        ("route renewal", spec.routing.every),
+    ];
+    for (what, every) in intervals {
+        if every.is_some_and(Duration::is_zero) {
+            return Err(TopologyError::Interval { what });
+        }
+    }
+    if let Some(degrees) = spec.gsl.map(|gsl| gsl.elevation_mask.degrees())
+        && !(-90.0..90.0).contains(&degrees)
+    {
+        return Err(TopologyError::ElevationMask { degrees });
+    }
+    if let Some(degrees) = spec.isl.and_then(|isl| isl.latitude_limit).map(Angle::degrees)
+        && !(0.0..=90.0).contains(&degrees)
+    {
+        return Err(TopologyError::LatitudeLimit { degrees });
+    }
+    match spec.isl.map(|isl| isl.grazing_altitude.km()) {
+        Some(km) if !km.is_finite() => Err(TopologyError::GrazingAltitude { km }),
+        _ => Ok(()),
+    }
+}
+
+/// The first name, in alphabetical order, that appears twice.
+pub(crate) fn duplicate<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].to_owned())
+}
+
+/// All planes, by shell and number.
+///
+/// # Errors
+/// Two satellites in one slot.
+pub(crate) fn planes(nodes: &[NodeSpec]) -> Result<Vec<Plane>, TopologyError> {
+    let mut places: Vec<(u32, u32, u32, NodeId)> = nodes
+        .iter()
+        .enumerate()
+        .filter_map(|(index, node)| match node.kind {
+            NodeKind::Satellite { plane, slot, shell, .. } => Some((shell, plane, slot, NodeId::from_usize(index))),
+            _ => None,
+        })
+        .collect();
+    places.sort_unstable();
+    let same_slot = |pair: &&[(u32, u32, u32, NodeId)]| {
+        let [a, b] = [pair[0], pair[1]];
+        (a.0, a.1, a.2) == (b.0, b.1, b.2)
+    };
+    if let Some(pair) = places.windows(2).find(same_slot) {
+        let name = |node: NodeId| nodes[node.index()].name.clone();
+        return Err(TopologyError::SharedSlot { first: name(pair[0].3), second: name(pair[1].3) });
+    }
+    let same_plane = |a: &(u32, u32, u32, NodeId), b: &(u32, u32, u32, NodeId)| (a.0, a.1) == (b.0, b.1);
+    Ok(places
+        .chunk_by(same_plane)
+        .map(|plane| Plane {
+            shell: plane[0].0,
+            plane: plane[0].1,
+            members: plane.iter().map(|&(.., node)| node).collect(),
+        })
+        .collect())
+}
+
+/// Adds links under their names.
+pub(crate) struct Links<'a> {
+    pub nodes: &'a [NodeSpec],
+    pub list: IndexVec<LinkId, Link>,
+}
+
+impl Links<'_> {
+    fn name(&self, node: NodeId) -> &str {
+        &self.nodes[node.index()].name
+    }
+
+    pub fn fixed(&mut self, kind: LinkKind, from: NodeId, to: NodeId) -> LinkId {
+        let name = format!("{}->{}", self.name(from), self.name(to));
+        self.list.push(Link { name, kind, from, to: Some(to) })
+    }
+
+    /// A link whose far end changes, called by where it leads.
+    pub fn roaming(&mut self, kind: LinkKind, from: NodeId, towards: &str) -> LinkId {
+        let name = format!("{}->{towards}", self.name(from));
+        self.list.push(Link { name, kind, from, to: None })
+    }
+
+    fn pair(&mut self, kind: PairKind, a: NodeId, b: NodeId) -> Pair {
+        let forward = self.fixed(LinkKind::Isl, a, b);
+        let backward = self.fixed(LinkKind::Isl, b, a);
+        Pair { kind, a, b, links: [forward, backward] }
+    }
+
+    /// The +Grid of all shells: plane by plane the links along it, then those to the next plane.
+    pub fn grid(&mut self, rules: IslRules, planes: &[Plane]) -> Result<Isls, TopologyError> {
+        let (mut pairs, mut seams) = (Vec::new(), Vec::new());
+        for shell in planes.chunk_by(|a, b| a.shell == b.shell) {
+            let count = shell.len();
+            for (n, plane) in shell.iter().enumerate() {
+                self.along_plane(plane, &mut pairs);
+                let Some(next) = shell.get(n + 1) else { continue };
+                let (first_len, second_len) = (plane.members.len(), next.members.len());
+                if first_len != second_len {
+                    let (first, second) = (plane.plane, next.plane);
+                    return Err(TopologyError::UnevenPlanes {
+                        shell: plane.shell,
+                        first,
+                        first_len,
+                        second,
+                        second_len,
+                    });
+                }
+                for (&a, &b) in plane.members.iter().zip(&next.members) {
+                    pairs.push(self.pair(PairKind::BetweenPlanes, a, b));
+                }
+            }
+            // Two planes are neighbours already.
+            let [first, second, .., last] = shell else { continue };
+            debug_assert!(count >= 3);
+            match self.closing(first, second, last) {
+                Some(Closing::Delta { shift }) => {
+                    for (slot, &a) in last.members.iter().enumerate() {
+                        let b = first.members[(slot + shift) % first.members.len()];
+                        pairs.push(self.pair(PairKind::BetweenPlanes, a, b));
+                    }
+                }
+                Some(Closing::Seam) if rules.cross_seam == CrossSeam::Nearest => {
+                    seams.push(self.seam(&first.members, &last.members));
+                }
+                Some(Closing::Seam) | None => {}
+            }
+        }
+        Ok(Isls::new(rules, pairs, seams))
+    }
+
+    fn along_plane(&mut self, plane: &Plane, pairs: &mut Vec<Pair>) {
+        let members = &plane.members;
+        for (slot, &a) in members.iter().enumerate() {
+            match members.get(slot + 1) {
+                Some(&b) => pairs.push(self.pair(PairKind::AlongPlane, a, b)),
+                // The last closes the ring; two satellites are no ring.
+                None if members.len() > 2 => pairs.push(self.pair(PairKind::AlongPlane, a, members[0])),
+                None => {}
+            }
+        }
+    }
+
+    fn seam(&mut self, first: &[NodeId], last: &[NodeId]) -> Seam {
+        let mut link = |&node: &NodeId| (node, self.roaming(LinkKind::Isl, node, "seam"));
+        let first: Vec<_> = first.iter().map(&mut link).collect();
+        let last: Vec<_> = last.iter().map(&mut link).collect();
+        Seam { partner: vec![None; first.len()], first, last }
+    }
+
+    /// How the last plane of a shell meets its first, from ascending nodes and phases of the first satellites.
+    fn closing(&self, first: &Plane, second: &Plane, last: &Plane) -> Option<Closing> {
+        let circle = |node: NodeId| match self.nodes[node.index()].kind {
+            NodeKind::Satellite { orbit: Orbit::Circular(orbit), .. } => Some(orbit),
+            _ => None,
+        };
+        let turn = |from: Angle, to: Angle| (to.degrees() - from.degrees()).rem_euclid(360.0);
+        let [a, b, z] = [first, second, last].map(|plane| circle(plane.members[0]));
+        let (a, b, z) = (a?, b?, z?);
+        if turn(z.raan, a.raan) > DELTA_GAP * turn(a.raan, b.raan) {
+            return Some(Closing::Seam);
+        }
+        // The slot of the first plane that is ahead of the last plane as the second plane is of the first.
+        let ahead = turn(a.argument_of_latitude, b.argument_of_latitude);
+        let off = |&node: &NodeId| {
+            let found = turn(z.argument_of_latitude, circle(node)?.argument_of_latitude);
+            Some((found - ahead).rem_euclid(360.0).min((ahead - found).rem_euclid(360.0)))
+        };
+        let offs: Vec<f64> = first.members.iter().map(off).collect::<Option<_>>()?;
+        let shift = (0..offs.len()).min_by(|&i, &j| offs[i].total_cmp(&offs[j]).then(i.cmp(&j)))?;
+        Some(Closing::Delta { shift })
+    }
+}
+
+enum Closing {
+    /// Slot k of the last plane meets slot k + `shift` of the first.
+    Delta {
+        shift: usize,
+    },
+    Seam,
+}

@@ -1,0 +1,184 @@
+//! Propagation delay between two moving nodes, as a chain of straight segments.
+//!
+//! Time is cut into cells of 2³¹ ns (2.1 s), and a cell is halved again and again until the chord over it misses the
+//! exact delay at its middle by at most [`LARGEST_MISS_NS`]. Whether a cell is halved depends on the pair and the cell alone, so
+//! the segments of a pair always join at the same knots, whoever asks and whenever.
+
+use skyhop_base::{Duration, Time};
+use skyhop_orbit::{Earth, Motion, distance_km};
+
+/// Between its ends a chord is furthest from a parabola at the middle. The margin to 0.5 ns is for what a delay has
+/// besides: over 2 s the third derivative makes less than 0.05 ns, at an inflexion seen from the ground.
+const LARGEST_MISS_NS: f64 = 0.4;
+const CELL_BITS: u32 = 31;
+/// Shortest segment, 2¹⁹ ns (0.5 ms): enough for satellites that pass each other within a few hundred metres.
+const SHORTEST_BITS: u32 = 19;
+
+/// Delay from `from` until `until`, linear in time: a packet that departs at t takes `start + slope (t − from)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DelaySegment {
+    pub from: Time,
+    pub until: Time,
+    start_ns: f64,
+    /// Nanoseconds of delay per nanosecond.
+    slope: f64,
+}
+
+impl DelaySegment {
+    /// The same at all times.
+    pub fn constant(delay: Duration) -> DelaySegment {
+        DelaySegment { from: Time::ZERO, until: Time::MAX, start_ns: delay.as_nanos() as f64, slope: 0.0 }
+    }
+
+    /// Delay of what departs at `t`, to the nearest nanosecond. Meant for `from <= t < until`.
+    #[inline]
+    pub fn at(&self, t: Time) -> Duration {
+        debug_assert!(self.from <= t && t <= self.until, "{t:?} is outside of {self:?}");
+        // Never negative within the segment, and `as` saturates.
+        Duration::from_nanos((self.at_ns(t) + 0.5) as u64)
+    }
+
+    #[inline]
+    fn at_ns(&self, t: Time) -> f64 {
+        self.start_ns + self.slope * t.since(self.from).as_nanos() as f64
+    }
+
+    /// The segment of the delay between `a` and `b` that contains `at`.
+    pub(crate) fn between(earth: &Earth, a: &Motion, b: &Motion, at: Time) -> DelaySegment {
+        let delay_ns = |nanos: u64| earth.light_time_ns(distance_km(a, b, Time::from_nanos(nanos)));
+        if a.is_earth_fixed(earth) && b.is_earth_fixed(earth) {
+            return DelaySegment { from: Time::ZERO, until: Time::MAX, start_ns: delay_ns(0), slope: 0.0 };
+        }
+        let mut bits = CELL_BITS;
+        let mut from = at.as_nanos() >> bits << bits;
+        let (mut start, mut end) = (delay_ns(from), delay_ns(from.saturating_add(1 << bits)));
+        while bits > SHORTEST_BITS {
+            let middle = from.saturating_add(1 << (bits - 1));
+            let exact = delay_ns(middle);
+            if (exact - (start + end) / 2.0).abs() <= LARGEST_MISS_NS {
+                break;
+            }
+            bits -= 1;
+            if at.as_nanos() < middle {
+                end = exact;
+            } else {
+                (from, start) = (middle, exact);
+            }
+        }
+        let until = from.saturating_add(1 << bits);
+        DelaySegment {
+            from: Time::from_nanos(from),
+            until: Time::from_nanos(until),
+            start_ns: start,
+            slope: (end - start) / (until - from) as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skyhop_base::{Angle, Length, Stream};
+    use skyhop_orbit::{CircularOrbit, GroundPoint, GroundStation, Orbit};
+
+    fn orbit(altitude: f64, inclination: f64, raan: f64, u: f64) -> Orbit {
+        Orbit::Circular(CircularOrbit {
+            altitude: Length::from_km(altitude),
+            inclination: Angle::from_degrees(inclination),
+            raan: Angle::from_degrees(raan),
+            argument_of_latitude: Angle::from_degrees(u),
+        })
+    }
+
+    fn station(latitude: f64, longitude: f64) -> Motion {
+        let point = GroundPoint {
+            latitude: Angle::from_degrees(latitude),
+            longitude: Angle::from_degrees(longitude),
+            altitude: Length::from_km(0.0),
+        };
+        Motion::turning_with(&Earth::WGS84, GroundStation::new(point).unwrap().site(&Earth::WGS84).position())
+    }
+
+    /// Walks the chain over `seconds`: knots join, and between them the line stays within 0.5 ns of the geometry.
+    /// Returns the largest error and the number of segments.
+    fn walk(a: &Motion, b: &Motion, start: u64, seconds: u64) -> (f64, usize) {
+        let earth = Earth::WGS84;
+        let exact = |t: Time| earth.light_time_ns(distance_km(a, b, t));
+        let mut t = Time::ZERO + Duration::from_secs(start);
+        let end = t + Duration::from_secs(seconds);
+        let (mut worst, mut count, mut last): (f64, usize, Option<DelaySegment>) = (0.0, 0, None);
+        while t < end {
+            let segment = DelaySegment::between(&earth, a, b, t);
+            assert!(segment.from <= t && t < segment.until);
+            if let Some(last) = last {
+                assert_eq!(last.until, segment.from);
+                assert!((last.at_ns(last.until) - segment.start_ns).abs() < 1e-6, "segments join");
+            }
+            let length = segment.until.since(segment.from).as_nanos();
+            for eighth in 0..8 {
+                let t = segment.from + Duration::from_nanos(length * eighth / 8);
+                worst = worst.max((segment.at_ns(t) - exact(t)).abs());
+                let rounded = segment.at(t).as_nanos() as f64 - exact(t);
+                assert!(rounded.abs() <= 1.0, "half a nanosecond of error and half of rounding");
+            }
+            (t, last, count) = (segment.until, Some(segment), count + 1);
+        }
+        (worst, count)
+    }
+
+    #[test]
+    fn passes_over_stations_stay_within_half_a_nanosecond() {
+        for altitude in [300.0, 550.0, 780.0, 1200.0, 2000.0] {
+            for inclination in [0.0, 53.0, 86.4, 120.0, 180.0] {
+                // Straight through the zenith at t = 0, seen 300 s before and after it.
+                let overhead = orbit(altitude, inclination, 10.0, 0.0).motion(&Earth::WGS84);
+                let (worst, count) = walk(&overhead, &station(0.0, 10.0), 0, 300);
+                assert!(worst < 0.5 && worst > 0.0, "{altitude} km, {inclination} deg: {worst} ns");
+                assert!(count < 300 * 40, "segments are not needlessly short: {count}");
+                let (worst, _) = walk(&overhead, &station(30.0, 60.0), 40_000, 300);
+                assert!(worst < 0.5, "{altitude} km, {inclination} deg: {worst} ns");
+            }
+        }
+    }
+
+    #[test]
+    fn isls_stay_within_half_a_nanosecond() {
+        for altitude in [300.0, 550.0, 780.0, 2000.0] {
+            let here = orbit(altitude, 86.4, 0.0, 0.0).motion(&Earth::WGS84);
+            for (raan, u) in [(31.6, 16.36), (5.0, 1.0), (0.0, 32.7), (180.0, 172.0), (158.0, 175.0)] {
+                let there = orbit(altitude, 86.4, raan, u).motion(&Earth::WGS84);
+                let (worst, _) = walk(&here, &there, 0, 1600);
+                assert!(worst < 0.5, "{altitude} km, {raan} deg: {worst} ns");
+            }
+        }
+    }
+
+    #[test]
+    fn random_pairs_stay_within_half_a_nanosecond() {
+        let mut stream = Stream::new(11, "delay", "test");
+        for _ in 0..300 {
+            let mut satellite = || {
+                let altitude = 300.0 + 1700.0 * stream.uniform();
+                orbit(altitude, 180.0 * stream.uniform(), 360.0 * stream.uniform(), 360.0 * stream.uniform())
+            };
+            let (a, b) = (satellite().motion(&Earth::WGS84), satellite().motion(&Earth::WGS84));
+            let ground = station(180.0 * stream.uniform() - 90.0, 360.0 * stream.uniform());
+            for (a, b) in [(&a, &b), (&a, &ground)] {
+                let start = (86_400.0 * stream.uniform()) as u64;
+                let (worst, _) = walk(a, b, start, 20);
+                assert!(worst < 0.5, "{worst} ns");
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_still_has_one_segment() {
+        let earth = Earth::WGS84;
+        let geo = Orbit::Geostationary { longitude: Angle::from_degrees(10.0) }.motion(&earth);
+        let segment = DelaySegment::between(&earth, &geo, &station(0.0, 10.0), Time::from_secs_f64(5000.0));
+        assert_eq!((segment.from, segment.until), (Time::ZERO, Time::MAX));
+        // 35786.035 km at the speed of light.
+        assert_eq!(segment.at(Time::from_secs_f64(1e6)).as_nanos(), 119_369_364);
+        assert_eq!(size_of::<DelaySegment>(), 32);
+    }
+}

@@ -1,0 +1,45 @@
+//! What a caller can get wrong.
+
+use crate::NodeId;
+use skyhop_base::Duration;
+use skyhop_orbit::OrbitError;
+
+/// A network that cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TopologyError {
+    #[error("the network has {nodes} nodes, at most {most} can be routed")]
+    TooManyNodes { nodes: usize, most: usize },
+    #[error("two nodes are called \"{name}\"")]
+    DuplicateNode { name: String },
+    #[error("satellite \"{name}\": {source}")]
+    Orbit { name: String, source: OrbitError },
+    #[error("satellites \"{first}\" and \"{second}\" share one slot of a plane")]
+    SharedSlot { first: String, second: String },
+    #[error(
+        "planes {first} and {second} of shell {shell} hold {first_len} and {second_len} satellites: +Grid links need equal planes"
+    )]
+    UnevenPlanes { shell: u32, first: u32, first_len: usize, second: u32, second_len: usize },
+    #[error("a wired link names node {}, but the network has {nodes}", .node.as_u32())]
+    UnknownNode { node: NodeId, nodes: usize },
+    #[error("a wired link joins \"{name}\" to itself")]
+    SelfLink { name: String },
+    #[error("a wired link ends at the satellite \"{name}\"")]
+    WiredSatellite { name: String },
+    #[error("a wired link of {delay} is longer than {longest}")]
+    WiredDelay { delay: Duration, longest: Duration },
+    #[error("two links are called \"{name}\"")]
+    DuplicateLink { name: String },
+    #[error(
+        "station \"{name}\" has no satellite to talk to: the network has no satellites or no rules for ground links"
+    )]
+    NoConstellation { name: String },
+    #[error("the interval of {what} must be longer than zero")]
+    Interval { what: &'static str },
+    #[error("an elevation mask of {degrees} deg does not exist: use -90 to less than 90 deg")]
+    ElevationMask { degrees: f64 },
+    #[error("a latitude limit of {degrees} deg does not exist: use 0 to 90 deg")]
+    LatitudeLimit { degrees: f64 },
+    #[error("a grazing altitude of {km} km is no altitude")]
+    GrazingAltitude { km: f64 },
+}
