@@ -1,0 +1,124 @@
+//! The engine against queueing theory and against arithmetic done by hand.
+
+use skyhop_base::{Duration, Rate, Time};
+use skyhop_orbit::Earth;
+use skyhop_sim::spec::{
+    ApplicationConfig, ErrorConfig, FlowConfig, LinkConfig, LinkConfigs, OnDown, QueueConfig, QueueLimit, RecordConfig,
+    TransportConfig,
+};
+use skyhop_sim::{Records, Simulation, SimulationSpec};
+use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, TopologySpec, WiredLink};
+
+const LEFT: NodeId = NodeId::new(0);
+const RIGHT: NodeId = NodeId::new(1);
+
+fn link(rate_bps: u64, limit: QueueLimit) -> LinkConfig {
+    LinkConfig {
+        rate: Rate::from_bps(rate_bps).unwrap(),
+        queue: QueueConfig::DropTail { limit },
+        framing_bytes: 0,
+        on_down: OnDown::Drop,
+        errors: Vec::new(),
+    }
+}
+
+/// Two nodes, one link each way of the given delay, datagrams from left to right.
+fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: ApplicationConfig) -> SimulationSpec {
+    let node = |name: &str| NodeSpec { name: name.into(), kind: NodeKind::Wired };
+    SimulationSpec {
+        duration,
+        topology: TopologySpec {
+            earth: Earth::WGS84,
+            nodes: vec![node("left"), node("right")],
+            wired: vec![
+                WiredLink { from: LEFT, to: RIGHT, delay },
+                WiredLink { from: RIGHT, to: LEFT, delay },
+            ],
+            isl: None,
+            gsl: None,
+            routing: RoutingRules::default(),
+        },
+        links: LinkConfigs { wired: vec![link.clone(), link], ..LinkConfigs::default() },
+        flows: vec![FlowConfig {
+            name: "flow".into(),
+            from: LEFT,
+            to: RIGHT,
+            transport: TransportConfig::Udp { header_bytes: 0 },
+            application,
+            start: Time::ZERO,
+            stop: None,
+            ttl: 64,
+        }],
+        records: RecordConfig::default(),
+    }
+}
+
+fn run(spec: &SimulationSpec, seed: u64) -> Records {
+    let records = Simulation::new(spec, seed).unwrap().run();
+    assert!(records.conservation.holds(), "{:?}", records.conservation);
+    records
+}
+
+/// Mean wait of an M/D/1 queue, ρ s / (2 (1 - ρ)) (Pollaczek and Khinchine), over 2.8 million packets.
+#[test]
+fn waiting_time_is_that_of_an_md1_queue() {
+    for (load, seed) in [(0.5, 1), (0.7, 2), (0.8, 3)] {
+        // 125 B at 1 Mbit/s: a service of 1 ms.
+        let rate = Rate::from_bps((load * 1e6) as u64).unwrap();
+        let application = ApplicationConfig::Poisson { rate, payload_bytes: 125 };
+        let seconds = 4000;
+        let link = link(1_000_000, QueueLimit::Unlimited);
+        let records = run(&one_link(link, Duration::from_millis(5), Duration::from_secs(seconds), application), seed);
+        let wait_s = records.flows[0].delay.mean_s - 1e-3 - 5e-3;
+        let theory_s = load * 1e-3 / (2.0 * (1.0 - load));
+        assert!((wait_s / theory_s - 1.0).abs() < 0.02, "load {load}: {wait_s} s, theory {theory_s} s");
+        // Little's law ties the queue's time average to the wait; the utilisation is the load.
+        let sent_per_s = records.flows[0].packets_sent as f64 / seconds as f64;
+        assert!((records.links[0].queue_mean_packets / (sent_per_s * wait_s) - 1.0).abs() < 1e-3);
+        assert!((records.links[0].utilisation / load - 1.0).abs() < 0.01);
+    }
+}
+
+/// A constant rate of twice the link's: half of the packets are lost, the delay is that of the full queue.
+#[test]
+fn an_overloaded_link_loses_what_it_cannot_carry() {
+    let rate = Rate::from_bps(2_000_000).unwrap();
+    let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 125 };
+    let link = link(1_000_000, QueueLimit::Packets(10));
+    let records = run(&one_link(link, Duration::from_millis(5), Duration::from_secs(10), application), 1);
+    let flow = &records.flows[0];
+    assert_eq!(flow.packets_sent, 20_001);
+    let lost = flow.drops[0] as f64 / flow.packets_sent as f64;
+    assert!((lost - 0.5).abs() < 0.001, "{lost}");
+    assert!((flow.goodput_bps / 1e6 - 1.0).abs() < 0.001, "{}", flow.goodput_bps);
+    // Ten wait and one is in service: at most 11 services and the propagation, at least one service less.
+    assert!((flow.delay.p95_s - 0.016).abs() < 0.001, "{}", flow.delay.p95_s);
+    assert_eq!(records.links[0].queue_max_packets, 10);
+    assert!((records.links[0].utilisation - 1.0).abs() < 0.001);
+}
+
+#[test]
+fn the_delay_of_a_lone_packet_is_serialisation_and_propagation() {
+    let rate = Rate::from_bps(1_000).unwrap();
+    let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 1500 };
+    let link = link(3_000_000, QueueLimit::Unlimited);
+    let records = run(&one_link(link, Duration::from_millis(250), Duration::from_secs(60), application), 1);
+    let delay = records.flows[0].delay;
+    assert_eq!(delay.count, 5);
+    assert!((delay.min_s - 0.254).abs() < 1e-9 && (delay.max_s - 0.254).abs() < 1e-9, "{delay:?}");
+    assert_eq!(records.flows[0].jitter.max_s, 0.0);
+    assert!((records.flows[0].interarrival.mean_s - 12.0).abs() < 1e-9);
+}
+
+#[test]
+fn random_losses_hit_the_share_asked_for_and_hang_on_the_seed() {
+    let application = ApplicationConfig::ConstantRate { rate: Rate::from_bps(500_000).unwrap(), payload_bytes: 125 };
+    let mut link = link(1_000_000, QueueLimit::Unlimited);
+    link.errors = vec![ErrorConfig::Packet { probability: 0.05 }];
+    let spec = one_link(link, Duration::from_millis(5), Duration::from_secs(100), application);
+    let lost = |seed| run(&spec, seed).flows[0].drops[1] as f64;
+    // 50,001 packets; four standard deviations of the binomial count are 195.
+    assert!((lost(1) - 2500.0).abs() < 195.0, "{}", lost(1));
+    assert_eq!(lost(1), lost(1));
+    assert_ne!(lost(1), lost(2));
+}

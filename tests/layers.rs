@@ -1,0 +1,47 @@
+//! A crate depends only on crates of lower layers: `docs/architecture.md`.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::Command;
+
+const LAYERS: [(&str, u32); 9] = [
+    ("skyhop-base", 0),
+    ("skyhop-orbit", 1),
+    ("skyhop-cc", 1),
+    ("skyhop-topology", 2),
+    ("skyhop-transport", 2),
+    ("skyhop-sim", 3),
+    ("skyhop-scenario", 4),
+    ("skyhop", 5),
+    ("skyhop-python", 6),
+];
+
+#[test]
+fn no_crate_depends_on_its_own_layer_or_a_higher_one() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(skyhop_tests::root())
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    let layers = BTreeMap::from(LAYERS);
+    let mut edges = 0;
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        let Some(layer) = layers.get(name) else {
+            assert!(["skyhop-tests", "skyhop-benches"].contains(&name), "{name} has no layer: give it one in docs/architecture.md and here");
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().unwrap() {
+            // What tests use is no part of the house.
+            if dependency["kind"] == "dev" {
+                continue;
+            }
+            if let Some(below) = layers.get(dependency["name"].as_str().unwrap()) {
+                assert!(below < layer, "{name} (layer {layer}) depends on {} (layer {below})", dependency["name"]);
+                edges += 1;
+            }
+        }
+    }
+    assert!(edges >= 12, "only {edges} edges found: is the metadata read rightly?");
+}

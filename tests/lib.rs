@@ -1,0 +1,38 @@
+//! What the tests across crates share.
+
+use serde_json::Value;
+use skyhop::{Progress, Run, RunOptions};
+use skyhop_scenario::Scenario;
+use std::path::{Path, PathBuf};
+
+/// The project's folder.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The folder of reference material beside the project, if it is there; says so when it is not.
+pub fn shared(part: &str) -> Option<PathBuf> {
+    let folder = root().join("..").join("shared").join(part);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("skipped: no ../shared/{part} beside the project");
+    None
+}
+
+/// Runs a scenario given as TOML, or panics with what is wrong with it.
+pub fn run_toml(text: &str, seed: u64) -> Run {
+    run(&Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}")), seed)
+}
+
+/// Runs a scenario given as JSON, or panics with what is wrong with it.
+pub fn run_json(value: &Value, seed: u64) -> Run {
+    run(&Scenario::from_json(value).unwrap_or_else(|problems| panic!("{problems}")), seed)
+}
+
+pub fn run(scenario: &Scenario, seed: u64) -> Run {
+    let options = RunOptions { seed, ..RunOptions::default() };
+    let run = skyhop::run(scenario, options, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(run.records.conservation.holds(), "{:?}", run.records.conservation);
+    run
+}
