@@ -1,1 +1,29 @@
-//! Placeholder while the crate is written.
+//! `skyhop._core`: the engine for Python. Converts arguments, results and errors, and nothing else; what is
+//! offered stands with its types in `python/skyhop/_core.pyi`.
+
+mod errors;
+mod run;
+mod scenario;
+mod table;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::errors::{Cancelled, ScenarioError};
+    #[pymodule_export]
+    use super::run::{Progress, Run, run};
+    #[pymodule_export]
+    use super::scenario::{Scenario, json_schema};
+    #[pymodule_export]
+    use super::table::Table;
+
+    /// The version of the engine.
+    #[pyfunction]
+    fn version() -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+}

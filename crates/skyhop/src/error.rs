@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     /// The scenario passed validation but cannot be simulated.
     #[error(transparent)]
-    Simulation(#[from] skyhop_sim::Error),
+    Simulation(#[from] skyhop_sim::SimulationError),
     /// Somebody called [`Progress::cancel`](crate::Progress::cancel).
     #[error("the run was cancelled")]
     Cancelled,
+    #[error("{at_s} s is outside the run, which lasts from 0 to {duration_s} s")]
+    OutsideRun { at_s: f64, duration_s: f64 },
     #[error("no table is called `{name}`; there are {}", crate::TABLES.join(", "))]
     UnknownTable { name: String },
     #[error("{path} already exists: name another folder or remove it")]

@@ -14,6 +14,7 @@
 
 mod error;
 mod folder;
+mod paths;
 mod run;
 #[cfg(test)]
 mod sample;
@@ -21,8 +22,9 @@ mod summary;
 mod tables;
 
 pub use error::Error;
+pub use paths::paths_at;
 pub use run::{Progress, Run, RunOptions, run};
-pub use skyhop_scenario::Scenario;
+pub use skyhop_scenario::{Diagnostic, Diagnostics, Override, OverrideError, Scenario, json_schema};
 pub use skyhop_sim::records;
 pub use summary::summary;
 pub use tables::{TABLES, records_hash, table};

@@ -1,0 +1,99 @@
+//! Running a scenario while Python goes on.
+
+use crate::errors::to_python;
+use crate::scenario::Scenario;
+use crate::table::Table;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use skyhop::RunOptions;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How long Ctrl-C may take to be seen.
+const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+
+/// How far a run is; may be read, and the run cancelled, from another thread.
+#[pyclass(frozen, module = "skyhop._core")]
+pub struct Progress(Arc<skyhop::Progress>);
+
+#[pymethods]
+impl Progress {
+    #[new]
+    fn new() -> Progress {
+        Progress(Arc::default())
+    }
+
+    /// Share of the simulated time that is done, from 0 to 1.
+    #[getter]
+    fn fraction(&self) -> f64 {
+        self.0.fraction()
+    }
+
+    /// Ends the run soon, with `Cancelled`.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+/// A finished run.
+#[pyclass(frozen, module = "skyhop._core")]
+pub struct Run(skyhop::Run);
+
+#[pymethods]
+impl Run {
+    fn table_names(&self) -> Vec<&'static str> {
+        self.0.tables().to_vec()
+    }
+
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        match py.detach(|| self.0.table(name)) {
+            Ok(batch) => Ok(Table { batch }),
+            Err(error) => Err(PyKeyError::new_err(error.to_string())),
+        }
+    }
+
+    fn summary_json(&self) -> String {
+        self.0.summary().to_string()
+    }
+
+    fn manifest_json(&self) -> String {
+        self.0.manifest().to_string()
+    }
+
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.write(&path)).map_err(|error| to_python(py, error))
+    }
+}
+
+/// Runs the scenario in a thread of its own. The calling thread only waits and, where it is Python's main thread,
+/// minds Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, seed = 1, progress = None))]
+pub fn run(py: Python<'_>, scenario: &Scenario, seed: u64, progress: Option<&Progress>) -> PyResult<Run> {
+    let progress = progress.map_or_else(Arc::default, |progress| Arc::clone(&progress.0));
+    let (scenario, options) = (&scenario.0, RunOptions::with_seed(seed));
+    let waited = py.detach(|| {
+        thread::scope(|scope| {
+            let (done, wait) = channel();
+            let running = &progress;
+            scope.spawn(move || done.send(skyhop::run(scenario, &options, running)));
+            loop {
+                match wait.recv_timeout(SIGNAL_CHECK) {
+                    Ok(result) => return Ok(result),
+                    // The thread ended without a result: it panicked, and leaving the scope passes that on.
+                    Err(RecvTimeoutError::Disconnected) => return Ok(Err(skyhop::Error::Cancelled)),
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Err(interrupt) = Python::attach(|py| py.check_signals()) {
+                            progress.cancel();
+                            return Err(interrupt);
+                        }
+                    }
+                }
+            }
+        })
+    });
+    waited?.map(Run).map_err(|error| to_python(py, error))
+}

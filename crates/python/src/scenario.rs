@@ -1,0 +1,93 @@
+//! Scenarios from files, text and values of Python.
+
+use crate::errors::{nowhere, scenario_error, to_python};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use skyhop::{Diagnostic, Diagnostics, Override};
+use std::path::PathBuf;
+
+/// A validated scenario.
+#[pyclass(frozen, module = "skyhop._core")]
+pub struct Scenario(pub(crate) skyhop::Scenario);
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    #[pyo3(signature = (path, overrides = Vec::new()))]
+    fn from_file(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Scenario> {
+        let overrides = parse(py, &overrides)?;
+        checked(py, py.detach(|| skyhop::Scenario::from_file(&path, &overrides)))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, *, origin = "<text>", overrides = Vec::new()))]
+    fn from_toml(py: Python<'_>, text: &str, origin: &str, overrides: Vec<String>) -> PyResult<Scenario> {
+        let overrides = parse(py, &overrides)?;
+        checked(py, py.detach(|| skyhop::Scenario::from_toml(text, origin, &overrides)))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, *, overrides = Vec::new()))]
+    fn from_json(py: Python<'_>, text: &str, overrides: Vec<String>) -> PyResult<Scenario> {
+        let overrides = parse(py, &overrides)?;
+        let value = serde_json::from_str(text)
+            .map_err(|error| PyValueError::new_err(format!("the text is no JSON: {error}")))?;
+        checked(py, py.detach(|| skyhop::Scenario::from_json(&value, ORIGIN, &overrides)))
+    }
+
+    #[getter]
+    fn hash(&self) -> String {
+        self.0.hash()
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.0.duration.as_secs_f64()
+    }
+
+    fn canonical_json(&self) -> String {
+        self.0.canonical_json()
+    }
+
+    fn path_json(&self, py: Python<'_>, at_s: f64) -> PyResult<String> {
+        match py.detach(|| skyhop::paths_at(&self.0, at_s)) {
+            Ok(paths) => Ok(paths.to_string()),
+            Err(error) => Err(to_python(py, error)),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Scenario({} s, {})", self.0.duration.as_secs_f64(), &self.0.hash()[..12])
+    }
+}
+
+/// What messages call values that came from no file.
+const ORIGIN: &str = "scenario";
+
+fn parse(py: Python<'_>, overrides: &[String]) -> PyResult<Vec<Override>> {
+    let (mut parsed, mut problems) = (Vec::new(), Vec::new());
+    for text in overrides {
+        match text.parse::<Override>() {
+            Ok(one) => parsed.push(one),
+            Err(error) => problems.push(Diagnostic { message: error.to_string(), ..nowhere("override") }),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(parsed);
+    }
+    let found = Diagnostics { problems, not_shown: 0 };
+    Err(scenario_error(py, &found.to_string(), &found.problems)?)
+}
+
+fn checked(py: Python<'_>, result: Result<skyhop::Scenario, Diagnostics>) -> PyResult<Scenario> {
+    match result {
+        Ok(scenario) => Ok(Scenario(scenario)),
+        Err(found) => Err(scenario_error(py, &found.to_string(), &found.problems)?),
+    }
+}
+
+/// The JSON Schema of a scenario.
+#[pyfunction]
+pub fn json_schema() -> String {
+    format!("{:#}", skyhop::json_schema())
+}

@@ -1,0 +1,149 @@
+//! `cases.csv`: each case by machine, and the scenario that it is.
+
+use super::ValidateError;
+use super::table::{Row, Table};
+use super::windows::STEP_S;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// One case: a dumbbell, its flows and which tables stand beside it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub name: String,
+    /// What the case's summary file is called by.
+    pub summary: String,
+    pub agents: Vec<String>,
+    bottleneck_rate_bps: f64,
+    bottleneck_delay_s: f64,
+    limit_packets: f64,
+    access_rate_bps: f64,
+    access_delay_s: f64,
+    pub duration_s: f64,
+    window_packets: f64,
+    packet_size_bytes: f64,
+    pub flows: usize,
+    start_s: Vec<f64>,
+    delayed_ack_s: Option<f64>,
+    transfer_packets: Option<f64>,
+    random_loss: Option<f64>,
+    lost_packets: Vec<f64>,
+    pub seeds: Vec<u64>,
+    pub has_windows: bool,
+    events_agents: Vec<String>,
+    pub events_until_s: f64,
+    pub events_kinds: Vec<String>,
+}
+
+pub fn read(path: &Path) -> Result<Vec<Case>, ValidateError> {
+    Table::read(path)?.rows().map(|row| Case::of(&row)).collect()
+}
+
+impl Case {
+    fn of(row: &Row) -> Result<Case, ValidateError> {
+        let texts = |column| row.list(column).map(str::to_owned).collect::<Vec<_>>();
+        let seeds: Vec<u64> = match row.text("seeds") {
+            // A single number counts the seeds, a list names them.
+            text if text.contains(['|', ';']) => row.numbers("seeds")?.into_iter().map(|seed| seed as u64).collect(),
+            _ => (1..=row.optional("seeds")?.unwrap_or(1.0) as u64).collect(),
+        };
+        let flows = row.number("flows")? as usize;
+        let mut start_s = row.numbers("start_s")?;
+        let last = start_s.last().copied().unwrap_or(0.0);
+        start_s.resize(flows.max(1), last);
+        Ok(Case {
+            name: row.text("case").to_owned(),
+            summary: row.text("case").to_owned(),
+            agents: texts("agents"),
+            bottleneck_rate_bps: row.number("bottleneck_rate_bps")?,
+            bottleneck_delay_s: row.number("bottleneck_delay_s")?,
+            limit_packets: row.number("limit_packets")?,
+            access_rate_bps: row.number("access_rate_bps")?,
+            access_delay_s: row.number("access_delay_s")?,
+            duration_s: row.number("duration_s")?,
+            window_packets: row.number("window_packets")?,
+            packet_size_bytes: row.number("packet_size_bytes")?,
+            flows,
+            start_s,
+            delayed_ack_s: row.optional("delayed_ack_s")?,
+            transfer_packets: row.optional("transfer_packets")?,
+            random_loss: row.optional("random_loss")?,
+            lost_packets: row.numbers("lost_packets")?,
+            seeds,
+            has_windows: row.text("cwnd_table") == "1",
+            events_agents: texts("events_agents"),
+            events_until_s: row.optional("events_until_s")?.unwrap_or(0.0),
+            events_kinds: texts("events_kinds"),
+        })
+    }
+
+    pub fn has_events(&self, agent: &str) -> bool {
+        self.events_agents.iter().any(|name| name == agent)
+    }
+
+    /// The scenario in which every flow has the agent, or the flows have the agents of a pair ("reno+vegas") in turn.
+    pub fn scenario(&self, agent: &str) -> Value {
+        let pair: Vec<&str> = agent.split(['+', ':', '/']).collect();
+        let flows: Vec<Value> = (0..self.flows).map(|i| self.flow(i, pair[i % pair.len()])).collect();
+        let mut errors = Vec::new();
+        if let Some(probability) = self.random_loss.filter(|&probability| probability > 0.0) {
+            errors.push(json!({ "packet": probability }));
+        }
+        if !self.lost_packets.is_empty() {
+            let segments: Vec<u32> = self.lost_packets.iter().map(|&seq| seq as u32).collect();
+            errors.push(json!({ "segments": { "flow": "flow-0", "segments": segments } }));
+        }
+        let mut link = json!({
+            "between": ["left", "right"],
+            "rate": format!("{} bit/s", self.bottleneck_rate_bps),
+            "delay": format!("{} s", self.bottleneck_delay_s),
+            "queue": { "drop_tail": { "packets": self.limit_packets as u64 } },
+        });
+        if !errors.is_empty() {
+            link["forward"] = json!({ "errors": errors });
+        }
+        let mut records = json!({ "packets": ["left->right"] });
+        if self.has_windows {
+            records["grid"] = json!(format!("{STEP_S} s"));
+        }
+        json!({
+            "duration": format!("{} s", self.duration_s),
+            "profile": "ns-2",
+            "links": [link],
+            "flows": flows,
+            "records": records,
+        })
+    }
+
+    fn flow(&self, index: usize, agent: &str) -> Value {
+        let application = match self.transfer_packets {
+            Some(packets) => json!({ "ftp": { "bytes": format!("{} B", packets * self.packet_size_bytes) } }),
+            None => json!("ftp"),
+        };
+        json!({
+            "name": format!("flow-{index}"),
+            "from": "left",
+            "to": "right",
+            "access": {
+                "rate": format!("{} bit/s", self.access_rate_bps),
+                "delay": format!("{} s", self.access_delay_s),
+            },
+            "tcp": self.tcp(agent),
+            "application": application,
+            "start": format!("{} s", self.start_s[index]),
+        })
+    }
+
+    /// ns-2's agents in our names.
+    fn tcp(&self, agent: &str) -> Value {
+        let mut tcp = match agent.strip_prefix("linux-") {
+            Some(control) => json!({ "name": "linux", "control": control.replace('_', "-") }),
+            None => json!({ "name": if agent == "sack1" { "sack" } else { agent } }),
+        };
+        tcp["window"] = json!(self.window_packets);
+        tcp["mss"] = json!(format!("{} B", self.packet_size_bytes));
+        if let Some(delay_s) = self.delayed_ack_s {
+            tcp["delayed_ack"] = json!(format!("{delay_s} s"));
+        }
+        tcp
+    }
+}

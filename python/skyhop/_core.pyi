@@ -1,0 +1,121 @@
+"""The engine, written in Rust."""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, TypedDict, final
+
+class Diagnostic(TypedDict):
+    """One problem of a scenario."""
+
+    file: str
+    """The file, or what the text was called; for an override, the override."""
+    line: int | None
+    """From 1; None when the value came from no text."""
+    column: int | None
+    """In characters, from 1."""
+    path: str
+    """The key, as in `flows[2].from`; empty when the whole file is meant."""
+    message: str
+    help: str | None
+    """What would be right."""
+
+class ScenarioError(ValueError):
+    """A scenario has problems. The message shows all of them."""
+
+    diagnostics: list[Diagnostic]
+
+class Cancelled(RuntimeError):
+    """`Progress.cancel` ended the run."""
+
+@final
+class Scenario:
+    """A validated scenario, defaults filled in and names resolved.
+
+    `overrides` are `key=value` as on the command line: `["constellation.gsl.rate=3 Mbit/s"]`.
+    Every way to make one raises ScenarioError with all problems found.
+    """
+
+    @staticmethod
+    def from_file(path: str | PathLike[str], overrides: Sequence[str] = ()) -> Scenario: ...
+    @staticmethod
+    def from_toml(text: str, *, origin: str = "<text>", overrides: Sequence[str] = ()) -> Scenario:
+        """`origin` stands for the file in messages."""
+
+    @staticmethod
+    def from_json(text: str, *, overrides: Sequence[str] = ()) -> Scenario:
+        """The same keys as in a file, as a JSON object; also the canonical form."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the canonical form, in hexadecimal."""
+
+    @property
+    def duration_s(self) -> float: ...
+    def canonical_json(self) -> str:
+        """The scenario with every default written out."""
+
+    def path_json(self, at_s: float) -> str:
+        """The ways of all flows at a moment.
+
+        `{"at_s", "flows": [{"flow", "from", "to", "delay_s", "hops": [{"from", "to", "link", "kind", "delay_s",
+        "range_km", "elevation_deg"}]}]}`. Between wired nodes range and elevation are null, between satellites the
+        elevation. A flow that has no way has no hops, and null for its delay. Delays are those of propagation.
+        """
+
+@final
+class Progress:
+    """How far a run is; may be read, and the run cancelled, from another thread."""
+
+    def __init__(self) -> None: ...
+    @property
+    def fraction(self) -> float:
+        """Share of the simulated time that is done, from 0 to 1."""
+
+    def cancel(self) -> None:
+        """Ends the run soon, with Cancelled."""
+
+@final
+class Table:
+    """Columns of a run, for whatever reads Arrow: `polars.DataFrame(table)` copies nothing."""
+
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """The Arrow PyCapsule interface."""
+
+    def __len__(self) -> int: ...
+
+@final
+class Run:
+    """A finished run."""
+
+    def table_names(self) -> list[str]:
+        """What `table` takes; the same names for every run."""
+
+    def table(self, name: str) -> Table:
+        """A table without rows has its columns. Raises KeyError for any other name."""
+
+    def summary_json(self) -> str:
+        """The content of summary.json."""
+
+    def manifest_json(self) -> str:
+        """The content of manifest.json."""
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Writes the run folder, which appears complete or not at all.
+
+        Raises FileExistsError if `path` exists and is not an empty folder, OSError if it cannot be written.
+        """
+
+def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None) -> Run:
+    """Simulates the whole scenario. Other threads of Python go on; Ctrl-C interrupts.
+
+    Raises Cancelled after `progress.cancel()`.
+    """
+
+def json_schema() -> str:
+    """The JSON Schema of a scenario."""
+
+def version() -> str: ...
