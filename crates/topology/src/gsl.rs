@@ -2,7 +2,7 @@
 
 use crate::build::Plane;
 use crate::link::{End, LinkTable};
-use crate::sky::Sky;
+use crate::sky::{Sky, next_multiple};
 use crate::{Change, CheckTimes, GslRules, Handover, HandoverPolicy, LinkId, NodeId, Why};
 use skyhop_base::{Duration, IndexVec, Stream, Time};
 use skyhop_orbit::{Site, Vec3};
@@ -44,12 +44,6 @@ impl Terminal {
             }
         };
     }
-}
-
-/// The first multiple of `every` after `now`.
-pub(crate) fn next_multiple(now: Time, every: Duration) -> Time {
-    let count = now.as_nanos() / every.as_nanos() + 1;
-    Time::from_nanos(count.saturating_mul(every.as_nanos()))
 }
 
 /// All stations and the satellites that may serve them.

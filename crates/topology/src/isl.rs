@@ -1,7 +1,7 @@
 //! Which inter-satellite links are up.
 
 use crate::link::{End, LinkTable};
-use crate::sky::Sky;
+use crate::sky::{Sky, next_multiple};
 use crate::{Change, IslRules, LinkId, NodeId, Why};
 use skyhop_base::{IndexVec, Time};
 use skyhop_orbit::visibility::grazing_altitude_km;
@@ -95,6 +95,7 @@ impl Isls {
         for seam in &mut self.seams {
             seam.check(&obstacles, links, changes);
         }
+        self.next = next_multiple(now, self.rules.every);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where every node is at one instant.
 
 use crate::NodeId;
-use skyhop_base::{IndexVec, Time};
+use skyhop_base::{Duration, IndexVec, Time};
 use skyhop_orbit::{Earth, Motion, Vec3, earth_fixed_positions};
 
 /// Motions of all nodes, and their positions at the instant asked for last.
@@ -48,4 +48,10 @@ impl Sky {
     pub fn stands_still(&self) -> bool {
         self.motions.iter().all(|motion| motion.is_earth_fixed(&self.earth))
     }
+}
+
+/// The first multiple of `every` after `now`.
+pub(crate) fn next_multiple(now: Time, every: Duration) -> Time {
+    let count = now.as_nanos() / every.as_nanos() + 1;
+    Time::from_nanos(count.saturating_mul(every.as_nanos()))
 }

@@ -1,11 +1,11 @@
 //! The network: what [`Topology`] offers.
 
 use crate::build::{self, Links};
-use crate::gsl::{Gsls, Terminal, next_multiple};
+use crate::gsl::{Gsls, Terminal};
 use crate::isl::Isls;
 use crate::link::{End, LinkTable};
 use crate::route::{Edge, Hop, Leaf, Router};
-use crate::sky::Sky;
+use crate::sky::{Sky, next_multiple};
 use crate::{
     Change, DelaySegment, Forwarding, Link, LinkId, LinkKind, Node, NodeId, NodeKind, Path, PathHop, TopologyError,
     TopologySpec,
