@@ -1,0 +1,72 @@
+"""Scenarios from whatever the caller has at hand, and runs of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from skyhop import _core
+from skyhop.results import Run
+
+#: A scenario, the path of a scenario file, TOML text (anything with a line break), or the same as nested dicts.
+Source: TypeAlias = "_core.Scenario | str | os.PathLike[str] | Mapping[str, Any]"
+
+
+def scenario(source: Source | None = None, /, *, overrides: Sequence[str] = (), **sections: Any) -> _core.Scenario:
+    """Reads and validates a scenario.
+
+    Either `source`, or the sections of a scenario file as keyword arguments:
+
+        skyhop.scenario(duration="60 s", links=[{...}], flows=[{...}])
+
+    `overrides` are `key=value` as on the command line: `["constellation.gsl.rate=3 Mbit/s"]`.
+
+    Raises ScenarioError with every problem found, the same and with the same words whichever way it came in.
+    """
+    if source is None:
+        return _from_mapping(sections, overrides)
+    if sections:
+        raise TypeError("give either a source or the sections of a scenario, not both; overrides= changes single keys")
+    if isinstance(source, _core.Scenario):
+        if overrides:
+            return _core.Scenario.from_json(source.canonical_json(), overrides=list(overrides))
+        return source
+    if isinstance(source, Mapping):
+        return _from_mapping(source, overrides)
+    if isinstance(source, str) and "\n" in source:
+        return _core.Scenario.from_toml(source, origin="<text>", overrides=list(overrides))
+    return _core.Scenario.from_file(os.fspath(source), overrides=list(overrides))
+
+
+def run(
+    source: Source,
+    /,
+    *,
+    seed: int = 1,
+    overrides: Sequence[str] = (),
+    progress: _core.Progress | None = None,
+) -> Run:
+    """Simulates a scenario once; other Python threads go on meanwhile.
+
+    The same scenario and seed give the same records on any machine. `progress` can be read, and cancelled, from
+    another thread.
+    """
+    validated = scenario(source, overrides=overrides)
+    return Run(_core.run(validated, seed=seed, progress=progress), scenario=validated, seed=seed)
+
+
+def _from_mapping(sections: Mapping[str, Any], overrides: Sequence[str]) -> _core.Scenario:
+    """JSON is the road for data that has no lines; paths such as `elements = Path(...)` are written as text."""
+    text = json.dumps(sections, default=_plain)
+    return _core.Scenario.from_json(text, overrides=list(overrides))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a scenario holds text, numbers, lists and tables, not {type(value).__name__}: {value!r}")

@@ -1,0 +1,388 @@
+"""The command line. Results go to stdout, everything else to stderr; nothing is drawn where nobody watches."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+from skyhop import _core
+
+if TYPE_CHECKING:
+    from skyhop.matrix import Outcome
+    from skyhop.study import Study
+
+USAGE = 2
+FAILED = 1
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="skyhop",
+    help="Simulates transport protocols over satellite networks, packet by packet.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+study_app = typer.Typer(help="Studies: a matrix of runs beside published numbers.", no_args_is_help=True)
+app.add_typer(study_app, name="study")
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help='Change one key: --set constellation.gsl.rate="3 Mbit/s".'),
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Folder name of the study.", show_default=False)]
+Studies = Annotated[
+    Path | None, typer.Option("--studies", metavar="DIR", help="Folder of studies; by default the nearest studies/.")
+]
+Answer = TypeVar("Answer")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"skyhop {_core.version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def check(file: File, overrides: Set = None) -> None:
+    """Read a scenario and print every problem in it."""
+    scenario = _scenario(file, overrides)
+    if sys.stdout.isatty():
+        typer.echo(f"{file}: correct ({scenario.duration_s:g} s, {scenario.hash[:12]})")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files."""
+    typer.echo(_core.json_schema())
+
+
+@app.command()
+def run(
+    file: File,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Run folder; by default runs/<hash>-<seed>.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**64 - 1, help="Seed of the random streams.")] = 1,
+    overrides: Set = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of a table.")] = False,
+) -> None:
+    """Simulate a scenario and write its run folder."""
+    scenario = _scenario(file, overrides)
+    folder = out or Path("runs") / f"{scenario.hash[:12]}-{seed}"
+    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "manifest.json").exists())):
+        _fail(f"{folder} exists and is no run folder; choose another with --out")
+    progress = _core.Progress()
+
+    def simulate() -> Any:
+        from skyhop import api
+
+        return api.run(scenario, seed=seed, progress=progress)
+
+    with _bar(f"{file.name}, seed {seed}") as show:
+        result = _interruptible(simulate, progress, show)
+    try:
+        result.write(folder)
+    except OSError as error:
+        _fail(f"cannot write {folder}: {error}", code=FAILED)
+    if as_json:
+        typer.echo(json.dumps(result.summary, indent=2))
+    elif sys.stdout.isatty():
+        _print_flows(result.summary)
+        typer.echo(f"Run folder: {folder}")
+    else:
+        typer.echo(str(folder))
+
+
+@app.command()
+def path(
+    file: File,
+    at: Annotated[str, typer.Option("--at", metavar="TIME", help='Moment: "63 s", "2 min", "500 ms".')] = "0 s",
+    overrides: Set = None,
+) -> None:
+    """Print each flow's way through the network at a moment, hop by hop."""
+    scenario = _scenario(file, overrides)
+    moment = _seconds(at)
+    if moment > scenario.duration_s:
+        _fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
+    _print_paths(json.loads(scenario.path_json(moment)))
+
+
+@study_app.command("list")
+def study_list(studies: Studies = None) -> None:
+    """List the studies."""
+    from skyhop import study
+
+    folder = _studies(studies)
+    for name in study.names(folder):
+        typer.echo(f"{name}  {_defined(lambda name=name: study.load(folder / name)).title}")  # type: ignore[misc]
+
+
+@study_app.command("show")
+def study_show(name: Name, studies: Studies = None) -> None:
+    """Print a study's question, its matrix and the numbers that it expects."""
+    found = _study(name, studies)
+    typer.echo(f"{found.title}\n\n{found.question}\n\n{found.paper}\n")
+    for axis in found.axes:
+        typer.echo(f"{axis.label}: {', '.join(axis.values)}")
+    typer.echo(f"seeds: {', '.join(map(str, found.seeds))}\n")
+    console = _console()
+    table = _table("measure", *(axis.label for axis in found.axes), "source", "value", "printed", "verdict")
+    for one in found.expectations:
+        metric = found.metrics[one.metric]
+        for source, expected in one.sources.items():
+            point = [value for _, value in one.cell.point]
+            label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
+            who = found.sources[source].label
+            table.add_row(label, *point, who, f"{expected.value:g}", expected.printed, expected.verdict)
+    console.print(table)
+
+
+@study_app.command("run")
+def study_run(
+    name: Name,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default runs/<name>.")
+    ] = None,
+    studies: Studies = None,
+    renew: Annotated[bool, typer.Option("--renew", help="Put the results into the study's README.md.")] = False,
+) -> None:
+    """Run a study, print its numbers beside the published ones and write the report.
+
+    Exit code 1 when a number does not bear out the verdict that the study declares.
+    """
+    found = _study(name, studies)
+    folder = out or Path("runs") / name
+    from skyhop import matrix, report, tables
+
+    begin = time.perf_counter()
+    try:
+        with _bar(name) as show:
+            outcome = matrix.run_study(found, on_progress=show)
+    except _core.ScenarioError as error:
+        _fail(str(error))
+    _print_outcome(outcome)
+    with _bar("figures and report") as show:
+        page = report.write(outcome, folder)
+        show(1.0)
+    if renew:
+        tables.renew_readme(found.folder / "README.md", outcome)
+    typer.echo(
+        f"{len(outcome.samples)} runs, {outcome.cpu_s:.2f} s of CPU for the simulation, "
+        f"{time.perf_counter() - begin:.1f} s altogether"
+    )
+    typer.echo(f"Report: {page.resolve()}")
+    if outcome.problems:
+        typer.echo("\nThe study fails:", err=True)
+        for problem in outcome.problems:
+            typer.echo(f"- {problem}", err=True)
+        raise typer.Exit(FAILED)
+
+
+def main() -> None:
+    """The program `skyhop`."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(INTERRUPTED)
+
+
+def _fail(message: str, *, code: int = USAGE) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(code)
+
+
+def _scenario(file: Path, overrides: list[str] | None) -> _core.Scenario:
+    try:
+        return _core.Scenario.from_file(str(file), overrides=overrides or [])
+    except _core.ScenarioError as error:
+        _fail(str(error))
+
+
+def _studies(folder: Path | None) -> Path:
+    from skyhop import study
+
+    return folder or _defined(study.folder_of_studies)
+
+
+def _study(name: str, folder: Path | None) -> Study:
+    from skyhop import study
+
+    return _defined(lambda: study.find(name, _studies(folder)))
+
+
+def _defined(read: Callable[[], Answer]) -> Answer:
+    from skyhop.verdict import DefinitionError
+
+    try:
+        return read()
+    except DefinitionError as error:
+        _fail(str(error))
+
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def _seconds(text: str) -> float:
+    """A time as in a scenario: "63 s"."""
+    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
+    if parts is None or parts[2] not in _UNITS:
+        _fail(f'--at {text}: a time has a number and a unit ({", ".join(_UNITS)}): "63 s"')
+    return float(parts[1]) * _UNITS[parts[2]]
+
+
+def _interruptible(work: Callable[[], Answer], progress: _core.Progress, show: Callable[[float], None]) -> Answer:
+    """Does the work in a thread, so that Ctrl-C reaches us: it then stops the simulation and leaves."""
+    answer: list[Answer] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            answer.append(work())
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.05)
+            show(progress.fraction)
+    except KeyboardInterrupt:
+        progress.cancel()
+        thread.join()
+        raise
+    if failure:
+        raise failure[0]
+    return answer[0]
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda fraction: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=140, no_color=True)
+
+
+def _table(*columns: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def _print_flows(summary: dict[str, Any]) -> None:
+    table = _table("flow", "goodput (kbit/s)", "sent", "retransmitted", "dropped", "RTT mean (ms)", "delay mean (ms)")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for flow in summary["flows"]:
+        dropped = sum(flow["drops"].values())
+        table.add_row(
+            flow["name"], f"{flow['goodput_bps'] / 1e3:.1f}", str(flow["packets_sent"]), str(flow["retransmissions"]),
+            str(dropped), _milliseconds(flow["rtt_mean_s"]), _milliseconds(flow["delay_mean_s"]),
+        )  # fmt: skip
+    _console().print(table)
+
+
+def _milliseconds(seconds: float | None, digits: int = 1) -> str:
+    return _decimal(None if seconds is None else seconds * 1e3, digits)
+
+
+def _decimal(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _print_paths(paths: dict[str, Any]) -> None:
+    console = _console()
+    for way, flows in _by_way(paths["flows"]).items():
+        names = ", ".join(flow["flow"] for flow in flows)
+        if not way:
+            console.print(f"{names}: no way from {flows[0]['from']} to {flows[0]['to']} at {paths['at_s']:g} s")
+            continue
+        console.print(f"{names} at {paths['at_s']:g} s")
+        table = _table("from", "to", "link", "elevation (°)", "range (km)", "delay (ms)")
+        for column in table.columns[3:]:
+            column.justify = "right"
+        for hop in flows[0]["hops"]:
+            table.add_row(
+                hop["from"], hop["to"], hop["kind"], _decimal(hop["elevation_deg"], 1), _decimal(hop["range_km"], 1),
+                _milliseconds(hop["delay_s"], 3),
+            )  # fmt: skip
+        table.add_section()
+        table.add_row(flows[0]["from"], flows[0]["to"], "total", "", "", _milliseconds(flows[0]["delay_s"], 3))
+        console.print(table)
+
+
+def _by_way(flows: list[dict[str, Any]]) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """Flows that take the same links together; those without a way apart, by their ends."""
+    grouped: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for flow in flows:
+        grouped.setdefault(tuple(hop["link"] for hop in flow["hops"]), []).append(flow)
+    return grouped
+
+
+_COLOURS = {"reproduced": "green", "holds": "green", "differs": "yellow", "impossible": "red", "does not hold": "red"}
+
+
+def _print_outcome(outcome: Outcome) -> None:
+    from rich.text import Text
+
+    from skyhop import tables
+
+    console = _console()
+    titles = tables.header(outcome)
+    table = _table(*titles)
+    for number, column in enumerate(table.columns):
+        if number > len(outcome.study.axes) and titles[number] != "verdict":
+            column.justify = "right"
+    rows = tables.rows(outcome)
+    for number, row in enumerate(rows):
+        last = number + 1 == len(rows) or rows[number + 1].first_of_measure
+        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row.cells), end_section=last)
+    console.print(table)
+    for what, why in tables.reasons(outcome):
+        console.print(Text(f"{what}. ", style="bold") + Text(why))
+    for one in outcome.claims:
+        console.print(Text(f"{one.verdict}: ", style=_COLOURS[one.verdict]) + Text(one.claim.text))
+    console.print(Text("\n" + tables.conclusion(outcome)))
+
+
+if __name__ == "__main__":
+    main()

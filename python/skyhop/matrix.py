@@ -1,0 +1,220 @@
+"""Runs a study's matrix, computes its metrics and holds them against what others published."""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from skyhop import _core, api
+from skyhop.results import Run
+from skyhop.study import Cell, Metric, Study
+from skyhop.verdict import Claim, Expected
+
+#: Called with the share of all runs that is done, 0 to 1.
+OnProgress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run of the matrix."""
+
+    cell: Cell
+    seed: int
+    run: Run
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time of the simulation alone."""
+        return float(self.run.manifest["cpu_time_s"] or 0.0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One expected value beside ours."""
+
+    expected: Expected
+    verdict: str
+
+    def difference(self, ours: float) -> float:
+        """Ours minus theirs, in the metric's unit."""
+        return ours - self.expected.value
+
+
+@dataclass(frozen=True)
+class Result:
+    """One metric at one cell: the mean over the seeds, and who else has a number for it."""
+
+    cell: Cell
+    metric: Metric
+    ours: float
+    #: Standard deviation over the seeds; None with one seed.
+    spread: float | None
+    comparisons: Mapping[str, Comparison]
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """One sentence of the publication, judged by our numbers."""
+
+    claim: Claim
+    verdict: str
+    values: Mapping[str, float]
+
+
+class Outcome:
+    """Everything that running a study gave."""
+
+    def __init__(self, study: Study, samples: list[Sample], *, wall_s: float) -> None:
+        self.study = study
+        self.samples = samples
+        self.wall_s = wall_s
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time of all simulations together."""
+        return sum(sample.cpu_s for sample in self.samples)
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """Every metric at every cell, metric by metric."""
+        expected = {(one.cell, one.metric): one.sources for one in self.study.expectations}
+        return [
+            self._result(cell, metric, expected.get((cell, metric.name), {}))
+            for metric in self.study.metrics.values()
+            for cell in self.study.cells
+        ]
+
+    def _result(self, cell: Cell, metric: Metric, expected: Mapping[str, Expected]) -> Result:
+        values = [measure(sample.run, metric) for sample in self.samples if sample.cell == cell]
+        ours = statistics.fmean(values)
+        bounds = self.study.bounds_of(metric.name, cell)
+        return Result(
+            cell=cell,
+            metric=metric,
+            ours=ours,
+            spread=statistics.stdev(values) if len(values) > 1 else None,
+            comparisons={name: Comparison(one, one.judge(ours, bounds)) for name, one in expected.items()},
+        )
+
+    @cached_property
+    def claims(self) -> list[ClaimResult]:
+        """Every claim in words, judged."""
+        judged = []
+        for claim in self.study.claims:
+            values = {one.cell.label: one.ours for one in self.results if one.metric.name == claim.metric}
+            judged.append(ClaimResult(claim, claim.judge(values), values))
+        return judged
+
+    @cached_property
+    def problems(self) -> list[str]:
+        """Why the study fails: verdicts that the numbers do not bear out, and numbers that cannot be. Empty if none."""
+        found = []
+        for one in self.results:
+            what = f"{one.metric.label}, {one.cell.label}"
+            if not math.isfinite(one.ours):
+                found.append(f"{what}: not measured")
+                continue
+            for bound in self.study.bounds_of(one.metric.name, one.cell):
+                if bound.broken_by(one.ours):
+                    found.append(f"{what}: ours is {one.ours:g} {one.metric.unit}, which cannot be: {bound.why}")
+            for source, comparison in one.comparisons.items():
+                declared = comparison.expected.verdict
+                if comparison.verdict != declared:
+                    found.append(
+                        f"{what}: beside {self.study.sources[source].label} "
+                        f"({comparison.expected.value:g} {one.metric.unit}) ours is {one.ours:.6g}: "
+                        f'"{comparison.verdict}", but expect.toml says "{declared}"'
+                    )
+        for claim in self.claims:
+            if claim.verdict != claim.claim.verdict:
+                numbers = ", ".join(f"{name} {value:.6g}" for name, value in claim.values.items())
+                found.append(
+                    f'claim "{claim.claim.text}" ({claim.claim.order}; {numbers}): "{claim.verdict}", '
+                    f'but expect.toml says "{claim.claim.verdict}"'
+                )
+        return found
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table of all runs under each other, with a column for each axis and one for the seed."""
+        parts = []
+        for sample in self.samples:
+            axes = [pl.lit(value).alias(axis) for axis, value in sample.cell.point]
+            parts.append(sample.run.table(name).with_columns(*axes, pl.lit(sample.seed).alias("seed")))
+        return pl.concat(parts)
+
+    @cached_property
+    def results_table(self) -> pl.DataFrame:
+        """The results as a table: axes, metric, unit, ours, and value, difference and verdict of each source."""
+        rows = []
+        for one in self.results:
+            row: dict[str, Any] = dict(one.cell.point)
+            row |= {"metric": one.metric.name, "unit": one.metric.unit, "ours": one.ours, "spread": one.spread}
+            for name in self.study.sources:
+                comparison = one.comparisons.get(name)
+                row[name] = comparison.expected.value if comparison else None
+                row[f"{name}_difference"] = comparison.difference(one.ours) if comparison else None
+                row[f"{name}_verdict"] = comparison.verdict if comparison else None
+            rows.append(row)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def measure(run: Run, metric: Metric) -> float:
+    """One metric of one run; NaN when its table has nothing to measure."""
+    table = run.table(metric.table)
+    if metric.from_s > 0:
+        table = table.filter(pl.col("time_s") >= metric.from_s)
+    column = pl.col(metric.column)
+    table = table.drop_nulls(metric.column)
+    if table.is_empty():
+        return math.nan
+    match metric.reduce:
+        case "sum":
+            value = table.select(column.sum()).item()
+        case "mean":
+            value = table.select(column.mean()).item()
+        case "weighted-mean":
+            weight = pl.col(metric.weight)
+            value = table.select((column * weight).sum() / weight.sum()).item()
+        case _:
+            value = table.group_by("flow").agg(column.max() - column.min()).select(column.mean()).item()
+    return math.nan if value is None else float(value) * metric.scale
+
+
+def run_study(study: Study, *, on_progress: OnProgress | None = None) -> Outcome:
+    """Runs every cell with every seed, spread over threads; stops them all when interrupted or when one fails."""
+    begin = time.perf_counter()
+    jobs = [
+        (cell, seed, api.scenario(study.scenario, overrides=study.overrides(cell)), _core.Progress())
+        for cell in study.cells
+        for seed in study.seeds
+    ]
+    with ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
+        futures = [pool.submit(_sample, *job) for job in jobs]
+        pending = set(futures)
+        try:
+            while pending:
+                done, pending = wait(pending, timeout=0.05, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+                if on_progress is not None:
+                    on_progress(sum(job[3].fraction for job in jobs) / len(jobs))
+        except BaseException:
+            for future, job in zip(futures, jobs, strict=True):
+                future.cancel()
+                job[3].cancel()
+            raise
+        samples = [future.result() for future in futures]
+    return Outcome(study, samples, wall_s=time.perf_counter() - begin)
+
+
+def _sample(cell: Cell, seed: int, scenario: _core.Scenario, progress: _core.Progress) -> Sample:
+    return Sample(cell, seed, api.run(scenario, seed=seed, progress=progress))

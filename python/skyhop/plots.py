@@ -1,0 +1,249 @@
+"""Figures: pure functions from a table to a figure. A study's `plots.py` builds on these as well."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from skyhop import figure as style
+from skyhop.figure import Figure
+
+if TYPE_CHECKING:
+    from skyhop.results import Run
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column as an axis shows it: what it is, the unit shown, and the factor from the column's unit to that one."""
+
+    label: str
+    unit: str
+    scale: float = 1.0
+
+    @property
+    def axis(self) -> str:
+        """What stands at the axis."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+#: The measures that have a name of their own; definitions in docs/models/measures.md.
+MEASURES = {
+    "cwnd": Measure("Congestion window", "segments"),
+    "ssthresh": Measure("Slow-start threshold", "segments"),
+    "in_flight": Measure("Packets in flight", "segments"),
+    "rtt_s": Measure("Round-trip time", "ms", 1e3),
+    "srtt_s": Measure("Smoothed round-trip time", "ms", 1e3),
+    "rto_s": Measure("Retransmission timeout", "ms", 1e3),
+    "delay_mean_s": Measure("One-way delay", "ms", 1e3),
+    "jitter_mean_s": Measure("Jitter", "ms", 1e3),
+    "interarrival_mean_s": Measure("Packet interarrival time", "ms", 1e3),
+    "goodput_bps": Measure("Goodput", "kbit/s", 1e-3),
+    "throughput_bps": Measure("Throughput", "kbit/s", 1e-3),
+    "dropped": Measure("Dropped packets", "packets"),
+    "queue_packets": Measure("Queue", "packets"),
+    "utilisation": Measure("Utilisation", ""),
+}
+
+
+@style.in_house_style
+def over_time(
+    series: pl.DataFrame,
+    column: str,
+    *,
+    by: str = "flow",
+    measure: Measure | None = None,
+    order: list[str] | None = None,
+    cumulative: bool = False,
+    step_s: float = 0.0,
+) -> Figure:
+    """A measure over time, one line per value of `by`.
+
+    Where a value of `by` has several flows, the line is their median and the band reaches from the lowest to the
+    highest of them. `cumulative` sums the flows of a `by` and adds up over time. `step_s` averages each flow over
+    steps of that length, for measures that change from packet to packet.
+    """
+    shown = measure or MEASURES[column]
+    figure, (panel,) = style.blank()
+    names = order or _names(series, by)
+    rows = series.drop_nulls(column).with_columns(value=pl.col(column) * shown.scale)
+    if step_s > 0:
+        step = ((pl.col("time_s") / step_s - 1e-9).ceil() * step_s).alias("time_s")
+        rows = rows.group_by(by, *({"flow"} - {by}), step, maintain_order=True).agg(pl.col("value").mean())
+    for number, name in enumerate(names):
+        stroke = style.STROKES[number % len(style.STROKES)]
+        group = rows.filter(pl.col(by) == name).group_by("time_s")
+        if cumulative:
+            line = group.agg(middle=pl.col("value").sum()).sort("time_s").with_columns(pl.col("middle").cum_sum())
+        else:
+            value = pl.col("value")
+            line = group.agg(middle=value.median(), low=value.min(), high=value.max()).sort("time_s")
+            panel.fill_between(
+                line["time_s"].to_numpy(), line["low"].to_numpy(), line["high"].to_numpy(),
+                color=stroke.colour, alpha=0.16, linewidth=0,
+            )  # fmt: skip
+        panel.plot(
+            line["time_s"].to_numpy(), line["middle"].to_numpy(), color=stroke.colour, linestyle=stroke.dash,
+            marker=stroke.marker, markerfacecolor=style.PAPER, markevery=_marks(number, line.height), label=name,
+        )  # fmt: skip
+    _time_axis(panel, series)
+    panel.set_ylabel(shown.axis)
+    panel.set_ylim(bottom=0)
+    style.legend_above(panel, columns=min(len(names), 4))
+    return figure
+
+
+@style.in_house_style
+def each_flow_over_time(
+    series: pl.DataFrame, column: str, *, by: str, order: list[str] | None = None, measure: Measure | None = None
+) -> Figure:
+    """A measure over time for every flow by itself: one panel per value of `by`, one line per flow."""
+    shown = measure or MEASURES[column]
+    names = order or _names(series, by)
+    figure, panels = style.blank(height=0.9 + 1.2 * len(names), rows=len(names), share_x=True)
+    for panel, name in zip(panels, names, strict=True):
+        rows = series.filter(pl.col(by) == name).drop_nulls(column)
+        for number, flow in enumerate(_names(rows, "flow")):
+            line = rows.filter(pl.col("flow") == flow).sort("time_s")
+            stroke = style.STROKES[number % len(style.STROKES)]
+            panel.plot(
+                line["time_s"].to_numpy(), (line[column] * shown.scale).to_numpy(),
+                color=stroke.colour, linestyle=stroke.dash, linewidth=1.1, label=flow,
+            )  # fmt: skip
+        panel.set_title(name)
+        panel.set_ylim(bottom=0)
+    figure.supylabel(shown.axis, fontsize=9.5)
+    _time_axis(panels[-1], series)
+    style.legend_above(panels[0], columns=4, right=True)
+    return figure
+
+
+@style.in_house_style
+def bars(
+    names: list[str],
+    values: list[float],
+    *,
+    measure: Measure,
+    marks: dict[str, list[float | None]] | None = None,
+    limit: tuple[float, str] | None = None,
+    digits: int = 1,
+    bottom: float = 0.0,
+) -> Figure:
+    """One bar per name with its value on top.
+
+    `marks` are other people's values of the same bars (source → one value per bar), drawn as symbols; `limit` is a
+    line that no value can pass, and what it is.
+    """
+    figure, (panel,) = style.blank()
+    for number, value in enumerate(values):
+        stroke = style.STROKES[number % len(style.STROKES)]
+        panel.bar(
+            number, value - bottom, bottom=bottom, width=0.52, color=stroke.colour, hatch=stroke.hatch,
+            edgecolor=style.PAPER, linewidth=0,
+        )  # fmt: skip
+        panel.annotate(
+            f"{value:.{digits}f}", (number - 0.26, max(value, bottom)), xytext=(0, 3), textcoords="offset points",
+            fontsize=9, bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 0.6},
+        )  # fmt: skip
+    for symbol, (source, points) in zip("Dx*+", (marks or {}).items(), strict=False):
+        placed = [(number + 0.36, point) for number, point in enumerate(points) if point is not None]
+        if placed:
+            panel.plot(
+                *zip(*placed, strict=True), symbol, markersize=6, markerfacecolor=style.PAPER,
+                markeredgecolor=style.INK, markeredgewidth=1.2, label=source,
+            )  # fmt: skip
+    if limit is not None:
+        panel.axhline(limit[0], color=style.INK, linestyle=(0, (5, 3)), linewidth=0.9, label=limit[1])
+    panel.set_xticks(range(len(names)), names)
+    panel.set_xlim(-0.6, len(names) - 0.4)
+    panel.set_ylabel(measure.axis)
+    panel.grid(visible=False, axis="x")
+    panel.margins(y=0.12)
+    panel.set_ylim(bottom=bottom)
+    if marks or limit:
+        style.legend_above(panel, columns=3)
+    return figure
+
+
+def _time_axis(panel: Axes, series: pl.DataFrame) -> None:
+    last = series["time_s"].max() if series.height else None
+    panel.set_xlabel("Time (s)")
+    panel.set_xlim(0, float(str(last)) if last is not None else 1.0)
+
+
+def _marks(number: int, points: int) -> tuple[int, int]:
+    """About eight markers along a line, those of neighbouring lines at different places."""
+    every = max(points // 8, 1)
+    return (number * every // 3, every)
+
+
+def _names(table: pl.DataFrame, column: str) -> list[str]:
+    """The values of a column in the order in which they first appear."""
+    return [str(name) for name in table[column].unique(maintain_order=True)]
+
+
+class RunPlots:
+    """The figures of one run. Each returns a figure; `figure.savefig("x.svg")` writes it."""
+
+    def __init__(self, run: Run, /) -> None:
+        self._run = run
+
+    def cwnd(self) -> Figure:
+        """Congestion window over time, one line per flow."""
+        return over_time(self._series("flow_series"), "cwnd")
+
+    def rtt(self) -> Figure:
+        """Newest round-trip time over time, one line per flow."""
+        return over_time(self._series("flow_series"), "rtt_s")
+
+    def delay(self) -> Figure:
+        """One-way delay over time (mean of each step of the grid), one line per flow."""
+        return over_time(self._series("flow_series"), "delay_mean_s")
+
+    def interarrival(self) -> Figure:
+        """Time between packets at the receiver over time, one line per flow."""
+        return over_time(self._series("flow_series"), "interarrival_mean_s")
+
+    def jitter(self) -> Figure:
+        """Difference of the delays of consecutive packets over time, one line per flow."""
+        return over_time(self._series("flow_series"), "jitter_mean_s")
+
+    def goodput(self) -> Figure:
+        """Goodput of each step of the grid, one line per flow."""
+        return over_time(self._series("flow_series"), "goodput_bps")
+
+    def drops(self) -> Figure:
+        """Dropped packets so far, one line per flow."""
+        return over_time(self._series("flow_series"), "dropped", cumulative=True)
+
+    def queue(self, *, links: list[str] | None = None) -> Figure:
+        """Waiting packets over time on the named links; by default the four fullest."""
+        fullest = self._run.links.sort("queue_mean_packets", descending=True)["link"].head(4).to_list()
+        chosen = links or fullest
+        series = self._series("link_series").filter(pl.col("link").is_in(chosen))
+        return over_time(series, "queue_packets", by="link", order=chosen)
+
+    def world_map(self, *, at_s: float = 0.0) -> Figure:
+        """Satellites, ISLs and the flows' paths at a moment of the run."""
+        from skyhop.worldmap import stations_of, world_map
+
+        run = self._run
+        stations = stations_of(json.loads(run.scenario.canonical_json()))
+        positions = self._series("positions")
+        return world_map(positions, run.links, run.link_changes, run.paths, at_s=at_s, stations=stations)
+
+    def coverage(self, *, mask_deg: float, at_s: float = 0.0) -> Figure:
+        """How many satellites stand above the elevation mask everywhere on Earth."""
+        from skyhop.worldmap import coverage
+
+        return coverage(self._series("positions"), mask_deg=mask_deg, at_s=at_s)
+
+    def _series(self, name: str) -> pl.DataFrame:
+        table = self._run.table(name)
+        if table.is_empty():
+            key = "positions" if name == "positions" else "grid"
+            raise ValueError(f'the run recorded no {name}: give the scenario records.{key}, for example "100 ms"')
+        return table

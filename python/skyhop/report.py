@@ -1,0 +1,138 @@
+"""A study's output folder: one self-contained HTML page, every figure as SVG, the results as CSV, the run folders."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jinja2
+import markupsafe
+
+from skyhop import __version__, figure, tables
+from skyhop.matrix import Outcome
+
+Draw = TypeVar("Draw", bound=Callable[..., figure.Figure])
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One figure of the report."""
+
+    name: str
+    title: str
+    section: str
+    answers: str
+    caption: str
+    svg: str
+    wide: bool
+
+
+def study_figure(*, section: str, title: str, answers: str, caption: str) -> Callable[[Draw], Draw]:
+    """Marks a function of a study's `plots.py` as a figure of its report.
+
+    The function's parameters are names of tables (of all runs under each other, with the axes as columns), `results`
+    (the study's results as a table) or `scenario` (the base case in canonical form). `answers` names the published
+    figure that it stands beside.
+    """
+
+    def mark(draw: Draw) -> Draw:
+        draw.study_figure = {  # type: ignore[attr-defined]
+            "section": section, "title": title, "answers": answers, "caption": caption,
+        }  # fmt: skip
+        return draw
+
+    return mark
+
+
+def figures(outcome: Outcome) -> list[Drawn]:
+    """Draws the study's figures in the order of its `plots.py`."""
+    module = outcome.study.plots()
+    scenario = json.loads(outcome.samples[0].run.scenario.canonical_json())
+    known: dict[str, Any] = {"results": outcome.results_table, "scenario": scenario}
+    drawn = []
+    for name, draw in vars(module).items() if module else ():
+        about = getattr(draw, "study_figure", None)
+        if about is None:
+            continue
+        arguments = {}
+        for parameter in inspect.signature(draw).parameters:
+            if parameter not in known:
+                known[parameter] = outcome.table(parameter)
+            arguments[parameter] = known[parameter]
+        picture = draw(**arguments)
+        width = float(picture.get_figwidth())
+        drawn.append(Drawn(name=name, svg=figure.svg(picture), wide=width > figure.WIDTH, **about))
+    return drawn
+
+
+def write(outcome: Outcome, folder: Path) -> Path:
+    """Writes everything and returns the path of the page."""
+    for sample in outcome.samples:
+        sample.run.write(folder / "runs" / f"{sample.cell.folder},seed={sample.seed}")
+    drawn = figures(outcome)
+    pictures = folder / "figures"
+    pictures.mkdir(parents=True, exist_ok=True)
+    for one in drawn:
+        (pictures / f"{one.name}.svg").write_text(one.svg, encoding="utf-8")
+    with (folder / "results.csv").open("w", encoding="utf-8", newline="") as file:
+        table = outcome.results_table
+        writer = csv.writer(file)
+        writer.writerow(table.columns)
+        writer.writerows(table.iter_rows())
+    page = folder / "report.html"
+    page.write_text(html(outcome, drawn), encoding="utf-8")
+    return page
+
+
+def html(outcome: Outcome, drawn: list[Drawn]) -> str:
+    """The page. It needs nothing from outside: no script, no font, no picture."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: (files("skyhop") / "templates" / name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    sections: dict[str, list[Any]] = {}
+    for one in drawn:
+        inline = markupsafe.Markup(figure.for_page(one.svg, name=one.name, title=one.title))
+        sections.setdefault(one.section, []).append({"about": one, "svg": inline})
+    first = outcome.samples[0].run
+    return environment.get_template("report.html").render(
+        study=outcome.study,
+        version=__version__,
+        conclusion=tables.conclusion(outcome),
+        problems=outcome.problems,
+        header=tables.header(outcome),
+        axes=len(outcome.study.axes),
+        rows=tables.rows(outcome),
+        reasons=tables.reasons(outcome),
+        claims=outcome.claims,
+        metrics=outcome.study.metrics,
+        sections=sections,
+        handovers=first.handovers.to_dicts() if "handovers" in first.table_names else [],
+        facts=_facts(outcome),
+        cpu_s=outcome.cpu_s,
+        wall_s=outcome.wall_s,
+    )
+
+
+def _facts(outcome: Outcome) -> list[dict[str, Any]]:
+    """What identifies each run and where its packets went."""
+    return [
+        {
+            "cell": sample.cell.label,
+            "seed": sample.seed,
+            "scenario_hash": sample.run.scenario.hash,
+            "records_hash": sample.run.manifest["records_hash"],
+            "packets": sample.run.manifest["packets"],
+            "cpu_s": sample.cpu_s,
+        }
+        for sample in outcome.samples
+    ]

@@ -1,0 +1,132 @@
+"""What a run gives back: its tables, its summary, its figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skyhop import _core
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from skyhop.plots import RunPlots
+
+
+class Run:
+    """One scenario simulated with one seed. Tables are polars DataFrames over the engine's own memory.
+
+    Columns and units: `docs/models/measures.md`.
+    """
+
+    def __init__(self, core: _core.Run, /, *, scenario: _core.Scenario, seed: int) -> None:
+        self._core = core
+        self.scenario = scenario
+        self.seed = seed
+
+    def __repr__(self) -> str:
+        return f"<skyhop.Run {self.scenario.hash[:12]} seed {self.seed}: {', '.join(self.table_names)}>"
+
+    @property
+    def table_names(self) -> list[str]:
+        """Names that `table` knows."""
+        return self._core.table_names()
+
+    def table(self, name: str, /) -> pl.DataFrame:
+        """The table of that name, without copying it."""
+        import polars as pl
+
+        if name not in self.table_names:
+            raise KeyError(f"no table named {name!r}; there are: {', '.join(self.table_names)}")
+        return pl.DataFrame(self._core.table(name))
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow: rates, packets by fate, RTT, delay, jitter."""
+        return self.table("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per link and direction: utilisation, queue, drops."""
+        return self.table("links")
+
+    @cached_property
+    def drops(self) -> pl.DataFrame:
+        """One row per dropped packet: when, where, why."""
+        return self.table("drops")
+
+    @cached_property
+    def flow_series(self) -> pl.DataFrame:
+        """Every flow on the recording grid: cwnd, RTT, delay, jitter, rates."""
+        return self.table("flow_series")
+
+    @cached_property
+    def link_series(self) -> pl.DataFrame:
+        """Every link on the recording grid: queue and utilisation."""
+        return self.table("link_series")
+
+    @cached_property
+    def flow_events(self) -> pl.DataFrame:
+        """Starts, recoveries, timeouts, ends."""
+        return self.table("flow_events")
+
+    @cached_property
+    def handovers(self) -> pl.DataFrame:
+        """One row per change of satellite: terminal, from, to, elevation, slant range, why."""
+        return self.table("handovers")
+
+    @cached_property
+    def link_changes(self) -> pl.DataFrame:
+        """Links that went up or down."""
+        return self.table("link_changes")
+
+    @cached_property
+    def paths(self) -> pl.DataFrame:
+        """Each flow's way through the network whenever it changed, with its propagation delay."""
+        return self.table("paths")
+
+    @cached_property
+    def positions(self) -> pl.DataFrame:
+        """Where the satellites were."""
+        return self.table("positions")
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """What `summary.json` holds."""
+        summary: dict[str, Any] = json.loads(self._core.summary_json())
+        return summary
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What `manifest.json` holds: version, hashes, seed, packets by fate."""
+        manifest: dict[str, Any] = json.loads(self._core.manifest_json())
+        return manifest
+
+    @cached_property
+    def plot(self) -> RunPlots:
+        """Figures of this run: `run.plot.cwnd()`, `.rtt()`, `.delay()`, `.world_map()`, …"""
+        from skyhop.plots import RunPlots
+
+        return RunPlots(self)
+
+    def write(self, folder: str | os.PathLike[str], /) -> Path:
+        """Writes the run folder (manifest, summary, tables as Parquet and CSV) and returns its path.
+
+        Files appear only when all of them are complete; what else the folder holds stays.
+        """
+        target = Path(folder)
+        staging = target.with_name(f"{target.name}.partial")
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._core.write(os.fspath(staging))
+            target.mkdir(exist_ok=True)
+            for file in sorted(staging.iterdir()):
+                os.replace(file, target / file.name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        return target

@@ -1,0 +1,253 @@
+"""Maps: satellites, inter-satellite links and paths over coastlines; the coverage of a constellation.
+
+Plate carrée: longitude across, latitude up, both in degrees. Coastlines: Natural Earth 1:110m (see data/README.md).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+
+from skyhop import figure as style
+from skyhop.figure import Figure
+
+#: Mean radius of the spherical Earth that the orbit model uses, km (ns-2's value; the engine's own constant).
+EARTH_RADIUS_KM = 6378.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is above the rotating Earth: degrees north, degrees east, km."""
+
+    latitude_deg: float
+    longitude_deg: float
+    altitude_km: float = 0.0
+
+
+@cache
+def _land() -> Path:
+    """All land as one path of closed rings; holes are told apart by their direction."""
+    data = json.loads((files("skyhop") / "data" / "land.json").read_text(encoding="utf-8"))
+    vertices: list[tuple[float, float]] = []
+    codes: list[int] = []
+    for flat in data["rings"]:
+        ring = list(zip(flat[::2], flat[1::2], strict=True))
+        vertices += ring
+        codes += [int(Path.MOVETO)] + [int(Path.LINETO)] * (len(ring) - 2) + [int(Path.CLOSEPOLY)]
+    return Path(vertices, codes)
+
+
+def _base_map(*, height: float = 3.15) -> tuple[Figure, Axes]:
+    figure, (panel,) = style.blank(width=6.4, height=height)
+    panel.add_patch(PathPatch(_land(), facecolor=style.LAND, edgecolor=style.COAST, linewidth=0.35, zorder=0.5))
+    panel.set_xlim(-180, 180)
+    panel.set_ylim(-90, 90)
+    panel.set_aspect("equal")
+    panel.set_xticks(range(-180, 181, 60), ["180°", "120° W", "60° W", "0°", "60° E", "120° E", "180°"])
+    panel.set_yticks(range(-60, 61, 30), ["60° S", "30° S", "0°", "30° N", "60° N"])
+    panel.tick_params(labelsize=8)
+    panel.set_xlabel("Longitude")
+    panel.set_ylabel("Latitude")
+    return figure, panel
+
+
+@style.in_house_style
+def world_map(
+    positions: pl.DataFrame,
+    links: pl.DataFrame,
+    link_changes: pl.DataFrame,
+    paths: pl.DataFrame,
+    *,
+    at_s: float,
+    stations: Mapping[str, Place] | None = None,
+) -> Figure:
+    """Satellites, the ISLs that are up, and each flow's path at `at_s` seconds (the nearest recorded moment)."""
+    places = _places(positions, at_s)
+    places.update(stations or {})
+    figure, panel = _base_map()
+    isls = [arc for a, b in _isls_up(links, link_changes, at_s) if a in places and b in places
+            for arc in _great_circle(places[a], places[b])]  # fmt: skip
+    panel.add_collection(LineCollection(isls, colors=style.LINK, linewidths=0.8, zorder=1))
+    ways = [way for way in _paths(paths, at_s) if all(node in places for node in way)]
+    hops = sorted({hop for way in ways for hop in itertools.pairwise(way)})
+    route = [arc for a, b in hops for arc in _great_circle(places[a], places[b])]
+    panel.add_collection(LineCollection(route, colors=style.STROKES[1].colour, linewidths=2.2, zorder=3))
+    ends = {end for way in ways for end in (way[0], way[-1])} | set(stations or {})
+    satellites = [place for name, place in places.items() if name not in ends]
+    panel.scatter(
+        [place.longitude_deg for place in satellites], [place.latitude_deg for place in satellites],
+        s=16, color=style.STROKES[0].colour, edgecolor=style.PAPER, linewidth=0.5, zorder=4, label="satellite",
+    )  # fmt: skip
+    for end in sorted(ends):
+        place = places[end]
+        panel.scatter([place.longitude_deg], [place.latitude_deg], marker="*", s=90, color=style.INK, zorder=5,
+                      edgecolor=style.PAPER, linewidth=0.6)  # fmt: skip
+        # The name stands on the side where the path is not.
+        path_below = any(places[hop].latitude_deg < place.latitude_deg for hop in _neighbours(end, hops))
+        panel.annotate(
+            end, (place.longitude_deg, place.latitude_deg), xytext=(0, 7 if path_below else -13), zorder=6,
+            textcoords="offset points", fontsize=8.5, ha="center", weight="bold",
+            path_effects=[withStroke(linewidth=2.5, foreground=style.PAPER)],
+        )  # fmt: skip
+    panel.plot([], [], color=style.LINK, linewidth=0.8, label="ISL")
+    panel.plot([], [], color=style.STROKES[1].colour, linewidth=2.2, label="path")
+    style.legend_above(panel, columns=3)
+    return figure
+
+
+@style.in_house_style
+def coverage(positions: pl.DataFrame, *, mask_deg: float, at_s: float = 0.0) -> Figure:
+    """How many satellites stand above the elevation mask at each place, with the edge of every footprint."""
+    places = _places(positions, at_s)
+    longitude = np.linspace(-180.0, 180.0, 181)
+    latitude = np.linspace(-90.0, 90.0, 91)
+    in_view = np.zeros((latitude.size, longitude.size))
+    figure, panel = _base_map(height=3.5)
+    edges = []
+    for place in places.values():
+        margin = _cosine_of_angle(place, longitude, latitude) - math.cos(footprint_angle(place.altitude_km, mask_deg))
+        in_view += margin >= 0
+        edges.append(margin)
+    most = int(in_view.max())
+    shades = colormaps["Blues"](np.linspace(0.08, 0.85, max(most, 1)))
+    band = panel.contourf(
+        longitude, latitude, in_view, levels=[step - 0.5 for step in range(most + 2)],
+        colors=[style.PAPER, *shades], alpha=0.6, zorder=1,
+    )  # fmt: skip
+    for margin in edges:
+        panel.contour(longitude, latitude, margin, levels=[0.0], colors=[style.INK], linewidths=0.35, zorder=2)
+    panel.scatter(
+        [place.longitude_deg for place in places.values()], [place.latitude_deg for place in places.values()],
+        s=10, color=style.INK, zorder=3,
+    )  # fmt: skip
+    bar = figure.colorbar(band, ax=panel, orientation="horizontal", ticks=range(most + 1), aspect=45, shrink=0.75)
+    bar.set_label(f"Satellites above {mask_deg:g}° of elevation", fontsize=8.5)
+    bar.ax.tick_params(labelsize=8)
+    return figure
+
+
+def covered_fraction(positions: pl.DataFrame, *, mask_deg: float, at_s: float = 0.0) -> float:
+    """Share of the Earth's surface that sees at least one satellite above the mask, by a 1-degree grid."""
+    longitude = np.arange(-179.5, 180.0)
+    latitude = np.arange(-89.5, 90.0)
+    seen = np.zeros((latitude.size, longitude.size), dtype=bool)
+    for place in _places(positions, at_s).values():
+        seen |= _cosine_of_angle(place, longitude, latitude) >= math.cos(footprint_angle(place.altitude_km, mask_deg))
+    weight = np.cos(np.radians(latitude))[:, None] * np.ones(longitude.size)
+    return float((seen * weight).sum() / weight.sum())
+
+
+def footprint_angle(altitude_km: float, mask_deg: float) -> float:
+    """Angle at the Earth's centre from below the satellite to the edge of its footprint, radians.
+
+    sin(nadir angle) = R cos(mask) / r, and the three angles of the triangle sum to 180°.
+    """
+    mask = math.radians(mask_deg)
+    nadir = math.asin(EARTH_RADIUS_KM * math.cos(mask) / (EARTH_RADIUS_KM + altitude_km))
+    return math.pi / 2 - mask - nadir
+
+
+def _cosine_of_angle(
+    place: Place, longitude: NDArray[np.float64], latitude: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Cosine of the angle at the Earth's centre between a place and every grid point (rows: latitude)."""
+    here = math.radians(place.latitude_deg)
+    there = np.radians(latitude)[:, None]
+    apart = np.radians(longitude - place.longitude_deg)[None, :]
+    cosine: NDArray[np.float64] = math.sin(here) * np.sin(there) + math.cos(here) * np.cos(there) * np.cos(apart)
+    return cosine
+
+
+def _places(positions: pl.DataFrame, at_s: float) -> dict[str, Place]:
+    """Everything's place at the recorded moment nearest to `at_s`."""
+    if positions.is_empty():
+        return {}
+    moments = positions["time_s"].unique()
+    nearest = moments[int((moments - at_s).abs().arg_min() or 0)]
+    rows = positions.filter(pl.col("time_s") == nearest)
+    return {
+        str(row["node"]): Place(row["latitude_deg"], row["longitude_deg"], row["altitude_km"])
+        for row in rows.iter_rows(named=True)
+    }
+
+
+def _isls_up(links: pl.DataFrame, link_changes: pl.DataFrame, at_s: float) -> list[tuple[str, str]]:
+    """Pairs of satellites whose ISL is up; a link without a recorded change was up all the time."""
+    before = link_changes.filter(pl.col("time_s") <= at_s).sort("time_s", maintain_order=True)
+    state: dict[str, bool] = {row["link"]: row["up"] for row in before.iter_rows(named=True)}
+    after = link_changes.filter(pl.col("time_s") > at_s).sort("time_s", maintain_order=True)
+    for row in after.iter_rows(named=True):
+        state.setdefault(row["link"], not row["up"])
+    pairs = set()
+    for row in links.filter(pl.col("kind") == "isl").iter_rows(named=True):
+        if row["to"] is not None and state.get(row["link"], True):
+            pairs.add((min(row["from"], row["to"]), max(row["from"], row["to"])))
+    return sorted(pairs)
+
+
+def _paths(paths: pl.DataFrame, at_s: float) -> list[list[str]]:
+    """The distinct ways in use at a moment."""
+    current: dict[str, str] = {}
+    for row in paths.filter(pl.col("time_s") <= at_s).sort("time_s", maintain_order=True).iter_rows(named=True):
+        current[row["flow"]] = row["path"] or ""
+    return [way.split(" > ") for way in sorted(set(current.values())) if way]
+
+
+def _neighbours(end: str, hops: list[tuple[str, str]]) -> list[str]:
+    return [a if b == end else b for a, b in hops if end in (a, b)]
+
+
+def _great_circle(a: Place, b: Place) -> list[list[tuple[float, float]]]:
+    """The shortest line between two places as points, cut in two where it crosses 180°."""
+    first, last = _unit(a), _unit(b)
+    angle = math.acos(max(-1.0, min(1.0, float(first @ last))))
+    steps = max(2, math.ceil(math.degrees(angle) / 2))
+    share = np.linspace(0.0, 1.0, steps + 1)[:, None]
+    if angle > 1e-9:
+        line = (np.sin((1 - share) * angle) * first + np.sin(share * angle) * last) / math.sin(angle)
+    else:
+        line = first + share * (last - first)
+    latitude = np.degrees(np.arcsin(np.clip(line[:, 2], -1, 1)))
+    longitude = np.degrees(np.arctan2(line[:, 1], line[:, 0]))
+    pieces: list[list[tuple[float, float]]] = [[]]
+    for x, y in zip(longitude.tolist(), latitude.tolist(), strict=True):
+        if pieces[-1] and abs(x - pieces[-1][-1][0]) > 180:
+            previous_x, previous_y = pieces[-1][-1]
+            side = math.copysign(180.0, previous_x)
+            rest = x + 2 * side
+            height = previous_y + (y - previous_y) * (side - previous_x) / (rest - previous_x)
+            pieces[-1].append((side, height))
+            pieces.append([(-side, height)])
+        pieces[-1].append((x, y))
+    return pieces
+
+
+def _unit(place: Place) -> NDArray[np.float64]:
+    latitude, longitude = math.radians(place.latitude_deg), math.radians(place.longitude_deg)
+    return np.array(
+        [math.cos(latitude) * math.cos(longitude), math.cos(latitude) * math.sin(longitude), math.sin(latitude)]
+    )
+
+
+def stations_of(scenario: Mapping[str, Any]) -> dict[str, Place]:
+    """The ground stations of a scenario's canonical form."""
+    return {
+        name: Place(float(str(station["latitude"]).split()[0]), float(str(station["longitude"]).split()[0]))
+        for name, station in scenario.get("stations", {}).items()
+    }

@@ -1,0 +1,129 @@
+"""The figures of the study, each beside one of the publication's."""
+
+from typing import Any
+
+import polars as pl
+from skyhop import plots, worldmap
+from skyhop.figure import Figure
+from skyhop.plots import Measure
+from skyhop.report import study_figure
+
+ORDER = ["vegas", "reno", "bic"]
+TIME = "Over time"
+AVERAGE = "Averages"
+SKY = "The constellation"
+BAND = "Line: median of the three flows; band: from the lowest to the highest of them."
+UPLINK_KBPS = 1500.0
+MAP_AT_S = 38.0
+
+
+@study_figure(section=TIME, title="Congestion window", answers="Fig 4", caption=BAND)
+def cwnd(flow_series: pl.DataFrame) -> Figure:
+    return plots.over_time(flow_series, "cwnd", by="tcp", order=ORDER)
+
+
+@study_figure(section=TIME, title="Congestion window, flow by flow", answers="Fig 4", caption="Each flow by itself.")
+def cwnd_by_flow(flow_series: pl.DataFrame) -> Figure:
+    return plots.each_flow_over_time(flow_series, "cwnd", by="tcp", order=ORDER)
+
+
+@study_figure(section=TIME, title="Round-trip time", answers="Fig 5", caption=BAND)
+def rtt(flow_series: pl.DataFrame) -> Figure:
+    return plots.over_time(flow_series, "rtt_s", by="tcp", order=ORDER)
+
+
+@study_figure(section=TIME, title="End-to-end delay", answers="Fig 6", caption=BAND)
+def delay(flow_series: pl.DataFrame) -> Figure:
+    return plots.over_time(flow_series, "delay_mean_s", by="tcp", order=ORDER)
+
+
+@study_figure(
+    section=TIME,
+    title="Packet delay (time between packets at the sink)",
+    answers="Fig 7",
+    caption=BAND,
+)
+def packet_delay(flow_series: pl.DataFrame) -> Figure:
+    return plots.over_time(flow_series, "interarrival_mean_s", by="tcp", order=ORDER, step_s=1.0)
+
+
+@study_figure(section=TIME, title="Jitter", answers="Fig 9", caption=BAND)
+def jitter(flow_series: pl.DataFrame) -> Figure:
+    return plots.over_time(flow_series, "jitter_mean_s", by="tcp", order=ORDER, step_s=1.0)
+
+
+@study_figure(section=TIME, title="Dropped packets so far", answers="Fig 13", caption="All three flows together.")
+def drops_over_time(flow_series: pl.DataFrame) -> Figure:
+    return plots.over_time(flow_series, "dropped", by="tcp", order=ORDER, cumulative=True)
+
+
+@study_figure(section=AVERAGE, title="Average end-to-end delay", answers="Fig 8", caption="Bars: ours.")
+def average_delay(results: pl.DataFrame) -> Figure:
+    return _bars(results, "delay", Measure("One-way delay", "ms"))
+
+
+@study_figure(
+    section=AVERAGE, title="Average jitter", answers="Fig 10, whose values are not printed", caption="Bars: ours."
+)
+def average_jitter(results: pl.DataFrame) -> Figure:
+    return _bars(results, "jitter", Measure("Jitter", "ms"), digits=2)
+
+
+@study_figure(
+    section=AVERAGE, title="Packet delivery fraction", answers="Fig 11, whose values are not printed",
+    caption="Bars: ours. The axis starts at 95 %.",
+)  # fmt: skip
+def delivery_fraction(results: pl.DataFrame) -> Figure:
+    return _bars(results, "delivery", Measure("Delivery fraction", "%"), digits=2, bottom=95.0)
+
+
+@study_figure(
+    section=AVERAGE, title="Throughput, payload", answers="Fig 12",
+    caption="Bars: ours. The published values lie above what the uplink can carry.",
+)  # fmt: skip
+def throughput(results: pl.DataFrame) -> Figure:
+    return _bars(results, "goodput", Measure("Throughput", "kbit/s"), limit=(UPLINK_KBPS, "uplink"))
+
+
+@study_figure(section=AVERAGE, title="Dropped packets", answers="Fig 13", caption="Bars: ours.")
+def dropped(results: pl.DataFrame) -> Figure:
+    return _bars(results, "dropped", Measure("Dropped packets", "packets"), digits=0)
+
+
+@study_figure(
+    section=SKY, title=f"Satellites, inter-satellite links and the path at {MAP_AT_S:g} s", answers="Figs 2, 3, 14",
+    caption="Links between planes are off above 60° of latitude and across the seam.",
+)  # fmt: skip
+def path_on_map(
+    positions: pl.DataFrame,
+    links: pl.DataFrame,
+    link_changes: pl.DataFrame,
+    paths: pl.DataFrame,
+    scenario: dict[str, Any],
+) -> Figure:
+    first = [table.filter(pl.col("tcp") == ORDER[0]) for table in (positions, links, link_changes, paths)]
+    return worldmap.world_map(*first, at_s=MAP_AT_S, stations=worldmap.stations_of(scenario))
+
+
+@study_figure(
+    section=SKY, title="Coverage at the start", answers="Figs 1, 15",
+    caption="Footprints at the elevation mask of 8.2°, which every place on Earth is inside.",
+)  # fmt: skip
+def coverage(positions: pl.DataFrame) -> Figure:
+    return worldmap.coverage(positions.filter(pl.col("tcp") == ORDER[0]), mask_deg=8.2)
+
+
+def _bars(
+    results: pl.DataFrame,
+    metric: str,
+    measure: Measure,
+    *,
+    digits: int = 1,
+    bottom: float = 0.0,
+    limit: tuple[float, str] | None = None,
+) -> Figure:
+    """One bar per TCP; a diamond for the publication's value, a cross for ns-2's."""
+    rows = {row["tcp"]: row for row in results.filter(pl.col("metric") == metric).to_dicts()}
+    marks = {label: [rows[tcp][source] for tcp in ORDER] for label, source in (("paper", "paper"), ("ns-2", "ns2"))}
+    ours = [rows[tcp]["ours"] for tcp in ORDER]
+    return plots.bars(ORDER, ours, measure=measure, marks=marks, limit=limit, digits=digits, bottom=bottom)
