@@ -2,8 +2,21 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, TypedDict, final
+from typing import Any, TypedDict, final, type_check_only
 
+__all__ = [
+    "Cancelled",
+    "Progress",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "json_schema",
+    "run",
+    "version",
+]
+
+@type_check_only
 class Diagnostic(TypedDict):
     """One problem of a scenario."""
 

@@ -79,7 +79,10 @@ pub fn run(py: Python<'_>, scenario: &Scenario, seed: u64, progress: Option<&Pro
         thread::scope(|scope| {
             let (done, wait) = channel();
             let running = &progress;
-            scope.spawn(move || done.send(skyhop::run(scenario, &options, running)));
+            scope.spawn(move || {
+                // After an interrupt nobody listens any more.
+                let _ = done.send(skyhop::run(scenario, &options, running));
+            });
             loop {
                 match wait.recv_timeout(SIGNAL_CHECK) {
                     Ok(result) => return Ok(result),

@@ -13,21 +13,24 @@ pub struct Scenario(pub(crate) skyhop::Scenario);
 #[pymethods]
 impl Scenario {
     #[staticmethod]
-    #[pyo3(signature = (path, overrides = Vec::new()))]
+    #[pyo3(signature = (path, overrides = Vec::new()), text_signature = "(path, overrides=())")]
     fn from_file(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Scenario> {
         let overrides = parse(py, &overrides)?;
         checked(py, py.detach(|| skyhop::Scenario::from_file(&path, &overrides)))
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, *, origin = "<text>", overrides = Vec::new()))]
+    #[pyo3(
+        signature = (text, *, origin = "<text>", overrides = Vec::new()),
+        text_signature = "(text, *, origin='<text>', overrides=())"
+    )]
     fn from_toml(py: Python<'_>, text: &str, origin: &str, overrides: Vec<String>) -> PyResult<Scenario> {
         let overrides = parse(py, &overrides)?;
         checked(py, py.detach(|| skyhop::Scenario::from_toml(text, origin, &overrides)))
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, *, overrides = Vec::new()))]
+    #[pyo3(signature = (text, *, overrides = Vec::new()), text_signature = "(text, *, overrides=())")]
     fn from_json(py: Python<'_>, text: &str, overrides: Vec<String>) -> PyResult<Scenario> {
         let overrides = parse(py, &overrides)?;
         let value = serde_json::from_str(text)
