@@ -1,1 +1,27 @@
-//! Placeholder while the crate is written.
+//! TCP endpoints without input or output: facts and the time go in, segments, ACKs and the next timeout come out.
+//!
+//! A transport is three explicit parts: loss [`Recovery`] (how loss is found and repaired), congestion control
+//! (`skyhop-cc`: how fast to send) and [`Options`]. A [`Profile`] is a named bundle of option values; a name like
+//! `newreno` expands to the three parts.
+//!
+//! Segments are counted, not bytes: segment 0 opens the connection, the last one of a transfer may be short.
+
+mod config;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod segment;
+mod sender;
+
+pub use config::{
+    DuplicateWindow, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, PartialAckTimer, Recovery,
+    RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules, Switch, TcpConfig, TcpName,
+    TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, WindowGrowth, initial_window_rfc3390,
+    initial_window_rfc6928,
+};
+pub use receiver::{Receiver, ReceiverCounters};
+pub use rtt::{RttArithmetic, RttEstimator, RttSettings};
+pub use scoreboard::Scoreboard;
+pub use segment::{Ack, SackBlocks, Segment, Transmission};
+pub use sender::{Phase, Sender, SenderCounters, SenderEvent, Snapshot, Supply};
+pub use skyhop_cc::{Bundle, ConfigError, OptionRow, Profile};

@@ -1,0 +1,530 @@
+//! The three parts of a transport, as a scenario writes them and with every value filled.
+
+use crate::RttArithmetic;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer, Serialize};
+use skyhop_base::{Bytes, Duration};
+use skyhop_cc::{Bundle, ConfigError, ControlConfig, ControlSpec, Profile};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Declares an enum that stands in files as kebab-case text.
+macro_rules! choice {
+    ($(#[doc = $about:expr])+ pub enum $name:ident { $( $(#[$meta:meta])+ $variant:ident, )+ }) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name { $( $(#[$meta])+ $variant, )+ }
+    };
+}
+
+choice! {
+    /// How loss is found and repaired.
+    pub enum Recovery {
+        /// Fast retransmit, then slow start from the loss on (Jacobson 1988).
+        Tahoe,
+        /// Fast recovery that ends with the first new ACK (RFC 2581).
+        Reno,
+        /// Fast recovery that repairs a hole per partial ACK (RFC 6582).
+        #[serde(rename = "newreno")]
+        NewReno,
+        /// Selective acknowledgements (RFC 6675, or as `sack_rules` says).
+        Sack,
+        /// Reno with the fine-grained timeout of Vegas (Brakmo and Peterson 1995 §3.1).
+        Vegas,
+    }
+}
+
+choice! {
+    /// How a connection opens.
+    pub enum Handshake {
+        /// Segment 0 carries no data and costs a round trip.
+        Syn,
+        /// Segment 0 carries no data; segment 1 leaves with it.
+        WithData,
+        /// There is none: segment 0 is a segment of data.
+        None,
+    }
+}
+
+choice! {
+    /// A behaviour that is there or not.
+    pub enum Switch {
+        /// It is there.
+        On,
+        /// It is not.
+        Off,
+    }
+}
+
+choice! {
+    /// When the initial window opens.
+    pub enum InitialWindowAt {
+        /// With the first segment.
+        Open,
+        /// With the ACK of segment 0.
+        FirstAck,
+        /// With the ACK of segment 1 (ns-2's Vegas).
+        SecondAck,
+    }
+}
+
+choice! {
+    /// From what a cut is taken.
+    pub enum ThresholdBase {
+        /// From the data in flight, without limited-transmit segments (RFC 5681 eq. 4).
+        Flight,
+        /// From min(window with inflation, receiver window) (ns-2).
+        Window,
+    }
+}
+
+choice! {
+    /// How much an ACK may grow the window.
+    pub enum WindowGrowth {
+        /// By the segments that it acknowledges (RFC 3465).
+        Bytes,
+        /// By one, whatever it acknowledges (ns-2).
+        PerAck,
+    }
+}
+
+choice! {
+    /// When the window may grow.
+    pub enum GrowthWhen {
+        /// Only when the window was used (RFC 7661 §4.1, RFC 2861).
+        WindowUsed,
+        /// Always (ns-2).
+        Always,
+    }
+}
+
+choice! {
+    /// Which ACKs measure the RTT for the retransmission timeout.
+    pub enum RttTiming {
+        /// The ACK of one timed segment per round trip (RFC 6298 §3 without timestamps).
+        OneSegment,
+        /// Every ACK of new data (RFC 7323 timestamps).
+        EveryAck,
+    }
+}
+
+choice! {
+    /// Whether a second timeout of the same segment lowers the threshold again.
+    pub enum RepeatedTimeout {
+        /// The threshold is kept (RFC 5681 §3.1).
+        KeepThreshold,
+        /// It is cut again (ns-2).
+        CutAgain,
+    }
+}
+
+choice! {
+    /// What a sender does after idle time.
+    pub enum IdleRestart {
+        /// Nothing.
+        Keep,
+        /// It restarts with min(initial window, window) when nothing was sent for an RTO (RFC 5681 §4.1).
+        RestartWindow,
+        /// The timer keeps running; when it expires with nothing outstanding the window becomes 1 (ns-2).
+        TimerToOne,
+        /// The same, and the window becomes the initial window (ns-2's TCP/Linux).
+        TimerToInitialWindow,
+        /// The timer keeps running and expires as if data were lost (ns-2's Vegas).
+        AsTimeout,
+    }
+}
+
+choice! {
+    /// How fast recovery with partial ACKs treats the retransmission timer.
+    pub enum PartialAckTimer {
+        /// The first partial ACK restarts it (RFC 6582 §4, "impatient").
+        First,
+        /// Every partial ACK restarts it ("slow but steady").
+        Every,
+    }
+}
+
+choice! {
+    /// How fast recovery ends.
+    pub enum RecoveryExit {
+        /// The window is the threshold, for NewReno min(threshold, flight + 1) (RFC 5681 §3.2, RFC 6582 §3.2 step 3).
+        Threshold,
+        /// The window without inflation stays, and the ACK that ends recovery grows it (ns-2).
+        BaseWindow,
+    }
+}
+
+choice! {
+    /// When duplicate ACKs beyond the threshold inflate the window.
+    pub enum DuplicateWindow {
+        /// During fast recovery.
+        InRecovery,
+        /// Also later, as long as the last cut was a fast retransmit and not a timeout (ns-2's Reno).
+        SinceFastRetransmit,
+    }
+}
+
+choice! {
+    /// When duplicate ACKs may start a fast retransmit.
+    pub enum Retransmit {
+        /// When the ACK covers more than what was sent at the last cut (RFC 6582 §3.2 step 2).
+        PastRecover,
+        /// Also when nothing beyond segment 0 was acknowledged yet (ns-2 bugfix_ss_).
+        PastRecoverOrFirst,
+    }
+}
+
+choice! {
+    /// How selective acknowledgements are used.
+    pub enum SackRules {
+        /// RFC 6675.
+        #[serde(rename = "rfc-6675")]
+        Rfc6675,
+        /// ns-2's Sack1: a counter for the pipe, every hole below the highest report once, no loss test.
+        #[serde(rename = "ns-2-sack1")]
+        Ns2Sack1,
+    }
+}
+
+choice! {
+    /// What a timeout does to the selective acknowledgements.
+    pub enum SackAfterTimeout {
+        /// They stay: what the receiver holds is not sent again (RFC 6675 §5.1).
+        Keep,
+        /// They are forgotten (RFC 2018 §5, ns-2).
+        Forget,
+    }
+}
+
+const HEADER: Bytes = Bytes(40);
+const MSS_ETHERNET: Bytes = Bytes(1460);
+/// `initial_window` until the segment size is known: replaced by [`initial_window_rfc6928`].
+const BY_MSS: u32 = 0;
+
+skyhop_cc::options! {
+    /// Options of a TCP connection.
+    pub struct Options, TcpTable {
+        /// User bytes in a full segment.
+        mss: Bytes = MSS_ETHERNET; ns2 = Bytes(1000),
+        /// Bytes that headers add to a segment on the wire.
+        header: Bytes = HEADER; vegas = Bytes(0),
+        /// How a connection opens.
+        handshake: Handshake = Handshake::Syn; vegas = Handshake::None; linux = Handshake::WithData,
+        /// Size on the wire of a segment 0 that carries no data.
+        syn_size: Bytes = HEADER,
+        /// Size on the wire of an ACK without SACK blocks.
+        ack_size: Bytes = HEADER,
+        /// What SACK blocks add to an ACK, besides the blocks.
+        sack_option_size: Bytes = Bytes(2); ns2 = Bytes(0),
+        /// What each SACK block adds to an ACK.
+        sack_block_size: Bytes = Bytes(8),
+        /// Most SACK blocks in an ACK (RFC 2018 §3: 4, with timestamps 3).
+        max_sack_blocks: u32 = 3,
+        /// Whether the receiver reports SACK blocks.
+        sack: Switch = Switch::On,
+        /// Receiver window in segments.
+        window: u32 = 65_535; ns2 = 20,
+        /// Initial window in segments; 0 is min(10 MSS, max(2 MSS, 14600 B)) (RFC 6928 §2).
+        initial_window: u32 = BY_MSS; ns2 = 2,
+        /// Initial window when segment 0 had to be sent again (RFC 5681 §3.1).
+        opening_loss_window: u32 = 1; vegas = 2,
+        /// When the initial window opens.
+        initial_window_at: InitialWindowAt = InitialWindowAt::FirstAck; vegas = InitialWindowAt::SecondAck; linux = InitialWindowAt::Open,
+        /// Slow-start threshold at the start, in segments; absent: unlimited, under ns-2 the receiver window.
+        initial_ssthresh: Threshold = Threshold::Unlimited; ns2 = Threshold::Window,
+        /// From what a cut is taken.
+        threshold_base: ThresholdBase = ThresholdBase::Flight; ns2 = ThresholdBase::Window,
+        /// How much an ACK may grow the window.
+        growth: WindowGrowth = WindowGrowth::Bytes; ns2 = WindowGrowth::PerAck,
+        /// Most segments per ACK by which slow start grows (RFC 3465 §2.2 L), 1 after a timeout.
+        growth_limit: u32 = 2,
+        /// When the window may grow.
+        growth_when: GrowthWhen = GrowthWhen::WindowUsed; ns2 = GrowthWhen::Always; linux = GrowthWhen::WindowUsed,
+        /// Granularity of the clock that measures RTT (RFC 6298 G, ns-2 tcpTick_).
+        tick: Duration = Duration::from_millis(1); ns2 = Duration::from_millis(10); linux = Duration::from_millis(1),
+        /// Where in a tick the clock starts, 0 to 1; absent: drawn at random for each connection (ns-2 boot_time_).
+        tick_phase: TickPhase = TickPhase::Random,
+        /// In which numbers RTT is smoothed.
+        rtt_arithmetic: RttArithmetic = RttArithmetic::Exact; ns2 = RttArithmetic::Ticks; linux = RttArithmetic::LinuxTicks,
+        /// Which ACKs measure the RTT for the retransmission timeout.
+        rtt_timing: RttTiming = RttTiming::OneSegment; linux = RttTiming::EveryAck,
+        /// Retransmission timeout before the first sample (RFC 6298 §2.1, ns-2 rtxcur_init_).
+        initial_rto: Duration = Duration::from_secs(1); ns2 = Duration::from_secs(3),
+        /// Smallest retransmission timeout (RFC 6298 §2.4, ns-2 minrto_).
+        min_rto: Duration = Duration::from_secs(1); ns2 = Duration::from_millis(200),
+        /// Largest retransmission timeout (RFC 6298 §2.5, ns-2 maxrto_).
+        max_rto: Duration = Duration::from_secs(60); linux = Duration::from_secs(120),
+        /// Smallest timeout for data after segment 0 had to be sent again (RFC 6298 §5.7); 0 s: no such rule.
+        rto_after_syn_timeout: Duration = Duration::from_secs(3); ns2 = Duration::ZERO,
+        /// Duplicate ACKs that stand for a loss (RFC 5681 §3.2).
+        duplicate_threshold: u32 = 3,
+        /// Whether the first two duplicate ACKs send new data (RFC 3042, ns-2 singledup_).
+        limited_transmit: Switch = Switch::On; vegas = Switch::Off; linux = Switch::Off,
+        /// When duplicate ACKs may start a fast retransmit.
+        retransmit: Retransmit = Retransmit::PastRecover; ns2 = Retransmit::PastRecoverOrFirst,
+        /// When duplicate ACKs beyond the threshold inflate the window.
+        duplicate_window: DuplicateWindow = DuplicateWindow::InRecovery; ns2 = DuplicateWindow::SinceFastRetransmit,
+        /// How fast recovery ends.
+        recovery_exit: RecoveryExit = RecoveryExit::Threshold; ns2 = RecoveryExit::BaseWindow,
+        /// Whether a fast retransmit restarts the retransmission timer (RFC 6298 §5 knows no such rule).
+        fast_retransmit_restarts_timer: Switch = Switch::Off; ns2 = Switch::On,
+        /// How fast recovery with partial ACKs treats the retransmission timer.
+        partial_ack_timer: PartialAckTimer = PartialAckTimer::First,
+        /// Most segments sent per ACK during NewReno's fast recovery, besides the retransmission; 0: no limit.
+        recovery_burst: u32 = 0; ns2 = 2,
+        /// How selective acknowledgements are used.
+        sack_rules: SackRules = SackRules::Rfc6675; ns2 = SackRules::Ns2Sack1,
+        /// What a timeout does to the selective acknowledgements.
+        sack_after_timeout: SackAfterTimeout = SackAfterTimeout::Keep; ns2 = SackAfterTimeout::Forget,
+        /// Whether a second timeout of the same segment lowers the threshold again.
+        repeated_timeout: RepeatedTimeout = RepeatedTimeout::KeepThreshold; ns2 = RepeatedTimeout::CutAgain,
+        /// What a sender does after idle time.
+        idle_restart: IdleRestart = IdleRestart::RestartWindow; ns2 = IdleRestart::TimerToOne; vegas = IdleRestart::AsTimeout; linux = IdleRestart::TimerToInitialWindow,
+        /// Segments per ACK: 2 delays ACKs (RFC 5681 §4.2), 1 acknowledges every segment.
+        ack_every: u32 = 2; ns2 = 1,
+        /// How long an ACK waits for a second segment (RFC 1122 §4.2.3.2: at most 500 ms; ns-2 interval_).
+        ack_delay: Duration = Duration::from_millis(200); ns2 = Duration::from_millis(100),
+    }
+    also {
+        /// A name that stands for recovery, control and, under ns-2, an agent.
+        name: TcpName,
+        /// How loss is found and repaired.
+        recovery: Recovery,
+        /// How fast to send.
+        control: ControlSpec,
+    }
+}
+
+/// A slow-start threshold at the start: a number of segments, `"unlimited"` or `"window"`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Threshold {
+    /// Arbitrarily high (RFC 5681 §3.1).
+    Unlimited,
+    /// The receiver window (ns-2).
+    Window,
+    /// A number of segments.
+    #[serde(untagged)]
+    Segments(f64),
+}
+
+/// The phase of the clock that measures RTT: a share of a tick, or `"random"`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TickPhase {
+    /// Drawn for each connection.
+    Random,
+    /// A share of a tick, 0 to 1.
+    #[serde(untagged)]
+    Share(f64),
+}
+
+/// Initial window of RFC 3390 §1 in bytes.
+pub fn initial_window_rfc3390(mss: u32) -> u32 {
+    (4 * mss).min((2 * mss).max(4380))
+}
+
+/// Initial window of RFC 6928 §2 in bytes.
+pub fn initial_window_rfc6928(mss: u32) -> u32 {
+    (10 * mss).min((2 * mss).max(14_600))
+}
+
+macro_rules! names {
+    ($($variant:ident $name:literal: $recovery:ident, $control:literal, $agent:ident;)+) => {
+        /// A name that expands to the parts of a transport.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub enum TcpName {
+            $(#[serde(rename = $name)] $variant,)+
+        }
+
+        impl TcpName {
+            /// All names.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            fn find(name: &str) -> Option<TcpName> {
+                match name {
+                    $($name => Some(TcpName::$variant),)+
+                    _ => None,
+                }
+            }
+
+            fn parts(self) -> (Recovery, &'static str, Bundle) {
+                match self {
+                    $(TcpName::$variant => (Recovery::$recovery, $control, Bundle::$agent),)+
+                }
+            }
+        }
+    };
+}
+
+// Name, recovery, control, and the agent of ns-2 that is meant by it.
+names! {
+    Tahoe "tahoe": Tahoe, "reno", Ns2;
+    Reno "reno": Reno, "reno", Ns2;
+    NewReno "newreno": NewReno, "reno", Ns2;
+    Sack "sack": Sack, "reno", Ns2;
+    Vegas "vegas": Vegas, "vegas", Ns2Vegas;
+    Bic "bic": Sack, "bic", Ns2Linux;
+}
+
+/// A TCP as a scenario writes it: `"vegas"`, or a table like `{ recovery = "sack", control = "bic", window = 300 }`,
+/// in which a name is allowed too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TcpSpec(pub TcpTable);
+
+/// A TCP with every value filled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TcpConfig {
+    pub recovery: Recovery,
+    pub control: ControlConfig,
+    #[serde(flatten)]
+    pub options: Options,
+}
+
+impl TcpSpec {
+    /// The names that expand to a transport.
+    pub fn names() -> &'static [&'static str] {
+        TcpName::NAMES
+    }
+
+    /// A transport by name with nothing else said.
+    pub fn named(name: &str) -> Result<TcpSpec, ConfigError> {
+        let found = TcpName::find(name).ok_or_else(|| ConfigError::UnknownName {
+            what: "TCP",
+            name: name.to_owned(),
+            valid: TcpName::NAMES.to_vec(),
+        })?;
+        Ok(TcpSpec(TcpTable { name: Some(found), ..TcpTable::default() }))
+    }
+
+    /// Fills what was left out from the profile and checks every value.
+    ///
+    /// Without a name, recovery is `newreno` and control `reno`. Under `ns-2` the agent is the one of the name;
+    /// without a name TCP/Linux when `handshake = "with-data"`, Vegas when `recovery = "vegas"`, else Agent/TCP.
+    pub fn resolve(&self, profile: Profile) -> Result<TcpConfig, ConfigError> {
+        let table = &self.0;
+        let (recovery, control, agent) = table.name.unwrap_or(TcpName::NewReno).parts();
+        let recovery = table.recovery.unwrap_or(recovery);
+        let bundle = match (profile, table.name, table.handshake) {
+            (Profile::Rfc, ..) => Bundle::Rfc,
+            (Profile::Ns2, Some(_), _) => agent,
+            (Profile::Ns2, None, Some(Handshake::WithData)) => Bundle::Ns2Linux,
+            (Profile::Ns2, None, _) if recovery == Recovery::Vegas => Bundle::Ns2Vegas,
+            (Profile::Ns2, None, _) => Bundle::Ns2,
+        };
+        let control = match &table.control {
+            Some(control) => control.resolve(bundle)?,
+            None => ControlSpec::named(control)?.resolve(bundle)?,
+        };
+        let mut options = table.resolve(bundle);
+        if table.initial_window_at.is_none() && bundle == Bundle::Rfc && options.handshake != Handshake::Syn {
+            options.initial_window_at = InitialWindowAt::Open;
+        }
+        options.check()?;
+        if options.initial_window == BY_MSS {
+            let mss = options.mss.0 as u32;
+            options.initial_window = initial_window_rfc6928(mss) / mss;
+        }
+        Ok(TcpConfig { recovery, control, options })
+    }
+}
+
+impl Options {
+    fn check(&self) -> Result<(), ConfigError> {
+        const PACKET: f64 = 65_535.0;
+        ConfigError::within("mss", self.mss.0 as f64, 1.0..=PACKET, "1 to 65535 bytes")?;
+        for (name, size) in [
+            ("header", self.header),
+            ("syn_size", self.syn_size),
+            ("ack_size", self.ack_size),
+            ("sack_option_size", self.sack_option_size),
+            ("sack_block_size", self.sack_block_size),
+        ] {
+            ConfigError::within(name, size.0 as f64, 0.0..=PACKET, "0 to 65535 bytes")?;
+        }
+        ConfigError::within("syn_size", self.syn_size.0 as f64, 1.0..=PACKET, "a packet has at least one byte")?;
+        ConfigError::within("ack_size", self.ack_size.0 as f64, 1.0..=PACKET, "a packet has at least one byte")?;
+        ConfigError::within("max_sack_blocks", self.max_sack_blocks.into(), 0.0..=4.0, "0 to 4 blocks")?;
+        ConfigError::within("window", self.window.into(), 1.0..=1e9, "1 to 1e9 segments")?;
+        ConfigError::within("opening_loss_window", self.opening_loss_window.into(), 1.0..=1e9, "1 to 1e9 segments")?;
+        ConfigError::within("initial_window", self.initial_window.into(), 0.0..=1e9, "0 to 1e9 segments")?;
+        if let Threshold::Segments(segments) = self.initial_ssthresh {
+            ConfigError::within("initial_ssthresh", segments, 1.0..=1e9, "1 to 1e9 segments")?;
+        }
+        if let TickPhase::Share(share) = self.tick_phase {
+            ConfigError::within("tick_phase", share, 0.0..=1.0, "a share of a tick from 0 to 1")?;
+        }
+        ConfigError::within("growth_limit", self.growth_limit.into(), 1.0..=1e9, "at least 1 segment")?;
+        ConfigError::within("duplicate_threshold", self.duplicate_threshold.into(), 1.0..=1000.0, "1 to 1000 ACKs")?;
+        ConfigError::within("ack_every", self.ack_every.into(), 1.0..=1000.0, "1 to 1000 segments")?;
+        if self.rtt_arithmetic != RttArithmetic::Exact && self.tick.is_zero() {
+            return Err(ConfigError::out_of_range("tick", self.tick, "RTT in ticks needs a tick above 0 s"));
+        }
+        if self.initial_rto.is_zero() {
+            return Err(ConfigError::out_of_range("initial_rto", self.initial_rto, "it must be above 0 s"));
+        }
+        if self.min_rto.is_zero() {
+            return Err(ConfigError::out_of_range("min_rto", self.min_rto, "it must be above 0 s"));
+        }
+        if self.min_rto > self.max_rto {
+            return Err(ConfigError::out_of_range("min_rto", self.min_rto, "it must not be above max_rto"));
+        }
+        Ok(())
+    }
+
+    /// The window does not grow above this one, in segments.
+    pub(crate) fn window_clamp(&self) -> f64 {
+        match self.handshake {
+            Handshake::WithData => self.window.into(),
+            Handshake::Syn | Handshake::None => f64::INFINITY,
+        }
+    }
+
+    /// Slow-start threshold at the start, in segments.
+    pub(crate) fn starting_threshold(&self) -> f64 {
+        match self.initial_ssthresh {
+            Threshold::Unlimited => f64::INFINITY,
+            Threshold::Window => self.window.into(),
+            Threshold::Segments(segments) => segments,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TcpSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TcpSpec, D::Error> {
+        struct NameOrTable;
+
+        impl<'de> Visitor<'de> for NameOrTable {
+            type Value = TcpSpec;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a TCP, or a table with its parts and options")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<TcpSpec, E> {
+                TcpSpec::named(name).map_err(|_| E::unknown_variant(name, TcpName::NAMES))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TcpSpec, A::Error> {
+                TcpTable::deserialize(MapAccessDeserializer::new(map)).map(TcpSpec)
+            }
+        }
+
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+impl JsonSchema for TcpSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "Tcp".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A TCP: its name, or a table with its parts and options",
+            "anyOf": [generator.subschema_for::<TcpName>(), generator.subschema_for::<TcpTable>()],
+        })
+    }
+}

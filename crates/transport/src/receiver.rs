@@ -1,0 +1,219 @@
+//! The receiver: cumulative and selective acknowledgements, every one or delayed.
+
+use crate::{Ack, SackBlocks, Segment, Switch, TcpConfig, Transmission};
+use skyhop_base::{Duration, Time};
+
+/// How many recently reported blocks are remembered; more than an ACK can carry, so that merged ones leave
+/// enough others.
+const REMEMBERED: usize = 8;
+
+/// Running totals of a receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiverCounters {
+    /// Segments that arrived.
+    pub received: u64,
+    /// Of these, segments that had arrived before.
+    pub duplicates: u64,
+    /// User bytes of segments that arrived for the first time.
+    pub payload_bytes: u64,
+    /// ACKs sent.
+    pub acks: u64,
+}
+
+/// An ACK that is due, or that waits for a second segment.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    echo: Time,
+    trigger: Transmission,
+    /// The segment that triggered it.
+    seq: u32,
+}
+
+/// One receiving endpoint.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    ack_size: u32,
+    sack: Switch,
+    sack_option_size: u32,
+    sack_block_size: u32,
+    max_blocks: usize,
+    ack_every: u32,
+    ack_delay: Duration,
+
+    /// The next segment expected.
+    next: u32,
+    /// Ranges `[start, end)` that arrived beyond `next`, ascending, with gaps between them.
+    held: Vec<(u32, u32)>,
+    /// A segment of each block reported lately, the newest first (RFC 2018 §4).
+    recent: [u32; REMEMBERED],
+    recent_count: usize,
+
+    /// Segments that wait for an ACK.
+    unacked: u32,
+    waiting: Option<Pending>,
+    due: Option<Pending>,
+    deadline: Time,
+    counters: ReceiverCounters,
+}
+
+/// What an arrival was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    InOrder,
+    FillsGap,
+    OutOfOrder,
+    Duplicate,
+}
+
+impl Receiver {
+    pub fn new(config: &TcpConfig) -> Receiver {
+        let options = &config.options;
+        Receiver {
+            ack_size: options.ack_size.0 as u32,
+            sack: options.sack,
+            sack_option_size: options.sack_option_size.0 as u32,
+            sack_block_size: options.sack_block_size.0 as u32,
+            max_blocks: (options.max_sack_blocks as usize).min(SackBlocks::CAPACITY),
+            ack_every: options.ack_every.max(1),
+            ack_delay: options.ack_delay,
+            next: 0,
+            held: Vec::new(),
+            recent: [0; REMEMBERED],
+            recent_count: 0,
+            unacked: 0,
+            waiting: None,
+            due: None,
+            deadline: Time::MAX,
+            counters: ReceiverCounters::default(),
+        }
+    }
+
+    /// A segment arrives that was sent at `sent_at`.
+    pub fn on_segment(&mut self, now: Time, segment: &Segment, sent_at: Time) {
+        let arrival = self.accept(segment.seq);
+        self.counters.received += 1;
+        if arrival == Arrival::Duplicate {
+            self.counters.duplicates += 1;
+        } else {
+            self.counters.payload_bytes += u64::from(segment.payload);
+        }
+        let pending = Pending { echo: sent_at, trigger: segment.transmission, seq: segment.seq };
+        self.unacked += 1;
+        // RFC 5681 §4.2: at once when out of order, a gap is filled or `ack_every` segments wait. The opening
+        // segment is answered at once.
+        let at_once = arrival != Arrival::InOrder || segment.seq == 0 || self.unacked >= self.ack_every;
+        if at_once {
+            // RFC 7323 §4.3: the echo is that of the earliest segment that waits.
+            let echoed = self.waiting.take().filter(|_| arrival == Arrival::InOrder).unwrap_or(pending);
+            self.due = Some(Pending { seq: pending.seq, ..echoed });
+            self.unacked = 0;
+            self.deadline = Time::MAX;
+        } else if self.waiting.is_none() {
+            self.waiting = Some(pending);
+            self.deadline = now.saturating_add(self.ack_delay);
+        }
+    }
+
+    #[inline]
+    fn accept(&mut self, seq: u32) -> Arrival {
+        if seq == self.next && self.held.is_empty() {
+            self.next += 1;
+            return Arrival::InOrder;
+        }
+        self.accept_with_gaps(seq)
+    }
+
+    fn accept_with_gaps(&mut self, seq: u32) -> Arrival {
+        if seq < self.next {
+            return Arrival::Duplicate;
+        }
+        if seq == self.next {
+            self.next += 1;
+            if self.held.first().is_some_and(|range| range.0 == self.next) {
+                self.next = self.held.remove(0).1;
+            }
+            return Arrival::FillsGap;
+        }
+        let at = self.held.partition_point(|range| range.1 < seq);
+        match self.held.get(at).copied() {
+            Some((start, end)) if start <= seq && seq < end => return Arrival::Duplicate,
+            Some((start, end)) if end == seq => {
+                self.held[at] = (start, seq + 1);
+                if self.held.get(at + 1).is_some_and(|range| range.0 == seq + 1) {
+                    self.held[at].1 = self.held.remove(at + 1).1;
+                }
+            }
+            Some((start, end)) if start == seq + 1 => self.held[at] = (seq, end),
+            _ => self.held.insert(at, (seq, seq + 1)),
+        }
+        Arrival::OutOfOrder
+    }
+
+    /// The ACK that is to be sent now.
+    #[inline]
+    pub fn poll_ack(&mut self, _now: Time) -> Option<Ack> {
+        let due = self.due.take()?;
+        self.counters.acks += 1;
+        let blocks = if self.held.is_empty() || self.sack == Switch::Off {
+            self.recent_count = 0;
+            SackBlocks::EMPTY
+        } else {
+            self.report(due.seq)
+        };
+        let mut size = self.ack_size;
+        if !blocks.is_empty() {
+            size += self.sack_option_size + self.sack_block_size * blocks.len() as u32;
+        }
+        Some(Ack { next: self.next, size, echo: due.echo, trigger: due.trigger, blocks })
+    }
+
+    /// The range that holds `seq`.
+    fn holding(&self, seq: u32) -> Option<(u32, u32)> {
+        let at = self.held.partition_point(|range| range.1 <= seq);
+        self.held.get(at).copied().filter(|range| range.0 <= seq)
+    }
+
+    /// RFC 2018 §4: first the block with the segment that triggered the ACK, then those reported most recently.
+    fn report(&mut self, trigger: u32) -> SackBlocks {
+        let mut blocks = SackBlocks::EMPTY;
+        let mut kept = [0; REMEMBERED];
+        let mut kept_count = 0;
+        for seq in std::iter::once(trigger).chain(self.recent[..self.recent_count].iter().copied()) {
+            let Some((start, end)) = self.holding(seq) else { continue };
+            let known = kept[..kept_count].iter().any(|&other| start <= other && other < end);
+            if known || kept_count == REMEMBERED {
+                continue;
+            }
+            kept[kept_count] = seq;
+            kept_count += 1;
+            if blocks.len() < self.max_blocks {
+                blocks.push(start, end);
+            }
+        }
+        (self.recent, self.recent_count) = (kept, kept_count);
+        blocks
+    }
+
+    /// When the delayed ACK is due; [`Time::MAX`] when none waits.
+    #[inline]
+    pub fn next_timeout(&self) -> Time {
+        self.deadline
+    }
+
+    pub fn on_timeout(&mut self, now: Time) {
+        if now >= self.deadline {
+            self.due = self.waiting.take();
+            self.unacked = 0;
+            self.deadline = Time::MAX;
+        }
+    }
+
+    pub fn counters(&self) -> &ReceiverCounters {
+        &self.counters
+    }
+
+    /// The next segment expected.
+    pub fn next_expected(&self) -> u32 {
+        self.next
+    }
+}

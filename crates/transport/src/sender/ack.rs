@@ -1,0 +1,158 @@
+//! What every ACK of new data does, whatever the recovery.
+
+use super::{LastCut, Phase, Sender};
+use crate::config::{GrowthWhen, IdleRestart, RttTiming, WindowGrowth};
+use crate::{Ack, InitialWindowAt, Recovery, Transmission};
+use skyhop_base::{Duration, Segments, Time};
+use skyhop_cc::{AckSample, CongestionControl, Growth, Round};
+
+/// What an ACK acknowledged, and the state before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Advance {
+    pub(super) acked: u32,
+    pub(super) flight_before: u32,
+    pub(super) first_before: u32,
+}
+
+impl Sender {
+    /// Whether the timer runs with nothing outstanding.
+    fn timer_runs_idle(&self) -> bool {
+        !matches!(self.options.idle_restart, IdleRestart::Keep | IdleRestart::RestartWindow)
+    }
+
+    /// The cumulative acknowledgement advances: RTT sample, backoff, timer.
+    #[inline]
+    pub(super) fn advance(&mut self, now: Time, ack: &Ack) -> Advance {
+        let advance = self.advance_quietly(ack);
+        self.duplicates = 0;
+        self.limited_sent = 0;
+        self.measure(now, ack);
+        self.rearm_timer(now);
+        advance
+    }
+
+    /// Moves the sequence numbers only.
+    #[inline]
+    pub(super) fn advance_quietly(&mut self, ack: &Ack) -> Advance {
+        let advance = Advance {
+            acked: ack.next - self.una,
+            flight_before: self.next.max(self.una) - self.una,
+            first_before: self.una,
+        };
+        self.una = ack.next;
+        self.next = self.next.max(ack.next);
+        self.timeouts_in_row = 0;
+        self.counters.acks += 1;
+        if !self.scoreboard.is_empty() {
+            self.scoreboard.advance(self.una);
+        }
+        advance
+    }
+
+    /// The timer starts anew for what is outstanding (RFC 6298 §5.2, §5.3).
+    #[inline]
+    pub(super) fn rearm_timer(&mut self, now: Time) {
+        if self.una < self.high || self.timer_runs_idle() {
+            self.restart_timer(now);
+        } else {
+            self.timer = Time::MAX;
+        }
+    }
+
+    /// Takes what this ACK says about the RTT.
+    fn measure(&mut self, now: Time, ack: &Ack) {
+        let once = ack.trigger == Transmission::First;
+        if self.recovery != Recovery::Vegas && once {
+            self.note_rtt(now.since(ack.echo));
+        }
+        let timed = self.timed.filter(|timed| ack.next > timed.seq);
+        if timed.is_some() {
+            self.timed = None;
+        }
+        match self.options.rtt_timing {
+            RttTiming::OneSegment => {
+                if let Some(timed) = timed {
+                    self.rtt.clear_backoff();
+                    self.rtt.sample(timed.sent, now);
+                }
+            }
+            RttTiming::EveryAck => {
+                self.rtt.clear_backoff();
+                self.rtt.sample(ack.echo, now);
+            }
+        }
+    }
+
+    /// Records a sample for the control and for records.
+    #[inline]
+    pub(super) fn note_rtt(&mut self, rtt: Duration) {
+        self.latest_rtt = Some(rtt);
+        if self.min_rtt.is_none_or(|min| rtt < min) {
+            self.min_rtt = Some(rtt);
+        }
+    }
+
+    /// By how much this ACK may grow the window.
+    #[inline]
+    pub(super) fn growth(&self, advance: Advance) -> Growth {
+        let unused = f64::from(advance.flight_before) + 1.0 <= self.control.cwnd();
+        if unused && self.options.growth_when == GrowthWhen::WindowUsed {
+            return Growth { slow_start: 0.0, avoidance: 0.0 };
+        }
+        match self.options.growth {
+            WindowGrowth::PerAck => Growth { slow_start: 1.0, avoidance: 1.0 },
+            WindowGrowth::Bytes => {
+                // RFC 3465 §2.3: L = 1 in the slow start that follows a timeout.
+                let limit = if self.last_cut == LastCut::Timeout { 1 } else { self.options.growth_limit };
+                let slow_start = advance.acked.min(limit);
+                Growth { slow_start: slow_start.into(), avoidance: advance.acked.into() }
+            }
+        }
+    }
+
+    /// Tells the control about the ACK; ends a round.
+    #[inline]
+    pub(super) fn grow(&mut self, now: Time, advance: Advance) {
+        let growth = self.growth(advance);
+        let round = (self.una > self.round_mark).then(|| {
+            let round = Round { began: self.round_began, sent: self.next - self.round_mark };
+            (self.round_mark, self.round_began) = (self.next, now);
+            round
+        });
+        let sample = AckSample {
+            now,
+            newly_acked: advance.acked.into(),
+            growth,
+            latest_rtt: self.latest_rtt,
+            smoothed_rtt: self.rtt.smoothed(),
+            min_rtt: self.min_rtt,
+            in_flight: (self.next - self.una).into(),
+            round,
+            delivered: u64::from(self.una) + u64::from(self.scoreboard.sacked()),
+            ecn_marked: 0.0,
+            mss: self.options.mss.0 as u32,
+        };
+        self.control.on_ack(&sample);
+    }
+
+    /// The initial window opens with the ACK of segment 0.
+    #[inline]
+    pub(super) fn open_initial_window(&mut self, advance: Advance) {
+        if advance.first_before == 0 && self.options.initial_window_at == InitialWindowAt::FirstAck {
+            self.control.set_cwnd(self.initial_window.into());
+        }
+    }
+
+    /// After a timeout: everything outstanding then has been acknowledged.
+    #[inline]
+    pub(super) fn leave_loss(&mut self) {
+        if self.phase == Phase::Loss && self.una >= self.recover {
+            self.leave_recovery();
+        }
+    }
+
+    /// The window that the control sees is `cwnd` from now on.
+    pub(super) fn set_window(&mut self, cwnd: Segments) {
+        self.control.set_cwnd(cwnd.max(1.0));
+    }
+}

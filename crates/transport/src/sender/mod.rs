@@ -1,0 +1,454 @@
+//! The sender: what every recovery shares.
+
+mod ack;
+mod classic;
+mod record;
+mod sack;
+mod supply;
+mod vegas;
+
+pub use record::{Phase, SenderCounters, SenderEvent, Snapshot};
+pub use supply::Supply;
+
+use crate::config::{Handshake, IdleRestart, Recovery, RepeatedTimeout, SackAfterTimeout, Switch, TickPhase};
+use crate::{Ack, InitialWindowAt, Options, RttEstimator, RttSettings, Scoreboard, Segment, TcpConfig, Transmission};
+use record::EventLog;
+use skyhop_base::{Duration, Segments, Stream, Time};
+use skyhop_cc::{CongestionControl, CongestionEvent, CongestionKind, Control, Lost, SentSample, Start};
+use supply::Data;
+use vegas::FineTimer;
+
+/// Why the window was cut last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LastCut {
+    None,
+    FastRetransmit,
+    Timeout,
+}
+
+/// What may leave before the next input.
+#[derive(Clone, Copy, Debug, Default)]
+struct Plan {
+    /// A segment that leaves whatever the window says.
+    forced: Option<u32>,
+    /// Limited transmit may add one new segment (RFC 3042).
+    limited: bool,
+    /// Segments that the window may release.
+    burst: u32,
+}
+
+/// As many as the window holds.
+const NO_LIMIT: u32 = u32::MAX;
+
+/// A segment whose RTT is measured.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    seq: u32,
+    sent: Time,
+}
+
+/// One sending endpoint.
+///
+/// After every input (`open`, `supply`, `on_ack`, `on_timeout`) call [`Sender::poll_transmit`] until it returns
+/// `None`.
+#[derive(Debug)]
+pub struct Sender {
+    recovery: Recovery,
+    options: Options,
+    control: Control,
+    rtt: RttEstimator,
+    data: Data,
+
+    /// The first segment not yet acknowledged.
+    una: u32,
+    /// The next segment to send; falls back after a timeout.
+    next: u32,
+    /// One past the highest segment ever sent.
+    high: u32,
+    /// `high` at the last cut.
+    recover: u32,
+
+    phase: Phase,
+    last_cut: LastCut,
+    duplicates: u32,
+    /// Segments that duplicate ACKs add to the window (RFC 5681 §3.2 inflation).
+    inflation: u32,
+    /// Limited-transmit segments in flight.
+    limited_sent: u32,
+    /// A partial ACK was seen in this recovery episode.
+    partial_seen: bool,
+    /// Timeouts of the segment `una` in a row.
+    timeouts_in_row: u32,
+
+    scoreboard: Scoreboard,
+    /// ns-2 Sack1's estimate of what is in flight during recovery.
+    pipe: i64,
+    /// ns-2 Sack1: duplicate ACKs count for nothing between a timeout and the next ACK of new data.
+    ignores_duplicates: bool,
+    /// RFC 6675 RescueRxt: the rescue retransmission of this episode, one past it.
+    rescued: u32,
+    fine: Option<Box<FineTimer>>,
+
+    timed: Option<Timed>,
+    /// The highest segment ever timed, one past it: none is timed twice.
+    timed_high: u32,
+    min_rtt: Option<Duration>,
+    latest_rtt: Option<Duration>,
+
+    /// The round ends with the ACK of this segment.
+    round_mark: u32,
+    round_began: Time,
+
+    timer: Time,
+    last_sent: Time,
+    initial_window: u32,
+    plan: Plan,
+    counters: SenderCounters,
+    events: EventLog,
+}
+
+impl Sender {
+    /// A sender that has not been opened. `stream` is its own source of random numbers.
+    pub fn new(config: &TcpConfig, mut stream: Stream) -> Sender {
+        let options = config.options.clone();
+        let tick_phase = match options.tick_phase {
+            TickPhase::Random => stream.uniform(),
+            TickPhase::Share(share) => share,
+        };
+        let rto_after_syn = options.rto_after_syn_timeout;
+        let rtt = RttEstimator::new(RttSettings {
+            arithmetic: options.rtt_arithmetic,
+            tick: options.tick,
+            tick_phase,
+            initial: options.initial_rto,
+            min: options.min_rto,
+            max: options.max_rto,
+            after_syn_timeout: (!rto_after_syn.is_zero()).then_some(rto_after_syn),
+        });
+        let at_once = options.initial_window_at == InitialWindowAt::Open;
+        let control = config.control.start(Start {
+            cwnd: if at_once { options.initial_window.into() } else { 1.0 },
+            ssthresh: options.starting_threshold(),
+            clamp: options.window_clamp(),
+            mss: options.mss.0 as u32,
+        });
+        Sender::with_control(config.recovery, options, control, rtt)
+    }
+
+    fn with_control(recovery: Recovery, options: Options, control: Control, rtt: RttEstimator) -> Sender {
+        let opens_empty = options.handshake != Handshake::None;
+        Sender {
+            recovery,
+            control,
+            rtt,
+            data: Data::new(options.mss.0 as u32, opens_empty),
+            una: 0,
+            next: 0,
+            high: 0,
+            recover: 0,
+            phase: Phase::Open,
+            last_cut: LastCut::None,
+            duplicates: 0,
+            inflation: 0,
+            limited_sent: 0,
+            partial_seen: false,
+            timeouts_in_row: 0,
+            scoreboard: Scoreboard::default(),
+            pipe: 0,
+            ignores_duplicates: false,
+            rescued: 0,
+            fine: (recovery == Recovery::Vegas).then(Box::default),
+            timed: None,
+            timed_high: 0,
+            min_rtt: None,
+            latest_rtt: None,
+            round_mark: 0,
+            round_began: Time::ZERO,
+            timer: Time::MAX,
+            last_sent: Time::ZERO,
+            initial_window: options.initial_window,
+            plan: Plan::default(),
+            counters: SenderCounters::default(),
+            events: EventLog::default(),
+            options,
+        }
+    }
+
+    /// Puts a control from outside in place of the configured one; before `open`.
+    pub fn replace_control(&mut self, control: Box<dyn CongestionControl + Send>) {
+        debug_assert!(self.high == 0, "a control is replaced before anything is sent");
+        self.control = Control::Boxed(control);
+    }
+
+    /// The connection opens.
+    pub fn open(&mut self, now: Time) {
+        self.data.open();
+        self.round_began = now;
+        self.plan.burst = NO_LIMIT;
+    }
+
+    /// The application hands over data.
+    pub fn supply(&mut self, now: Time, supply: Supply) {
+        let idle = self.una == self.high && self.high > 0;
+        let silent = now.since(self.last_sent) > self.rtt.timeout();
+        if idle && silent && self.options.idle_restart == IdleRestart::RestartWindow {
+            // RFC 5681 §4.1: RW = min(IW, cwnd).
+            let restart = f64::from(self.initial_window).min(self.control.cwnd());
+            self.control.set_cwnd(restart);
+        }
+        self.data.supply(supply, self.high);
+        self.plan.burst = NO_LIMIT;
+    }
+
+    /// The application stops: nothing new is sent; what is outstanding is still repaired.
+    pub fn close(&mut self, _now: Time) {
+        self.data.close(self.high);
+    }
+
+    /// All data was acknowledged and there will be no more.
+    pub fn is_finished(&self) -> bool {
+        self.data.is_closed() && self.una >= self.data.limit()
+    }
+
+    /// An ACK arrives.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.events.clear();
+        self.plan = Plan::default();
+        self.latest_rtt = None;
+        if ack.next > self.high {
+            debug_assert!(false, "an ACK of what was never sent");
+            return;
+        }
+        match self.recovery {
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => self.classic_ack(now, ack),
+            Recovery::Sack => self.sack_ack(now, ack),
+            Recovery::Vegas => self.vegas_ack(now, ack),
+        }
+    }
+
+    /// When the retransmission timer expires; [`Time::MAX`] when it does not run.
+    #[inline]
+    pub fn next_timeout(&self) -> Time {
+        self.timer
+    }
+
+    /// The time of `next_timeout` has come.
+    pub fn on_timeout(&mut self, now: Time) {
+        if now < self.timer {
+            return;
+        }
+        self.events.clear();
+        self.plan = Plan { burst: NO_LIMIT, ..Plan::default() };
+        if self.una == self.high && self.options.idle_restart != IdleRestart::AsTimeout {
+            self.idle_timeout(now);
+            return;
+        }
+        self.counters.timeouts += 1;
+        self.events.push(SenderEvent::Timeout { seq: self.una });
+        self.inflation = 0;
+        let lost = if self.timeouts_in_row == 0 { Lost::First } else { Lost::Again };
+        if self.una == 0 {
+            self.initial_window = self.options.opening_loss_window;
+            self.rtt.syn_timed_out();
+        }
+        self.recover = self.high;
+        let again = lost == Lost::Again && self.options.repeated_timeout == RepeatedTimeout::KeepThreshold;
+        if again {
+            // RFC 5681 §3.1: the threshold stays, the loss window is one segment.
+            self.control.set_cwnd(1.0);
+        } else {
+            self.cut(now, CongestionKind::Timeout(lost));
+        }
+        self.timeouts_in_row += 1;
+        self.duplicates = 0;
+        self.limited_sent = 0;
+        self.phase = Phase::Loss;
+        self.ignores_duplicates = true;
+        self.last_cut = LastCut::Timeout;
+        match self.options.sack_after_timeout {
+            SackAfterTimeout::Forget => self.scoreboard.clear(),
+            SackAfterTimeout::Keep => self.scoreboard.forget_retransmissions(),
+        }
+        if let Some(fine) = &mut self.fine {
+            fine.on_timeout(now);
+        }
+        self.rtt.back_off();
+        self.restart_timer(now);
+        self.next = self.una;
+        self.timed = None;
+    }
+
+    /// The timer expires with nothing outstanding.
+    fn idle_timeout(&mut self, now: Time) {
+        match self.options.idle_restart {
+            IdleRestart::TimerToOne => self.control.set_cwnd(1.0),
+            IdleRestart::TimerToInitialWindow => self.control.set_cwnd(self.initial_window.into()),
+            IdleRestart::Keep | IdleRestart::RestartWindow | IdleRestart::AsTimeout => {
+                self.timer = Time::MAX;
+                return;
+            }
+        }
+        self.recover = self.high;
+        self.last_cut = LastCut::Timeout;
+        self.timed = None;
+        self.restart_timer(now);
+    }
+
+    /// The next segment to put on the wire. Call until `None` after every input.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if let Some(seq) = self.plan.forced.take() {
+            return Some(self.transmit(now, seq));
+        }
+        if self.plan.limited {
+            self.plan.limited = false;
+            if self.limited_transmit_allowed() {
+                self.limited_sent += 1;
+                return Some(self.transmit_next(now));
+            }
+        }
+        if self.plan.burst == 0 {
+            return None;
+        }
+        let segment = match self.recovery {
+            Recovery::Sack if !self.scoreboard.is_empty() || self.phase == Phase::Recovery => self.poll_sack(now),
+            _ => self.window_allows(self.next).then(|| self.transmit_next(now)),
+        };
+        if segment.is_some() && self.plan.burst != NO_LIMIT {
+            self.plan.burst -= 1;
+        }
+        segment
+    }
+
+    /// RFC 3042; window and duplicates as in tcp.cc send_one.
+    fn limited_transmit_allowed(&self) -> bool {
+        let flight = f64::from(self.next + 1 - self.una);
+        self.next < self.data.limit()
+            && self.next - self.una < self.options.window
+            && flight <= self.control.cwnd() + f64::from(self.duplicates)
+    }
+
+    /// Whether `seq` may be sent: within the data, the receiver window and the inflated congestion window.
+    #[inline]
+    fn window_allows(&self, seq: u32) -> bool {
+        let window = (self.control.cwnd() as u32).saturating_add(self.inflation).min(self.options.window);
+        seq < self.data.limit() && seq - self.una < window
+    }
+
+    #[inline]
+    fn transmit_next(&mut self, now: Time) -> Segment {
+        let seq = self.next;
+        self.next = seq + 1;
+        self.transmit(now, seq)
+    }
+
+    /// Puts `seq` on the wire: timer, RTT measurement, counters.
+    #[inline]
+    fn transmit(&mut self, now: Time, seq: u32) -> Segment {
+        let nothing_outstanding = self.una == self.high;
+        let transmission = if seq < self.high {
+            self.counters.retransmissions += 1;
+            Transmission::Again
+        } else {
+            self.high = seq + 1;
+            if self.timed.is_none() && seq >= self.timed_high {
+                self.timed = Some(Timed { seq, sent: now });
+                self.timed_high = seq + 1;
+            }
+            Transmission::First
+        };
+        if let Some(fine) = &mut self.fine {
+            fine.on_sent(now, seq, self.una);
+        }
+        if self.timer == Time::MAX || nothing_outstanding {
+            self.restart_timer(now);
+        }
+        self.last_sent = now;
+        self.counters.segments += 1;
+        let payload = self.data.payload(seq);
+        let empty = payload == 0;
+        let size = if empty { self.options.syn_size.0 } else { self.options.header.0 + u64::from(payload) } as u32;
+        self.counters.bytes += u64::from(size);
+        self.control.on_sent(&SentSample { now, in_flight: (self.high - self.una).into() });
+        Segment { seq, size, payload, transmission }
+    }
+
+    fn restart_timer(&mut self, now: Time) {
+        self.timer = now.saturating_add(self.rtt.timeout());
+    }
+
+    /// The amount that a cut is taken from.
+    fn cut_base(&self) -> Segments {
+        match self.options.threshold_base {
+            crate::ThresholdBase::Flight => (self.high - self.una).saturating_sub(self.limited_sent).into(),
+            crate::ThresholdBase::Window => {
+                (self.control.cwnd() + f64::from(self.inflation)).min(self.options.window.into())
+            }
+        }
+    }
+
+    fn cut(&mut self, now: Time, kind: CongestionKind) {
+        let event = CongestionEvent {
+            now,
+            kind,
+            window: self.cut_base(),
+            in_flight: (self.high - self.una).into(),
+            smoothed_rtt: self.rtt.smoothed(),
+            min_rtt: self.min_rtt,
+            mss: self.options.mss.0 as u32,
+        };
+        self.control.on_congestion(&event);
+        self.counters.window_cuts += 1;
+    }
+
+    /// What fast retransmit shares: the episode starts.
+    fn enter_recovery(&mut self, now: Time, lost: Lost) {
+        self.recover = self.high;
+        self.last_cut = LastCut::FastRetransmit;
+        self.cut(now, CongestionKind::Loss(lost));
+        self.counters.fast_retransmits += 1;
+        self.events.push(SenderEvent::RecoveryEntered { seq: self.una });
+        if self.options.fast_retransmit_restarts_timer == Switch::On {
+            self.restart_timer(now);
+        }
+        self.timed = None;
+    }
+
+    /// The episode ends.
+    fn leave_recovery(&mut self) {
+        self.phase = Phase::Open;
+        self.partial_seen = false;
+        self.events.push(SenderEvent::RecoveryLeft);
+    }
+
+    /// The state for records.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            cwnd: self.control.cwnd(),
+            ssthresh: self.control.state().ssthresh,
+            srtt: self.rtt.smoothed(),
+            rto: self.rtt.timeout(),
+            in_flight: self.next.max(self.una) - self.una,
+            phase: self.phase,
+        }
+    }
+
+    pub fn counters(&self) -> &SenderCounters {
+        &self.counters
+    }
+
+    /// What happened during the last input; call until `None`.
+    pub fn poll_event(&mut self) -> Option<SenderEvent> {
+        self.events.pop()
+    }
+
+    /// The RTT that the last ACK measured, when it measured one.
+    pub fn latest_rtt(&self) -> Option<Duration> {
+        self.latest_rtt
+    }
+
+    /// The first segment not yet acknowledged.
+    pub fn unacknowledged(&self) -> u32 {
+        self.una
+    }
+}

@@ -1,0 +1,89 @@
+//! What a sender tells about itself.
+
+use skyhop_base::{Duration, Segments};
+
+/// In which part of loss recovery a sender is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is being repaired.
+    Open,
+    /// Fast recovery.
+    Recovery,
+    /// After a timeout, until what was outstanding then is acknowledged.
+    Loss,
+}
+
+/// A sender's state at a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Snapshot {
+    /// Congestion window without inflation.
+    pub cwnd: Segments,
+    pub ssthresh: Segments,
+    pub srtt: Option<Duration>,
+    /// With backoff.
+    pub rto: Duration,
+    /// Segments sent and not acknowledged cumulatively.
+    pub in_flight: u32,
+    pub phase: Phase,
+}
+
+/// Running totals of a sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounters {
+    /// Segments sent, retransmissions included.
+    pub segments: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+    pub retransmissions: u64,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    /// Times the control was told of congestion.
+    pub window_cuts: u64,
+    pub acks: u64,
+    pub duplicate_acks: u64,
+}
+
+/// Something that records want to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderEvent {
+    /// Fast retransmit of `seq`.
+    RecoveryEntered {
+        seq: u32,
+    },
+    RecoveryLeft,
+    /// The retransmission timer expired; `seq` is the first segment outstanding.
+    Timeout {
+        seq: u32,
+    },
+}
+
+/// The events of one input: a handful, without allocation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EventLog {
+    events: [Option<SenderEvent>; 4],
+    written: usize,
+    read: usize,
+}
+
+impl EventLog {
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        (self.written, self.read) = (0, 0);
+    }
+
+    pub(super) fn push(&mut self, event: SenderEvent) {
+        debug_assert!(self.written < self.events.len());
+        if let Some(slot) = self.events.get_mut(self.written) {
+            *slot = Some(event);
+            self.written += 1;
+        }
+    }
+
+    pub(super) fn pop(&mut self) -> Option<SenderEvent> {
+        if self.read == self.written {
+            return None;
+        }
+        self.read += 1;
+        self.events[self.read - 1]
+    }
+}
