@@ -5,9 +5,9 @@ use crate::{CrossSeam, IslRules, Link, LinkId, LinkKind, NodeId, NodeKind, NodeS
 use skyhop_base::{Angle, Duration, Index, IndexVec};
 use skyhop_orbit::Orbit;
 
-/// Packed keys of the route search hold a node in this many bits.
-pub(crate) const NODE_BITS: u32 = 20;
-/// And a delay in the rest: 4.9 h. One wire may take a part of that.
+/// More than any network that fits into memory with its packets.
+const MOST_NODES: usize = 1 << 20;
+/// Sums over all nodes then fit into 64 bits of nanoseconds.
 const LONGEST_WIRE: Duration = Duration::from_secs(3600);
 /// A gap between last and first plane up to so many spacings is one of a delta. Exactly 1 in a Walker delta, P + 1 in a star.
 const DELTA_GAP: f64 = 1.5;
@@ -21,9 +21,8 @@ pub(crate) struct Plane {
 }
 
 pub(crate) fn check(spec: &TopologySpec) -> Result<(), TopologyError> {
-    let most = 1 << NODE_BITS;
-    if spec.nodes.len() > most {
-        return Err(TopologyError::TooManyNodes { nodes: spec.nodes.len(), most });
+    if spec.nodes.len() > MOST_NODES {
+        return Err(TopologyError::TooManyNodes { nodes: spec.nodes.len(), most: MOST_NODES });
     }
     if let Some(name) = duplicate(spec.nodes.iter().map(|node| node.name.as_str())) {
         return Err(TopologyError::DuplicateNode { name });

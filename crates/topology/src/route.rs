@@ -1,6 +1,5 @@
 //! Shortest-delay routes: one search from each destination over the links that are up.
 
-use crate::build::NODE_BITS;
 use crate::{LinkId, NodeId};
 use skyhop_base::Index;
 
@@ -66,6 +65,8 @@ pub(crate) struct Leaf {
 pub(crate) struct Edge {
     pub from: NodeId,
     pub hop: Hop,
+    /// Links without any delay count as 1 ns, so that of equal ways the one with fewer of them is taken and no way
+    /// leads in a circle.
     pub delay_ns: u64,
 }
 
@@ -80,12 +81,10 @@ pub(crate) struct Router {
     arcs: Vec<Arc>,
     /// Delay from each node to the destination of the last search, in ns.
     distance: Vec<u64>,
-    queue: Queue,
+    queue: Buckets,
 }
 
 const UNREACHED: u64 = u64::MAX;
-/// Delays that fit into a packed key; what is further away counts as out of reach.
-const FURTHEST: u64 = 1 << (64 - NODE_BITS);
 
 impl Router {
     pub fn new(nodes: usize) -> Router {
@@ -109,39 +108,35 @@ impl Router {
             let place = &mut self.starts[edge.hop.to.index() + 1];
             *place -= 1;
             self.arcs[*place as usize] =
-                Arc { from: edge.from.as_u32(), link: edge.hop.link.as_u32(), delay_ns: edge.delay_ns };
+                Arc { from: edge.from.as_u32(), link: edge.hop.link.as_u32(), delay_ns: edge.delay_ns.max(1) };
         }
         self.starts.rotate_left(1);
         self.starts[self.nodes] = self.edges.len() as u32;
+        let delays = || self.arcs.iter().map(|arc| arc.delay_ns);
+        self.queue.fit(delays().min().unwrap_or(1), delays().max().unwrap_or(1));
     }
 
     /// Dijkstra's search from `destination` against the direction of the links. Writes into `row`, which holds
-    /// [`Forwarding::NONE`] everywhere, the first hop of every node. Of equal ways a node takes that over the neighbour of the lower
-    /// [`NodeId`], and of parallel links that of the lower [`LinkId`]; ways through links without any delay only where
-    /// they are shorter, since a tie over such a link could lead in a circle.
+    /// [`Forwarding::NONE`] everywhere, the first hop of every node. Of equal ways a node takes that over the
+    /// neighbour of the lower [`NodeId`], and of parallel links that of the lower [`LinkId`], whatever the order of
+    /// the links.
     pub fn search(&mut self, destination: NodeId, row: &mut [Hop]) {
         let Router { nodes, starts, arcs, distance, queue, leaves, .. } = self;
         distance.clear();
         distance.resize(*nodes, UNREACHED);
         distance[destination.index()] = 0;
-        queue.clear();
-        queue.push(u64::from(destination.as_u32()));
-        while let Some(key) = queue.pop() {
-            let (near, node) = (key >> NODE_BITS, (key & ((1 << NODE_BITS) - 1)) as usize);
-            if near != distance[node] {
-                continue;
-            }
-            for arc in &arcs[starts[node] as usize..starts[node + 1] as usize] {
+        queue.start(destination.as_u32());
+        while let Some(node) = queue.next(distance) {
+            let near = distance[node as usize];
+            for arc in &arcs[starts[node as usize] as usize..starts[node as usize + 1] as usize] {
                 let (total, from) = (near + arc.delay_ns, arc.from as usize);
-                let hop = Hop { link: LinkId::new(arc.link), to: NodeId::from_usize(node) };
+                let hop = Hop { link: LinkId::new(arc.link), to: NodeId::new(node) };
                 let known = distance[from];
                 if total < known {
-                    if total < FURTHEST {
-                        distance[from] = total;
-                        row[from] = hop;
-                        queue.push(total << NODE_BITS | u64::from(arc.from));
-                    }
-                } else if total == known && arc.delay_ns > 0 && (hop.to, hop.link) < (row[from].to, row[from].link) {
+                    distance[from] = total;
+                    row[from] = hop;
+                    queue.improve(arc.from, known, total);
+                } else if total == known && (hop.to, hop.link) < (row[from].to, row[from].link) {
                     row[from] = hop;
                 }
             }
@@ -156,55 +151,72 @@ impl Router {
     }
 }
 
-/// A heap of keys, the smallest on top. Four children per node: half as deep as a binary one, and the children share
-/// a line of the cache.
+/// Nodes by distance, in buckets as wide as the shortest link or less (R. B. Dial, "Shortest-path forest with
+/// topological ordering", Communications of the ACM 12, 1969). Then no node of a bucket improves another one of it, so
+/// they need no order, and what a heap spends on order is saved. Where links differ by more than [`MOST_BUCKETS`] the
+/// buckets are wider; a node that is improved within its bucket is then visited again, and the result is the same.
 #[derive(Clone, Debug, Default)]
-struct Queue(Vec<u64>);
+struct Buckets {
+    /// A ring: the distance d belongs into `ring[(d >> shift) % ring.len()]`. Its length is a power of two.
+    ring: Vec<Vec<u32>>,
+    shift: u32,
+    /// The bucket that is emptied now: d >> shift of its nodes.
+    current: u64,
+    /// Entries in all buckets, outdated ones included.
+    entries: usize,
+}
 
-impl Queue {
-    fn clear(&mut self) {
-        self.0.clear();
+const MOST_BUCKETS: u64 = 4096;
+
+impl Buckets {
+    /// Makes place for links of these delays in ns.
+    fn fit(&mut self, shortest: u64, longest: u64) {
+        self.shift = shortest.max(longest / MOST_BUCKETS).max(1).ilog2();
+        // What a node of the current bucket reaches lies up to this many buckets ahead.
+        let span = (longest >> self.shift) as usize + 2;
+        self.ring.resize(span.next_power_of_two().max(self.ring.len()), Vec::new());
     }
 
-    fn push(&mut self, key: u64) {
-        let mut place = self.0.len();
-        self.0.push(key);
-        while place > 0 {
-            let parent = (place - 1) / 4;
-            if self.0[parent] <= key {
-                break;
-            }
-            self.0[place] = self.0[parent];
-            place = parent;
-        }
-        self.0[place] = key;
+    fn start(&mut self, node: u32) {
+        debug_assert_eq!(self.entries, 0);
+        self.current = 0;
+        self.put(node, 0);
     }
 
-    fn pop(&mut self) -> Option<u64> {
-        let top = *self.0.first()?;
-        let key = self.0.pop()?;
-        let heap = &mut self.0[..];
-        if heap.is_empty() {
-            return Some(top);
+    #[inline]
+    fn put(&mut self, node: u32, bucket: u64) {
+        let place = bucket as usize & (self.ring.len() - 1);
+        self.ring[place].push(node);
+        self.entries += 1;
+    }
+
+    /// The distance of `node` fell from `old` to `new`.
+    #[inline]
+    fn improve(&mut self, node: u32, old: u64, new: u64) {
+        let bucket = new >> self.shift;
+        // It waits there already, unless it has been visited in the bucket that is emptied now.
+        if old >> self.shift != bucket || bucket == self.current {
+            self.put(node, bucket);
         }
-        let mut place = 0;
-        loop {
-            let first = 4 * place + 1;
-            let Some(children) = heap.get(first..heap.len().min(first + 4)).filter(|c| !c.is_empty()) else { break };
-            let mut least = 0;
-            for child in 1..children.len() {
-                if children[child] < children[least] {
-                    least = child;
+    }
+
+    /// A node to visit: none that is left is nearer, but for those of its bucket.
+    #[inline]
+    fn next(&mut self, distance: &[u64]) -> Option<u32> {
+        while self.entries > 0 {
+            let place = self.current as usize & (self.ring.len() - 1);
+            match self.ring[place].pop() {
+                None => self.current += 1,
+                Some(node) => {
+                    self.entries -= 1;
+                    // Else it has been improved since and was visited in a nearer bucket.
+                    if distance[node as usize] >> self.shift == self.current {
+                        return Some(node);
+                    }
                 }
             }
-            if children[least] >= key {
-                break;
-            }
-            heap[place] = children[least];
-            place = first + least;
         }
-        heap[place] = key;
-        Some(top)
+        None
     }
 }
 
@@ -212,17 +224,6 @@ impl Queue {
 mod tests {
     use super::*;
     use skyhop_base::Stream;
-
-    #[test]
-    fn the_queue_sorts() {
-        let stream = Stream::new(3, "queue", "test");
-        let mut keys: Vec<u64> = (0..1000).map(|n| stream.bits_at(n) % 500).collect();
-        let mut queue = Queue::default();
-        keys.iter().for_each(|&key| queue.push(key));
-        keys.sort_unstable();
-        let sorted: Vec<u64> = std::iter::from_fn(|| queue.pop()).collect();
-        assert_eq!(sorted, keys);
-    }
 
     /// Edges as (from, to, delay); a link's id is its place.
     fn router(nodes: usize, edges: &[(u32, u32, u64)]) -> Router {
@@ -243,17 +244,22 @@ mod tests {
         row
     }
 
+    fn triples(n: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+        (0..n * n * n).map(move |k| (k / (n * n), k / n % n, k % n))
+    }
+
     #[test]
     fn searches_equal_floyd_and_warshall_on_random_graphs() {
         let mut stream = Stream::new(5, "route", "test");
-        for _ in 0..200 {
+        for round in 0..300 {
             let nodes = 2 + (stream.uniform() * 30.0) as usize;
             let count = (stream.uniform() * 4.0 * nodes as f64) as usize;
-            // Few different delays, so that there are many ties, and some of zero.
+            // Few different delays, so that there are many ties; alike, or from a nanosecond to an hour.
+            let delay = |u: f64| if round % 2 == 0 { 7 + (u * 6.0) as u64 } else { 1 << (u * 42.0) as u32 };
             let edges: Vec<(u32, u32, u64)> = (0..count)
                 .map(|_| {
                     let mut node = || (stream.uniform() * nodes as f64) as u32;
-                    (node(), node(), (stream.uniform() * 6.0) as u64)
+                    (node(), node(), delay(stream.uniform()))
                 })
                 .filter(|(from, to, _)| from != to)
                 .collect();
@@ -263,18 +269,14 @@ mod tests {
                 let entry = &mut all[from as usize][to as usize];
                 *entry = delay.min(*entry);
             }
-            for via in 0..nodes {
-                for from in 0..nodes {
-                    for to in 0..nodes {
-                        all[from][to] = all[from][to].min(all[from][via].saturating_add(all[via][to]));
-                    }
-                }
+            for (via, from, to) in triples(nodes) {
+                all[from][to] = all[from][to].min(all[from][via].saturating_add(all[via][to]));
             }
             let mut router = router(nodes, &edges);
             for to in 0..nodes {
                 let row = rows(&mut router, to as u32);
-                for from in 0..nodes {
-                    assert_eq!(router.distance[from], all[from][to]);
+                for (from, known) in all.iter().map(|row| row[to]).enumerate() {
+                    assert_eq!(router.distance[from], known);
                     // Following the hops takes exactly that long and ends.
                     let (mut at, mut sum, mut hops) = (from, 0, 0);
                     while at != to && row[at] != Forwarding::NONE {
@@ -283,8 +285,8 @@ mod tests {
                         (at, sum, hops) = (far as usize, sum + delay, hops + 1);
                         assert!(hops < nodes, "no circles");
                     }
-                    assert_eq!(at == to, all[from][to] != UNREACHED);
-                    assert!(at != to || sum == all[from][to]);
+                    assert_eq!(at == to, known != UNREACHED);
+                    assert!(at != to || sum == known);
                 }
             }
         }
@@ -303,6 +305,15 @@ mod tests {
         let mut other = edges;
         other.reverse();
         assert_eq!(rows(&mut router(4, &other), 3)[0].to, NodeId::new(1));
+    }
+
+    #[test]
+    fn links_without_delay_lead_in_no_circle() {
+        //    0 ══ 1 ── 2        both directions of 0 ══ 1 take no time
+        let mut router = router(3, &[(0, 1, 0), (1, 0, 0), (1, 2, 5), (2, 1, 5)]);
+        let row = rows(&mut router, 2);
+        assert_eq!((row[0].to, row[1].to), (NodeId::new(1), NodeId::new(2)));
+        assert_eq!(rows(&mut router, 0)[2].to, NodeId::new(1));
     }
 
     #[test]
