@@ -21,7 +21,8 @@ pub struct Earth {
 }
 
 impl Earth {
-    /// The sphere of ns-2 (`satellite/satgeometry.h` of ns-2.35, as `algorithms.md` §5.1 gives it); its speed of light is rounded.
+    /// The sphere of ns-2 (`satellite/satgeometry.h` of ns-2.35, as `algorithms.md` §5.1 gives it); its speed of light
+    /// is rounded.
     pub const NS2: Earth = Earth {
         radius_km: 6378.0,
         flattening: 0.0,
@@ -31,8 +32,8 @@ impl Earth {
         light_km_s: 299_793.0,
     };
 
-    /// WGS 84 (NIMA TR8350.2, third edition, tables 3.1 and 3.3): ellipsoid, GM and the rotation of 7.292115e-5 rad/s; speed of
-    /// light of the SI.
+    /// WGS 84 (NIMA TR8350.2, third edition, tables 3.1 and 3.3): ellipsoid, GM and the rotation of 7.292115e-5 rad/s;
+    /// speed of light of the SI.
     pub const WGS84: Earth = Earth {
         radius_km: 6378.137,
         flattening: 1.0 / 298.257_223_563,

@@ -9,7 +9,8 @@ use skyhop_orbit::Orbit;
 const MOST_NODES: usize = 1 << 20;
 /// Sums over all nodes then fit into 64 bits of nanoseconds.
 const LONGEST_WIRE: Duration = Duration::from_secs(3600);
-/// A gap between last and first plane up to so many spacings is one of a delta. Exactly 1 in a Walker delta, P + 1 in a star.
+/// A gap between last and first plane up to so many spacings is one of a delta: it is 1 in a Walker delta, P + 1 in a
+/// star.
 const DELTA_GAP: f64 = 1.5;
 
 /// The satellites of one plane in the order of their slots.

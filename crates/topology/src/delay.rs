@@ -1,8 +1,8 @@
 //! Propagation delay between two moving nodes, as a chain of straight segments.
 //!
 //! Time is cut into cells of 2³¹ ns (2.1 s), and a cell is halved again and again until the chord over it misses the
-//! exact delay at its middle by at most [`LARGEST_MISS_NS`]. Whether a cell is halved depends on the pair and the cell alone, so
-//! the segments of a pair always join at the same knots, whoever asks and whenever.
+//! exact delay at its middle by at most [`LARGEST_MISS_NS`]. Whether a cell is halved depends on the pair and the cell
+//! alone, so the segments of a pair always join at the same knots, whoever asks and whenever.
 
 use skyhop_base::{Duration, Time};
 use skyhop_orbit::{Earth, Motion, distance_km};

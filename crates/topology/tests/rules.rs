@@ -118,7 +118,8 @@ fn links_between_planes_follow_the_latitude_limit() {
 
 #[test]
 fn rays_must_clear_the_atmosphere() {
-    // Two satellites 2·asin(5872.7/2/7158) = 48.44° apart graze 150 km: algorithms.md 5.3. In a plane that is for good.
+    // Two satellites 2·asin(5872.7/2/7158) = 48.44° apart graze 150 km (algorithms.md 5.3).
+    // In a plane that is for good.
     let limit = 48.44;
     for (apart, up) in [(limit - 0.05, true), (limit + 0.05, false)] {
         let nodes = vec![satellite(0, 0, 86.4, 0.0, 0.0), satellite(0, 1, 86.4, 0.0, apart)];
@@ -295,7 +296,7 @@ fn policies_choose_what_they_say() {
     let sticky = policy(HandoverPolicy::UntilBelowMask, above);
     let longest = policy(HandoverPolicy::LongestVisibility, above);
     assert!(longest < sticky && sticky < nearest, "{longest} {sticky} {nearest}");
-    // No pass is longer than 11.12 min (algorithms.md 5.4), or a little more with the turning Earth: at least 1 handover in 12 min.
+    // No pass is longer than 11.12 min (algorithms.md 5.4), a little more with the turning Earth: one handover in 12 min.
     assert!(longest >= 3 * 12 * 60 / 12, "{longest}");
 }
 
@@ -407,7 +408,7 @@ fn routes_are_renewed_at_changes_and_at_the_interval() {
         changes.clear();
         topology.advance(now, &mut changes);
         let renewals = changes.iter().filter(|c| **c == Change::Routes).count();
-        assert_eq!(renewals, usize::from(now.as_nanos() % 4_000_000_000 == 0 || changes.len() > renewals));
+        assert_eq!(renewals, usize::from(now.as_nanos().is_multiple_of(4_000_000_000) || changes.len() > renewals));
         assert!(renewals == 0 || changes.last() == Some(&Change::Routes));
         times.push(now.as_nanos() / 1_000_000_000);
     }
@@ -448,7 +449,8 @@ fn callers_mistakes_are_named() {
         Topology::new(spec).unwrap_err().to_string()
     };
     let wire = |a, b| both_ways(a, b, Duration::from_millis(1));
-    let cases: [(&str, &dyn Fn(&mut TopologySpec)); 15] = [
+    type Case<'a> = (&'a str, &'a dyn Fn(&mut TopologySpec));
+    let cases: [Case<'_>; 15] = [
         ("a wired link names node 99, but the network has 68", &|s| s.wired.extend(wire(67, 99))),
         ("a wired link joins \"y\" to itself", &|s| s.wired.extend(wire(67, 67))),
         ("a wired link ends at the satellite \"iridium-0-5\"", &|s| s.wired.extend(wire(5, 67))),
