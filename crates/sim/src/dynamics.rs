@@ -78,8 +78,7 @@ impl Simulation {
             OnDown::Drop | OnDown::Hold | OnDown::Reroute => {
                 let mut out = Vec::new();
                 let delay = &mut state.delay;
-                let new_delay =
-                    |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
+                let new_delay = |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
                 state.link.withdraw(*now, affected, new_delay, &mut out);
                 if policy == OnDown::Hold && topology.links()[link].kind == LinkKind::Isl {
                     state.held.append(&mut out);
@@ -135,9 +134,7 @@ impl Simulation {
             };
             let delay = match self.links[hop.link.index()].delay {
                 Delay::Fixed(delay) => delay,
-                Delay::Moving(_) | Delay::Ground => {
-                    self.topology.delay_segment(node, hop.to, self.now).at(self.now)
-                }
+                Delay::Moving(_) | Delay::Ground => self.topology.delay_segment(node, hop.to, self.now).at(self.now),
             };
             delay_s += delay.as_secs_f64();
             node = hop.to;

@@ -30,7 +30,10 @@ enum Pace {
     Never,
     Constant(Serialiser),
     /// Exponential gaps of this mean, in seconds.
-    Poisson { mean_s: f64, stream: Stream },
+    Poisson {
+        mean_s: f64,
+        stream: Stream,
+    },
 }
 
 impl Pace {
@@ -95,18 +98,16 @@ impl Application {
         match self.config {
             ApplicationConfig::Ftp { bytes: None } => Supply::Unlimited,
             ApplicationConfig::Ftp { bytes: Some(bytes) } => Supply::Bytes(bytes),
-            ApplicationConfig::ConstantRate { payload_bytes, .. } | ApplicationConfig::Poisson { payload_bytes, .. } => {
-                Supply::Bytes(u64::from(payload_bytes))
-            }
+            ApplicationConfig::ConstantRate { payload_bytes, .. }
+            | ApplicationConfig::Poisson { payload_bytes, .. } => Supply::Bytes(u64::from(payload_bytes)),
         }
     }
 
     /// User bytes of one datagram.
     pub fn datagram_bytes(&self) -> Option<u32> {
         match self.config {
-            ApplicationConfig::ConstantRate { payload_bytes, .. } | ApplicationConfig::Poisson { payload_bytes, .. } => {
-                Some(payload_bytes)
-            }
+            ApplicationConfig::ConstantRate { payload_bytes, .. }
+            | ApplicationConfig::Poisson { payload_bytes, .. } => Some(payload_bytes),
             ApplicationConfig::Ftp { .. } => None,
         }
     }
@@ -135,7 +136,6 @@ pub struct FlowTotals {
 }
 
 pub struct Flow {
-    pub name: String,
     /// Tells flows apart in random streams, whatever their order.
     pub key: u64,
     pub ends: Endpoints,
@@ -148,6 +148,8 @@ pub struct Flow {
     pub at_stop: Option<FlowTotals>,
     pub completed: Option<Time>,
     pub meter: ArrivalMeter,
+    /// The highest cumulative acknowledgement that has reached the source.
+    pub acknowledged: u32,
     pub rtt: Histogram,
     pub cwnd: Option<TimeAverage>,
     /// Totals at the last grid point.
@@ -170,7 +172,6 @@ impl Flow {
             Endpoints::Datagram { .. } => None,
         };
         Flow {
-            name: config.name.clone(),
             key: Stream::new(0, &config.name, "flow").bits_at(0),
             ends,
             application: Application::new(config, seed),
@@ -180,6 +181,7 @@ impl Flow {
             at_stop: None,
             completed: None,
             meter: ArrivalMeter::default(),
+            acknowledged: 0,
             rtt: Histogram::default(),
             cwnd,
             at_grid: FlowTotals::default(),

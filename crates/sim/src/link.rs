@@ -26,7 +26,10 @@ const _: () = assert!(size_of::<Entry>() == 48);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
     /// Accepted on an empty link: its arrival is the link's next event.
-    AcceptedFirst { arrival: Time, start: Time },
+    AcceptedFirst {
+        arrival: Time,
+        start: Time,
+    },
     Accepted,
     /// No room in the queue.
     Full,
@@ -117,7 +120,13 @@ impl Link {
 
     /// Offers a packet at `now`. `delay` gives the propagation delay of a packet that departs at a given time.
     #[inline]
-    pub fn offer(&mut self, packet: Packet, now: Time, scheduled: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
+    pub fn offer(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        scheduled: Time,
+        delay: impl FnOnce(Time) -> Duration,
+    ) -> Offered {
         self.advance(now, scheduled);
         let waits = self.free_at > now || self.begun < self.ring.len();
         if waits && !self.has_room(packet.size) {
@@ -333,6 +342,7 @@ mod tests {
         assert_eq!(out.iter().map(|p| p.seq).collect::<Vec<_>>(), [3]);
         let left: Vec<_> = link.entries().map(|e| (e.packet.seq, e.start, e.arrival)).collect();
         assert_eq!(left[3], (4, ms(3), ms(14)));
-        assert_eq!(link.totals.waiting, ONE_MS * (1 + 2 + 3) - Duration::from_millis(1));
+        // Packets 1 to 4 waited 1, 2, 1 (until it was withdrawn) and 3 ms.
+        assert_eq!(link.totals.waiting, ONE_MS * (1 + 2 + 1 + 3));
     }
 }

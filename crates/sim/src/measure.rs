@@ -73,10 +73,6 @@ impl Histogram {
         self.buckets[bucket - self.first] += 1;
     }
 
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
     /// The smallest value of which at least the share `q` of all values is not above; within 0.1 %. Zero when empty.
     fn quantile_s(&self, q: f64) -> f64 {
         let rank = ((q * self.count as f64).ceil() as u64).max(1);
@@ -239,12 +235,10 @@ mod tests {
     fn jitter_is_that_of_the_worked_example() {
         let vectors: serde_json::Value =
             serde_json::from_str(include_str!("../../../tests/vectors/algorithms_vectors.json")).unwrap();
-        let find = |name: &str| {
-            vectors["vectors"].as_array().unwrap().iter().find(|v| v["name"] == name).cloned().unwrap()
-        };
-        let numbers = |v: &serde_json::Value| -> Vec<f64> {
-            v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
-        };
+        let find =
+            |name: &str| vectors["vectors"].as_array().unwrap().iter().find(|v| v["name"] == name).cloned().unwrap();
+        let numbers =
+            |v: &serde_json::Value| -> Vec<f64> { v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect() };
         let jitter = find("jitter");
         let mut meter = ArrivalMeter::default();
         for (i, delay_ms) in numbers(&jitter["inputs"]["one_way_delay_ms"]).into_iter().enumerate() {

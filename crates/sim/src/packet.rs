@@ -39,6 +39,7 @@ pub struct Flags(u8);
 
 impl Flags {
     pub const ACK: Flags = Flags(1);
+    /// Of data: sent before. Of an ACK: the segment that it answers was.
     pub const RETRANSMISSION: Flags = Flags(2);
     /// Sent to a peer that does not listen any more: takes the link's time and is lost at its end.
     pub const IN_VAIN: Flags = Flags(4);

@@ -4,18 +4,20 @@ use crate::flow::Endpoints;
 use crate::measure::{StepMean, jain};
 use crate::packet::Packet;
 use crate::records::{
-    Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow, LinkSeriesRow, LinkSummary,
-    PacketEvent, PacketRow, PositionRow, Records,
+    Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow, LinkSeriesRow,
+    LinkSummary, PacketEvent, PacketRow, PositionRow, Records,
 };
 use crate::simulation::Simulation;
 use crate::spec::SimulationSpec;
 use skyhop_base::{Duration, Index, Time};
-use skyhop_topology::{Handover, LinkKind, NodeId, Topology};
-use skyhop_transport::Snapshot;
+use skyhop_orbit::{Earth, GroundPoint};
+use skyhop_topology::{Handover, LinkKind, NodeId, NodeKind, Topology};
+use skyhop_transport::{Phase, SenderEvent, Snapshot};
 
 pub(crate) struct Recorder {
     pub grid: Option<Duration>,
     pub positions: Option<Duration>,
+    earth: Earth,
     /// Under this link the arrivals of ACKs are recorded: the first of those whose packets are.
     ack_link: Option<u32>,
     last_rtt: Vec<Option<Duration>>,
@@ -29,6 +31,7 @@ impl Recorder {
         let recorded = |link: &skyhop_topology::Link| spec.records.packets.contains(&link.name);
         Recorder {
             grid: spec.records.grid.filter(|step| !step.is_zero()),
+            earth: spec.topology.earth,
             positions: spec.records.positions.filter(|step| !step.is_zero()),
             ack_link: topology.links().iter().position(recorded).map(|link| link as u32),
             last_rtt: vec![None; spec.flows.len()],
@@ -72,8 +75,8 @@ impl Recorder {
     }
 
     pub fn flow_event(&mut self, time: Time, flow: u32, event: &'static str, snapshot: Snapshot) {
-        let Snapshot { cwnd, ssthresh, .. } = snapshot;
-        self.records.flow_events.push(FlowEventRow { time, flow, event, cwnd, ssthresh });
+        let row = FlowEventRow { time, flow, event, cwnd: snapshot.cwnd, ssthresh: threshold_of(&snapshot) };
+        self.records.flow_events.push(row);
     }
 
     pub fn handover(&mut self, handover: &Handover) {
@@ -86,6 +89,29 @@ impl Recorder {
             slant_range_km: handover.slant_range.km(),
             why: handover.why.words(),
         });
+    }
+}
+
+/// `None` while it was never set.
+fn threshold_of(snapshot: &Snapshot) -> Option<f64> {
+    Some(snapshot.ssthresh).filter(|ssthresh| ssthresh.is_finite())
+}
+
+/// RFC 5681's names; "loss" is the time after a timeout.
+fn phase_name(snapshot: &Snapshot) -> &'static str {
+    match snapshot.phase {
+        Phase::Recovery => "recovery",
+        Phase::Loss => "loss",
+        Phase::Open if snapshot.cwnd < snapshot.ssthresh => "slow-start",
+        Phase::Open => "congestion-avoidance",
+    }
+}
+
+pub(crate) fn event_name(event: SenderEvent) -> &'static str {
+    match event {
+        SenderEvent::RecoveryEntered { .. } => "recovery",
+        SenderEvent::RecoveryLeft => "recovered",
+        SenderEvent::Timeout { .. } => "timeout",
     }
 }
 
@@ -105,9 +131,9 @@ impl Simulation {
                 time: now,
                 flow: id as u32,
                 cwnd: snapshot.as_ref().map(|s| s.cwnd),
-                ssthresh: snapshot.as_ref().and_then(|s| s.ssthresh),
+                ssthresh: snapshot.as_ref().and_then(threshold_of),
                 in_flight: snapshot.as_ref().map_or(0, |s| s.in_flight),
-                phase: snapshot.as_ref().map_or("", |s| s.phase.name()),
+                phase: snapshot.as_ref().map_or("", phase_name),
                 rtt: self.recorder.last_rtt[id],
                 srtt: snapshot.as_ref().and_then(|s| s.srtt),
                 rto: snapshot.as_ref().map(|s| s.rto),
@@ -136,14 +162,19 @@ impl Simulation {
 
     pub(crate) fn record_positions(&mut self) {
         let now = self.now;
-        for id in self.topology.nodes().ids() {
-            if let Some(above) = self.topology.sub_satellite_point(id, now) {
+        let earth = self.recorder.earth;
+        for (id, node) in self.topology.nodes().enumerated() {
+            if !matches!(node.kind, NodeKind::Satellite { .. }) {
+                continue;
+            }
+            if let Some(position) = self.topology.position(id, now) {
+                let below = GroundPoint::below(&earth, position);
                 self.recorder.records.positions.push(PositionRow {
                     time: now,
                     node: id.as_u32(),
-                    latitude_deg: above.latitude.degrees(),
-                    longitude_deg: above.longitude.degrees(),
-                    altitude_km: above.altitude.km(),
+                    latitude_deg: below.latitude.degrees(),
+                    longitude_deg: below.longitude.degrees(),
+                    altitude_km: below.altitude.km(),
                 });
             }
         }
@@ -206,7 +237,7 @@ impl Simulation {
             retransmissions: counters.retransmissions,
             timeouts: counters.timeouts,
             fast_retransmits: counters.fast_retransmits,
-            cwnd_cuts: counters.cwnd_cuts,
+            cwnd_cuts: counters.window_cuts,
             bytes_delivered: totals.bytes_delivered,
             drops: totals.drops,
             ack_drops: totals.ack_drops,

@@ -5,12 +5,12 @@ use crate::events::{Event, EventQueue};
 use crate::flow::{AppStep, Endpoints, Flow};
 use crate::link::{Link, Offered};
 use crate::packet::{Flags, Packet};
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, event_name};
 use crate::records::{DropCause, PacketEvent, Records};
 use crate::spec::{LinkConfig, OnDown, SimulationSpec};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, DelaySegment, Forwarding, LinkKind, NodeId, Topology, TopologyError};
-use skyhop_transport::{Ack, Segment};
+use skyhop_transport::{Ack, SackBlocks, Segment, Transmission};
 
 /// Why no simulation can be built.
 #[derive(Debug, thiserror::Error)]
@@ -62,28 +62,28 @@ pub(crate) struct Destination {
     pub index: u32,
 }
 
-/// ACKs with more to say than their number keep their details here while they travel.
+/// The SACK blocks of ACKs that have some, while they travel.
 #[derive(Default)]
 struct AckDetails {
-    slots: Vec<Ack>,
+    slots: Vec<SackBlocks>,
     free: Vec<u32>,
 }
 
 impl AckDetails {
-    fn keep(&mut self, ack: Ack) -> u32 {
+    fn keep(&mut self, blocks: SackBlocks) -> u32 {
         match self.free.pop() {
             Some(slot) => {
-                self.slots[slot as usize] = ack;
+                self.slots[slot as usize] = blocks;
                 slot
             }
             None => {
-                self.slots.push(ack);
+                self.slots.push(blocks);
                 self.slots.len() as u32 - 1
             }
         }
     }
 
-    fn take(&mut self, slot: u32) -> Ack {
+    fn take(&mut self, slot: u32) -> SackBlocks {
         self.free.push(slot);
         self.slots[slot as usize]
     }
@@ -391,19 +391,31 @@ impl Simulation {
 
     fn deliver_ack(&mut self, packet: Packet) {
         let now = self.now;
-        let ack = match packet.detail {
-            Packet::NO_DETAIL => Ack::plain(packet.seq, u32::from(packet.size), packet.stamp),
+        let blocks = match packet.detail {
+            Packet::NO_DETAIL => SackBlocks::EMPTY,
             slot => self.ack_details.take(slot),
+        };
+        let ack = Ack {
+            next: packet.seq,
+            size: u32::from(packet.size),
+            echo: packet.stamp,
+            trigger: transmission_of(&packet),
+            blocks,
         };
         self.recorder.ack_arrived(now, &packet);
         let flow = &mut self.flows[packet.flow as usize];
         flow.totals.acks_received += 1;
         let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
-        tcp.sender.on_ack(now, &ack);
-        if let Some(rtt) = tcp.sender.rtt_of_last_ack() {
-            flow.rtt.add(rtt);
-            self.recorder.rtt(packet.flow, rtt);
+        // Measured here for the records, whatever the sender itself takes as a sample.
+        if ack.next > flow.acknowledged {
+            flow.acknowledged = ack.next;
+            if ack.trigger == Transmission::First {
+                let rtt = now.since(ack.echo);
+                flow.rtt.add(rtt);
+                self.recorder.rtt(packet.flow, rtt);
+            }
         }
+        tcp.sender.on_ack(now, &ack);
         self.after_sender_input(packet.flow);
     }
 
@@ -418,10 +430,10 @@ impl Simulation {
         let flow = &mut self.flows[flow_id as usize];
         let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
         if let Some(average) = &mut flow.cwnd {
-            average.set(now, tcp.sender.cwnd());
+            average.set(now, tcp.sender.snapshot().cwnd);
         }
         while let Some(event) = tcp.sender.poll_event() {
-            self.recorder.flow_event(now, flow_id, event.name(), tcp.sender.snapshot());
+            self.recorder.flow_event(now, flow_id, event_name(event), tcp.sender.snapshot());
         }
         // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
         let deadline = tcp.sender.next_timeout();
@@ -450,8 +462,8 @@ impl Simulation {
     }
 
     fn send_segment(&mut self, flow_id: u32, segment: &Segment) {
-        let retransmission = if segment.retransmission { Flags::RETRANSMISSION } else { Flags::NONE };
-        self.send(flow_id, false, segment.seq, segment.size, segment.payload, self.now, retransmission);
+        let flags = flags_of(segment.transmission);
+        self.send(flow_id, false, segment.seq, segment.size, segment.payload, self.now, flags);
     }
 
     #[expect(clippy::too_many_arguments, reason = "the fields of a packet, private to this file")]
@@ -487,8 +499,9 @@ impl Simulation {
                 }
                 return;
             };
-            let detail = if ack.is_plain() { Packet::NO_DETAIL } else { self.ack_details.keep(ack) };
-            self.send(flow_id, true, ack.next, ack.size, detail, ack.echo, Flags::ACK);
+            let detail = if ack.blocks.is_empty() { Packet::NO_DETAIL } else { self.ack_details.keep(ack.blocks) };
+            let flags = Flags::ACK.with(flags_of(ack.trigger));
+            self.send(flow_id, true, ack.next, ack.size, detail, ack.echo, flags);
         }
     }
 
@@ -583,8 +596,20 @@ fn segment_of(packet: &Packet) -> Segment {
         seq: packet.seq,
         size: u32::from(packet.size),
         payload: packet.detail,
-        retransmission: packet.flags.has(Flags::RETRANSMISSION),
+        transmission: transmission_of(packet),
     }
+}
+
+fn flags_of(transmission: Transmission) -> Flags {
+    match transmission {
+        Transmission::First => Flags::NONE,
+        Transmission::Again => Flags::RETRANSMISSION,
+    }
+}
+
+/// Of an ACK: that of the segment which it answers.
+fn transmission_of(packet: &Packet) -> Transmission {
+    if packet.flags.has(Flags::RETRANSMISSION) { Transmission::Again } else { Transmission::First }
 }
 
 fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {

@@ -30,10 +30,7 @@ fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: 
         topology: TopologySpec {
             earth: Earth::WGS84,
             nodes: vec![node("left"), node("right")],
-            wired: vec![
-                WiredLink { from: LEFT, to: RIGHT, delay },
-                WiredLink { from: RIGHT, to: LEFT, delay },
-            ],
+            wired: vec![WiredLink { from: LEFT, to: RIGHT, delay }, WiredLink { from: RIGHT, to: LEFT, delay }],
             isl: None,
             gsl: None,
             routing: RoutingRules::default(),
