@@ -1,1 +1,31 @@
-//! Placeholder while the crate is written.
+//! The scenario file: from text (or a Python dict) to what the engine runs.
+//!
+//! ```text
+//!  TOML, JSON ──► tree of values with places ──► check against the schema ──► twin ──► resolve ──► Scenario
+//!                    ▲ overrides                 (generated from the twin)   format      │             │
+//!                                                                                        ▼             ├─► canonical form, hash
+//!                                                                  Diagnostics: all problems           └─► SimulationSpec
+//! ```
+//!
+//! The format is described in `docs/models/scenario.md`.
+
+mod build;
+mod check;
+mod diagnostic;
+pub mod format;
+mod names;
+mod overrides;
+mod quantity;
+mod resolve;
+pub mod scenario;
+mod schema;
+mod source;
+mod text;
+mod tree;
+
+pub use diagnostic::{Diagnostic, Diagnostics, MOST_PROBLEMS};
+pub use names::natural_order;
+pub use overrides::{Override, OverrideError};
+pub use scenario::Scenario;
+pub use schema::{json_schema, json_schema_text};
+pub use text::LARGEST_TEXT;

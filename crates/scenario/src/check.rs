@@ -1,0 +1,413 @@
+//! The structural check: a tree of values against the JSON Schema of the format. Finds every unknown and missing
+//! key, wrong type, unit, name and range, each at its place.
+//!
+//! This interprets the part of JSON Schema that schemars writes for our types: `$ref`, `properties`, `required`,
+//! `additionalProperties`, `items`, `enum`, `const`, `oneOf`, `anyOf`, `allOf`, `type`, bounds, and the formats of
+//! quantities.
+
+use crate::diagnostic::Problems;
+use crate::names;
+use crate::quantity;
+use crate::tree::{Entry, Node, Path, Step, Value};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// Checks the whole tree and adds what is wrong with it to `problems`.
+pub(crate) fn check(root: &Node, schema: &Json, scope: Scope, problems: &mut Problems<'_>) {
+    Checker { schema, scope, problems }.check(schema, root, &Path::root());
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Everything,
+    /// The text has syntax errors: a key that is missing may stand in the part that could not be read.
+    WhatIsThere,
+}
+
+struct Checker<'c, 'p, 's> {
+    schema: &'c Json,
+    scope: Scope,
+    problems: &'p mut Problems<'s>,
+}
+
+/// Keys that people look for in another place, with what to say.
+const ELSEWHERE: &[(&str, &str, &str)] = &[
+    (
+        "constellation",
+        "elements",
+        "satellites from orbital elements (TLE) are not supported yet: use preset, shells or satellites",
+    ),
+    ("", "seed", "the seed is no part of the scenario: give it to the run (--seed 3)"),
+    ("", "name", "a scenario is called after its file"),
+    ("flow", "bytes", "write application = { ftp = { bytes = \"10 MB\" } }"),
+    (
+        "flow",
+        "rate",
+        "a flow's rate belongs to its application: application = { constant_rate = { rate = \"1 Mbit/s\", payload = \"1000 B\" } }",
+    ),
+];
+
+impl<'c> Checker<'c, '_, '_> {
+    fn check(&mut self, schema: &'c Json, node: &Node, path: &Path) {
+        let schema = self.resolve(schema);
+        for part in members(schema, "allOf") {
+            self.check(part, node, path);
+        }
+        if let Some(alternatives) = self.alternatives(schema) {
+            self.check_alternatives(&alternatives, node, path);
+            return;
+        }
+        if let Some(wanted) = schema.get("type").and_then(Json::as_str)
+            && !has_type(node, wanted)
+        {
+            self.wrong_type(&[schema], node, path);
+            return;
+        }
+        match &node.value {
+            Value::Table(entries) => self.check_table(schema, entries, node, path),
+            Value::List(items) => self.check_list(schema, items, node, path),
+            Value::Text(text) => self.check_text(schema, text, node, path),
+            Value::Integer(integer) => self.check_integer(schema, *integer, node, path),
+            Value::Float(float) => self.check_float(schema, *float, node, path),
+            Value::Boolean(_) | Value::Foreign(_) => {}
+        }
+    }
+
+    /// Follows `$ref` to the definition.
+    fn resolve(&self, schema: &'c Json) -> &'c Json {
+        let mut schema = schema;
+        // No definition of ours refers to itself; the bound keeps a mistake from going round for ever.
+        for _ in 0..16 {
+            let Some(pointer) = schema.get("$ref").and_then(Json::as_str).and_then(|r| r.strip_prefix('#')) else {
+                break;
+            };
+            let Some(target) = self.schema.pointer(pointer) else { break };
+            schema = target;
+        }
+        schema
+    }
+
+    /// The leaves of nested `oneOf` and `anyOf`; `None` when there is but one way.
+    fn alternatives(&self, schema: &'c Json) -> Option<Vec<&'c Json>> {
+        let mut leaves = Vec::new();
+        for one in members(schema, "oneOf").chain(members(schema, "anyOf")) {
+            let one = self.resolve(one);
+            match self.alternatives(one) {
+                Some(inner) => leaves.extend(inner),
+                None => leaves.push(one),
+            }
+        }
+        (!leaves.is_empty()).then_some(leaves)
+    }
+
+    fn check_alternatives(&mut self, alternatives: &[&'c Json], node: &Node, path: &Path) {
+        match &node.value {
+            Value::Text(text) => self.check_text_alternatives(alternatives, text, node, path),
+            Value::Table(entries) => self.check_table_alternatives(alternatives, entries, node, path),
+            _ => {
+                let of_type =
+                    |one: &&&'c Json| one.get("type").and_then(Json::as_str).is_some_and(|t| has_type(node, t));
+                match alternatives.iter().find(of_type) {
+                    Some(one) => self.check(one, node, path),
+                    None => self.wrong_type(alternatives, node, path),
+                }
+            }
+        }
+    }
+
+    fn check_text_alternatives(&mut self, alternatives: &[&'c Json], text: &str, node: &Node, path: &Path) {
+        let constants: Vec<&str> = alternatives.iter().flat_map(|one| constants_of(one)).collect();
+        if constants.contains(&text) {
+            return;
+        }
+        let free = |one: &&&'c Json| one.get("type").is_some_and(|t| t == "string") && constants_of(one).is_empty();
+        if let Some(one) = alternatives.iter().find(free) {
+            self.check(one, node, path);
+            return;
+        }
+        let tags: Vec<&str> = alternatives.iter().filter_map(|one| tag(one)).map(|(name, _)| name).collect();
+        if tags.contains(&text) {
+            let message = format!("{text:?} needs values of its own");
+            self.problems.add(&node.origin, path, message, Some(format!("write {{ {text} = {{ ... }} }}")));
+            return;
+        }
+        if constants.is_empty() && tags.is_empty() {
+            self.wrong_type(alternatives, node, path);
+            return;
+        }
+        let names: Vec<&str> = constants.iter().chain(&tags).copied().collect();
+        self.unknown_name(text, &names, node, path);
+    }
+
+    fn check_table_alternatives(
+        &mut self,
+        alternatives: &[&'c Json],
+        entries: &BTreeMap<String, Entry>,
+        node: &Node,
+        path: &Path,
+    ) {
+        let tagged: Vec<(&'c str, &'c Json)> = alternatives.iter().filter_map(|one| tag(one)).collect();
+        let untagged: Vec<&'c Json> =
+            alternatives.iter().copied().filter(|one| tag(one).is_none() && one.get("properties").is_some()).collect();
+        let known = |one: &&&'c Json| {
+            let properties = one.get("properties").and_then(Json::as_object);
+            entries.keys().filter(|key| properties.is_some_and(|p| p.contains_key(*key))).count()
+        };
+        let of_a_tag = entries.keys().any(|key| tagged.iter().any(|(name, _)| name == key));
+        if !untagged.is_empty() && !of_a_tag {
+            // The form with the most keys in common is the one that was meant.
+            let best = untagged.iter().rev().max_by_key(known);
+            if let Some(one) = best {
+                self.check(one, node, path);
+            }
+            return;
+        }
+        if tagged.is_empty() {
+            self.wrong_type(alternatives, node, path);
+            return;
+        }
+        let tags: Vec<&str> = tagged.iter().map(|(name, _)| *name).collect();
+        for (key, entry) in entries {
+            match tagged.iter().find(|(name, _)| name == key) {
+                Some((_, inner)) => self.check(inner, &entry.node, &path.key(key)),
+                None => {
+                    self.unknown_key(key, &tags, entry, path);
+                }
+            }
+        }
+        let found: Vec<&str> = entries.keys().map(String::as_str).filter(|key| tags.contains(key)).collect();
+        match found.len() {
+            1 => {}
+            0 if !entries.is_empty() => {}
+            0 => {
+                let help = Some(format!("use one of {}", names::list(tags, "or")));
+                self.problems.add(&node.origin, path, "is empty", help);
+            }
+            _ => {
+                let message = format!("{} exclude each other", names::list(found, "and"));
+                self.problems.add(&node.origin, path, message, Some("keep one of them".to_owned()));
+            }
+        }
+    }
+
+    fn check_table(&mut self, schema: &'c Json, entries: &BTreeMap<String, Entry>, node: &Node, path: &Path) {
+        let properties = schema.get("properties").and_then(Json::as_object);
+        let others = schema.get("additionalProperties").or_else(|| schema.get("unevaluatedProperties"));
+        // Keys that were meant by unknown ones are not missing.
+        let mut meant = Vec::new();
+        for (key, entry) in entries {
+            match (properties.and_then(|p| p.get(key)), others) {
+                (Some(inner), _) => self.check(inner, &entry.node, &path.key(key)),
+                (None, Some(Json::Bool(false))) => {
+                    let keys: Vec<&str> = properties.into_iter().flat_map(|p| p.keys().map(String::as_str)).collect();
+                    meant.extend(self.unknown_key(key, &keys, entry, path));
+                }
+                (None, Some(inner)) => self.check(inner, &entry.node, &path.key(key)),
+                (None, None) => {}
+            }
+        }
+        if self.scope == Scope::WhatIsThere {
+            return;
+        }
+        let absent = |key: &&str| !entries.contains_key(*key) && !meant.contains(key);
+        for key in members(schema, "required").filter_map(Json::as_str).filter(absent) {
+            let help = properties.and_then(|p| p.get(key)).map(|inner| {
+                let about = inner.get("description").and_then(Json::as_str).map(as_clause).unwrap_or_default();
+                format!("expected {}{about}", self.describe(&[self.resolve(inner)]))
+            });
+            self.problems.add(&node.origin, &path.key(key), "is missing", help);
+        }
+    }
+
+    fn check_list(&mut self, schema: &'c Json, items: &[Node], node: &Node, path: &Path) {
+        let bound = |key| schema.get(key).and_then(Json::as_u64);
+        let (least, most) = (bound("minItems").unwrap_or(0), bound("maxItems").unwrap_or(u64::MAX));
+        let count = items.len() as u64;
+        if count < least || count > most {
+            let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+            self.problems.add(&node.origin, path, format!("has {count} items, {wanted} are expected"), None);
+        }
+        let first: Vec<&'c Json> = members(schema, "prefixItems").collect();
+        for (i, item) in items.iter().enumerate() {
+            if let Some(inner) = first.get(i).copied().or_else(|| schema.get("items")) {
+                self.check(inner, item, &path.index(i));
+            }
+        }
+    }
+
+    fn check_text(&mut self, schema: &'c Json, text: &str, node: &Node, path: &Path) {
+        let constants = constants_of(schema);
+        if !constants.is_empty() && !constants.contains(&text) {
+            self.unknown_name(text, &constants, node, path);
+            return;
+        }
+        if let Some(format) = schema.get("format").and_then(Json::as_str)
+            && let Err(problem) = quantity::check(format, text)
+        {
+            self.problems.add(&node.origin, path, problem.message, problem.help);
+        }
+    }
+
+    fn check_integer(&mut self, schema: &'c Json, integer: i128, node: &Node, path: &Path) {
+        let (lowest, highest) = match schema.get("format").and_then(Json::as_str) {
+            Some("uint8") => (0, i128::from(u8::MAX)),
+            Some("uint16") => (0, i128::from(u16::MAX)),
+            Some("uint32") => (0, i128::from(u32::MAX)),
+            Some("uint64" | "uint") => (0, i128::from(u64::MAX)),
+            Some("int32") => (i128::from(i32::MIN), i128::from(i32::MAX)),
+            _ => (i128::from(i64::MIN), i128::from(i64::MAX)),
+        };
+        let bound = |key| schema.get(key).and_then(Json::as_f64).map(|bound| bound as i128);
+        let lowest = bound("minimum").map_or(lowest, |bound| bound.max(lowest));
+        let highest = bound("maximum").map_or(highest, |bound| bound.min(highest));
+        if integer < lowest || integer > highest {
+            let message = format!("{integer} is out of range");
+            self.problems.add(&node.origin, path, message, Some(format!("use {lowest} to {highest}")));
+        } else {
+            self.check_bounds(schema, integer as f64, node, path);
+        }
+    }
+
+    fn check_float(&mut self, schema: &'c Json, float: f64, node: &Node, path: &Path) {
+        if float.is_finite() {
+            self.check_bounds(schema, float, node, path);
+        } else {
+            self.problems.add(&node.origin, path, format!("{float} is no finite number"), None);
+        }
+    }
+
+    /// `minimum` and its kin, of numbers.
+    fn check_bounds(&mut self, schema: &'c Json, value: f64, node: &Node, path: &Path) {
+        let bound = |key| schema.get(key).and_then(Json::as_f64);
+        let limits = [
+            (bound("minimum"), "at least", value < bound("minimum").unwrap_or(value)),
+            (bound("maximum"), "at most", value > bound("maximum").unwrap_or(value)),
+            (bound("exclusiveMinimum"), "more than", value <= bound("exclusiveMinimum").unwrap_or(f64::NEG_INFINITY)),
+            (bound("exclusiveMaximum"), "less than", value >= bound("exclusiveMaximum").unwrap_or(f64::INFINITY)),
+        ];
+        for (limit, words, exceeded) in limits {
+            if let (Some(limit), true) = (limit, exceeded) {
+                let message = format!("{value} is out of range");
+                self.problems.add(&node.origin, path, message, Some(format!("it must be {words} {limit}")));
+            }
+        }
+    }
+
+    fn wrong_type(&mut self, alternatives: &[&'c Json], node: &Node, path: &Path) {
+        let message = format!("expected {}, found {}", self.describe(alternatives), node.describe());
+        let expects = |wanted| alternatives.iter().any(|one| one.get("type").is_some_and(|t| t == wanted));
+        let help = match (&node.value, path.steps()) {
+            (Value::Table(_), [Step::Key(name)]) if expects("array") => Some(format!("write [[{name}]]")),
+            (Value::List(_), [Step::Key(name)]) if expects("object") => Some(format!("write [{name}]")),
+            _ => None,
+        };
+        self.problems.add(&node.origin, path, message, help);
+    }
+
+    fn unknown_name(&mut self, text: &str, names: &[&str], node: &Node, path: &Path) {
+        let message = format!("{:?} is unknown here", names::shorten(text));
+        let help = self.suggestion(text, names);
+        self.problems.add(&node.origin, path, message, help);
+    }
+
+    /// The key that was probably meant.
+    fn unknown_key<'k>(&mut self, key: &str, keys: &[&'k str], entry: &Entry, path: &Path) -> Option<&'k str> {
+        let place = match path.to_string() {
+            place if place.starts_with("flows[") && path.steps().len() == 2 => "flow".to_owned(),
+            place => place,
+        };
+        let elsewhere = ELSEWHERE.iter().find(|(where_, what, _)| *where_ == place && *what == key);
+        let help = match elsewhere {
+            Some((_, _, instead)) => Some((*instead).to_owned()),
+            None => self.suggestion(key, keys),
+        };
+        self.problems.add(&entry.key_origin, &path.key(key), "unknown key", help);
+        names::nearest(key, keys.iter().copied())
+    }
+
+    fn suggestion(&self, text: &str, names: &[&str]) -> Option<String> {
+        if self.problems.is_full() || names.is_empty() {
+            return None;
+        }
+        Some(match names::nearest(text, names.iter().copied()) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None => format!("use {}", names::list(names.iter().copied(), "or")),
+        })
+    }
+
+    /// "a rate such as \"1.5 Mbit/s\"", "\"delta\" or \"star\"", "a table".
+    fn describe(&self, alternatives: &[&'c Json]) -> String {
+        let mut leaves = Vec::new();
+        for one in alternatives {
+            match self.alternatives(one) {
+                Some(inner) => leaves.extend(inner),
+                None => leaves.push(*one),
+            }
+        }
+        let names: Vec<&str> = leaves.iter().flat_map(|one| constants_of(one)).collect();
+        let mut words = Vec::new();
+        if !names.is_empty() {
+            words.push(names::list(names, "or"));
+        }
+        for one in leaves.iter().filter(|one| constants_of(one).is_empty()) {
+            let word = describe_type(one);
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words.join(" or ")
+    }
+}
+
+/// The schemas in the list behind `key`.
+fn members<'j>(schema: &'j Json, key: &str) -> impl Iterator<Item = &'j Json> {
+    schema.get(key).and_then(Json::as_array).into_iter().flatten()
+}
+
+/// "The node that sends." as the end of a sentence: ": the node that sends".
+fn as_clause(description: &str) -> String {
+    let first = description.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    let mut letters = first.chars();
+    letters.next().map(|letter| format!(": {}{}", letter.to_lowercase(), letters.as_str())).unwrap_or_default()
+}
+
+/// The texts that a schema allows, if it names them.
+fn constants_of(schema: &Json) -> Vec<&str> {
+    schema.get("const").into_iter().chain(members(schema, "enum")).filter_map(Json::as_str).collect()
+}
+
+/// An externally tagged variant, `{ drop_tail = { ... } }`: its name and its content.
+fn tag(schema: &Json) -> Option<(&str, &Json)> {
+    let properties = schema.get("properties")?.as_object()?;
+    let (name, inner) = properties.iter().next()?;
+    let required = members(schema, "required").any(|key| key == name);
+    let closed = schema.get("additionalProperties") == Some(&Json::Bool(false));
+    (properties.len() == 1 && required && closed).then_some((name.as_str(), inner))
+}
+
+fn has_type(node: &Node, wanted: &str) -> bool {
+    match &node.value {
+        Value::Boolean(_) => wanted == "boolean",
+        Value::Integer(_) => matches!(wanted, "integer" | "number"),
+        Value::Float(_) => wanted == "number",
+        Value::Text(_) => wanted == "string",
+        Value::List(_) => wanted == "array",
+        Value::Table(_) => wanted == "object",
+        Value::Foreign(_) => false,
+    }
+}
+
+fn describe_type(schema: &Json) -> String {
+    let format = schema.get("format").and_then(Json::as_str).unwrap_or_default();
+    let example = members(schema, "examples").find_map(Json::as_str);
+    match (schema.get("type").and_then(Json::as_str), example) {
+        (Some("string"), Some(example)) => format!("{} such as {example:?}", quantity::with_article(format)),
+        (Some("string"), None) => "a text".to_owned(),
+        (Some("integer"), _) => "a whole number".to_owned(),
+        (Some("number"), _) => "a number".to_owned(),
+        (Some("boolean"), _) => "true or false".to_owned(),
+        (Some("array"), _) => "a list".to_owned(),
+        _ => "a table".to_owned(),
+    }
+}

@@ -1,0 +1,219 @@
+//! From the file's twin to a [`Scenario`]: defaults are filled in, names are looked up, and what no schema can say
+//! is checked. Components that are wrong in themselves are left out, so that the others are still looked at.
+
+mod reach;
+mod sky;
+mod traffic;
+mod wires;
+
+pub(crate) use sky::walker;
+pub(crate) use traffic::{SINK, SOURCE};
+
+use crate::diagnostic::Problems;
+use crate::format::{RecordsFile, RoutingFile};
+use crate::names;
+use crate::scenario::{Records, Routing, Scenario};
+use crate::tree::{Node, Path};
+use serde::de::DeserializeOwned;
+use skyhop_base::Duration;
+use skyhop_cc::Profile;
+use std::collections::BTreeMap;
+
+/// Most satellites, stations and links each: more would be a mistake of the file.
+const MOST_COMPONENTS: usize = 100_000;
+
+/// Most steps of an interval in a run: checks, samples.
+const MOST_STEPS: u64 = 10_000_000;
+
+/// Names that stand for the changing end of a link: "berkeley->sky", "iridium-0-3->ground", "iridium-0-3->seam".
+const RESERVED_NAMES: [&str; 3] = ["sky", "ground", "seam"];
+
+/// The scenario of a tree that the schema has been compared with. `None` when it has problems, which are added.
+pub(crate) fn resolve(tree: &Node, problems: &mut Problems<'_>) -> Option<Scenario> {
+    let mut resolver = Resolver { tree, problems, profile: Profile::Rfc, duration: None, nodes: Nodes::default() };
+    let scenario = resolver.run()?;
+    resolver.check_link_names(&scenario);
+    problems.is_empty().then_some(scenario)
+}
+
+struct Resolver<'t, 'p, 's> {
+    tree: &'t Node,
+    problems: &'p mut Problems<'s>,
+    profile: Profile,
+    /// Unknown while it is wrong.
+    duration: Option<Duration>,
+    nodes: Nodes,
+}
+
+/// All nodes by name.
+#[derive(Default)]
+struct Nodes {
+    by_name: BTreeMap<String, NodeEntry>,
+    /// Satellites that belong together, in the order of the text.
+    groups: Vec<reach::Group>,
+    /// Something that makes nodes could not be read: what is not in `by_name` may exist.
+    incomplete: bool,
+}
+
+struct NodeEntry {
+    kind: Kind,
+    /// What made it.
+    path: Path,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Station,
+    Wired,
+    /// The index of its group: a shell or a satellite by itself.
+    Satellite(usize),
+}
+
+impl Kind {
+    fn words(self) -> &'static str {
+        match self {
+            Kind::Station => "station",
+            Kind::Wired => "wired node",
+            Kind::Satellite(_) => "satellite",
+        }
+    }
+}
+
+impl Resolver<'_, '_, '_> {
+    fn run(&mut self) -> Option<Scenario> {
+        let root = Path::root();
+        self.profile = self.take(&root.key("profile")).unwrap_or_default();
+        self.duration = self.take(&root.key("duration"));
+        if self.duration.is_some_and(Duration::is_zero) {
+            self.add(&root.key("duration"), "must be longer than zero", None);
+            self.duration = None;
+        }
+        let stations = self.stations();
+        let constellation = self.constellation(&stations);
+        let links = self.links();
+        let flows = self.flows();
+        self.check_segment_errors(&flows);
+        self.check_reach(constellation.as_ref(), &stations, &links, &flows);
+        let routing = self.routing();
+        let records = self.records();
+        Some(Scenario {
+            duration: self.duration?,
+            constellation,
+            stations,
+            links: links.into_iter().map(|(link, _)| link).collect(),
+            flows: flows.into_iter().map(|(flow, _)| flow).collect(),
+            routing,
+            records,
+        })
+    }
+
+    /// The value at `path` as a type of the format. `None` when it is not given or the schema found it wrong.
+    fn take<T: DeserializeOwned>(&mut self, path: &Path) -> Option<T> {
+        let node = self.tree.find(path)?;
+        if !self.problems.is_clean(path) {
+            return None;
+        }
+        match serde_json::from_value(node.to_json()) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.add(path, error.to_string(), None);
+                None
+            }
+        }
+    }
+
+    fn add(&mut self, path: &Path, message: impl Into<String>, help: Option<String>) {
+        let origin = self.tree.origin_of(path);
+        self.problems.add(&origin, path, message, help);
+    }
+
+    /// The profile's value.
+    fn by_profile<T>(&self, rfc: T, ns2: T) -> T {
+        match self.profile {
+            Profile::Rfc => rfc,
+            Profile::Ns2 => ns2,
+        }
+    }
+
+    /// False when `name` cannot name a component.
+    fn check_name(&mut self, name: &str, path: &Path) -> bool {
+        let mut problem = names::name_problem(name);
+        if RESERVED_NAMES.contains(&name) {
+            problem = Some(format!("{name:?} is reserved: it stands for the changing end of a satellite link"));
+        }
+        let Some(problem) = problem else { return true };
+        self.add(path, problem, None);
+        false
+    }
+
+    /// Enters a node. A name that another one has is a problem.
+    fn declare(&mut self, name: &str, kind: Kind, path: &Path) {
+        self.check_name(name, path);
+        match self.nodes.by_name.get(name) {
+            Some(other) => {
+                let message = format!("the name {name:?} is taken by the {} at {}", other.kind.words(), other.path);
+                self.add(path, message, None);
+            }
+            None => {
+                self.nodes.by_name.insert(name.to_owned(), NodeEntry { kind, path: path.clone() });
+            }
+        }
+    }
+
+    /// The kind of the node that is called `name`; a problem when there is none.
+    fn look_up(&mut self, name: &str, path: &Path) -> Option<Kind> {
+        if let Some(entry) = self.nodes.by_name.get(name) {
+            return Some(entry.kind);
+        }
+        let known = || self.nodes.by_name.keys().map(String::as_str);
+        let near = if self.problems.is_full() { None } else { names::nearest(name, known()) };
+        // While nodes are missing because something else is wrong, only an evident misspelling is one.
+        if !self.nodes.incomplete || near.is_some() {
+            let help = match near {
+                Some(near) => format!("did you mean {near:?}?"),
+                None if self.nodes.by_name.is_empty() => {
+                    "nodes come from stations, links and constellations, and there are none".to_owned()
+                }
+                None => names::there_are(known()),
+            };
+            self.add(path, format!("no node is called {:?}", names::shorten(name)), Some(help));
+        }
+        None
+    }
+
+    /// An interval at which something happens during the whole run.
+    fn check_interval(&mut self, every: Duration, path: &Path) {
+        if every.is_zero() {
+            self.add(path, "must be longer than zero", None);
+        } else if let Some(duration) = self.duration
+            && duration.as_nanos() / every.as_nanos() > MOST_STEPS
+        {
+            let least = Duration::from_nanos(duration.as_nanos().div_ceil(MOST_STEPS));
+            let message = format!("{every} makes more than {MOST_STEPS} steps in {duration}");
+            self.add(path, message, Some(format!("use at least {least}")));
+        }
+    }
+
+    fn routing(&mut self) -> Routing {
+        let path = Path::root().key("routing");
+        let file: RoutingFile = self.take(&path).unwrap_or_default();
+        if let Some(every) = file.every {
+            self.check_interval(every, &path.key("every"));
+        }
+        Routing { every: file.every }
+    }
+
+    fn records(&mut self) -> Records {
+        let path = Path::root().key("records");
+        let file: RecordsFile = self.take(&path).unwrap_or_default();
+        for (key, step) in [("grid", file.grid), ("positions", file.positions)] {
+            if let Some(step) = step {
+                self.check_interval(step, &path.key(key));
+            }
+        }
+        let mut packets = file.packets.unwrap_or_default();
+        packets.sort_by(|a, b| names::natural_order(a, b));
+        packets.dedup();
+        Records { grid: file.grid, positions: file.positions, packets }
+    }
+}

@@ -1,0 +1,150 @@
+//! Whether packets of a flow can ever arrive: a flow between parts of the network that nothing joins is a mistake.
+
+use super::{Kind, Resolver};
+use crate::build;
+use crate::scenario::{Constellation, Flow, Link, Station};
+use crate::tree::Path;
+use skyhop_base::{Angle, Time};
+use skyhop_orbit::{GroundPoint, GroundStation, Orbit, visibility};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Satellites that belong together: a shell, or one that was given by itself.
+#[derive(Clone, Debug)]
+pub(super) enum Group {
+    Shell { altitude: skyhop_base::Length, inclination: Angle },
+    Geostationary { longitude: Angle },
+}
+
+/// What the equations below, for a sphere and a station at sea level, may be wrong by.
+const SLACK_DEG: f64 = 1.0;
+
+impl Resolver<'_, '_, '_> {
+    /// A flow needs a way from its sender to its receiver, if only for a moment of the run.
+    pub(super) fn check_reach(
+        &mut self,
+        constellation: Option<&Constellation>,
+        stations: &BTreeMap<String, Station>,
+        links: &[(Link, Path)],
+        flows: &[(Flow, Path)],
+    ) {
+        // Whatever is wrong with nodes and links has been said; what follows from it need not be.
+        if self.nodes.incomplete || !self.problems.is_empty() {
+            return;
+        }
+        let mut network = Network::new(self.nodes.by_name.keys().cloned(), self.nodes.groups.len());
+        for (link, _) in links {
+            network.join(&link.between[0], &link.between[1]);
+        }
+        let with_access = flows.iter().filter(|(flow, _)| flow.access.is_some());
+        let relays: BTreeSet<&str> = links
+            .iter()
+            .flat_map(|(link, _)| link.between.iter())
+            .chain(with_access.flat_map(|(flow, _)| [&flow.from, &flow.to]))
+            .map(String::as_str)
+            .collect();
+        let mut seen: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (name, station) in stations {
+            let groups = constellation.map(|sky| self.visible(sky, station)).unwrap_or_default();
+            if relays.contains(name.as_str()) {
+                groups.iter().for_each(|&group| network.join_group(name, group));
+            }
+            seen.insert(name, groups);
+        }
+        for (flow, path) in flows {
+            let [from, to] = [&flow.from, &flow.to].map(|name| match self.nodes.by_name.get(name).map(|e| e.kind) {
+                Some(Kind::Satellite(group)) => vec![network.root_of_group(group)],
+                // A station without wires passes nothing on: it reaches what it sees, and joins nothing.
+                Some(Kind::Station) if !relays.contains(name.as_str()) => {
+                    seen[name.as_str()].iter().map(|&group| network.root_of_group(group)).collect()
+                }
+                _ => vec![network.root_of(name)],
+            });
+            if from.iter().any(|root| to.contains(root)) {
+                continue;
+            }
+            let sees_nothing = |name: &&String| seen.get(name.as_str()).is_some_and(Vec::is_empty);
+            let help = match [&flow.from, &flow.to].into_iter().find(sees_nothing) {
+                Some(name) if constellation.is_some() => {
+                    format!("no satellite ever rises above the elevation mask of {name:?}")
+                }
+                _ => "join them with [[links]] or satellites".to_owned(),
+            };
+            let message = format!("there is no way from {:?} to {:?}", flow.from, flow.to);
+            self.add(&path.key("to"), message, Some(help));
+        }
+    }
+
+    /// The groups of which a satellite can ever rise above the station's mask.
+    fn visible(&self, constellation: &Constellation, station: &Station) -> Vec<usize> {
+        let Some(gsl) = &constellation.gsl else { return Vec::new() };
+        let earth = build::earth(constellation.earth);
+        let point =
+            GroundPoint { latitude: station.latitude, longitude: station.longitude, altitude: station.altitude };
+        let Ok(ground) = GroundStation::new(point) else { return Vec::new() };
+        let site = ground.site(&earth);
+        let is_visible = |group: &Group| match *group {
+            Group::Geostationary { longitude } => {
+                let position = Orbit::Geostationary { longitude }.earth_fixed_km(&earth, Time::ZERO);
+                site.look(position).elevation.degrees() > gsl.elevation_mask.degrees()
+            }
+            Group::Shell { altitude, inclination } => {
+                let highest = inclination.degrees().min(180.0 - inclination.degrees());
+                let reach = visibility::coverage(&earth, altitude, gsl.elevation_mask).central_angle.degrees();
+                station.latitude.degrees().abs() <= highest + reach + SLACK_DEG
+            }
+        };
+        (0..self.nodes.groups.len()).filter(|&group| is_visible(&self.nodes.groups[group])).collect()
+    }
+}
+
+/// Which parts of the network hang together: union-find over nodes and groups of satellites.
+struct Network {
+    index: BTreeMap<String, usize>,
+    /// Parent of each; the groups stand behind the nodes.
+    parent: Vec<usize>,
+}
+
+impl Network {
+    fn new(names: impl Iterator<Item = String>, groups: usize) -> Network {
+        let index: BTreeMap<String, usize> = names.enumerate().map(|(i, name)| (name, i)).collect();
+        let parent = (0..index.len() + groups).collect();
+        Network { index, parent }
+    }
+
+    fn find(&mut self, mut at: usize) -> usize {
+        while self.parent[at] != at {
+            self.parent[at] = self.parent[self.parent[at]];
+            at = self.parent[at];
+        }
+        at
+    }
+
+    fn unite(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parent[a.max(b)] = a.min(b);
+    }
+
+    fn join(&mut self, a: &str, b: &str) {
+        if let (Some(&a), Some(&b)) = (self.index.get(a), self.index.get(b)) {
+            self.unite(a, b);
+        }
+    }
+
+    fn join_group(&mut self, name: &str, group: usize) {
+        if let Some(&node) = self.index.get(name) {
+            self.unite(node, self.index.len() + group);
+        }
+    }
+
+    /// A name that stands for what `name` hangs together with.
+    fn root_of(&mut self, name: &str) -> usize {
+        match self.index.get(name) {
+            Some(&node) => self.find(node),
+            None => usize::MAX,
+        }
+    }
+
+    fn root_of_group(&mut self, group: usize) -> usize {
+        self.find(self.index.len() + group)
+    }
+}

@@ -1,0 +1,248 @@
+//! Flows.
+
+use super::Resolver;
+use crate::format::{
+    AccessFile, ApplicationFile, ApplicationName, ApplicationOptions, FlowFile, FtpFile, QueueFile, QueueName,
+    SourceFile,
+};
+use crate::names::natural_order;
+use crate::scenario::{Access, Flow, Transport};
+use crate::tree::{Node, Path};
+use skyhop_base::{Bytes, Duration};
+use skyhop_cc::ConfigError;
+use std::collections::BTreeMap;
+
+/// More flows than a run can hold in memory.
+const MOST_FLOWS: u64 = 1_000_000;
+
+/// Nodes, those of access links included, that a network can have; the route search packs their ids.
+const MOST_NODES: u64 = 1_000_000;
+
+/// Hops of a packet: the recommended default of IP (RFC 1700 "Internet Protocol numbers"), and ns-2's
+/// (`algorithms.md` §5.3).
+const TTL: (u8, u8) = (64, 32);
+
+/// Headers of a datagram: IPv4 (RFC 791 §3.1) and UDP (RFC 768) without options; ns-2's agent adds none.
+const UDP_HEADER: (Bytes, Bytes) = (Bytes(20 + 8), Bytes(0));
+
+impl Resolver<'_, '_, '_> {
+    /// All flows, in the order of their names, each with its place.
+    pub(super) fn flows(&mut self) -> Vec<(Flow, Path)> {
+        let path = Path::root().key("flows");
+        let items = self.tree.find(&path).and_then(Node::list).unwrap_or_default();
+        let mut flows = Vec::new();
+        for i in 0..items.len() {
+            let path = path.index(i);
+            let Some(file) = self.take::<FlowFile>(&path) else {
+                self.look_up_ends(&items[i], &path);
+                continue;
+            };
+            if let Some(flow) = self.flow(file, &path) {
+                flows.push((flow, path));
+            }
+        }
+        self.check_flow_names(&flows);
+        if self.check_flow_count(&flows, &path) {
+            self.check_access_names(&flows);
+        }
+        flows.sort_by(|(a, _), (b, _)| natural_order(&a.name, &b.name));
+        flows
+    }
+
+    /// The ends of a flow in which something else is wrong.
+    fn look_up_ends(&mut self, item: &Node, path: &Path) {
+        for key in ["from", "to"] {
+            if let Some(name) = item.get(key).and_then(Node::text) {
+                self.look_up(name, &path.key(key));
+            }
+        }
+    }
+
+    /// False when there are more flows than can be counted one by one.
+    fn check_flow_count(&mut self, flows: &[(Flow, Path)], path: &Path) -> bool {
+        let count = |flow: &Flow| u64::from(flow.count.unwrap_or(1));
+        let total: u64 = flows.iter().map(|(flow, _)| count(flow)).sum();
+        let access: u64 = flows.iter().filter(|(flow, _)| flow.access.is_some()).map(|(flow, _)| 2 * count(flow)).sum();
+        if total > MOST_FLOWS {
+            self.add(path, format!("these are {total} flows, at most {MOST_FLOWS} are possible"), None);
+        } else if access + self.nodes.by_name.len() as u64 > MOST_NODES {
+            let message = format!("the access links make {access} nodes, at most {MOST_NODES} are possible in all");
+            self.add(path, message, None);
+        }
+        total <= MOST_FLOWS
+    }
+
+    fn flow(&mut self, file: FlowFile, path: &Path) -> Option<Flow> {
+        self.check_name(&file.name, &path.key("name"));
+        for (key, node) in [("from", &file.from), ("to", &file.to)] {
+            self.look_up(node, &path.key(key));
+        }
+        if file.from == file.to && file.access.is_none() {
+            self.add(&path.key("to"), format!("a flow cannot go from {:?} to itself", file.from), None);
+        }
+        let start = file.start.unwrap_or(Duration::ZERO);
+        self.check_times(start, file.stop, path);
+        let access = file.access.as_ref().map(|access| self.access(access, &path.key("access")));
+        let transport = self.transport(&file, path);
+        let application = self.application(&file, path);
+        Some(Flow {
+            name: file.name,
+            count: file.count,
+            from: file.from,
+            to: file.to,
+            access,
+            transport: transport?,
+            application: application?,
+            start,
+            // What ends with the run has no end of its own.
+            stop: file.stop.filter(|&stop| self.duration.is_none_or(|duration| stop < duration)),
+            ttl: file.ttl.unwrap_or(self.by_profile(TTL.0, TTL.1)),
+        })
+    }
+
+    fn check_times(&mut self, start: Duration, stop: Option<Duration>, path: &Path) {
+        if let Some(duration) = self.duration
+            && start >= duration
+        {
+            let message = format!("{start} is not before the end of the run, {duration}");
+            self.add(&path.key("start"), message, None);
+        }
+        if let Some(stop) = stop
+            && stop <= start
+        {
+            self.add(&path.key("stop"), format!("{stop} is not after the start, {start}"), None);
+        }
+    }
+
+    fn access(&mut self, file: &AccessFile, path: &Path) -> Access {
+        let unlimited = QueueFile::Named(QueueName::Unlimited);
+        let queue = self.queue(Some(file.queue.as_ref().unwrap_or(&unlimited)), &path.key("queue"));
+        self.check_wire_delay(file.delay, &path.key("delay"));
+        Access { rate: file.rate, delay: file.delay, queue }
+    }
+
+    fn transport(&mut self, file: &FlowFile, path: &Path) -> Option<Transport> {
+        match (&file.tcp, &file.udp) {
+            (Some(tcp), None) => match tcp.resolve(self.profile) {
+                Ok(config) => Some(Transport::Tcp(Box::new(config))),
+                Err(error) => {
+                    self.add_config_error(&error, &path.key("tcp"));
+                    None
+                }
+            },
+            (None, Some(udp)) => {
+                let header = udp.header.unwrap_or(self.by_profile(UDP_HEADER.0, UDP_HEADER.1));
+                self.check_packet_size(header, 0, &path.key("udp").key("header"));
+                Some(Transport::Udp { header })
+            }
+            (Some(_), Some(_)) => {
+                self.add(&path.key("udp"), "excludes \"tcp\"", Some("keep one of them".to_owned()));
+                None
+            }
+            (None, None) => {
+                let help = "write tcp = \"newreno\", or udp = {} with application = { constant_rate = { ... } }";
+                self.add(path, "has no transport", Some(help.to_owned()));
+                None
+            }
+        }
+    }
+
+    /// A problem with an option of TCP, at the option where it was written.
+    fn add_config_error(&mut self, error: &ConfigError, path: &Path) {
+        let mut place = path.clone();
+        if let ConfigError::OutOfRange { option, .. } = error
+            && let Some(node) = self.tree.find(path)
+        {
+            place = find_key(node, path, option).unwrap_or(place);
+        }
+        self.add(&place, error.to_string(), None);
+    }
+
+    fn application(&mut self, file: &FlowFile, path: &Path) -> Option<ApplicationOptions> {
+        let path = path.key("application");
+        let application = match &file.application {
+            Some(ApplicationFile::Named(ApplicationName::Ftp)) => ApplicationOptions::Ftp(FtpFile::default()),
+            Some(ApplicationFile::Options(options)) => options.clone(),
+            None if file.tcp.is_some() || file.udp.is_none() => ApplicationOptions::Ftp(FtpFile::default()),
+            None => {
+                let help = "write application = { constant_rate = { rate = \"1 Mbit/s\", payload = \"1000 B\" } }";
+                self.add(&path, "is missing: UDP does not say how fast to send", Some(help.to_owned()));
+                return None;
+            }
+        };
+        match &application {
+            ApplicationOptions::Ftp(_) if file.udp.is_some() && file.tcp.is_none() => {
+                let help = "UDP carries constant_rate or poisson".to_owned();
+                self.add(&path, "a file transfer needs TCP", Some(help));
+            }
+            ApplicationOptions::Ftp(FtpFile { bytes: Some(Bytes(0)) }) => {
+                self.add(&path.key("ftp").key("bytes"), "there must be something to send", None);
+            }
+            ApplicationOptions::Ftp(_) => {}
+            ApplicationOptions::ConstantRate(SourceFile { payload, .. }) => {
+                self.check_packet_size(*payload, 1, &path.key("constant_rate").key("payload"));
+            }
+            ApplicationOptions::Poisson(SourceFile { payload, .. }) => {
+                self.check_packet_size(*payload, 1, &path.key("poisson").key("payload"));
+            }
+        }
+        Some(application)
+    }
+
+    /// No two flows may have one name, also not one that a count makes.
+    fn check_flow_names(&mut self, flows: &[(Flow, Path)]) {
+        let mut places: BTreeMap<&str, (&Flow, &Path)> = BTreeMap::new();
+        for (flow, path) in flows {
+            if let Some((_, other)) = places.get(flow.name.as_str()) {
+                let message = format!("the name {:?} is taken by {other}", flow.name);
+                self.add(&path.key("name"), message, None);
+            } else {
+                places.insert(&flow.name, (flow, path));
+            }
+        }
+        for (flow, path) in flows.iter().filter(|(flow, _)| flow.count.is_none()) {
+            let Some((base, number)) = flow.name.rsplit_once('-') else { continue };
+            let Some((several, other)) = places.get(base) else { continue };
+            let made =
+                number.parse().is_ok_and(|n: u32| n.to_string() == number && several.count.is_some_and(|c| n < c));
+            if made {
+                let message = format!("the name {:?} is taken: the count at {other} makes it", flow.name);
+                self.add(&path.key("name"), message, None);
+            }
+        }
+    }
+
+    /// The nodes of access links must not have a name that another node has.
+    fn check_access_names(&mut self, flows: &[(Flow, Path)]) {
+        let with_access: BTreeMap<String, &Path> = flows
+            .iter()
+            .filter(|(flow, _)| flow.access.is_some())
+            .flat_map(|(flow, path)| flow.names().map(move |name| (name, path)))
+            .collect();
+        let mut taken = Vec::new();
+        for (name, entry) in &self.nodes.by_name {
+            let base = name.strip_suffix(SOURCE).or_else(|| name.strip_suffix(SINK));
+            if let Some(flow) = base.and_then(|base| with_access.get(base)) {
+                taken.push((entry.path.clone(), format!("the name {name:?} is taken by the access link of {flow}")));
+            }
+        }
+        for (path, message) in taken {
+            self.add(&path, message, None);
+        }
+    }
+}
+
+/// Behind a flow's name: the node in front of its access link at the sender.
+pub(crate) const SOURCE: &str = ".source";
+
+/// Behind a flow's name: the node behind its access link at the receiver.
+pub(crate) const SINK: &str = ".sink";
+
+/// The first place below `path` where `key` stands.
+fn find_key(node: &Node, path: &Path, key: &str) -> Option<Path> {
+    let table = node.table()?;
+    if table.contains_key(key) {
+        return Some(path.key(key));
+    }
+    table.iter().find_map(|(name, entry)| find_key(&entry.node, &path.key(name), key))
+}

@@ -1,0 +1,275 @@
+//! Wired links, and what every transmitter has: rate, queue, framing, errors.
+
+use super::{Kind, MOST_COMPONENTS, Resolver};
+use crate::format::{
+    CountsName, DirectionFile, DropTailFile, ErrorFile, LinkFile, QueueFile, QueueName, QueueOptions, SegmentErrors,
+    TransmitterFile,
+};
+use crate::names::{natural_order, nearest, shorten, there_are};
+use crate::scenario::{Direction, Flow, Link, Queue, Room, Scenario, Transmitter};
+use crate::tree::{Node, Path};
+use skyhop_base::{Bytes, Duration};
+use skyhop_topology::Topology;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Room of a queue for which none is given, in packets: ns-2's default (`algorithms.md` appendix A).
+const QUEUE_PACKETS: u32 = 50;
+
+/// Largest packet, header and framing on the wire, in bytes.
+pub(super) const LARGEST_PACKET: u64 = 65_535;
+
+/// The route search holds delays in a limited number of bits; light goes to Jupiter and back in this time.
+const LONGEST_WIRE: Duration = Duration::from_secs(3600);
+
+impl Resolver<'_, '_, '_> {
+    /// All links, in the order of the names of their ends, each with its place.
+    pub(super) fn links(&mut self) -> Vec<(Link, Path)> {
+        let path = Path::root().key("links");
+        let Some(node) = self.tree.find(&path) else { return Vec::new() };
+        let Some(items) = node.list() else {
+            self.nodes.incomplete = true;
+            return Vec::new();
+        };
+        if items.len() > MOST_COMPONENTS {
+            self.add(&path, format!("has {} links, at most {MOST_COMPONENTS} are possible", items.len()), None);
+            return Vec::new();
+        }
+        let mut links = Vec::new();
+        let mut taken: BTreeMap<[String; 2], Path> = BTreeMap::new();
+        for (i, item) in items.iter().enumerate() {
+            let path = path.index(i);
+            let Some(between) = ends(item) else {
+                self.nodes.incomplete = true;
+                continue;
+            };
+            if !self.link_ends(&between, &mut taken, &path) {
+                continue;
+            }
+            let Some(file) = self.take::<LinkFile>(&path) else { continue };
+            let forward = self.direction(&file, file.forward.as_ref(), "forward", &path);
+            let backward = self.direction(&file, file.backward.as_ref(), "backward", &path);
+            if let (Some(forward), Some(backward)) = (forward, backward) {
+                links.push((in_order(between, forward, backward), path));
+            }
+        }
+        links.sort_by(|(a, _), (b, _)| {
+            natural_order(&a.between[0], &b.between[0]).then_with(|| natural_order(&a.between[1], &b.between[1]))
+        });
+        links
+    }
+
+    /// Enters the nodes at the ends of a link. False when the link cannot be.
+    fn link_ends(&mut self, between: &[String; 2], taken: &mut BTreeMap<[String; 2], Path>, path: &Path) -> bool {
+        let place = path.key("between");
+        for (i, name) in between.iter().enumerate() {
+            match self.nodes.by_name.get(name).map(|entry| entry.kind) {
+                None => self.declare(name, Kind::Wired, &place.index(i)),
+                Some(Kind::Satellite(_)) => {
+                    let message = format!("a wired link cannot end at the satellite {name:?}");
+                    self.add(&place.index(i), message, None);
+                    return false;
+                }
+                Some(Kind::Station | Kind::Wired) => {}
+            }
+        }
+        if between[0] == between[1] {
+            self.add(&place, format!("a link cannot join {:?} to itself", between[0]), None);
+            return false;
+        }
+        let mut key = between.clone();
+        key.sort();
+        match taken.get(&key) {
+            Some(other) => {
+                let message = format!("{:?} and {:?} are already joined by {other}", between[0], between[1]);
+                self.add(&place, message, None);
+                false
+            }
+            None => {
+                taken.insert(key, path.clone());
+                true
+            }
+        }
+    }
+
+    fn direction(&mut self, link: &LinkFile, own: Option<&DirectionFile>, key: &str, path: &Path) -> Option<Direction> {
+        let own = own.cloned().unwrap_or_default();
+        let delay = own.delay.or(link.delay);
+        if delay.is_none() {
+            let help = "expected a duration such as \"10 ms\"".to_owned();
+            self.add(&path.key("delay"), "is missing", Some(help));
+        }
+        let place = if own.delay.is_some() { path.key(key).key("delay") } else { path.key("delay") };
+        self.check_wire_delay(delay.unwrap_or(Duration::ZERO), &place);
+        let shared = TransmitterFile {
+            rate: link.rate,
+            queue: link.queue.clone(),
+            framing: link.framing,
+            errors: link.errors.clone(),
+        };
+        let own = TransmitterFile { rate: own.rate, queue: own.queue, framing: own.framing, errors: own.errors };
+        let transmitter = self.transmitter(&own, Some((&shared, key)), Bytes(0), path);
+        Some(Direction { delay: delay?, transmitter: transmitter? })
+    }
+
+    pub(super) fn check_wire_delay(&mut self, delay: Duration, path: &Path) {
+        if delay > LONGEST_WIRE {
+            self.add(path, format!("{delay} is too long: a wire is at most {LONGEST_WIRE} long"), None);
+        }
+    }
+
+    /// A transmitter; what `own` does not say is that of `shared` (whose key for this direction comes with it).
+    pub(super) fn transmitter(
+        &mut self,
+        own: &TransmitterFile,
+        shared: Option<(&TransmitterFile, &str)>,
+        framing: Bytes,
+        path: &Path,
+    ) -> Option<Transmitter> {
+        let (common, place) = match shared {
+            Some((common, key)) => (Some(common), path.key(key)),
+            None => (None, path.clone()),
+        };
+        let at = |given: bool, key: &str| if given { place.key(key) } else { path.key(key) };
+        let rate = own.rate.or(common.and_then(|c| c.rate));
+        if rate.is_none() {
+            self.add(&path.key("rate"), "is missing", Some("expected a rate such as \"1.5 Mbit/s\"".to_owned()));
+        }
+        let queue = own.queue.as_ref().or(common.and_then(|c| c.queue.as_ref()));
+        let queue = self.queue(queue, &at(own.queue.is_some(), "queue"));
+        let framing = own.framing.or(common.and_then(|c| c.framing)).unwrap_or(framing);
+        self.check_packet_size(framing, 0, &at(own.framing.is_some(), "framing"));
+        let errors = own.errors.as_ref().or(common.and_then(|c| c.errors.as_ref()));
+        let errors = errors.map(|errors| tidy(errors)).unwrap_or_default();
+        Some(Transmitter { rate: rate?, queue, framing, errors })
+    }
+
+    /// Bytes that belong to one packet: from `least` to the largest packet.
+    pub(super) fn check_packet_size(&mut self, bytes: Bytes, least: u64, path: &Path) {
+        if bytes.0 < least || bytes.0 > LARGEST_PACKET {
+            self.add(path, format!("{bytes} is no size of a packet: use {least} B to {LARGEST_PACKET} B"), None);
+        }
+    }
+
+    pub(super) fn queue(&mut self, file: Option<&QueueFile>, path: &Path) -> Queue {
+        let options = match file {
+            Some(QueueFile::Named(QueueName::Unlimited)) => return Queue::Unlimited,
+            Some(QueueFile::Named(QueueName::DropTail)) | None => &DropTailFile::default(),
+            Some(QueueFile::Options(QueueOptions::DropTail(options))) => options,
+        };
+        let path = path.key("drop_tail");
+        if let Some(bytes) = options.bytes {
+            for (key, given) in [("packets", options.packets.is_some()), ("counts", options.counts.is_some())] {
+                if given {
+                    self.add(&path.key(key), "excludes \"bytes\"", Some("keep one of them".to_owned()));
+                }
+            }
+            return Queue::DropTail(Room::Bytes { bytes });
+        }
+        let packets = options.packets.unwrap_or(QUEUE_PACKETS);
+        let counts = options.counts.unwrap_or(self.by_profile(CountsName::Waiting, CountsName::WithService));
+        if packets == 0 && counts == CountsName::WithService {
+            let message = "a limit that counts the packet in service must be at least 1".to_owned();
+            self.add(&path.key("packets"), message, None);
+        }
+        Queue::DropTail(Room::Packets { packets, counts })
+    }
+
+    /// Flows that errors name must exist.
+    pub(super) fn check_segment_errors(&mut self, flows: &[(Flow, Path)]) {
+        let mut places = Vec::new();
+        segment_errors(self.tree, &Path::root(), &mut places);
+        if places.is_empty() || self.flows_incomplete(flows) {
+            return;
+        }
+        let names: BTreeSet<String> = flows.iter().flat_map(|(flow, _)| flow.names()).collect();
+        for (path, flow) in places {
+            if names.contains(&flow) {
+                continue;
+            }
+            let help = match nearest(&flow, names.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => there_are(names.iter().map(String::as_str)),
+            };
+            self.add(&path, format!("no flow is called {:?}", shorten(&flow)), Some(help));
+        }
+    }
+
+    /// Whether flows are missing because they are wrong.
+    fn flows_incomplete(&self, flows: &[(Flow, Path)]) -> bool {
+        let written = self.tree.get("flows").and_then(Node::list).map_or(0, <[Node]>::len);
+        flows.len() < written
+    }
+
+    /// Links whose packets are to be kept must exist.
+    pub(super) fn check_link_names(&mut self, scenario: &Scenario) {
+        let names = &scenario.records.packets;
+        if names.is_empty() || !self.problems.is_empty() {
+            return;
+        }
+        let path = Path::root().key("records").key("packets");
+        // The topology gives the links their names.
+        let topology = match Topology::new(scenario.topology_spec()) {
+            Ok(topology) => topology,
+            Err(error) => return self.add(&path, error.to_string(), None),
+        };
+        let known: BTreeSet<&str> = topology.links().iter().map(|link| link.name.as_str()).collect();
+        let written = self.tree.find(&path).and_then(Node::list).unwrap_or_default();
+        for (i, name) in written.iter().enumerate().filter_map(|(i, item)| Some((i, item.text()?))) {
+            if known.contains(name) {
+                continue;
+            }
+            let help = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => there_are(known.iter().copied()),
+            };
+            self.add(&path.index(i), format!("no link is called {:?}", shorten(name)), Some(help));
+        }
+    }
+}
+
+/// The two names of a link's ends, whatever else is wrong with it.
+fn ends(item: &Node) -> Option<[String; 2]> {
+    match item.get("between")?.list()? {
+        [a, b] => Some([a.text()?.to_owned(), b.text()?.to_owned()]),
+        _ => None,
+    }
+}
+
+/// A link is the same from both its ends: the one whose name comes first stands first.
+fn in_order(between: [String; 2], forward: Direction, backward: Direction) -> Link {
+    let [a, b] = between;
+    if natural_order(&a, &b).is_le() {
+        Link { between: [a, b], forward, backward }
+    } else {
+        Link { between: [b, a], forward: backward, backward: forward }
+    }
+}
+
+/// Segments in order, each once.
+fn tidy(errors: &[ErrorFile]) -> Vec<ErrorFile> {
+    let tidy_one = |error: &ErrorFile| match error {
+        ErrorFile::Packet(probability) => ErrorFile::Packet(*probability),
+        ErrorFile::Segments(SegmentErrors { flow, segments }) => {
+            let segments: BTreeSet<u32> = segments.iter().copied().collect();
+            ErrorFile::Segments(SegmentErrors { flow: flow.clone(), segments: segments.into_iter().collect() })
+        }
+    };
+    errors.iter().map(tidy_one).collect()
+}
+
+/// Every place `errors[..].segments.flow` in the tree, with the name there.
+fn segment_errors(node: &Node, path: &Path, found: &mut Vec<(Path, String)>) {
+    if let Some(table) = node.table() {
+        for (key, entry) in table {
+            segment_errors(&entry.node, &path.key(key), found);
+        }
+    }
+    let Some(items) = node.list() else { return };
+    for (i, item) in items.iter().enumerate() {
+        let path = path.index(i);
+        match item.get("segments").and_then(|segments| segments.get("flow")).and_then(Node::text) {
+            Some(flow) => found.push((path.key("segments").key("flow"), flow.to_owned())),
+            None => segment_errors(item, &path, found),
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! A scenario that was found right: every default filled in, every name known. Written out it is a scenario again,
+//! the canonical form.
+
+use crate::diagnostic::{Diagnostics, Problems};
+use crate::format::{
+    ApplicationOptions, CountsName, EarthName, ErrorFile, HandoverPolicyName, OnDownName, PatternName, PhasingFile,
+};
+use crate::overrides::{self, Override};
+use crate::source::Source;
+use crate::tree::{DEEPEST, Node, Origin, Path};
+use crate::{check, resolve, schema, text};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use skyhop_base::{Angle, Bytes, Duration, Length, Rate};
+use skyhop_transport::TcpConfig;
+use std::collections::BTreeMap;
+use std::io::Read;
+
+/// One network with its traffic, as a file describes it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scenario {
+    /// Simulated time.
+    pub duration: Duration,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constellation: Option<Constellation>,
+    pub stations: BTreeMap<String, Station>,
+    /// In the order of the names of their ends.
+    pub links: Vec<Link>,
+    /// In the order of their names.
+    pub flows: Vec<Flow>,
+    pub routing: Routing,
+    pub records: Records,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Constellation {
+    pub earth: EarthName,
+    /// In the order of their names.
+    pub shells: Vec<Shell>,
+    /// In the order of their names.
+    pub satellites: Vec<Satellite>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isl: Option<Isl>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gsl: Option<Gsl>,
+}
+
+/// A Walker constellation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shell {
+    pub name: String,
+    pub planes: u32,
+    pub per_plane: u32,
+    pub altitude: Length,
+    pub inclination: Angle,
+    pub phasing: PhasingFile,
+    pub pattern: PatternName,
+    pub raan_spacing: Angle,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Satellite {
+    pub name: String,
+    pub geostationary: Angle,
+}
+
+/// Links between satellites.
+#[derive(Clone, Debug, Serialize)]
+pub struct Isl {
+    pub on_down: OnDownName,
+    #[serde(flatten)]
+    pub transmitter: Transmitter,
+    pub cross_seam: bool,
+    pub latitude_cut: Angle,
+    pub grazing_altitude: Length,
+    pub every: Duration,
+}
+
+/// Links between satellites and the ground.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gsl {
+    pub on_down: OnDownName,
+    pub uplink: Transmitter,
+    pub downlink: Transmitter,
+    pub elevation_mask: Angle,
+    pub handover: Handover,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Handover {
+    pub policy: HandoverPolicyName,
+    pub every: Duration,
+    pub randomise: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Station {
+    pub latitude: Angle,
+    pub longitude: Angle,
+    pub altitude: Length,
+}
+
+/// A wired link with both its directions.
+#[derive(Clone, Debug, Serialize)]
+pub struct Link {
+    /// The end whose name comes first stands first.
+    pub between: [String; 2],
+    pub forward: Direction,
+    pub backward: Direction,
+}
+
+/// One direction of a wired link.
+#[derive(Clone, Debug, Serialize)]
+pub struct Direction {
+    pub delay: Duration,
+    #[serde(flatten)]
+    pub transmitter: Transmitter,
+}
+
+/// What sends packets into a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Transmitter {
+    pub rate: Rate,
+    pub queue: Queue,
+    pub framing: Bytes,
+    pub errors: Vec<ErrorFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    Unlimited,
+    DropTail(Room),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Room {
+    Packets { packets: u32, counts: CountsName },
+    Bytes { bytes: Bytes },
+}
+
+/// A flow, or `count` of them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Flow {
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    pub from: String,
+    pub to: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    #[serde(flatten)]
+    pub transport: Transport,
+    pub application: ApplicationOptions,
+    pub start: Duration,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Duration>,
+    pub ttl: u8,
+}
+
+/// A flow's own links.
+#[derive(Clone, Debug, Serialize)]
+pub struct Access {
+    pub rate: Rate,
+    pub delay: Duration,
+    pub queue: Queue,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    Tcp(Box<TcpConfig>),
+    Udp { header: Bytes },
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Routing {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Records {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grid: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<Duration>,
+    pub packets: Vec<String>,
+}
+
+impl Flow {
+    /// The names of the flows that this entry makes: "ftp", or "ftp-0", "ftp-1" with a count.
+    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+        let single = self.count.is_none().then(|| self.name.clone());
+        let several = (0..self.count.unwrap_or(0)).map(|index| format!("{}-{index}", self.name));
+        single.into_iter().chain(several)
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario from TOML. `origin` is what messages call the text; the overrides are applied first.
+    ///
+    /// # Errors
+    /// Every problem of the text, at its place.
+    pub fn from_toml(text: &str, origin: &str, overrides: &[Override]) -> Result<Scenario, Diagnostics> {
+        let source = Source::of_text(origin, text, overrides);
+        let mut problems = Problems::new(&source);
+        let tree = text::parse(text, &source, &mut problems);
+        finish(tree, overrides, problems)
+    }
+
+    /// Reads a scenario from a file of TOML.
+    ///
+    /// # Errors
+    /// A file that cannot be read, that is too large or no UTF-8; every problem of its text.
+    pub fn from_file(path: &std::path::Path, overrides: &[Override]) -> Result<Scenario, Diagnostics> {
+        let name = path.display().to_string();
+        let refuse = |message: String| {
+            let source = Source::without_text(&name, overrides);
+            let mut problems = Problems::new(&source);
+            problems.add(&Origin::Nowhere, &Path::root(), message, None);
+            finish(None, &[], problems)
+        };
+        let mut bytes = Vec::new();
+        // A file can be larger than it says it is; /dev/zero has no end.
+        let read = std::fs::File::open(path).and_then(|file| file.take(text::LARGEST_TEXT + 1).read_to_end(&mut bytes));
+        if let Err(error) = read {
+            return refuse(format!("cannot be read: {error}"));
+        }
+        if bytes.len() as u64 > text::LARGEST_TEXT {
+            return refuse(format!("the file is too large: at most {} bytes are read", text::LARGEST_TEXT));
+        }
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Scenario::from_toml(text, &name, overrides),
+            Err(error) => {
+                let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned();
+                let source = Source::of_text(&name, &valid, overrides);
+                let mut problems = Problems::new(&source);
+                let place = Origin::Text(valid.len()..valid.len());
+                let help = Some("save the file as UTF-8".to_owned());
+                problems.add(&place, &Path::root(), "the file is no UTF-8 text", help);
+                finish(None, &[], problems)
+            }
+        }
+    }
+
+    /// Builds a scenario from values of a program, for example a Python dict. Null stands for a key that is not given.
+    ///
+    /// # Errors
+    /// Every problem of the values; they have no line and column.
+    pub fn from_json(value: &serde_json::Value, origin: &str, overrides: &[Override]) -> Result<Scenario, Diagnostics> {
+        let source = Source::without_text(origin, overrides);
+        let mut problems = Problems::new(&source);
+        let tree = Node::from_json(value);
+        if tree.is_none() {
+            let message = format!("tables and lists nest more than {DEEPEST} deep");
+            problems.add(&Origin::Nowhere, &Path::root(), message, None);
+        }
+        finish(tree, overrides, problems)
+    }
+
+    /// The canonical form: a scenario in the same format with every default written out, sorted. Scenarios that mean
+    /// the same network have the same one, however their text was arranged.
+    pub fn canonical(&self) -> serde_json::Value {
+        // Every type in a scenario has a form in JSON: numbers were found finite, keys are texts.
+        let value = serde_json::to_value(self).unwrap_or_default();
+        sorted(value)
+    }
+
+    /// [`Scenario::canonical`] as one line of text.
+    pub fn canonical_json(&self) -> String {
+        self.canonical().to_string()
+    }
+
+    /// SHA-256 of the canonical form, in hexadecimal.
+    pub fn hash(&self) -> String {
+        Sha256::digest(self.canonical_json()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Applies overrides and runs both checks.
+fn finish(tree: Option<Node>, overrides: &[Override], mut problems: Problems<'_>) -> Result<Scenario, Diagnostics> {
+    let scenario = tree.and_then(|mut tree| {
+        let broken_text = !problems.is_empty();
+        overrides::apply(&mut tree, overrides, &mut problems);
+        if broken_text {
+            // What could be read of the rest is worth a look, but nothing can be concluded from what is missing.
+            let syntax = problems.count();
+            check::check(&tree, schema::shared(), check::Scope::WhatIsThere, &mut problems);
+            problems.drop_followers(syntax);
+            return None;
+        }
+        check::check(&tree, schema::shared(), check::Scope::Everything, &mut problems);
+        resolve::resolve(&tree, &mut problems)
+    });
+    problems.into_result()?;
+    // A scenario comes out unless something was found.
+    scenario.ok_or_else(|| Diagnostics { problems: Vec::new(), not_shown: 0 })
+}
+
+/// Keys in alphabetical order, at every depth.
+fn sorted(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Object(members) => {
+            let members: BTreeMap<String, serde_json::Value> =
+                members.into_iter().map(|(key, member)| (key, sorted(member))).collect();
+            serde_json::Value::Object(members.into_iter().collect())
+        }
+        serde_json::Value::Array(items) => serde_json::Value::Array(items.into_iter().map(sorted).collect()),
+        plain => plain,
+    }
+}

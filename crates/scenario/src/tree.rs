@@ -1,0 +1,258 @@
+//! A scenario as a tree of values, each knowing where it came from. Text, Python dicts and overrides meet here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+/// Where a value was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Bytes of the text.
+    Text(Range<usize>),
+    /// The index of the override.
+    Override(usize),
+    /// It came from a program, or it is the whole document.
+    Nowhere,
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub origin: Origin,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Boolean(bool),
+    Integer(i128),
+    Float(f64),
+    Text(String),
+    List(Vec<Node>),
+    Table(BTreeMap<String, Entry>),
+    /// JSON's null inside of a list, or a date: nothing in a scenario is one. What it is, for the message.
+    Foreign(&'static str),
+}
+
+/// What stands behind a key.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub key_origin: Origin,
+    pub node: Node,
+}
+
+/// Tables and lists inside of each other; a scenario needs fewer than ten.
+pub(crate) const DEEPEST: usize = 32;
+
+/// One step from the root of a scenario to a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The way from the root of a scenario to a value; shown as `flows[2].from`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Path(Vec<Step>);
+
+impl Path {
+    pub(crate) fn root() -> Path {
+        Path::default()
+    }
+
+    pub(crate) fn key(&self, key: &str) -> Path {
+        self.step(Step::Key(key.to_owned()))
+    }
+
+    pub(crate) fn index(&self, index: usize) -> Path {
+        self.step(Step::Index(index))
+    }
+
+    pub(crate) fn step(&self, step: Step) -> Path {
+        Path(self.0.iter().cloned().chain([step]).collect())
+    }
+
+    /// The first `steps` steps.
+    pub(crate) fn head(&self, steps: usize) -> Path {
+        Path(self.0.iter().take(steps).cloned().collect())
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Index(index) => write!(f, "[{index}]")?,
+                Step::Key(key) => {
+                    if i > 0 {
+                        f.write_str(".")?;
+                    }
+                    let bare =
+                        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+                    if bare { f.write_str(key)? } else { write!(f, "{:?}", crate::names::shorten(key))? }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Node {
+    pub(crate) fn nowhere(value: Value) -> Node {
+        Node { value, origin: Origin::Nowhere }
+    }
+
+    /// `None` when it is nested more deeply than [`DEEPEST`].
+    pub(crate) fn from_json(json: &serde_json::Value) -> Option<Node> {
+        Node::from_json_at(json, 0)
+    }
+
+    fn from_json_at(json: &serde_json::Value, depth: usize) -> Option<Node> {
+        if depth > DEEPEST {
+            return None;
+        }
+        let value = match json {
+            serde_json::Value::Null => Value::Foreign("nothing (null)"),
+            serde_json::Value::Bool(flag) => Value::Boolean(*flag),
+            serde_json::Value::Number(number) => match number.as_i128() {
+                Some(integer) => Value::Integer(integer),
+                None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            serde_json::Value::String(text) => Value::Text(text.clone()),
+            serde_json::Value::Array(items) => {
+                let items = items.iter().map(|item| Node::from_json_at(item, depth + 1));
+                Value::List(items.collect::<Option<_>>()?)
+            }
+            serde_json::Value::Object(members) => {
+                // A key with null is a key that is not given: Python's None.
+                let given = members.iter().filter(|(_, member)| !member.is_null());
+                let entries = given.map(|(key, member)| {
+                    let node = Node::from_json_at(member, depth + 1)?;
+                    Some((key.clone(), Entry { key_origin: Origin::Nowhere, node }))
+                });
+                Value::Table(entries.collect::<Option<_>>()?)
+            }
+        };
+        Some(Node::nowhere(value))
+    }
+
+    /// For serde. A number that JSON cannot hold becomes null, which no type of the format accepts.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Boolean(flag) => (*flag).into(),
+            Value::Integer(integer) => match i64::try_from(*integer) {
+                Ok(small) => small.into(),
+                Err(_) => u64::try_from(*integer).map_or(serde_json::Value::Null, Into::into),
+            },
+            Value::Float(float) => (*float).into(),
+            Value::Text(text) => text.as_str().into(),
+            Value::List(items) => items.iter().map(Node::to_json).collect(),
+            Value::Table(entries) => entries
+                .iter()
+                .map(|(key, entry)| (key.clone(), entry.node.to_json()))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            Value::Foreign(_) => serde_json::Value::Null,
+        }
+    }
+
+    pub(crate) fn table(&self) -> Option<&BTreeMap<String, Entry>> {
+        match &self.value {
+            Value::Table(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn list(&self) -> Option<&[Node]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.table()?.get(key).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn find(&self, path: &Path) -> Option<&Node> {
+        path.steps().iter().try_fold(self, |node, step| match step {
+            Step::Key(key) => node.get(key),
+            Step::Index(index) => node.list()?.get(*index),
+        })
+    }
+
+    /// Where the value at `path` was written, or the innermost part of the way that was written at all.
+    pub(crate) fn origin_of(&self, path: &Path) -> Origin {
+        let (mut node, mut known) = (self, self.origin.clone());
+        for step in path.steps() {
+            let next = match step {
+                Step::Key(key) => node.get(key),
+                Step::Index(index) => node.list().and_then(|items| items.get(*index)),
+            };
+            let Some(next) = next else { break };
+            node = next;
+            if node.origin != Origin::Nowhere {
+                known = node.origin.clone();
+            }
+        }
+        known
+    }
+
+    /// What it is, for messages: "the number 5", "a table".
+    pub(crate) fn describe(&self) -> String {
+        match &self.value {
+            Value::Boolean(flag) => flag.to_string(),
+            Value::Integer(integer) => format!("the number {integer}"),
+            Value::Float(float) => format!("the number {float}"),
+            Value::Text(text) => format!("the text {:?}", crate::names::shorten(text)),
+            Value::List(_) => "a list".to_owned(),
+            Value::Table(_) => "a table".to_owned(),
+            Value::Foreign(what) => (*what).to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_written_as_people_write_them() {
+        let path = Path::root().key("flows").index(2).key("tcp").key("a b");
+        assert_eq!(path.to_string(), "flows[2].tcp.\"a b\"");
+        assert_eq!(path.head(2).to_string(), "flows[2]");
+        assert_eq!(Path::root().to_string(), "");
+    }
+
+    #[test]
+    fn a_place_that_is_missing_is_that_of_its_table() {
+        let mut node = Node::from_json(&serde_json::json!({"flows": [{"name": "a"}]})).unwrap();
+        node.origin = Origin::Text(0..1);
+        assert_eq!(node.origin_of(&Path::root().key("flows").index(0).key("to")), Origin::Text(0..1));
+    }
+
+    #[test]
+    fn null_is_a_key_that_is_not_given() {
+        let node = Node::from_json(&serde_json::json!({"a": null, "b": 1})).unwrap();
+        assert!(node.get("a").is_none());
+        assert_eq!(node.to_json(), serde_json::json!({"b": 1}));
+    }
+
+    #[test]
+    fn what_is_too_deep_is_refused() {
+        let deep = (0..=DEEPEST).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]));
+        assert_eq!(Node::from_json(&deep), None);
+        assert!(Node::from_json(&deep[0]).is_some());
+    }
+}
