@@ -260,7 +260,9 @@ impl Sender {
             self.cut(now, CongestionKind::Timeout(lost));
         }
         self.timeouts_in_row += 1;
-        self.duplicates = 0;
+        if self.options.duplicates_survive_timeout == Switch::Off {
+            self.duplicates = 0;
+        }
         self.limited_sent = 0;
         self.phase = Phase::Loss;
         self.ignores_duplicates = true;

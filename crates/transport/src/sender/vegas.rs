@@ -66,12 +66,14 @@ impl FineTimer {
         self.oldest().is_none_or(|sent| now.since(sent.at).as_secs_f64() >= self.timeout)
     }
 
-    /// Everything before `una` was acknowledged; the RTT of the last of it when that was sent once.
+    /// Everything before `una` was acknowledged; the RTT of the last of it when that was sent once, and not at
+    /// the very start, whose RTT the first ACK takes in [`FineTimer::start`].
     fn acknowledge(&mut self, now: Time, una: u32) -> Option<Duration> {
         let count = ((una - self.first) as usize).min(self.sent.len());
         let last = self.sent.drain(..count).next_back();
         self.first = una;
-        last.filter(|sent| sent.times == 1).map(|sent| now.since(sent.at))
+        let began = self.began;
+        last.filter(|sent| sent.times == 1 && Some(sent.at) != began).map(|sent| now.since(sent.at))
     }
 
     /// The first ACK: 1.5 R, R from the first transmission on.

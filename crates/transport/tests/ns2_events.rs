@@ -1,0 +1,53 @@
+//! Packet for packet: the event lists of ns-2 at the bottleneck, every case and agent of the reference folder.
+
+mod support;
+
+use std::fmt::Write;
+use support::dumbbell::Dumbbell;
+use support::reference::{Event, cases, events, ns2_folder, transport_of};
+
+/// The resolution of the traces, and what their rounding adds.
+const TOLERANCE_S: f64 = 1.01e-6;
+
+/// Where two lists of one kind differ first.
+fn difference(theirs: &[Event], ours: &[Event]) -> Option<String> {
+    let same = |a: &Event, b: &Event| a.seq == b.seq && a.flow == b.flow && (a.time_s - b.time_s).abs() <= TOLERANCE_S;
+    let at = theirs.iter().zip(ours).position(|(a, b)| !same(a, b));
+    let at = at.or((theirs.len() != ours.len()).then_some(theirs.len().min(ours.len())))?;
+    let show = |list: &[Event]| {
+        let shown = list.iter().skip(at.saturating_sub(2)).take(5);
+        shown.map(|e| format!("{:.6} #{}", e.time_s, e.seq)).collect::<Vec<_>>().join(", ")
+    };
+    Some(format!("event {at} of {} / {}: ns-2 [{}] ours [{}]", theirs.len(), ours.len(), show(theirs), show(ours)))
+}
+
+#[test]
+fn every_event_list_agrees() {
+    let Some(folder) = ns2_folder() else { return };
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let (mut report, mut compared) = (String::new(), 0);
+    for case in cases(&folder) {
+        for agent in &case.events_agents {
+            if !format!("{} {agent}", case.name).contains(&only) {
+                continue;
+            }
+            let Some(config) = transport_of(agent, &case) else {
+                eprintln!("not compared: {} {agent}, no such transport yet", case.name);
+                continue;
+            };
+            compared += 1;
+            let reference = events(&folder, &case.name, agent);
+            let (_, ours) = Dumbbell::new(&case, &config).run(case.events_until_s);
+            for kind in &case.events_kinds {
+                let none = Vec::new();
+                let theirs = reference.get(kind).unwrap_or(&none);
+                let mine = ours.get(kind.as_str()).unwrap_or(&none);
+                if let Some(difference) = difference(theirs, mine) {
+                    let _ = writeln!(report, "{} {agent} {kind}: {difference}", case.name);
+                }
+            }
+        }
+    }
+    assert!(compared > 0, "nothing was compared");
+    assert!(report.is_empty(), "{report}");
+}

@@ -1,0 +1,5 @@
+//! Shared by the tests against independent traces: the reference folder, a dumbbell, and the comparison.
+#![allow(dead_code)] // each test file uses its part
+
+pub mod dumbbell;
+pub mod reference;
