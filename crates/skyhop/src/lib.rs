@@ -4,7 +4,7 @@
 //! use skyhop::{Progress, RunOptions, Scenario, run};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let scenario = Scenario::from_file("scenario.toml", &[])?;
+//! let scenario = Scenario::from_file("scenario.toml".as_ref(), &[])?;
 //! let run = run(&scenario, &RunOptions::with_seed(3), &Progress::new())?;
 //! println!("{}", run.summary()["flows"][0]["goodput_bps"]);
 //! run.write("runs/first")?;
@@ -20,6 +20,7 @@ mod run;
 mod sample;
 mod summary;
 mod tables;
+pub mod validate;
 
 pub use error::Error;
 pub use paths::paths_at;

@@ -13,7 +13,7 @@ use skyhop_topology::{LinkKind, Path, PathHop, Topology};
 /// # Errors
 /// [`Error::OutsideRun`] for a moment before the start or after the end; [`Error::Simulation`].
 pub fn paths_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
-    let spec = scenario.spec();
+    let spec = scenario.simulation_spec();
     let duration_s = spec.duration.as_secs_f64();
     if !(0.0..=duration_s).contains(&at_s) {
         return Err(Error::OutsideRun { at_s, duration_s });

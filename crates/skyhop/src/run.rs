@@ -78,10 +78,10 @@ pub struct Run {
 /// Simulates the whole of `scenario`.
 pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Result<Run, Error> {
     let (wall, cpu) = (Instant::now(), cpu_time_s());
-    let spec = scenario.spec();
+    let spec = scenario.simulation_spec();
     let duration_ns = spec.duration.as_nanos();
     progress.duration_ns.store(duration_ns, Ordering::Relaxed);
-    let mut simulation = Simulation::new(spec, options.seed)?;
+    let mut simulation = Simulation::new(&spec, options.seed)?;
     for step in 1..=STEPS {
         let until = (u128::from(duration_ns) * u128::from(step) / u128::from(STEPS)) as u64;
         simulation.run_until(Time::from_nanos(until));
