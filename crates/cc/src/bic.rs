@@ -187,6 +187,12 @@ impl Bic {
         }
     }
 
+    /// `bictcp_acked`: the filter moves by the difference of whole numbers.
+    fn filter_ack_ratio(&mut self, acked: Segments) {
+        let acked = acked.min(f64::from(u16::MAX)) as u32;
+        self.ack_ratio = (self.ack_ratio + acked).saturating_sub(self.ack_ratio >> ACK_RATIO_SHIFT).max(1);
+    }
+
     fn avoid(&mut self, sample: &AckSample) {
         self.update(sample.now);
         let count = f64::from(self.count);
@@ -219,6 +225,9 @@ fn whole(cwnd: Segments) -> u32 {
 
 impl CongestionControl for Bic {
     fn on_ack(&mut self, sample: &AckSample) {
+        if self.config.ack_ratio == AckRatio::Linux2622 && !sample.repairing {
+            self.filter_ack_ratio(sample.newly_acked);
+        }
         if sample.growth.slow_start > 0.0 {
             let cwnd = f64::from(self.cwnd);
             let slow_start = match self.config.ack_ratio {

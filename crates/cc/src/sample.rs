@@ -61,6 +61,8 @@ pub struct AckSample {
     pub delivered: u64,
     /// Segments of these that carried an ECN mark.
     pub ecn_marked: Segments,
+    /// What a timeout found lost is still being repaired.
+    pub repairing: bool,
     /// User bytes per segment.
     pub mss: u32,
 }

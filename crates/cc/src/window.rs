@@ -1,6 +1,6 @@
 //! What the algorithms share: a window with its threshold, the counting of Linux 2.6.22, RTTs of a round.
 
-use crate::{AckSample, CcState, Growth, Segments, Start};
+use crate::{AckSample, CcState, CongestionKind, Growth, Segments, Start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Duration, Time};
@@ -43,12 +43,13 @@ pub(crate) struct Window {
     /// Segments acknowledged since the last step (`bytes_acked`).
     acked: Segments,
     episode: Episode,
+    form: Form,
     /// Window and threshold before the last cut.
     before: (Segments, Segments),
 }
 
 impl Window {
-    pub(crate) fn new(start: Start) -> Window {
+    pub(crate) fn new(start: Start, form: Form) -> Window {
         Window {
             cwnd: start.cwnd.clamp(1.0, LARGEST_WINDOW),
             ssthresh: start.ssthresh,
@@ -56,6 +57,7 @@ impl Window {
             count: 0.0,
             acked: 0.0,
             episode: Episode::Open,
+            form,
             before: (start.cwnd, start.ssthresh),
         }
     }
@@ -99,6 +101,14 @@ impl Window {
         self.episode = Episode::Loss;
     }
 
+    /// A cut to `ssthresh`, or a timeout with it.
+    pub(crate) fn congestion(&mut self, kind: CongestionKind, ssthresh: Segments) {
+        match kind {
+            CongestionKind::Timeout(_) => self.timeout(ssthresh),
+            CongestionKind::Loss(_) | CongestionKind::Ecn => self.cut(ssthresh),
+        }
+    }
+
     /// The recovery episode is over.
     pub(crate) fn recovered(&mut self) {
         self.episode = Episode::Open;
@@ -113,12 +123,11 @@ impl Window {
     }
 
     pub(crate) fn set(&mut self, cwnd: Segments) {
-        self.cwnd = cwnd.clamp(1.0, LARGEST_WINDOW);
-    }
-
-    /// As [`Window::set`], for a whole number.
-    pub(crate) fn set_whole(&mut self, cwnd: Segments) {
-        self.set(cwnd.trunc());
+        let cwnd = cwnd.clamp(1.0, LARGEST_WINDOW);
+        self.cwnd = match self.form {
+            Form::Paper => cwnd,
+            Form::Linux2622 => cwnd.trunc(),
+        };
     }
 
     pub(crate) fn state(&self) -> CcState {
@@ -153,11 +162,7 @@ impl Window {
         self.count += self.cwnd;
         while self.count >= self.cwnd {
             self.count -= self.cwnd;
-            if self.cwnd < self.clamp {
-                self.cwnd += 1.0;
-            } else if self.count < self.cwnd {
-                break;
-            }
+            self.step();
         }
     }
 
@@ -198,6 +203,38 @@ impl Window {
         (self.ssthresh / 2.0).trunc()
     }
 }
+
+/// The methods of [`crate::CongestionControl`] that a control with a field `window` passes on.
+///
+/// `pass_to_window!(but on_recovered)` leaves that one to the control.
+macro_rules! pass_to_window {
+    () => {
+        fn on_recovered(&mut self) {
+            self.window.recovered();
+        }
+
+        pass_to_window!(but on_recovered);
+    };
+    (but on_recovered) => {
+        fn on_spurious(&mut self) {
+            self.window.restore();
+        }
+
+        fn set_cwnd(&mut self, cwnd: $crate::Segments) {
+            self.window.set(cwnd);
+        }
+
+        #[inline]
+        fn cwnd(&self) -> $crate::Segments {
+            self.window.cwnd
+        }
+
+        fn state(&self) -> $crate::CcState {
+            self.window.state()
+        }
+    };
+}
+pub(crate) use pass_to_window;
 
 /// The filter of segments per ACK in `tcp_bic` and `tcp_cubic` of Linux 2.6.22, in 16ths.
 ///
@@ -357,7 +394,7 @@ mod tests {
 
     #[test]
     fn whole_slow_start_adds_one_per_ack_up_to_the_clamp() {
-        let mut window = Window::new(Start { cwnd: 2.0, ssthresh: 10.0, clamp: 5.0, mss: 1000 });
+        let mut window = Window::new(Start { cwnd: 2.0, ssthresh: 10.0, clamp: 5.0, mss: 1000 }, Form::Linux2622);
         for expected in [3.0, 4.0, 5.0, 5.0] {
             window.acked = 3.0;
             window.whole_slow_start();

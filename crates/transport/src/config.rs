@@ -71,6 +71,16 @@ choice! {
 }
 
 choice! {
+    /// What the receiver window limits.
+    pub enum WindowLimit {
+        /// What may be outstanding.
+        Sending,
+        /// How far the congestion window grows (ns-2's TCP/Linux: snd_cwnd_clamp).
+        Growth,
+    }
+}
+
+choice! {
     /// From what a cut is taken.
     pub enum ThresholdBase {
         /// From the data in flight, without limited-transmit segments (RFC 5681 eq. 4).
@@ -185,6 +195,9 @@ choice! {
         /// ns-2's Sack1: a counter for the pipe, every hole below the highest report once, no loss test.
         #[serde(rename = "ns-2-sack1")]
         Ns2Sack1,
+        /// ns-2's TCP/Linux: loss marked four below the highest report, rate halving.
+        #[serde(rename = "ns-2-linux")]
+        Ns2Linux,
     }
 }
 
@@ -232,6 +245,8 @@ skyhop_cc::options! {
         sack: Switch = Switch::On,
         /// Receiver window in segments.
         window: u32 = 65_535; ns2 = 20,
+        /// What the receiver window limits.
+        window_limit: WindowLimit = WindowLimit::Sending; linux = WindowLimit::Growth,
         /// Initial window in segments; 0 is min(10 MSS, max(2 MSS, 14600 B)) (RFC 6928 §2).
         initial_window: u32 = BY_MSS; ns2 = 2,
         /// Initial window when segment 0 had to be sent again (RFC 5681 §3.1).
@@ -281,11 +296,11 @@ skyhop_cc::options! {
         /// Most segments sent per ACK during NewReno's fast recovery, besides the retransmission; 0: no limit.
         recovery_burst: u32 = 0; ns2 = 2,
         /// How selective acknowledgements are used.
-        sack_rules: SackRules = SackRules::Rfc6675; ns2 = SackRules::Ns2Sack1,
+        sack_rules: SackRules = SackRules::Rfc6675; ns2 = SackRules::Ns2Sack1; linux = SackRules::Ns2Linux,
         /// Whether duplicate ACKs counted before a timeout still count after it (ns-2's Tahoe).
         duplicates_survive_timeout: Switch = Switch::Off,
         /// What a timeout does to the selective acknowledgements.
-        sack_after_timeout: SackAfterTimeout = SackAfterTimeout::Keep; ns2 = SackAfterTimeout::Forget,
+        sack_after_timeout: SackAfterTimeout = SackAfterTimeout::Keep; ns2 = SackAfterTimeout::Forget; linux = SackAfterTimeout::Keep,
         /// Whether a second timeout of the same segment lowers the threshold again.
         repeated_timeout: RepeatedTimeout = RepeatedTimeout::KeepThreshold; ns2 = RepeatedTimeout::CutAgain,
         /// What a sender does after idle time.
@@ -490,9 +505,17 @@ impl Options {
 
     /// The window does not grow above this one, in segments.
     pub(crate) fn window_clamp(&self) -> f64 {
-        match self.handshake {
-            Handshake::WithData => self.window.into(),
-            Handshake::Syn | Handshake::None => f64::INFINITY,
+        match self.window_limit {
+            WindowLimit::Sending => f64::INFINITY,
+            WindowLimit::Growth => self.window.into(),
+        }
+    }
+
+    /// Most segments outstanding.
+    pub(crate) fn send_window(&self) -> u32 {
+        match self.window_limit {
+            WindowLimit::Sending => self.window,
+            WindowLimit::Growth => u32::MAX,
         }
     }
 

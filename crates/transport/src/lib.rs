@@ -16,7 +16,7 @@ mod sender;
 pub use config::{
     DuplicateWindow, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, PartialAckTimer, Recovery,
     RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules, Switch, TcpConfig, TcpName,
-    TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, WindowGrowth, initial_window_rfc3390,
+    TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, WindowGrowth, WindowLimit, initial_window_rfc3390,
     initial_window_rfc6928,
 };
 pub use receiver::{Receiver, ReceiverCounters};

@@ -77,7 +77,10 @@ impl Sender {
                 }
             }
             RttTiming::EveryAck => {
-                self.rtt.clear_backoff();
+                // Karn: the backoff stays until something sent once is acknowledged.
+                if once {
+                    self.rtt.clear_backoff();
+                }
                 self.rtt.sample(ack.echo, now);
             }
         }
@@ -130,6 +133,7 @@ impl Sender {
             round,
             delivered: u64::from(self.una) + u64::from(self.scoreboard.sacked()),
             ecn_marked: 0.0,
+            repairing: self.phase == Phase::Loss,
             mss: self.options.mss.0 as u32,
         };
         self.control.on_ack(&sample);

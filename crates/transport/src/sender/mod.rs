@@ -2,6 +2,7 @@
 
 mod ack;
 mod classic;
+mod forward;
 mod record;
 mod sack;
 mod supply;
@@ -10,8 +11,11 @@ mod vegas;
 pub use record::{Phase, SenderCounters, SenderEvent, Snapshot};
 pub use supply::Supply;
 
-use crate::config::{Handshake, IdleRestart, Recovery, RepeatedTimeout, SackAfterTimeout, Switch, TickPhase};
+use crate::config::{
+    Handshake, IdleRestart, Recovery, RepeatedTimeout, SackAfterTimeout, SackRules, Switch, TickPhase,
+};
 use crate::{Ack, InitialWindowAt, Options, RttEstimator, RttSettings, Scoreboard, Segment, TcpConfig, Transmission};
+use forward::Marks;
 use record::EventLog;
 use skyhop_base::{Duration, Segments, Stream, Time};
 use skyhop_cc::{CongestionControl, CongestionEvent, CongestionKind, Control, Lost, SentSample, Start};
@@ -81,6 +85,7 @@ pub struct Sender {
     timeouts_in_row: u32,
 
     scoreboard: Scoreboard,
+    marks: Marks,
     /// ns-2 Sack1's estimate of what is in flight during recovery.
     pipe: i64,
     /// ns-2 Sack1: duplicate ACKs count for nothing between a timeout and the next ACK of new data.
@@ -154,6 +159,7 @@ impl Sender {
             partial_seen: false,
             timeouts_in_row: 0,
             scoreboard: Scoreboard::default(),
+            marks: Marks::default(),
             pipe: 0,
             ignores_duplicates: false,
             rescued: 0,
@@ -276,8 +282,12 @@ impl Sender {
         }
         self.rtt.back_off();
         self.restart_timer(now);
-        self.next = self.una;
         self.timed = None;
+        if self.recovery == Recovery::Sack && self.options.sack_rules == SackRules::Ns2Linux {
+            self.forward_timeout();
+        } else {
+            self.next = self.una;
+        }
     }
 
     /// The timer expires with nothing outstanding.
@@ -313,7 +323,7 @@ impl Sender {
             return None;
         }
         let segment = match self.recovery {
-            Recovery::Sack if !self.scoreboard.is_empty() || self.phase == Phase::Recovery => self.poll_sack(now),
+            Recovery::Sack => self.poll_sack(now),
             _ => self.window_allows(self.next).then(|| self.transmit_next(now)),
         };
         if segment.is_some() && self.plan.burst != NO_LIMIT {
@@ -326,14 +336,14 @@ impl Sender {
     fn limited_transmit_allowed(&self) -> bool {
         let flight = f64::from(self.next + 1 - self.una);
         self.next < self.data.limit()
-            && self.next - self.una < self.options.window
+            && self.next - self.una < self.options.send_window()
             && flight <= self.control.cwnd() + f64::from(self.duplicates)
     }
 
     /// Whether `seq` may be sent: within the data, the receiver window and the inflated congestion window.
     #[inline]
     fn window_allows(&self, seq: u32) -> bool {
-        let window = (self.control.cwnd() as u32).saturating_add(self.inflation).min(self.options.window);
+        let window = (self.control.cwnd() as u32).saturating_add(self.inflation).min(self.options.send_window());
         seq < self.data.limit() && seq - self.una < window
     }
 
@@ -426,7 +436,7 @@ impl Sender {
     /// The state for records.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
-            cwnd: self.control.cwnd(),
+            cwnd: self.forward_window(),
             ssthresh: self.control.state().ssthresh,
             srtt: self.rtt.smoothed(),
             rto: self.rtt.timeout(),

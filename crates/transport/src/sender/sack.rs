@@ -11,6 +11,7 @@ impl Sender {
         match self.options.sack_rules {
             SackRules::Rfc6675 => self.rfc6675_ack(now, ack),
             SackRules::Ns2Sack1 => self.sack1_ack(now, ack),
+            SackRules::Ns2Linux => self.forward_ack(now, ack),
         }
     }
 
@@ -50,18 +51,30 @@ impl Sender {
     }
 
     /// The next segment that recovery or the window releases.
+    #[inline]
     pub(super) fn poll_sack(&mut self, now: Time) -> Option<Segment> {
+        if self.options.sack_rules == SackRules::Ns2Linux {
+            return self.next_of_forward(now);
+        }
+        if self.phase != Phase::Recovery && self.scoreboard.is_empty() {
+            return self.window_allows(self.next).then(|| self.transmit_next(now));
+        }
+        self.poll_with_holes(now)
+    }
+
+    fn poll_with_holes(&mut self, now: Time) -> Option<Segment> {
         if self.phase == Phase::Recovery {
             return match self.options.sack_rules {
                 SackRules::Rfc6675 => self.next_of_rfc6675(now),
                 SackRules::Ns2Sack1 => self.next_of_sack1(now),
+                SackRules::Ns2Linux => self.next_of_forward(now),
             };
         }
         // What the receiver holds is skipped and does not count in flight.
         self.next = self.scoreboard.first_missing(self.next);
         let held = self.scoreboard.sacked() - self.scoreboard.sacked_from(self.next);
         let flight = self.next - self.una - held;
-        let open = f64::from(flight) + 1.0 <= self.control.cwnd() && self.next - self.una < self.options.window;
+        let open = f64::from(flight) + 1.0 <= self.control.cwnd() && self.next - self.una < self.options.send_window();
         (open && self.next < self.data.limit()).then(|| self.transmit_next(now))
     }
 
@@ -79,7 +92,7 @@ impl Sender {
             return Some(self.retransmit_hole(now, seq));
         }
         self.next = self.next.max(self.high);
-        if self.next < self.data.limit() && self.next - self.una < self.options.window {
+        if self.next < self.data.limit() && self.next - self.una < self.options.send_window() {
             return Some(self.transmit_next(now));
         }
         if let Some(seq) = hole {
@@ -171,7 +184,7 @@ impl Sender {
             self.pipe += 1;
             return Some(self.retransmit_hole(now, seq));
         }
-        if self.next - self.una < self.options.window {
+        if self.next - self.una < self.options.send_window() {
             self.pipe += 1;
             return Some(self.transmit_next(now));
         }

@@ -1,0 +1,124 @@
+//! TCP-LP: Kuzmanovic and Knightly, "TCP-LP: A Distributed Algorithm for Low Priority Data Transfer", INFOCOM
+//! 2003.
+//!
+//! Each ACK, d the smoothed delay (gain 1/8), d_min and d_max the extremes of the connection:
+//!
+//! - early congestion: d > d_min + δ (d_max − d_min), δ = 0.15;
+//! - the first one halves W and starts the inference phase of 3 RTT, in which W does not grow; another one in
+//!   that phase sets W = 1 and starts it again;
+//! - else, and for losses, Reno with byte counting.
+//!
+//! Deviation: the paper takes one-way delays from timestamps; a control here sees RTTs, so a queue on the way
+//! back counts too.
+//!
+//! Deviation (`form = "linux-2.6.22"`, `tcp_lp`): in ns-2's TCP/Linux without timestamps there is never a valid
+//! delay, so early congestion is never found and LP is Reno of Linux 2.6.22.
+//!
+//! Known limits: one spike of delay widens [d_min, d_max] for ever; d_min is too small after a path became longer
+//! (LEO), and LP then stays at one segment.
+
+use crate::window::{Form, Window, pass_to_window};
+use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, Segments, Start};
+use skyhop_base::{Duration, Time};
+
+crate::options! {
+    /// Parameters of TCP-LP.
+    pub struct LpConfig, LpSpec {
+        /// Share of the range of delays that stands for early congestion (paper §III-B δ: 0.15).
+        threshold: f64 = 0.15,
+        /// Length of the inference phase in RTTs (paper §III-D: 3).
+        inference_rtts: u32 = 3,
+        /// Gain of the smoothed delay (paper §III-B γ: 1/8).
+        gain: f64 = 0.125,
+        /// Whose description is followed.
+        form: Form = Form::Paper; linux = Form::Linux2622,
+    }
+}
+
+impl LpConfig {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::within("threshold", self.threshold, 0.0..=1.0, "a share from 0 to 1")?;
+        ConfigError::within("inference_rtts", self.inference_rtts.into(), 0.0..=1e6, "0 to 1e6 RTTs")?;
+        ConfigError::within("gain", self.gain, 0.0..=1.0, "0 to 1")
+    }
+}
+
+/// Delays of the connection in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Delays {
+    smoothed: f64,
+    least: f64,
+    most: f64,
+}
+
+/// The window of TCP-LP.
+#[derive(Clone, Debug)]
+pub struct Lp {
+    config: LpConfig,
+    window: Window,
+    delays: Option<Delays>,
+    /// End of the inference phase.
+    inference_until: Time,
+}
+
+impl Lp {
+    pub fn new(config: LpConfig, start: Start) -> Lp {
+        Lp { window: Window::new(start, config.form), delays: None, inference_until: Time::ZERO, config }
+    }
+
+    /// Takes one delay; whether it shows early congestion.
+    fn early_congestion(&mut self, delay: Duration) -> bool {
+        let delay = delay.as_secs_f64();
+        let old = self.delays.unwrap_or(Delays { smoothed: delay, least: delay, most: delay });
+        let new = Delays {
+            smoothed: old.smoothed + self.config.gain * (delay - old.smoothed),
+            least: old.least.min(delay),
+            most: old.most.max(delay),
+        };
+        self.delays = Some(new);
+        new.smoothed > new.least + self.config.threshold * (new.most - new.least)
+    }
+
+    fn react(&mut self, now: Time, rtt: Duration) {
+        let inferring = now < self.inference_until;
+        // What the queue holds now shows for one more RTT: within it a second reaction would be to the first.
+        let window = if inferring { 1.0 } else { self.window.cwnd / 2.0 };
+        self.window.set(window);
+        self.window.ssthresh = self.window.ssthresh.min(window.max(2.0));
+        self.inference_until = now.saturating_add(rtt.saturating_mul(self.config.inference_rtts.into()));
+    }
+}
+
+impl CongestionControl for Lp {
+    fn on_ack(&mut self, sample: &AckSample) {
+        let used = self.window.acknowledge(sample);
+        if self.config.form == Form::Linux2622 {
+            if used {
+                self.window.whole_reno();
+            }
+            return;
+        }
+        if let Some(rtt) = sample.latest_rtt {
+            if self.early_congestion(rtt) && self.may_react(sample.now, rtt) {
+                return self.react(sample.now, rtt);
+            }
+        }
+        if sample.now >= self.inference_until {
+            self.window.reno(sample.growth);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let ssthresh = match self.config.form {
+            Form::Paper => event.window / 2.0,
+            Form::Linux2622 => self.window.whole_half(),
+        };
+        self.window.congestion(event.kind, ssthresh);
+    }
+
+    fn recovery_floor(&self) -> Segments {
+        self.window.half_threshold()
+    }
+
+    pass_to_window!();
+}

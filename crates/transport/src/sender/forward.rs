@@ -1,0 +1,217 @@
+//! ns-2's TCP/Linux recovery: loss marked by forward acknowledgement, rate halving on the way down.
+//!
+//! - A segment is lost when one at least four above it was reported; a retransmission is lost again when data
+//!   first sent after it was reported, or a retransmission sent at least five later has arrived.
+//! - Recovery starts with the first segment marked lost and ends at the highest segment sent at its start.
+//! - In flight is what is outstanding, not reported and not marked lost. During recovery a segment leaves while
+//!   that is below max(floor of the control, allowance); the allowance starts at the old window, is cut to flight + 1
+//!   by each ACK and to flight − 1 after each transmission, which halves the rate.
+
+use super::{NO_LIMIT, Phase, Sender};
+use crate::{Ack, Segment};
+use skyhop_base::Time;
+use skyhop_cc::{CongestionControl, Lost};
+
+/// A segment with one reported this far above it is lost.
+const LOST_DISTANCE: u32 = 4;
+/// A retransmission is lost again when one sent this much later has arrived.
+const LATER_RETRANSMISSIONS: u32 = 5;
+/// Segments that may leave at once when recovery ends below the threshold (Linux tcp_moderate_cwnd).
+const EXIT_BURST: u32 = 3;
+
+/// A segment that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    seq: u32,
+    /// The next new segment at that time.
+    next: u32,
+    /// Counts retransmissions of the connection.
+    order: u32,
+    lost: bool,
+}
+
+/// Marks beside the scoreboard.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks {
+    /// Segments that were sent again and neither acknowledged nor reported since, ascending.
+    again: Vec<Again>,
+    /// Everything below that is not reported and was not sent again is lost.
+    below: u32,
+    /// Retransmissions so far.
+    order: u32,
+    /// The latest retransmission that arrived, one past its order.
+    arrived: u32,
+    /// Segments marked lost.
+    lost: u32,
+    /// Segments that rate halving allows in flight.
+    allowance: u32,
+}
+
+impl Marks {
+    fn clear(&mut self) {
+        self.again.clear();
+        (self.below, self.lost) = (0, 0);
+    }
+}
+
+impl Sender {
+    /// Outstanding, neither reported nor lost.
+    fn forward_flight(&self) -> u32 {
+        (self.high - self.una).saturating_sub(self.scoreboard.sacked() + self.marks.lost)
+    }
+
+    pub(super) fn forward_ack(&mut self, now: Time, ack: &Ack) {
+        let flight_before = self.forward_flight();
+        if !ack.blocks.is_empty() {
+            self.scoreboard.record(self.una, &ack.blocks);
+        }
+        let advance = if ack.next > self.una {
+            let mut advance = self.advance(now, ack);
+            advance.flight_before = flight_before;
+            Some(advance)
+        } else {
+            self.counters.duplicate_acks += 1;
+            None
+        };
+        let found = self.mark_losses();
+        match self.phase {
+            Phase::Recovery | Phase::Loss if self.una >= self.recover => self.leave_forward(),
+            Phase::Open | Phase::Loss if found => self.enter_forward(now),
+            Phase::Recovery => {}
+            Phase::Open | Phase::Loss => {
+                if let Some(advance) = advance {
+                    self.grow(now, advance);
+                }
+            }
+        }
+        if self.phase == Phase::Recovery {
+            self.marks.allowance = self.marks.allowance.min(self.forward_flight() + 1);
+        }
+        if let Some(advance) = advance {
+            self.open_initial_window(advance);
+        }
+        self.plan.burst = NO_LIMIT;
+    }
+
+    /// Brings the marks up to date; whether a segment was newly found lost.
+    fn mark_losses(&mut self) -> bool {
+        if self.scoreboard.is_empty() && self.marks.again.is_empty() && self.marks.below <= self.una {
+            self.marks.lost = 0;
+            return false;
+        }
+        let (una, end) = (self.una, self.scoreboard.end().unwrap_or(0));
+        let (scoreboard, marks) = (&self.scoreboard, &mut self.marks);
+        // Retransmissions that have arrived leave the list.
+        let mut arrived = marks.arrived;
+        marks.again.retain(|again| {
+            let waits = again.seq >= una && scoreboard.first_missing(again.seq) == again.seq;
+            if !waits {
+                arrived = arrived.max(again.order + 1);
+            }
+            waits
+        });
+        marks.arrived = arrived;
+        let mut found = false;
+        for again in marks.again.iter_mut().filter(|again| !again.lost) {
+            again.lost = again.next < end || again.order + 1 + LATER_RETRANSMISSIONS <= arrived;
+            found |= again.lost;
+        }
+        let before = marks.below.max(una);
+        marks.below = marks.below.max(end.saturating_sub(LOST_DISTANCE));
+        let missing = |from: u32, to: u32| -> u32 {
+            if to <= from { 0 } else { (to - from) - (scoreboard.sacked_from(from) - scoreboard.sacked_from(to)) }
+        };
+        found |= missing(before, marks.below) > 0;
+        let in_flight_again = marks.again.iter().filter(|again| !again.lost && again.seq < marks.below).count();
+        let lost_again = marks.again.iter().filter(|again| again.lost && again.seq >= marks.below).count();
+        marks.lost = missing(una, marks.below).saturating_sub(in_flight_again as u32) + lost_again as u32;
+        found
+    }
+
+    fn enter_forward(&mut self, now: Time) {
+        self.marks.allowance = self.control.cwnd() as u32;
+        self.enter_recovery(now, Lost::First);
+        self.set_window(self.control.recovery_floor());
+        self.phase = Phase::Recovery;
+    }
+
+    fn leave_forward(&mut self) {
+        self.scoreboard.clear();
+        self.marks.clear();
+        self.leave_recovery();
+        self.control.on_recovered();
+        let ssthresh = self.control.state().ssthresh;
+        if self.control.cwnd() < ssthresh {
+            let burst = f64::from(self.forward_flight() + EXIT_BURST);
+            self.set_window(ssthresh.min(burst));
+        }
+    }
+
+    /// A timeout: everything that was not reported is lost.
+    pub(super) fn forward_timeout(&mut self) {
+        self.marks.again.clear();
+        self.marks.below = self.high;
+        self.marks.lost = (self.high - self.una) - self.scoreboard.sacked();
+    }
+
+    /// The lowest segment that is lost and was not sent again since.
+    fn lowest_lost(&self) -> Option<u32> {
+        if self.marks.lost == 0 {
+            return None;
+        }
+        let again_lost = self.marks.again.iter().find(|again| again.lost).map(|again| again.seq);
+        let mut first = self.scoreboard.first_missing(self.una);
+        for again in &self.marks.again {
+            if again.seq > first {
+                break;
+            }
+            if again.seq == first {
+                first = self.scoreboard.first_missing(first + 1);
+            }
+        }
+        let first = Some(first).filter(|&seq| seq < self.marks.below.min(self.high));
+        match (first, again_lost) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// What rate halving or the window releases.
+    pub(super) fn next_of_forward(&mut self, now: Time) -> Option<Segment> {
+        let window = self.control.cwnd() as u32;
+        let recovering = self.phase == Phase::Recovery;
+        let limit = if recovering { window.max(self.marks.allowance) } else { window };
+        if self.forward_flight() >= limit {
+            return None;
+        }
+        let segment = match self.lowest_lost() {
+            Some(seq) => self.send_lost(now, seq),
+            None if self.next < self.data.limit() => self.transmit_next(now),
+            None => return None,
+        };
+        if recovering {
+            self.marks.allowance = self.forward_flight().saturating_sub(1);
+        }
+        Some(segment)
+    }
+
+    fn send_lost(&mut self, now: Time, seq: u32) -> Segment {
+        let marks = &mut self.marks;
+        let again = Again { seq, next: self.next, order: marks.order, lost: false };
+        marks.order += 1;
+        marks.lost -= 1;
+        match marks.again.binary_search_by_key(&seq, |again| again.seq) {
+            Ok(at) => marks.again[at] = again,
+            Err(at) => marks.again.insert(at, again),
+        }
+        self.transmit(now, seq)
+    }
+
+    /// For records: what ns-2 shows as cwnd_ includes the allowance.
+    pub(super) fn forward_window(&self) -> f64 {
+        match self.phase {
+            Phase::Recovery => self.control.cwnd().max(f64::from(self.marks.allowance)),
+            Phase::Open | Phase::Loss => self.control.cwnd(),
+        }
+    }
+}
