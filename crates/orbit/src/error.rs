@@ -20,4 +20,16 @@ pub enum OrbitError {
     TooLarge { planes: u32, per_plane: u32, most: u32 },
     #[error("a phasing of {factor} does not exist with {planes} planes: use 0 to {}", .planes - 1)]
     Phasing { factor: u32, planes: u32 },
+    #[error("\"{text}\" is no instant: write the UTC as in 2025-10-07T09:03:13.95Z, from the year 1800 to 2199")]
+    Epoch { text: String },
+    #[error("the {what} of the elements is {value}: use {valid}")]
+    Elements { what: &'static str, value: f64, valid: &'static str },
+    #[error("the elements describe no orbit: {reason}")]
+    NoOrbit { reason: String },
+    #[error("a track needs at least one waypoint")]
+    EmptyTrack,
+    #[error("waypoint {index} of a track is not later than the one before")]
+    TrackOrder { index: usize },
+    #[error("waypoints {index} and {} of a track are on opposite sides of the Earth: add one between them", .index + 1)]
+    TrackAntipodes { index: usize },
 }

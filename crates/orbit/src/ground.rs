@@ -109,6 +109,27 @@ pub struct Look {
 }
 
 impl Site {
+    /// The place whose vertical has this (unit) direction, at this height over the ellipsoid.
+    pub(crate) fn with_vertical(earth: &Earth, up: Vec3, height_km: f64) -> Site {
+        let normal = prime_vertical_km(earth, up.z);
+        let across = normal + height_km;
+        // At a pole every direction is south (or north); east is then that of longitude 0.
+        let cos_lat = (up.x * up.x + up.y * up.y).sqrt();
+        let (sin_lon, cos_lon) = if cos_lat > 0.0 { (up.y / cos_lat, up.x / cos_lat) } else { (0.0, 1.0) };
+        let polar = (normal * (1.0 - eccentricity_squared(earth)) + height_km) * up.z;
+        Site {
+            position: Vec3::new(across * up.x, across * up.y, polar),
+            up,
+            east: Vec3::new(-sin_lon, cos_lon, 0.0),
+            north: Vec3::new(-up.z * cos_lon, -up.z * sin_lon, cos_lat),
+        }
+    }
+
+    /// Unit vector towards the zenith.
+    pub fn up(&self) -> Vec3 {
+        self.up
+    }
+
     /// Earth-fixed, km.
     pub fn position(&self) -> Vec3 {
         self.position

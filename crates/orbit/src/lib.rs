@@ -12,16 +12,22 @@
 //! Equations, assumptions and sources: `docs/models/orbits.md`.
 
 mod earth;
+mod elements;
+mod epoch;
 mod error;
 mod ground;
 mod motion;
+mod track;
 mod vector;
 pub mod visibility;
 mod walker;
 
 pub use earth::Earth;
+pub use elements::{MeanElements, Propagator};
+pub use epoch::Utc;
 pub use error::OrbitError;
 pub use ground::{GroundPoint, GroundStation, Look, Site};
 pub use motion::{CircularOrbit, Motion, Orbit, distance_km, earth_fixed_positions};
+pub use track::Track;
 pub use vector::Vec3;
 pub use walker::{Pattern, Phasing, Satellite, Walker};

@@ -1,6 +1,7 @@
 //! Orbits, and positions on them.
 
-use crate::{Earth, OrbitError, Vec3};
+use crate::elements::Flight;
+use crate::{Earth, MeanElements, OrbitError, Track, Utc, Vec3};
 use skyhop_base::{Angle, Duration, Length, Time};
 use std::f64::consts::TAU;
 
@@ -16,7 +17,7 @@ pub struct CircularOrbit {
     pub argument_of_latitude: Angle,
 }
 
-/// How a satellite moves. Elements for SGP4 join here.
+/// How a satellite moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Orbit {
@@ -24,6 +25,11 @@ pub enum Orbit {
     /// Stands above the equator at this longitude, east positive.
     Geostationary {
         longitude: Angle,
+    },
+    /// Published elements, propagated by SGP4 in a simulation that begins at `start`.
+    Elements {
+        elements: MeanElements,
+        start: Utc,
     },
 }
 
@@ -48,16 +54,17 @@ impl Orbit {
                 finite("argument of latitude", orbit.argument_of_latitude)
             }
             Orbit::Geostationary { longitude } => finite("longitude", *longitude),
+            Orbit::Elements { elements, .. } => elements.check(),
         }
     }
 
-    /// Radius at t = 0, km.
+    /// Radius at t = 0, km; 0 for elements whose orbit has ended by then.
     pub fn radius_km(&self, earth: &Earth) -> f64 {
-        earth.radius_km
-            + match self {
-                Orbit::Circular(orbit) => orbit.altitude.km(),
-                Orbit::Geostationary { .. } => earth.geostationary_altitude_km,
-            }
+        match self {
+            Orbit::Circular(orbit) => earth.radius_km + orbit.altitude.km(),
+            Orbit::Geostationary { .. } => earth.radius_km + earth.geostationary_altitude_km,
+            Orbit::Elements { .. } => self.inertial_km(earth, Time::ZERO).norm(),
+        }
     }
 
     /// Time of one revolution among the stars.
@@ -66,31 +73,41 @@ impl Orbit {
             Orbit::Circular(_) => earth.period_s(self.radius_km(earth)),
             // By definition, even where the model's altitude is rounded.
             Orbit::Geostationary { .. } => earth.day_s,
+            Orbit::Elements { elements, .. } => elements.period_s(),
         })
     }
 
     /// The constants of the orbit. Positions come from them.
+    /// Elements that [`Orbit::check`] refuses stay at the Earth's centre.
     pub fn motion(&self, earth: &Earth) -> Motion {
-        let radius = self.radius_km(earth);
         match self {
             Orbit::Circular(orbit) => {
+                let radius = self.radius_km(earth);
                 let (sin_node, cos_node) = libm::sincos(orbit.raan.radians());
                 let (sin_i, cos_i) = libm::sincos(orbit.inclination.radians());
                 let (sin_u, cos_u) = libm::sincos(orbit.argument_of_latitude.radians());
                 // Unit vectors towards the ascending node and a quarter of the orbit further on; turned by u at t = 0.
                 let node = Vec3::new(cos_node, sin_node, 0.0);
                 let ahead = Vec3::new(-sin_node * cos_i, cos_node * cos_i, sin_i);
-                Motion {
+                Motion(Kind::Circle(Circle {
                     p: (node * cos_u + ahead * sin_u) * radius,
                     q: (ahead * cos_u - node * sin_u) * radius,
                     centre: Vec3::ZERO,
                     rate_rad_s: TAU / earth.period_s(radius),
-                }
+                }))
             }
             Orbit::Geostationary { longitude } => {
+                let radius = self.radius_km(earth);
                 let (sin, cos) = libm::sincos(longitude.radians());
                 Motion::turning_with(earth, Vec3::new(cos * radius, sin * radius, 0.0))
             }
+            Orbit::Elements { elements, start } => match elements.propagator() {
+                Ok(propagator) => Motion(Kind::Flight {
+                    flight: Box::new(Flight::new(propagator, *start)),
+                    rotation_rad_s: earth.rotation_rad_s(),
+                }),
+                Err(_) => Motion::turning_with(earth, Vec3::ZERO),
+            },
         }
     }
 
@@ -103,59 +120,113 @@ impl Orbit {
     }
 }
 
+/// How a satellite, a station or a moving user goes, with its constants worked out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Motion(Kind);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Circle(Circle),
+    /// From elements. Behind a pointer, so that the list of a large shell's circles stays dense.
+    Flight {
+        flight: Box<Flight>,
+        rotation_rad_s: f64,
+    },
+    Track {
+        track: Box<Track>,
+        earth: Earth,
+    },
+}
+
 /// Uniform motion on a circle, x(t) = centre + p cos ωt + q sin ωt in the inertial frame: what satellites on circular
 /// orbits, geostationary ones and points on the turning Earth have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Motion {
+struct Circle {
     p: Vec3,
     q: Vec3,
     centre: Vec3,
     rate_rad_s: f64,
 }
 
-impl Motion {
-    /// The motion of a point that is fixed to the Earth, given in the Earth-fixed frame.
-    pub fn turning_with(earth: &Earth, point: Vec3) -> Motion {
-        Motion {
-            p: Vec3::new(point.x, point.y, 0.0),
-            q: Vec3::new(-point.y, point.x, 0.0),
-            centre: Vec3::new(0.0, 0.0, point.z),
-            rate_rad_s: earth.rotation_rad_s(),
-        }
-    }
-
-    /// Whether the point stands still over the Earth.
-    pub fn is_earth_fixed(&self, earth: &Earth) -> bool {
-        self.rate_rad_s == earth.rotation_rad_s() && self.p.z == 0.0 && self.q.z == 0.0
-    }
-
-    pub fn inertial_km(&self, t: Time) -> Vec3 {
-        let (sin, cos) = libm::sincos(self.rate_rad_s * t.as_secs_f64());
-        self.at_phase(sin, cos)
-    }
-
-    pub fn earth_fixed_km(&self, earth: &Earth, t: Time) -> Vec3 {
-        let (sin, cos) = libm::sincos(earth.angle_rad(t));
-        self.inertial_km(t).turned(-sin, cos)
-    }
-
+impl Circle {
     #[inline]
     fn at_phase(&self, sin: f64, cos: f64) -> Vec3 {
         self.centre + self.p * cos + self.q * sin
     }
 }
 
+impl Motion {
+    /// The motion of a point that is fixed to the Earth, given in the Earth-fixed frame.
+    pub fn turning_with(earth: &Earth, point: Vec3) -> Motion {
+        Motion(Kind::Circle(Circle {
+            p: Vec3::new(point.x, point.y, 0.0),
+            q: Vec3::new(-point.y, point.x, 0.0),
+            centre: Vec3::new(0.0, 0.0, point.z),
+            rate_rad_s: earth.rotation_rad_s(),
+        }))
+    }
+
+    /// The motion of a user along a track.
+    pub fn along(earth: &Earth, track: Track) -> Motion {
+        if track.stands_still() {
+            return Motion::turning_with(earth, track.site(earth, Time::ZERO).position());
+        }
+        Motion(Kind::Track { track: Box::new(track), earth: *earth })
+    }
+
+    /// Whether the point stands still over the Earth.
+    pub fn is_earth_fixed(&self, earth: &Earth) -> bool {
+        match &self.0 {
+            Kind::Circle(c) => c.rate_rad_s == earth.rotation_rad_s() && c.p.z == 0.0 && c.q.z == 0.0,
+            Kind::Flight { .. } | Kind::Track { .. } => false,
+        }
+    }
+
+    /// Position in the inertial frame, which coincides with the Earth-fixed one at t = 0.
+    pub fn inertial_km(&self, t: Time) -> Vec3 {
+        let turned = |fixed: Vec3, rate_rad_s: f64| {
+            let (sin, cos) = libm::sincos(rate_rad_s * t.as_secs_f64());
+            fixed.turned(sin, cos)
+        };
+        match &self.0 {
+            Kind::Circle(circle) => {
+                let (sin, cos) = libm::sincos(circle.rate_rad_s * t.as_secs_f64());
+                circle.at_phase(sin, cos)
+            }
+            Kind::Flight { flight, rotation_rad_s } => turned(flight.earth_fixed_km(t), *rotation_rad_s),
+            Kind::Track { track, earth } => turned(track.site(earth, t).position(), earth.rotation_rad_s()),
+        }
+    }
+
+    pub fn earth_fixed_km(&self, earth: &Earth, t: Time) -> Vec3 {
+        match &self.0 {
+            Kind::Circle(_) => {
+                let (sin, cos) = libm::sincos(earth.angle_rad(t));
+                self.inertial_km(t).turned(-sin, cos)
+            }
+            Kind::Flight { flight, .. } => flight.earth_fixed_km(t),
+            Kind::Track { track, earth } => track.site(earth, t).position(),
+        }
+    }
+}
+
 /// Distance in km of two moving points at one instant.
 pub fn distance_km(a: &Motion, b: &Motion, t: Time) -> f64 {
-    let seconds = t.as_secs_f64();
-    let (sin, cos) = libm::sincos(a.rate_rad_s * seconds);
-    // Satellites of one shell share their rate and so the expensive part.
-    let (sin_b, cos_b) = if a.rate_rad_s == b.rate_rad_s { (sin, cos) } else { libm::sincos(b.rate_rad_s * seconds) };
-    (a.at_phase(sin, cos) - b.at_phase(sin_b, cos_b)).norm()
+    match (&a.0, &b.0) {
+        (Kind::Circle(a), Kind::Circle(b)) => {
+            let seconds = t.as_secs_f64();
+            let (sin, cos) = libm::sincos(a.rate_rad_s * seconds);
+            // Satellites of one shell share their rate and so the expensive part.
+            let (sin_b, cos_b) =
+                if a.rate_rad_s == b.rate_rad_s { (sin, cos) } else { libm::sincos(b.rate_rad_s * seconds) };
+            (a.at_phase(sin, cos) - b.at_phase(sin_b, cos_b)).norm()
+        }
+        _ => (a.inertial_km(t) - b.inertial_km(t)).norm(),
+    }
 }
 
 /// Earth-fixed positions of many points at one instant, in their order. Points that follow each other and share a rate
-/// (the satellites of a shell) cost a dozen multiplications each.
+/// (the satellites of a shell) cost a dozen multiplications each; satellites from elements cost SGP4.
 pub fn earth_fixed_positions<'a>(
     earth: &Earth,
     motions: impl Iterator<Item = &'a Motion>,
@@ -164,12 +235,24 @@ pub fn earth_fixed_positions<'a>(
     let seconds = t.as_secs_f64();
     let (sin_earth, cos_earth) = libm::sincos(earth.angle_rad(t));
     let (mut rate, mut sin, mut cos) = (0.0, 0.0, 1.0);
-    motions.map(move |motion| {
-        if motion.rate_rad_s != rate {
-            rate = motion.rate_rad_s;
-            (sin, cos) = libm::sincos(rate * seconds);
+    let mut sidereal = None;
+    motions.map(move |motion| match &motion.0 {
+        Kind::Circle(circle) => {
+            if circle.rate_rad_s != rate {
+                rate = circle.rate_rad_s;
+                (sin, cos) = libm::sincos(rate * seconds);
+            }
+            circle.at_phase(sin, cos).turned(-sin_earth, cos_earth)
         }
-        motion.at_phase(sin, cos).turned(-sin_earth, cos_earth)
+        Kind::Flight { flight, .. } => {
+            let (sin, cos) = match sidereal {
+                Some((start, turned)) if start == flight.start => turned,
+                _ => libm::sincos(flight.sidereal_time_rad(t)),
+            };
+            sidereal = Some((flight.start, (sin, cos)));
+            flight.teme_km(t).turned(-sin, cos)
+        }
+        Kind::Track { track, earth } => track.site(earth, t).position(),
     })
 }
 
