@@ -6,6 +6,13 @@ use crate::{
     AckSample, Bic, BicConfig, BicSpec, Bundle, CcState, ConfigError, CongestionControl, CongestionEvent, LossSample,
     OptionRow, PathHint, Reno, RenoConfig, RenoSpec, SentSample, Start, Vegas, VegasConfig, VegasSpec,
 };
+use crate::{
+    Compound, CompoundConfig, CompoundSpec, Cubic, CubicConfig, CubicSpec, Fast, FastConfig, FastSpec, Highspeed,
+    HighspeedConfig, HighspeedSpec, Htcp, HtcpConfig, HtcpSpec, Hybla, HyblaConfig, HyblaSpec, Illinois,
+    IllinoisConfig, IllinoisSpec, Lp, LpConfig, LpSpec, NaiveReno, NaiveRenoConfig, NaiveRenoSpec, Scalable,
+    ScalableConfig, ScalableSpec, Tibet, TibetConfig, TibetSpec, Veno, VenoConfig, VenoSpec, Westwood, WestwoodConfig,
+    WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec, WestwoodSpec, Yeah, YeahConfig, YeahSpec,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -14,7 +21,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 macro_rules! controls {
-    ($($name:ident: $variant:ident, $config:ident, $spec:ident;)+) => {
+    ($($name:literal: $variant:ident, $config:ident, $spec:ident;)+) => {
         /// A congestion control with static dispatch; `Boxed` is the way in for one from outside.
         #[derive(Debug)]
         pub enum Control {
@@ -34,9 +41,8 @@ macro_rules! controls {
 
         /// A control with every parameter filled.
         #[derive(Clone, Debug, PartialEq, Serialize)]
-        #[serde(rename_all = "lowercase")]
         pub enum ControlConfig {
-            $($variant($config),)+
+            $(#[serde(rename = $name)] $variant($config),)+
         }
 
         /// A control as a scenario names it: `"bic"`, or `{ bic = { beta = 0.8 } }`.
@@ -47,12 +53,12 @@ macro_rules! controls {
 
         impl ControlSpec {
             /// The names of all controls.
-            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
 
             /// The control of that name with nothing said about its parameters.
             pub fn named(name: &str) -> Result<ControlSpec, ConfigError> {
                 match name {
-                    $(stringify!($name) => Ok(ControlSpec::$variant(Default::default())),)+
+                    $($name => Ok(ControlSpec::$variant(Default::default())),)+
                     _ => Err(ConfigError::UnknownName {
                         what: "congestion control",
                         name: name.to_owned(),
@@ -63,7 +69,7 @@ macro_rules! controls {
 
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(ControlSpec::$variant(_) => stringify!($name),)+
+                    $(ControlSpec::$variant(_) => $name,)+
                 }
             }
 
@@ -82,7 +88,7 @@ macro_rules! controls {
         impl ControlConfig {
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(ControlConfig::$variant(_) => stringify!($name),)+
+                    $(ControlConfig::$variant(_) => $name,)+
                 }
             }
 
@@ -95,14 +101,14 @@ macro_rules! controls {
 
             /// Every control's name with its options, for the documentation.
             pub fn rows() -> Vec<(&'static str, Vec<OptionRow>)> {
-                vec![$((stringify!($name), $config::rows())),+]
+                vec![$(($name, $config::rows())),+]
             }
         }
 
         impl ControlSpec {
             fn from_table<'de, A: MapAccess<'de>>(name: &str, map: &mut A) -> Result<ControlSpec, A::Error> {
                 match name {
-                    $(stringify!($name) => Ok(ControlSpec::$variant(map.next_value()?)),)+
+                    $($name => Ok(ControlSpec::$variant(map.next_value()?)),)+
                     _ => Err(de::Error::unknown_variant(name, Self::NAMES)),
                 }
             }
@@ -120,8 +126,8 @@ macro_rules! controls {
                         { "type": "string", "enum": Self::NAMES },
                         $({
                             "type": "object",
-                            "properties": { stringify!($name): generator.subschema_for::<$spec>() },
-                            "required": [stringify!($name)],
+                            "properties": { $name: generator.subschema_for::<$spec>() },
+                            "required": [$name],
                             "additionalProperties": false,
                         },)+
                     ],
@@ -132,9 +138,24 @@ macro_rules! controls {
 }
 
 controls! {
-    reno: Reno, RenoConfig, RenoSpec;
-    vegas: Vegas, VegasConfig, VegasSpec;
-    bic: Bic, BicConfig, BicSpec;
+    "reno": Reno, RenoConfig, RenoSpec;
+    "vegas": Vegas, VegasConfig, VegasSpec;
+    "bic": Bic, BicConfig, BicSpec;
+    "cubic": Cubic, CubicConfig, CubicSpec;
+    "westwood": Westwood, WestwoodConfig, WestwoodSpec;
+    "westwood+": WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec;
+    "tibet": Tibet, TibetConfig, TibetSpec;
+    "fast": Fast, FastConfig, FastSpec;
+    "hybla": Hybla, HyblaConfig, HyblaSpec;
+    "veno": Veno, VenoConfig, VenoSpec;
+    "htcp": Htcp, HtcpConfig, HtcpSpec;
+    "highspeed": Highspeed, HighspeedConfig, HighspeedSpec;
+    "scalable": Scalable, ScalableConfig, ScalableSpec;
+    "illinois": Illinois, IllinoisConfig, IllinoisSpec;
+    "yeah": Yeah, YeahConfig, YeahSpec;
+    "compound": Compound, CompoundConfig, CompoundSpec;
+    "lp": Lp, LpConfig, LpSpec;
+    "naive_reno": NaiveReno, NaiveRenoConfig, NaiveRenoSpec;
 }
 
 impl CongestionControl for Control {
@@ -145,6 +166,9 @@ impl CongestionControl for Control {
     #[inline]
     fn on_ack(&mut self, sample: &AckSample) {
         forward!(self, c => c.on_ack(sample))
+    }
+    fn on_measured(&mut self, sample: &AckSample) {
+        forward!(self, c => c.on_measured(sample))
     }
     fn on_lost(&mut self, sample: &LossSample) {
         forward!(self, c => c.on_lost(sample))

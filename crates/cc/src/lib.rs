@@ -6,25 +6,65 @@
 
 extern crate self as skyhop_cc; // the options! macro writes this name
 
+mod bandwidth;
 mod bic;
+mod compound;
 mod control;
+mod cubic;
 mod error;
+mod fast;
+mod highspeed;
+mod htcp;
+mod hybla;
+mod hystart;
+mod illinois;
+mod lp;
+mod naive_reno;
 mod options;
 mod reno;
 mod sample;
+mod scalable;
+mod tibet;
 mod vegas;
+mod veno;
+mod westwood;
+mod westwood_plus;
+mod window;
+mod yeah;
 
+pub use bandwidth::bandwidth_window;
 pub use bic::{AckRatio, Bic, BicConfig, BicSpec, FastConvergence};
+pub use compound::{Compound, CompoundConfig, CompoundSpec};
 pub use control::{Control, ControlConfig, ControlSpec};
+pub use cubic::{Cubic, CubicConfig, CubicSpec, RenoFriendly, SlowStartExit};
 pub use error::ConfigError;
+pub use fast::{Fast, FastConfig, FastSpec, FastUpdate};
+pub use highspeed::{Highspeed, HighspeedConfig, HighspeedSpec, Response};
+pub use htcp::{BandwidthSwitch, Htcp, HtcpConfig, HtcpSpec, RttScaling};
+pub use hybla::{
+    FirstThreshold, Hybla, HyblaConfig, HyblaSpec, hybla_avoidance, hybla_slow_start, hybla_slow_start_128,
+};
+pub use hystart::{css_growth, hystart_delay_threshold, hystart_train_threshold};
+pub use illinois::{Illinois, IllinoisConfig, IllinoisCut, IllinoisSpec};
+pub use lp::{Lp, LpConfig, LpSpec};
+pub use naive_reno::{NaiveReno, NaiveRenoConfig, NaiveRenoSpec};
 pub use options::{Bundle, OptionRow, Profile};
 pub use reno::{Counting, Reno, RenoConfig, RenoSpec, Rounding, limited_slow_start};
 pub use sample::{
     AckSample, CcPhase, CcState, CongestionEvent, CongestionKind, Growth, LossSample, Lost, PathHint, Round,
     SentSample, Start,
 };
+pub use scalable::{Scalable, ScalableConfig, ScalableSpec};
 pub use skyhop_base::Segments;
+pub use tibet::{Stream, Tibet, TibetConfig, TibetEstimate, TibetSpec};
 pub use vegas::{Vegas, VegasConfig, VegasSpec, vegas_diff};
+pub use veno::{Veno, VenoConfig, VenoSpec, veno_backlog};
+pub use westwood::{
+    BandwidthFilter, Westwood, WestwoodConfig, WestwoodSpec, tustin, tustin_alpha, westwood_linux_filter,
+};
+pub use westwood_plus::{RoundFilter, WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec};
+pub use window::Form;
+pub use yeah::{Yeah, YeahConfig, YeahSpec, yeah_queue};
 
 use skyhop_base::Rate;
 use std::fmt;
@@ -46,6 +86,10 @@ pub trait CongestionControl: fmt::Debug {
 
     /// New data was acknowledged.
     fn on_ack(&mut self, sample: &AckSample);
+
+    /// An ACK that may not grow the window: a duplicate with news, or any during recovery. Its growth is zero;
+    /// `on_ack` does not see it.
+    fn on_measured(&mut self, _sample: &AckSample) {}
 
     /// Segments were found lost; several calls may fall into one recovery episode.
     fn on_lost(&mut self, _sample: &LossSample) {}

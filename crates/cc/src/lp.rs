@@ -5,7 +5,7 @@
 //!
 //! - early congestion: d > d_min + δ (d_max − d_min), δ = 0.15;
 //! - the first one halves W and starts the inference phase of 3 RTT, in which W does not grow; another one in
-//!   that phase sets W = 1 and starts it again;
+//!   that phase, a round trip or more later, sets W = 1 and starts it again;
 //! - else, and for losses, Reno with byte counting.
 //!
 //! Deviation: the paper takes one-way delays from timestamps; a control here sees RTTs, so a queue on the way
@@ -59,11 +59,19 @@ pub struct Lp {
     delays: Option<Delays>,
     /// End of the inference phase.
     inference_until: Time,
+    /// Until then delays still show the queue before the last reaction.
+    deaf_until: Time,
 }
 
 impl Lp {
     pub fn new(config: LpConfig, start: Start) -> Lp {
-        Lp { window: Window::new(start, config.form), delays: None, inference_until: Time::ZERO, config }
+        Lp {
+            window: Window::new(start, config.form),
+            delays: None,
+            inference_until: Time::ZERO,
+            deaf_until: Time::ZERO,
+            config,
+        }
     }
 
     /// Takes one delay; whether it shows early congestion.
@@ -81,10 +89,10 @@ impl Lp {
 
     fn react(&mut self, now: Time, rtt: Duration) {
         let inferring = now < self.inference_until;
-        // What the queue holds now shows for one more RTT: within it a second reaction would be to the first.
         let window = if inferring { 1.0 } else { self.window.cwnd / 2.0 };
         self.window.set(window);
         self.window.ssthresh = self.window.ssthresh.min(window.max(2.0));
+        self.deaf_until = now.saturating_add(rtt);
         self.inference_until = now.saturating_add(rtt.saturating_mul(self.config.inference_rtts.into()));
     }
 }
@@ -99,7 +107,7 @@ impl CongestionControl for Lp {
             return;
         }
         if let Some(rtt) = sample.latest_rtt {
-            if self.early_congestion(rtt) && self.may_react(sample.now, rtt) {
+            if self.early_congestion(rtt) && sample.now >= self.deaf_until {
                 return self.react(sample.now, rtt);
             }
         }

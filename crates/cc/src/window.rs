@@ -141,9 +141,7 @@ impl Window {
 
     /// Takes note of an ACK that may grow the window; whether the window was used (`tcp_is_cwnd_limited`).
     pub(crate) fn acknowledge(&mut self, sample: &AckSample) -> bool {
-        if self.episode == Episode::Recovery {
-            self.episode = Episode::Open;
-        }
+        self.episode = if sample.repairing { Episode::Loss } else { Episode::Open };
         self.acked += sample.newly_acked;
         sample.growth.slow_start > 0.0
     }
