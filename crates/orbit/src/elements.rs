@@ -65,7 +65,8 @@ impl MeanElements {
             self.mean_motion * (PI / 720.0),
         )
         .map_err(|error| no_orbit(error.to_string()))?;
-        let years = self.epoch.days_since_j2000() / 365.25;
+        // Through the Julian date in one f64, whose last digit is 40 µs, as the program that made the verification set.
+        let years = ((self.epoch.days_since_j2000() + 2_451_545.0) - 2_451_545.0) / 365.25;
         let constants = sgp4::Constants::new(sgp4::WGS72, sgp4::afspc_epoch_to_sidereal_time, years, self.drag, orbit)
             .map_err(|error| no_orbit(error.to_string()))?;
         Ok(Propagator { constants, epoch: self.epoch })

@@ -11,23 +11,27 @@
 //!
 //! Equations, assumptions and sources: `docs/models/orbits.md`.
 
+mod catalogue;
 mod earth;
 mod elements;
 mod epoch;
 mod error;
 mod ground;
 mod motion;
+mod read;
 mod track;
 mod vector;
 pub mod visibility;
 mod walker;
 
+pub use catalogue::{Catalogue, CatalogueNote, NoteKind};
 pub use earth::Earth;
 pub use elements::{MeanElements, Propagator};
 pub use epoch::Utc;
 pub use error::OrbitError;
 pub use ground::{GroundPoint, GroundStation, Look, Site};
 pub use motion::{CircularOrbit, Motion, Orbit, distance_km, earth_fixed_positions};
+pub use read::{ElementError, ElementFile, ElementFormat, ElementPlace, ElementProblem, ElementSet, read_elements};
 pub use track::Track;
 pub use vector::Vec3;
 pub use walker::{Pattern, Phasing, Satellite, Walker};

@@ -1,0 +1,127 @@
+//! From published elements to the satellites of a simulation: which can be used at its start, and what to know about
+//! them.
+
+use crate::read::ElementSet;
+use crate::{Earth, Orbit, Satellite, Utc};
+use skyhop_base::{Duration, Time};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Below this a satellite is falling, not flying: the Kármán line.
+const LOWEST_KM: f64 = 100.0;
+
+/// What a user should know about one satellite of a catalogue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CatalogueNote {
+    pub name: String,
+    pub catalogue_number: u32,
+    pub kind: NoteKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum NoteKind {
+    /// The elements are used, but their epoch is further from the start than the limit; negative: it lies after it.
+    Old { days: f64 },
+    /// Left out: the orbit has ended by the start.
+    Decayed { days: f64 },
+    /// Left out: at the start it is lower than 100 km.
+    Falling { altitude_km: f64 },
+    /// Left out: another set for the same object is nearer to the start.
+    Superseded { epoch: Utc },
+}
+
+impl fmt::Display for CatalogueNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (object {}): ", self.name, self.catalogue_number)?;
+        match &self.kind {
+            NoteKind::Old { days } if *days >= 0.0 => write!(f, "its elements are {days:.1} days old"),
+            NoteKind::Old { days } => write!(f, "its elements are {:.1} days younger than the start", -days),
+            NoteKind::Decayed { days } => {
+                write!(f, "left out, its orbit has ended ({days:.1} days after its elements)")
+            }
+            NoteKind::Falling { altitude_km } => write!(f, "left out, it is falling at {altitude_km:.0} km"),
+            NoteKind::Superseded { epoch } => {
+                write!(f, "elements of {epoch} left out, others for the same object are nearer to the start")
+            }
+        }
+    }
+}
+
+/// The satellites of a catalogue at the start of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Catalogue {
+    /// In the order of the file. They have no planes: `plane` is 0 and `slot` counts them.
+    pub satellites: Vec<Satellite>,
+    pub notes: Vec<CatalogueNote>,
+}
+
+impl Catalogue {
+    /// SGP4 is wrong by about 1 km at the epoch of its elements and by 1 to 3 km more for every day (Vallado and
+    /// Crawford, "SGP4 orbit determination", AIAA 2008-6770): after a week still less than a beam.
+    pub const OLDEST: Duration = Duration::from_secs(7 * 86_400);
+
+    /// Takes what can fly at `start`. Elements whose epoch is more than `oldest` away are used and noted.
+    ///
+    /// Satellites are called as in the file, in lower case and with `-` for everything but letters, digits, `.` and
+    /// `_`; without a name, or where two would share it, with the catalogue number.
+    pub fn new(sets: &[ElementSet], start: Utc, oldest: Duration) -> Catalogue {
+        let mut catalogue = Catalogue { satellites: Vec::new(), notes: Vec::new() };
+        let away = |set: &ElementSet| start.seconds_since(set.elements.epoch).abs();
+        let mut nearest: BTreeMap<u32, usize> = BTreeMap::new();
+        for (index, set) in sets.iter().enumerate() {
+            let best = nearest.entry(set.elements.catalogue_number).or_insert(index);
+            if away(set) < away(&sets[*best]) {
+                *best = index;
+            }
+        }
+        let mut names: BTreeMap<String, u32> = BTreeMap::new();
+        for set in nearest.values().map(|&index| &sets[index]) {
+            *names.entry(node_name(set)).or_default() += 1;
+        }
+        for (index, set) in sets.iter().enumerate() {
+            let number = set.elements.catalogue_number;
+            let mut name = node_name(set);
+            if names.get(&name).is_some_and(|&count| count > 1) {
+                name = format!("{name}-{number}");
+            }
+            let mut note = |kind| {
+                catalogue.notes.push(CatalogueNote { name: name.clone(), catalogue_number: number, kind });
+            };
+            if nearest.get(&number) != Some(&index) {
+                note(NoteKind::Superseded { epoch: set.elements.epoch });
+                continue;
+            }
+            let days = start.seconds_since(set.elements.epoch) / 86_400.0;
+            let orbit = Orbit::Elements { elements: set.elements, start };
+            let altitude_km = orbit.earth_fixed_km(&Earth::WGS84, Time::ZERO).norm() - Earth::WGS84.radius_km;
+            if altitude_km < -Earth::WGS84.radius_km / 2.0 {
+                note(NoteKind::Decayed { days });
+            } else if altitude_km < LOWEST_KM {
+                note(NoteKind::Falling { altitude_km });
+            } else {
+                if days.abs() * 86_400.0 > oldest.as_secs_f64() {
+                    note(NoteKind::Old { days });
+                }
+                let slot = catalogue.satellites.len() as u32;
+                catalogue.satellites.push(Satellite { name, plane: 0, slot, orbit });
+            }
+        }
+        catalogue
+    }
+}
+
+/// A name for the scenario.
+fn node_name(set: &ElementSet) -> String {
+    let mut name = String::new();
+    for c in set.name.as_deref().unwrap_or("").chars().flat_map(char::to_lowercase) {
+        let kept = c.is_alphanumeric() || c == '.' || c == '_';
+        match (kept, name.ends_with('-')) {
+            (true, _) => name.push(c),
+            (false, false) => name.push('-'),
+            (false, true) => {}
+        }
+    }
+    let name = name.trim_matches('-');
+    if name.is_empty() { format!("object-{}", set.elements.catalogue_number) } else { name.to_owned() }
+}
