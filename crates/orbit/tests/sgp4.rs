@@ -12,12 +12,13 @@ fn the_published_verification_set() {
     while let Some(first) = lines.next() {
         let second = lines.next().unwrap();
         let file = read_elements(format!("{first}\n{second}\n").as_bytes());
-        let [set] = &file.sets[..] else { panic!("{:?}", file.problems) };
-        let propagator = set.elements.propagator().unwrap();
+        // One object of the set goes round once in 274 years, for which it expects the theory to fail.
+        let propagator = file.sets.first().map(|set| set.elements.propagator().unwrap());
+        assert_eq!(propagator.is_none(), first.starts_with("1 33334"), "{:?}", file.problems);
         objects += 1;
         while let Some(line) = lines.next_if(|line| line.starts_with('@')) {
             let (minutes, rest) = line[1..].split_once(' ').unwrap();
-            let found = propagator.teme_at_minutes(minutes.parse().unwrap());
+            let found = propagator.as_ref().and_then(|p| p.teme_at_minutes(minutes.parse().unwrap()));
             if rest.starts_with("ends") {
                 assert_eq!(found, None, "{first}: {line}");
                 ends += 1;
