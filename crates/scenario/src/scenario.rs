@@ -222,6 +222,9 @@ impl Scenario {
             problems.add(&Origin::Nowhere, &Path::root(), message, None);
             finish(None, &[], problems)
         };
+        if path.is_dir() {
+            return refuse("is a folder, not a file".to_owned());
+        }
         let mut bytes = Vec::new();
         // A file can be larger than it says it is; /dev/zero has no end.
         let read = std::fs::File::open(path).and_then(|file| file.take(text::LARGEST_TEXT + 1).read_to_end(&mut bytes));

@@ -31,10 +31,10 @@ impl Resolver<'_, '_, '_> {
         let path = Path::root().key("flows");
         let items = self.tree.find(&path).and_then(Node::list).unwrap_or_default();
         let mut flows = Vec::new();
-        for i in 0..items.len() {
+        for (i, item) in items.iter().enumerate() {
             let path = path.index(i);
             let Some(file) = self.take::<FlowFile>(&path) else {
-                self.look_up_ends(&items[i], &path);
+                self.look_up_ends(item, &path);
                 continue;
             };
             if let Some(flow) = self.flow(file, &path) {

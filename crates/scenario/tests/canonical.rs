@@ -1,0 +1,260 @@
+//! Good scenarios: what the examples mean, and that the arrangement of a text means nothing.
+
+use serde_json::{Value, json};
+use skyhop_scenario::{Override, Scenario};
+use skyhop_sim::spec::{ErrorConfig, OnDown, QueueConfig, QueueLimit, TransportConfig};
+use skyhop_topology::{NodeKind, Topology};
+use std::fs;
+use std::path::Path;
+
+fn example(name: &str) -> Scenario {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    Scenario::from_file(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn toml(text: &str) -> Scenario {
+    Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn json(value: &Value) -> Scenario {
+    Scenario::from_json(value, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn the_examples_have_their_canonical_forms() {
+    for name in ["iridium", "dumbbell", "mixed"] {
+        let scenario = example(&format!("{name}.toml"));
+        insta::assert_snapshot!(format!("canonical-{name}"), format!("{:#}", scenario.canonical()));
+    }
+}
+
+#[test]
+fn the_canonical_form_is_a_scenario_of_the_same_hash() {
+    for name in ["iridium.toml", "dumbbell.toml", "mixed.toml"] {
+        let scenario = example(name);
+        let again = json(&scenario.canonical());
+        assert_eq!(again.canonical_json(), scenario.canonical_json());
+        assert_eq!(again.hash(), scenario.hash());
+        assert_eq!(scenario.hash().len(), 64);
+    }
+}
+
+#[test]
+fn every_example_makes_a_network() {
+    for name in ["iridium.toml", "dumbbell.toml", "mixed.toml"] {
+        let spec = example(name).simulation_spec();
+        let topology = Topology::new(spec.topology.clone()).unwrap();
+        assert_eq!(spec.links.wired.len(), spec.topology.wired.len());
+        for link in &spec.records.packets {
+            assert!(topology.links().iter().any(|known| known.name == *link), "{link}");
+        }
+    }
+}
+
+/// The two examples of the format's design, as they stand there.
+#[test]
+fn the_sketches_of_the_format_are_scenarios() {
+    let iridium = toml(
+        r#"
+duration = "76 s"
+profile = "ns-2"
+
+[constellation]
+preset = "iridium"
+isl = { rate = "25 Mbit/s", queue = { drop_tail = { packets = 50 } }, on_down = "reroute" }
+gsl = { rate = "1.5 Mbit/s", queue = { drop_tail = { packets = 50 } }, on_down = "drop", elevation_mask = "8.2 deg", handover = { policy = "until-below-mask", every = "10 s" } }
+
+[stations]
+berkeley = { latitude = "37.9 deg", longitude = "-122.3 deg" }
+chennai  = { latitude = "13.04 deg", longitude = "80.17 deg" }
+
+[[flows]]
+name = "ftp"
+count = 3
+from = "berkeley"
+to = "chennai"
+tcp = "vegas"
+application = "ftp"
+start = "1 s"
+"#,
+    );
+    let spec = iridium.simulation_spec();
+    assert_eq!(spec.links.isl.as_ref().unwrap().on_down, OnDown::Reroute);
+    assert_eq!(spec.links.uplink.as_ref().unwrap().on_down, OnDown::Drop);
+    let dumbbell = toml(
+        r#"
+duration = "60 s"
+
+[[links]]
+between = ["left", "right"]
+rate = "2 Mbit/s"
+delay = "50 ms"
+queue = { drop_tail = { packets = 100 } }
+
+[[flows]]
+name = "a"
+from = "left"
+to = "right"
+access = { rate = "10 Mbit/s", delay = "1 ms" }
+tcp = "newreno"
+application = "ftp"
+"#,
+    );
+    let names: Vec<String> = dumbbell.simulation_spec().topology.nodes.into_iter().map(|node| node.name).collect();
+    assert_eq!(names, ["a.sink", "a.source", "left", "right"]);
+}
+
+#[test]
+fn the_iridium_preset_is_table_1_under_the_rules_of_ns_2() {
+    let spec = example("iridium.toml").simulation_spec();
+    let is_satellite = |kind: &NodeKind| matches!(kind, NodeKind::Satellite { .. });
+    assert_eq!(spec.topology.nodes.iter().filter(|node| is_satellite(&node.kind)).count(), 66);
+    assert_eq!(spec.topology.earth, skyhop_orbit::Earth::NS2);
+    assert_eq!(spec.topology.isl, Some(skyhop_topology::IslRules::iridium()));
+    assert_eq!(spec.topology.gsl, Some(skyhop_topology::GslRules::iridium()));
+    let (isl, uplink) = (spec.links.isl.unwrap(), spec.links.uplink.unwrap());
+    assert_eq!((isl.rate.bps(), uplink.rate.bps()), (25_000_000, 1_500_000));
+    // ns-2's limit of 50 holds 49 that wait and the one in service.
+    assert_eq!(isl.queue, QueueConfig::DropTail { limit: QueueLimit::Packets(49) });
+    assert_eq!((isl.framing_bytes, uplink.framing_bytes), (16, 16));
+    assert_eq!((isl.on_down, uplink.on_down), (OnDown::Drain, OnDown::SendInVain));
+    let names: Vec<&str> = spec.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["ftp-0", "ftp-1", "ftp-2"]);
+    assert!(spec.flows.iter().all(|flow| flow.ttl == 32));
+}
+
+#[test]
+fn the_order_of_declaration_means_nothing() {
+    let links = [
+        json!({ "between": ["b", "a"], "rate": "1 Mbit/s", "delay": "1 ms", "forward": { "rate": "2 Mbit/s" } }),
+        json!({ "between": ["c", "b"], "rate": "3 Mbit/s", "delay": "2 ms" }),
+    ];
+    let flow = |name: &str| json!({ "name": name, "from": "a", "to": "c", "tcp": "reno" });
+    let flows = [flow("f-10"), flow("f-2"), flow("e")];
+    let build =
+        |links: Vec<&Value>, flows: Vec<&Value>| json(&json!({ "duration": "9 s", "links": links, "flows": flows }));
+    let first = build(links.iter().collect(), flows.iter().collect());
+    let second = build(links.iter().rev().collect(), flows.iter().rev().collect());
+    assert_eq!(first.canonical_json(), second.canonical_json());
+    let names = |scenario: &Scenario| -> Vec<String> {
+        scenario.simulation_spec().flows.into_iter().map(|flow| flow.name).collect()
+    };
+    assert_eq!(names(&first), ["e", "f-2", "f-10"]);
+    assert_eq!(names(&second), names(&first));
+    // A link is the same from both its ends.
+    let turned =
+        json!({ "between": ["a", "b"], "rate": "1 Mbit/s", "delay": "1 ms", "backward": { "rate": "2 Mbit/s" } });
+    let third = build(vec![&turned, &links[1]], flows.iter().collect());
+    assert_eq!(third.hash(), first.hash());
+    let spec = first.simulation_spec();
+    let rate = |from: &str, to: &str| {
+        let name = |id: skyhop_topology::NodeId| spec.topology.nodes[skyhop_base::Index::index(id)].name.as_str();
+        let at = spec.topology.wired.iter().position(|wire| (name(wire.from), name(wire.to)) == (from, to)).unwrap();
+        spec.links.wired[at].rate.bps()
+    };
+    assert_eq!((rate("b", "a"), rate("a", "b"), rate("c", "b")), (2_000_000, 1_000_000, 3_000_000));
+}
+
+#[test]
+fn units_and_notation_mean_nothing_and_values_do() {
+    let hash = |rate: &str, rest: &str| {
+        toml(&format!(
+            "duration = \"1 s\"\n{rest}\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"{rate}\"\ndelay = \"1 ms\"\n"
+        ))
+        .hash()
+    };
+    let base = hash("2 Mbit/s", "");
+    for same in ["2000 kbit/s", "2e6 bit/s", "0.002 Gbit/s", " 2Mbit/s "] {
+        assert_eq!(hash(same, ""), base, "{same}");
+    }
+    assert_eq!(hash("2 Mbit/s", "profile = \"rfc\"\nflows = []"), base);
+    assert_ne!(hash("2.1 Mbit/s", ""), base);
+    assert_ne!(hash("2 Mbit/s", "[records]\ngrid = \"1 s\""), base);
+}
+
+#[test]
+fn toml_and_json_give_the_same_scenario() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mixed.toml")).unwrap();
+    let value: Value = ::toml::from_str(&text).unwrap();
+    assert_eq!(json(&value).hash(), example("mixed.toml").hash());
+}
+
+#[test]
+fn overrides_replace_values_before_the_check() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/iridium.toml");
+    let set = |changes: &[&str]| {
+        let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
+        Scenario::from_file(&path, &changes).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let changed =
+        set(&["constellation.gsl.rate=3 Mbit/s", "flows.ftp.count=1", "flows[*].tcp.name=reno", "duration=20 s"]);
+    let spec = changed.simulation_spec();
+    assert_eq!(spec.links.downlink.unwrap().rate.bps(), 3_000_000);
+    assert_eq!(spec.flows.len(), 1);
+    assert_eq!(spec.duration, skyhop_base::Duration::from_secs(20));
+    match &spec.flows[0].transport {
+        TransportConfig::Tcp(tcp) => assert_eq!(serde_json::to_value(tcp.recovery).unwrap(), "reno"),
+        other => panic!("{other:?}"),
+    }
+    // In their order, the last one counts.
+    assert_eq!(set(&["duration=20 s", "duration=30 s"]).hash(), set(&["duration=30 s"]).hash());
+}
+
+#[test]
+fn errors_name_flows_by_their_rank() {
+    let scenario = toml(
+        r#"
+duration = "9 s"
+
+[[links]]
+between = ["left", "right"]
+rate = "1 Mbit/s"
+delay = "1 ms"
+forward = { errors = [{ segments = { flow = "f-2", segments = [105, 100, 105] } }, { packet = 0.25 }] }
+
+[[flows]]
+name = "f"
+count = 11
+from = "left"
+to = "right"
+tcp = "reno"
+
+[[flows]]
+name = "a"
+from = "left"
+to = "right"
+tcp = "reno"
+"#,
+    );
+    let spec = scenario.simulation_spec();
+    assert_eq!(spec.flows[3].name, "f-2");
+    assert_eq!(spec.flows[11].name, "f-10");
+    let errors: Vec<&ErrorConfig> = spec.links.wired.iter().flat_map(|link| &link.errors).collect();
+    let segments = ErrorConfig::Segments { flow: 3, segments: vec![100, 105] };
+    assert_eq!(errors, [&segments, &ErrorConfig::Packet { probability: 0.25 }]);
+}
+
+#[test]
+fn queues_are_what_they_say() {
+    let limit = |profile: &str, queue: &str| {
+        let text = format!(
+            "duration = \"1 s\"\nprofile = \"{profile}\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\n{queue}"
+        );
+        let QueueConfig::DropTail { limit } = toml(&text).simulation_spec().links.wired[0].queue.clone();
+        limit
+    };
+    assert_eq!(limit("rfc", ""), QueueLimit::Packets(50));
+    assert_eq!(limit("ns-2", ""), QueueLimit::Packets(49));
+    assert_eq!(limit("ns-2", "queue = { drop_tail = { packets = 18 } }"), QueueLimit::Packets(17));
+    assert_eq!(
+        limit("rfc", "queue = { drop_tail = { packets = 18, counts = \"with-service\" } }"),
+        QueueLimit::Packets(17)
+    );
+    assert_eq!(
+        limit("ns-2", "queue = { drop_tail = { packets = 18, counts = \"waiting\" } }"),
+        QueueLimit::Packets(18)
+    );
+    assert_eq!(limit("ns-2", "queue = { drop_tail = { bytes = \"9 kB\" } }"), QueueLimit::Bytes(9000));
+    assert_eq!(limit("ns-2", "queue = \"unlimited\""), QueueLimit::Unlimited);
+    assert_eq!(limit("rfc", "queue = \"drop_tail\""), QueueLimit::Packets(50));
+}
