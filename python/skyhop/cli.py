@@ -98,7 +98,7 @@ def run(
 
         return api.run(scenario, seed=seed, progress=progress)
 
-    with _bar(f"{file.name}, seed {seed}") as show:
+    with _saying_interrupted(), _bar(f"{file.name}, seed {seed}") as show:
         result = _interruptible(simulate, progress, show)
     try:
         result.write(folder)
@@ -176,14 +176,13 @@ def study_run(
 
     begin = time.perf_counter()
     try:
-        with _bar(name) as show:
+        with _saying_interrupted(), _bar(name) as show:
             outcome = matrix.run_study(found, on_progress=show)
     except _core.ScenarioError as error:
         _fail(str(error))
     _print_outcome(outcome)
-    with _bar("figures and report") as show:
-        page = report.write(outcome, folder)
-        show(1.0)
+    with _saying_interrupted(), _bar("figures and report") as show:
+        page = report.write(outcome, folder, on_progress=show)
     if renew:
         tables.renew_readme(found.folder / "README.md", outcome)
     typer.echo(
@@ -200,11 +199,7 @@ def study_run(
 
 def main() -> None:
     """The program `skyhop`."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(INTERRUPTED)
+    app()
 
 
 def _fail(message: str, *, code: int = USAGE) -> NoReturn:
@@ -275,6 +270,14 @@ def _interruptible(work: Callable[[], Answer], progress: _core.Progress, show: C
     if failure:
         raise failure[0]
     return answer[0]
+
+
+@contextmanager
+def _saying_interrupted() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        _fail("interrupted", code=INTERRUPTED)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ Lines differ by dash and marker and bars by hatching as well as by colour: they 
 from __future__ import annotations
 
 import functools
+import html
 import io
 import re
 from collections.abc import Callable
@@ -143,7 +144,7 @@ def svg(figure: matplotlib.figure.Figure) -> str:
     """The figure as SVG text without date or random names."""
     buffer = io.StringIO()
     with matplotlib.rc_context(_STYLE):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": "Skyhop"})
+        figure.savefig(buffer, format="svg", facecolor=PAPER, metadata={"Date": None, "Creator": "Skyhop"})
     return buffer.getvalue()
 
 
@@ -157,7 +158,7 @@ def for_page(text: str, *, name: str, title: str) -> str:
     for colour, variable in _PAGE_VARIABLES.items():
         body = re.sub(colour, f"var({variable})", body, flags=re.IGNORECASE)
     opening = re.compile(r'<svg[^>]*?viewBox="([^"]+)"[^>]*>')
-    label = title.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    label = html.escape(title)
     head = (
         r'<svg viewBox="\1" role="img" aria-label="' + label.replace("\\", "") + '" xmlns="http://www.w3.org/2000/svg"'
     )

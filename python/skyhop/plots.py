@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import FormatStrFormatter
 
 from skyhop import figure as style
 from skyhop.figure import Figure
@@ -59,12 +60,13 @@ def over_time(
     order: list[str] | None = None,
     cumulative: bool = False,
     step_s: float = 0.0,
+    log: bool = False,
 ) -> Figure:
     """A measure over time, one line per value of `by`.
 
     Where a value of `by` has several flows, the line is their median and the band reaches from the lowest to the
     highest of them. `cumulative` sums the flows of a `by` and adds up over time. `step_s` averages each flow over
-    steps of that length, for measures that change from packet to packet.
+    steps of that length, weighted by the packets received, for measures that change from packet to packet.
     """
     shown = measure or MEASURES[column]
     figure, (panel,) = style.blank()
@@ -72,7 +74,9 @@ def over_time(
     rows = series.drop_nulls(column).with_columns(value=pl.col(column) * shown.scale)
     if step_s > 0:
         step = ((pl.col("time_s") / step_s - 1e-9).ceil() * step_s).alias("time_s")
-        rows = rows.group_by(by, *({"flow"} - {by}), step, maintain_order=True).agg(pl.col("value").mean())
+        weight = pl.col("received")
+        mean = (pl.col("value") * weight).sum() / weight.sum()
+        rows = rows.group_by(by, *({"flow"} - {by}), step, maintain_order=True).agg(value=mean)
     for number, name in enumerate(names):
         stroke = style.STROKES[number % len(style.STROKES)]
         group = rows.filter(pl.col(by) == name).group_by("time_s")
@@ -91,7 +95,11 @@ def over_time(
         )  # fmt: skip
     _time_axis(panel, series)
     panel.set_ylabel(shown.axis)
-    panel.set_ylim(bottom=0)
+    if log:
+        panel.set_yscale("log")
+        panel.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+    else:
+        panel.set_ylim(bottom=0)
     style.legend_above(panel, columns=min(len(names), 4))
     return figure
 
@@ -153,7 +161,7 @@ def bars(
         if placed:
             panel.plot(
                 *zip(*placed, strict=True), symbol, markersize=6, markerfacecolor=style.PAPER,
-                markeredgecolor=style.INK, markeredgewidth=1.2, label=source,
+                markeredgecolor=style.INK, markeredgewidth=1.2, clip_on=False, label=source,
             )  # fmt: skip
     if limit is not None:
         panel.axhline(limit[0], color=style.INK, linestyle=(0, (5, 3)), linewidth=0.9, label=limit[1])

@@ -15,7 +15,7 @@ import jinja2
 import markupsafe
 
 from skyhop import __version__, figure, tables
-from skyhop.matrix import Outcome
+from skyhop.matrix import OnProgress, Outcome
 
 Draw = TypeVar("Draw", bound=Callable[..., figure.Figure])
 
@@ -50,16 +50,14 @@ def study_figure(*, section: str, title: str, answers: str, caption: str) -> Cal
     return mark
 
 
-def figures(outcome: Outcome) -> list[Drawn]:
+def figures(outcome: Outcome, *, on_progress: OnProgress | None = None) -> list[Drawn]:
     """Draws the study's figures in the order of its `plots.py`."""
     module = outcome.study.plots()
     scenario = json.loads(outcome.samples[0].run.scenario.canonical_json())
     known: dict[str, Any] = {"results": outcome.results_table, "scenario": scenario}
     drawn = []
-    for name, draw in vars(module).items() if module else ():
-        about = getattr(draw, "study_figure", None)
-        if about is None:
-            continue
+    marked = [(name, draw) for name, draw in vars(module).items() if hasattr(draw, "study_figure")] if module else []
+    for name, draw in marked:
         arguments = {}
         for parameter in inspect.signature(draw).parameters:
             if parameter not in known:
@@ -67,15 +65,17 @@ def figures(outcome: Outcome) -> list[Drawn]:
             arguments[parameter] = known[parameter]
         picture = draw(**arguments)
         width = float(picture.get_figwidth())
-        drawn.append(Drawn(name=name, svg=figure.svg(picture), wide=width > figure.WIDTH, **about))
+        drawn.append(Drawn(name=name, svg=figure.svg(picture), wide=width > figure.WIDTH, **draw.study_figure))
+        if on_progress is not None:
+            on_progress(len(drawn) / len(marked))
     return drawn
 
 
-def write(outcome: Outcome, folder: Path) -> Path:
+def write(outcome: Outcome, folder: Path, *, on_progress: OnProgress | None = None) -> Path:
     """Writes everything and returns the path of the page."""
     for sample in outcome.samples:
         sample.run.write(folder / "runs" / f"{sample.cell.folder},seed={sample.seed}")
-    drawn = figures(outcome)
+    drawn = figures(outcome, on_progress=on_progress)
     pictures = folder / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
     for one in drawn:
@@ -123,6 +123,13 @@ def html(outcome: Outcome, drawn: list[Drawn]) -> str:
     )
 
 
+def _fates(packets: dict[str, Any]) -> str:
+    """ "19058 sent = 19030 delivered + 6 queued + 22 flying": the manifest's count of data packets and ACKs."""
+    fates = [f"{packets[fate]} {fate}" for fate in ("delivered", "queued", "flying")]
+    fates[1:1] = [f"{count} dropped ({cause})" for cause, count in packets["dropped"].items()]
+    return f"{packets['sent']} sent = {' + '.join(fates)}"
+
+
 def _facts(outcome: Outcome) -> list[dict[str, Any]]:
     """What identifies each run and where its packets went."""
     return [
@@ -131,7 +138,7 @@ def _facts(outcome: Outcome) -> list[dict[str, Any]]:
             "seed": sample.seed,
             "scenario_hash": sample.run.scenario.hash,
             "records_hash": sample.run.manifest["records_hash"],
-            "packets": sample.run.manifest["packets"],
+            "packets": _fates(sample.run.manifest["packets"]),
             "cpu_s": sample.cpu_s,
         }
         for sample in outcome.samples

@@ -66,12 +66,13 @@ def conclusion(outcome: Outcome) -> str:
     parts = []
     for name, source in outcome.study.sources.items():
         verdicts = [one.comparisons[name].verdict for one in outcome.results if name in one.comparisons]
-        counted = [f"{verdicts.count(verdict)} {verdict}" for verdict in (REPRODUCED, DIFFERS, IMPOSSIBLE)
-                   if verdict in verdicts]  # fmt: skip
-        parts.append(f"of {len(verdicts)} values of {source.label} {', '.join(counted)}")
+        rest = [f"{verdicts.count(verdict)} {word}" for verdict, word in ((DIFFERS, "differ"), (IMPOSSIBLE, "impossible"))
+                if verdict in verdicts]  # fmt: skip
+        counted = ", ".join([f"{verdicts.count(REPRODUCED)} of {len(verdicts)} values reproduced", *rest])
+        parts.append(f"{source.label}: {counted}")
     if outcome.claims:
         held = sum(claim.verdict == HOLDS for claim in outcome.claims)
-        parts.append(f"of {len(outcome.claims)} claims {held} hold")
+        parts.append(f"{held} of {len(outcome.claims)} claims hold")
     text = "; ".join(parts)
     return text[:1].upper() + text[1:] + "."
 
@@ -124,10 +125,14 @@ def _judged(one: Result, comparison: Comparison | None) -> tuple[str, str]:
         return ABSENT, ABSENT
     difference = comparison.difference(one.ours)
     if comparison.expected.value == 0:
-        shown = f"{difference:+.{one.metric.digits}f}"
-    else:
-        shown = f"{100 * difference / comparison.expected.value:+.1f} %"
-    return shown.replace("-", "−"), comparison.verdict
+        return _signed(difference, one.metric.digits), comparison.verdict
+    return _signed(100 * difference / comparison.expected.value, 1) + " %", comparison.verdict
+
+
+def _signed(value: float, digits: int) -> str:
+    """With its sign; what rounds to zero has none."""
+    shown = f"{value:+.{digits}f}"
+    return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
 
 
 def _number(value: float, digits: int) -> str:

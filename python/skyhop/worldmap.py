@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
@@ -53,8 +53,8 @@ def _land() -> Path:
     return Path(vertices, codes)
 
 
-def _base_map(*, height: float = 3.15) -> tuple[Figure, Axes]:
-    figure, (panel,) = style.blank(width=6.4, height=height)
+def _base_map(*, height: float = 4.1) -> tuple[Figure, Axes]:
+    figure, (panel,) = style.blank(width=8.0, height=height)
     panel.add_patch(PathPatch(_land(), facecolor=style.LAND, edgecolor=style.COAST, linewidth=0.35, zorder=0.5))
     panel.set_xlim(-180, 180)
     panel.set_ylim(-90, 90)
@@ -118,17 +118,17 @@ def coverage(positions: pl.DataFrame, *, mask_deg: float, at_s: float = 0.0) -> 
     longitude = np.linspace(-180.0, 180.0, 181)
     latitude = np.linspace(-90.0, 90.0, 91)
     in_view = np.zeros((latitude.size, longitude.size))
-    figure, panel = _base_map(height=3.5)
+    figure, panel = _base_map(height=4.6)
     edges = []
     for place in places.values():
         margin = _cosine_of_angle(place, longitude, latitude) - math.cos(footprint_angle(place.altitude_km, mask_deg))
         in_view += margin >= 0
         edges.append(margin)
     most = int(in_view.max())
-    shades = colormaps["Blues"](np.linspace(0.08, 0.85, max(most, 1)))
+    shades = [to_rgba(style.STROKES[0].colour, 0.1 + 0.75 * (step / most) ** 1.3) for step in range(1, most + 1)]
     band = panel.contourf(
         longitude, latitude, in_view, levels=[step - 0.5 for step in range(most + 2)],
-        colors=[style.PAPER, *shades], alpha=0.6, zorder=1,
+        colors=["none", *shades], zorder=1,
     )  # fmt: skip
     for margin in edges:
         panel.contour(longitude, latitude, margin, levels=[0.0], colors=[style.INK], linewidths=0.35, zorder=2)
@@ -188,15 +188,12 @@ def _places(positions: pl.DataFrame, at_s: float) -> dict[str, Place]:
 
 
 def _isls_up(links: pl.DataFrame, link_changes: pl.DataFrame, at_s: float) -> list[tuple[str, str]]:
-    """Pairs of satellites whose ISL is up; a link without a recorded change was up all the time."""
+    """Pairs of satellites whose ISL is up. The links that are up at the start have a change at 0 s; others are down."""
     before = link_changes.filter(pl.col("time_s") <= at_s).sort("time_s", maintain_order=True)
     state: dict[str, bool] = {row["link"]: row["up"] for row in before.iter_rows(named=True)}
-    after = link_changes.filter(pl.col("time_s") > at_s).sort("time_s", maintain_order=True)
-    for row in after.iter_rows(named=True):
-        state.setdefault(row["link"], not row["up"])
     pairs = set()
     for row in links.filter(pl.col("kind") == "isl").iter_rows(named=True):
-        if row["to"] is not None and state.get(row["link"], True):
+        if row["to"] is not None and state.get(row["link"], False):
             pairs.add((min(row["from"], row["to"]), max(row["from"], row["to"])))
     return sorted(pairs)
 

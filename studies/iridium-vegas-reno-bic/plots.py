@@ -3,6 +3,7 @@
 from typing import Any
 
 import polars as pl
+
 from skyhop import plots, worldmap
 from skyhop.figure import Figure
 from skyhop.plots import Measure
@@ -13,6 +14,7 @@ TIME = "Over time"
 AVERAGE = "Averages"
 SKY = "The constellation"
 BAND = "Line: median of the three flows; band: from the lowest to the highest of them."
+STEPS = f"{BAND} Means of 2 s."
 UPLINK_KBPS = 1500.0
 MAP_AT_S = 38.0
 
@@ -41,15 +43,15 @@ def delay(flow_series: pl.DataFrame) -> Figure:
     section=TIME,
     title="Packet delay (time between packets at the sink)",
     answers="Fig 7",
-    caption=BAND,
+    caption=STEPS,
 )
 def packet_delay(flow_series: pl.DataFrame) -> Figure:
-    return plots.over_time(flow_series, "interarrival_mean_s", by="tcp", order=ORDER, step_s=1.0)
+    return plots.over_time(flow_series, "interarrival_mean_s", by="tcp", order=ORDER, step_s=2.0)
 
 
-@study_figure(section=TIME, title="Jitter", answers="Fig 9", caption=BAND)
+@study_figure(section=TIME, title="Jitter", answers="Fig 9", caption=f"{STEPS} The axis is logarithmic.")
 def jitter(flow_series: pl.DataFrame) -> Figure:
-    return plots.over_time(flow_series, "jitter_mean_s", by="tcp", order=ORDER, step_s=1.0)
+    return plots.over_time(flow_series, "jitter_mean_s", by="tcp", order=ORDER, step_s=2.0, log=True)
 
 
 @study_figure(section=TIME, title="Dropped packets so far", answers="Fig 13", caption="All three flows together.")

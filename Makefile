@@ -1,0 +1,54 @@
+# Everything from a clone: Python 3.10 or later, Rust and a C compiler are all that is needed.
+# `make` alone says what there is.
+
+PYTHON ?= python3
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(VENV) $(BIN)/maturin
+DEMO := iridium-vegas-reno-bic
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo studies readme test lint bench clean
+
+help: ## Say what there is.
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+build: $(VENV)/ready ## Everything up to .venv/bin/skyhop; cheap when nothing has changed.
+	$(MATURIN) develop --quiet --release --skip-install
+
+# The environment: an editable installation, so that Python sources count as they stand.
+$(VENV)/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Skyhop needs Python 3.10 or later" if sys.version_info < (3, 10) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
+	$(MATURIN) develop --release --extras dev
+	@touch $@
+
+demo: build ## TCP Vegas, Reno and BIC over Iridium: the published table beside ours, and a report.
+	$(BIN)/skyhop study run $(DEMO)
+
+studies: build ## Run every study.
+	@for study in studies/*/study.toml; do \
+	  $(BIN)/skyhop study run "$$(basename "$$(dirname "$$study")")" || exit 1; \
+	done
+
+readme: build ## Renew what README files take from the studies: result tables and the figure.
+	@for study in studies/*/study.toml; do \
+	  $(BIN)/skyhop study run "$$(basename "$$(dirname "$$study")")" --renew || exit 1; \
+	done
+	mkdir -p docs/images
+	cp runs/$(DEMO)/figures/delay.svg docs/images/iridium-delay.svg
+
+test: build ## All tests, Rust and Python, with formatting, types and stubs.
+	$(BIN)/python python/tools/run_tests.py
+
+lint: build ## Formatting, lints, types and stubs, without tests.
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/python python/tools/run_tests.py --static
+
+bench: ## Packet-hops per second of CPU on the fixed workloads.
+	cargo run --release --locked -p skyhop-benches
+
+clean: ## Remove everything that is made: environment, builds, output.
+	rm -rf $(VENV) target runs python/skyhop/_core*.so

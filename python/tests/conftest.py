@@ -1,0 +1,81 @@
+"""Scenarios that several tests share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDY = ROOT / "studies" / "iridium-vegas-reno-bic"
+
+DUMBBELL = """\
+duration = "20 s"
+
+[records]
+grid = "500 ms"
+
+[[links]]
+between = ["left", "right"]
+rate = "2 Mbit/s"
+delay = "50 ms"
+queue = { drop_tail = { packets = 20 } }
+
+[[flows]]
+name = "a"
+from = "left"
+to = "right"
+access = { rate = "10 Mbit/s", delay = "1 ms" }
+tcp = "newreno"
+application = "ftp"
+
+[[flows]]
+name = "b"
+from = "left"
+to = "right"
+access = { rate = "10 Mbit/s", delay = "2 ms" }
+tcp = "reno"
+application = "ftp"
+start = "1 s"
+"""
+
+
+@pytest.fixture
+def dumbbell(tmp_path: Path) -> Path:
+    """A scenario file with two TCP flows over one bottleneck."""
+    path = tmp_path / "dumbbell.toml"
+    path.write_text(DUMBBELL, encoding="utf-8")
+    return path
+
+
+class Skyhop:
+    """The program, run in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-m", "skyhop.cli", *map(str, arguments)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=os.environ | {"COLUMNS": "120"},
+            check=False,
+        )
+
+    def written(self) -> list[str]:
+        """Everything below the folder, the fixture's own files left out."""
+        return sorted(
+            str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.suffix not in (".toml",)
+        )
+
+
+@pytest.fixture
+def skyhop_program(tmp_path: Path) -> Skyhop:
+    """Runs the command line in a temporary folder."""
+    return Skyhop(tmp_path)

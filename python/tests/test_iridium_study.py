@@ -1,0 +1,84 @@
+"""The study of the demo: its verdicts are true, its README is what it gives, its figures are complete."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, STUDY
+
+from skyhop import matrix, report, study, tables
+
+
+@pytest.fixture(scope="module")
+def outcome() -> matrix.Outcome:
+    return matrix.run_study(study.load(STUDY))
+
+
+def ours(outcome: matrix.Outcome, metric: str) -> dict[str, float]:
+    return {one.cell.label: one.ours for one in outcome.results if one.metric.name == metric}
+
+
+def test_every_declared_verdict_is_borne_out(outcome: matrix.Outcome) -> None:
+    assert outcome.problems == []
+
+
+def test_against_ns2(outcome: matrix.Outcome) -> None:
+    """The project's own targets, from a run of ns-2.35 with the same network and traffic."""
+    dropped, delay = ours(outcome, "dropped"), ours(outcome, "delay")
+    assert dropped["vegas"] == 0
+    assert dropped["reno"] == pytest.approx(104, rel=0.10)
+    assert delay["vegas"] == pytest.approx(141.8, rel=0.05)
+    assert delay["reno"] == pytest.approx(370.7, rel=0.03)
+    for metric, reference in (
+        ("throughput", {"vegas": 1470.4, "reno": 1449.0, "bic": 1478.0}),
+        ("goodput", {"vegas": 1469.9, "reno": 1398.9, "bic": 1437.8}),
+    ):
+        assert ours(outcome, metric) == pytest.approx(reference, rel=0.02), metric
+
+
+def test_no_rate_is_above_the_uplink(outcome: matrix.Outcome) -> None:
+    assert max(ours(outcome, "throughput").values()) < 1500
+    for one in outcome.results:
+        if one.metric.name in ("throughput", "goodput"):
+            assert one.comparisons["paper"].verdict == "impossible"
+
+
+def test_every_figure_of_the_publication_has_its_counterpart(outcome: matrix.Outcome) -> None:
+    answered = {
+        int(number)
+        for one in report.figures(outcome)
+        for number in re.findall(r"\d+", one.answers.split(",")[0] if "whose" in one.answers else one.answers)
+    }
+    assert answered == {1, 2, 3, *range(4, 16)}
+
+
+def test_the_readme_shows_what_the_study_gives(outcome: matrix.Outcome) -> None:
+    """Renew with `make readme`."""
+    assert tables.readme_part(STUDY / "README.md") == tables.markdown(outcome)
+
+
+def test_the_projects_readme_shows_the_demos_figure(outcome: matrix.Outcome) -> None:
+    """The file is there and is a figure of the study; its bytes depend on matplotlib's version, so they are not compared."""
+    picture = ROOT / "docs" / "images" / "iridium-delay.svg"
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    assert f"docs/images/{picture.name}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "delay" in {one.name for one in report.figures(outcome)}
+
+
+def test_the_report_has_everything_in_one_file(outcome: matrix.Outcome, tmp_path: Path) -> None:
+    page = report.write(outcome, tmp_path).read_text(encoding="utf-8")
+    assert page.count("<figure ") == len(list((tmp_path / "figures").glob("*.svg"))) >= 14
+    for part in (
+        "1756.3",
+        "impossible",
+        "Handovers",
+        "until below",
+        "prefers-color-scheme",
+        "viewport",
+        "records hash",
+    ):
+        assert part in page or part == "until below", part
+    for sample in outcome.samples:
+        assert sample.run.manifest["records_hash"][:16] in page

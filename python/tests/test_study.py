@@ -1,0 +1,259 @@
+"""Studies: reading the folder, running the matrix, failing loudly."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import DUMBBELL, ROOT, Skyhop
+
+from skyhop import matrix, report, study, tables
+from skyhop.verdict import DefinitionError
+
+STUDY_TOML = """\
+title = "Two queues"
+question = "Does a longer queue delay packets?"
+paper = "Nobody, “On Queues”"
+seeds = [1, 2]
+
+[axes.queue]
+label = "queue"
+key = "links[0].queue.drop_tail.packets"
+values = ["5", { name = "long", set = "40" }]
+
+[sources.paper]
+label = "paper"
+citation = "Table 1."
+
+[metrics.goodput]
+label = "Goodput"
+unit = "kbit/s"
+table = "flows"
+column = "goodput_bps"
+reduce = "sum"
+scale = 1e-3
+
+[metrics.delay]
+label = "Delay"
+unit = "ms"
+table = "flows"
+column = "delay_mean_s"
+reduce = "weighted-mean"
+weight = "packets_received"
+scale = 1e3
+
+[metrics.cwnd_change]
+label = "Change of cwnd"
+unit = "segments"
+table = "flow_series"
+column = "cwnd"
+reduce = "range"
+from_s = 5
+"""
+
+EXPECT_TOML = """\
+[[bounds]]
+metric = "goodput"
+most = 2000
+why = "The link carries 2 Mbit/s."
+
+[[cells]]
+queue = "5"
+metric = "goodput"
+paper.value = 2100
+paper.printed = "Table 1"
+paper.tolerance = ["1 %", "1 %"]
+paper.verdict = "impossible"
+
+[[cells]]
+queue = "long"
+metric = "goodput"
+paper.value = 1800
+paper.printed = "Table 1"
+paper.tolerance = ["20 %", "10 %"]
+paper.verdict = "reproduced"
+
+[[cells]]
+queue = "long"
+metric = "delay"
+paper.value = 5
+paper.printed = "Table 1"
+paper.tolerance = [1, 1]
+paper.verdict = "differs"
+paper.why = "Light is not that fast."
+
+[[claims]]
+text = "A longer queue delays packets."
+printed = "Table 1"
+metric = "delay"
+order = "5 < long"
+verdict = "holds"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small study in a folder of studies."""
+    folder = tmp_path / "studies" / "queues"
+    folder.mkdir(parents=True)
+    (folder / "scenario.toml").write_text(DUMBBELL, encoding="utf-8")
+    (folder / "study.toml").write_text(STUDY_TOML, encoding="utf-8")
+    (folder / "expect.toml").write_text(EXPECT_TOML, encoding="utf-8")
+    text = "# Queues\n\n<!-- results: generated -->\n<!-- end of results -->\n"
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_a_matrix_runs_every_cell_with_every_seed(folder: Path) -> None:
+    outcome = matrix.run_study(study.load(folder))
+    assert [(sample.cell.label, sample.seed) for sample in outcome.samples] == [
+        ("5", 1), ("5", 2), ("long", 1), ("long", 2),
+    ]  # fmt: skip
+    assert outcome.problems == []
+    verdicts = {
+        (one.cell.label, one.metric.name): one.comparisons["paper"].verdict
+        for one in outcome.results
+        if one.comparisons
+    }
+    assert verdicts == {
+        ("5", "goodput"): "impossible", ("long", "goodput"): "reproduced", ("long", "delay"): "differs",
+    }  # fmt: skip
+    flows = outcome.table("flows")
+    assert flows.height == 8
+    assert set(flows["queue"]) == {"5", "long"} and set(flows["seed"]) == {1, 2}
+
+
+def test_metrics_are_what_they_say(folder: Path) -> None:
+    outcome = matrix.run_study(study.load(folder))
+    by_name = {(one.cell.label, one.metric.name): one.ours for one in outcome.results}
+    first = [sample.run for sample in outcome.samples if sample.cell.label == "long"]
+    flows = first[0].flows
+    assert by_name["long", "goodput"] == pytest.approx(flows["goodput_bps"].sum() / 1e3)
+    weight = flows["packets_received"]
+    assert by_name["long", "delay"] == pytest.approx((flows["delay_mean_s"] * weight).sum() / weight.sum() * 1e3)
+    late = first[0].flow_series.filter(first[0].flow_series["time_s"] >= 5)
+    ranges = [late.filter(late["flow"] == flow)["cwnd"] for flow in ("a", "b")]
+    assert by_name["long", "cwnd_change"] == pytest.approx(sum(one.max() - one.min() for one in ranges) / 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('paper.verdict = "reproduced"', 'paper.verdict = "differs"\npaper.why = "?"', '"reproduced", but expect.toml says "differs"'),
+        ('paper.verdict = "differs"', 'paper.verdict = "reproduced"', '"differs", but expect.toml says "reproduced"'),
+        ('paper.verdict = "impossible"', 'paper.verdict = "reproduced"', '"impossible", but expect.toml says "reproduced"'),
+        ("most = 2000", "most = 1000", "which cannot be: The link carries 2 Mbit/s."),
+        ('order = "5 < long"', 'order = "long < 5"', '"does not hold", but expect.toml says "holds"'),
+    ],
+)  # fmt: skip
+def test_a_verdict_that_the_numbers_do_not_bear_out_fails_the_study(
+    folder: Path, skyhop_program: Skyhop, old: str, new: str, said: str
+) -> None:
+    change(folder / "expect.toml", old, new)
+    done = skyhop_program("study", "run", "queues")
+    assert done.returncode == 1
+    assert "The study fails:" in done.stderr
+    assert said in done.stderr
+    page = (skyhop_program.folder / "runs" / "queues" / "report.html").read_text(encoding="utf-8")
+    assert "This study fails" in page
+
+
+def test_a_study_whose_verdicts_are_true_succeeds(folder: Path, skyhop_program: Skyhop) -> None:
+    done = skyhop_program("study", "run", "queues", "--renew")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "impossible" in done.stdout and "Report: " in done.stdout
+    outcome = matrix.run_study(study.load(folder))
+    assert tables.readme_part(folder / "README.md") == tables.markdown(outcome)
+    assert (skyhop_program.folder / "runs" / "queues" / "results.csv").exists()
+    assert (skyhop_program.folder / "runs" / "queues" / "runs" / "queue=long,seed=2" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("study.toml", "seeds = [1, 2]", "seeds = []", "study.toml: seeds: is a list of whole numbers"),
+        ("study.toml", 'title = "Two queues"', "", "study.toml: title: is missing"),
+        ("study.toml", 'title = "Two queues"', 'titel = "x"\ntitle = "y"', "study.toml: titel: has no meaning here"),
+        ("study.toml", 'reduce = "sum"', 'reduce = "add"', "metrics.goodput.reduce: is one of sum, mean"),
+        ("study.toml", 'weight = "packets_received"', "", "metrics.delay.weight: belongs to weighted-mean"),
+        ("study.toml", "[axes.queue]", "[axes.queue", "study.toml: "),
+        ("expect.toml", 'queue = "5"', 'queue = "7"', "expect.toml: cells[0].queue: is one of 5, long, not '7'"),
+        ("expect.toml", 'metric = "delay"\npaper', 'metric = "dealy"\npaper', "cells[2].metric: is one of"),
+        ("expect.toml", 'paper.why = "Light is not that fast."', "", "cells[2].paper.why: is missing"),
+        ("expect.toml", "paper.tolerance = [1, 1]", "paper.tolerance = [1]", "has two sides"),
+        ("expect.toml", 'paper.verdict = "differs"', 'paper.verdict = "fine"', "cells[2].paper.verdict: is one of"),
+        ("expect.toml", 'order = "5 < long"', 'order = "5 < huge"', "claims[0].order: compares 5, long, not huge"),
+        ("expect.toml", 'queue = "5"', 'queue = "long"', "stands there twice"),
+    ],
+)
+def test_a_study_that_cannot_be_meant_says_where(folder: Path, file: str, old: str, new: str, said: str) -> None:
+    change(folder / file, old, new)
+    with pytest.raises(DefinitionError) as caught:
+        study.load(folder)
+    assert said in str(caught.value)
+
+
+def test_a_missing_study_names_those_that_exist(folder: Path, skyhop_program: Skyhop) -> None:
+    assert folder.exists()
+    done = skyhop_program("study", "run", "queue")
+    assert done.returncode == 2
+    assert "no study named 'queue'" in done.stderr and "there are: queues" in done.stderr
+
+
+def test_list_and_show(folder: Path, skyhop_program: Skyhop) -> None:
+    assert folder.exists()
+    assert skyhop_program("study", "list").stdout == "queues  Two queues\n"
+    shown = skyhop_program("study", "show", "queues").stdout
+    assert "Does a longer queue delay packets?" in shown and "2100" in shown and "impossible" in shown
+
+
+def test_a_broken_scenario_of_a_study_is_reported_and_nothing_is_written(folder: Path, skyhop_program: Skyhop) -> None:
+    change(folder / "scenario.toml", 'rate = "2 Mbit/s"', 'rate = "2 Mbits/s"')
+    done = skyhop_program("study", "run", "queues")
+    assert done.returncode == 2
+    assert "scenario.toml:8" in done.stderr
+    assert not (skyhop_program.folder / "runs").exists()
+
+
+def test_the_same_study_gives_the_same_figures_and_page_parts(folder: Path, tmp_path: Path) -> None:
+    plots = (
+        "from skyhop import plots\n"
+        "from skyhop.report import study_figure\n\n\n"
+        '@study_figure(section="S", title="T & <co>", answers="", caption="C")\n'
+        "def cwnd(flow_series):\n"
+        '    return plots.over_time(flow_series, "cwnd", by="queue")\n'
+    )
+    (folder / "plots.py").write_text(plots, encoding="utf-8")
+    first, second = (matrix.run_study(study.load(folder)) for _ in range(2))
+    assert [one.svg for one in report.figures(first)] == [one.svg for one in report.figures(second)]
+    page = report.write(first, tmp_path / "out").read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "figures" / "cwnd.svg").exists()
+    assert 'aria-label="T &amp; &lt;co&gt;"' in page
+    for outside in ("<script", "<link", "<img", "@import", 'src="', "https://"):
+        assert outside not in page, f"the page is not self-contained: {outside}"
+
+
+def test_every_study_of_the_project_is_well_formed_and_stands_alone() -> None:
+    names = study.names(ROOT / "studies")
+    assert "iridium-vegas-reno-bic" in names
+    for name in names:
+        found = study.load(ROOT / "studies" / name)
+        assert {one.cell for one in found.expectations} <= set(found.cells)
+        text = (found.folder / "README.md").read_text(encoding="utf-8")
+        assert "<!-- results:" in text
+
+
+def test_studies_are_found_from_below(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    below = folder.parent.parent / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert study.folder_of_studies() == folder.parent
+    shutil.rmtree(folder.parent)
+    assert study.folder_of_studies() == ROOT / "studies"
