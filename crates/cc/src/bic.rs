@@ -177,6 +177,8 @@ impl Bic {
         let count = self.config.ack_count(self.cwnd, self.last_max);
         self.count = match self.config.ack_ratio {
             AckRatio::Exact => count.max(1),
+            // The module returns before its correction when it behaves as Reno.
+            AckRatio::Linux2622 if self.cwnd <= self.config.low_window => count,
             AckRatio::Linux2622 => with_ack_ratio(count, self.ack_ratio),
         };
     }

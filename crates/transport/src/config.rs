@@ -241,6 +241,8 @@ skyhop_cc::options! {
         sack_block_size: Bytes = Bytes(8),
         /// Most SACK blocks in an ACK (RFC 2018 §3: 4, with timestamps 3).
         max_sack_blocks: u32 = 3,
+        /// Blocks that the receiver remembers to report again; more than fit, so that merged ones leave enough.
+        sack_memory: u32 = 8; ns2 = 3,
         /// Whether the receiver reports SACK blocks; absent: when recovery uses them.
         sack: Switch = Switch::On,
         /// Receiver window in segments.
@@ -476,6 +478,7 @@ impl Options {
         ConfigError::within("syn_size", self.syn_size.0 as f64, 1.0..=PACKET, "a packet has at least one byte")?;
         ConfigError::within("ack_size", self.ack_size.0 as f64, 1.0..=PACKET, "a packet has at least one byte")?;
         ConfigError::within("max_sack_blocks", self.max_sack_blocks.into(), 0.0..=4.0, "0 to 4 blocks")?;
+        ConfigError::within("sack_memory", self.sack_memory.into(), 1.0..=8.0, "1 to 8 blocks")?;
         ConfigError::within("window", self.window.into(), 1.0..=1e9, "1 to 1e9 segments")?;
         ConfigError::within("opening_loss_window", self.opening_loss_window.into(), 1.0..=1e9, "1 to 1e9 segments")?;
         ConfigError::within("initial_window", self.initial_window.into(), 0.0..=1e9, "0 to 1e9 segments")?;

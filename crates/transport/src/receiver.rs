@@ -3,9 +3,8 @@
 use crate::{Ack, SackBlocks, Segment, Switch, TcpConfig, Transmission};
 use skyhop_base::{Duration, Time};
 
-/// How many recently reported blocks are remembered; more than an ACK can carry, so that merged ones leave
-/// enough others.
-const REMEMBERED: usize = 8;
+/// Most recently reported blocks that are remembered.
+pub(crate) const MOST_REMEMBERED: usize = 8;
 
 /// Running totals of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +36,7 @@ pub struct Receiver {
     sack_option_size: u32,
     sack_block_size: u32,
     max_blocks: usize,
+    memory: usize,
     ack_every: u32,
     ack_delay: Duration,
 
@@ -45,7 +45,7 @@ pub struct Receiver {
     /// Ranges `[start, end)` that arrived beyond `next`, ascending, with gaps between them.
     held: Vec<(u32, u32)>,
     /// A segment of each block reported lately, the newest first (RFC 2018 §4).
-    recent: [u32; REMEMBERED],
+    recent: [u32; MOST_REMEMBERED],
     recent_count: usize,
 
     /// Segments that wait for an ACK.
@@ -74,11 +74,12 @@ impl Receiver {
             sack_option_size: options.sack_option_size.0 as u32,
             sack_block_size: options.sack_block_size.0 as u32,
             max_blocks: (options.max_sack_blocks as usize).min(SackBlocks::CAPACITY),
+            memory: (options.sack_memory as usize).min(MOST_REMEMBERED),
             ack_every: options.ack_every.max(1),
             ack_delay: options.ack_delay,
             next: 0,
             held: Vec::new(),
-            recent: [0; REMEMBERED],
+            recent: [0; MOST_REMEMBERED],
             recent_count: 0,
             unacked: 0,
             waiting: None,
@@ -176,12 +177,12 @@ impl Receiver {
     /// RFC 2018 §4: first the block with the segment that triggered the ACK, then those reported most recently.
     fn report(&mut self, trigger: u32) -> SackBlocks {
         let mut blocks = SackBlocks::EMPTY;
-        let mut kept = [0; REMEMBERED];
+        let mut kept = [0; MOST_REMEMBERED];
         let mut kept_count = 0;
         for seq in std::iter::once(trigger).chain(self.recent[..self.recent_count].iter().copied()) {
             let Some((start, end)) = self.holding(seq) else { continue };
             let known = kept[..kept_count].iter().any(|&other| start <= other && other < end);
-            if known || kept_count == REMEMBERED {
+            if known || kept_count == self.memory {
                 continue;
             }
             kept[kept_count] = seq;

@@ -12,8 +12,8 @@ pub enum RttArithmetic {
     Exact,
     /// Whole ticks with truncating shifts; samples are truncated after the phase of the tick clock is added (ns-2).
     Ticks,
-    /// Whole ticks; samples are rounded, and an RTT that falls by more than the deviation moves it with 1/32
-    /// instead of 1/4 (ns-2's TCP/Linux).
+    /// The same, but an RTT that falls by more than the deviation moves that with 1/32 instead of 1/4 (ns-2's
+    /// TCP/Linux).
     LinuxTicks,
 }
 
@@ -72,14 +72,10 @@ impl RttEstimator {
         let rtt = now.since(sent);
         match self.settings.arithmetic {
             RttArithmetic::Exact => self.sample_exact(rtt.as_secs_f64()),
-            RttArithmetic::Ticks => {
+            RttArithmetic::Ticks | RttArithmetic::LinuxTicks => {
                 let tick = self.settings.tick.as_nanos().max(1);
                 let offset = (sent.as_nanos() + self.phase_nanos) % tick;
                 self.sample_ticks(((rtt.as_nanos() + offset) / tick) as i64);
-            }
-            RttArithmetic::LinuxTicks => {
-                let tick = self.settings.tick.as_nanos().max(1);
-                self.sample_ticks(((rtt.as_nanos() + tick / 2) / tick) as i64);
             }
         }
     }

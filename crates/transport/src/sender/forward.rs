@@ -39,7 +39,7 @@ pub(super) struct Marks {
     below: u32,
     /// Retransmissions so far.
     order: u32,
-    /// The latest retransmission that arrived, one past its order.
+    /// The retransmission that arrived last (of one ACK: the highest segment), one past its order.
     arrived: u32,
     /// Segments marked lost.
     lost: u32,
@@ -101,21 +101,21 @@ impl Sender {
         }
         let (una, end) = (self.una, self.scoreboard.end().unwrap_or(0));
         let (scoreboard, marks) = (&self.scoreboard, &mut self.marks);
-        // Retransmissions that have arrived leave the list.
+        // One pass upwards: what has arrived leaves the list and counts for what stands above it. (For what stands
+        // below it counts from the next ACK on, as in ns-2's scoreboard.)
         let mut arrived = marks.arrived;
-        marks.again.retain(|again| {
-            let waits = again.seq >= una && scoreboard.first_missing(again.seq) == again.seq;
-            if !waits {
-                arrived = arrived.max(again.order + 1);
+        let mut found = false;
+        marks.again.retain_mut(|again| {
+            if again.seq < una || scoreboard.first_missing(again.seq) != again.seq {
+                arrived = again.order + 1;
+                return false;
             }
-            waits
+            let lost = again.next < end || again.order + 1 + LATER_RETRANSMISSIONS <= arrived;
+            found |= lost && !again.lost;
+            again.lost |= lost;
+            true
         });
         marks.arrived = arrived;
-        let mut found = false;
-        for again in marks.again.iter_mut().filter(|again| !again.lost) {
-            again.lost = again.next < end || again.order + 1 + LATER_RETRANSMISSIONS <= arrived;
-            found |= again.lost;
-        }
         let before = marks.below.max(una);
         marks.below = marks.below.max(end.saturating_sub(LOST_DISTANCE));
         let missing = |from: u32, to: u32| -> u32 {
@@ -203,6 +203,10 @@ impl Sender {
         match marks.again.binary_search_by_key(&seq, |again| again.seq) {
             Ok(at) => marks.again[at] = again,
             Err(at) => marks.again.insert(at, again),
+        }
+        if seq == self.una {
+            // Linux tcp_xmit_retransmit_queue: the head of the queue restarts the timer.
+            self.restart_timer(now);
         }
         self.transmit(now, seq)
     }
