@@ -66,7 +66,8 @@ def conclusion(outcome: Outcome) -> str:
     parts = []
     for name, source in outcome.study.sources.items():
         verdicts = [one.comparisons[name].verdict for one in outcome.results if name in one.comparisons]
-        rest = [f"{verdicts.count(verdict)} {word}" for verdict, word in ((DIFFERS, "differ"), (IMPOSSIBLE, "impossible"))
+        others = ((DIFFERS, "differ"), (IMPOSSIBLE, "impossible"))
+        rest = [f"{verdicts.count(verdict)} {word}" for verdict, word in others
                 if verdict in verdicts]  # fmt: skip
         counted = ", ".join([f"{verdicts.count(REPRODUCED)} of {len(verdicts)} values reproduced", *rest])
         parts.append(f"{source.label}: {counted}")
