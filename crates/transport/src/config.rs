@@ -392,6 +392,21 @@ names! {
     Sack "sack": Sack, "reno", Ns2;
     Vegas "vegas": Vegas, "vegas", Ns2Vegas;
     Bic "bic": Sack, "bic", Ns2Linux;
+    Cubic "cubic": Sack, "cubic", Ns2Linux;
+    Westwood "westwood": Sack, "westwood", Ns2Linux;
+    WestwoodPlus "westwood+": Sack, "westwood+", Ns2Linux;
+    Hybla "hybla": Sack, "hybla", Ns2Linux;
+    Veno "veno": Sack, "veno", Ns2Linux;
+    Htcp "htcp": Sack, "htcp", Ns2Linux;
+    Highspeed "highspeed": Sack, "highspeed", Ns2Linux;
+    Scalable "scalable": Sack, "scalable", Ns2Linux;
+    Illinois "illinois": Sack, "illinois", Ns2Linux;
+    Yeah "yeah": Sack, "yeah", Ns2Linux;
+    Compound "compound": Sack, "compound", Ns2Linux;
+    Lp "lp": Sack, "lp", Ns2Linux;
+    NaiveReno "naive_reno": Sack, "naive_reno", Ns2Linux;
+    Tibet "tibet": NewReno, "tibet", Ns2;
+    Fast "fast": NewReno, "fast", Ns2;
 }
 
 /// A TCP as a scenario writes it: `"vegas"`, or a table like `{ recovery = "sack", control = "bic", window = 300 }`,

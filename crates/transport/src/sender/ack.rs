@@ -113,7 +113,7 @@ impl Sender {
         }
     }
 
-    /// Tells the control about the ACK; ends a round.
+    /// Tells the control about an ACK that may grow the window; ends a round.
     #[inline]
     pub(super) fn grow(&mut self, now: Time, advance: Advance) {
         let growth = self.growth(advance);
@@ -122,21 +122,38 @@ impl Sender {
             (self.round_mark, self.round_began) = (self.next, now);
             round
         });
-        let sample = AckSample {
+        let sample = self.sample(now, advance.acked, growth, round);
+        self.control.on_ack(&sample);
+    }
+
+    /// Tells the control about an ACK that may not: a duplicate, or one of `acked` segments during recovery.
+    pub(super) fn tell(&mut self, now: Time, acked: u32) {
+        let growth = Growth { slow_start: 0.0, avoidance: 0.0 };
+        let sample = self.sample(now, acked, growth, None);
+        self.control.on_measured(&sample);
+    }
+
+    #[inline]
+    fn sample(&mut self, now: Time, acked: u32, growth: Growth, round: Option<Round>) -> AckSample {
+        // Without selective reports each duplicate ACK stands for one segment. A report that recovery has forgotten
+        // was counted before.
+        let beyond = if self.recovery == Recovery::Sack { self.scoreboard.sacked() } else { self.duplicates };
+        let beyond = beyond.min(self.high - self.una);
+        self.delivered = self.delivered.max(u64::from(self.una) + u64::from(beyond));
+        AckSample {
             now,
-            newly_acked: advance.acked.into(),
+            newly_acked: acked.into(),
             growth,
             latest_rtt: self.latest_rtt,
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt: self.min_rtt,
             in_flight: (self.next - self.una).into(),
             round,
-            delivered: u64::from(self.una) + u64::from(self.scoreboard.sacked()),
+            delivered: self.delivered,
             ecn_marked: 0.0,
             repairing: self.phase == Phase::Loss,
             mss: self.options.mss.0 as u32,
-        };
-        self.control.on_ack(&sample);
+        }
     }
 
     /// The initial window opens with the ACK of segment 0.

@@ -31,6 +31,7 @@ impl Sender {
             self.control.on_recovered();
             if self.options.recovery_exit == RecoveryExit::Threshold {
                 self.exit_at_threshold();
+                self.tell(now, advance.acked);
             } else {
                 self.grow(now, advance);
             }
@@ -59,6 +60,7 @@ impl Sender {
         let acked = ack.next - self.una;
         self.deflate(acked);
         self.advance_quietly(ack);
+        self.tell(now, acked);
         if restart {
             self.rearm_timer(now);
         }
@@ -109,6 +111,7 @@ impl Sender {
         if self.duplicates >= threshold || self.recovery == Recovery::Tahoe {
             self.plan.burst = self.classic_burst();
         }
+        self.tell(now, 0);
     }
 
     fn inflates(&self) -> bool {

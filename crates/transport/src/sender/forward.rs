@@ -74,15 +74,18 @@ impl Sender {
             None
         };
         let found = self.mark_losses();
-        match self.phase {
-            Phase::Recovery | Phase::Loss if self.una >= self.recover => self.leave_forward(),
-            Phase::Open | Phase::Loss if found => self.enter_forward(now),
-            Phase::Recovery => {}
-            Phase::Open | Phase::Loss => {
-                if let Some(advance) = advance {
-                    self.grow(now, advance);
-                }
+        let acked = advance.map_or(0, |advance| advance.acked);
+        match (self.phase, advance) {
+            (Phase::Recovery | Phase::Loss, _) if self.una >= self.recover => {
+                self.tell(now, acked);
+                self.leave_forward();
             }
+            (Phase::Open | Phase::Loss, _) if found => {
+                self.tell(now, acked);
+                self.enter_forward(now);
+            }
+            (Phase::Open | Phase::Loss, Some(advance)) => self.grow(now, advance),
+            (Phase::Recovery, _) | (_, None) => self.tell(now, acked),
         }
         if self.phase == Phase::Recovery {
             self.marks.allowance = self.marks.allowance.min(self.forward_flight() + 1);

@@ -99,6 +99,8 @@ pub struct Sender {
     timed_high: u32,
     min_rtt: Option<Duration>,
     latest_rtt: Option<Duration>,
+    /// Segments delivered since the start.
+    delivered: u64,
 
     /// The round ends with the ACK of this segment.
     round_mark: u32,
@@ -168,6 +170,7 @@ impl Sender {
             timed_high: 0,
             min_rtt: None,
             latest_rtt: None,
+            delivered: 0,
             round_mark: 0,
             round_began: Time::ZERO,
             timer: Time::MAX,

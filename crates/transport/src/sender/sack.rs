@@ -21,8 +21,13 @@ impl Sender {
         if ack.next > self.una {
             let advance = self.advance(now, ack);
             match self.phase {
-                Phase::Recovery if self.una >= self.recover => self.leave_recovery(),
-                Phase::Recovery => {}
+                Phase::Recovery => {
+                    if self.una >= self.recover {
+                        self.leave_recovery();
+                        self.control.on_recovered();
+                    }
+                    self.tell(now, advance.acked);
+                }
                 Phase::Loss | Phase::Open => {
                     self.leave_loss();
                     self.grow(now, advance);
@@ -32,6 +37,7 @@ impl Sender {
         } else if ack.next == self.una && reported > 0 {
             self.counters.duplicate_acks += 1;
             self.duplicates += 1;
+            self.tell(now, 0);
         }
         // An episode starts only when what was outstanding at the last one was acknowledged.
         let may_start = self.phase == Phase::Open && self.una >= self.recover;
@@ -129,6 +135,7 @@ impl Sender {
             self.counters.duplicate_acks += 1;
             if self.scoreboard.record(self.una, &ack.blocks) > 0 {
                 self.sack1_duplicate(now);
+                self.tell(now, 0);
             }
         }
         if self.duplicates == 0 {
@@ -154,8 +161,9 @@ impl Sender {
 
     fn sack1_recovery(&mut self, now: Time, ack: &Ack) {
         self.pipe -= 1;
+        let mut acked = 0;
         if ack.next >= self.recover {
-            self.advance(now, ack);
+            acked = self.advance(now, ack).acked;
             self.leave_recovery();
             self.control.on_recovered();
             self.recover = 0;
@@ -163,7 +171,7 @@ impl Sender {
             self.scoreboard.clear();
         } else if ack.next > self.una {
             self.pipe -= 1;
-            self.advance_quietly(ack);
+            acked = self.advance_quietly(ack).acked;
             self.scoreboard.record(self.una, &ack.blocks);
             self.rtt.clear_backoff();
             self.rearm_timer(now);
@@ -171,6 +179,7 @@ impl Sender {
             self.counters.duplicate_acks += 1;
             self.scoreboard.record(self.una, &ack.blocks);
         }
+        self.tell(now, acked);
         self.plan.burst = NO_LIMIT;
     }
 

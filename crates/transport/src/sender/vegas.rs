@@ -170,6 +170,7 @@ impl Sender {
         } else if self.duplicates > threshold {
             self.inflation += 1;
         }
+        self.tell(now, 0);
     }
 
     fn vegas_retransmit(&mut self, now: Time) {
