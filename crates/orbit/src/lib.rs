@@ -4,6 +4,8 @@
 //! - [`Orbit`] → [`Motion`]: an orbit's description, and its constants worked out once; positions are cheap then.
 //! - [`Walker`]: star and delta constellations, and the Iridium preset.
 //! - [`GroundStation`] → [`Site`]: azimuth, elevation and slant range.
+//! - [`read_elements`] → [`Catalogue`]: satellites from published elements at an instant of the calendar ([`Utc`]).
+//! - [`Track`]: users on the move. [`passes`]: when a satellite is in sight. [`SkyIndex`]: who is, out of thousands.
 //! - [`visibility`]: coverage of a satellite, lines of sight between satellites.
 //!
 //! Frames: *inertial* (x towards the right ascension 0°, z towards the north pole) and *Earth-fixed* (x towards the
@@ -17,7 +19,9 @@ mod elements;
 mod epoch;
 mod error;
 mod ground;
+mod index;
 mod motion;
+mod passes;
 mod read;
 mod track;
 mod vector;
@@ -30,7 +34,9 @@ pub use elements::{MeanElements, Propagator};
 pub use epoch::Utc;
 pub use error::OrbitError;
 pub use ground::{GroundPoint, GroundStation, Look, Site};
+pub use index::SkyIndex;
 pub use motion::{CircularOrbit, Motion, Orbit, distance_km, earth_fixed_positions};
+pub use passes::{Pass, passes};
 pub use read::{ElementError, ElementFile, ElementFormat, ElementPlace, ElementProblem, ElementSet, read_elements};
 pub use track::Track;
 pub use vector::Vec3;
