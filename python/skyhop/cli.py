@@ -1,4 +1,7 @@
-"""The command line. Results go to stdout, everything else to stderr; nothing is drawn where nobody watches."""
+"""The command line. Results go to stdout, everything else to stderr; nothing is drawn where nobody watches.
+
+Exit codes: 0, 1 when something failed, 2 when the input is wrong, 130 after Ctrl-C.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
 
 USAGE = 2
 FAILED = 1
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="skyhop",
@@ -98,7 +100,7 @@ def run(
 
         return api.run(scenario, seed=seed, progress=progress)
 
-    with _saying_interrupted(), _bar(f"{file.name}, seed {seed}") as show:
+    with _bar(f"{file.name}, seed {seed}") as show:
         result = _interruptible(simulate, progress, show)
     try:
         result.write(folder)
@@ -176,12 +178,12 @@ def study_run(
 
     begin = time.perf_counter()
     try:
-        with _saying_interrupted(), _bar(name) as show:
+        with _bar(name) as show:
             outcome = matrix.run_study(found, on_progress=show)
     except _core.ScenarioError as error:
         _fail(str(error))
     _print_outcome(outcome)
-    with _saying_interrupted(), _bar("figures and report") as show:
+    with _bar("figures and report") as show:
         page = report.write(outcome, folder, on_progress=show)
     if renew:
         tables.renew_readme(found.folder / "README.md", outcome)
@@ -270,14 +272,6 @@ def _interruptible(work: Callable[[], Answer], progress: _core.Progress, show: C
     if failure:
         raise failure[0]
     return answer[0]
-
-
-@contextmanager
-def _saying_interrupted() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        _fail("interrupted", code=INTERRUPTED)
 
 
 @contextmanager

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -257,3 +261,16 @@ def test_studies_are_found_from_below(folder: Path, monkeypatch: pytest.MonkeyPa
     assert study.folder_of_studies() == folder.parent
     shutil.rmtree(folder.parent)
     assert study.folder_of_studies() == ROOT / "studies"
+
+
+def test_ctrl_c_stops_all_runs_of_a_study(folder: Path, skyhop_program: Skyhop) -> None:
+    change(folder / "scenario.toml", 'duration = "20 s"', 'duration = "40000 s"')
+    change(folder / "scenario.toml", 'grid = "500 ms"', 'grid = "100 s"')
+    command = [sys.executable, "-m", "skyhop.cli", "study", "run", "queues"]
+    with subprocess.Popen(command, cwd=skyhop_program.folder, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(5)
+        assert process.poll() is None, "the study is long enough to be interrupted"
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+    assert (process.returncode, stderr) == (130, "")
+    assert not (skyhop_program.folder / "runs").exists()
