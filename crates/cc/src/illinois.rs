@@ -191,7 +191,9 @@ impl Illinois {
     /// α and β at the end of a round.
     fn update_params(&mut self) {
         let Some((base, mean)) = self.rtts.base_and_mean() else { return };
-        let (mean, largest) = (mean - base, self.rtts.max - base);
+        let largest = self.rtts.max - base;
+        // Rounding must not put the mean above the largest.
+        let mean = (mean - base).min(largest);
         self.rtts.next_round();
         if self.window.cwnd < self.config.window_threshold {
             self.forget();
