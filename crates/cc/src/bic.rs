@@ -68,8 +68,10 @@ const BETA_SCALE: u32 = 1024;
 const ACK_RATIO_SHIFT: u32 = 4;
 /// Before the first loss the window grows by at least 1/20 per RTT (`tcp_bic`).
 const STARTUP_COUNT: u32 = 20;
-/// cnt is computed at most this often for one window: HZ/32 in `tcp_bic`.
-const UPDATES_PER_SECOND: u64 = 32;
+/// The kernel's clock: HZ = 1000.
+const NANOS_PER_JIFFY: u64 = 1_000_000;
+/// For one window cnt is computed again after more than this many jiffies: HZ/32 in `tcp_bic`.
+const UPDATE_INTERVAL: u64 = 1000 / 32;
 
 impl BicConfig {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
@@ -139,10 +141,10 @@ pub struct Bic {
     ack_ratio: u32,
     /// ACKs, or acknowledged segments, since the last step.
     counted: f64,
-    /// cnt, and the window and time that it was computed for.
+    /// cnt, and the window and the jiffy that it was computed for.
     count: u32,
     count_window: u32,
-    count_time: Time,
+    count_time: u64,
 }
 
 impl Bic {
@@ -157,20 +159,20 @@ impl Bic {
             counted: 0.0,
             count: 0,
             count_window: 0,
-            count_time: Time::ZERO,
+            count_time: 0,
         }
     }
 
     fn forget(&mut self) {
         (self.last_max, self.count, self.count_window) = (0, 0, 0);
-        self.count_time = Time::ZERO;
+        self.count_time = 0;
         self.ack_ratio = 2 << ACK_RATIO_SHIFT;
     }
 
     /// `bictcp_update`.
     fn update(&mut self, now: Time) {
-        let interval = 1_000_000_000 / UPDATES_PER_SECOND;
-        if self.count_window == self.cwnd && now.since(self.count_time).as_nanos() <= interval {
+        let now = now.as_nanos() / NANOS_PER_JIFFY;
+        if self.count_window == self.cwnd && now.saturating_sub(self.count_time) <= UPDATE_INTERVAL {
             return;
         }
         (self.count_window, self.count_time) = (self.cwnd, now);

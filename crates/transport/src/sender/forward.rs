@@ -45,6 +45,8 @@ pub(super) struct Marks {
     lost: u32,
     /// Segments that rate halving allows in flight.
     allowance: u32,
+    /// The limit when the last ACK came.
+    limit: f64,
 }
 
 impl Marks {
@@ -62,6 +64,10 @@ impl Sender {
 
     pub(super) fn forward_ack(&mut self, now: Time, ack: &Ack) {
         let flight_before = self.forward_flight();
+        self.marks.limit = self.control.cwnd();
+        if self.phase == Phase::Recovery {
+            self.marks.limit = self.marks.limit.max(self.marks.allowance.into());
+        }
         if !ack.blocks.is_empty() {
             self.scoreboard.record(self.una, &ack.blocks);
         }
@@ -214,10 +220,10 @@ impl Sender {
         self.transmit(now, seq)
     }
 
-    /// For records: what ns-2 shows as cwnd_ includes the allowance.
+    /// For records: the window, during recovery the limit that held when the last ACK came (ns-2's cwnd_).
     pub(super) fn forward_window(&self) -> f64 {
         match self.phase {
-            Phase::Recovery => self.control.cwnd().max(f64::from(self.marks.allowance)),
+            Phase::Recovery => self.marks.limit,
             Phase::Open | Phase::Loss => self.control.cwnd(),
         }
     }

@@ -286,7 +286,7 @@ impl Sender {
         self.rtt.back_off();
         self.restart_timer(now);
         self.timed = None;
-        if self.recovery == Recovery::Sack && self.options.sack_rules == SackRules::Ns2Linux {
+        if self.halves_rate() {
             self.forward_timeout();
         } else {
             self.next = self.una;
@@ -416,6 +416,11 @@ impl Sender {
         self.counters.window_cuts += 1;
     }
 
+    /// TCP/Linux's rules are in use.
+    fn halves_rate(&self) -> bool {
+        self.recovery == Recovery::Sack && self.options.sack_rules == SackRules::Ns2Linux
+    }
+
     /// What fast retransmit shares: the episode starts.
     fn enter_recovery(&mut self, now: Time, lost: Lost) {
         self.recover = self.high;
@@ -439,7 +444,7 @@ impl Sender {
     /// The state for records.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
-            cwnd: self.forward_window(),
+            cwnd: if self.halves_rate() { self.forward_window() } else { self.control.cwnd() },
             ssthresh: self.control.state().ssthresh,
             srtt: self.rtt.smoothed(),
             rto: self.rtt.timeout(),
