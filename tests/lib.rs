@@ -27,12 +27,11 @@ pub fn run_toml(text: &str, seed: u64) -> Run {
 
 /// Runs a scenario given as JSON, or panics with what is wrong with it.
 pub fn run_json(value: &Value, seed: u64) -> Run {
-    run(&Scenario::from_json(value).unwrap_or_else(|problems| panic!("{problems}")), seed)
+    run(&Scenario::from_json(value, "test", &[]).unwrap_or_else(|problems| panic!("{problems}")), seed)
 }
 
 pub fn run(scenario: &Scenario, seed: u64) -> Run {
-    let options = RunOptions { seed, ..RunOptions::default() };
-    let run = skyhop::run(scenario, options, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let run = skyhop::run(scenario, &RunOptions::with_seed(seed), &Progress::new()).unwrap_or_else(|error| panic!("{error}"));
     assert!(run.records.conservation.holds(), "{:?}", run.records.conservation);
     run
 }

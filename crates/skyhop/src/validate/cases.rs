@@ -136,13 +136,15 @@ impl Case {
     /// ns-2's agents in our names.
     fn tcp(&self, agent: &str) -> Value {
         let mut tcp = match agent.strip_prefix("linux-") {
-            Some(control) => json!({ "name": "linux", "control": control.replace('_', "-") }),
+            // ns-2's Agent/TCP/Linux.
+            Some(control) => json!({ "recovery": "sack", "control": control, "handshake": "with-data" }),
             None => json!({ "name": if agent == "sack1" { "sack" } else { agent } }),
         };
-        tcp["window"] = json!(self.window_packets);
+        tcp["window"] = json!(self.window_packets as u64);
         tcp["mss"] = json!(format!("{} B", self.packet_size_bytes));
         if let Some(delay_s) = self.delayed_ack_s {
-            tcp["delayed_ack"] = json!(format!("{delay_s} s"));
+            tcp["ack_every"] = json!(2);
+            tcp["ack_delay"] = json!(format!("{delay_s} s"));
         }
         tcp
     }

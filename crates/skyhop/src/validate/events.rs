@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::{Case, Cell, ValidateError};
-use skyhop_sim::Records;
+use crate::records::Records;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -88,7 +88,13 @@ fn first_difference(reference: &[Event], ours: &[Event]) -> Result<f64, String> 
         }
         let Some(group) = ours.get(start..end) else {
             let next = reference[ours.len().max(start).min(reference.len() - 1)];
-            return Err(format!("ours ends before event {}: flow {} seq {} at {:.6} s", start + 1, next.flow, next.seq, next.time_s));
+            return Err(format!(
+                "ours ends before event {}: flow {} seq {} at {:.6} s",
+                start + 1,
+                next.flow,
+                next.seq,
+                next.time_s
+            ));
         };
         let mut theirs: Vec<Event> = reference[start..end].to_vec();
         let mut group: Vec<Event> = group.to_vec();
@@ -102,7 +108,13 @@ fn first_difference(reference: &[Event], ours: &[Event]) -> Result<f64, String> 
             if (theirs.flow, theirs.seq) != (mine.flow, mine.seq) || apart > RESOLUTION_S + ROUNDING_S {
                 return Err(format!(
                     "event {}: theirs flow {} seq {} at {:.6} s, ours flow {} seq {} at {:.9} s",
-                    start + 1, theirs.flow, theirs.seq, theirs.time_s, mine.flow, mine.seq, mine.time_s
+                    start + 1,
+                    theirs.flow,
+                    theirs.seq,
+                    theirs.time_s,
+                    mine.flow,
+                    mine.seq,
+                    mine.time_s
                 ));
             }
             worst = worst.max(apart);
@@ -113,7 +125,10 @@ fn first_difference(reference: &[Event], ours: &[Event]) -> Result<f64, String> 
         None => Ok(worst),
         Some(extra) => Err(format!(
             "theirs ends after {} events; ours goes on with flow {} seq {} at {:.9} s",
-            reference.len(), extra.flow, extra.seq, extra.time_s
+            reference.len(),
+            extra.flow,
+            extra.seq,
+            extra.time_s
         )),
     }
 }

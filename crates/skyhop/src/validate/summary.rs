@@ -65,7 +65,13 @@ pub fn compare(
             detail: None,
         });
     };
-    push("goodput kbit/s", theirs.goodput_kbps, ours.goodput_kbps, relative(theirs.goodput_kbps, ours.goodput_kbps), GOODPUT);
+    push(
+        "goodput kbit/s",
+        theirs.goodput_kbps,
+        ours.goodput_kbps,
+        relative(theirs.goodput_kbps, ours.goodput_kbps),
+        GOODPUT,
+    );
     let drops_bound = (DROPS * theirs.drops).max(FEW_DROPS);
     push("drops", theirs.drops, ours.drops, (ours.drops - theirs.drops).abs(), drops_bound);
     push("mean RTT ms", theirs.rtt_mean_ms, ours.rtt_mean_ms, relative(theirs.rtt_mean_ms, ours.rtt_mean_ms), RTT);
@@ -78,7 +84,13 @@ pub fn compare(
 fn of_reference(rows: &[Row]) -> Result<Totals, ValidateError> {
     let column = |name: &str| rows.iter().map(|row| row.number(name)).collect::<Result<Vec<f64>, _>>();
     let goodputs = column("goodput_kbps")?;
-    let rtts: Vec<f64> = rows.iter().map(|row| row.optional("rtt_mean_ms")).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    let rtts: Vec<f64> = rows
+        .iter()
+        .map(|row| row.optional("rtt_mean_ms"))
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .flatten()
+        .collect();
     Ok(Totals {
         goodput_kbps: goodputs.iter().sum(),
         drops: column("queue_drops")?.iter().sum(),

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::{Case, Cell, ValidateError};
-use skyhop_sim::Records;
+use crate::records::Records;
 use std::path::Path;
 
 pub const STEP_S: f64 = 0.01;
@@ -37,7 +37,17 @@ pub fn compare(
 
     let mut push = |measure, reference: f64, ours: f64, difference: f64, bound: f64| {
         let (case, agent) = (case.name.clone(), agent.to_owned());
-        cells.push(Cell { case, agent, measure, reference, ours, difference, bound, ok: difference <= bound, detail: None });
+        cells.push(Cell {
+            case,
+            agent,
+            measure,
+            reference,
+            ours,
+            difference,
+            bound,
+            ok: difference <= bound,
+            detail: None,
+        });
     };
     let begin = samples.min((BEGINNING_S / STEP_S) as usize);
     let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -51,10 +61,7 @@ pub fn compare(
     let rtt_s = records.flows.first().map_or(0.0, |flow| flow.rtt.mean_s);
     let longest = ((rtt_s / STEP_S).ceil() as usize).min(samples / 2);
     let shifted = (0..=longest).flat_map(|by| {
-        [
-            relative_rms(&theirs[by..], &ours[..samples - by]),
-            relative_rms(&theirs[..samples - by], &ours[by..]),
-        ]
+        [relative_rms(&theirs[by..], &ours[..samples - by]), relative_rms(&theirs[..samples - by], &ours[by..])]
     });
     push("cwnd: rms, best shift", mean, mine, shifted.fold(f64::INFINITY, f64::min), WHOLE_RMS);
     Ok(())
