@@ -47,11 +47,11 @@ def rows(outcome: Outcome) -> list[Row]:
 
 
 def reasons(outcome: Outcome) -> list[tuple[str, str]]:
-    """Why cells are not reproduced: (what, why), equal reasons under one heading."""
+    """Why a verdict is what it is, where the study says so: (what, why), equal reasons under one heading."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for one in outcome.results:
         for source, comparison in one.comparisons.items():
-            why = comparison.expected.why if comparison.verdict != REPRODUCED else ""
+            why = comparison.expected.why
             if comparison.verdict == IMPOSSIBLE:
                 bounds = outcome.study.bounds_of(one.metric.name, one.cell)
                 why = " ".join(bound.why for bound in bounds if bound.broken_by(comparison.expected.value))
