@@ -1,76 +1,171 @@
-//! `cargo run --release -p skyhop-benches [-- WORKLOAD.toml …]`: packet-hops per second of CPU.
+//! `cargo run --release -p skyhop-benches [-- OPTIONS] [WORKLOAD.toml …]`: packet-hops per second of CPU.
 //!
-//! A packet-hop is one packet, data or ACK, delivered over one link. Each workload runs five times; the median counts.
+//! A packet-hop is one packet, data or ACK, delivered over one link. Without options every workload runs five times
+//! and the median counts. `--json` runs each once and prints a line of JSON, which `peers/run.py` reads; `--describe`
+//! prints the scenario with every default filled, from which `peers/run.py` tells the peers what to simulate.
+//! CPU time and packet-hops count from the simulated instant `--mark` on; without it from the start, building included.
 
 use cpu_time::ProcessTime;
-use skyhop_scenario::Scenario;
-use skyhop_sim::Simulation;
+use skyhop_base::{Duration, Time};
+use skyhop_scenario::{Override, Scenario};
+use skyhop_sim::{Records, Simulation, SimulationSpec};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const RUNS: usize = 5;
+const USAGE: &str =
+    "usage: skyhop-benches [--json | --describe] [--mark DURATION] [--set KEY=VALUE]... [WORKLOAD.toml]...";
+
+/// What is printed about each workload.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Table,
+    Json,
+    Description,
+}
+
+struct Arguments {
+    output: Output,
+    mark: Option<Duration>,
+    overrides: Vec<Override>,
+    workloads: Vec<PathBuf>,
+}
 
 struct Measured {
     cpu_s: f64,
     packet_hops: u64,
     events: u64,
     goodput_bps: f64,
+    /// Of the link with the longest queue.
+    queue_mean_packets: f64,
 }
 
 fn main() -> ExitCode {
-    let mut workloads: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    if workloads.is_empty() {
-        workloads.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("dumbbell.toml"));
+    match arguments().and_then(|arguments| report(&arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
     }
-    println!("CPU: {}", cpu_model());
-    println!("{:<24} {:>8} {:>12} {:>12} {:>14} {:>16}", "workload", "CPU s", "packet-hops", "events", "million hops/s", "goodput Mbit/s");
-    for path in &workloads {
-        match measure(path) {
-            Ok(mut runs) => {
-                runs.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
-                let median = &runs[runs.len() / 2];
-                println!(
-                    "{:<24} {:>8.3} {:>12} {:>12} {:>14.2} {:>16.2}   (slowest {:.2}, fastest {:.2})",
-                    path.file_stem().unwrap_or_default().to_string_lossy(),
-                    median.cpu_s,
-                    median.packet_hops,
-                    median.events,
-                    median.rate(),
-                    median.goodput_bps / 1e6,
-                    runs[runs.len() - 1].rate(),
-                    runs[0].rate(),
-                );
+}
+
+fn arguments() -> Result<Arguments, String> {
+    let mut found = Arguments { output: Output::Table, mark: None, overrides: Vec::new(), workloads: Vec::new() };
+    let mut rest = std::env::args().skip(1);
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--json" => found.output = Output::Json,
+            "--describe" => found.output = Output::Description,
+            "--mark" => {
+                let text = rest.next().ok_or(USAGE)?;
+                found.mark = Some(text.parse().map_err(|error| format!("--mark: {error}"))?);
             }
-            Err(problem) => {
-                eprintln!("{problem}");
-                return ExitCode::FAILURE;
+            "--set" => {
+                let text = rest.next().ok_or(USAGE)?;
+                found.overrides.push(text.parse().map_err(|error| format!("{error}"))?);
+            }
+            option if option.starts_with('-') => return Err(USAGE.to_owned()),
+            path => found.workloads.push(path.into()),
+        }
+    }
+    if found.workloads.is_empty() {
+        found.workloads.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("dumbbell.toml"));
+    }
+    Ok(found)
+}
+
+fn report(arguments: &Arguments) -> Result<(), String> {
+    if arguments.output == Output::Table {
+        println!("CPU: {}", cpu_model());
+        println!(
+            "{:<24} {:>8} {:>12} {:>12} {:>14} {:>16} {:>12}",
+            "workload", "CPU s", "packet-hops", "events", "million hops/s", "goodput Mbit/s", "mean queue"
+        );
+    }
+    for path in &arguments.workloads {
+        let read = Scenario::from_file(path, &arguments.overrides);
+        let scenario = read.map_err(|problems| problems.to_string())?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        match arguments.output {
+            Output::Description => println!("{}", scenario.canonical_json()),
+            Output::Json => println!("{}", measure(&scenario, arguments.mark)?.json(&name)),
+            Output::Table => {
+                let mut runs = (0..RUNS).map(|_| measure(&scenario, arguments.mark)).collect::<Result<Vec<_>, _>>()?;
+                runs.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
+                println!("{}", table_row(&name, &runs));
             }
         }
     }
-    ExitCode::SUCCESS
+    Ok(())
+}
+
+fn measure(scenario: &Scenario, mark: Option<Duration>) -> Result<Measured, String> {
+    let mut spec = scenario.simulation_spec();
+    let build = |spec: &SimulationSpec| Simulation::new(spec, 1).map_err(|error| error.to_string());
+    let start = ProcessTime::now();
+    let mut simulation = build(&spec)?;
+    let Some(mark) = mark else {
+        let records = simulation.run();
+        return Ok(Measured::new(start.elapsed(), &records, 0));
+    };
+    simulation.run_until(Time::ZERO + mark);
+    let start = ProcessTime::now();
+    let records = simulation.run();
+    let cpu = start.elapsed();
+    // A run that ends at the mark tells what went before.
+    spec.duration = mark;
+    Ok(Measured::new(cpu, &records, build(&spec)?.run().packet_hops))
 }
 
 impl Measured {
+    fn new(cpu: std::time::Duration, records: &Records, hops_before: u64) -> Measured {
+        Measured {
+            cpu_s: cpu.as_secs_f64(),
+            packet_hops: records.packet_hops - hops_before,
+            events: records.events,
+            goodput_bps: records.flows.iter().map(|flow| flow.goodput_bps).sum(),
+            queue_mean_packets: records.links.iter().map(|link| link.queue_mean_packets).fold(0.0, f64::max),
+        }
+    }
+
+    /// Million packet-hops per CPU second.
     fn rate(&self) -> f64 {
         self.packet_hops as f64 / self.cpu_s / 1e6
     }
+
+    fn json(&self, workload: &str) -> String {
+        let Measured { cpu_s, packet_hops, events, goodput_bps, queue_mean_packets } = self;
+        format!(
+            "{{\"workload\": {workload:?}, \"cpu_s\": {cpu_s}, \"peak_rss_kib\": {}, \"packet_hops\": {packet_hops}, \
+             \"events\": {events}, \"goodput_bps\": {goodput_bps}, \"queue_mean_packets\": {queue_mean_packets}}}",
+            peak_rss_kib()
+        )
+    }
 }
 
-fn measure(path: &Path) -> Result<Vec<Measured>, String> {
-    let scenario = Scenario::from_file(path, &[]).map_err(|problems| problems.to_string())?;
-    let spec = scenario.simulation_spec();
-    (0..RUNS)
-        .map(|_| {
-            let start = ProcessTime::now();
-            let records = Simulation::new(&spec, 1).map_err(|error| error.to_string())?.run();
-            Ok(Measured {
-                cpu_s: start.elapsed().as_secs_f64(),
-                packet_hops: records.packet_hops,
-                events: records.events,
-                goodput_bps: records.flows.iter().map(|flow| flow.goodput_bps).sum(),
-            })
-        })
-        .collect()
+/// `runs` from the fastest to the slowest.
+fn table_row(name: &str, runs: &[Measured]) -> String {
+    let median = &runs[runs.len() / 2];
+    format!(
+        "{:<24} {:>8.3} {:>12} {:>12} {:>14.2} {:>16.2} {:>12.1}   (slowest {:.2}, fastest {:.2})",
+        name,
+        median.cpu_s,
+        median.packet_hops,
+        median.events,
+        median.rate(),
+        median.goodput_bps / 1e6,
+        median.queue_mean_packets,
+        runs[runs.len() - 1].rate(),
+        runs[0].rate(),
+    )
+}
+
+/// Most memory that this process has had; 0 where the system does not say.
+fn peak_rss_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()).and_then(|kib| kib.parse().ok()).unwrap_or(0)
 }
 
 /// What the figures were measured on; "unknown" where the system does not say.
