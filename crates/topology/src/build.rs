@@ -1,9 +1,13 @@
 //! From a description to nodes and links: checks it and lays out the links in an order that depends on it alone.
 
-use crate::isl::{Isls, Pair, PairKind, Seam};
-use crate::{CrossSeam, IslRules, Link, LinkId, LinkKind, NodeId, NodeKind, NodeSpec, TopologyError, TopologySpec};
+use crate::isl::{Layout, Mesh, Pair, PairKind, Seam};
+use crate::{
+    CrossSeam, IslLayout, IslRules, Link, LinkId, LinkKind, NodeId, NodeKind, NodeSpec, SkyOptions, TopologyError,
+    TopologySpec,
+};
 use skyhop_base::{Angle, Duration, Index, IndexVec};
 use skyhop_orbit::Orbit;
+use std::collections::BTreeSet;
 
 /// More than any network that fits into memory with its packets.
 const MOST_NODES: usize = 1 << 20;
@@ -12,6 +16,9 @@ const LONGEST_WIRE: Duration = Duration::from_secs(3600);
 /// A gap between last and first plane up to so many spacings is one of a delta: it is 1 in a Walker delta, P + 1 in a
 /// star.
 const DELTA_GAP: f64 = 1.5;
+
+const MOST_NEIGHBOURS: u32 = 16;
+const MOST_ANTENNAS: u32 = 64;
 
 /// The satellites of one plane in the order of their slots.
 #[derive(Clone, Debug)]
@@ -84,6 +91,31 @@ fn check_rules(spec: &TopologySpec) -> Result<(), TopologyError> {
     }
 }
 
+pub(crate) fn check_options(options: &SkyOptions, nodes: &[NodeSpec]) -> Result<(), TopologyError> {
+    match options.isl.longest.map(|longest| longest.km()) {
+        Some(km) if !(km > 0.0) => return Err(TopologyError::LongestIsl { km }),
+        None if matches!(options.isl.layout, IslLayout::Nearest { .. }) => return Err(TopologyError::NoLongestIsl),
+        _ => {}
+    }
+    if options.gsl.users_per_satellite == Some(0) {
+        return Err(TopologyError::UsersPerSatellite);
+    }
+    let mut seen = BTreeSet::new();
+    for (index, station) in options.stations.iter().enumerate() {
+        let node = nodes.get(station.station.index()).filter(|node| matches!(node.kind, NodeKind::Station(_)));
+        let node = node.filter(|_| seen.insert(station.station)).ok_or(TopologyError::StationOptions { index })?;
+        if !(1..=MOST_ANTENNAS).contains(&station.antennas) {
+            return Err(TopologyError::Antennas { name: node.name.clone(), antennas: station.antennas });
+        }
+    }
+    Ok(())
+}
+
+fn satellites(nodes: &[NodeSpec]) -> impl Iterator<Item = NodeId> {
+    let is_satellite = |(_, node): &(usize, &NodeSpec)| matches!(node.kind, NodeKind::Satellite { .. });
+    nodes.iter().enumerate().filter(is_satellite).map(|(index, _)| NodeId::from_usize(index))
+}
+
 /// The first name, in alphabetical order, that appears twice.
 pub(crate) fn duplicate<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut names: Vec<&str> = names.collect();
@@ -100,6 +132,8 @@ pub(crate) fn planes(nodes: &[NodeSpec]) -> Result<Vec<Plane>, TopologyError> {
         .iter()
         .enumerate()
         .filter_map(|(index, node)| match node.kind {
+            // Elements are in no plane that would be known.
+            NodeKind::Satellite { orbit: Orbit::Elements { .. }, .. } => None,
             NodeKind::Satellite { plane, slot, shell, .. } => Some((shell, plane, slot, NodeId::from_usize(index))),
             _ => None,
         })
@@ -153,7 +187,12 @@ impl Links<'_> {
     }
 
     /// The +Grid of all shells: plane by plane the links along it, then those to the next plane.
-    pub fn grid(&mut self, rules: IslRules, planes: &[Plane]) -> Result<Isls, TopologyError> {
+    pub fn grid(&mut self, rules: IslRules, planes: &[Plane]) -> Result<Layout, TopologyError> {
+        let elements =
+            |node: &&NodeSpec| matches!(node.kind, NodeKind::Satellite { orbit: Orbit::Elements { .. }, .. });
+        if let Some(found) = self.nodes.iter().find(elements) {
+            return Err(TopologyError::GridWithoutPlanes { name: found.name.clone() });
+        }
         let (mut pairs, mut seams) = (Vec::new(), Vec::new());
         for shell in planes.chunk_by(|a, b| a.shell == b.shell) {
             let count = shell.len();
@@ -191,7 +230,52 @@ impl Links<'_> {
                 Some(Closing::Seam) | None => {}
             }
         }
-        Ok(Isls::new(rules, pairs, seams))
+        Ok(Layout { pairs, seams, mesh: None })
+    }
+
+    /// Every satellite with so many transmitters.
+    ///
+    /// # Errors
+    /// Too many or none.
+    pub fn mesh(&mut self, transmitters: u32) -> Result<Layout, TopologyError> {
+        if !(1..=MOST_NEIGHBOURS).contains(&transmitters) {
+            return Err(TopologyError::NearestLinks { links: transmitters });
+        }
+        let satellites: Vec<NodeId> = satellites(self.nodes).collect();
+        let mut link = |node, n| self.roaming(LinkKind::Isl, node, &format!("neighbour-{n}"));
+        let links: Vec<Vec<LinkId>> =
+            satellites.iter().map(|&node| (0..transmitters).map(|n| link(node, n)).collect()).collect();
+        let partners = vec![vec![None; transmitters as usize]; satellites.len()];
+        Ok(Layout { mesh: Some(Mesh { satellites, links, partners }), ..Layout::default() })
+    }
+
+    /// The pairs of a list.
+    ///
+    /// # Errors
+    /// Pairs that are none, or are listed twice.
+    pub fn list(&mut self, list: &[[NodeId; 2]]) -> Result<Layout, TopologyError> {
+        let plane = |node: NodeId| match self.nodes.get(node.index())?.kind {
+            NodeKind::Satellite { orbit: Orbit::Elements { .. }, .. } => Some(None),
+            NodeKind::Satellite { plane, shell, .. } => Some(Some((shell, plane))),
+            _ => None,
+        };
+        let mut kinds = Vec::new();
+        for (index, &[a, b]) in list.iter().enumerate() {
+            let (first, second) = plane(a).zip(plane(b)).ok_or(TopologyError::ListedLink { index })?;
+            if a == b {
+                return Err(TopologyError::ListedLink { index });
+            }
+            let same = first.is_some() && first == second;
+            kinds.push(if same { PairKind::AlongPlane } else { PairKind::BetweenPlanes });
+        }
+        let mut sorted: Vec<[NodeId; 2]> = list.iter().map(|&[a, b]| [a.min(b), a.max(b)]).collect();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|two| two[0] == two[1]) {
+            let [first, second] = twice[0].map(|node| self.name(node).to_owned());
+            return Err(TopologyError::ListedTwice { first, second });
+        }
+        let pairs = kinds.into_iter().zip(list).map(|(kind, &[a, b])| self.pair(kind, a, b)).collect();
+        Ok(Layout { pairs, ..Layout::default() })
     }
 
     fn along_plane(&mut self, plane: &Plane, pairs: &mut Vec<Pair>) {

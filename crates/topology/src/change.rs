@@ -55,6 +55,15 @@ pub enum Why {
     NoneInSight,
     ServesStation,
     ServesNone,
+    TooFar,
+    Nearest,
+    NearerPair,
+    Drawn,
+    DrawnAfterLoss,
+    NoGateway,
+    NoRoom,
+    Acquiring,
+    Acquired,
 }
 
 impl Why {
@@ -74,6 +83,15 @@ impl Why {
             Why::NoneInSight => "below the mask, no satellite in sight",
             Why::ServesStation => "serves a station",
             Why::ServesNone => "serves no station",
+            Why::TooFar => "the ends are further apart than the longest link",
+            Why::Nearest => "the closest two with a transmitter free",
+            Why::NearerPair => "other satellites are closer",
+            Why::Drawn => "drawn by chance at the check",
+            Why::DrawnAfterLoss => "below the mask, drawn by chance",
+            Why::NoGateway => "the satellite serves no gateway any more",
+            Why::NoRoom => "every satellite in sight serves as many users as it can",
+            Why::Acquiring => "the next satellite is being acquired",
+            Why::Acquired => "the outage of the handover is over",
         }
     }
 }

@@ -42,4 +42,22 @@ pub enum TopologyError {
     LatitudeLimit { degrees: f64 },
     #[error("a grazing altitude of {km} km is no altitude")]
     GrazingAltitude { km: f64 },
+    #[error("satellite \"{name}\" comes from elements and has no plane: use nearest neighbours or a list of links")]
+    GridWithoutPlanes { name: String },
+    #[error("links to the nearest neighbours need the length of the longest link")]
+    NoLongestIsl,
+    #[error("the longest link of {km} km must be longer than zero")]
+    LongestIsl { km: f64 },
+    #[error("a satellite cannot have {links} links to its neighbours: use 1 to 16")]
+    NearestLinks { links: u32 },
+    #[error("the link {} of the list does not join two satellites of the network", .index + 1)]
+    ListedLink { index: usize },
+    #[error("the link between \"{first}\" and \"{second}\" is listed twice")]
+    ListedTwice { first: String, second: String },
+    #[error("the options number {} belong to no station of the network, or to one that has options already", .index + 1)]
+    StationOptions { index: usize },
+    #[error("station \"{name}\" cannot have {antennas} antennas: use 1 to 64")]
+    Antennas { name: String, antennas: u32 },
+    #[error("no user can be served when a satellite serves at most 0")]
+    UsersPerSatellite,
 }

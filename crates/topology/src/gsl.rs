@@ -1,106 +1,54 @@
 //! Which satellite serves which station.
 
 use crate::build::Plane;
+use crate::choose::{self, Choice, View};
 use crate::link::{End, LinkTable};
-use crate::sky::{Sky, next_multiple};
-use crate::{Change, CheckTimes, GslRules, Handover, HandoverPolicy, LinkId, NodeId, Why};
-use skyhop_base::{Duration, IndexVec, Stream, Time};
-use skyhop_orbit::{Site, Vec3};
+use crate::sky::Sky;
+use crate::terminal::Terminal;
+use crate::{
+    Change, CheckTimes, GatewayRule, GslOptions, GslRules, Handover, HandoverPolicy, LinkId, NodeId, Switching, Why,
+};
+use skyhop_base::{Index, IndexVec, Time};
+use skyhop_orbit::{Site, SkyIndex};
 
-/// How far apart the looks into the future are that find when a satellite sets. Shorter than any pass worth having.
-const LOOK_AHEAD: Duration = Duration::from_secs(10);
-/// Satellites that stay longer than this stay equally long.
-const FURTHEST_LOOK: Duration = Duration::from_secs(86_400);
-/// To which the setting is found.
-const SETTING_PRECISION: Duration = Duration::from_millis(1);
-
-#[derive(Clone, Debug)]
-pub(crate) struct Terminal {
-    pub node: NodeId,
-    pub site: Site,
-    pub uplink: LinkId,
-    pub serving: Option<NodeId>,
-    /// The next check.
-    next: Time,
-    /// Of its check times, if they are random.
-    stream: Option<Stream>,
-}
-
-impl Terminal {
-    pub fn new(node: NodeId, name: &str, site: Site, uplink: LinkId, rules: &GslRules) -> Terminal {
-        let stream = match rules.check_times {
-            CheckTimes::Regular => None,
-            CheckTimes::Randomised { seed } => Some(Stream::new(seed, name, "handover checks")),
-        };
-        Terminal { node, site, uplink, serving: None, next: Time::ZERO, stream }
-    }
-
-    fn schedule(&mut self, now: Time, every: Duration) {
-        self.next = match &mut self.stream {
-            None => next_multiple(now, every),
-            Some(stream) => {
-                let interval = every.as_nanos() as f64 * (0.5 + stream.uniform());
-                now.saturating_add(Duration::from_nanos((interval as u64).max(1)))
-            }
-        };
-    }
-}
+/// From so many satellites on, and so many stations that look at one instant, an index is cheaper than looking at all.
+const INDEX_SATELLITES: usize = 256;
+const INDEX_STATIONS: usize = 4;
 
 /// All stations and the satellites that may serve them.
 #[derive(Clone, Debug)]
 pub(crate) struct Gsls {
-    rules: GslRules,
-    sin_mask: f64,
+    pub rules: GslRules,
+    pub options: GslOptions,
+    pub sin_mask: f64,
     pub terminals: Vec<Terminal>,
-    satellites: Vec<NodeId>,
+    /// The order in which they are checked: with bent pipes gateways come first.
+    order: Vec<u32>,
+    pub satellites: Vec<NodeId>,
     /// For satellites their downlink.
     downlinks: IndexVec<NodeId, Option<LinkId>>,
-    /// For satellites how many stations they serve.
+    /// For satellites how many terminals they serve, …
     served: IndexVec<NodeId, u32>,
+    /// … how many users point at them, served already or not, …
+    users: IndexVec<NodeId, u32>,
+    /// … and how many gateways they serve.
+    gateways: IndexVec<NodeId, u32>,
     /// For satellites the one that follows on the same plane, if there is one.
-    trailing: IndexVec<NodeId, Option<NodeId>>,
+    pub trailing: IndexVec<NodeId, Option<NodeId>>,
     /// The earliest check of any terminal.
     pub next: Time,
-}
-
-/// What one station sees at one instant.
-struct View<'a> {
-    site: &'a Site,
-    positions: &'a IndexVec<NodeId, Vec3>,
-    satellites: &'a [NodeId],
-    sin_mask: f64,
-}
-
-impl View<'_> {
-    fn sees(&self, satellite: NodeId) -> bool {
-        self.site.sin_elevation(self.positions[satellite]) > self.sin_mask
-    }
-
-    /// The satellite in sight with the greatest `worth`, the first of equal ones.
-    fn best(&self, worth: impl Fn(NodeId) -> f64) -> Option<NodeId> {
-        let mut best = None;
-        for &satellite in self.satellites.iter().filter(|&&satellite| self.sees(satellite)) {
-            let worth = worth(satellite);
-            if best.is_none_or(|(_, most)| worth > most) {
-                best = Some((satellite, worth));
-            }
-        }
-        best.map(|(satellite, _)| satellite)
-    }
-
-    fn highest(&self) -> Option<NodeId> {
-        self.best(|satellite| self.site.sin_elevation(self.positions[satellite]))
-    }
-
-    fn nearest(&self) -> Option<NodeId> {
-        self.best(|satellite| -(self.positions[satellite] - self.site.position()).norm())
-    }
+    index: SkyIndex,
+    /// Of the index.
+    indexed_at: Option<Time>,
+    /// For the answer of the index.
+    found: Vec<u32>,
 }
 
 impl Gsls {
     /// `downlinks` by node. `planes` tell who trails whom.
     pub fn new(
         rules: GslRules,
+        options: GslOptions,
         terminals: Vec<Terminal>,
         downlinks: IndexVec<NodeId, Option<LinkId>>,
         planes: &[Plane],
@@ -110,15 +58,27 @@ impl Gsls {
             let before = plane.members.iter().cycle().skip(plane.members.len() - 1);
             plane.members.iter().zip(before).for_each(|(&node, &trails)| trailing[node] = Some(trails));
         }
+        let mut order: Vec<u32> = (0..terminals.len() as u32).collect();
+        if options.gateways == GatewayRule::BentPipe {
+            order.sort_by_key(|&n| (!terminals[n as usize].gateway, n));
+        }
+        let none = || -> IndexVec<NodeId, u32> { downlinks.iter().map(|_| 0).collect() };
         Gsls {
             rules,
+            options,
             sin_mask: libm::sin(rules.elevation_mask.radians()),
             satellites: downlinks.ids().filter(|&node| downlinks[node].is_some()).collect(),
-            served: downlinks.iter().map(|_| 0).collect(),
+            served: none(),
+            users: none(),
+            gateways: none(),
             next: if terminals.is_empty() { Time::MAX } else { Time::ZERO },
             terminals,
+            order,
             downlinks,
             trailing,
+            index: SkyIndex::default(),
+            indexed_at: None,
+            found: Vec::new(),
         }
     }
 
@@ -126,26 +86,55 @@ impl Gsls {
         self.downlinks[satellite]
     }
 
-    /// Lets every station that is due at `now` check its satellite.
-    pub fn check(&mut self, now: Time, sky: &mut Sky, links: &mut LinkTable, changes: &mut Vec<Change>) {
-        for n in 0..self.terminals.len() {
-            if self.terminals[n].next <= now {
-                self.check_terminal(n, now, sky, links, changes);
-                self.terminals[n].schedule(now, self.rules.every);
-            }
-        }
-        self.next = self.terminals.iter().map(|terminal| terminal.next).min().unwrap_or(Time::MAX);
+    /// Nothing will be decided differently while nothing moves.
+    pub fn may_stop(&self) -> bool {
+        !matches!(self.rules.policy, HandoverPolicy::Random { .. }) && self.terminals.iter().all(|t| t.ready.is_none())
     }
 
-    fn check_terminal(&mut self, n: usize, now: Time, sky: &mut Sky, links: &mut LinkTable, changes: &mut Vec<Change>) {
-        let Terminal { node, ref site, uplink, serving, .. } = self.terminals[n];
-        sky.refresh(now);
-        let (chosen, why) = self.choose(site, serving, now, sky);
-        if chosen == serving {
-            return;
+    /// Lets every station that is due at `now` check its satellite.
+    pub fn check(&mut self, now: Time, sky: &mut Sky, links: &mut LinkTable, changes: &mut Vec<Change>) {
+        let due = self.terminals.iter().filter(|terminal| terminal.next <= now).count();
+        let indexed = due >= INDEX_STATIONS && self.satellites.len() >= INDEX_SATELLITES;
+        let exact = self.rules.check_times == CheckTimes::Exact;
+        for place in 0..self.order.len() {
+            let n = self.order[place] as usize;
+            if self.terminals[n].ready.is_some_and(|ready| ready <= now) {
+                self.connect(n, Why::Acquired, links, changes);
+            }
+            if self.terminals[n].next <= now {
+                let changed = self.check_terminal(n, now, indexed, sky, links, changes);
+                if exact && changed && self.terminals[n].gateway && self.options.gateways == GatewayRule::BentPipe {
+                    // Users look again at once at what gateways have changed; they come later in the order.
+                    self.terminals.iter_mut().filter(|t| !t.gateway).for_each(|t| t.next = now);
+                }
+                self.terminals[n].schedule(now, &self.rules);
+                if exact {
+                    self.terminals[n].next = choose::next_exact(self, n, now, sky);
+                }
+            }
         }
-        let Some(seen) = chosen.or(serving) else { return };
-        let look = site.look(sky.positions()[seen]);
+        self.next = self.terminals.iter().map(Terminal::due).min().unwrap_or(Time::MAX);
+    }
+
+    /// Whether the satellite was changed.
+    fn check_terminal(
+        &mut self,
+        n: usize,
+        now: Time,
+        indexed: bool,
+        sky: &mut Sky,
+        links: &mut LinkTable,
+        changes: &mut Vec<Change>,
+    ) -> bool {
+        let Terminal { node, uplink, serving, ref place, ref siblings, .. } = self.terminals[n];
+        let several = siblings.len() > 1;
+        let site = place.site(&sky.earth, now);
+        let Choice { satellite: chosen, why } = self.choose(n, &site, now, indexed, sky);
+        if chosen == serving {
+            return false;
+        }
+        let Some(seen) = chosen.or(serving) else { return false };
+        let look = site.look(sky.position_at(seen, now));
         changes.push(Change::Handover(Handover {
             at: now,
             terminal: node,
@@ -155,75 +144,92 @@ impl Gsls {
             slant_range: look.slant_range,
             why,
         }));
+        let outage = match self.options.switching {
+            Switching::BreakBeforeMake { outage } if now > Time::ZERO && !outage.is_zero() => Some(outage),
+            _ => None,
+        };
+        let connected = serving.filter(|_| self.terminals[n].ready.is_none());
         self.terminals[n].serving = chosen;
-        links.set(uplink, chosen.map_or(End::Down, End::At), why, changes);
-        if let Some(old) = serving {
-            self.served[old] -= 1;
+        if !self.terminals[n].gateway {
+            serving.into_iter().for_each(|old| self.users[old] -= 1);
+            chosen.into_iter().for_each(|new| self.users[new] += 1);
+        }
+        self.terminals[n].ready = chosen.and(outage).map(|outage| now.saturating_add(outage));
+        // A station's one uplink swings over to the new satellite; that of one antenna of several ends and begins,
+        // because a handover does not say which of them it concerns.
+        if chosen.is_none() || outage.is_some() || several {
+            let why = if chosen.is_some() { Why::Acquiring } else { why };
+            links.set(uplink, End::Down, why, changes);
+        }
+        if self.terminals[n].ready.is_none() && chosen.is_some() {
+            links.set(uplink, chosen.map_or(End::Down, End::At), why, changes);
+        }
+        if let Some(old) = connected {
+            self.count(n, old, -1);
             if let (0, Some(downlink)) = (self.served[old], self.downlinks[old]) {
                 links.set(downlink, End::Down, Why::ServesNone, changes);
             }
         }
-        if let Some(new) = chosen {
-            self.served[new] += 1;
-            if let Some(downlink) = self.downlinks[new] {
-                links.set(downlink, End::Ground, Why::ServesStation, changes);
-            }
+        if self.terminals[n].ready.is_none() {
+            self.connect(n, why, links, changes);
+        }
+        true
+    }
+
+    /// Brings up the links with the satellite that is pointed at.
+    fn connect(&mut self, n: usize, why: Why, links: &mut LinkTable, changes: &mut Vec<Change>) {
+        self.terminals[n].ready = None;
+        let Some(new) = self.terminals[n].serving else { return };
+        links.set(self.terminals[n].uplink, End::At(new), why, changes);
+        self.count(n, new, 1);
+        if let Some(downlink) = self.downlinks[new] {
+            links.set(downlink, End::Ground, Why::ServesStation, changes);
         }
     }
 
-    /// The satellite that the station takes now and, should it be another than before, why.
-    fn choose(&self, site: &Site, serving: Option<NodeId>, now: Time, sky: &Sky) -> (Option<NodeId>, Why) {
-        let view = View { site, positions: sky.positions(), satellites: &self.satellites, sin_mask: self.sin_mask };
-        let kept = serving.filter(|&satellite| view.sees(satellite));
-        let policy = self.rules.policy;
-        let keeps = matches!(policy, HandoverPolicy::UntilBelowMask | HandoverPolicy::LongestVisibility);
-        if keeps && kept.is_some() {
-            return (kept, Why::InSight);
+    /// One terminal more or less for a satellite.
+    fn count(&mut self, n: usize, satellite: NodeId, more: i32) {
+        let add = |count: &mut u32| *count = count.saturating_add_signed(more);
+        add(&mut self.served[satellite]);
+        if self.terminals[n].gateway {
+            add(&mut self.gateways[satellite]);
         }
-        if policy == HandoverPolicy::UntilBelowMask
-            && let Some(trailing) = serving.and_then(|old| self.trailing[old]).filter(|&next| view.sees(next))
-        {
-            return (Some(trailing), Why::TrailingSatellite);
-        }
-        let (chosen, better, after_loss) = match policy {
-            HandoverPolicy::UntilBelowMask => (view.highest(), Why::Higher, Why::HighestAfterLoss),
-            HandoverPolicy::HighestElevation => (view.highest(), Why::Higher, Why::HighestAfterLoss),
-            HandoverPolicy::Nearest => (view.nearest(), Why::Nearer, Why::NearestAfterLoss),
-            HandoverPolicy::LongestVisibility => {
-                let stays = |satellite| self.stays_ns(site, satellite, now, sky);
-                (view.best(stays), Why::LongestAfterLoss, Why::LongestAfterLoss)
-            }
-        };
-        let why = match (serving, chosen) {
-            (_, None) => Why::NoneInSight,
-            (None, _) => Why::FirstContact,
-            _ if kept.is_some() => better,
-            _ => after_loss,
-        };
-        (chosen, why)
     }
 
-    /// For how many nanoseconds from now a satellite in sight stays in sight; infinite beyond [`FURTHEST_LOOK`].
-    fn stays_ns(&self, site: &Site, satellite: NodeId, now: Time, sky: &Sky) -> f64 {
-        let motion = sky.motion(satellite);
-        if motion.is_earth_fixed(&sky.earth) {
-            return f64::INFINITY;
+    /// Whether a satellite in sight may be taken by this terminal.
+    pub fn may_take(&self, n: usize, satellite: NodeId) -> Result<(), Why> {
+        let terminal = &self.terminals[n];
+        let mut others = terminal.siblings.clone().filter(|&other| other != n);
+        if others.any(|other| self.terminals[other].serving == Some(satellite)) {
+            return Err(Why::NoneInSight);
         }
-        let sees = |t: Time| site.sin_elevation(motion.earth_fixed_km(&sky.earth, t)) > self.sin_mask;
-        let mut seen = now;
-        while sees(seen.saturating_add(LOOK_AHEAD)) {
-            seen = seen.saturating_add(LOOK_AHEAD);
-            if seen.since(now) > FURTHEST_LOOK {
-                return f64::INFINITY;
-            }
+        if terminal.gateway {
+            return Ok(());
         }
-        let mut step = LOOK_AHEAD;
-        while step > SETTING_PRECISION {
-            step = Duration::from_nanos(step.as_nanos() / 2);
-            if sees(seen.saturating_add(step)) {
-                seen = seen.saturating_add(step);
-            }
+        if self.options.gateways == GatewayRule::BentPipe && self.gateways[satellite] == 0 {
+            return Err(Why::NoGateway);
         }
-        seen.since(now).as_nanos() as f64
+        let full = self.options.users_per_satellite.is_some_and(|most| self.users[satellite] >= most);
+        if full && terminal.serving != Some(satellite) { Err(Why::NoRoom) } else { Ok(()) }
+    }
+
+    fn choose(&mut self, n: usize, site: &Site, now: Time, indexed: bool, sky: &mut Sky) -> Choice {
+        if let Some(kept) = choose::keeps(self, n, site, now, sky) {
+            return kept;
+        }
+        sky.refresh(now);
+        if !indexed {
+            return choose::choose(self, n, &View::of_all(self, site, now, sky), sky);
+        }
+        let positions = sky.positions();
+        if self.indexed_at != Some(now) {
+            self.index.renew(positions.as_slice(), self.satellites.iter().map(|node| node.as_u32()));
+            self.indexed_at = Some(now);
+        }
+        let mut found = std::mem::take(&mut self.found);
+        self.index.visible(site, self.sin_mask, positions.as_slice(), &mut found);
+        let in_sight = found.iter().map(|&node| NodeId::from_usize(node as usize)).collect();
+        self.found = found;
+        choose::choose(self, n, &View { site, now, in_sight, places: None }, sky)
     }
 }

@@ -1,11 +1,16 @@
 //! Which inter-satellite links are up.
 
+use crate::choose::first_within;
 use crate::link::{End, LinkTable};
 use crate::sky::{Sky, next_multiple};
-use crate::{Change, IslRules, LinkId, NodeId, Why};
-use skyhop_base::{IndexVec, Time};
+use crate::terminal::random_interval;
+use crate::{Change, IslChecks, IslRules, LinkId, NodeId, Why};
+use skyhop_base::{Duration, Index, IndexVec, Stream, Time};
 use skyhop_orbit::visibility::grazing_altitude_km;
 use skyhop_orbit::{Earth, Vec3};
+
+/// How far apart the looks are that find the next change.
+const STEP: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PairKind {
@@ -32,11 +37,32 @@ pub(crate) struct Seam {
     pub partner: Vec<Option<usize>>,
 }
 
+/// Satellites that are linked to their nearest neighbours.
+#[derive(Clone, Debug)]
+pub(crate) struct Mesh {
+    pub satellites: Vec<NodeId>,
+    /// For each satellite its transmitters.
+    pub links: Vec<Vec<LinkId>>,
+    /// For each transmitter the index of the satellite it is linked to.
+    pub partners: Vec<Vec<Option<u32>>>,
+}
+
+/// What there may be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    pub pairs: Vec<Pair>,
+    pub seams: Vec<Seam>,
+    pub mesh: Option<Mesh>,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Isls {
     rules: IslRules,
-    pairs: Vec<Pair>,
-    seams: Vec<Seam>,
+    longest_km: f64,
+    checks: IslChecks,
+    layout: Layout,
+    /// With random checks: for each satellite its next one, and the stream of its times.
+    own: Vec<Option<(Time, Stream)>>,
     /// The next check.
     pub next: Time,
 }
@@ -44,7 +70,8 @@ pub(crate) struct Isls {
 /// What keeps two satellites from being linked at one instant.
 struct Obstacles<'a> {
     earth: &'a Earth,
-    rules: &'a IslRules,
+    grazing_km: f64,
+    longest_km: f64,
     positions: &'a IndexVec<NodeId, Vec3>,
     /// Sine of the latitude limit.
     sin_limit: Option<f64>,
@@ -57,7 +84,14 @@ impl Obstacles<'_> {
         if kind == PairKind::BetweenPlanes && (beyond(a) || beyond(b)) {
             return Some(Why::BeyondLatitude);
         }
-        (grazing_altitude_km(self.earth, a, b) < self.rules.grazing_altitude.km()).then_some(Why::Grazing)
+        self.in_the_way(a, b)
+    }
+
+    fn in_the_way(&self, a: Vec3, b: Vec3) -> Option<Why> {
+        if (a - b).norm() > self.longest_km {
+            return Some(Why::TooFar);
+        }
+        (grazing_altitude_km(self.earth, a, b) < self.grazing_km).then_some(Why::Grazing)
     }
 
     /// For each of `here` the nearest of `there`; the first of equal ones.
@@ -74,16 +108,40 @@ impl Obstacles<'_> {
 }
 
 impl Isls {
-    pub fn new(rules: IslRules, pairs: Vec<Pair>, seams: Vec<Seam>) -> Isls {
-        Isls { rules, pairs, seams, next: Time::ZERO }
+    /// `names` of all nodes, to which the streams of random checks belong.
+    pub fn new<'a>(
+        rules: IslRules,
+        longest_km: f64,
+        checks: IslChecks,
+        layout: Layout,
+        names: impl Iterator<Item = Option<&'a str>>,
+    ) -> Isls {
+        let own = match checks {
+            IslChecks::Randomised { seed } => {
+                names.map(|name| name.map(|name| (Time::ZERO, Stream::new(seed, name, "isl checks")))).collect()
+            }
+            IslChecks::Regular | IslChecks::Exact => Vec::new(),
+        };
+        Isls { rules, longest_km, checks, layout, own, next: Time::ZERO }
     }
 
-    /// Checks every link at `now`.
+    fn obstacles<'a>(&self, earth: &'a Earth, positions: &'a IndexVec<NodeId, Vec3>) -> Obstacles<'a> {
+        Obstacles {
+            earth,
+            grazing_km: self.rules.grazing_altitude.km(),
+            longest_km: self.longest_km,
+            positions,
+            sin_limit: self.rules.latitude_limit.map(|limit| libm::sin(limit.radians())),
+        }
+    }
+
+    /// Checks every link at `now`, or with random checks those of the satellites that are due.
     pub fn check(&mut self, now: Time, sky: &mut Sky, links: &mut LinkTable, changes: &mut Vec<Change>) {
         sky.refresh(now);
-        let sin_limit = self.rules.latitude_limit.map(|limit| libm::sin(limit.radians()));
-        let obstacles = Obstacles { earth: &sky.earth, rules: &self.rules, positions: sky.positions(), sin_limit };
-        for pair in &self.pairs {
+        let due = self.due(now);
+        let is_due = |node: NodeId| due.as_ref().is_none_or(|due| due[node.index()]);
+        let obstacles = self.obstacles(&sky.earth, sky.positions());
+        for pair in self.layout.pairs.iter().filter(|pair| is_due(pair.a)) {
             let obstacle = obstacles.between(pair.kind, pair.a, pair.b);
             for (link, peer) in pair.links.into_iter().zip([pair.b, pair.a]) {
                 match obstacle {
@@ -92,26 +150,74 @@ impl Isls {
                 }
             }
         }
-        for seam in &mut self.seams {
+        for seam in self.layout.seams.iter_mut().filter(|seam| seam.first.iter().any(|&(node, _)| is_due(node))) {
             seam.check(&obstacles, links, changes);
         }
-        self.next = next_multiple(now, self.rules.every);
+        if let Some(mesh) = &mut self.layout.mesh {
+            mesh.check(&obstacles, links, changes);
+        }
+        self.next = match self.checks {
+            IslChecks::Regular => next_multiple(now, self.rules.every),
+            IslChecks::Randomised { .. } => self.own.iter().flatten().map(|own| own.0).min().unwrap_or(Time::MAX),
+            IslChecks::Exact => self.next_exact(now, sky),
+        };
+    }
+
+    /// With random checks whose turn it is, by node; their next ones are drawn.
+    fn due(&mut self, now: Time) -> Option<Vec<bool>> {
+        if !matches!(self.checks, IslChecks::Randomised { .. }) {
+            return None;
+        }
+        let every = self.rules.every;
+        let is_due = |own: &mut Option<(Time, Stream)>| match own {
+            Some((next, stream)) if *next <= now => {
+                *next = random_interval(stream, now, every);
+                true
+            }
+            _ => false,
+        };
+        Some(self.own.iter_mut().map(is_due).collect())
+    }
+
+    /// The next instant at which any link would change.
+    fn next_exact(&self, now: Time, sky: &Sky) -> Time {
+        let wanted = |positions: &IndexVec<NodeId, Vec3>| self.wanted(&self.obstacles(&sky.earth, positions));
+        let present = wanted(sky.positions());
+        first_within(|t| wanted(&sky.positions_at(t)) != present, now, STEP)
+    }
+
+    /// Which links there should be: each pair up or not, then the partners of seams and of the mesh.
+    fn wanted(&self, obstacles: &Obstacles<'_>) -> Vec<u32> {
+        const NOBODY: u32 = u32::MAX;
+        let up = |pair: &Pair| u32::from(obstacles.between(pair.kind, pair.a, pair.b).is_none());
+        let mut all: Vec<u32> = self.layout.pairs.iter().map(up).collect();
+        for seam in &self.layout.seams {
+            all.extend(seam.wanted(obstacles).iter().map(|found| found.map_or(NOBODY, |j| j as u32)));
+        }
+        if let Some(mesh) = &self.layout.mesh {
+            all.extend(mesh.wanted(obstacles).into_iter().flat_map(|(a, b)| [a, b]));
+        }
+        all
     }
 }
 
 impl Seam {
-    fn check(&mut self, obstacles: &Obstacles<'_>, links: &mut LinkTable, changes: &mut Vec<Change>) {
+    /// For each of the first plane its partner in the last, or why there is none.
+    fn wanted(&self, obstacles: &Obstacles<'_>) -> Vec<Result<usize, Why>> {
         let over_there = obstacles.nearest(&self.first, &self.last);
         let over_here = obstacles.nearest(&self.last, &self.first);
         // Only those who are nearest to each other: no transmitter is asked for twice.
         let wanted = |i: usize| over_there[i].filter(|&j| over_here[j] == Some(i));
-        let found: Vec<Result<usize, Why>> = (0..self.first.len())
-            .map(|i| {
-                let j = wanted(i).ok_or(Why::SeamNeighbour)?;
-                let obstacle = obstacles.between(PairKind::BetweenPlanes, self.first[i].0, self.last[j].0);
-                obstacle.map_or(Ok(j), Err)
-            })
-            .collect();
+        let found = |i: usize| {
+            let j = wanted(i).ok_or(Why::SeamNeighbour)?;
+            let obstacle = obstacles.between(PairKind::BetweenPlanes, self.first[i].0, self.last[j].0);
+            obstacle.map_or(Ok(j), Err)
+        };
+        (0..self.first.len()).map(found).collect()
+    }
+
+    fn check(&mut self, obstacles: &Obstacles<'_>, links: &mut LinkTable, changes: &mut Vec<Change>) {
+        let found = self.wanted(obstacles);
         // First all that end, then all that begin: a satellite of the last plane may change hands.
         for (i, found) in found.iter().enumerate() {
             if let Some(j) = self.partner[i].filter(|&j| *found != Ok(j)) {
@@ -126,6 +232,67 @@ impl Seam {
                 links.set(self.first[i].1, End::At(self.last[j].0), Why::InSight, changes);
                 links.set(self.last[j].1, End::At(self.first[i].0), Why::InSight, changes);
                 self.partner[i] = Some(j);
+            }
+        }
+    }
+}
+
+impl Mesh {
+    /// The pairs to be linked, as places in `satellites`, the lower one first, sorted.
+    fn wanted(&self, obstacles: &Obstacles<'_>) -> Vec<(u32, u32)> {
+        let place = |n: u32| obstacles.positions[self.satellites[n as usize]];
+        let mut by_x: Vec<(f64, u32)> = (0..self.satellites.len() as u32).map(|n| (place(n).x, n)).collect();
+        by_x.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut near: Vec<(f64, u32, u32)> = Vec::new();
+        let longest_squared = obstacles.longest_km * obstacles.longest_km;
+        for (start, &(x, a)) in by_x.iter().enumerate() {
+            let here = place(a);
+            for &(_, b) in by_x[start + 1..].iter().take_while(|other| other.0 - x <= obstacles.longest_km) {
+                let line = place(b) - here;
+                let squared = line.dot(line);
+                if squared <= longest_squared {
+                    near.push((squared, a.min(b), a.max(b)));
+                }
+            }
+        }
+        near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        let mut free: Vec<usize> = self.links.iter().map(Vec::len).collect();
+        let mut pairs = Vec::new();
+        for (_, a, b) in near {
+            let both_free = free[a as usize] > 0 && free[b as usize] > 0;
+            if both_free && obstacles.in_the_way(place(a), place(b)).is_none() {
+                free[a as usize] -= 1;
+                free[b as usize] -= 1;
+                pairs.push((a, b));
+            }
+        }
+        pairs.sort_unstable();
+        pairs
+    }
+
+    fn check(&mut self, obstacles: &Obstacles<'_>, links: &mut LinkTable, changes: &mut Vec<Change>) {
+        let wanted = self.wanted(obstacles);
+        for a in 0..self.satellites.len() {
+            for transmitter in 0..self.links[a].len() {
+                let Some(b) = self.partners[a][transmitter] else { continue };
+                let pair = (b.min(a as u32), b.max(a as u32));
+                if wanted.binary_search(&pair).is_err() {
+                    let [here, there] = [a, b as usize].map(|n| obstacles.positions[self.satellites[n]]);
+                    let why = obstacles.in_the_way(here, there).unwrap_or(Why::NearerPair);
+                    links.set(self.links[a][transmitter], End::Down, why, changes);
+                    self.partners[a][transmitter] = None;
+                }
+            }
+        }
+        for (a, b) in wanted.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]) {
+            let partners = &mut self.partners[a as usize];
+            if partners.contains(&Some(b)) {
+                continue;
+            }
+            if let Some(transmitter) = partners.iter().position(Option::is_none) {
+                partners[transmitter] = Some(b);
+                let end = End::At(self.satellites[b as usize]);
+                links.set(self.links[a as usize][transmitter], end, Why::Nearest, changes);
             }
         }
     }

@@ -12,21 +12,28 @@
 
 mod build;
 mod change;
+mod choose;
 mod delay;
 mod error;
 mod gsl;
 mod isl;
 mod link;
+mod options;
 mod path;
 mod route;
 mod sky;
 mod spec;
+mod terminal;
 mod topology;
 
 pub use change::{Change, Handover, Why};
 pub use delay::DelaySegment;
 pub use error::TopologyError;
 pub use link::{Link, LinkKind};
+pub use options::{
+    GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, SkyOptions, StationOptions, Switching,
+    slot_phase,
+};
 pub use path::{Path, PathHop};
 pub use route::{Forwarding, Hop};
 pub use spec::{

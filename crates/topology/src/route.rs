@@ -79,12 +79,17 @@ pub(crate) struct Router {
     /// Arcs by far end: those into node n are `arcs[starts[n]..starts[n + 1]]`.
     starts: Vec<u32>,
     arcs: Vec<Arc>,
+    /// What each link costs besides its delay: 0, or [`HOP_PENALTY`].
+    pub penalty: u64,
     /// Delay from each node to the destination of the last search, in ns.
     distance: Vec<u64>,
     queue: Buckets,
 }
 
 const UNREACHED: u64 = u64::MAX;
+/// A link more must weigh more than any sum of delays, and the longest way (2²⁰ nodes) must fit into 64 bits. So fewest
+/// hops win while a way takes less than 2⁴³ ns, 2.4 h.
+pub(crate) const HOP_PENALTY: u64 = 1 << 43;
 
 impl Router {
     pub fn new(nodes: usize) -> Router {
@@ -107,8 +112,11 @@ impl Router {
         for edge in &self.edges {
             let place = &mut self.starts[edge.hop.to.index() + 1];
             *place -= 1;
-            self.arcs[*place as usize] =
-                Arc { from: edge.from.as_u32(), link: edge.hop.link.as_u32(), delay_ns: edge.delay_ns.max(1) };
+            self.arcs[*place as usize] = Arc {
+                from: edge.from.as_u32(),
+                link: edge.hop.link.as_u32(),
+                delay_ns: edge.delay_ns.max(1) + self.penalty,
+            };
         }
         self.starts.rotate_left(1);
         self.starts[self.nodes] = self.edges.len() as u32;
@@ -143,9 +151,14 @@ impl Router {
         }
         for leaf in leaves.iter().filter(|leaf| leaf.node != destination) {
             let beyond = distance[leaf.up.to.index()];
-            if beyond != UNREACHED {
-                distance[leaf.node.index()] = beyond + leaf.delay_ns;
-                row[leaf.node.index()] = leaf.up;
+            if beyond == UNREACHED {
+                continue;
+            }
+            // Of several antennas the one with the shortest way.
+            let (total, node) = (beyond + leaf.delay_ns, leaf.node.index());
+            let better = (leaf.up.to, leaf.up.link) < (row[node].to, row[node].link);
+            if total < distance[node] || total == distance[node] && better {
+                (distance[node], row[node]) = (total, leaf.up);
             }
         }
     }

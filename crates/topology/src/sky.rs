@@ -38,6 +38,16 @@ impl Sky {
         &self.positions
     }
 
+    /// Of one node at any instant; the same number as from [`refresh`](Sky::refresh), without working out all others.
+    pub fn position_at(&self, node: NodeId, t: Time) -> Vec3 {
+        if self.at == Some(t) { self.positions[node] } else { self.motions[node].earth_fixed_km(&self.earth, t) }
+    }
+
+    /// Of all nodes at another instant.
+    pub fn positions_at(&self, t: Time) -> IndexVec<NodeId, Vec3> {
+        earth_fixed_positions(&self.earth, self.motions.iter(), t).collect()
+    }
+
     /// Light time between two nodes at that instant, to the nearest nanosecond.
     pub fn delay_ns(&self, a: NodeId, b: NodeId) -> u64 {
         let km = (self.positions[a] - self.positions[b]).norm();

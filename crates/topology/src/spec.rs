@@ -128,6 +128,9 @@ pub enum HandoverPolicy {
     HighestElevation,
     /// Keep the satellite while it is above the mask; then the one that will stay there longest.
     LongestVisibility,
+    /// At each check one of those above the mask by chance, each station with a stream of its own: the n-th check of a
+    /// station draws the same number whatever other stations do.
+    Random { seed: u64 },
 }
 
 /// When a station checks its satellite.
@@ -138,6 +141,12 @@ pub enum CheckTimes {
     /// After the interval times a number drawn uniformly from [½, 1½), each station with a stream of its own:
     /// `handoff_randomization_` of ns-2 (`algorithms.md` §5.5).
     Randomised { seed: u64 },
+    /// At `phase` after t = 0 and then after every interval, and at t = 0: as a scheduler that follows the wall clock
+    /// ([`slot_phase`](crate::slot_phase)).
+    Slots { phase: Duration },
+    /// When the choice changes, to the microsecond: when the satellite sinks below the mask, when another one is
+    /// nearer. The interval is not used. A choice that lasts less than 1 s may be missed.
+    Exact,
 }
 
 /// When routes are renewed: at each change of the links, and besides that …

@@ -1,17 +1,18 @@
 //! The network: what [`Topology`] offers.
 
-use crate::build::{self, Links};
-use crate::gsl::{Gsls, Terminal};
+use crate::build::{self, Links, Plane};
+use crate::gsl::Gsls;
 use crate::isl::Isls;
 use crate::link::{End, LinkTable};
-use crate::route::{Edge, Hop, Leaf, Router};
+use crate::route::{Edge, HOP_PENALTY, Hop, Leaf, Router};
 use crate::sky::{Sky, next_multiple};
+use crate::terminal::{Mount, Place, Terminal};
 use crate::{
-    Change, DelaySegment, Forwarding, Link, LinkId, LinkKind, Node, NodeId, NodeKind, Path, PathHop, TopologyError,
-    TopologySpec,
+    Change, DelaySegment, Forwarding, GslRules, IslLayout, IslRules, Link, LinkId, LinkKind, Metric, Node, NodeId,
+    NodeKind, NodeSpec, Path, PathHop, SkyOptions, TopologyError, TopologySpec,
 };
 use skyhop_base::{Duration, Index, IndexVec, Time};
-use skyhop_orbit::{Look, Motion, Site, Vec3};
+use skyhop_orbit::{Earth, Look, Motion, Vec3};
 
 /// Nodes, links and routes of a network at a moment that moves on with [`Topology::advance`].
 #[derive(Clone, Debug)]
@@ -38,52 +39,63 @@ impl Topology {
     /// # Errors
     /// A network that cannot be: see [`TopologyError`].
     pub fn new(spec: TopologySpec) -> Result<Topology, TopologyError> {
+        Topology::with_options(spec, SkyOptions::default())
+    }
+
+    /// The same with what [`TopologySpec`] does not know.
+    ///
+    /// # Errors
+    /// A network that cannot be: see [`TopologyError`].
+    pub fn with_options(spec: TopologySpec, options: SkyOptions) -> Result<Topology, TopologyError> {
         build::check(&spec)?;
+        build::check_options(&options, &spec.nodes)?;
         let TopologySpec { earth, nodes, wired, isl, gsl, routing } = spec;
         let planes = build::planes(&nodes)?;
         let mut links = Links { nodes: &nodes, list: IndexVec::new() };
         for wire in &wired {
             links.fixed(LinkKind::Wired, wire.from, wire.to);
         }
-        let isls = isl.map(|rules| links.grid(rules, &planes)).transpose()?;
-
+        let isls = isl.map(|rules| build_isls(&mut links, rules, &options, &planes)).transpose()?;
+        let mut transit: IndexVec<NodeId, bool> = nodes.iter().map(|_| false).collect();
+        wired.iter().flat_map(|wire| [wire.from, wire.to]).for_each(|node| transit[node] = true);
         let mut terminal: IndexVec<NodeId, Option<u32>> = nodes.iter().map(|_| None).collect();
         let gsls = gsl.map(|rules| {
-            let mut terminals = Vec::new();
-            for (index, node) in nodes.iter().enumerate() {
-                if let NodeKind::Station(station) = node.kind {
-                    let id = NodeId::from_usize(index);
-                    let uplink = links.roaming(LinkKind::Uplink, id, "sky");
-                    terminal[id] = Some(terminals.len() as u32);
-                    terminals.push(Terminal::new(id, &node.name, station.site(&earth), uplink, &rules));
-                }
+            let terminals = build_terminals(&mut links, &earth, &rules, &options, &transit);
+            for (n, found) in terminals.iter().enumerate().rev() {
+                terminal[found.node] = Some(n as u32);
             }
             let downlink = |(index, node): (usize, &Node)| {
                 let satellite = matches!(node.kind, NodeKind::Satellite { .. });
                 satellite.then(|| links.roaming(LinkKind::Downlink, NodeId::from_usize(index), "ground"))
             };
             let downlinks = nodes.iter().enumerate().map(downlink).collect();
-            Gsls::new(rules, terminals, downlinks, &planes)
+            Gsls::new(rules, options.gsl, terminals, downlinks, &planes)
         });
         let links = links.list;
         if let Some(name) = build::duplicate(links.iter().map(|link| link.name.as_str())) {
             return Err(TopologyError::DuplicateLink { name });
         }
 
-        let motion = |node: &Node| match node.kind {
+        let motion = |(index, node): (usize, &Node)| match node.kind {
             NodeKind::Satellite { orbit, .. } => orbit.motion(&earth),
-            NodeKind::Station(station) => Motion::turning_with(&earth, station.site(&earth).position()),
+            NodeKind::Station(station) => match options.track(NodeId::from_usize(index)) {
+                Some(track) => Motion::along(&earth, track.clone()),
+                None => Motion::turning_with(&earth, station.site(&earth).position()),
+            },
             NodeKind::Wired => Motion::turning_with(&earth, Vec3::ZERO),
         };
-        let mut transit: IndexVec<NodeId, bool> = nodes.iter().map(|_| false).collect();
-        wired.iter().flat_map(|wire| [wire.from, wire.to]).for_each(|node| transit[node] = true);
+        let mut router = Router::new(nodes.len());
+        router.penalty = match options.metric {
+            Metric::Delay => 0,
+            Metric::Hops => HOP_PENALTY,
+        };
         Ok(Topology {
             table: LinkTable::new(&links),
-            sky: Sky::new(earth, nodes.iter().map(motion).collect()),
+            sky: Sky::new(earth, nodes.iter().enumerate().map(motion).collect()),
             wires: wired.iter().map(|wire| wire.delay).collect(),
             next_renewal: Time::ZERO,
             renewal: routing.every,
-            router: Router::new(nodes.len()),
+            router,
             nodes: nodes.into(),
             links,
             isls,
@@ -124,12 +136,12 @@ impl Topology {
         self.gsls.as_ref()?.terminals.get(self.terminal[station]? as usize)
     }
 
-    /// The satellite that serves a station.
+    /// The satellite that serves a station, or that its (first) antenna is acquiring.
     pub fn serving(&self, station: NodeId) -> Option<NodeId> {
         self.terminal(station)?.serving
     }
 
-    /// A station's transmitter.
+    /// A station's (first) transmitter.
     pub fn uplink(&self, station: NodeId) -> Option<LinkId> {
         Some(self.terminal(station)?.uplink)
     }
@@ -167,7 +179,7 @@ impl Topology {
         if due {
             self.next_renewal = self.renewal.map_or(Time::MAX, |every| next_multiple(now, every));
         }
-        if self.sky.stands_still() {
+        if self.sky.stands_still() && self.gsls.as_ref().is_none_or(Gsls::may_stop) {
             self.stop_checks();
         }
         if due || changes.len() > before {
@@ -248,7 +260,7 @@ impl Topology {
         let mut path = Path { hops: Vec::new(), delay: Duration::ZERO };
         let mut node = from;
         while node != to {
-            let hop = self.describe(node, forwarding.next_hop(0, node)?);
+            let hop = self.describe(node, forwarding.next_hop(0, node)?, at);
             path.hops.push(hop);
             path.delay += hop.delay;
             node = hop.to;
@@ -257,7 +269,7 @@ impl Topology {
     }
 
     /// A hop with its geometry at the instant of the last routes.
-    fn describe(&self, from: NodeId, Hop { link, to }: Hop) -> PathHop {
+    fn describe(&self, from: NodeId, Hop { link, to }: Hop, at: Time) -> PathHop {
         let (delay, range) = match self.links[link].kind {
             LinkKind::Wired => (self.wired_delay(link), None),
             _ => {
@@ -270,8 +282,9 @@ impl Topology {
             LinkKind::Downlink => self.terminal(to).map(|terminal| (terminal, from)),
             LinkKind::Wired | LinkKind::Isl => None,
         };
-        let elevation =
-            elevation.map(|(terminal, satellite)| terminal.site.look(self.sky.positions()[satellite]).elevation);
+        let elevation = elevation.map(|(terminal, satellite)| {
+            terminal.place.site(&self.sky.earth, at).look(self.sky.positions()[satellite]).elevation
+        });
         PathHop { link, from, to, delay, range, elevation }
     }
 
@@ -283,7 +296,56 @@ impl Topology {
 
     /// Where a station sees a satellite; `None` unless it is a station and the other one has a place.
     pub fn look(&self, station: NodeId, satellite: NodeId, at: Time) -> Option<Look> {
-        let site: &Site = &self.terminal(station)?.site;
+        let site = self.terminal(station)?.place.site(&self.sky.earth, at);
         Some(site.look(self.position(satellite, at)?))
     }
+}
+
+fn build_isls(
+    links: &mut Links<'_>,
+    rules: IslRules,
+    options: &SkyOptions,
+    planes: &[Plane],
+) -> Result<Isls, TopologyError> {
+    let layout = match &options.isl.layout {
+        IslLayout::Grid => links.grid(rules, planes)?,
+        IslLayout::Nearest { links: transmitters } => links.mesh(*transmitters)?,
+        IslLayout::List(list) => links.list(list)?,
+    };
+    let longest_km = options.isl.longest.map_or(f64::INFINITY, |longest| longest.km());
+    let satellite_name = |node: &NodeSpec| match node.kind {
+        NodeKind::Satellite { .. } => Some(node.name.clone()),
+        _ => None,
+    };
+    let names: Vec<Option<String>> = links.nodes.iter().map(satellite_name).collect();
+    Ok(Isls::new(rules, longest_km, options.isl.checks, layout, names.iter().map(Option::as_deref)))
+}
+
+/// The antennas of all stations in the order of nodes, each with its uplink.
+fn build_terminals(
+    links: &mut Links<'_>,
+    earth: &Earth,
+    rules: &GslRules,
+    options: &SkyOptions,
+    transit: &IndexVec<NodeId, bool>,
+) -> Vec<Terminal> {
+    let mut terminals = Vec::new();
+    for (index, spec) in links.nodes.iter().enumerate() {
+        let NodeKind::Station(station) = spec.kind else { continue };
+        let node = NodeId::from_usize(index);
+        let antennas = options.station(node).map_or(1, |options| options.antennas as usize);
+        let siblings = terminals.len()..terminals.len() + antennas;
+        for antenna in 0..antennas {
+            // The first antenna is called like that of a station with only one.
+            let suffix = if antenna == 0 { String::new() } else { format!("-{antenna}") };
+            let uplink = links.roaming(LinkKind::Uplink, node, &format!("sky{suffix}"));
+            let place = match options.track(node) {
+                Some(track) => Place::Moving(track.clone()),
+                None => Place::Fixed(station.site(earth)),
+            };
+            let mount = Mount { node, place, uplink, gateway: transit[node], siblings: siblings.clone() };
+            terminals.push(Terminal::new(mount, &format!("{}{suffix}", spec.name), rules));
+        }
+    }
+    terminals
 }

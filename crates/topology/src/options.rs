@@ -1,0 +1,120 @@
+//! What a network may have beyond the rules of [`TopologySpec`](crate::TopologySpec).
+
+use crate::NodeId;
+use skyhop_base::{Duration, Length};
+use skyhop_orbit::{Track, Utc};
+
+/// The default adds nothing: +Grid, handovers without outage, shortest delay.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SkyOptions {
+    pub isl: IslOptions,
+    pub gsl: GslOptions,
+    pub metric: Metric,
+    /// Stations that move or have several antennas.
+    pub stations: Vec<StationOptions>,
+}
+
+impl SkyOptions {
+    pub(crate) fn station(&self, node: NodeId) -> Option<&StationOptions> {
+        self.stations.iter().find(|options| options.station == node)
+    }
+
+    pub(crate) fn track(&self, node: NodeId) -> Option<&Track> {
+        self.station(node)?.track.as_ref()
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IslOptions {
+    pub layout: IslLayout,
+    /// Links are down while their ends are further apart than this.
+    pub longest: Option<Length>,
+    pub checks: IslChecks,
+}
+
+/// Between which satellites there may be links.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum IslLayout {
+    /// Neighbours in plane and slot; not for satellites from elements, which have no planes.
+    #[default]
+    Grid,
+    /// Each satellite has so many transmitters. At every check the closest two satellites that have one free are
+    /// linked, then the next closest, until none can be; so the links depend on the positions alone. The longest
+    /// link must be given. The latitude limit does not apply.
+    Nearest { links: u32 },
+    /// These pairs. The latitude limit applies to those of different planes.
+    List(Vec<[NodeId; 2]>),
+}
+
+/// When links between satellites are checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IslChecks {
+    /// At every multiple of the interval of [`IslRules`](crate::IslRules).
+    #[default]
+    Regular,
+    /// Each satellite after the interval times a number drawn uniformly from [½, 1½), with a stream of its own; it
+    /// checks the links of which it is the first end (ns-2's `handoff_randomization_`, `algorithms.md` §5.5).
+    Randomised { seed: u64 },
+    /// When something changes, to the microsecond. What lasts less than 5 s may be missed.
+    Exact,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GslOptions {
+    pub switching: Switching,
+    /// Most users (stations without a wired link) that a satellite serves; `None`: any number.
+    pub users_per_satellite: Option<u32>,
+    pub gateways: GatewayRule,
+}
+
+/// What happens while a station changes its satellite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Switching {
+    /// Nothing: the new link is there when the old one ends.
+    #[default]
+    MakeBeforeBreak,
+    /// The old link ends, and the new one comes up after the outage; also after a time without any satellite. The
+    /// first contact, at t = 0, is there at once.
+    BreakBeforeMake { outage: Duration },
+}
+
+/// Which satellites a user may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GatewayRule {
+    /// Any in sight: links between satellites carry the packets on.
+    #[default]
+    Any,
+    /// Only those that serve a gateway (a station with a wired link) at that moment: bent pipes.
+    BentPipe,
+}
+
+/// One station's own ways.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StationOptions {
+    pub station: NodeId,
+    /// Each has an uplink of its own and a satellite of its own. At least one.
+    pub antennas: u32,
+    /// Where it is when, in place of the point of its node.
+    pub track: Option<Track>,
+}
+
+/// What makes a route short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Metric {
+    /// Propagation delay.
+    #[default]
+    Delay,
+    /// Links passed; of equal numbers the shorter delay.
+    Hops,
+}
+
+/// Time from t = 0, the instant `start` of the calendar, to the first of the slots of length `every` one of which
+/// begins at `second` of each full minute: for Starlink's 15 s slots at :12, :27, :42 and :57
+/// (Tanveer et al., "Making sense of constellations", CoNEXT Companion 2023) `slot_phase(start, 12 s, 15 s)`.
+pub fn slot_phase(start: Utc, second: Duration, every: Duration) -> Duration {
+    let every = every.as_nanos().max(1);
+    let begun = start.second_of_minute().as_nanos() % every;
+    Duration::from_nanos((second.as_nanos() % every + every - begun) % every)
+}
