@@ -159,7 +159,10 @@ choice! {
 choice! {
     /// How fast recovery ends.
     pub enum RecoveryExit {
-        /// The window is the threshold, for NewReno min(threshold, flight + 1) (RFC 5681 §3.2, RFC 6582 §3.2 step 3).
+        /// The window is the threshold, for NewReno min(threshold, flight + 1) (RFC 5681 §3.2 step 6, RFC 6582 §3.2
+        /// step 3 option 1).
+        Flight,
+        /// The window is the threshold (RFC 6582 §3.2 step 3 option 2).
         Threshold,
         /// The window without inflation stays, and the ACK that ends recovery grows it (ns-2).
         BaseWindow,
@@ -290,7 +293,7 @@ skyhop_cc::options! {
         /// When duplicate ACKs beyond the threshold inflate the window.
         duplicate_window: DuplicateWindow = DuplicateWindow::InRecovery; ns2 = DuplicateWindow::SinceFastRetransmit,
         /// How fast recovery ends.
-        recovery_exit: RecoveryExit = RecoveryExit::Threshold; ns2 = RecoveryExit::BaseWindow,
+        recovery_exit: RecoveryExit = RecoveryExit::Flight; ns2 = RecoveryExit::BaseWindow,
         /// Whether a fast retransmit restarts the retransmission timer (RFC 6298 §5 knows no such rule).
         fast_retransmit_restarts_timer: Switch = Switch::Off; ns2 = Switch::On,
         /// How fast recovery with partial ACKs treats the retransmission timer.

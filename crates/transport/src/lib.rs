@@ -20,7 +20,7 @@ pub use config::{
     initial_window_rfc6928,
 };
 pub use receiver::{Receiver, ReceiverCounters};
-pub use rtt::{RttArithmetic, RttEstimator, RttSettings};
+pub use rtt::{RttArithmetic, RttEstimator, RttSettings, TickRounding};
 pub use scoreboard::Scoreboard;
 pub use segment::{Ack, SackBlocks, Segment, Transmission};
 pub use sender::{Phase, Sender, SenderCounters, SenderEvent, Snapshot, Supply};

@@ -12,9 +12,21 @@ pub enum RttArithmetic {
     Exact,
     /// Whole ticks with truncating shifts; samples are truncated after the phase of the tick clock is added (ns-2).
     Ticks,
-    /// The same, but an RTT that falls by more than the deviation moves that with 1/32 instead of 1/4 (ns-2's
+    /// As `ticks`, but an RTT that falls by more than the deviation moves that with 1/32 instead of 1/4 (ns-2's
     /// TCP/Linux).
     LinuxTicks,
+    /// Whole microseconds as in today's Linux: RTO = SRTT + variance, the variance follows the largest deviation of
+    /// a round and has the smallest RTO as its floor (tcp_rtt_estimator, tcp_set_rto).
+    Linux,
+}
+
+/// How an RTT becomes a whole number of ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TickRounding {
+    /// To the nearest one (ns-2 with timestamps).
+    Nearest,
+    /// Ticks that pass between sending and ACK on a clock with the phase of the settings (ns-2 without).
+    Passed,
 }
 
 /// The constants of an estimator.
@@ -23,6 +35,7 @@ pub struct RttSettings {
     pub arithmetic: RttArithmetic,
     /// Clock granularity (RFC 6298 G).
     pub tick: Duration,
+    pub rounding: TickRounding,
     /// Where in a tick the clock starts: 0 to 1.
     pub tick_phase: f64,
     pub initial: Duration,
@@ -41,6 +54,7 @@ pub struct RttEstimator {
     exact: Option<(f64, f64)>,
     /// Tick arithmetic: SRTT in eighths and RTTVAR in quarters of a tick; SRTT 0 before the first sample.
     ticks: (i64, i64),
+    linux: LinuxEstimate,
     /// RTO before floor, backoff and ceiling, in seconds.
     current: f64,
     backoff: u32,
@@ -62,6 +76,7 @@ impl RttEstimator {
             phase_nanos: (settings.tick_phase * settings.tick.as_nanos() as f64) as u64,
             exact: None,
             ticks: (0, variance),
+            linux: LinuxEstimate::default(),
             current: settings.initial.as_secs_f64(),
             backoff: 1,
         }
@@ -74,8 +89,16 @@ impl RttEstimator {
             RttArithmetic::Exact => self.sample_exact(rtt.as_secs_f64()),
             RttArithmetic::Ticks | RttArithmetic::LinuxTicks => {
                 let tick = self.settings.tick.as_nanos().max(1);
-                let offset = (sent.as_nanos() + self.phase_nanos) % tick;
+                let offset = match self.settings.rounding {
+                    TickRounding::Nearest => tick / 2,
+                    TickRounding::Passed => (sent.as_nanos() + self.phase_nanos) % tick,
+                };
                 self.sample_ticks(((rtt.as_nanos() + offset) / tick) as i64);
+            }
+            RttArithmetic::Linux => {
+                let floor = (self.settings.min.as_nanos() / 1000) as i64;
+                self.linux.sample((rtt.as_nanos() / 1000) as i64, floor);
+                self.current = self.linux.rto_us() as f64 * 1e-6;
             }
         }
     }
@@ -106,12 +129,20 @@ impl RttEstimator {
         self.current = (((*rttvar << 3) + *srtt) >> 3) as f64 * self.settings.tick.as_secs_f64();
     }
 
+    /// A round trip ended with the last sample; only `Linux` asks.
+    pub fn end_round(&mut self) {
+        if self.settings.arithmetic == RttArithmetic::Linux {
+            self.linux.end_round((self.settings.min.as_nanos() / 1000) as i64);
+            self.current = self.linux.rto_us() as f64 * 1e-6;
+        }
+    }
+
     /// The retransmission timeout: floor, backoff, ceiling (RFC 6298 §2.4, §2.5, §5.5).
     pub fn timeout(&self) -> Duration {
         let floored = self.current.max(self.settings.min.as_secs_f64());
         let seconds = (floored * f64::from(self.backoff)).min(self.settings.max.as_secs_f64());
         let least = match self.settings.arithmetic {
-            RttArithmetic::Exact => Duration::ZERO,
+            RttArithmetic::Exact | RttArithmetic::Linux => Duration::ZERO,
             RttArithmetic::Ticks | RttArithmetic::LinuxTicks => self.settings.tick.saturating_mul(2),
         };
         Duration::from_secs_f64(seconds).max(least)
@@ -119,7 +150,7 @@ impl RttEstimator {
 
     /// RFC 6298 §5.5.
     pub fn back_off(&mut self) {
-        if self.settings.arithmetic == RttArithmetic::Exact {
+        if matches!(self.settings.arithmetic, RttArithmetic::Exact | RttArithmetic::Linux) {
             if self.timeout() < self.settings.max {
                 self.backoff = self.backoff.saturating_mul(2);
             }
@@ -139,8 +170,8 @@ impl RttEstimator {
         self.backoff = 1;
     }
 
-    /// The SYN was sent again: RFC 6298 §5.7.
-    pub fn syn_timed_out(&mut self) {
+    /// Data begins after a SYN that was sent again and gave no sample: RFC 6298 §5.7.
+    pub fn opened_late(&mut self) {
         if let (Some(rto), None) = (self.settings.after_syn_timeout, self.smoothed()) {
             self.current = self.current.max(rto.as_secs_f64());
             self.backoff = 1;
@@ -151,17 +182,75 @@ impl RttEstimator {
     pub fn smoothed(&self) -> Option<Duration> {
         match self.settings.arithmetic {
             RttArithmetic::Exact => self.exact.map(|(srtt, _)| Duration::from_secs_f64(srtt)),
-            _ if self.ticks.0 == 0 => None,
-            _ => Some(Duration::from_nanos(self.settings.tick.as_nanos() * self.ticks.0 as u64 / 8)),
+            RttArithmetic::Linux => self.linux.started().map(|it| Duration::from_micros((it.srtt_8 >> 3) as u64)),
+            RttArithmetic::Ticks | RttArithmetic::LinuxTicks => self.of_ticks(self.ticks.0, 8),
         }
     }
 
-    /// RTTVAR; `None` before the first sample.
+    /// RTTVAR, under `Linux` the variance that is added; `None` before the first sample.
     pub fn variation(&self) -> Option<Duration> {
         match self.settings.arithmetic {
             RttArithmetic::Exact => self.exact.map(|(_, rttvar)| Duration::from_secs_f64(rttvar)),
-            _ if self.ticks.0 == 0 => None,
-            _ => Some(Duration::from_nanos(self.settings.tick.as_nanos() * self.ticks.1 as u64 / 4)),
+            RttArithmetic::Linux => self.linux.started().map(|it| Duration::from_micros(it.rttvar as u64)),
+            RttArithmetic::Ticks | RttArithmetic::LinuxTicks => self.of_ticks(self.ticks.1, 4),
         }
+    }
+
+    fn of_ticks(&self, scaled: i64, scale: u64) -> Option<Duration> {
+        (self.ticks.0 != 0).then(|| Duration::from_nanos(self.settings.tick.as_nanos() * scaled as u64 / scale))
+    }
+}
+
+/// The estimator of Linux in microseconds: SRTT in eighths, deviations in quarters, which is also what is added
+/// to SRTT for the RTO.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinuxEstimate {
+    srtt_8: i64,
+    mdev: i64,
+    mdev_max: i64,
+    rttvar: i64,
+    /// The first sample starts a round and ends none.
+    first: bool,
+}
+
+impl LinuxEstimate {
+    fn started(&self) -> Option<&LinuxEstimate> {
+        (self.srtt_8 != 0).then_some(self)
+    }
+
+    fn rto_us(&self) -> i64 {
+        (self.srtt_8 >> 3) + self.rttvar
+    }
+
+    /// tcp_rtt_estimator; `floor` is tcp_rto_min.
+    fn sample(&mut self, rtt: i64, floor: i64) {
+        let rtt = rtt.max(1);
+        if self.srtt_8 == 0 {
+            self.srtt_8 = rtt << 3;
+            self.mdev = rtt << 1;
+            self.rttvar = self.mdev.max(floor);
+            self.mdev_max = self.rttvar;
+            self.first = true;
+            return;
+        }
+        let error = rtt - (self.srtt_8 >> 3);
+        self.srtt_8 += error;
+        let change = error.abs() - (self.mdev >> 2);
+        // A falling RTT must not inflate the RTO.
+        self.mdev += if error < 0 && change > 0 { change >> 3 } else { change };
+        if self.mdev > self.mdev_max {
+            self.mdev_max = self.mdev;
+            self.rttvar = self.rttvar.max(self.mdev_max);
+        }
+    }
+
+    fn end_round(&mut self, floor: i64) {
+        if std::mem::take(&mut self.first) {
+            return;
+        }
+        if self.mdev_max < self.rttvar {
+            self.rttvar -= (self.rttvar - self.mdev_max) >> 2;
+        }
+        self.mdev_max = floor;
     }
 }

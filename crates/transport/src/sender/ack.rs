@@ -27,6 +27,9 @@ impl Sender {
         self.duplicates = 0;
         self.limited_sent = 0;
         self.measure(now, ack);
+        if advance.first_before == 0 && self.counters.timeouts > 0 {
+            self.rtt.opened_late();
+        }
         self.rearm_timer(now);
         advance
     }
@@ -83,6 +86,10 @@ impl Sender {
                 }
                 self.rtt.sample(ack.echo, now);
             }
+        }
+        if self.una > self.rtt_round_mark {
+            self.rtt_round_mark = self.next;
+            self.rtt.end_round();
         }
     }
 

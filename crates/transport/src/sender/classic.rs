@@ -29,11 +29,12 @@ impl Sender {
         if repairing {
             self.leave_recovery();
             self.control.on_recovered();
-            if self.options.recovery_exit == RecoveryExit::Threshold {
-                self.exit_at_threshold();
-                self.tell(now, advance.acked);
-            } else {
-                self.grow(now, advance);
+            match self.options.recovery_exit {
+                RecoveryExit::BaseWindow => self.grow(now, advance),
+                RecoveryExit::Threshold | RecoveryExit::Flight => {
+                    self.exit_at_threshold();
+                    self.tell(now, advance.acked);
+                }
             }
         } else {
             self.leave_loss();
@@ -46,8 +47,9 @@ impl Sender {
     /// RFC 5681 §3.2 step 6; NewReno avoids a burst (RFC 6582 §3.2 step 3, option 1).
     fn exit_at_threshold(&mut self) {
         let ssthresh = self.control.state().ssthresh;
+        let avoids_burst = self.recovery == Recovery::NewReno && self.options.recovery_exit == RecoveryExit::Flight;
         let flight = f64::from((self.high - self.una).max(1));
-        let window = if self.recovery == Recovery::NewReno { ssthresh.min(flight + 1.0) } else { ssthresh };
+        let window = if avoids_burst { ssthresh.min(flight + 1.0) } else { ssthresh };
         if window.is_finite() {
             self.set_window(window);
         }

@@ -14,7 +14,8 @@ pub use supply::Supply;
 use crate::config::{
     Handshake, IdleRestart, Recovery, RepeatedTimeout, SackAfterTimeout, SackRules, Switch, TickPhase,
 };
-use crate::{Ack, InitialWindowAt, Options, RttEstimator, RttSettings, Scoreboard, Segment, TcpConfig, Transmission};
+use crate::{Ack, InitialWindowAt, Options, RttEstimator, RttSettings, RttTiming, Scoreboard, Segment, TcpConfig};
+use crate::{TickRounding, Transmission};
 use forward::Marks;
 use record::EventLog;
 use skyhop_base::{Duration, Segments, Stream, Time};
@@ -105,6 +106,8 @@ pub struct Sender {
     /// The round ends with the ACK of this segment.
     round_mark: u32,
     round_began: Time,
+    /// The same for the estimator, which also counts rounds during recovery.
+    rtt_round_mark: u32,
 
     timer: Time,
     last_sent: Time,
@@ -126,6 +129,10 @@ impl Sender {
         let rtt = RttEstimator::new(RttSettings {
             arithmetic: options.rtt_arithmetic,
             tick: options.tick,
+            rounding: match options.rtt_timing {
+                RttTiming::OneSegment => TickRounding::Passed,
+                RttTiming::EveryAck => TickRounding::Nearest,
+            },
             tick_phase,
             initial: options.initial_rto,
             min: options.min_rto,
@@ -173,6 +180,7 @@ impl Sender {
             delivered: 0,
             round_mark: 0,
             round_began: Time::ZERO,
+            rtt_round_mark: 0,
             timer: Time::MAX,
             last_sent: Time::ZERO,
             initial_window: options.initial_window,
@@ -258,7 +266,6 @@ impl Sender {
         let lost = if self.timeouts_in_row == 0 { Lost::First } else { Lost::Again };
         if self.una == 0 {
             self.initial_window = self.options.opening_loss_window;
-            self.rtt.syn_timed_out();
         }
         self.recover = self.high;
         let again = lost == Lost::Again && self.options.repeated_timeout == RepeatedTimeout::KeepThreshold;
@@ -445,6 +452,7 @@ impl Sender {
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             cwnd: if self.halves_rate() { self.forward_window() } else { self.control.cwnd() },
+            inflation: self.inflation,
             ssthresh: self.control.state().ssthresh,
             srtt: self.rtt.smoothed(),
             rto: self.rtt.timeout(),

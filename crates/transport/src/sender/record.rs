@@ -18,6 +18,8 @@ pub enum Phase {
 pub struct Snapshot {
     /// Congestion window without inflation.
     pub cwnd: Segments,
+    /// Segments that duplicate ACKs add to it.
+    pub inflation: u32,
     pub ssthresh: Segments,
     pub srtt: Option<Duration>,
     /// With backoff.

@@ -2,4 +2,5 @@
 #![allow(dead_code)] // each test file uses its part
 
 pub mod dumbbell;
+pub mod pipe;
 pub mod reference;
