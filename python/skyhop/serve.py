@@ -1,0 +1,89 @@
+"""The page: served on this machine, or exported as files beside a run."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import shutil
+import socket
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+
+#: Asked for when the caller names none; taken by nothing common.
+PORT = 8641
+
+
+def serve(folder: str | os.PathLike[str], *, port: int = PORT, open_browser: bool = True) -> None:
+    """Serves the page over a folder of runs on 127.0.0.1 until Ctrl-C. Port 0 takes any that is free.
+
+    Raises FileNotFoundError when the page was not built or the folder does not exist, OSError when the port is taken.
+    """
+    import uvicorn
+
+    from skyhop.server.app import create, page_folder
+
+    page_folder()
+    root = Path(folder)
+    if not root.is_dir():
+        raise FileNotFoundError(f"{root} is no folder")
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError as error:
+        listening.close()
+        raise OSError(f"port {port} cannot be used ({error.strerror}); choose another with --port") from error
+    port = listening.getsockname()[1]
+    address = f"http://127.0.0.1:{port}/"
+    sys.stderr.write(f"Skyhop is at {address} (Ctrl-C ends it)\n")
+    config = uvicorn.Config(
+        create(root, port=port), log_level="warning", access_log=False, server_header=False, lifespan="on",
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    if open_browser:
+        threading.Timer(0.5, webbrowser.open, (address,)).start()
+    with listening:
+        asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
+
+
+def export(run_dir: str | os.PathLike[str], html_dir: str | os.PathLike[str]) -> Path:
+    """Writes the page with one run, or all runs below a folder, into `html_dir` and returns the path of index.html.
+
+    The files need no server: they may lie on any web space or be opened from a disk. Raises FileNotFoundError when
+    there is no run or the page was not built, FileExistsError when `html_dir` holds something else.
+    """
+    from skyhop.server import library as lib
+    from skyhop.server.app import page_folder
+
+    page = page_folder()
+    library = lib.Library(Path(run_dir))
+    runs = library.runs()
+    if not runs:
+        raise FileNotFoundError(f"{run_dir} holds no run")
+    if len(runs) == 1 and runs[0]["id"] == ".":
+        runs[0]["title"] = runs[0]["title"] or library.folder.name
+    target = Path(html_dir)
+    if target.exists() and any(target.iterdir()) and not (target / "runs.js").is_file():
+        raise FileExistsError(f"{target} holds something else; choose another folder")
+    content: dict[str, str] = {}
+    for run in runs:
+        names = ["scenario.json", *(f"{table}.parquet" for table in run["tables"] if table != "packets")]
+        for name in names:
+            path = library.file(run["id"], name)
+            if path is not None:
+                content[f"{run['id']}/{name}"] = base64.b64encode(path.read_bytes()).decode("ascii")
+    studies = [study for study in lib.studies(library) if study["header"]]
+    data = json.dumps({"runs": runs, "studies": studies, "files": content}, separators=(",", ":"))
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "runs.js").write_text(f"window.SKYHOP_EXPORT={data};\n", encoding="utf-8")
+    for name in ("page.js", "page.css"):
+        shutil.copyfile(page / name, target / name)
+    html = (page / "index.html").read_text(encoding="utf-8")
+    script = '<script defer src="./page.js">'
+    index = target / "index.html"
+    index.write_text(html.replace(script, f'<script defer src="./runs.js"></script>\n{script}'), encoding="utf-8")
+    return index

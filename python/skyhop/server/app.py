@@ -1,0 +1,227 @@
+"""The routes: the page, the runs, the studies, the editor's questions and the runs that it starts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from skyhop import _core
+from skyhop.server import library as lib
+from skyhop.server.guard import TOO_LARGE, Guard, TooLarge
+from skyhop.server.jobs import Busy, Jobs, Limits, as_json
+
+#: Of the page itself; everything else is an answer of the routes below.
+_ASSETS = {"page.js": "text/javascript", "page.css": "text/css"}
+_TYPES = {".json": "application/json", ".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+_LARGEST_SEED = 2**64 - 1
+_MOST_LISTENERS = 32
+_HEARTBEAT_S = 15.0
+
+
+class Bad(Exception):
+    """A request that cannot be meant; the text is for the reader."""
+
+
+def page_folder() -> Path:
+    """Where the built page is; FileNotFoundError, with what to do, where it was not built."""
+    folder = Path(str(files("skyhop") / "page"))
+    if not (folder / "index.html").is_file():
+        raise FileNotFoundError("the page is not built: run `make build` (it needs Node.js 20 or newer)")
+    return folder
+
+
+def create(folder: Path, *, port: int, limits: Limits | None = None) -> ASGIApp:
+    """The application over a folder of runs."""
+    server = _Server(folder, limits or Limits())
+    routes = [
+        Route("/", server.index),
+        Route("/api/runs", server.runs),
+        Route("/api/files/{run:path}/{name}", server.file),
+        Route("/api/studies", server.studies),
+        Route("/api/schema", server.schema),
+        Route("/api/presets", server.presets),
+        Route("/api/check", server.check, methods=["POST"]),
+        Route("/api/jobs", server.jobs_list, methods=["GET"]),
+        Route("/api/jobs", server.jobs_start, methods=["POST"]),
+        Route("/api/jobs/{job}/cancel", server.jobs_cancel, methods=["POST"]),
+        Route("/api/events", server.events),
+        Route("/{asset}", server.asset),
+    ]
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await server.jobs.close()
+
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={Bad: _bad, TooLarge: _too_large, 404: _missing})
+    return Guard(app, port=port)
+
+
+class _Server:
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self.library = lib.Library(folder)
+        self.jobs = Jobs(self.library.folder, limits)
+        self._checks = asyncio.Semaphore(4)
+        self._listeners = 0
+
+    async def index(self, _: Request) -> Response:
+        return FileResponse(page_folder() / "index.html", media_type="text/html")
+
+    async def asset(self, request: Request) -> Response:
+        name = request.path_params["asset"]
+        if name not in _ASSETS:
+            return _message(404, "There is nothing here.")
+        return FileResponse(page_folder() / name, media_type=_ASSETS[name])
+
+    async def runs(self, _: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self.library.runs))
+
+    async def file(self, request: Request) -> Response:
+        path = self.library.file(request.path_params["run"], request.path_params["name"])
+        if path is None:
+            return _message(404, "There is no such file of a run.")
+        return FileResponse(path, media_type=_TYPES[path.suffix])
+
+    async def studies(self, _: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(lib.studies, self.library))
+
+    async def schema(self, _: Request) -> Response:
+        return Response(_core.json_schema(), media_type="application/json")
+
+    async def presets(self, _: Request) -> Response:
+        return JSONResponse(presets())
+
+    async def check(self, request: Request) -> Response:
+        text = _text(await _json(request))
+        async with self._checks:
+            return JSONResponse(await run_in_threadpool(check, text))
+
+    async def jobs_list(self, _: Request) -> Response:
+        return JSONResponse([as_json(job) for job in self.jobs.all()])
+
+    async def jobs_start(self, request: Request) -> Response:
+        body = await _json(request)
+        text = _text(body)
+        seed = body.get("seed", 1)
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed <= _LARGEST_SEED:
+            raise Bad("The seed is a whole number from 0 to 2^64 - 1.")
+        async with self._checks:
+            verdict = await run_in_threadpool(check, text)
+        if not verdict["ok"]:
+            return JSONResponse({"message": "The scenario has problems.", **verdict}, status_code=422)
+        try:
+            return JSONResponse(as_json(self.jobs.start(text, seed, title_of(text, seed))), status_code=201)
+        except Busy:
+            return _message(429, "So many runs are waiting that no more are taken; cancel one or wait.")
+
+    async def jobs_cancel(self, request: Request) -> Response:
+        await _json(request)
+        job = self.jobs.find(request.path_params["job"])
+        if job is None:
+            return _message(404, "There is no such run.")
+        await self.jobs.cancel(job)
+        return JSONResponse(as_json(job))
+
+    async def events(self, _: Request) -> Response:
+        if self._listeners >= _MOST_LISTENERS:
+            return _message(429, "Too many pages are open.")
+        return StreamingResponse(self._stream(), media_type="text/event-stream")
+
+    async def _stream(self) -> AsyncIterator[str]:
+        self._listeners += 1
+        changes = self.jobs.listen()
+        try:
+            yield "retry: 2000\n\n"
+            waiting = asyncio.ensure_future(anext(changes))
+            while True:
+                done, _ = await asyncio.wait({waiting}, timeout=_HEARTBEAT_S)
+                if not done:
+                    yield ": still here\n\n"
+                    continue
+                yield f"event: job\ndata: {json.dumps(as_json(waiting.result()))}\n\n"
+                waiting = asyncio.ensure_future(anext(changes))
+        finally:
+            waiting.cancel()
+            self._listeners -= 1
+
+
+def check(text: str) -> dict[str, Any]:
+    """What is wrong with a scenario, or how long it simulates and its hash."""
+    try:
+        scenario = _core.Scenario.from_toml(text, origin="scenario")
+    except _core.ScenarioError as error:
+        return {"ok": False, "diagnostics": [dict(one) for one in error.diagnostics]}
+    return {"ok": True, "diagnostics": [], "duration_s": scenario.duration_s, "hash": scenario.hash}
+
+
+def presets() -> list[dict[str, str]]:
+    """Scenarios to start from; the first comment of each is its title."""
+    found = []
+    for file in sorted((files("skyhop") / "server" / "presets").iterdir(), key=lambda one: one.name):
+        if file.name.endswith(".toml"):
+            text = file.read_text(encoding="utf-8")
+            name = file.name.removesuffix(".toml")
+            found.append({"name": name, "title": _first_comment(text) or name, "text": text})
+    return found
+
+
+def title_of(text: str, seed: int) -> str:
+    """What a run is called: the first comment of its scenario, or the time of day would say nothing either."""
+    title = _first_comment(text) or "Scenario"
+    return title if seed == 1 else f"{title}, seed {seed}"
+
+
+def _first_comment(text: str) -> str:
+    found = re.match(r"\s*#+[ \t]*(.*)", text)
+    return "".join(sign for sign in found[1].strip() if sign.isprintable())[:70] if found else ""
+
+
+async def _json(request: Request) -> dict[str, Any]:
+    try:
+        body = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise Bad("The body is no JSON.") from None
+    if not isinstance(body, dict):
+        raise Bad("The body is a JSON object.")
+    return body
+
+
+def _text(body: dict[str, Any]) -> str:
+    text = body.get("text")
+    if not isinstance(text, str):
+        raise Bad("`text` is the scenario.")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise Bad("The scenario holds half of a character.") from None
+    return text
+
+
+def _message(status: int, message: str) -> Response:
+    return JSONResponse({"message": message}, status_code=status)
+
+
+async def _bad(_: Request, error: Exception) -> Response:
+    return _message(400, str(error))
+
+
+async def _too_large(_: Request, __: Exception) -> Response:
+    return _message(413, TOO_LARGE)
+
+
+async def _missing(_: Request, __: Exception) -> Response:
+    return _message(404, "There is nothing here.")

@@ -1,0 +1,124 @@
+"""What stands before every request: only this machine's own page may ask, and it may not send much.
+
+A page from elsewhere reaches a server on 127.0.0.1 in two ways: by a name that it points there (refused by the Host
+header), and by sending a request without reading the answer (refused by the Origin and Sec-Fetch-Site headers).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: A scenario is a few kilobytes; the engine's own limit for a file is far above that.
+LARGEST_BODY = 1_000_000
+TOO_LARGE = f"A request has at most {LARGEST_BODY} bytes."
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "connect-src 'self'; font-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+
+#: Sent with every answer.
+HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class TooLarge(Exception):
+    """The body that the application reads is larger than allowed; it answers with 413."""
+
+
+class Guard:
+    """Refuses foreign hosts, foreign origins and large bodies before the application sees them."""
+
+    def __init__(self, app: ASGIApp, *, port: int) -> None:
+        self._app = app
+        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+        if port == 80:
+            self._hosts |= {"127.0.0.1", "localhost"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets a request pass or answers it."""
+        if scope["type"] != "http":
+            # The life of the server; websockets are not spoken here.
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        headers = _headers(scope)
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await _answer(send, *refusal)
+            return
+
+        async def tell(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", []), *given]}
+            await send(message)
+
+        await self._app(scope, _Limited(receive), tell)
+
+    def _refusal(self, scope: Scope, headers: dict[str, list[str]]) -> tuple[int, str] | None:
+        hosts = headers.get("host", [])
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return 421, "This server answers to 127.0.0.1 and localhost only."
+        for origin in headers.get("origin", []):
+            if origin not in {f"http://{host}" for host in self._hosts}:
+                return 403, "Requests from other pages are refused."
+        if any(site in ("cross-site", "same-site") for site in headers.get("sec-fetch-site", [])):
+            # A link to the page is followed, nothing else is given to other pages.
+            is_visit = scope["method"] == "GET" and headers.get("sec-fetch-mode") == ["navigate"] and scope["path"] == "/"
+            if not is_visit:
+                return 403, "Requests from other pages are refused."
+        if scope["method"] not in ("GET", "HEAD"):
+            # Browsers send this type across origins only after asking first, and nobody here says yes.
+            kinds = [kind.split(";")[0].strip().lower() for kind in headers.get("content-type", [])]
+            if kinds != ["application/json"]:
+                return 415, "Write with Content-Type: application/json."
+        length = headers.get("content-length", ["0"])[0]
+        if not length.isdigit() or int(length) > LARGEST_BODY:
+            return 413, TOO_LARGE
+        return None
+
+
+class _Limited:
+    """Counts the body as it comes, also where no length was announced."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._seen = 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._seen += len(message.get("body", b""))
+        if self._seen > LARGEST_BODY:
+            raise TooLarge
+        return message
+
+
+def _headers(scope: Scope) -> dict[str, list[str]]:
+    headers: dict[str, list[str]] = {}
+    for key, value in scope["headers"]:
+        headers.setdefault(key.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return headers
+
+
+async def _answer(send: Send, status: int, message: str) -> None:
+    body = json.dumps({"message": message}).encode()
+    headers: list[tuple[bytes, bytes]] = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        # What is left of a body that was refused is not read.
+        (b"connection", b"close"),
+        *((key.encode(), value.encode()) for key, value in HEADERS.items()),
+    ]
+    start: dict[str, Any] = {"type": "http.response.start", "status": status, "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})

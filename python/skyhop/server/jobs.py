@@ -1,0 +1,226 @@
+"""Runs that were started from the page: a process each, a few at a time, with progress, cancel and a limit of time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import uuid
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
+
+#: A line from a worker is short; more than that is none of ours.
+_LONGEST_LINE = 1_000_000
+_KEPT = 50
+
+
+class Busy(Exception):
+    """So many runs wait already."""
+
+
+@dataclass
+class Job:
+    """One run that was asked for."""
+
+    id: str
+    title: str
+    seed: int
+    state: State = "waiting"
+    fraction: float = 0.0
+    message: str = ""
+    run: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.state in ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much may happen at once, and for how long."""
+
+    running: int = 2
+    waiting: int = 16
+    run_s: float = 3600.0
+    #: Between asking a run to end and ending its process.
+    grace_s: float = 2.0
+
+
+class Jobs:
+    """Starts runs, follows them, and tells whoever listens."""
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self._folder = folder
+        self._limits = limits
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._processes: dict[str, asyncio.subprocess.Process] = {}
+        self._listeners: set[asyncio.Queue[Job]] = set()
+        self._slots = asyncio.Semaphore(limits.running)
+
+    def all(self) -> list[Job]:
+        """The newest first."""
+        return list(reversed(self._jobs.values()))
+
+    def find(self, job_id: str) -> Job | None:
+        """The job of that id."""
+        return self._jobs.get(job_id)
+
+    def start(self, text: str, seed: int, title: str) -> Job:
+        """Puts a run in the queue; raises Busy when too many wait."""
+        if sum(not job.ended for job in self._jobs.values()) >= self._limits.running + self._limits.waiting:
+            raise Busy
+        job = Job(id=uuid.uuid4().hex[:12], title=title, seed=seed)
+        self._jobs[job.id] = job
+        for old in [one.id for one in self._jobs.values() if one.ended][: max(0, len(self._jobs) - _KEPT)]:
+            del self._jobs[old]
+        self._tasks[job.id] = asyncio.create_task(self._work(job, text))
+        self._tasks[job.id].add_done_callback(lambda _: self._tasks.pop(job.id, None))
+        self._tell(job)
+        return job
+
+    async def cancel(self, job: Job) -> None:
+        """Ends a run: first it is asked, then its process is ended."""
+        if job.ended:
+            return
+        process = self._processes.get(job.id)
+        if process is None:
+            self._end(job, "cancelled", "")
+            return
+        job.message = "ending …"
+        self._tell(job)
+        _ask_to_end(process)
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(process.wait(), self._limits.grace_s)
+        if process.returncode is None:
+            self._end(job, "cancelled", "")
+            _kill(process)
+
+    async def close(self) -> None:
+        """Ends everything; the server stops."""
+        for process in self._processes.values():
+            _kill(process)
+        for task in list(self._tasks.values()):
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def listen(self) -> AsyncIterator[Job]:
+        """Every job once, then each that changes."""
+        queue: asyncio.Queue[Job] = asyncio.Queue()
+        self._listeners.add(queue)
+        try:
+            for job in list(self._jobs.values()):
+                yield job
+            while True:
+                yield await queue.get()
+        finally:
+            self._listeners.discard(queue)
+
+    async def _work(self, job: Job, text: str) -> None:
+        async with self._slots:
+            if job.ended:
+                return
+            try:
+                await asyncio.wait_for(self._simulate(job, text), self._limits.run_s)
+            except asyncio.TimeoutError:
+                self._end(job, "failed", f"It took longer than {self._limits.run_s:g} s and was ended.")
+            except OSError as error:
+                self._end(job, "failed", f"The run cannot be started: {error}")
+            finally:
+                if (process := self._processes.pop(job.id, None)) is not None:
+                    _kill(process)
+
+    async def _simulate(self, job: Job, text: str) -> None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "skyhop.server.worker",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            limit=_LONGEST_LINE,
+        )  # fmt: skip
+        self._processes[job.id] = process
+        assert process.stdin and process.stdout and process.stderr
+        job.state = "running"
+        self._tell(job)
+        errors = asyncio.create_task(_tail(process.stderr))
+        order = {"id": job.id, "text": text, "seed": job.seed, "folder": str(self._folder), "title": job.title}
+        with suppress(ConnectionError):
+            process.stdin.write((json.dumps(order) + "\n").encode())
+            await process.stdin.drain()
+        try:
+            async for line in process.stdout:
+                self._hear(job, line)
+        except ValueError:
+            self._end(job, "failed", "The run gave an answer that nobody understands.")
+            _kill(process)
+        code = await process.wait()
+        self._end(job, "failed", _what_happened(code, await errors))
+
+    def _hear(self, job: Job, line: bytes) -> None:
+        said: dict[str, Any] = json.loads(line)
+        if "fraction" in said:
+            job.fraction = float(said["fraction"])
+            self._tell(job)
+        elif "run" in said:
+            job.run = str(said["run"])
+            job.fraction = 1.0
+            self._end(job, "done", "")
+        elif "cancelled" in said:
+            self._end(job, "cancelled", "")
+        elif "failed" in said:
+            self._end(job, "failed", str(said["failed"]))
+
+    def _end(self, job: Job, state: State, message: str) -> None:
+        if job.ended:
+            return
+        job.state = state
+        job.message = message
+        self._tell(job)
+
+    def _tell(self, job: Job) -> None:
+        for queue in self._listeners:
+            queue.put_nowait(job)
+
+
+def as_json(job: Job) -> dict[str, Any]:
+    """A job as the page reads it."""
+    return asdict(job)
+
+
+def _ask_to_end(process: asyncio.subprocess.Process) -> None:
+    if process.stdin is not None and not process.stdin.is_closing():
+        with suppress(ConnectionError):
+            process.stdin.write(b"cancel\n")
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.kill()
+
+
+async def _tail(stream: asyncio.StreamReader) -> str:
+    """The end of what a process says; the rest is read and forgotten, so that it never waits for us."""
+    text = b""
+    while chunk := await stream.read(65536):
+        text = (text + chunk)[-4000:]
+    return text.decode("utf-8", errors="replace")
+
+
+def _what_happened(code: int, errors: str) -> str:
+    """The end of a process that said nothing about it."""
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        how = f"The run's process was ended by {name}"
+        return f"{how}, perhaps for want of memory." if name == "SIGKILL" else f"{how}."
+    last = errors.strip().splitlines()[-1] if errors.strip() else "it gave no reason"
+    return f"The run broke off: {last}"

@@ -1,0 +1,230 @@
+"""The runs and studies below a folder, as the page lists them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+#: Run folders are looked for so many folders deep: `<study>/runs/<cell>` is the third.
+DEEPEST = 4
+
+#: What a run folder may hold; nothing else is given out.
+FILES = frozenset(
+    {"manifest.json", "summary.json", "scenario.json"}
+    | {
+        f"{table}.{kind}"
+        for table in (
+            "flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes",
+            "paths", "positions", "packets",
+        )
+        for kind in ("parquet", "csv")
+    }
+)  # fmt: skip
+
+_TOTALS = ("name", "from", "to", "goodput_bps", "throughput_bps", "packets_sent", "packets_received", "retransmissions",
+           "timeouts", "delivery_fraction", "rtt_mean_s", "delay_mean_s", "jitter_mean_s")  # fmt: skip
+_MOST_FLOWS = 200
+
+
+class Library:
+    """A folder with runs in it, at any depth up to `DEEPEST`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self._entries: dict[Path, tuple[int, dict[str, Any]]] = {}
+
+    def runs(self) -> list[dict[str, Any]]:
+        """All runs, the newest first; runs of one study in the order of their names."""
+        entries = [entry for folder in self._folders(self.folder, 0) if (entry := self._entry(folder)) is not None]
+        newest: dict[str, float] = {}
+        for entry in entries:
+            key = entry["study"] or entry["id"]
+            newest[key] = max(newest.get(key, 0.0), entry["modified"])
+        return sorted(entries, key=lambda entry: (-newest[entry["study"] or entry["id"]], _place(entry)))
+
+    def file(self, run: str, name: str) -> Path | None:
+        """A file of a run; None for what is no file of a run below the folder, wherever the words lead."""
+        if name not in FILES or "\\" in run or "\0" in run:
+            return None
+        parts = run.split("/")
+        if run != "." and any(part in ("", ".", "..") or part.startswith(".") for part in parts):
+            return None
+        path = self.folder.joinpath(*parts, name)
+        try:
+            real = path.resolve(strict=True)
+        except (OSError, ValueError):
+            return None
+        if not real.is_relative_to(self.folder) or not real.is_file() or not (real.parent / "manifest.json").is_file():
+            return None
+        return real
+
+    def _folders(self, folder: Path, depth: int) -> Iterator[Path]:
+        if (folder / "manifest.json").is_file():
+            yield folder
+            return
+        if depth >= DEEPEST:
+            return
+        try:
+            children = sorted(entry.path for entry in os.scandir(folder)
+                              if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."))  # fmt: skip
+        except OSError:
+            return
+        for child in children:
+            yield from self._folders(Path(child), depth + 1)
+
+    def _entry(self, folder: Path) -> dict[str, Any] | None:
+        try:
+            modified = (folder / "manifest.json").stat().st_mtime_ns
+        except OSError:
+            return None
+        known = self._entries.get(folder)
+        if known is None or known[0] != modified:
+            try:
+                known = (modified, entry_of(folder, self.folder))
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                # A folder that is being written, or that something else wrote.
+                return None
+            self._entries[folder] = known
+        return known[1]
+
+
+def _place(entry: dict[str, Any]) -> int:
+    """A study's runs in the order in which they were written."""
+    return int(entry["modified"] * 1000)
+
+
+def entry_of(folder: Path, root: Path) -> dict[str, Any]:
+    """What the page needs to know of a run before it opens it."""
+    manifest = _read(folder / "manifest.json")
+    summary = _read(folder / "summary.json")
+    within = folder.relative_to(root)
+    in_study = folder.parent.name == "runs" and (folder.parent.parent / "results.csv").is_file()
+    parts = dict(part.partition("=")[::2] for part in folder.name.split(","))
+    titled = in_study and all(parts.values())
+    axes = [value for axis, value in parts.items() if axis != "seed"]
+    seed = int(manifest["seed"])
+    return {
+        "id": within.as_posix(),
+        "title": ", ".join(axes) + (f", seed {seed}" if seed != 1 else "") if titled else _title(folder),
+        "study": folder.parent.parent.name if in_study else None,
+        "seed": seed,
+        "simulated_s": float(manifest["simulated_s"]),
+        "wall_time_s": float(manifest["wall_time_s"]),
+        "scenario_hash": str(manifest["scenario_hash"]),
+        "records_hash": str(manifest["records_hash"]),
+        "version": str(manifest["version"]),
+        "modified": (folder / "manifest.json").stat().st_mtime,
+        "flows": [{key: flow.get(key) for key in _TOTALS} for flow in summary["flows"][:_MOST_FLOWS]],
+        "jain": summary.get("jain"),
+        "packets": {key: manifest["packets"][key] for key in ("sent", "delivered", "conserved")},
+        "tables": sorted(path.stem for path in folder.glob("*.parquet")),
+    }
+
+
+def _title(folder: Path) -> str:
+    """What the person who started the run called it, else the folder's name."""
+    try:
+        return (folder / "title.txt").read_text(encoding="utf-8").strip()[:80] or folder.name
+    except (OSError, UnicodeDecodeError):
+        return folder.name
+
+
+def studies(library: Library) -> list[dict[str, Any]]:
+    """Every study that is defined near the folder, with its results where it was run below it."""
+    from skyhop import study
+    from skyhop.verdict import DefinitionError
+
+    try:
+        definitions = study.folder_of_studies(library.folder)
+        names = study.names(definitions)
+    except DefinitionError:
+        return []
+    found = []
+    for name in names:
+        entry: dict[str, Any] = {
+            "name": name, "title": name, "question": "", "paper": "", "problem": None, "header": None, "rows": [],
+            "reasons": [],
+        }  # fmt: skip
+        try:
+            defined = study.load(definitions / name)
+            entry |= {"title": defined.title, "question": defined.question, "paper": defined.paper}
+            entry |= _results(defined, library)
+        except (DefinitionError, OSError, ValueError, KeyError) as error:
+            entry["problem"] = str(error)
+        found.append(entry)
+    return found
+
+
+def _results(defined: Any, library: Library) -> dict[str, Any]:
+    """The study's table from its results.csv: measure, axes, each source, ours, and a verdict for each source."""
+    folder = next((one for one in (library.folder / defined.name, library.folder) if (one / "results.csv").is_file()), None)
+    if folder is None:
+        return {}
+    with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
+        results = list(csv.DictReader(file))
+    sources = list(defined.sources)
+    axes = list(defined.axes)
+    header = ["measure", *(axis.label for axis in axes), *(defined.sources[name].label for name in sources), "ours"]
+    header += [title for name in sources for title in (f"to {defined.sources[name].label}", "verdict")]
+    rows = []
+    previous = ""
+    for result in results:
+        metric = defined.metrics[result["metric"]]
+        label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
+        values = [_number(result[name], metric.digits) for name in sources]
+        judged = [text for name in sources for text in (_sign(result, name, metric.digits), result[f"{name}_verdict"] or "–")]
+        cell = ",".join(f"{axis.name}={result[axis.name]}" for axis in axes)
+        rows.append({
+            "cells": ["" if label == previous else label, *(result[axis.name] for axis in axes), *values,
+                      _number(result["ours"], metric.digits), *judged],
+            "first_of_measure": label != previous,
+            "run": _run_of(library, folder, cell, defined.seeds[0]),
+        })  # fmt: skip
+        previous = label
+    return {"header": header, "rows": rows, "reasons": _reasons(defined, results)}
+
+
+def _run_of(library: Library, folder: Path, cell: str, seed: int) -> str | None:
+    run = folder / "runs" / f"{cell},seed={seed}"
+    return run.relative_to(library.folder).as_posix() if (run / "manifest.json").is_file() else None
+
+
+def _reasons(defined: Any, results: list[dict[str, str]]) -> list[tuple[str, str]]:
+    """Why cells are not reproduced, equal reasons under one heading."""
+    verdicts = {
+        (tuple((axis.name, row[axis.name]) for axis in defined.axes), row["metric"], name): row[f"{name}_verdict"]
+        for row in results
+        for name in defined.sources
+    }
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for one in defined.expectations:
+        for name, expected in one.sources.items():
+            verdict = verdicts.get((one.cell.point, one.metric, name))
+            if verdict in (None, "", "reproduced"):
+                continue
+            why = expected.why
+            if verdict == "impossible":
+                bounds = defined.bounds_of(one.metric, one.cell)
+                why = " ".join(bound.why for bound in bounds if bound.broken_by(expected.value)) or why
+            if why:
+                label = f"{defined.metrics[one.metric].label}, {defined.sources[name].label}: {verdict}"
+                grouped.setdefault((label, why), []).append(one.cell.label)
+    return [(f"{label} ({', '.join(cells)})", why) for (label, why), cells in grouped.items()]
+
+
+def _number(text: str, digits: int) -> str:
+    return f"{float(text):.{digits}f}" if text else "–"
+
+
+def _sign(result: dict[str, str], source: str, digits: int) -> str:
+    text = result[f"{source}_difference"]
+    return f"{float(text):+.{digits}f}" if text else "–"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return data

@@ -1,0 +1,83 @@
+"""One run in a process of its own: whatever happens to it happens to it alone.
+
+Read from stdin: one line of JSON (`text`, `seed`, `folder`, `title`), and later perhaps a line `cancel`.
+Written to stdout, one JSON object per line: `{"fraction": 0.25}` while it runs; at the end `{"run": "<folder>"}`,
+`{"cancelled": true}` or `{"failed": "<why>"}`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from skyhop import _core
+
+REPORT_EVERY_S = 0.1
+
+_writing = threading.Lock()
+
+
+def main() -> None:
+    """Does what stdin says."""
+    job = json.loads(sys.stdin.readline())
+    progress = _core.Progress()
+    finished = threading.Event()
+    threading.Thread(target=_listen, args=(progress,), daemon=True).start()
+    threading.Thread(target=_report, args=(progress, finished), daemon=True).start()
+    try:
+        outcome = _run(job, progress)
+    except _core.Cancelled:
+        outcome = {"cancelled": True}
+    except _core.ScenarioError as error:
+        outcome = {"failed": str(error)}
+    except MemoryError:
+        outcome = {"failed": "there is not enough memory for this run"}
+    except OSError as error:
+        outcome = {"failed": f"the run folder cannot be written: {error}"}
+    finished.set()
+    _say(outcome)
+
+
+def _run(job: dict[str, Any], progress: _core.Progress) -> dict[str, Any]:
+    scenario = _core.Scenario.from_toml(job["text"], origin="scenario")
+    name = f"{scenario.hash[:12]}-{job['seed']}"
+    folder = Path(job["folder"]) / name
+    run = _core.run(scenario, seed=job["seed"], progress=progress)
+    staging = folder.with_name(f".{name}.{job['id']}")
+    shutil.rmtree(staging, ignore_errors=True)
+    try:
+        staging.parent.mkdir(parents=True, exist_ok=True)
+        run.write(staging)
+        (staging / "title.txt").write_text(job["title"], encoding="utf-8")
+        if folder.exists():
+            # The same scenario and seed give the same records: the older folder says nothing else.
+            shutil.rmtree(folder)
+        staging.rename(folder)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return {"run": name}
+
+
+def _listen(progress: _core.Progress) -> None:
+    """Ends the run at a line from the server, and when the server is gone."""
+    sys.stdin.readline()
+    progress.cancel()
+
+
+def _report(progress: _core.Progress, finished: threading.Event) -> None:
+    while not finished.wait(REPORT_EVERY_S):
+        _say({"fraction": progress.fraction})
+
+
+def _say(what: dict[str, Any]) -> None:
+    with _writing:
+        sys.stdout.write(json.dumps(what) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

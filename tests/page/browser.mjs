@@ -1,0 +1,85 @@
+// Chromium and a server for the page's tests. Software rendering, a new profile, nothing asked of the network.
+
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+
+const FLAGS = [
+  "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
+  "--enable-unsafe-swiftshader",
+];
+
+/** The Chromium to test with; null where there is none. */
+export function findChromium() {
+  const named = process.env.CHROMIUM;
+  if (named) return existsSync(named) ? named : null;
+  return ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync) ?? null;
+}
+
+/** Python with Skyhop in it. */
+export function python() {
+  return process.env.SKYHOP_PYTHON ?? join(ROOT, ".venv", "bin", "python");
+}
+
+/** Why the tests cannot run here; null when they can. */
+export function missing() {
+  if (!findChromium()) return "no Chromium here (Debian: apt-get install chromium; or set CHROMIUM)";
+  if (!existsSync(join(ROOT, "web", "node_modules", "playwright-core"))) return "web/node_modules is not there (npm ci in web/)";
+  const found = spawnSync(python(), ["-c", "import skyhop.server.app as app; app.page_folder()"], { encoding: "utf8" });
+  if (found.status !== 0) return `Skyhop cannot be served: ${(found.stderr ?? "").trim().split("\n").at(-1) || python()}`;
+  return null;
+}
+
+export async function launch() {
+  const require = createRequire(join(ROOT, "web", "package.json"));
+  const { chromium } = require("playwright-core");
+  return chromium.launch({ executablePath: findChromium(), args: FLAGS });
+}
+
+/** A new folder with the study's runs. */
+export function makeRuns() {
+  const folder = mkdtempSync(join(tmpdir(), "skyhop-page-"));
+  const made = spawnSync(python(), [join(ROOT, "tests", "page", "make_runs.py"), folder], { encoding: "utf8" });
+  if (made.status !== 0) throw new Error(`the runs cannot be made: ${made.stderr}`);
+  return folder;
+}
+
+export function remove(folder) {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Serves a folder; `{ url, stop }`. */
+export async function serve(folder) {
+  const code = "import sys; from skyhop.serve import serve; serve(sys.argv[1], port=0, open_browser=False)";
+  const child = spawn(python(), ["-c", code, folder], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  const url = await new Promise((resolve, reject) => {
+    child.stderr.on("data", (chunk) => {
+      said += chunk;
+      const found = /http:\/\/127\.0\.0\.1:\d+\//.exec(said);
+      if (found) resolve(found[0]);
+    });
+    child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+  });
+  const stop = () => new Promise((resolve) => {
+    child.removeAllListeners("exit");
+    child.on("exit", resolve);
+    child.kill("SIGINT");
+  });
+  return { url, stop };
+}
+
+/** The static page of a folder of runs, written to a new folder; the address of its first page. */
+export function exportRuns(folder) {
+  const target = mkdtempSync(join(tmpdir(), "skyhop-export-"));
+  const code = "import sys; from skyhop.serve import export; print(export(sys.argv[1], sys.argv[2]))";
+  const made = spawnSync(python(), ["-c", code, folder, target], { encoding: "utf8" });
+  if (made.status !== 0) throw new Error(`the export failed: ${made.stderr}`);
+  return { target, url: `file://${made.stdout.trim()}` };
+}

@@ -1,0 +1,55 @@
+/** One table of series over a common, ascending x. */
+export interface Series {
+  x: Float64Array;
+  ys: Float64Array[];
+}
+
+/**
+ * At most two points per bucket for each series, its smallest and its largest value in their order, so that a peak of
+ * one point stays visible however many points there are. A bucket without values becomes a gap.
+ */
+export function decimate(series: Series, from: number, to: number, buckets: number): { x: number[]; ys: (number | null)[][] } {
+  const { x, ys } = series;
+  const first = Math.max(0, lowerBound(x, from) - 1);
+  const last = Math.min(x.length, lowerBound(x, to) + 1);
+  const count = last - first;
+  if (count <= buckets * 2) {
+    return { x: Array.from(x.subarray(first, last)), ys: ys.map((y) => Array.from(y.subarray(first, last), finite)) };
+  }
+  const outX: number[] = [];
+  const outYs: (number | null)[][] = ys.map(() => []);
+  for (let bucket = 0; bucket < buckets; bucket++) {
+    const begin = first + Math.floor((bucket * count) / buckets);
+    const end = first + Math.floor(((bucket + 1) * count) / buckets);
+    outX.push(x[begin], end - begin > 1 ? x[end - 1] : x[begin]);
+    ys.forEach((y, s) => outYs[s].push(...extremes(y, begin, end)));
+  }
+  return { x: outX, ys: outYs };
+}
+
+function extremes(y: Float64Array, begin: number, end: number): [number | null, number | null] {
+  let low = -1;
+  let high = -1;
+  for (let i = begin; i < end; i++) {
+    if (Number.isNaN(y[i])) continue;
+    if (low < 0 || y[i] < y[low]) low = i;
+    if (high < 0 || y[i] > y[high]) high = i;
+  }
+  if (low < 0) return [null, null];
+  return low < high ? [y[low], y[high]] : [y[high], y[low]];
+}
+
+function finite(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
+}
+
+function lowerBound(ascending: Float64Array, x: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle] < x) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,98 @@
+/** Geometry on a sphere. Positions are Earth-fixed, in Earth radii: x to 0° E on the equator, z to the north pole. */
+export const EARTH_RADIUS_KM = 6371.0088; // mean radius R1: Moritz, Geodetic Reference System 1980
+export const LIGHT_KM_PER_S = 299792.458;
+
+const RADIANS = Math.PI / 180;
+
+export type Vector = [number, number, number];
+
+export interface Place {
+  latitude: number;
+  longitude: number;
+  altitudeKm: number;
+}
+
+export function toVector(place: Place): Vector {
+  const radius = 1 + place.altitudeKm / EARTH_RADIUS_KM;
+  const latitude = place.latitude * RADIANS;
+  const longitude = place.longitude * RADIANS;
+  return [
+    radius * Math.cos(latitude) * Math.cos(longitude),
+    radius * Math.cos(latitude) * Math.sin(longitude),
+    radius * Math.sin(latitude),
+  ];
+}
+
+export function toPlace([x, y, z]: ArrayLike<number> & Iterable<number>): Place {
+  const radius = Math.hypot(x, y, z);
+  return {
+    latitude: Math.asin(z / radius) / RADIANS,
+    longitude: Math.atan2(y, x) / RADIANS,
+    altitudeKm: (radius - 1) * EARTH_RADIUS_KM,
+  };
+}
+
+export function rangeKm(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  return EARTH_RADIUS_KM * Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
+
+export function delayMs(km: number): number {
+  return (km / LIGHT_KM_PER_S) * 1e3;
+}
+
+/** Angle of `target` above the horizon at `site`, degrees. */
+export function elevationDeg(site: ArrayLike<number>, target: ArrayLike<number>): number {
+  const dx = target[0] - site[0];
+  const dy = target[1] - site[1];
+  const dz = target[2] - site[2];
+  const up = (dx * site[0] + dy * site[1] + dz * site[2]) / Math.hypot(site[0], site[1], site[2]);
+  return Math.asin(up / Math.hypot(dx, dy, dz)) / RADIANS;
+}
+
+/**
+ * Angle at the Earth's centre from below a satellite to the edge of its footprint, radians:
+ * sin(nadir angle) = R cos(mask) / r, and the angles of the triangle sum to 180°.
+ */
+export function footprintAngle(radius: number, maskDeg: number): number {
+  const mask = maskDeg * RADIANS;
+  return Math.PI / 2 - mask - Math.asin(Math.cos(mask) / Math.max(radius, 1));
+}
+
+/** Points of a circle on the ground around the point below `centre`, `steps` of them, into `out` as x, y, z. */
+export function groundCircle(
+  centre: ArrayLike<number>,
+  angle: number,
+  steps: number,
+  visit: (x: number, y: number, z: number, step: number) => void,
+): void {
+  const length = Math.hypot(centre[0], centre[1], centre[2]);
+  const u: Vector = [centre[0] / length, centre[1] / length, centre[2] / length];
+  const e = Math.abs(u[2]) > 0.99 ? unit([0, -u[2], u[1]]) : unit([-u[1], u[0], 0]);
+  const n = cross(u, e);
+  const along = Math.cos(angle);
+  const away = Math.sin(angle);
+  for (let step = 0; step < steps; step++) {
+    const turn = (step / steps) * 2 * Math.PI;
+    const c = Math.cos(turn) * away;
+    const s = Math.sin(turn) * away;
+    visit(u[0] * along + e[0] * c + n[0] * s, u[1] * along + e[1] * c + n[1] * s, u[2] * along + e[2] * c + n[2] * s, step);
+  }
+}
+
+export function cross(a: ArrayLike<number>, b: ArrayLike<number>): Vector {
+  return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+}
+
+export function unit(v: Vector): Vector {
+  const length = Math.hypot(...v) || 1;
+  return [v[0] / length, v[1] / length, v[2] / length];
+}
+
+/**
+ * Direction of the Sun, `seconds` after the start of a run. A scenario has no date: the run starts at 12:00 UTC of an
+ * equinox, when the Sun stands above 0° N 0° E, and the Earth turns under it once in 86,400 s.
+ */
+export function sunDirection(seconds: number): Vector {
+  const longitude = (-seconds / 86400) * 2 * Math.PI;
+  return [Math.cos(longitude), Math.sin(longitude), 0];
+}

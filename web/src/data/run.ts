@@ -1,0 +1,201 @@
+import type { Tables } from "../generated/tables";
+import { groupBy, lastAtOrBefore, pick, type Columns } from "./columns";
+import type { Series } from "./decimate";
+import { toVector, type Place, type Vector } from "./geo";
+import { readParquet } from "./parquet";
+import { Sky } from "./sky";
+import { source, type RunEntry } from "./source";
+
+/** The parts of a canonical scenario that the page reads. */
+interface ScenarioFile {
+  duration: string;
+  stations?: Record<string, { latitude: string; longitude: string; altitude?: string }>;
+  constellation?: { gsl?: { elevation_mask?: string } };
+  records?: { grid?: string; positions?: string };
+}
+
+export interface Station {
+  name: string;
+  place: Place;
+  position: Vector;
+}
+
+export interface Link {
+  name: string;
+  kind: string;
+  from: string;
+  to: string | null;
+}
+
+export type FlowMeasure = Exclude<keyof Tables["flow_series"], "time_s" | "flow" | "phase">;
+
+/** One run with the tables that the page needs, read once. */
+export class Run {
+  readonly stations: readonly Station[];
+  readonly links: readonly Link[];
+  private readonly series = new Map<string, Series>();
+
+  private constructor(
+    readonly entry: RunEntry,
+    readonly scenario: ScenarioFile,
+    readonly tables: Tables,
+    readonly sky: Sky,
+  ) {
+    this.stations = stationsOf(scenario);
+    this.links = linksOf(tables.links);
+  }
+
+  static async load(entry: RunEntry): Promise<Run> {
+    const scenario = await readJson<ScenarioFile>(entry.id, "scenario.json");
+    const names = ["flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes", "paths", "positions"] as const;
+    const read = await Promise.all(names.map((name) => readTable(entry, name)));
+    const tables = Object.fromEntries(names.map((name, i) => [name, read[i]])) as unknown as Tables;
+    return new Run(entry, scenario, tables, new Sky(tables.positions));
+  }
+
+  get id(): string {
+    return this.entry.id;
+  }
+
+  get title(): string {
+    return this.entry.title;
+  }
+
+  get duration(): number {
+    return this.entry.simulated_s;
+  }
+
+  get flows(): string[] {
+    return this.tables.flows.flow.map((name) => name ?? "");
+  }
+
+  get hasConstellation(): boolean {
+    return this.scenario.constellation !== undefined;
+  }
+
+  get maskDeg(): number {
+    return number(this.scenario.constellation?.gsl?.elevation_mask);
+  }
+
+  /** A measure of one flow over time. */
+  flowSeries(flow: string, measure: FlowMeasure): Series {
+    return this.cached(`${flow}\n${measure}`, () => {
+      const rows = this.flowRows().get(flow) ?? [];
+      const table = this.tables.flow_series;
+      return { x: pick(table.time_s, rows), ys: [pick(table[measure], rows)] };
+    });
+  }
+
+  /** A measure of one link over time. */
+  linkSeries(link: string, measure: "queue_packets" | "utilisation"): Series {
+    return this.cached(`${link}\n\n${measure}`, () => {
+      const rows = this.linkRows().get(link) ?? [];
+      const table = this.tables.link_series;
+      return { x: pick(table.time_s, rows), ys: [pick(table[measure], rows)] };
+    });
+  }
+
+  /** The links whose queues were longest, longest first. */
+  busiestLinks(count: number): string[] {
+    const { link, queue_max_packets: most } = this.tables.links;
+    const order = link.map((_, row) => row).filter((row) => most[row] > 0 && this.linkRows().has(link[row] ?? ""));
+    order.sort((a, b) => most[b] - most[a] || this.tables.links.queue_mean_packets[b] - this.tables.links.queue_mean_packets[a]);
+    return order.slice(0, count).map((row) => link[row] ?? "");
+  }
+
+  /** The value of a link at a time; NaN when it carried nothing yet. */
+  linkValue(link: string, measure: "queue_packets" | "utilisation", time: number): number {
+    const { x, ys } = this.linkSeries(link, measure);
+    const row = lastAtOrBefore(x, time);
+    return row < 0 ? NaN : ys[0][row];
+  }
+
+  private rowsByFlow: Map<string, number[]> | undefined;
+  private flowRows(): Map<string, number[]> {
+    return (this.rowsByFlow ??= groupBy(this.tables.flow_series.flow));
+  }
+
+  private rowsByLink: Map<string, number[]> | undefined;
+  private linkRows(): Map<string, number[]> {
+    return (this.rowsByLink ??= groupBy(this.tables.link_series.link));
+  }
+
+  private cached(key: string, make: () => Series): Series {
+    let series = this.series.get(key);
+    if (!series) this.series.set(key, (series = make()));
+    return series;
+  }
+}
+
+function stationsOf(scenario: ScenarioFile): Station[] {
+  return Object.entries(scenario.stations ?? {}).map(([name, station]) => {
+    const place = {
+      latitude: number(station.latitude),
+      longitude: number(station.longitude),
+      altitudeKm: kilometres(station.altitude),
+    };
+    return { name, place, position: toVector(place) };
+  });
+}
+
+function linksOf(table: Tables["links"]): Link[] {
+  return table.link.map((name, row) => ({
+    name: name ?? "",
+    kind: table.kind[row] ?? "",
+    from: table.from[row] ?? "",
+    to: table.to[row],
+  }));
+}
+
+const EMPTY_TABLES: Record<string, string[]> = {
+  flows: ["flow", "from", "to"],
+  links: ["link", "kind", "from", "to"],
+  drops: ["cause", "link", "node", "flow"],
+  flow_series: ["flow", "phase"],
+  link_series: ["link"],
+  flow_events: ["flow", "event"],
+  handovers: ["terminal", "from", "to", "why"],
+  link_changes: ["link", "up", "why"],
+  paths: ["flow", "path"],
+  positions: ["node"],
+};
+
+/** A table without rows was not written; its columns of numbers are then empty, too. */
+async function readTable(entry: RunEntry, name: string): Promise<Columns> {
+  const file = entry.tables.includes(name) ? await source.file(entry.id, `${name}.parquet`) : null;
+  if (file) return readParquet(file);
+  const texts = Object.fromEntries(EMPTY_TABLES[name].map((column) => [column, []]));
+  const nothing = new Float64Array(0);
+  return new Proxy(texts as unknown as Columns, { get: (table, key: string) => table[key] ?? nothing });
+}
+
+async function readJson<T>(run: string, name: string): Promise<T> {
+  const file = await source.file(run, name);
+  if (!file) throw new Error(`${run} has no ${name}`);
+  return JSON.parse(new TextDecoder().decode(file)) as T;
+}
+
+/** The number of a quantity such as "8.2 deg". */
+function number(quantity: string | undefined): number {
+  return quantity === undefined ? 0 : Number.parseFloat(quantity);
+}
+
+function kilometres(quantity: string | undefined): number {
+  if (quantity === undefined) return 0;
+  const value = number(quantity);
+  return /\d\s*m$/.test(quantity) ? value / 1000 : value;
+}
+
+const loaded = new Map<string, Promise<Run>>();
+
+/** The run of an entry; read once however often it is asked for. */
+export function loadRun(entry: RunEntry): Promise<Run> {
+  const key = `${entry.id} ${entry.records_hash} ${entry.modified}`;
+  let run = loaded.get(key);
+  if (!run) {
+    run = Run.load(entry);
+    loaded.set(key, run);
+    run.catch(() => loaded.delete(key));
+  }
+  return run;
+}

@@ -1,0 +1,86 @@
+import type { Tables } from "../generated/tables";
+import { groupBy, lastAtOrBefore } from "./columns";
+import { EARTH_RADIUS_KM, toVector } from "./geo";
+
+/** Where every satellite is at any time: recorded positions with great circles between them. */
+export class Sky {
+  readonly names: string[] = [];
+  readonly index = new Map<string, number>();
+  /** Recorded moments, ascending. */
+  readonly times: number[] = [];
+  /** Positions in Earth radii: moment by moment, satellite by satellite, x y z. */
+  private readonly recorded: Float32Array;
+
+  constructor(table: Tables["positions"]) {
+    const { time_s: time, node, latitude_deg: latitude, longitude_deg: longitude, altitude_km: altitude } = table;
+    for (let row = 0; row < time.length; row++) {
+      if (time[row] !== this.times.at(-1)) this.times.push(time[row]);
+      const name = node[row] ?? "";
+      if (this.times.length === 1 && !this.index.has(name)) {
+        this.index.set(name, this.names.length);
+        this.names.push(name);
+      }
+    }
+    this.recorded = new Float32Array(this.times.length * this.names.length * 3);
+    let moment = 0;
+    for (let row = 0; row < time.length; row++) {
+      if (time[row] !== this.times[moment]) moment++;
+      const satellite = this.index.get(node[row] ?? "");
+      if (satellite === undefined) continue;
+      const place = { latitude: latitude[row], longitude: longitude[row], altitudeKm: altitude[row] };
+      this.recorded.set(toVector(place), (moment * this.names.length + satellite) * 3);
+    }
+  }
+
+  get size(): number {
+    return this.names.length;
+  }
+
+  /** Writes the positions at `time` into `out`, x y z of each satellite; 3 × size values. */
+  at(time: number, out: Float32Array): void {
+    const { times, recorded } = this;
+    const values = this.names.length * 3;
+    if (times.length === 0) return;
+    const before = Math.max(0, lastAtOrBefore(times, time));
+    const after = Math.min(times.length - 1, before + 1);
+    const span = times[after] - times[before];
+    const share = span > 0 ? Math.min(1, Math.max(0, (time - times[before]) / span)) : 0;
+    const a = before * values;
+    const b = after * values;
+    for (let i = 0; i < values; i += 3) {
+      const ax = recorded[a + i], ay = recorded[a + i + 1], az = recorded[a + i + 2];
+      const x = ax + (recorded[b + i] - ax) * share;
+      const y = ay + (recorded[b + i + 1] - ay) * share;
+      const z = az + (recorded[b + i + 2] - az) * share;
+      // The chord between two moments runs below the orbit; put the point back to its height.
+      const wanted = Math.sqrt(ax * ax + ay * ay + az * az);
+      const stretch = wanted / (Math.sqrt(x * x + y * y + z * z) || 1);
+      out[i] = x * stretch;
+      out[i + 1] = y * stretch;
+      out[i + 2] = z * stretch;
+    }
+  }
+
+  /** Satellites of each orbital plane in their order, from names `<shell>-<plane>-<slot>`. */
+  planes(): number[][] {
+    const planes = groupBy(this.names.map((name) => /^(.*-\d+)-\d+$/.exec(name)?.[1] ?? null));
+    planes.delete("");
+    return [...planes.values()].filter((members) => members.length > 2);
+  }
+
+  /** The shell of each satellite, numbered in order of appearance. */
+  shells(): number[] {
+    const seen: string[] = [];
+    return this.names.map((name) => {
+      const shell = /^(.*)-\d+-\d+$/.exec(name)?.[1] ?? name;
+      if (!seen.includes(shell)) seen.push(shell);
+      return seen.indexOf(shell);
+    });
+  }
+
+  meanAltitudeKm(): number {
+    let sum = 0;
+    for (let i = 0; i < this.size * 3; i += 3) sum += Math.hypot(this.recorded[i], this.recorded[i + 1], this.recorded[i + 2]);
+    return this.size ? (sum / this.size - 1) * EARTH_RADIUS_KM : 0;
+  }
+}

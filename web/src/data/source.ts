@@ -1,0 +1,194 @@
+/** Where runs come from: the server on this machine, or what was exported with the page. */
+
+
+export interface FlowTotals {
+  name: string;
+  from: string;
+  to: string;
+  [measure: string]: unknown;
+}
+
+export interface RunEntry {
+  /** Its folder, relative to the folder served. */
+  id: string;
+  /** For people: the folder's last part, or what the study calls it. */
+  title: string;
+  study: string | null;
+  seed: number;
+  simulated_s: number;
+  wall_time_s: number;
+  scenario_hash: string;
+  records_hash: string;
+  version: string;
+  modified: number;
+  flows: FlowTotals[];
+  jain: number | null;
+  packets: { sent: number; delivered: number; conserved: boolean };
+  tables: string[];
+}
+
+export interface StudyEntry {
+  name: string;
+  title: string;
+  question: string;
+  paper: string;
+  problem: string | null;
+  /** Absent while the study has not been run. */
+  header: string[] | null;
+  rows: { cells: string[]; first_of_measure: boolean; run: string | null }[];
+  reasons: [string, string][];
+}
+
+export interface Diagnostic {
+  file: string;
+  line: number | null;
+  column: number | null;
+  path: string;
+  message: string;
+  help: string | null;
+}
+
+export interface Verdict {
+  ok: boolean;
+  diagnostics: Diagnostic[];
+  duration_s?: number;
+  hash?: string;
+}
+
+export interface Preset {
+  name: string;
+  title: string;
+  text: string;
+}
+
+export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
+
+export interface Job {
+  id: string;
+  title: string;
+  state: JobState;
+  fraction: number;
+  message: string;
+  run: string | null;
+}
+
+export interface Source {
+  readonly writable: boolean;
+  runs(): Promise<RunEntry[]>;
+  studies(): Promise<StudyEntry[]>;
+  /** A file of a run; null when the run has none of that name. */
+  file(run: string, name: string): Promise<ArrayBuffer | null>;
+}
+
+interface Export {
+  runs: RunEntry[];
+  studies: StudyEntry[];
+  /** `<run>/<file>` to base64. */
+  files: Record<string, string>;
+}
+
+declare global {
+  interface Window {
+    SKYHOP_EXPORT?: Export;
+  }
+}
+
+class ExportedSource implements Source {
+  readonly writable = false;
+  constructor(private readonly content: Export) {}
+
+  async runs(): Promise<RunEntry[]> {
+    return this.content.runs;
+  }
+
+  async studies(): Promise<StudyEntry[]> {
+    return this.content.studies;
+  }
+
+  async file(run: string, name: string): Promise<ArrayBuffer | null> {
+    const text = this.content.files[`${run}/${name}`];
+    if (text === undefined) return null;
+    const binary = atob(text);
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+    return bytes.buffer;
+  }
+}
+
+/** A message for people from a server that refused. */
+export class Refused extends Error {}
+
+export class ServerSource implements Source {
+  readonly writable = true;
+
+  runs(): Promise<RunEntry[]> {
+    return this.get("api/runs");
+  }
+
+  studies(): Promise<StudyEntry[]> {
+    return this.get("api/studies");
+  }
+
+  async file(run: string, name: string): Promise<ArrayBuffer | null> {
+    const response = await fetch(`api/files/${run.split("/").map(encodeURIComponent).join("/")}/${name}`);
+    if (response.status === 404) return null;
+    if (!response.ok) throw new Refused(await reason(response));
+    return response.arrayBuffer();
+  }
+
+  schema(): Promise<unknown> {
+    return this.get("api/schema");
+  }
+
+  presets(): Promise<Preset[]> {
+    return this.get("api/presets");
+  }
+
+  check(text: string): Promise<Verdict> {
+    return this.post("api/check", { text });
+  }
+
+  start(text: string, seed: number): Promise<Job> {
+    return this.post("api/jobs", { text, seed });
+  }
+
+  jobs(): Promise<Job[]> {
+    return this.get("api/jobs");
+  }
+
+  cancel(job: string): Promise<Job> {
+    return this.post(`api/jobs/${encodeURIComponent(job)}/cancel`, {});
+  }
+
+  /** Calls back with every job that changes, from now on and again after a lost connection. */
+  watchJobs(changed: (job: Job) => void): void {
+    const events = new EventSource("api/events");
+    events.addEventListener("job", (event) => changed(JSON.parse((event as MessageEvent<string>).data) as Job));
+  }
+
+  private async get<T>(path: string): Promise<T> {
+    return answer(await fetch(path));
+  }
+
+  private async post<T>(path: string, body: unknown): Promise<T> {
+    const headers = { "Content-Type": "application/json" };
+    return answer(await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }));
+  }
+}
+
+async function answer<T>(response: Response): Promise<T> {
+  if (!response.ok) throw new Refused(await reason(response));
+  return (await response.json()) as T;
+}
+
+async function reason(response: Response): Promise<string> {
+  try {
+    const body = (await response.json()) as { message?: string };
+    return body.message ?? response.statusText;
+  } catch {
+    return `${response.status} ${response.statusText}`;
+  }
+}
+
+export const server: ServerSource | null = window.SKYHOP_EXPORT ? null : new ServerSource();
+export const source: Source = window.SKYHOP_EXPORT ? new ExportedSource(window.SKYHOP_EXPORT) : server!;

@@ -1,0 +1,149 @@
+// Written by web/tools/generate.py from the engine's tables. Do not edit.
+import type { Count, Flag, Real, Text } from "../data/columns";
+
+/** The tables of a run folder, column by column; units stand in the names. */
+export interface Tables {
+  flows: {
+    flow: Text;
+    from: Text;
+    to: Text;
+    start_s: Real;
+    stop_s: Real;
+    completion_s: Real;
+    goodput_bps: Real;
+    throughput_bps: Real;
+    packets_sent: Count;
+    packets_received: Count;
+    packets_duplicate: Count;
+    retransmissions: Count;
+    timeouts: Count;
+    fast_retransmits: Count;
+    cwnd_cuts: Count;
+    bytes_delivered: Count;
+    dropped: Count;
+    dropped_queue: Count;
+    dropped_error: Count;
+    dropped_link_change: Count;
+    dropped_no_route: Count;
+    dropped_ttl: Count;
+    acks_dropped: Count;
+    delivery_fraction: Real;
+    rtt_mean_s: Real;
+    rtt_median_s: Real;
+    rtt_p95_s: Real;
+    rtt_min_s: Real;
+    rtt_max_s: Real;
+    delay_mean_s: Real;
+    delay_median_s: Real;
+    delay_p95_s: Real;
+    delay_min_s: Real;
+    delay_max_s: Real;
+    jitter_mean_s: Real;
+    jitter_median_s: Real;
+    jitter_p95_s: Real;
+    jitter_min_s: Real;
+    jitter_max_s: Real;
+    interarrival_mean_s: Real;
+    interarrival_median_s: Real;
+    interarrival_p95_s: Real;
+    interarrival_min_s: Real;
+    interarrival_max_s: Real;
+    cwnd_mean: Real;
+  };
+  links: {
+    link: Text;
+    kind: Text;
+    from: Text;
+    to: Text;
+    rate_bps: Real;
+    utilisation: Real;
+    packets: Count;
+    bytes: Count;
+    queue_mean_packets: Real;
+    queue_max_packets: Count;
+    dropped: Count;
+    dropped_queue: Count;
+    dropped_error: Count;
+    dropped_link_change: Count;
+    dropped_no_route: Count;
+    dropped_ttl: Count;
+  };
+  drops: {
+    time_s: Real;
+    cause: Text;
+    link: Text;
+    node: Text;
+    flow: Text;
+    seq: Count;
+    size_bytes: Count;
+    is_ack: Flag;
+  };
+  flow_series: {
+    time_s: Real;
+    flow: Text;
+    cwnd: Real;
+    ssthresh: Real;
+    in_flight: Count;
+    phase: Text;
+    rtt_s: Real;
+    srtt_s: Real;
+    rto_s: Real;
+    delay_mean_s: Real;
+    jitter_mean_s: Real;
+    interarrival_mean_s: Real;
+    goodput_bps: Real;
+    throughput_bps: Real;
+    received: Count;
+    dropped: Count;
+  };
+  link_series: {
+    time_s: Real;
+    link: Text;
+    queue_packets: Count;
+    utilisation: Real;
+  };
+  flow_events: {
+    time_s: Real;
+    flow: Text;
+    event: Text;
+    cwnd: Real;
+    ssthresh: Real;
+  };
+  handovers: {
+    time_s: Real;
+    terminal: Text;
+    from: Text;
+    to: Text;
+    elevation_deg: Real;
+    slant_range_km: Real;
+    why: Text;
+  };
+  link_changes: {
+    time_s: Real;
+    link: Text;
+    up: Flag;
+    why: Text;
+  };
+  paths: {
+    time_s: Real;
+    flow: Text;
+    hops: Count;
+    delay_s: Real;
+    path: Text;
+  };
+  positions: {
+    time_s: Real;
+    node: Text;
+    latitude_deg: Real;
+    longitude_deg: Real;
+    altitude_km: Real;
+  };
+  packets: {
+    time_s: Real;
+    link: Text;
+    event: Text;
+    flow: Text;
+    seq: Count;
+    size_bytes: Count;
+  };
+}

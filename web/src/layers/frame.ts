@@ -1,0 +1,42 @@
+import type { Way } from "../data/network";
+import type { Run } from "../data/run";
+import type { Selection } from "../state/app";
+
+/** What is switched on. */
+export interface Shown {
+  isls: boolean;
+  planes: boolean;
+  coverage: boolean;
+  names: boolean;
+  night: boolean;
+}
+
+/** Everything that a picture of one moment needs; positions are Earth-fixed, in Earth radii. */
+export interface Frame {
+  run: Run;
+  time: number;
+  /** x y z of each satellite of `run.sky`. */
+  positions: Float32Array;
+  isls: readonly { a: number; b: number; name: string }[];
+  up: Uint8Array;
+  /** Whether `up` differs from the frame before. */
+  linksChanged: boolean;
+  serving: Map<string, string>;
+  ways: Way[];
+  selection: Selection | null;
+  shown: Shown;
+  /** Recent handovers: how long ago, in seconds on the reader's clock. */
+  handovers: { terminal: string; age: number }[];
+  /** Seconds on the reader's clock while playing: drives what only decorates. */
+  phase: number;
+}
+
+/** The position of a node, satellite or station; null for one that has no place. */
+export function positionOf(frame: Frame, node: string): [number, number, number] | null {
+  const satellite = frame.run.sky.index.get(node);
+  if (satellite !== undefined) {
+    const i = satellite * 3;
+    return [frame.positions[i], frame.positions[i + 1], frame.positions[i + 2]];
+  }
+  return frame.run.stations.find((station) => station.name === node)?.position ?? null;
+}

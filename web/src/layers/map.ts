@@ -1,0 +1,240 @@
+import { footprintAngle, groundCircle, sunDirection, toPlace } from "../data/geo";
+import { paintMap } from "./earth";
+import { positionOf, type Frame } from "./frame";
+import { palette, type Palette } from "./palette";
+import type { Picture } from "./picture";
+import { usedSatellites } from "./satellites";
+
+type Point = [number, number];
+
+/** The flat map (plate carrée) on a plain canvas; also where there is no WebGL. */
+export class FlatMap implements Picture {
+  readonly canvas = document.createElement("canvas");
+  readonly drawCalls = 0;
+  private readonly base = document.createElement("canvas");
+  private colours: Palette = palette();
+  private size = { width: 1, height: 1 };
+  private scale = 1;
+  private centre: Point = [0, 0];
+  private dragged: Point | null = null;
+
+  constructor(private readonly onMoved: () => void) {
+    this.base.width = 2048;
+    this.base.height = 1024;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.dragged = [event.clientX, event.clientY];
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    this.canvas.addEventListener("pointerup", () => (this.dragged = null));
+    this.canvas.addEventListener("pointermove", (event) => this.drag(event));
+    this.canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      this.zoom(Math.exp(event.deltaY * 0.001));
+    }, { passive: false });
+  }
+
+  paint(): void {
+    this.colours = palette();
+    paintMap(this.base, this.colours, false);
+  }
+
+  resize(width: number, height: number): void {
+    this.size = { width, height };
+    const ratio = Math.min(2, window.devicePixelRatio);
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+  }
+
+  turn(right: number, up: number): void {
+    this.centre = [this.centre[0] + (right * 180) / Math.PI, this.centre[1] + (up * 180) / Math.PI];
+    this.keepInside();
+  }
+
+  zoom(factor: number): void {
+    this.scale = Math.min(12, Math.max(1, this.scale / factor));
+    this.keepInside();
+  }
+
+  project(x: number, y: number, z: number): Point | null {
+    const place = toPlace([x, y, z]);
+    const [px, py] = this.toPixel(place.longitude, place.latitude);
+    const { width, height } = this.size;
+    return px < -20 || px > width + 20 || py < -20 || py > height + 20 ? null : [px, py];
+  }
+
+  draw(frame: Frame): void {
+    const context = this.canvas.getContext("2d");
+    if (!context) return;
+    const ratio = this.canvas.width / this.size.width;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, this.size.width, this.size.height);
+    const [left, top] = this.toPixel(-180, 90);
+    const [right, bottom] = this.toPixel(180, -90);
+    context.save();
+    context.beginPath();
+    context.rect(left, top, right - left, bottom - top);
+    context.clip();
+    context.drawImage(this.base, left, top, right - left, bottom - top);
+    if (frame.shown.night) this.drawNight(context, frame.time);
+    this.drawCoverage(context, frame);
+    this.drawLinks(context, frame);
+    this.drawSatellites(context, frame);
+    this.drawWays(context, frame);
+    this.drawStations(context, frame);
+    context.restore();
+  }
+
+  /** Pixels per degree. */
+  private get perDegree(): number {
+    return Math.min(this.size.width / 360, this.size.height / 180) * this.scale;
+  }
+
+  private toPixel(longitude: number, latitude: number): Point {
+    const k = this.perDegree;
+    return [this.size.width / 2 + (longitude - this.centre[0]) * k, this.size.height / 2 - (latitude - this.centre[1]) * k];
+  }
+
+  private drag(event: PointerEvent): void {
+    if (!this.dragged) return;
+    const k = this.perDegree;
+    this.centre = [this.centre[0] - (event.clientX - this.dragged[0]) / k, this.centre[1] + (event.clientY - this.dragged[1]) / k];
+    this.dragged = [event.clientX, event.clientY];
+    this.keepInside();
+  }
+
+  private keepInside(): void {
+    const k = this.perDegree;
+    const roomX = Math.max(0, 180 - this.size.width / 2 / k);
+    const roomY = Math.max(0, 90 - this.size.height / 2 / k);
+    this.centre = [Math.min(roomX, Math.max(-roomX, this.centre[0])), Math.min(roomY, Math.max(-roomY, this.centre[1]))];
+    this.onMoved();
+  }
+
+  /** At an equinox the Sun stands over the equator, and the night is half of the map. */
+  private drawNight(context: CanvasRenderingContext2D, time: number): void {
+    const { longitude } = toPlace(sunDirection(time));
+    const [, top] = this.toPixel(0, 90);
+    const [, bottom] = this.toPixel(0, -90);
+    context.fillStyle = this.colours.night;
+    context.globalAlpha = 0.5;
+    for (const turn of [-360, 0, 360]) {
+      const [from] = this.toPixel(longitude + 90 + turn, 0);
+      const [to] = this.toPixel(longitude + 270 + turn, 0);
+      context.fillRect(from, top, to - from, bottom - top);
+    }
+    context.globalAlpha = 1;
+  }
+
+  private drawCoverage(context: CanvasRenderingContext2D, frame: Frame): void {
+    const serving = new Set(frame.serving.values());
+    const chosen = frame.selection?.kind === "satellite" ? frame.selection.name : "";
+    const names = frame.run.sky.size <= 150 && frame.shown.coverage ? frame.run.sky.names : [...serving, chosen];
+    for (const name of names) {
+      const at = positionOf(frame, name);
+      if (!at || (!frame.shown.coverage && name !== chosen)) continue;
+      const strong = serving.has(name) || name === chosen;
+      const points: Point[] = [];
+      groundCircle(at, footprintAngle(Math.hypot(...at), frame.run.maskDeg), 72, (x, y, z) => {
+        const place = toPlace([x, y, z]);
+        points.push([place.longitude, place.latitude]);
+      });
+      context.strokeStyle = this.colours.coverage;
+      context.globalAlpha = strong ? 0.9 : 0.2;
+      context.lineWidth = strong ? 1.4 : 0.8;
+      context.beginPath();
+      points.forEach((point, i) => this.line(context, point, points[(i + 1) % points.length]));
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  private drawLinks(context: CanvasRenderingContext2D, frame: Frame): void {
+    if (!frame.shown.isls) return;
+    const { positions: p, isls, up } = frame;
+    const places = new Float32Array(frame.run.sky.size * 2);
+    for (let i = 0; i < frame.run.sky.size; i++) {
+      const place = toPlace(p.subarray(i * 3, i * 3 + 3));
+      places[i * 2] = place.longitude;
+      places[i * 2 + 1] = place.latitude;
+    }
+    context.strokeStyle = this.colours.isl;
+    context.globalAlpha = isls.length > 1000 ? 0.12 : 0.55;
+    context.lineWidth = isls.length > 1000 ? 0.5 : 1;
+    context.beginPath();
+    for (let i = 0; i < isls.length; i++) {
+      if (!up[i]) continue;
+      const { a, b } = isls[i];
+      this.line(context, [places[a * 2], places[a * 2 + 1]], [places[b * 2], places[b * 2 + 1]]);
+    }
+    context.stroke();
+    context.globalAlpha = 1;
+  }
+
+  /** A straight line on the map, the short way round; near a pole, where no straight line is short, none. */
+  private line(context: CanvasRenderingContext2D, a: Point, b: Point): void {
+    let east = b[0] - a[0];
+    if (east > 180) east -= 360;
+    if (east < -180) east += 360;
+    const draw = (shift: number): void => {
+      context.moveTo(...this.toPixel(a[0] + shift, a[1]));
+      context.lineTo(...this.toPixel(a[0] + east + shift, b[1]));
+    };
+    draw(0);
+    if (Math.abs(a[0] + east) > 180) draw(a[0] + east > 180 ? -360 : 360);
+  }
+
+  private drawSatellites(context: CanvasRenderingContext2D, frame: Frame): void {
+    const used = usedSatellites(frame);
+    const many = frame.run.sky.size > 1000;
+    const radius = many ? 1.1 : 2.6;
+    const chosen = frame.selection?.kind === "satellite" ? frame.run.sky.index.get(frame.selection.name) : undefined;
+    for (let i = 0; i < frame.run.sky.size; i++) {
+      const at = this.project(frame.positions[i * 3], frame.positions[i * 3 + 1], frame.positions[i * 3 + 2]);
+      if (!at) continue;
+      const on = used.has(i);
+      context.fillStyle = on ? this.colours.serving : this.colours.satellite;
+      if (many && !on) context.fillRect(at[0] - radius, at[1] - radius, radius * 2, radius * 2);
+      else dot(context, at, on ? 4.2 : radius);
+      if (i === chosen) ring(context, at, 10, this.colours.selected);
+    }
+  }
+
+  private drawWays(context: CanvasRenderingContext2D, frame: Frame): void {
+    const flows = frame.run.flows;
+    for (const way of frame.ways) {
+      context.strokeStyle = frame.ways.length > 1 ? this.colours.flows[Math.max(0, flows.indexOf(way.flows[0])) % 6] : this.colours.way;
+      context.lineWidth = 3;
+      context.lineJoin = "round";
+      context.beginPath();
+      const places = way.nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null).map(toPlace);
+      for (let i = 0; i + 1 < places.length; i++) {
+        this.line(context, [places[i].longitude, places[i].latitude], [places[i + 1].longitude, places[i + 1].latitude]);
+      }
+      context.stroke();
+    }
+  }
+
+  private drawStations(context: CanvasRenderingContext2D, frame: Frame): void {
+    for (const station of frame.run.stations) {
+      const at = this.toPixel(station.place.longitude, station.place.latitude);
+      context.fillStyle = this.colours.station;
+      dot(context, at, 5.5);
+      const handover = frame.handovers.find((one) => one.terminal === station.name && one.age < 1.6);
+      if (handover) ring(context, at, 8 + 22 * (handover.age / 1.6), this.colours.handover);
+    }
+  }
+}
+
+function dot(context: CanvasRenderingContext2D, [x, y]: Point, radius: number): void {
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fill();
+}
+
+function ring(context: CanvasRenderingContext2D, [x, y]: Point, radius: number, colour: string): void {
+  context.strokeStyle = colour;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.stroke();
+}

@@ -1,0 +1,34 @@
+import { colour, seriesColour } from "../state/theme";
+
+/** Colours of the sky, read from the page's style so that both renderers and both themes agree. */
+export interface Palette {
+  ocean: string;
+  land: string;
+  coast: string;
+  graticule: string;
+  night: string;
+  glow: string;
+  satellite: string;
+  serving: string;
+  isl: string;
+  plane: string;
+  way: string;
+  station: string;
+  coverage: string;
+  selected: string;
+  handover: string;
+  shells: string[];
+  flows: string[];
+}
+
+export function palette(): Palette {
+  const role = (name: string): string => colour(`sky-${name}`);
+  return {
+    ocean: role("ocean"), land: role("land"), coast: role("coast"), graticule: role("graticule"), night: role("night"),
+    glow: role("glow"), satellite: role("satellite"), serving: role("serving"), isl: role("isl"), plane: role("plane"),
+    way: role("way"), station: role("station"), coverage: role("coverage"), selected: role("selected"),
+    handover: role("handover"),
+    shells: [role("satellite"), "#8ccbf2", "#e39cc5", "#f2b632", "#2fcf9f", "#ff8a3d"],
+    flows: [0, 1, 2, 3, 4, 5].map(seriesColour),
+  };
+}

@@ -1,0 +1,182 @@
+import { decimate } from "../data/decimate";
+import { loadRun, type FlowMeasure, type Run } from "../data/run";
+import type { RunEntry } from "../data/source";
+import { entries, notice } from "../state/app";
+import { Signal } from "../state/signal";
+import { colour, theme } from "../state/theme";
+import { h, icon, ICONS } from "./dom";
+import { barFigure, curveFigure, type Bars, type Curves, type FigureColours } from "./figure";
+
+type How = "sum" | "mean";
+interface Total {
+  title: string;
+  unit: string;
+  column: string;
+  scale: number;
+  how: How;
+}
+
+const TOTALS: Total[] = [
+  { title: "Goodput", unit: "Mbit/s", column: "goodput_bps", scale: 1e-6, how: "sum" },
+  { title: "Throughput", unit: "Mbit/s", column: "throughput_bps", scale: 1e-6, how: "sum" },
+  { title: "Packets dropped", unit: "packets", column: "dropped", scale: 1, how: "sum" },
+  { title: "Retransmissions", unit: "packets", column: "retransmissions", scale: 1, how: "sum" },
+  { title: "Timeouts", unit: "", column: "timeouts", scale: 1, how: "sum" },
+  { title: "One-way delay, mean", unit: "ms", column: "delay_mean_s", scale: 1e3, how: "mean" },
+  { title: "Round-trip time, mean", unit: "ms", column: "rtt_mean_s", scale: 1e3, how: "mean" },
+  { title: "Jitter, mean", unit: "ms", column: "jitter_mean_s", scale: 1e3, how: "mean" },
+  { title: "Delivery fraction", unit: "%", column: "delivery_fraction", scale: 100, how: "mean" },
+];
+
+const OVER_TIME: { title: string; unit: string; column: FlowMeasure; scale: number }[] = [
+  { title: "Congestion window over time", unit: "segments", column: "cwnd", scale: 1 },
+  { title: "Round-trip time over time", unit: "ms", column: "rtt_s", scale: 1e3 },
+  { title: "One-way delay over time", unit: "ms", column: "delay_mean_s", scale: 1e3 },
+  { title: "Throughput over time", unit: "Mbit/s", column: "throughput_bps", scale: 1e-6 },
+];
+
+const POINTS = 700; // of a curve; a figure of 760 shows no more
+
+interface Drawn {
+  name: string;
+  svg: (colours: FigureColours) => string;
+  csv: string;
+}
+
+const chosen = new Signal<ReadonlySet<string>>(new Set());
+
+/** Chosen runs, one chosen measure, one figure to take away. */
+export function comparePanel(): HTMLElement {
+  const runs = h("fieldset", {}, h("legend", {}, "Runs"));
+  const measure = h("select", { id: "measure", "aria-label": "Measure" });
+  measure.append(
+    h("optgroup", { label: "One number per flow" }, ...TOTALS.map((one, i) => h("option", { value: `total ${i}` }, one.title))),
+    h("optgroup", { label: "Over time" }, ...OVER_TIME.map((one, i) => h("option", { value: `time ${i}` }, one.title))),
+  );
+  const figure = h("div", { class: "figure" });
+  let drawn: Drawn | null = null;
+  const save = (kind: "svg" | "png" | "csv"): void => void (drawn && download(drawn, kind));
+  const downloads = (["svg", "png", "csv"] as const).map((kind) => h("button", { type: "button", onclick: () => save(kind) }, icon(ICONS.download), kind.toUpperCase()));
+  const draw = async (): Promise<void> => {
+    const wanted = entries.value.filter((entry) => chosen.value.has(entry.id));
+    downloads.forEach((button) => (button.disabled = wanted.length === 0));
+    if (wanted.length === 0) {
+      drawn = null;
+      figure.replaceChildren(h("p", { class: "empty" }, entries.value.length > 0 ? "Choose the runs to compare." : "There is no run to compare yet."));
+      return;
+    }
+    try {
+      drawn = await make(wanted, measure.value);
+      figure.innerHTML = drawn.svg(pageColours());
+    } catch (error) {
+      notice.value = `The runs cannot be compared: ${String(error)}`;
+    }
+  };
+  const listRuns = (): void => {
+    runs.replaceChildren(h("legend", {}, "Runs"), ...entries.value.map(runBox));
+  };
+  entries.follow((all) => {
+    // Runs of one study are there to be compared.
+    if (chosen.value.size === 0 && all.length > 0) {
+      const study = all.find((entry) => entry.study)?.study;
+      chosen.value = new Set(all.filter((entry) => entry.study === (study ?? entry.study)).slice(0, 6).map((entry) => entry.id));
+    }
+    listRuns();
+    void draw();
+  });
+  chosen.watch(() => void draw());
+  theme.watch(() => void draw());
+  measure.addEventListener("change", () => void draw());
+  const side = h("div", { class: "choices" }, h("label", {}, "Measure ", measure), runs);
+  return h("div", { class: "compare" }, h("h2", {}, "Compare runs"), side, h("div", { class: "result" }, figure, h("div", { class: "downloads" }, ...downloads)));
+}
+
+function runBox(entry: RunEntry): HTMLElement {
+  const box = h("input", { type: "checkbox", value: entry.id, checked: chosen.value.has(entry.id) });
+  box.addEventListener("change", () => {
+    const next = new Set(chosen.value);
+    if (box.checked) next.add(entry.id);
+    else next.delete(entry.id);
+    chosen.value = next;
+  });
+  return h("label", {}, box, h("span", {}, entry.title, h("small", {}, entry.study ?? "")));
+}
+
+async function make(wanted: RunEntry[], measure: string): Promise<Drawn> {
+  const [kind, index] = measure.split(" ");
+  const runs = await Promise.all(wanted.map(loadRun));
+  return kind === "total" ? totals(runs, TOTALS[Number(index)]) : curves(runs, OVER_TIME[Number(index)]);
+}
+
+function totals(runs: Run[], { title, unit, column, scale, how }: Total): Drawn {
+  const flows = [...new Set(runs.flatMap((one) => one.flows))].slice(0, 12);
+  const value = (one: Run, flow: string): number | null => {
+    const row = one.flows.indexOf(flow);
+    const cell = row < 0 ? NaN : (one.tables.flows as unknown as Record<string, Float64Array>)[column][row];
+    return Number.isFinite(cell) ? cell * scale : null;
+  };
+  const groups = flows.map((flow) => ({ name: flow, values: runs.map((one) => value(one, flow)) }));
+  if (flows.length > 1) {
+    const all = runs.map((one) => {
+      const values = one.flows.map((flow) => value(one, flow)).filter((v) => v !== null);
+      const sum = values.reduce((a, b) => a + b, 0);
+      return values.length === 0 ? null : how === "sum" ? sum : sum / values.length;
+    });
+    groups.push({ name: how === "sum" ? "all together" : "mean of all", values: all });
+  }
+  const bars: Bars = { title, unit, groups, runs: titles(runs) };
+  const csv = [["flow", ...bars.runs].map(cell).join(","), ...groups.map((group) => [cell(group.name), ...group.values.map((v) => v ?? "")].join(","))];
+  return { name: column, svg: (colours) => barFigure(bars, colours), csv: `${csv.join("\n")}\n` };
+}
+
+function curves(runs: Run[], { title, unit, column, scale }: (typeof OVER_TIME)[number]): Drawn {
+  const found: Curves["curves"] = [];
+  const rows = [`run,flow,time_s,${column}`];
+  titles(runs).forEach((name, i) => {
+    // The first flow stands for all: six runs with three flows each would be a figure of eighteen lines.
+    const flow = runs[i].flows[0];
+    if (flow === undefined) return;
+    const series = runs[i].flowSeries(flow, column);
+    const few = decimate(series, -Infinity, Infinity, POINTS);
+    found.push({ name: `${name}, ${flow}`, x: few.x, y: few.ys[0].map((v) => (v === null ? null : v * scale)) });
+    series.x.forEach((time, k) => rows.push(`${cell(name)},${cell(flow)},${time},${Number.isNaN(series.ys[0][k]) ? "" : series.ys[0][k]}`));
+  });
+  const figure: Curves = { title, unit, xUnit: "Time (s)", curves: found };
+  return { name: column, svg: (colours) => curveFigure(figure, colours), csv: `${rows.join("\n")}\n` };
+}
+
+/** The runs' titles; with their folders where two have the same. */
+function titles(runs: Run[]): string[] {
+  return runs.map((one) => (runs.some((other) => other !== one && other.title === one.title) ? one.id : one.title));
+}
+
+function cell(text: string): string {
+  return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+function pageColours(): FigureColours {
+  return { paper: colour("panel"), ink: colour("ink"), muted: colour("muted"), rule: colour("rule"), series: [0, 1, 2, 3, 4, 5].map((i) => colour(`series-${i}`)) };
+}
+
+/** White paper, whatever the page looks like. */
+const PRINT: FigureColours = {
+  paper: "#ffffff", ink: "#1b1b1b", muted: "#6a6a6a", rule: "#dddddd",
+  series: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"],
+};
+
+async function download(drawn: Drawn, kind: "svg" | "png" | "csv"): Promise<void> {
+  const text = kind === "csv" ? drawn.csv : drawn.svg(PRINT);
+  const blob = kind === "png" ? await raster(text) : new Blob([text], { type: kind === "csv" ? "text/csv" : "image/svg+xml" });
+  const address = URL.createObjectURL(blob);
+  h("a", { href: address, download: `${drawn.name}.${kind}` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+async function raster(text: string): Promise<Blob> {
+  const image = new Image(1520, 800);
+  image.src = `data:image/svg+xml,${encodeURIComponent(text)}`;
+  await image.decode();
+  const canvas = h("canvas", { width: 1520, height: 800 });
+  canvas.getContext("2d")?.drawImage(image, 0, 0, 1520, 800);
+  return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png"));
+}

@@ -1,0 +1,165 @@
+/** Figures for papers as SVG text: labelled axes with units, told apart by dash and hatching as well as by colour. */
+
+export interface FigureColours {
+  paper: string;
+  ink: string;
+  muted: string;
+  rule: string;
+  series: string[];
+}
+
+export interface Bars {
+  title: string;
+  unit: string;
+  /** One group per measure or flow, one bar per run. */
+  groups: { name: string; values: (number | null)[] }[];
+  runs: string[];
+}
+
+export interface Curves {
+  title: string;
+  unit: string;
+  xUnit: string;
+  curves: { name: string; x: ArrayLike<number>; y: ArrayLike<number | null> }[];
+}
+
+const WIDTH = 760;
+const HEIGHT = 400;
+const LEFT = 64;
+const RIGHT = 16;
+const BOTTOM = 46;
+const DASHES = ["", "8 4", "2 3", "10 3 2 3", "5 2 1 2", "14 4"];
+const FONT = "DejaVu Sans, Verdana, sans-serif";
+
+interface Area {
+  top: number;
+  bottom: number;
+  left: number;
+  right: number;
+}
+
+/** Grouped bars. */
+export function barFigure(bars: Bars, colours: FigureColours): string {
+  const legend = legendOf(bars.runs, colours, (i) => `<rect width="14" height="12" y="-10" fill="url(#hatch-${i % 6})"/>`);
+  const area = { top: 44 + legend.height, bottom: HEIGHT - BOTTOM, left: LEFT, right: WIDTH - RIGHT };
+  const top = niceTop(Math.max(...bars.groups.flatMap((group) => group.values.map((value) => value ?? 0)), 0));
+  const y = (value: number): number => area.bottom - (value / top) * (area.bottom - area.top);
+  const slot = (area.right - area.left) / Math.max(1, bars.groups.length);
+  const bar = Math.min(64, (slot * 0.76) / Math.max(1, bars.runs.length));
+  let body = yAxis(area, top, y, colours);
+  bars.groups.forEach((group, g) => {
+    const begin = area.left + slot * (g + 0.5) - (bar * group.values.length) / 2;
+    group.values.forEach((value, i) => {
+      if (value === null || !Number.isFinite(value)) return;
+      const x = begin + i * bar;
+      body += `<rect x="${r(x + 1)}" y="${r(y(value))}" width="${r(bar - 2)}" height="${r(area.bottom - y(value))}" fill="url(#hatch-${i % 6})"/>`;
+      if (bar > 30) body += text(x + bar / 2, y(value) - 5, short(value), colours.ink, "middle", 11);
+    });
+    body += text(area.left + slot * (g + 0.5), area.bottom + 18, group.name, colours.ink, "middle", 12);
+  });
+  return frame(bars.title, bars.unit, colours, hatches(colours) + legend.text + body + baseline(area, colours));
+}
+
+/** Lines over time. */
+export function curveFigure(figure: Curves, colours: FigureColours): string {
+  const line = (i: number): string => `<path d="M0 -4h22" stroke="${colours.series[i % 6]}" stroke-width="2" stroke-dasharray="${DASHES[i % 6]}"/>`;
+  const legend = legendOf(figure.curves.map((curve) => curve.name), colours, line);
+  const area = { top: 44 + legend.height, bottom: HEIGHT - BOTTOM, left: LEFT, right: WIDTH - RIGHT };
+  let [highest, from, to] = [0, Infinity, -Infinity];
+  for (const { x, y } of figure.curves) {
+    for (let i = 0; i < x.length; i++) {
+      highest = Math.max(highest, y[i] ?? 0);
+      from = Math.min(from, x[i]);
+      to = Math.max(to, x[i]);
+    }
+  }
+  if (!(to > from)) [from, to] = [0, 1];
+  const top = niceTop(highest);
+  const px = (value: number): number => area.left + ((value - from) / (to - from)) * (area.right - area.left);
+  const py = (value: number): number => area.bottom - (value / top) * (area.bottom - area.top);
+  let body = yAxis(area, top, py, colours);
+  for (const tick of ticks(from, to, 8)) {
+    body += `<path d="M${r(px(tick))} ${area.bottom}v5" stroke="${colours.muted}"/>` + text(px(tick), area.bottom + 18, short(tick), colours.ink, "middle", 11);
+  }
+  body += text((area.left + area.right) / 2, HEIGHT - 8, figure.xUnit, colours.ink, "middle", 12);
+  figure.curves.forEach(({ x, y }, i) => {
+    let path = "";
+    let pen = "M";
+    for (let k = 0; k < x.length; k++) {
+      const value = y[k];
+      if (value === null || !Number.isFinite(value)) {
+        pen = "M";
+        continue;
+      }
+      path += `${pen}${r(px(x[k]))} ${r(py(value))}`;
+      pen = "L";
+    }
+    body += `<path d="${path}" fill="none" stroke="${colours.series[i % 6]}" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="${DASHES[i % 6]}"/>`;
+  });
+  return frame(figure.title, figure.unit, colours, legend.text + body + baseline(area, colours));
+}
+
+function frame(title: string, unit: string, colours: FigureColours, body: string): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="${FONT}" role="img" aria-label="${escape(title)}">`
+    + `<rect width="${WIDTH}" height="${HEIGHT}" fill="${colours.paper}"/>`
+    + text(LEFT, 24, `${title}${unit ? ` (${unit})` : ""}`, colours.ink, "start", 15) + body + "</svg>";
+}
+
+/** Names in rows below the title. */
+function legendOf(names: string[], colours: FigureColours, key: (index: number) => string): { text: string; height: number } {
+  let [x, row, out] = [LEFT, 0, ""];
+  names.forEach((name, i) => {
+    const wide = 34 + name.length * 7.2;
+    if (x + wide > WIDTH - RIGHT && x > LEFT) [x, row] = [LEFT, row + 1];
+    out += `<g transform="translate(${r(x)} ${48 + row * 18})">${key(i)}${text(28, 0, name, colours.ink, "start", 12)}</g>`;
+    x += wide + 14;
+  });
+  return { text: out, height: names.length > 0 ? 18 * (row + 1) : 0 };
+}
+
+function yAxis(area: Area, top: number, y: (value: number) => number, colours: FigureColours): string {
+  return ticks(0, top, 6).map((tick) =>
+    `<path d="M${area.left} ${r(y(tick))}H${area.right}" stroke="${colours.rule}"/>${text(area.left - 8, y(tick) + 4, short(tick), colours.ink, "end", 11)}`).join("");
+}
+
+function baseline(area: Area, colours: FigureColours): string {
+  return `<path d="M${area.left} ${area.top}V${area.bottom}H${area.right}" fill="none" stroke="${colours.muted}"/>`;
+}
+
+function hatches(colours: FigureColours): string {
+  const lines = ["", "M0 8L8 0", "M0 0L8 8", "M0 4H8", "M4 0V8", "M0 4H8M4 0V8"];
+  return `<defs>${lines.map((d, i) => `<pattern id="hatch-${i}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="${colours.series[i]}"/><path d="${d}" stroke="${colours.paper}" stroke-width="1.3"/></pattern>`).join("")}</defs>`;
+}
+
+export function ticks(from: number, to: number, most: number): number[] {
+  const raw = (to - from) / most || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw) ?? raw;
+  const found: number[] = [];
+  for (let tick = Math.ceil(from / step) * step; tick <= to + step * 1e-6; tick += step) found.push(Number(tick.toPrecision(12)));
+  return found;
+}
+
+function niceTop(value: number): number {
+  if (!(value > 0)) return 1;
+  const [step] = ticks(0, value, 6).slice(1);
+  return Math.ceil((value * 1.03) / step) * step;
+}
+
+function short(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  return String(Number(value.toPrecision(size >= 100 ? 4 : 3)));
+}
+
+function r(value: number): string {
+  return value.toFixed(1);
+}
+
+function text(x: number, y: number, content: string, colour: string, anchor: string, size: number): string {
+  return `<text x="${r(x)}" y="${r(y)}" font-size="${size}" fill="${colour}" text-anchor="${anchor}">${escape(content)}</text>`;
+}
+
+function escape(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+}

@@ -1,0 +1,149 @@
+import { delayMs, elevationDeg, rangeKm, toPlace } from "../data/geo";
+import { positionOf, type Frame } from "../layers/frame";
+import { clock, run, selection, type Selection } from "../state/app";
+import { h, icon, ICONS } from "./dom";
+import { degrees, fixed, number } from "./format";
+
+export interface Description {
+  title: string;
+  kind: string;
+  rows: [string, string][];
+}
+
+/** What there is to say about something in the sky at the moment that is shown. */
+export function describe(what: Selection, frame: Frame): Description {
+  if (what.kind === "satellite") return satellite(what.name, frame);
+  if (what.kind === "station") return station(what.name, frame);
+  return link(what.name, frame);
+}
+
+function satellite(name: string, frame: Frame): Description {
+  const at = positionOf(frame, name);
+  if (!at) return { title: name, kind: "Satellite", rows: [] };
+  const place = toPlace(at);
+  const rows: [string, string][] = [
+    ["below it", `${degrees(place.latitude, "N", "S")}, ${degrees(place.longitude, "E", "W")}`],
+    ["altitude", `${number(place.altitudeKm, 4)} km`],
+  ];
+  const serves = [...frame.serving].filter(([, by]) => by === name).map(([terminal]) => terminal);
+  if (serves.length > 0) rows.push(["serves", serves.join(", ")]);
+  for (const site of frame.run.stations) {
+    const elevation = elevationDeg(site.position, at);
+    if (elevation < 0) continue;
+    const km = rangeKm(site.position, at);
+    rows.push([`from ${site.name}`, `${elevation.toFixed(1)}° high, ${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`]);
+  }
+  return { title: name, kind: "Satellite", rows: [...rows, ...neighbours(name, frame)] };
+}
+
+function neighbours(name: string, frame: Frame): [string, string][] {
+  const index = frame.run.sky.index.get(name);
+  const rows: [string, string][] = [];
+  frame.isls.forEach((isl, i) => {
+    if (isl.a !== index && isl.b !== index) return;
+    const other = frame.run.sky.names[isl.a === index ? isl.b : isl.a];
+    const [a, b] = [positionOf(frame, name), positionOf(frame, other)];
+    if (!a || !b) return;
+    const km = rangeKm(a, b);
+    rows.push([`ISL to ${other}`, frame.up[i] ? `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms${load(`${name}->${other}`, frame)}` : "down"]);
+  });
+  return rows;
+}
+
+function station(name: string, frame: Frame): Description {
+  const found = frame.run.stations.find((one) => one.name === name);
+  if (!found) return { title: name, kind: "Station", rows: [] };
+  const rows: [string, string][] = [["at", `${degrees(found.place.latitude, "N", "S")}, ${degrees(found.place.longitude, "E", "W")}`]];
+  const serving = frame.serving.get(name);
+  const at = serving === undefined ? null : positionOf(frame, serving);
+  rows.push(["served by", serving ?? "no satellite"]);
+  if (at) {
+    const km = rangeKm(found.position, at);
+    rows.push(["elevation", `${elevationDeg(found.position, at).toFixed(1)}°`], ["slant range", `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`]);
+  }
+  rows.push(["in view", `${inView(found.position, frame)} satellites above ${frame.run.maskDeg}°`]);
+  return { title: name, kind: "Station", rows: [...rows, ...loadRows(`${name}->sky`, frame)] };
+}
+
+function inView(site: ArrayLike<number>, frame: Frame): number {
+  let seen = 0;
+  for (let i = 0; i < frame.run.sky.size; i++) {
+    if (elevationDeg(site, frame.positions.subarray(i * 3, i * 3 + 3)) >= frame.run.maskDeg) seen++;
+  }
+  return seen;
+}
+
+function link(name: string, frame: Frame): Description {
+  const found = frame.run.links.find((one) => one.name === name);
+  const from = found?.from ?? name.split("->")[0];
+  let to = found?.to ?? name.split("->")[1] ?? "";
+  if (name.endsWith("->sky")) to = frame.serving.get(from) ?? "";
+  if (name.endsWith("->ground")) to = [...frame.serving].find(([, by]) => by === from)?.[0] ?? "";
+  const [a, b] = [positionOf(frame, from), positionOf(frame, to)];
+  const rows: [string, string][] = [["between", `${from} and ${to || "none"}`]];
+  if (a && b) {
+    const km = rangeKm(a, b);
+    rows.push(["range", `${number(km, 4)} km`], ["delay", `${fixed(delayMs(km), 2)} ms`]);
+    const site = frame.run.stations.find((one) => one.name === from || one.name === to);
+    const satellite = site?.name === from ? b : a;
+    if (site) rows.push(["elevation", `${elevationDeg(site.position, satellite).toFixed(1)}°`]);
+  }
+  return { title: name.replace("->", " → "), kind: found?.kind === "isl" ? "ISL" : "Link", rows: [...rows, ...loadRows(name, frame)] };
+}
+
+function loadRows(name: string, frame: Frame): [string, string][] {
+  const rows: [string, string][] = [];
+  const queue = frame.run.linkValue(name, "queue_packets", frame.time);
+  const busy = frame.run.linkValue(name, "utilisation", frame.time);
+  if (Number.isFinite(queue)) rows.push(["queue", `${queue} packets`]);
+  if (Number.isFinite(busy)) rows.push(["utilisation", `${(busy * 100).toFixed(0)} %`]);
+  return rows;
+}
+
+function load(name: string, frame: Frame): string {
+  const busy = frame.run.linkValue(name, "utilisation", frame.time);
+  return Number.isFinite(busy) ? `, ${(busy * 100).toFixed(0)} % busy` : "";
+}
+
+/** The card of the chosen thing, with a field that finds any satellite or station by name. */
+export function infoPanel(frame: () => Frame | null): HTMLElement {
+  const list = h("datalist", { id: "sky-names" });
+  const find = h("input", { type: "search", list: "sky-names", placeholder: "Find a satellite or station", "aria-label": "Find a satellite or station" });
+  const card = h("div", { class: "card", hidden: true });
+  const choose = (): void => {
+    const name = find.value.trim();
+    const current = run.value;
+    if (!current) return;
+    if (current.sky.index.has(name)) selection.value = { kind: "satellite", name };
+    else if (current.stations.some((one) => one.name === name)) selection.value = { kind: "station", name };
+  };
+  find.addEventListener("input", choose);
+  find.addEventListener("change", choose);
+  run.follow((current) => {
+    const names = [...(current?.stations.map((one) => one.name) ?? []), ...(current?.sky.names ?? []).slice(0, 10_000)];
+    // Ten thousand options are made only when somebody looks for one.
+    find.addEventListener("focus", () => list.replaceChildren(...names.map((name) => h("option", { value: name }))), { once: true });
+    find.value = "";
+  });
+  let wanted = false;
+  const draw = (): void => {
+    wanted = false;
+    const chosen = selection.value;
+    const now = frame();
+    card.hidden = !chosen || !now;
+    if (!chosen || !now) return;
+    const { title, kind, rows } = describe(chosen, now);
+    const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => (selection.value = null) }, icon(ICONS.close));
+    const terms = rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
+    card.replaceChildren(h("header", {}, h("small", {}, kind), close), h("h3", {}, title), h("dl", {}, ...terms));
+  };
+  const request = (): void => {
+    if (wanted) return;
+    wanted = true;
+    // After the picture of this moment, whose positions are described.
+    requestAnimationFrame(() => requestAnimationFrame(draw));
+  };
+  selection.watch(request);
+  clock.time.watch(() => selection.value && request());
+  return h("aside", { class: "info" }, find, list, card);
+}

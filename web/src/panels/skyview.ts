@@ -1,0 +1,307 @@
+import { Network } from "../data/network";
+import { FlatMap } from "../layers/map";
+import { Globe } from "../layers/globe";
+import { positionOf, type Frame, type Shown } from "../layers/frame";
+import { pickAt } from "../layers/pick";
+import type { Picture } from "../layers/picture";
+import { clock, run, selection, view, type Selection, type View } from "../state/app";
+import { Signal } from "../state/signal";
+import { reducedMotion, theme } from "../state/theme";
+import { h, icon, ICONS } from "./dom";
+import { describe, infoPanel } from "./info";
+import { moment } from "./format";
+
+const HANDOVER_SHOWN_S = 1.6;
+const TICKER_LINES = 3;
+
+/** What is switched on; kept for the next visit. */
+export const shown = new Signal<Shown>(keptShown());
+
+function keptShown(): Shown {
+  const standard: Shown = { isls: true, planes: true, coverage: true, names: true, night: true };
+  try {
+    return { ...standard, ...(JSON.parse(localStorage.getItem("skyhop.shown") ?? "{}") as Partial<Shown>) };
+  } catch {
+    return standard;
+  }
+}
+
+/** Globe or map with what stands over it: names, numbers under the pointer, the chosen thing, recent handovers. */
+export class SkyView {
+  readonly element: HTMLElement;
+  private readonly stage = h("div", { class: "stage" });
+  private readonly labels = h("div", { class: "labels", "aria-hidden": "true" });
+  private readonly tip = h("div", { class: "tip", role: "status", hidden: true });
+  private readonly ticker = h("div", { class: "ticker", "aria-live": "polite" });
+  private readonly message = h("p", { class: "sky-message", hidden: true });
+  private readonly cost = h("p", { class: "cost", hidden: true });
+  private readonly pictures: Partial<Record<View, Picture>> = {};
+  private picture: Picture | null = null;
+  private network: Network | null = null;
+  private positions = new Float32Array(0);
+  private frame: Frame | null = null;
+  private wanted = false;
+  private phase = 0;
+  private lastDraw = 0;
+  private lastTime = 0;
+  private linksChanged = true;
+  private shownHandovers: { terminal: string; begin: number; row: number }[] = [];
+  private pointer: [number, number] | null = null;
+  private tickerRow = -2;
+
+  constructor() {
+    const info = infoPanel(() => this.frame);
+    this.element = h(
+      "section", { class: "sky", "aria-label": "Sky" },
+      this.stage, this.labels, this.ticker, info, this.tip, this.message, this.cost, layerMenu(), viewSwitch(),
+    );
+    this.stage.tabIndex = 0;
+    this.stage.setAttribute("role", "application");
+    this.stage.setAttribute("aria-label", "Earth with satellites. Arrow keys turn it, plus and minus zoom, space plays.");
+    this.listen();
+    new ResizeObserver(() => this.resize()).observe(this.stage);
+    view.follow((value) => this.use(value));
+    theme.watch(() => {
+      for (const picture of Object.values(this.pictures)) picture?.paint();
+      this.request();
+    });
+    run.watch(() => this.changeRun());
+    this.changeRun();
+    clock.time.watch(() => this.request());
+    selection.watch(() => this.request());
+    shown.watch((value) => {
+      localStorage.setItem("skyhop.shown", JSON.stringify(value));
+      this.request();
+    });
+    if (new URLSearchParams(location.search).has("cost")) this.cost.hidden = false;
+  }
+
+  private use(wanted: View): void {
+    if (!this.pictures[wanted]) {
+      try {
+        const moved = (): void => this.request();
+        const picture = wanted === "globe" ? new Globe(moved) : new FlatMap(moved);
+        picture.paint();
+        this.pictures[wanted] = picture;
+      } catch {
+        if (wanted === "globe") view.value = "map";
+        return;
+      }
+    }
+    this.picture = this.pictures[wanted] ?? null;
+    if (this.picture) this.stage.replaceChildren(this.picture.canvas);
+    this.resize();
+  }
+
+  private resize(): void {
+    this.picture?.resize(this.stage.clientWidth, this.stage.clientHeight);
+    this.request();
+  }
+
+  private changeRun(): void {
+    const current = run.value;
+    this.network = current ? new Network(current) : null;
+    this.positions = new Float32Array((current?.sky.size ?? 0) * 3);
+    this.shownHandovers = [];
+    this.linksChanged = true;
+    this.message.hidden = true;
+    if (current && current.sky.size === 0) {
+      this.message.hidden = false;
+      this.message.textContent = current.hasConstellation
+        ? "This run did not record where its satellites were. Put  positions = \"1 s\"  under [records] and run it again to see them."
+        : "A network of wires: it has no satellites to show. The charts and the why-timeline tell its story.";
+    }
+    this.request();
+  }
+
+  /** Draws once before the browser shows its next picture, however often it is asked. */
+  private request(): void {
+    if (this.wanted) return;
+    this.wanted = true;
+    requestAnimationFrame((now) => this.draw(now));
+  }
+
+  private draw(now: number): void {
+    this.wanted = false;
+    const current = run.value;
+    if (!current || !this.network || !this.picture || this.stage.clientWidth === 0) return;
+    const begin = performance.now();
+    const time = clock.time.value;
+    if (clock.playing.value && !reducedMotion.matches) this.phase += Math.min(0.1, (now - this.lastDraw) / 1000);
+    this.lastDraw = now;
+    current.sky.at(time, this.positions);
+    this.linksChanged = this.network.moveTo(time);
+    this.noteHandovers(time, now);
+    this.frame = {
+      run: current,
+      time,
+      positions: this.positions,
+      isls: this.network.isls,
+      up: this.network.up,
+      linksChanged: this.linksChanged,
+      serving: this.network.serving(time),
+      ways: this.network.ways(time),
+      selection: selection.value,
+      shown: shown.value,
+      handovers: this.shownHandovers.map((one) => ({ terminal: one.terminal, age: (now - one.begin) / 1000 })),
+      phase: this.phase,
+    };
+    this.picture.draw(this.frame);
+    this.drawLabels();
+    this.drawTip();
+    this.element.dispatchEvent(new CustomEvent("frame"));
+    if (!this.cost.hidden) {
+      this.cost.textContent = `${(performance.now() - begin).toFixed(1)} ms script, ${this.picture.drawCalls} draw calls`;
+    }
+    if (this.shownHandovers.length > 0) this.request();
+  }
+
+  /** Handovers that time passed since the last picture, as rings that grow and lines that say what happened. */
+  private noteHandovers(time: number, now: number): void {
+    const { time_s: times, terminal, from } = run.value!.tables.handovers;
+    if (time > this.lastTime && clock.playing.value) {
+      for (let row = 0; row < times.length; row++) {
+        if (times[row] > this.lastTime && times[row] <= time && from[row]) {
+          this.shownHandovers.push({ terminal: terminal[row] ?? "", begin: now, row });
+        }
+      }
+    }
+    this.lastTime = time;
+    this.shownHandovers = this.shownHandovers.filter((one) => now - one.begin < HANDOVER_SHOWN_S * 1000);
+    this.writeTicker(time);
+  }
+
+  private writeTicker(time: number): void {
+    const { time_s: times, terminal, from, to, elevation_deg: elevation } = run.value!.tables.handovers;
+    let last = -1;
+    while (last + 1 < times.length && times[last + 1] <= time) last++;
+    if (last === this.tickerRow && this.ticker.dataset["run"] === run.value!.id) return;
+    this.tickerRow = last;
+    this.ticker.dataset["run"] = run.value!.id;
+    const lines: HTMLElement[] = [];
+    for (let row = last; row >= 0 && lines.length < TICKER_LINES; row--) {
+      if (!from[row]) continue;
+      const arrow = `${from[row]} → ${to[row] ?? "none"}`;
+      lines.push(h("p", {}, h("b", {}, moment(times[row])), ` ${terminal[row] ?? ""} `, h("span", {}, arrow, ` at ${elevation[row].toFixed(0)}°`)));
+    }
+    this.ticker.replaceChildren(...(lines.length > 0 ? [h("h3", {}, "Handovers")] : []), ...lines);
+  }
+
+  private drawLabels(): void {
+    const { frame, picture } = this;
+    if (!frame || !picture) return;
+    const wanted: { name: string; kind: string; at: [number, number] }[] = [];
+    const add = (name: string, kind: string): void => {
+      const place = positionOf(frame, name);
+      const at = place && picture.project(...place);
+      if (at) wanted.push({ name, kind, at });
+    };
+    for (const station of frame.run.stations) add(station.name, "station");
+    const chosen = frame.selection?.kind === "satellite" ? frame.selection.name : "";
+    if (frame.shown.names) for (const name of new Set(frame.serving.values())) if (name !== chosen) add(name, "serving");
+    if (chosen) add(chosen, "chosen");
+    while (this.labels.childElementCount > wanted.length) this.labels.lastElementChild?.remove();
+    while (this.labels.childElementCount < wanted.length) this.labels.append(h("span"));
+    wanted.forEach(({ name, kind, at }, i) => {
+      const label = this.labels.children[i] as HTMLElement;
+      if (label.textContent !== name) label.textContent = name;
+      label.className = kind;
+      label.style.transform = `translate(${at[0].toFixed(1)}px, ${at[1].toFixed(1)}px)`;
+    });
+  }
+
+  private drawTip(): void {
+    const { frame, picture, pointer } = this;
+    const found = frame && picture && pointer ? pickAt(frame, picture, pointer) : null;
+    this.tip.hidden = !found;
+    this.stage.classList.toggle("over", found !== null);
+    if (!found || !pointer || !frame) return;
+    const { title, rows } = describe(found, frame);
+    this.tip.replaceChildren(h("b", {}, title), ...rows.slice(0, 4).map(([name, value]) => h("p", {}, `${name} `, h("span", {}, value))));
+    const right = pointer[0] > this.stage.clientWidth - 240;
+    const low = pointer[1] > this.stage.clientHeight - 130;
+    this.tip.style.transform = `translate(${pointer[0] + (right ? -14 : 14)}px, ${pointer[1] + (low ? -10 : 14)}px) translate(${right ? "-100%" : "0"}, ${low ? "-100%" : "0"})`;
+  }
+
+  private listen(): void {
+    let pressed: [number, number] | null = null;
+    const at = (event: PointerEvent): [number, number] => {
+      const box = this.stage.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    this.stage.addEventListener("pointermove", (event) => {
+      this.pointer = event.buttons === 0 ? at(event) : null;
+      this.request();
+    });
+    this.stage.addEventListener("pointerleave", () => {
+      this.pointer = null;
+      this.request();
+    });
+    this.stage.addEventListener("pointerdown", (event) => (pressed = at(event)), { capture: true });
+    this.stage.addEventListener("pointerup", (event) => {
+      const [x, y] = at(event);
+      // A press that moved was a turn of the globe.
+      if (pressed && Math.hypot(x - pressed[0], y - pressed[1]) < 5) this.choose([x, y]);
+      pressed = null;
+    }, { capture: true });
+    this.stage.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  private choose(at: [number, number]): void {
+    if (!this.frame || !this.picture) return;
+    selection.value = pickAt(this.frame, this.picture, at);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const step = 0.12;
+    const moves: Record<string, () => void> = {
+      ArrowLeft: () => this.picture?.turn(-step, 0),
+      ArrowRight: () => this.picture?.turn(step, 0),
+      ArrowUp: () => this.picture?.turn(0, step),
+      ArrowDown: () => this.picture?.turn(0, -step),
+      "+": () => this.picture?.zoom(0.9),
+      "=": () => this.picture?.zoom(0.9),
+      "-": () => this.picture?.zoom(1.1),
+      Escape: () => (selection.value = null),
+    };
+    const move = moves[event.key];
+    if (!move) return;
+    event.preventDefault();
+    move();
+    this.request();
+  }
+
+  /** Where something is on the page now; what the tests click on. */
+  locate(name: string): [number, number] | null {
+    const place = this.frame && positionOf(this.frame, name);
+    const at = place && this.picture?.project(...place);
+    if (!at) return null;
+    const box = this.stage.getBoundingClientRect();
+    return [at[0] + box.left, at[1] + box.top];
+  }
+}
+
+function layerMenu(): HTMLElement {
+  const names: [keyof Shown, string][] = [
+    ["isls", "ISLs"], ["planes", "Orbital planes"], ["coverage", "Coverage circles"], ["names", "Satellite names"], ["night", "Day and night"],
+  ];
+  const boxes = names.map(([key, text]) => {
+    const box = h("input", { type: "checkbox", checked: shown.value[key] });
+    box.addEventListener("change", () => (shown.value = { ...shown.value, [key]: box.checked }));
+    return h("label", {}, box, text);
+  });
+  return h("details", { class: "layers" }, h("summary", { title: "What is shown", "aria-label": "What is shown" }, icon(ICONS.layers)), h("div", {}, ...boxes));
+}
+
+function viewSwitch(): HTMLElement {
+  const button = h("button", { class: "view-switch", type: "button", onclick: () => (view.value = view.value === "globe" ? "map" : "globe") });
+  view.follow((value) => {
+    const other = value === "globe" ? "map" : "globe";
+    button.replaceChildren(icon(ICONS[other]));
+    button.title = other === "map" ? "Flat map" : "Globe";
+    button.setAttribute("aria-label", button.title);
+  });
+  return button;
+}
+
+export type { Selection };

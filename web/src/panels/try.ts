@@ -1,0 +1,114 @@
+import { server, type Job, type Preset, type Verdict } from "../data/source";
+import { clock, jobs, openRun, panel, refreshRuns } from "../state/app";
+import { h } from "./dom";
+import { scenarioEditor, type Editing } from "./editor";
+import { count, number } from "./format";
+
+const KEPT = "skyhop.scenario";
+
+/** An editor for scenarios, their problems as they are typed, and the runs that were started. */
+export function tryPanel(): HTMLElement {
+  const box = h("div", { class: "try" }, h("p", { class: "empty" }, "Opening the editor …"));
+  if (server) {
+    Promise.all([server.schema(), server.presets()]).then(
+      ([schema, presets]) => box.replaceChildren(...content(schema, presets)),
+      (error) => box.replaceChildren(h("p", { class: "empty" }, `The editor cannot be opened: ${String(error)}`)),
+    );
+  }
+  return box;
+}
+
+function content(schema: unknown, presets: Preset[]): HTMLElement[] {
+  const verdict = h("div", { class: "verdict-box", "aria-live": "polite" });
+  const start = h("button", { type: "button", class: "primary", disabled: true }, "Run");
+  const seed = h("input", { type: "number", min: 0, max: 4294967295, step: 1, value: 1, "aria-label": "Seed" });
+  const problem = h("p", { class: "problem", role: "alert", hidden: true });
+  const check = async (text: string): Promise<Verdict> => {
+    try {
+      return await server!.check(text);
+    } catch (error) {
+      return { ok: false, diagnostics: [{ file: "", line: 1, column: 1, path: "", message: `The server gives no answer: ${String(error)}`, help: null }] };
+    }
+  };
+  const judged = (found: Verdict): void => {
+    start.disabled = !found.ok;
+    verdict.replaceChildren(...verdictLines(found, editing));
+  };
+  const text = localStorage.getItem(KEPT) ?? presets[0]?.text ?? "";
+  const editing: Editing = scenarioEditor(text, schema, check, (next) => {
+    localStorage.setItem(KEPT, next);
+    start.disabled = true;
+  }, judged);
+  const preset = h("select", { "aria-label": "Start from" }, h("option", { value: "" }, "Start from …"), ...presets.map((one) => h("option", { value: one.name }, one.title)));
+  preset.addEventListener("change", () => {
+    const found = presets.find((one) => one.name === preset.value);
+    if (found) editing.replace(found.text);
+    preset.value = "";
+  });
+  start.addEventListener("click", () => {
+    problem.hidden = true;
+    started.add("next");
+    server!.start(editing.text(), Math.max(0, Math.floor(Number(seed.value) || 0))).then(
+      (job) => {
+        started.delete("next");
+        started.add(job.id);
+        jobs.value = [job, ...jobs.value.filter((one) => one.id !== job.id)];
+      },
+      (error: Error) => {
+        problem.hidden = false;
+        problem.textContent = error.message;
+      },
+    );
+  });
+  const list = h("div", { class: "jobs" });
+  jobs.follow((all) => {
+    list.replaceChildren(h("h3", {}, "Runs"), ...(all.length > 0 ? all.slice(0, 20).map(jobRow) : [h("p", { class: "empty" }, "What you run appears here.")]));
+    all.forEach(showWhenDone);
+  });
+  const bar = h("div", { class: "try-bar" }, preset, h("label", {}, "Seed ", seed), start);
+  return [
+    h("div", { class: "editor-side" }, h("h2", {}, "Try it"), bar, h("div", { class: "editor" }, editing.view.dom)),
+    h("div", { class: "result-side" }, verdict, problem, list),
+  ];
+}
+
+/** Runs that were started here and now, which are opened when they are done. */
+const started = new Set<string>();
+
+function showWhenDone(job: Job): void {
+  if (job.state !== "done" || !job.run || !started.delete(job.id)) return;
+  const id = job.run;
+  void refreshRuns().then(async () => {
+    clock.seek(0);
+    await openRun(id);
+    if (panel.value === "try") panel.value = "watch";
+  });
+}
+
+function verdictLines(found: Verdict, editing: Editing): HTMLElement[] {
+  if (found.ok) return [h("p", { class: "right" }, `Correct: ${number(found.duration_s, 4)} s to simulate.`)];
+  const lines = found.diagnostics.slice(0, 30).map((one) => {
+    const place = one.line === null ? one.path : `line ${one.line}${one.column === null ? "" : `, column ${one.column}`}`;
+    const show = (): void => {
+      if (one.line === null) return;
+      const line = editing.view.state.doc.line(Math.min(one.line, editing.view.state.doc.lines));
+      editing.view.dispatch({ selection: { anchor: Math.min(line.to, line.from + (one.column ?? 1) - 1) }, scrollIntoView: true });
+      editing.view.focus();
+    };
+    return h("li", {}, h("button", { type: "button", class: "link", onclick: show }, place), " ", h("code", {}, one.path), h("p", {}, one.message), one.help ? h("p", { class: "help" }, one.help) : null);
+  });
+  return [h("p", { class: "wrong" }, count(found.diagnostics.length, "problem")), h("ul", { class: "diagnostics" }, ...lines)];
+}
+
+function jobRow(job: Job): HTMLElement {
+  const percent = Math.round(job.fraction * 100);
+  const bar = h("progress", { max: 1, value: job.fraction, "aria-label": `Progress of ${job.title}` });
+  const cancel = h("button", { type: "button", onclick: () => void server!.cancel(job.id) }, "Cancel");
+  const open = h("button", { type: "button", onclick: () => void (job.run && refreshRuns().then(() => openRun(job.run!)).then(() => (panel.value = "watch"))) }, "Open");
+  const busy = job.state === "running" || job.state === "waiting";
+  const state = job.state === "running" ? `${percent} %` : job.state;
+  return h("div", { class: `job ${job.state}`, "data-job": job.id },
+    h("header", {}, h("b", {}, job.title), h("span", { class: "state" }, state), busy ? cancel : job.state === "done" ? open : null),
+    busy ? bar : null,
+    job.message ? h("p", {}, job.message) : null);
+}

@@ -1,0 +1,28 @@
+/** A value that tells its watchers when it changes. */
+export class Signal<T> {
+  private readonly watchers = new Set<(value: T) => void>();
+
+  constructor(private current: T) {}
+
+  get value(): T {
+    return this.current;
+  }
+
+  set value(value: T) {
+    if (Object.is(value, this.current)) return;
+    this.current = value;
+    for (const watcher of [...this.watchers]) watcher(value);
+  }
+
+  /** Calls back at every change; the answer ends that. */
+  watch(watcher: (value: T) => void): () => void {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  }
+
+  /** Calls back now and at every change. */
+  follow(watcher: (value: T) => void): () => void {
+    watcher(this.current);
+    return this.watch(watcher);
+  }
+}
