@@ -83,7 +83,7 @@ impl Scenario {
         };
         let ids = ids(&topology);
         // The order of the ends' ids is that of their names.
-        wires.sort_by_key(|wire| (ids[wire.from.as_str()], ids[wire.to.as_str()]));
+        wires.sort_by_cached_key(|wire| (ids[wire.from.as_str()], ids[wire.to.as_str()]));
         let wired = wires.iter().map(|wire| WiredLink {
             from: ids[wire.from.as_str()],
             to: ids[wire.to.as_str()],

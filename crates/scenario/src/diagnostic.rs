@@ -141,10 +141,15 @@ impl<'s> Problems<'s> {
         });
     }
 
-    /// `Ok` when nothing was found.
-    pub(crate) fn into_result(mut self) -> Result<(), Diagnostics> {
-        if self.found.is_empty() {
-            return Ok(());
+    /// What came out, when nothing was found.
+    pub(crate) fn into_result<T>(mut self, outcome: Option<T>) -> Result<T, Diagnostics> {
+        match outcome {
+            Some(outcome) if self.found.is_empty() => return Ok(outcome),
+            None if self.found.is_empty() => {
+                debug_assert!(false, "refused without a reason");
+                self.add(&Origin::Nowhere, &Path::root(), "cannot be resolved", None);
+            }
+            _ => {}
         }
         self.found.sort_by_key(|(place, _)| *place);
         let problems = self.found.into_iter().map(|(_, diagnostic)| diagnostic).collect();

@@ -313,7 +313,7 @@ pub enum ErrorFile {
 pub struct SegmentErrors {
     /// Name of the flow.
     pub flow: String,
-    /// Numbers of the segments; the first data segment is 1.
+    /// Numbers of the segments, counted as the sender numbers them: segment 0 opens the connection.
     pub segments: Vec<u32>,
 }
 

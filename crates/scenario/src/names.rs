@@ -56,9 +56,12 @@ pub(crate) fn nearest<'c>(typed: &str, candidates: impl IntoIterator<Item = &'c 
         return None;
     }
     let wanted = fold(typed);
-    let most = (wanted.chars().count() / 3).clamp(1, 3);
+    let length = wanted.chars().count();
+    let most = (length / 3).clamp(1, 3);
     candidates
         .into_iter()
+        // The distance is at least the difference of the lengths, and takes far longer to find.
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= most)
         .map(|candidate| (strsim::damerau_levenshtein(&wanted, &fold(candidate)), candidate))
         .filter(|&(distance, candidate)| distance <= most && distance < candidate.chars().count())
         .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))

@@ -267,8 +267,9 @@ impl Scenario {
     /// the same network have the same one, however their text was arranged.
     pub fn canonical(&self) -> serde_json::Value {
         // Every type in a scenario has a form in JSON: numbers were found finite, keys are texts.
-        let value = serde_json::to_value(self).unwrap_or_default();
-        sorted(value)
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        value.sort_all_objects();
+        value
     }
 
     /// [`Scenario::canonical`] as one line of text.
@@ -297,20 +298,5 @@ fn finish(tree: Option<Node>, overrides: &[Override], mut problems: Problems<'_>
         check::check(&tree, schema::shared(), check::Scope::Everything, &mut problems);
         resolve::resolve(&tree, &mut problems)
     });
-    problems.into_result()?;
-    // A scenario comes out unless something was found.
-    scenario.ok_or_else(|| Diagnostics { problems: Vec::new(), not_shown: 0 })
-}
-
-/// Keys in alphabetical order, at every depth.
-fn sorted(value: serde_json::Value) -> serde_json::Value {
-    match value {
-        serde_json::Value::Object(members) => {
-            let members: BTreeMap<String, serde_json::Value> =
-                members.into_iter().map(|(key, member)| (key, sorted(member))).collect();
-            serde_json::Value::Object(members.into_iter().collect())
-        }
-        serde_json::Value::Array(items) => serde_json::Value::Array(items.into_iter().map(sorted).collect()),
-        plain => plain,
-    }
+    problems.into_result(scenario)
 }

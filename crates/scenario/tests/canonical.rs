@@ -23,8 +23,16 @@ fn json(value: &Value) -> Scenario {
 #[test]
 fn the_examples_have_their_canonical_forms() {
     for name in ["iridium", "dumbbell", "mixed"] {
-        let scenario = example(&format!("{name}.toml"));
-        insta::assert_snapshot!(format!("canonical-{name}"), format!("{:#}", scenario.canonical()));
+        let mut canonical = example(&format!("{name}.toml")).canonical();
+        // One list of TCP's options is enough to see that they are written out.
+        if name != "iridium" {
+            for flow in canonical["flows"].as_array_mut().unwrap() {
+                if let Some(tcp) = flow.get_mut("tcp") {
+                    *tcp = json!({ "recovery": tcp["recovery"], "control": tcp["control"] });
+                }
+            }
+        }
+        insta::assert_snapshot!(format!("canonical-{name}"), format!("{canonical:#}"));
     }
 }
 
