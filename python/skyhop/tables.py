@@ -82,7 +82,8 @@ def markdown(outcome: Outcome) -> str:
     """The comparison, the reasons and the claims as Markdown."""
     titles = header(outcome)
     axes = len(outcome.study.axes)
-    lines = [conclusion(outcome), "", _line(titles), _line(["---"] * (1 + axes) + ["---:"] * (len(titles) - 1 - axes))]
+    sides = ["---:" if number > axes and title != "verdict" else "---" for number, title in enumerate(titles)]
+    lines = [conclusion(outcome), "", _line(titles), _line(sides)]
     lines += [_line([row.measure if row.first_of_measure else "", *row.cells[1:]]) for row in rows(outcome)]
     if explained := reasons(outcome):
         lines += ["", *(f"- **{what}.** {why}" for what, why in explained)]
