@@ -243,7 +243,9 @@ impl Mesh {
         let place = |n: u32| obstacles.positions[self.satellites[n as usize]];
         let mut by_x: Vec<(f64, u32)> = (0..self.satellites.len() as u32).map(|n| (place(n).x, n)).collect();
         by_x.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut near: Vec<(f64, u32, u32)> = Vec::new();
+        // Walker constellations are full of equal lengths; rounding to the millimetre lets the numbers of the nodes
+        // decide between them, not the last digits.
+        let mut near: Vec<(u64, u32, u32)> = Vec::new();
         let longest_squared = obstacles.longest_km * obstacles.longest_km;
         for (start, &(x, a)) in by_x.iter().enumerate() {
             let here = place(a);
@@ -251,11 +253,11 @@ impl Mesh {
                 let line = place(b) - here;
                 let squared = line.dot(line);
                 if squared <= longest_squared {
-                    near.push((squared, a.min(b), a.max(b)));
+                    near.push(((squared.sqrt() * 1e6 + 0.5) as u64, a.min(b), a.max(b)));
                 }
             }
         }
-        near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        near.sort_unstable();
         let mut free: Vec<usize> = self.links.iter().map(Vec::len).collect();
         let mut pairs = Vec::new();
         for (_, a, b) in near {
