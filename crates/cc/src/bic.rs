@@ -181,7 +181,7 @@ impl Bic {
             AckRatio::Exact => count.max(1),
             // The module returns before its correction when it behaves as Reno.
             AckRatio::Linux2622 if self.cwnd <= self.config.low_window => count,
-            AckRatio::Linux2622 => with_ack_ratio(count, self.ack_ratio),
+            AckRatio::Linux2622 => bic_with_ack_ratio(count, self.ack_ratio),
         };
     }
 
@@ -218,7 +218,7 @@ impl Bic {
 }
 
 /// cnt for a mean number of segments per ACK in 16ths, at least 1.
-fn with_ack_ratio(count: u32, ack_ratio: u32) -> u32 {
+pub fn bic_with_ack_ratio(count: u32, ack_ratio: u32) -> u32 {
     scaled(count, 1 << ACK_RATIO_SHIFT, ack_ratio).max(1)
 }
 

@@ -33,7 +33,7 @@ mod window;
 mod yeah;
 
 pub use bandwidth::bandwidth_window;
-pub use bic::{AckRatio, Bic, BicConfig, BicSpec, FastConvergence};
+pub use bic::{AckRatio, Bic, BicConfig, BicSpec, FastConvergence, bic_with_ack_ratio};
 pub use compound::{Compound, CompoundConfig, CompoundSpec};
 pub use control::{Control, ControlConfig, ControlSpec};
 pub use cubic::{Cubic, CubicConfig, CubicSpec, RenoFriendly, SlowStartExit};
@@ -42,7 +42,7 @@ pub use fast::{Fast, FastConfig, FastSpec, FastUpdate};
 pub use highspeed::{Highspeed, HighspeedConfig, HighspeedSpec, Response};
 pub use htcp::{BandwidthSwitch, Htcp, HtcpConfig, HtcpSpec, RttScaling};
 pub use hybla::{
-    FirstThreshold, Hybla, HyblaConfig, HyblaSpec, hybla_avoidance, hybla_slow_start, hybla_slow_start_128,
+    FirstThreshold, Hybla, HyblaConfig, HyblaSpec, Spacing, hybla_avoidance, hybla_slow_start, hybla_slow_start_128,
 };
 pub use hystart::{css_growth, hystart_delay_threshold, hystart_train_threshold};
 pub use illinois::{Illinois, IllinoisConfig, IllinoisCut, IllinoisSpec};

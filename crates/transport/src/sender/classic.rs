@@ -75,7 +75,7 @@ impl Sender {
 
     /// Window and inflation together shrink by what left the network, less one for the retransmission. What
     /// the inflation cannot give is taken from the window (ns-2 partial_window_deflation_).
-    fn deflate(&mut self, acked: u32) {
+    pub(super) fn deflate(&mut self, acked: u32) {
         if self.inflation > acked {
             self.inflation -= acked - 1;
         } else {

@@ -6,6 +6,8 @@ mod forward;
 mod record;
 mod sack;
 mod supply;
+#[cfg(test)]
+mod tests;
 mod vegas;
 
 pub use record::{Phase, SenderCounters, SenderEvent, Snapshot};

@@ -1,7 +1,7 @@
 //! A path without queues: everything sent arrives after half a round trip, unless it is chosen to be lost.
 
 use skyhop_base::{Duration, Stream, Time};
-use skyhop_transport::{Ack, Receiver, Segment, Sender, Supply, TcpConfig};
+use skyhop_transport::{Ack, Receiver, Segment, Sender, SenderEvent, Supply, TcpConfig};
 use std::collections::VecDeque;
 
 pub struct Pipe<L> {
@@ -12,8 +12,9 @@ pub struct Pipe<L> {
     forward: VecDeque<(Time, Segment, Time)>,
     back: VecDeque<(Time, Ack)>,
     pub now: Time,
-    /// Sum of the window at every ACK, and the number of ACKs.
-    pub windows: (f64, u64),
+    entered: Time,
+    /// Time spent in fast recovery.
+    pub recovery_s: f64,
     /// Sum of the window over time, in segment-seconds.
     pub window_seconds: f64,
 }
@@ -29,7 +30,8 @@ impl<L: FnMut(&Segment) -> bool> Pipe<L> {
             forward: VecDeque::new(),
             back: VecDeque::new(),
             now: Time::ZERO,
-            windows: (0.0, 0),
+            entered: Time::ZERO,
+            recovery_s: 0.0,
             window_seconds: 0.0,
         };
         pipe.sender.supply(pipe.now, supply);
@@ -70,8 +72,13 @@ impl<L: FnMut(&Segment) -> bool> Pipe<L> {
         }
         while let Some((_, ack)) = self.back.pop_front_if(|entry| entry.0 == now) {
             self.sender.on_ack(now, &ack);
-            self.windows.0 += self.sender.snapshot().cwnd;
-            self.windows.1 += 1;
+            while let Some(event) = self.sender.poll_event() {
+                match event {
+                    SenderEvent::RecoveryEntered { .. } => self.entered = now,
+                    SenderEvent::RecoveryLeft => self.recovery_s += now.since(self.entered).as_secs_f64(),
+                    SenderEvent::Timeout { .. } => {}
+                }
+            }
             self.send();
         }
         if self.sender.next_timeout() == now {

@@ -1,0 +1,106 @@
+//! The worked examples of `tests/vectors/algorithms_vectors.json` for reno, vegas and bic.
+
+use serde_json::Value;
+use skyhop_base::{Duration, Time};
+use skyhop_cc::*;
+
+fn example(name: &str) -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/algorithms_vectors.json");
+    let text = std::fs::read_to_string(path).expect("the worked examples are part of the project");
+    let all: Value = serde_json::from_str(&text).expect("the worked examples are JSON");
+    all["vectors"].as_array().expect("a list").iter().find(|v| v["name"] == name).expect("the example").clone()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
+}
+
+fn start(cwnd: Segments, ssthresh: Segments) -> Start {
+    Start { cwnd, ssthresh, clamp: f64::INFINITY, mss: 1460 }
+}
+
+fn event(kind: CongestionKind, window: Segments) -> CongestionEvent {
+    let now = Time::ZERO;
+    CongestionEvent { now, kind, window, in_flight: window, smoothed_rtt: None, min_rtt: None, mss: 1460 }
+}
+
+fn ack(now_s: f64, rtt_s: f64, in_flight: Segments, round: Option<Round>) -> AckSample {
+    AckSample {
+        now: Time::from_secs_f64(now_s),
+        newly_acked: 1.0,
+        growth: Growth { slow_start: 1.0, avoidance: 1.0 },
+        latest_rtt: Some(Duration::from_secs_f64(rtt_s)),
+        smoothed_rtt: None,
+        min_rtt: None,
+        in_flight,
+        round,
+        delivered: 0,
+        ecn_marked: 0.0,
+        repairing: false,
+        mss: 1460,
+    }
+}
+
+#[test]
+fn ecn_abe_of_reno() {
+    let example = example("ecn_abe");
+    let cwnd = example["inputs"]["cwnd"].as_f64().unwrap();
+    let abe = RenoConfig { ecn_decrease: 0.8, ..RenoConfig::of(Bundle::Rfc) };
+    for (config, kind, key) in [
+        (RenoConfig::of(Bundle::Rfc), CongestionKind::Loss(Lost::First), "reno_loss"),
+        (RenoConfig::of(Bundle::Rfc), CongestionKind::Ecn, "reno_ecn"),
+        (abe, CongestionKind::Ecn, "reno_abe"),
+    ] {
+        let mut reno = Reno::new(config, start(cwnd, f64::INFINITY));
+        reno.on_congestion(&event(kind, cwnd));
+        assert_eq!(reno.cwnd(), example["expected"][key].as_f64().unwrap(), "{key}");
+    }
+}
+
+#[test]
+fn vegas_diff_and_its_step() {
+    let example = example("vegas_diff");
+    let input = |key: &str| example["inputs"][key].as_f64().unwrap();
+    let (window, base, rtt) = (input("window"), input("base_rtt_s"), input("rtt_s"));
+    let diff = vegas_diff(window, window, base, rtt);
+    assert!((diff - example["expected"]["diff_packets"].as_f64().unwrap()).abs() < 1e-6, "{diff}");
+
+    // The paper's α = 1, β = 3: a diff of 4 takes one segment away.
+    let mut vegas = Vegas::new(VegasConfig::of(Bundle::Rfc), start(window, 2.0));
+    let in_flight = window - 1.0; // the ACK that ends the round has taken one out
+    let round = |began_s: f64| Some(Round { began: Time::from_secs_f64(began_s), sent: window as u32 });
+    vegas.on_ack(&ack(0.1, base, in_flight, round(0.0)));
+    vegas.on_ack(&ack(0.2, rtt, in_flight, None));
+    let before = vegas.cwnd();
+    // The mean of the round is that of the two samples before it ended: make both the longer one.
+    vegas.on_ack(&ack(0.3, rtt, in_flight, round(0.1)));
+    vegas.on_ack(&ack(0.4, rtt, in_flight, round(0.3)));
+    assert_eq!(vegas.cwnd() - before, example["expected"]["next_cwnd_paper_alpha1_beta3"].as_f64().unwrap() - window);
+}
+
+#[test]
+fn bic_linux_cnt() {
+    let example = example("bic_linux_cnt");
+    let config = BicConfig::of(Bundle::Rfc);
+    let last_max = example["inputs"]["last_max_cwnd"].as_u64().unwrap() as u32;
+    let effective = numbers(&example["expected"]["cnt_effective_at_31"]);
+    for (i, cwnd) in numbers(&example["inputs"]["cwnd"]).into_iter().enumerate() {
+        let count = config.ack_count(cwnd as u32, last_max);
+        assert_eq!(f64::from(count), numbers(&example["expected"]["cnt"])[i], "cwnd {cwnd}");
+        let per_rtt = cwnd / f64::from(count);
+        assert!((per_rtt - numbers(&example["expected"]["increment_per_rtt"])[i]).abs() < 1e-9, "cwnd {cwnd}");
+        assert_eq!(f64::from(bic_with_ack_ratio(count, 31)), effective[i], "cwnd {cwnd}");
+    }
+}
+
+#[test]
+fn bic_linux_loss() {
+    let example = example("bic_linux_loss");
+    let config = BicConfig::of(Bundle::Rfc);
+    let (cwnds, maxima) = (numbers(&example["inputs"]["cwnd"]), numbers(&example["inputs"]["last_max_cwnd"]));
+    for (i, (cwnd, last_max)) in cwnds.into_iter().zip(maxima).enumerate() {
+        let (ssthresh, new_max) = config.after_loss(cwnd as u32, last_max as u32);
+        assert_eq!(f64::from(ssthresh), numbers(&example["expected"]["ssthresh"])[i], "threshold after {cwnd}");
+        assert_eq!(f64::from(new_max), numbers(&example["expected"]["new_last_max"])[i], "maximum after {cwnd}");
+    }
+}

@@ -1,0 +1,137 @@
+//! What only shows inside: the window and its inflation at a cut, and invariants under any input.
+
+use super::*;
+use crate::{Profile, SackBlocks, TcpSpec};
+use serde_json::{Value, json};
+
+fn example(name: &str) -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/algorithms_vectors.json");
+    let text = std::fs::read_to_string(path).expect("the worked examples are part of the project");
+    let all: Value = serde_json::from_str(&text).expect("the worked examples are JSON");
+    all["vectors"].as_array().expect("a list").iter().find(|v| v["name"] == name).expect("the example").clone()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
+}
+
+fn sender(profile: Profile, table: Value) -> Sender {
+    let spec: TcpSpec = serde_json::from_value(table).expect("a TCP");
+    let config = spec.resolve(profile).expect("a valid TCP");
+    let mut sender = Sender::new(&config, Stream::new(1, "test", "tick"));
+    sender.supply(Time::ZERO, Supply::Unlimited);
+    sender.open(Time::ZERO);
+    sender
+}
+
+fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
+    std::iter::from_fn(|| sender.poll_transmit(now)).collect()
+}
+
+fn ack(next: u32) -> Ack {
+    Ack { next, size: 40, echo: Time::ZERO, trigger: Transmission::First, blocks: SackBlocks::EMPTY }
+}
+
+#[test]
+fn ns2_reno_cut() {
+    let example = example("ns2_reno_cut");
+    let (inputs, expected) = (&example["inputs"], &example["expected"]);
+    for (i, (cwnd, window)) in numbers(&inputs["cwnd"]).into_iter().zip(numbers(&inputs["window"])).enumerate() {
+        let mut sender = sender(Profile::Ns2, json!({ "name": "reno", "window": window as u32 }));
+        let now = Time::from_secs_f64(0.1);
+        drain(&mut sender, Time::ZERO);
+        sender.on_ack(now, &ack(1));
+        sender.control.set_cwnd(cwnd);
+        drain(&mut sender, now);
+        for _ in 0..3 {
+            sender.on_ack(now, &ack(1));
+            drain(&mut sender, now);
+        }
+        let limit = (sender.control.cwnd() as u32 + sender.inflation).min(sender.options.window);
+        assert_eq!(sender.control.cwnd(), numbers(&expected["cwnd_base"])[i], "base window of {cwnd}");
+        assert_eq!(sender.control.state().ssthresh, numbers(&expected["ssthresh"])[i], "threshold of {cwnd}");
+        assert_eq!(f64::from(sender.inflation), numbers(&expected["dupwnd"])[i], "inflation of {cwnd}");
+        assert_eq!(f64::from(limit), numbers(&expected["send_limit"])[i], "send limit of {cwnd}");
+    }
+}
+
+#[test]
+fn newreno_ns2_deflation() {
+    let example = example("newreno_ns2_deflation");
+    let (inputs, expected) = (&example["inputs"], &example["expected"]);
+    for (i, acked) in numbers(&inputs["acked"]).into_iter().enumerate() {
+        let mut sender = sender(Profile::Ns2, json!({ "name": "newreno" }));
+        sender.control.set_cwnd(numbers(&inputs["cwnd"])[i]);
+        sender.inflation = numbers(&inputs["dupwnd"])[i] as u32;
+        sender.deflate(acked as u32);
+        assert_eq!(sender.control.cwnd(), numbers(&expected["cwnd"])[i]);
+        assert_eq!(f64::from(sender.inflation), numbers(&expected["dupwnd"])[i]);
+    }
+}
+
+/// A small generator of numbers; the tests must not depend on a library's version.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// A receiver that lost, repeated and reordered anything: the ACK is any that a peer could send.
+fn any_ack(sender: &Sender, numbers: &mut Numbers) -> Ack {
+    let outstanding = u64::from(sender.high - sender.una);
+    let next = match numbers.below(4) {
+        0 => sender.una + numbers.below(outstanding + 1) as u32,
+        1 => sender.una.saturating_sub(numbers.below(3) as u32),
+        _ => sender.una,
+    };
+    let mut blocks = SackBlocks::EMPTY;
+    for _ in 0..numbers.below(4) {
+        let start = next + 1 + numbers.below(outstanding + 1) as u32;
+        let end = start + 1 + numbers.below(4) as u32;
+        if end <= sender.high {
+            blocks.push(start, end);
+        }
+    }
+    Ack { blocks, ..ack(next) }
+}
+
+fn check(sender: &Sender, what: &str) {
+    let (cwnd, ssthresh) = (sender.control.cwnd(), sender.control.state().ssthresh);
+    assert!(cwnd.is_finite() && cwnd >= 1.0, "{what}: cwnd {cwnd}");
+    assert!(ssthresh >= 1.0, "{what}: ssthresh {ssthresh}");
+    assert!(sender.una <= sender.next && sender.una <= sender.high, "{what}: una passed what was sent");
+    let outstanding = sender.high > sender.una;
+    assert!(!outstanding || sender.timer != Time::MAX, "{what}: outstanding without a timer");
+    let forced = sender.options.send_window().max(1).saturating_add(1);
+    assert!(sender.high - sender.una <= forced, "{what}: beyond the receiver window");
+}
+
+#[test]
+fn any_input_leaves_a_sender_sound() {
+    for profile in [Profile::Rfc, Profile::Ns2] {
+        for (i, name) in TcpSpec::names().iter().enumerate() {
+            let mut numbers = Numbers(7 + i as u64);
+            let mut sender = sender(profile, json!({ "name": name, "window": 64 }));
+            let mut now = Time::ZERO;
+            drain(&mut sender, now);
+            let mut acknowledged = 0;
+            for step in 0..3_000 {
+                now += Duration::from_micros(numbers.below(20_000));
+                if numbers.below(30) == 0 && sender.next_timeout() != Time::MAX {
+                    now = now.max(sender.next_timeout());
+                    sender.on_timeout(now);
+                } else {
+                    let ack = any_ack(&sender, &mut numbers);
+                    sender.on_ack(now, &ack);
+                }
+                drain(&mut sender, now);
+                check(&sender, &format!("{name} after {step} inputs"));
+                assert!(sender.una >= acknowledged, "{name}: una fell back");
+                acknowledged = sender.una;
+            }
+        }
+    }
+}
