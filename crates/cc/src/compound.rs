@@ -128,8 +128,10 @@ impl CongestionControl for Compound {
         let cwnd = (self.window.cwnd - self.dwnd).max(0.0);
         let ssthresh = match (self.config.form, event.kind) {
             (Form::Linux2622, _) => self.window.whole_half(),
-            (Form::Paper, CongestionKind::Timeout(_)) => event.window / 2.0,
-            (Form::Paper, _) => (event.window * (1.0 - self.config.beta)).max(cwnd.min(event.window) / 2.0),
+            (Form::Paper, CongestionKind::Timeout(_)) => self.window.base(event) / 2.0,
+            (Form::Paper, _) => {
+                (self.window.base(event) * (1.0 - self.config.beta)).max(cwnd.min(self.window.base(event)) / 2.0)
+            }
         };
         self.window.congestion(event.kind, ssthresh);
         self.dwnd = match event.kind {

@@ -3,7 +3,8 @@
 //! W the window in segments, R the mean RTT of the last round, B the smallest RTT of the connection:
 //!
 //! - every update: W = min(2 W, (1 − γ) W + γ (B / R · W + α)), so that α segments of the flow stay queued;
-//! - slow start until the queueing delay exceeds a threshold (the paper's κ = a·w while there is no delay);
+//! - slow start until the queueing delay exceeds a threshold (the paper's κ = a·w while there is no delay) and half
+//!   of α is queued: the RTT of the segment without data alone is shorter than that of the others;
 //! - loss: ssthresh = W = W/2; timeout: the same ssthresh, W = 1.
 //!
 //! Where the paper leaves it open: an update per round (`update = "every-other-round"`: ns-2's add-on agent);
@@ -77,10 +78,11 @@ impl Fast {
         }
     }
 
-    /// Slow start ends with the first round that shows a queue.
+    /// Slow start ends with the first round that shows a queue: of some delay and of half of α.
     fn watch_delay(&mut self) {
         if let (Some((base, rtt)), true) = (self.rtts.base_and_min(), self.window.in_slow_start()) {
-            if rtt - base > self.config.slow_start_delay {
+            let queued = self.window.cwnd * (1.0 - base / rtt);
+            if rtt - base > self.config.slow_start_delay && queued > self.config.alpha / 2.0 {
                 self.window.ssthresh = self.window.cwnd;
             }
         }
@@ -122,7 +124,7 @@ impl CongestionControl for Fast {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.window.congestion(event.kind, event.window / 2.0);
+        self.window.congestion(event.kind, self.window.base(event) / 2.0);
         self.owed = 0.0;
     }
 

@@ -368,7 +368,7 @@ impl CongestionControl for Htcp {
         let ssthresh = match self.config.form {
             Form::Paper => {
                 self.end_epoch();
-                event.window * self.beta
+                self.window.base(event) * self.beta
             }
             Form::Linux2622 => {
                 self.whole.param_update(&self.config, jiffies(event.now));

@@ -21,7 +21,15 @@ use crate::window::{Form, LARGEST_WINDOW, Window, jiffies_in, pass_to_window};
 use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, Segments, Start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Time};
+use skyhop_base::{Duration, Rate, Time};
+
+/// Whether segments leave evenly spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    On,
+    Off,
+}
 
 /// Where the first slow-start threshold comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +50,8 @@ crate::options! {
         rho_max: f64 = 0.0,
         /// Where the first slow-start threshold comes from.
         first_threshold: FirstThreshold = FirstThreshold::AckSpacing; ns2 = FirstThreshold::Given,
+        /// Whether segments leave evenly spaced (paper §4, packet spacing).
+        spacing: Spacing = Spacing::On; ns2 = Spacing::Off,
         /// Whose description is followed.
         form: Form = Form::Paper; linux = Form::Linux2622,
     }
@@ -111,6 +121,9 @@ pub struct Hybla {
     whole_rho: Option<WholeRho>,
     /// Linux: 128ths of a segment not yet added.
     cents: u64,
+    /// Smoothed RTT and user bytes per segment at the last ACK, for spacing.
+    smoothed_rtt: Option<Duration>,
+    mss: u32,
 }
 
 impl Hybla {
@@ -122,6 +135,8 @@ impl Hybla {
             first_ack: None,
             whole_rho: None,
             cents: 0,
+            smoothed_rtt: None,
+            mss: start.mss,
             config,
         }
     }
@@ -197,6 +212,7 @@ impl Hybla {
 impl CongestionControl for Hybla {
     fn on_ack(&mut self, sample: &AckSample) {
         let mut used = self.window.acknowledge(sample);
+        (self.smoothed_rtt, self.mss) = (sample.smoothed_rtt, sample.mss);
         if self.config.form == Form::Paper {
             return self.grow(sample);
         }
@@ -216,10 +232,16 @@ impl CongestionControl for Hybla {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.searching = false;
         let ssthresh = match self.config.form {
-            Form::Paper => event.window / 2.0,
+            Form::Paper => self.window.base(event) / 2.0,
             Form::Linux2622 => self.window.whole_half(),
         };
         self.window.congestion(event.kind, ssthresh);
+    }
+
+    /// W per smoothed RTT.
+    fn pacing_rate(&self) -> Option<Rate> {
+        let rtt = self.smoothed_rtt.filter(|rtt| self.config.spacing == Spacing::On && !rtt.is_zero())?;
+        Rate::from_bps((self.window.cwnd * 8.0 * f64::from(self.mss) / rtt.as_secs_f64()) as u64)
     }
 
     fn recovery_floor(&self) -> Segments {

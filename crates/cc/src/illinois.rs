@@ -9,14 +9,14 @@
 //! - β = 1/8 for d_a <= d2, 1/2 for d_a >= d3, linear between; W < 15: α = 1, β = 1/2;
 //! - each ACK of N segments: W += α N / W; loss: W −= β W; timeout: the same ssthresh, W = 1, α = 1, β = 1/2.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_illinois`): microseconds, α in 128ths, β in 64ths, all truncated; the
+//! Deviation (`form = "linux-2.6.22"`, `tcp_illinois`): α in 128ths, β in 64ths, all truncated; the
 //! round is the module's own and also covers recovery; growth is counted in whole segments.
 //!
 //! Deviation (`cut = "inverted"`, the same): ssthresh = β W instead of (1 − β) W, an error of that version.
 //!
 //! Known limits: d_m never ages, so one spike of delay (a LEO handover) holds α large and β small for ever.
 
-use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, microseconds, pass_to_window};
+use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, linux_rtt, pass_to_window};
 use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Segments, Start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,7 @@ impl IllinoisConfig {
         }
     }
 
-    /// α in 128ths for delays in microseconds, above d1.
+    /// α in 128ths for delays in above d1.
     fn whole_alpha(&self, mean: u64, largest: u64) -> u64 {
         let d1 = largest / 100;
         let alpha_max = (self.alpha_max * ALPHA_SCALE) as u64;
@@ -160,9 +160,9 @@ impl Illinois {
                 if sample.newly_acked > 0.0 {
                     self.acked = sample.newly_acked;
                 }
-                if let Some(rtt) = sample.latest_rtt {
+                if let Some(rtt) = linux_rtt(sample) {
                     // RTT_MAX of the module, against overflow: 2^32 / 1280 µs.
-                    self.whole_rtts.sample(microseconds(rtt).min(u64::from(u32::MAX) / 1280));
+                    self.whole_rtts.sample(rtt.min(u64::from(u32::MAX) / 1280));
                 }
             }
         }
@@ -277,7 +277,7 @@ impl CongestionControl for Illinois {
             IllinoisCut::Inverted => self.beta,
         };
         let ssthresh = match self.config.form {
-            Form::Paper => event.window * share,
+            Form::Paper => self.window.base(event) * share,
             Form::Linux2622 => (self.window.cwnd * share).trunc(),
         };
         self.window.congestion(event.kind, ssthresh);

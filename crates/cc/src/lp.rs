@@ -5,11 +5,16 @@
 //!
 //! - early congestion: d > d_min + δ (d_max − d_min), δ = 0.15;
 //! - the first one halves W and starts the inference phase of 3 RTT, in which W does not grow; another one in
-//!   that phase, a round trip or more later, sets W = 1 and starts it again;
+//!   that phase, two round trips or more later, sets W = 1 and starts it again;
 //! - else, and for losses, Reno with byte counting.
 //!
 //! Deviation: the paper takes one-way delays from timestamps; a control here sees RTTs, so a queue on the way
 //! back counts too.
+//!
+//! Where the paper is silent: slow start does not react, so that it finds d_max.
+//!
+//! Deviation: delays are smoothed afresh after a reaction, and are not taken at W < 2, where a delayed ACK adds the
+//! receiver's timer; else a reaction to W = 1 would be the last one.
 //!
 //! Deviation (`form = "linux-2.6.22"`, `tcp_lp`): in ns-2's TCP/Linux without timestamps there is never a valid
 //! delay, so early congestion is never found and LP is Reno of Linux 2.6.22.
@@ -43,10 +48,17 @@ impl LpConfig {
     }
 }
 
+/// Segments that left just before a reaction met the queue at its longest and return more than one RTT later.
+const DEAF_RTTS: u64 = 2;
+
+/// An ACK of a lone segment may have been delayed by the receiver's timer (RFC 1122 §4.2.3.2).
+const SMALLEST_MEASURED: Segments = 2.0;
+
 /// Delays of the connection in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Delays {
-    smoothed: f64,
+    /// Since the last reaction.
+    smoothed: Option<f64>,
     least: f64,
     most: f64,
 }
@@ -77,14 +89,11 @@ impl Lp {
     /// Takes one delay; whether it shows early congestion.
     fn early_congestion(&mut self, delay: Duration) -> bool {
         let delay = delay.as_secs_f64();
-        let old = self.delays.unwrap_or(Delays { smoothed: delay, least: delay, most: delay });
-        let new = Delays {
-            smoothed: old.smoothed + self.config.gain * (delay - old.smoothed),
-            least: old.least.min(delay),
-            most: old.most.max(delay),
-        };
-        self.delays = Some(new);
-        new.smoothed > new.least + self.config.threshold * (new.most - new.least)
+        let old = self.delays.unwrap_or(Delays { smoothed: None, least: delay, most: delay });
+        let smoothed = old.smoothed.map_or(delay, |smoothed| smoothed + self.config.gain * (delay - smoothed));
+        let (least, most) = (old.least.min(delay), old.most.max(delay));
+        self.delays = Some(Delays { smoothed: Some(smoothed), least, most });
+        smoothed > least + self.config.threshold * (most - least)
     }
 
     fn react(&mut self, now: Time, rtt: Duration) {
@@ -92,7 +101,10 @@ impl Lp {
         let window = if inferring { 1.0 } else { self.window.cwnd / 2.0 };
         self.window.set(window);
         self.window.ssthresh = self.window.ssthresh.min(window.max(2.0));
-        self.deaf_until = now.saturating_add(rtt);
+        if let Some(delays) = &mut self.delays {
+            delays.smoothed = None;
+        }
+        self.deaf_until = now.saturating_add(rtt.saturating_mul(DEAF_RTTS));
         self.inference_until = now.saturating_add(rtt.saturating_mul(self.config.inference_rtts.into()));
     }
 }
@@ -106,10 +118,13 @@ impl CongestionControl for Lp {
             }
             return;
         }
-        if let Some(rtt) = sample.latest_rtt {
-            if self.early_congestion(rtt) && sample.now >= self.deaf_until {
-                return self.react(sample.now, rtt);
-            }
+        if let Some(rtt) = sample.latest_rtt
+            && sample.now >= self.deaf_until
+            && self.window.cwnd >= SMALLEST_MEASURED
+            && self.early_congestion(rtt)
+            && !self.window.in_slow_start()
+        {
+            return self.react(sample.now, rtt);
         }
         if sample.now >= self.inference_until {
             self.window.reno(sample.growth);
@@ -118,7 +133,7 @@ impl CongestionControl for Lp {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let ssthresh = match self.config.form {
-            Form::Paper => event.window / 2.0,
+            Form::Paper => self.window.base(event) / 2.0,
             Form::Linux2622 => self.window.whole_half(),
         };
         self.window.congestion(event.kind, ssthresh);

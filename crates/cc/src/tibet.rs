@@ -105,10 +105,10 @@ impl Tibet {
     }
 
     fn measure(&mut self, sample: &AckSample) {
-        if self.config.stream == Stream::Ack {
-            if let Some(delivery) = self.clock.observe(sample) {
-                self.observe(delivery);
-            }
+        if self.config.stream == Stream::Ack
+            && let Some(delivery) = self.clock.observe(sample)
+        {
+            self.observe(delivery);
         }
     }
 }

@@ -13,7 +13,7 @@
 //! Known limits: when the path becomes longer (LEO), B is too small for ever, and every loss is taken for
 //! congestion.
 
-use crate::window::{Form, Rtts, WholeRtts, Window, microseconds, pass_to_window};
+use crate::window::{Form, Rtts, WholeRtts, Window, linux_rtt, pass_to_window};
 use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Segments, Start};
 
 crate::options! {
@@ -84,8 +84,8 @@ impl Veno {
 
     fn measure(&mut self, sample: &AckSample) {
         self.rtts.sample(sample.latest_rtt);
-        if let Some(rtt) = sample.latest_rtt {
-            self.whole_rtts.sample(microseconds(rtt) + 1);
+        if let Some(rtt) = linux_rtt(sample) {
+            self.whole_rtts.sample(rtt + 1);
         }
         if sample.round.is_some() {
             if let Some((base, rtt)) = self.rtts.base_and_min() {
@@ -158,8 +158,8 @@ impl CongestionControl for Veno {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let ssthresh = match (self.config.form, event.kind) {
             (Form::Linux2622, _) => self.config.after_loss(self.window.cwnd, self.backlog).trunc(),
-            (Form::Paper, CongestionKind::Timeout(_)) => event.window * self.config.decrease,
-            (Form::Paper, _) => self.config.after_loss(event.window, self.backlog),
+            (Form::Paper, CongestionKind::Timeout(_)) => self.window.base(event) * self.config.decrease,
+            (Form::Paper, _) => self.config.after_loss(self.window.base(event), self.backlog),
         };
         self.window.congestion(event.kind, ssthresh);
     }

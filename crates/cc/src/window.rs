@@ -1,6 +1,6 @@
 //! What the algorithms share: a window with its threshold, the counting of Linux 2.6.22, RTTs of a round.
 
-use crate::{AckSample, CcState, CongestionKind, Growth, Segments, Start};
+use crate::{AckSample, CcState, CongestionEvent, CongestionKind, Growth, Segments, Start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Duration, Time};
@@ -83,6 +83,12 @@ impl Window {
         } else {
             self.grow(increase * growth.avoidance / self.cwnd);
         }
+    }
+
+    /// What a cut in real numbers is taken from: what the transport says, but no more than the window. In SACK recovery
+    /// the data in flight can be several windows, and a mild cut of it would raise the window.
+    pub(crate) fn base(&self, event: &CongestionEvent) -> Segments {
+        event.window.min(self.cwnd)
     }
 
     /// A loss: threshold and window become `ssthresh`, at least 2.
@@ -269,9 +275,13 @@ pub(crate) fn jiffies_in(span: Duration) -> u64 {
     span.as_nanos() / NANOS_PER_JIFFY
 }
 
-/// Microseconds, as the modules of Linux measure RTT.
-pub(crate) fn microseconds(span: Duration) -> u64 {
-    span.as_nanos() / 1_000
+/// The RTT that an ACK brings to a module of Linux, in whole microseconds.
+///
+/// ns-2's TCP/Linux takes a departure at time 0 for none, so a flow that starts then has no sample of its first two
+/// segments; the first, without data, would lower the base RTT.
+pub(crate) fn linux_rtt(sample: &AckSample) -> Option<u64> {
+    let sent_at_zero = |rtt: Duration| sample.now.since(Time::ZERO) <= rtt;
+    sample.latest_rtt.filter(|&rtt| !sent_at_zero(rtt)).map(|rtt| rtt.as_nanos() / 1_000)
 }
 
 /// RTTs in seconds: of the connection and of the present round.

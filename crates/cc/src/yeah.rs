@@ -17,7 +17,7 @@
 //!
 //! Known limits: when the path becomes longer (LEO), B is too small for ever, and YeAH stays in slow mode.
 
-use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, microseconds, pass_to_window};
+use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, linux_rtt, pass_to_window};
 use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, Segments, Start};
 
 crate::options! {
@@ -119,8 +119,8 @@ impl Yeah {
 
     fn measure(&mut self, sample: &AckSample) {
         self.rtts.sample(sample.latest_rtt);
-        if let Some(rtt) = sample.latest_rtt {
-            self.whole_rtts.sample(microseconds(rtt) + 1);
+        if let Some(rtt) = linux_rtt(sample) {
+            self.whole_rtts.sample(rtt + 1);
         }
     }
 
@@ -175,11 +175,11 @@ impl Yeah {
     }
 
     fn end_round(&mut self) {
-        if self.rtts.count >= MIN_SAMPLES {
-            if let Some((base, rtt)) = self.rtts.base_and_min() {
-                let delay = if (rtt - base) * self.config.phi > base { Delay::High } else { Delay::Low };
-                self.decide(yeah_queue(self.window.cwnd, base, rtt), delay);
-            }
+        if self.rtts.count >= MIN_SAMPLES
+            && let Some((base, rtt)) = self.rtts.base_and_min()
+        {
+            let delay = if (rtt - base) * self.config.phi > base { Delay::High } else { Delay::Low };
+            self.decide(yeah_queue(self.window.cwnd, base, rtt), delay);
         }
         self.rtts.next_round();
     }
@@ -234,7 +234,7 @@ impl CongestionControl for Yeah {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let window = match self.config.form {
-            Form::Paper => event.window,
+            Form::Paper => self.window.base(event),
             Form::Linux2622 => self.window.cwnd,
         };
         let reduction = self.config.loss_reduction(window, self.queue, self.slow_rounds);
