@@ -1,6 +1,7 @@
 //! A path without queues: everything sent arrives after half a round trip, unless it is chosen to be lost.
 
 use skyhop_base::{Duration, Stream, Time};
+use skyhop_cc::CongestionControl;
 use skyhop_transport::{Ack, Receiver, Segment, Sender, SenderEvent, Supply, TcpConfig};
 use std::collections::VecDeque;
 
@@ -22,8 +23,25 @@ pub struct Pipe<L> {
 impl<L: FnMut(&Segment) -> bool> Pipe<L> {
     /// `lose` says which segments are lost.
     pub fn new(config: &TcpConfig, rtt_s: f64, supply: Supply, lose: L) -> Pipe<L> {
+        Pipe::from_sender(Sender::new(config, Stream::new(1, "pipe", "tick")), config, rtt_s, supply, lose)
+    }
+
+    /// The same with a control from outside.
+    pub fn with_control(
+        config: &TcpConfig,
+        control: Box<dyn CongestionControl + Send>,
+        rtt_s: f64,
+        supply: Supply,
+        lose: L,
+    ) -> Pipe<L> {
+        let mut sender = Sender::new(config, Stream::new(1, "pipe", "tick"));
+        sender.replace_control(control);
+        Pipe::from_sender(sender, config, rtt_s, supply, lose)
+    }
+
+    fn from_sender(sender: Sender, config: &TcpConfig, rtt_s: f64, supply: Supply, lose: L) -> Pipe<L> {
         let mut pipe = Pipe {
-            sender: Sender::new(config, Stream::new(1, "pipe", "tick")),
+            sender,
             receiver: Receiver::new(config),
             half: Duration::from_secs_f64(rtt_s / 2.0),
             lose,
