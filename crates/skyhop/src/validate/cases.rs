@@ -2,7 +2,7 @@
 
 use super::ValidateError;
 use super::table::{Row, Table};
-use super::windows::STEP_S;
+use super::windows::RECORDED_STEP_S;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -103,7 +103,7 @@ impl Case {
         }
         let mut records = json!({ "packets": ["left->right"] });
         if self.has_windows {
-            records["grid"] = json!(format!("{STEP_S} s"));
+            records["grid"] = json!(format!("{RECORDED_STEP_S} s"));
         }
         json!({
             "duration": format!("{} s", self.duration_s),

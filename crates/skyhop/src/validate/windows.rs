@@ -1,11 +1,19 @@
 //! The congestion window over time, both sides sampled every 10 ms with the last value held.
+//!
+//! The reference keeps some 2000 instants of a run and every reduction, so between two of them its held value lags
+//! behind a growing window. Ours is taken at the same instants and held in the same way: what differs is then the window
+//! and not the thinning.
 
 use super::table::Table;
 use super::{Case, Cell, ValidateError};
 use crate::records::Records;
 use std::path::Path;
 
-pub const STEP_S: f64 = 0.01;
+const STEP_S: f64 = 0.01;
+/// Step of our records: fine enough to find the window at an instant of the reference.
+pub const RECORDED_STEP_S: f64 = 0.001;
+/// Instants of the reference have five decimals.
+const ROUNDING_S: f64 = 1e-5;
 /// The first seconds, in which errors have had no time to grow.
 const BEGINNING_S: f64 = 20.0;
 const BEGINNING_RMS: f64 = 0.03;
@@ -31,9 +39,10 @@ pub fn compare(
         return Ok(());
     }
     let samples = (case.duration_s / STEP_S).round() as usize;
-    let theirs = hold(&changes, samples);
     let series = records.flow_series.iter().filter(|row| row.flow == 0);
-    let ours = hold(&series.filter_map(|row| Some((row.time.as_secs_f64(), row.cwnd?))).collect::<Vec<_>>(), samples);
+    let recorded: Vec<(f64, f64)> = series.filter_map(|row| Some((row.time.as_secs_f64(), row.cwnd?))).collect();
+    let theirs = hold(&changes, samples);
+    let ours = hold(&at_instants_of(&changes, &recorded), samples);
 
     let mut push = |measure, reference: f64, ours: f64, difference: f64, bound: f64| {
         let (case, agent) = (case.name.clone(), agent.to_owned());
@@ -65,6 +74,16 @@ pub fn compare(
     });
     push("cwnd: rms, best shift", mean, mine, shifted.fold(f64::INFINITY, f64::min), WHOLE_RMS);
     Ok(())
+}
+
+/// Of a fine record, the value just after each instant of `changes`, which are rounded to [`ROUNDING_S`].
+fn at_instants_of(changes: &[(f64, f64)], recorded: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let next = |time: f64| recorded.partition_point(|&(at, _)| at < time + ROUNDING_S).min(recorded.len() - 1);
+    let value_after = |time: f64| recorded[next(time)].1;
+    match recorded {
+        [] => Vec::new(),
+        _ => changes.iter().map(|&(time, _)| (time, value_after(time))).collect(),
+    }
 }
 
 /// Values at 0, 10 ms, 20 ms, … from changes in order of time; before the first change the first value.
