@@ -67,7 +67,9 @@ def create(folder: Path, *, port: int, limits: Limits | None = None) -> ASGIApp:
         yield
         await server.jobs.close()
 
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={Bad: _bad, TooLarge: _too_large, 404: _missing})
+    app = Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers={Bad: _bad, TooLarge: _too_large, 404: _missing}
+    )
     return Guard(app, port=port)
 
 

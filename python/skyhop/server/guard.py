@@ -74,7 +74,9 @@ class Guard:
                 return 403, "Requests from other pages are refused."
         if any(site in ("cross-site", "same-site") for site in headers.get("sec-fetch-site", [])):
             # A link to the page is followed, nothing else is given to other pages.
-            is_visit = scope["method"] == "GET" and headers.get("sec-fetch-mode") == ["navigate"] and scope["path"] == "/"
+            is_visit = (
+                scope["method"] == "GET" and headers.get("sec-fetch-mode") == ["navigate"] and scope["path"] == "/"
+            )
             if not is_visit:
                 return 403, "Requests from other pages are refused."
         if scope["method"] not in ("GET", "HEAD"):

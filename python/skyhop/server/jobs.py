@@ -91,26 +91,24 @@ class Jobs:
         """Ends a run: first it is asked, then its process is ended."""
         if job.ended:
             return
-        process = self._processes.get(job.id)
-        if process is None:
+        process, task = self._processes.get(job.id), self._tasks.get(job.id)
+        if process is None or task is None:
             self._end(job, "cancelled", "")
             return
         job.message = "ending …"
         self._tell(job)
         _ask_to_end(process)
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(process.wait(), self._limits.grace_s)
-        if process.returncode is None:
-            self._end(job, "cancelled", "")
-            _kill(process)
+        # What it says last is heard: it may just have come to its end.
+        await asyncio.wait({task}, timeout=self._limits.grace_s)
+        self._end(job, "cancelled", "")
+        _kill(process)
 
     async def close(self) -> None:
         """Ends everything; the server stops."""
-        for process in self._processes.values():
-            _kill(process)
-        for task in list(self._tasks.values()):
+        tasks = list(self._tasks.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def listen(self) -> AsyncIterator[Job]:
         """Every job once, then each that changes."""
@@ -134,9 +132,6 @@ class Jobs:
                 self._end(job, "failed", f"It took longer than {self._limits.run_s:g} s and was ended.")
             except OSError as error:
                 self._end(job, "failed", f"The run cannot be started: {error}")
-            finally:
-                if (process := self._processes.pop(job.id, None)) is not None:
-                    _kill(process)
 
     async def _simulate(self, job: Job, text: str) -> None:
         process = await asyncio.create_subprocess_exec(
@@ -145,6 +140,13 @@ class Jobs:
             limit=_LONGEST_LINE,
         )  # fmt: skip
         self._processes[job.id] = process
+        try:
+            await self._follow(job, text, process)
+        finally:
+            self._processes.pop(job.id, None)
+            await _ended(process)
+
+    async def _follow(self, job: Job, text: str, process: asyncio.subprocess.Process) -> None:
         assert process.stdin and process.stdout and process.stderr
         job.state = "running"
         self._tell(job)
@@ -156,11 +158,11 @@ class Jobs:
         try:
             async for line in process.stdout:
                 self._hear(job, line)
+            self._end(job, "failed", _what_happened(await process.wait(), await errors))
         except ValueError:
             self._end(job, "failed", "The run gave an answer that nobody understands.")
-            _kill(process)
-        code = await process.wait()
-        self._end(job, "failed", _what_happened(code, await errors))
+        finally:
+            errors.cancel()
 
     def _hear(self, job: Job, line: bytes) -> None:
         said: dict[str, Any] = json.loads(line)
@@ -203,6 +205,19 @@ def _kill(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError):
             process.kill()
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Ends a process that did not end by itself, and waits until it is gone with all its pipes."""
+    _kill(process)
+    if process.stdin is not None:
+        process.stdin.close()
+    await process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(ValueError):
+                while await stream.read(65536):
+                    pass
 
 
 async def _tail(stream: asyncio.StreamReader) -> str:

@@ -161,7 +161,9 @@ def studies(library: Library) -> list[dict[str, Any]]:
 
 def _results(defined: Any, library: Library) -> dict[str, Any]:
     """The study's table from its results.csv: measure, axes, each source, ours, and a verdict for each source."""
-    folder = next((one for one in (library.folder / defined.name, library.folder) if (one / "results.csv").is_file()), None)
+    folder = next(
+        (one for one in (library.folder / defined.name, library.folder) if (one / "results.csv").is_file()), None
+    )
     if folder is None:
         return {}
     with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
@@ -176,7 +178,9 @@ def _results(defined: Any, library: Library) -> dict[str, Any]:
         metric = defined.metrics[result["metric"]]
         label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
         values = [_number(result[name], metric.digits) for name in sources]
-        judged = [text for name in sources for text in (_sign(result, name, metric.digits), result[f"{name}_verdict"] or "–")]
+        judged = [
+            text for name in sources for text in (_sign(result, name, metric.digits), result[f"{name}_verdict"] or "–")
+        ]
         cell = ",".join(f"{axis.name}={result[axis.name]}" for axis in axes)
         rows.append({
             "cells": ["" if label == previous else label, *(result[axis.name] for axis in axes), *values,
@@ -222,7 +226,10 @@ def _number(text: str, digits: int) -> str:
 
 def _sign(result: dict[str, str], source: str, digits: int) -> str:
     text = result[f"{source}_difference"]
-    return f"{float(text):+.{digits}f}" if text else "–"
+    if not text:
+        return "–"
+    difference = round(float(text), digits)
+    return f"{difference:+.{digits}f}" if difference else f"{0:.{digits}f}"
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -27,6 +27,22 @@ export function decimate(series: Series, from: number, to: number, buckets: numb
   return { x: outX, ys: outYs };
 }
 
+/** The mean over the `window` before each point; steps without a value do not count. */
+export function rollingMean(series: Series, window: number): Series {
+  const { x, ys } = series;
+  const means = ys.map((y) => {
+    const out = new Float64Array(y.length);
+    let [sum, count, tail] = [0, 0, 0];
+    for (let i = 0; i < y.length; i++) {
+      if (!Number.isNaN(y[i])) [sum, count] = [sum + y[i], count + 1];
+      for (; x[tail] <= x[i] - window + 1e-9; tail++) if (!Number.isNaN(y[tail])) [sum, count] = [sum - y[tail], count - 1];
+      out[i] = count > 0 ? sum / count : NaN;
+    }
+    return out;
+  });
+  return { x, ys: means };
+}
+
 function extremes(y: Float64Array, begin: number, end: number): [number | null, number | null] {
   let low = -1;
   let high = -1;

@@ -5,6 +5,7 @@ attribute vec3 place;
 attribute vec3 tint;
 attribute float size;
 uniform vec2 viewport;
+uniform float pull;
 varying vec2 vCorner;
 varying vec3 vTint;
 varying float vSize;
@@ -12,7 +13,9 @@ void main() {
   vCorner = position.xy;
   vTint = tint;
   vSize = size;
-  vec4 clip = projectionMatrix * modelViewMatrix * vec4(place, 1.0);
+  // Nearer along the line of sight: the mark stays where it is seen, and the ground under it does not cut it in two.
+  vec4 eye = modelViewMatrix * vec4(place, 1.0);
+  vec4 clip = projectionMatrix * vec4(eye.xyz * pull, 1.0);
   clip.xy += position.xy * size / viewport * clip.w * 2.0;
   gl_Position = clip;
 }`;
@@ -25,9 +28,9 @@ varying vec3 vTint;
 varying float vSize;
 void main() {
   float r = length(vCorner);
-  float edge = 1.5 / vSize;
-  float inside = 1.0 - smoothstep(1.0 - edge * 2.0, 1.0, r);
-  float alpha = ring > 0.0 ? inside * smoothstep(1.0 - edge * (2.0 + ring) - edge * 2.0, 1.0 - edge * (2.0 + ring), r) : inside;
+  float pixel = 1.0 / vSize;
+  float alpha = 1.0 - smoothstep(1.0 - pixel, 1.0, r);
+  if (ring > 0.0) alpha *= smoothstep(1.0 - (ring + 2.0) * pixel, 1.0 - (ring + 1.0) * pixel, r);
   if (alpha < 0.02) discard;
   gl_FragColor = vec4(vTint, alpha * opacity);
   #include <colorspace_fragment>
@@ -43,12 +46,15 @@ export class Dots {
   tint = new THREE.InstancedBufferAttribute(new Float32Array(0), 3);
   size = new THREE.InstancedBufferAttribute(new Float32Array(0), 1);
 
-  /** `ring` is the width of the line of hollow marks in pixels; 0 fills them. */
-  constructor(viewport: THREE.Vector2, ring: number, order: number) {
+  /**
+   * `ring` is the width of the line of hollow marks in pixels; 0 fills them. `onGround` is how much nearer marks on the
+   * surface are drawn, as a share of their distance.
+   */
+  constructor(viewport: THREE.Vector2, ring: number, order: number, onGround = 0) {
     this.material = new THREE.ShaderMaterial({
       vertexShader: VERTEX,
       fragmentShader: FRAGMENT,
-      uniforms: { viewport: { value: viewport }, ring: { value: ring }, opacity: { value: 1 } },
+      uniforms: { viewport: { value: viewport }, ring: { value: ring }, opacity: { value: 1 }, pull: { value: 0.997 - onGround } },
       transparent: true,
       depthWrite: false,
     });

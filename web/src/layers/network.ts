@@ -11,6 +11,7 @@ const PULSE_EVERY = 0.16; // Earth radii between two pulses on a way
 const PULSE_SPEED = 0.35; // Earth radii per second on the reader's clock: for the eye, not the speed of light
 const ALL_FOOTPRINTS = 150; // with more satellites, only the footprints of those in use
 const ARC_STEPS = 5;
+const GROUND_PULL = 0.03;
 
 /** ISLs, planes, stations, links to the ground, ways, footprints and handovers. */
 export class NetworkLayer {
@@ -29,8 +30,8 @@ export class NetworkLayer {
 
   constructor(viewport: THREE.Vector2) {
     this.pulses = new Dots(viewport, 0, 7);
-    this.stations = new Dots(viewport, 0, 8);
-    this.handovers = new Dots(viewport, 2.2, 9);
+    this.stations = new Dots(viewport, 0, 8, GROUND_PULL);
+    this.handovers = new Dots(viewport, 2.2, 9, GROUND_PULL);
     this.group.add(
       this.isls.object, this.planes.object, this.ground.object, this.circles.object, this.faintCircles.object,
       this.way.group, this.pulses.mesh, this.stations.mesh, this.handovers.mesh,
@@ -64,7 +65,7 @@ export class NetworkLayer {
 
   private drawIsls(frame: Frame): void {
     const { positions: p, isls, up } = frame;
-    const opacity = isls.length > 4000 ? 0.1 : isls.length > 1000 ? 0.22 : 0.5;
+    const opacity = isls.length > 4000 ? 0.1 : isls.length > 1000 ? 0.16 : 0.5;
     (this.isls.object.material as THREE.LineBasicMaterial).opacity = opacity;
     this.isls.begin(isls.length);
     if (frame.shown.isls) {
@@ -81,6 +82,7 @@ export class NetworkLayer {
   private drawPlanes(frame: Frame): void {
     if (this.planesOf.run !== frame.run.id) this.planesOf = { run: frame.run.id, planes: frame.run.sky.planes() };
     const { planes } = this.planesOf;
+    (this.planes.object.material as THREE.LineBasicMaterial).opacity = frame.run.sky.size > 1000 ? 0.12 : 0.35;
     this.planes.begin(frame.run.sky.size * ARC_STEPS);
     if (frame.shown.planes) {
       const many = frame.run.sky.size > 1000;
@@ -172,7 +174,7 @@ export class NetworkLayer {
     }
     this.way.draw(points, tints);
     this.pulses.resize(marks.length);
-    marks.forEach(({ at, colour }, i) => this.pulses.set(i, at[0], at[1], at[2], colour, 3.6));
+    marks.forEach(({ at, colour }, i) => this.pulses.set(i, at[0], at[1], at[2], colour, 4.4));
     if (marks.length > 0) this.pulses.flush();
   }
 

@@ -11,6 +11,8 @@ export interface Line {
   colour: string;
   dash: readonly number[];
   width: number;
+  /** Whether the chart is made high enough for it. */
+  scales: boolean;
   series: Series;
 }
 
@@ -103,12 +105,12 @@ export class Chart {
     return {
       width,
       height,
-      padding: [6, 8, 0, 0],
+      padding: [6, 16, 0, 0],
       legend: { show: false },
       scales: { x: { time: false, min: range?.[0] ?? 0, max: range?.[1] ?? clock.end.value }, y: { range: fromZero } },
       axes: [
-        { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => `${number(tick, 4)} s`) },
-        { ...axis, size: 44, values: (_, ticks) => ticks.map((tick) => number(tick, 3)) },
+        { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => `${plain(tick)} s`) },
+        { ...axis, size: 44, values: (_, ticks) => ticks.map(plain) },
       ],
       series: [
         {},
@@ -118,6 +120,7 @@ export class Chart {
           width: line.width,
           dash: [...line.dash],
           points: { show: false },
+          auto: line.scales,
           ...(spec.steps ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
         })),
       ],
@@ -210,6 +213,10 @@ export function wholeRun(): void {
   zoomAll(null);
 }
 
+function plain(tick: number): string {
+  return String(Number(tick.toPrecision(6)));
+}
+
 function fromZero(_: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax {
   const top = Math.max(max ?? 1, 1e-9);
   const bottom = (min ?? 0) > top * 0.6 ? (min ?? 0) - (top - (min ?? 0)) * 0.15 : 0;
@@ -224,6 +231,8 @@ function valueAt({ x, ys }: Series, time: number): number {
     if (x[middle] <= time) low = middle + 1;
     else high = middle;
   }
+  // Of a step in which nothing was measured, the last value before still stands.
+  while (low > 0 && Number.isNaN(ys[0][low - 1])) low--;
   return low > 0 ? ys[0][low - 1] : NaN;
 }
 

@@ -1,4 +1,4 @@
-import type { Series } from "../data/decimate";
+import { rollingMean, type Series } from "../data/decimate";
 import type { FlowMeasure, Run } from "../data/run";
 import { overlays, run, shownRuns } from "../state/app";
 import { Signal } from "../state/signal";
@@ -17,13 +17,15 @@ interface Measure {
   unit: string;
   scale: number;
   column: FlowMeasure;
+  /** Length of the mean that is drawn, s: a step of the grid holds a few packets only. */
+  smoothed?: number;
 }
 
 const MEASURES: Measure[] = [
-  { title: "Congestion window", unit: "segments, dashed: ssthresh", scale: 1, column: "cwnd" },
+  { title: "Congestion window", unit: "segments", scale: 1, column: "cwnd" },
   { title: "Round-trip time", unit: "ms", scale: 1e3, column: "rtt_s" },
   { title: "One-way delay", unit: "ms", scale: 1e3, column: "delay_mean_s" },
-  { title: "Throughput", unit: "Mbit/s", scale: 1e-6, column: "throughput_bps" },
+  { title: "Throughput", unit: "Mbit/s, mean of 1 s", scale: 1e-6, column: "throughput_bps", smoothed: 1 },
 ];
 
 const NO_SERIES = "No time series: put  grid = \"100 ms\"  under [records] and run again.";
@@ -83,6 +85,7 @@ function legendOf(runs: Run[]): HTMLElement[] {
     };
     chips.push(h("button", { type: "button", class: "chip", "aria-pressed": on ? "true" : "false", onclick: toggle }, h("i", { style }), flow));
   }
+  if (runs.length === 1) chips.push(h("span", { class: "key" }, h("i", { class: "key-ssthresh" }), "ssthresh"));
   chips.push(h("span", { class: "key" }, h("i", { class: "key-handover" }), "handover"), h("span", { class: "key" }, h("i", { class: "key-drop" }), "packet dropped"));
   return chips;
 }
@@ -94,19 +97,20 @@ function marks(runs: Run[]): Pick<ChartSpec, "drops" | "handovers"> {
 }
 
 function flowChart(runs: Run[], measure: Measure): ChartSpec {
-  const { title, unit, scale, column } = measure;
+  const { title, unit, scale, column, smoothed } = measure;
   const lines: Line[] = [];
   runs.forEach((one, at) => {
     for (const flow of one.flows) {
       if (hidden.value.has(flow)) continue;
       const stroke = strokeOf(runs, at, flow);
       const label = runs.length > 1 ? `${one.title}: ${flow}` : flow;
-      if (column === "cwnd" && runs.length === 1) addLine(lines, { label: `${flow} ssthresh`, colour: `${stroke.colour}99`, dash: [3, 3], width: 1, series: one.flowSeries(flow, "ssthresh") });
-      addLine(lines, { label, ...stroke, width: 1.5, series: one.flowSeries(flow, column) });
+      if (column === "cwnd" && runs.length === 1) addLine(lines, { label: `${flow} ssthresh`, colour: `${stroke.colour}99`, dash: [3, 3], width: 1, scales: false, series: one.flowSeries(flow, "ssthresh") });
+      const series = one.flowSeries(flow, column);
+      addLine(lines, { label, ...stroke, width: 1.5, scales: true, series: smoothed ? rollingMean(series, smoothed) : series });
     }
   });
   const nothing = runs.length === 0 ? { drops: [], handovers: [] } : marks(runs);
-  return { title, unit: runs.length > 1 ? unit.split(",")[0] : unit, scale, lines, ...nothing, empty: runs.length === 0 ? "" : NO_SERIES };
+  return { title, unit, scale, lines, ...nothing, empty: runs.length === 0 ? "" : NO_SERIES };
 }
 
 function addLine(lines: Line[], line: Line): void {
@@ -119,7 +123,7 @@ function queueChart(runs: Run[]): ChartSpec {
   runs.forEach((one, at) => {
     one.busiestLinks(QUEUES).forEach((link, i) => {
       names.add(link.replace("->", " → "));
-      addLine(lines, { label: link, colour: seriesColour(runs.length > 1 ? at : i + 3), dash: DASHES[runs.length > 1 ? i : 0], width: 1.5, series: one.linkSeries(link, "queue_packets") });
+      addLine(lines, { label: link, colour: seriesColour(runs.length > 1 ? at : i + 3), dash: DASHES[runs.length > 1 ? i : 0], width: 1.5, scales: true, series: one.linkSeries(link, "queue_packets") });
     });
   });
   const nothing = runs.length === 0 ? { drops: [], handovers: [] } : marks(runs);
@@ -134,7 +138,7 @@ function dropChart(runs: Run[]): ChartSpec {
       if (hidden.value.has(flow)) continue;
       const series = lossesOf(one, flow);
       const label = runs.length > 1 ? `${one.title}: ${flow}` : flow;
-      if (series.ys[0].at(-1)) lines.push({ label, ...strokeOf(runs, at, flow), width: 1.5, series });
+      if (series.ys[0].at(-1)) lines.push({ label, ...strokeOf(runs, at, flow), width: 1.5, scales: true, series });
     }
   });
   const nothing = runs.length === 0 ? { drops: [], handovers: [] } : marks(runs);

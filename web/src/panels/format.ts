@@ -16,14 +16,14 @@ export function fixed(value: number | null | undefined, decimals: number): strin
   return value === null || value === undefined || !Number.isFinite(value) ? DASH : value.toFixed(decimals);
 }
 
-/** A time of the run: "12.3 s", "4:05.2", "1:02:03". */
+/** A time of the run: "12.34 s", "512.3 s", "1:02:03". */
 export function moment(seconds: number): string {
-  if (seconds < 100) return `${seconds.toFixed(2)} s`;
+  if (seconds < 1000) return `${seconds.toFixed(seconds < 100 ? 2 : 1)} s`;
   const whole = Math.floor(seconds);
   const two = (n: number): string => String(n).padStart(2, "0");
   const hours = Math.floor(whole / 3600);
   const rest = `${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
-  return hours > 0 ? `${hours}:${rest}` : `${rest}.${Math.floor((seconds - whole) * 10)}`;
+  return hours > 0 ? `${hours}:${rest}` : rest;
 }
 
 export function degrees(value: number, positive: string, negative: string): string {

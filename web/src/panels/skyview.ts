@@ -202,12 +202,20 @@ export class SkyView {
     if (chosen) add(chosen, "chosen");
     while (this.labels.childElementCount > wanted.length) this.labels.lastElementChild?.remove();
     while (this.labels.childElementCount < wanted.length) this.labels.append(h("span"));
-    wanted.forEach(({ name, kind, at }, i) => {
+    const taken: Box[] = wanted.map(({ at: [x, y] }) => ({ left: x - 7, right: x + 7, top: y - 7, bottom: y + 7 }));
+    // What is chosen finds its place first.
+    const order = wanted.map((_, i) => i).reverse();
+    order.sort((a, b) => RANK.indexOf(wanted[a].kind) - RANK.indexOf(wanted[b].kind));
+    for (const i of order) {
+      const { name, kind, at } = wanted[i];
       const label = this.labels.children[i] as HTMLElement;
       if (label.textContent !== name) label.textContent = name;
-      label.className = kind;
-      label.style.transform = `translate(${at[0].toFixed(1)}px, ${at[1].toFixed(1)}px)`;
-    });
+      const spot = freeSpot(at, name.length * (kind === "serving" ? 6.7 : 8), taken, i);
+      label.className = spot ? kind : "hidden";
+      if (!spot) continue;
+      taken.push(spot);
+      label.style.transform = `translate(${spot.left.toFixed(1)}px, ${spot.top.toFixed(1)}px)`;
+    }
   }
 
   private drawTip(): void {
@@ -279,6 +287,25 @@ export class SkyView {
     const box = this.stage.getBoundingClientRect();
     return [at[0] + box.left, at[1] + box.top];
   }
+}
+
+interface Box {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+const RANK = ["chosen", "station", "serving"];
+const LINE = 17;
+
+/** A place for a name beside its mark that covers no other name or mark; null if there is none. */
+function freeSpot([x, y]: [number, number], width: number, taken: Box[], own: number): Box | null {
+  const box = (left: number, top: number): Box => ({ left, right: left + width, top, bottom: top + LINE });
+  const spots = [box(x + 11, y - LINE / 2), box(x - 11 - width, y - LINE / 2), box(x + 8, y + 7), box(x - width / 2, y - LINE - 9), box(x - width / 2, y + 9)];
+  const free = (spot: Box): boolean => taken.every((other, i) =>
+    i === own || spot.right < other.left || spot.left > other.right || spot.bottom < other.top || spot.top > other.bottom);
+  return spots.find(free) ?? null;
 }
 
 function layerMenu(): HTMLElement {

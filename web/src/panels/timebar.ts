@@ -18,13 +18,18 @@ export function timeBar(): HTMLElement {
   speed.value = String(clock.speed.value);
   speed.addEventListener("change", () => (clock.speed.value = Number(speed.value)));
   const marks = h("canvas", { class: "marks", "aria-hidden": "true" });
-  clock.end.follow((end) => (slider.max = String(end)));
-  clock.time.follow((time) => {
+  const showTime = (): void => {
+    const time = clock.time.value;
     slider.value = String(time);
     slider.setAttribute("aria-valuetext", moment(time));
     read.textContent = `${moment(time)} / ${moment(clock.end.value)}`;
     slider.style.setProperty("--share", String(clock.end.value > 0 ? time / clock.end.value : 0));
+  };
+  clock.end.follow((end) => {
+    slider.max = String(end);
+    showTime();
   });
+  clock.time.watch(showTime);
   const step = (to: -1 | 1): void => {
     const times = run.value?.tables.paths.time_s ?? [];
     const now = clock.time.value;

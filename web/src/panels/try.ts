@@ -2,7 +2,7 @@ import { server, type Job, type Preset, type Verdict } from "../data/source";
 import { clock, jobs, openRun, panel, refreshRuns } from "../state/app";
 import { h } from "./dom";
 import { scenarioEditor, type Editing } from "./editor";
-import { count, number } from "./format";
+import { count } from "./format";
 
 const KEPT = "skyhop.scenario";
 
@@ -86,7 +86,7 @@ function showWhenDone(job: Job): void {
 }
 
 function verdictLines(found: Verdict, editing: Editing): HTMLElement[] {
-  if (found.ok) return [h("p", { class: "right" }, `Correct: ${number(found.duration_s, 4)} s to simulate.`)];
+  if (found.ok) return [h("p", { class: "right" }, `Correct: ${found.duration_s} s to simulate.`)];
   const lines = found.diagnostics.slice(0, 30).map((one) => {
     const place = one.line === null ? one.path : `line ${one.line}${one.column === null ? "" : `, column ${one.column}`}`;
     const show = (): void => {

@@ -1,4 +1,5 @@
 import { episodes, explain, happenings, type Episode, type Happening, type Kind } from "../data/chain";
+import { rollingMean } from "../data/decimate";
 import { clock, panel, run } from "../state/app";
 import { Signal } from "../state/signal";
 import { h, svg } from "./dom";
@@ -11,10 +12,11 @@ const LANES: { kind: Kind; title: string; role: string }[] = [
   { kind: "recovery", title: "Dup-ACKs, recovery", role: "series-4" },
   { kind: "timeout", title: "Timeout", role: "series-3" },
 ];
-const LABEL = 128;
+const LABEL = 146;
 const LANE = 30;
 const DELIVERY = 74;
 const AXIS = 24;
+const SMOOTHED_S = 0.5; // a step of the grid holds a few packets only
 
 const flow = new Signal("");
 const chosen = new Signal(0);
@@ -135,7 +137,7 @@ function band(one: Episode, index: number, x: (time: number) => number, height: 
 
 /** What arrived, as an area. */
 function delivery(x: (time: number) => number, label: number): SVGElement {
-  const { x: times, ys: [rate] } = run.value!.flowSeries(flow.value, "throughput_bps");
+  const { x: times, ys: [rate] } = rollingMean(run.value!.flowSeries(flow.value, "throughput_bps"), SMOOTHED_S);
   const group = svg("g");
   const text = svg("text", label > 0 ? { x: label - 10, y: DELIVERY / 2, "text-anchor": "end", class: "lane-name" } : { x: 4, y: 10, class: "lane-name small" });
   text.textContent = "Arrived";
