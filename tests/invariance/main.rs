@@ -96,3 +96,25 @@ fn random_losses_are_paired() {
     let common = first.iter().filter(|seq| second.contains(seq)).count();
     assert!(common * 10 >= first.len() * 9, "{first:?} {second:?}");
 }
+
+/// Random check times of terminals hang on the seed.
+#[test]
+fn randomised_handover_checks_follow_the_seed() {
+    let handovers = |seed| {
+        let text = std::fs::read_to_string(skyhop_tests::root().join("examples/iridium.toml")).unwrap();
+        let mut scenario: Value = toml_to_json(&text);
+        scenario["duration"] = json!("1200 s");
+        scenario["flows"][0]["application"] = json!({ "ftp": { "bytes": "10 kB" } });
+        scenario["constellation"]["gsl"] = json!({ "handover": { "randomise": true } });
+        let run = run_json(&scenario, seed);
+        run.records.handovers.iter().map(|row| row.time).collect::<Vec<_>>()
+    };
+    let first = handovers(1);
+    assert!(first.len() > 3, "{first:?}");
+    assert_eq!(first, handovers(1));
+    assert_ne!(first, handovers(2));
+}
+
+fn toml_to_json(text: &str) -> Value {
+    serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap()
+}

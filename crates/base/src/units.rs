@@ -52,12 +52,17 @@ impl Angle {
 pub enum QuantityError {
     #[error("\"{text}\" is no {kind}: it must start with a number, for example \"{example}\"")]
     NoNumber { text: String, kind: &'static str, example: &'static str },
-    #[error("\"{text}\" has no unit: a {kind} is written like \"{example}\"")]
+    #[error("\"{text}\" has no unit: {} is written like \"{example}\"", with_article(kind))]
     NoUnit { text: String, kind: &'static str, example: &'static str },
-    #[error("\"{unit}\" is no unit of a {kind}: use one of {}", .valid.join(", "))]
+    #[error("\"{unit}\" is no unit of {}: use one of {}", with_article(kind), .valid.join(", "))]
     UnknownUnit { unit: String, kind: &'static str, valid: Vec<&'static str> },
-    #[error("\"{text}\" is out of range for a {kind}: {reason}")]
+    #[error("\"{text}\" is out of range for {}: {reason}", with_article(kind))]
     OutOfRange { text: String, kind: &'static str, reason: &'static str },
+}
+
+fn with_article(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {kind}")
 }
 
 /// The units of one kind: each with its factor to the base unit of the kind.

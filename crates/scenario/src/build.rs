@@ -168,7 +168,7 @@ impl Scenario {
                     from,
                     to,
                     transport: match &flow.transport {
-                        Transport::Tcp(config) => TransportConfig::Tcp((**config).clone()),
+                        Transport::Tcp(config) => TransportConfig::Tcp(config.clone()),
                         Transport::Udp { header } => TransportConfig::Udp { header_bytes: packet_bytes(*header) },
                     },
                     application: application(&flow.application),

@@ -9,7 +9,9 @@ use crate::recorder::{Recorder, event_name};
 use crate::records::{DropCause, PacketEvent, Records};
 use crate::spec::{LinkConfig, OnDown, SimulationSpec};
 use skyhop_base::{Duration, Index, Time};
-use skyhop_topology::{Change, DelaySegment, Forwarding, LinkKind, NodeId, Topology, TopologyError};
+use skyhop_topology::{
+    Change, CheckTimes, DelaySegment, Forwarding, LinkKind, NodeId, Topology, TopologyError, TopologySpec,
+};
 use skyhop_transport::{Ack, SackBlocks, Segment, Transmission};
 
 /// Why no simulation can be built.
@@ -129,7 +131,7 @@ pub struct Simulation {
 impl Simulation {
     /// Builds the components. The same `spec` and `seed` give the same run, bit for bit.
     pub fn new(spec: &SimulationSpec, seed: u64) -> Result<Simulation, SimulationError> {
-        let topology = Topology::new(spec.topology.clone())?;
+        let topology = Topology::new(seeded(&spec.topology, seed))?;
         check_flows(spec, &topology)?;
         let links = build_links(spec, &topology, seed)?;
         let (link_count, flow_count) = (links.len() as u32, spec.flows.len() as u32);
@@ -610,6 +612,15 @@ fn flags_of(transmission: Transmission) -> Flags {
 /// Of an ACK: that of the segment which it answers.
 fn transmission_of(packet: &Packet) -> Transmission {
     if packet.flags.has(Flags::RETRANSMISSION) { Transmission::Again } else { Transmission::First }
+}
+
+/// Random check times hang on the run's seed.
+fn seeded(spec: &TopologySpec, seed: u64) -> TopologySpec {
+    let mut spec = spec.clone();
+    if let Some(CheckTimes::Randomised { seed: of_checks }) = spec.gsl.as_mut().map(|gsl| &mut gsl.check_times) {
+        *of_checks = seed;
+    }
+    spec
 }
 
 fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {

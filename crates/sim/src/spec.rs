@@ -101,7 +101,7 @@ pub struct FlowConfig {
 
 #[derive(Clone, Debug)]
 pub enum TransportConfig {
-    Tcp(TcpConfig),
+    Tcp(Box<TcpConfig>),
     Udp {
         /// Bytes added to each datagram on the wire.
         header_bytes: u32,
