@@ -258,7 +258,7 @@ skyhop_cc::options! {
         opening_loss_window: u32 = 1; vegas = 2,
         /// When the initial window opens.
         initial_window_at: InitialWindowAt = InitialWindowAt::FirstAck; vegas = InitialWindowAt::SecondAck; linux = InitialWindowAt::Open,
-        /// Slow-start threshold at the start, in segments; absent: unlimited, under ns-2 the receiver window.
+        /// Slow-start threshold at the start: segments, `unlimited` (RFC 5681 §3.1) or the receiver `window` (ns-2).
         initial_ssthresh: Threshold = Threshold::Unlimited; ns2 = Threshold::Window,
         /// From what a cut is taken.
         threshold_base: ThresholdBase = ThresholdBase::Flight; ns2 = ThresholdBase::Window,

@@ -80,7 +80,8 @@ impl<L: FnMut(&Segment) -> bool> Pipe<L> {
 
     fn step(&mut self) {
         let now = self.now;
-        while let Some((_, segment, sent)) = self.forward.pop_front_if(|entry| entry.0 == now) {
+        while let Some(&(_, segment, sent)) = self.forward.front().filter(|entry| entry.0 == now) {
+            self.forward.pop_front();
             self.receiver.on_segment(now, &segment, sent);
             self.answer();
         }
@@ -88,7 +89,8 @@ impl<L: FnMut(&Segment) -> bool> Pipe<L> {
             self.receiver.on_timeout(now);
             self.answer();
         }
-        while let Some((_, ack)) = self.back.pop_front_if(|entry| entry.0 == now) {
+        while let Some(&(_, ack)) = self.back.front().filter(|entry| entry.0 == now) {
+            self.back.pop_front();
             self.sender.on_ack(now, &ack);
             while let Some(event) = self.sender.poll_event() {
                 match event {
