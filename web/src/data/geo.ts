@@ -32,21 +32,47 @@ export function toPlace([x, y, z]: ArrayLike<number> & Iterable<number>): Place 
   };
 }
 
-export function rangeKm(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  return EARTH_RADIUS_KM * Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-}
-
 export function delayMs(km: number): number {
   return (km / LIGHT_KM_PER_S) * 1e3;
 }
 
-/** Angle of `target` above the horizon at `site`, degrees. */
-export function elevationDeg(site: ArrayLike<number>, target: ArrayLike<number>): number {
-  const dx = target[0] - site[0];
-  const dy = target[1] - site[1];
-  const dz = target[2] - site[2];
-  const up = (dx * site[0] + dy * site[1] + dz * site[2]) / Math.hypot(site[0], site[1], site[2]);
-  return Math.asin(up / Math.hypot(dx, dy, dz)) / RADIANS;
+/** The Earth that a scenario computes with; the picture shows a sphere, the numbers are those of this one. */
+export class EarthModel {
+  private constructor(private readonly equatorKm: number, private readonly flattening: number) {}
+
+  /** By the scenario's name for it: "wgs-84" (NIMA TR8350.2, table 3.1) or "ns-2", its sphere. */
+  static named(name: string | undefined): EarthModel {
+    return name === "ns-2" ? new EarthModel(6378, 0) : new EarthModel(6378.137, 1 / 298.257223563);
+  }
+
+  rangeKm(a: Place, b: Place): number {
+    const [ax, ay, az] = this.fixed(a);
+    const [bx, by, bz] = this.fixed(b);
+    return Math.hypot(ax - bx, ay - by, az - bz);
+  }
+
+  /** Angle of a place above the horizon at another, degrees. */
+  elevationDeg(site: Place, target: Place): number {
+    const from = this.fixed(site);
+    const to = this.fixed(target);
+    const [nx, ny, nz] = toVector({ ...site, altitudeKm: 0 });
+    const [dx, dy, dz] = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
+    return Math.asin((dx * nx + dy * ny + dz * nz) / Math.hypot(dx, dy, dz)) / RADIANS;
+  }
+
+  /** Earth-fixed coordinates of a geodetic place, km. */
+  private fixed({ latitude, longitude, altitudeKm }: Place): Vector {
+    const sine = Math.sin(latitude * RADIANS);
+    const cosine = Math.cos(latitude * RADIANS);
+    const squared = this.flattening * (2 - this.flattening);
+    const normal = this.equatorKm / Math.sqrt(1 - squared * sine * sine);
+    const outwards = (normal + altitudeKm) * cosine;
+    return [
+      outwards * Math.cos(longitude * RADIANS),
+      outwards * Math.sin(longitude * RADIANS),
+      (normal * (1 - squared) + altitudeKm) * sine,
+    ];
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Tables } from "../generated/tables";
 import { groupBy, lastAtOrBefore, pick, type Columns } from "./columns";
 import type { Series } from "./decimate";
-import { toVector, type Place, type Vector } from "./geo";
+import { EarthModel, toVector, type Place, type Vector } from "./geo";
 import { readParquet } from "./parquet";
 import { Sky } from "./sky";
 import { source, type RunEntry } from "./source";
@@ -10,7 +10,7 @@ import { source, type RunEntry } from "./source";
 interface ScenarioFile {
   duration: string;
   stations?: Record<string, { latitude: string; longitude: string; altitude?: string }>;
-  constellation?: { gsl?: { elevation_mask?: string } };
+  constellation?: { earth?: string; gsl?: { elevation_mask?: string } };
   records?: { grid?: string; positions?: string };
 }
 
@@ -32,6 +32,7 @@ export type FlowMeasure = Exclude<keyof Tables["flow_series"], "time_s" | "flow"
 /** One run with the tables that the page needs, read once. */
 export class Run {
   readonly stations: readonly Station[];
+  readonly earth: EarthModel;
   readonly links: readonly Link[];
   private readonly series = new Map<string, Series>();
 
@@ -42,6 +43,7 @@ export class Run {
     readonly sky: Sky,
   ) {
     this.stations = stationsOf(scenario);
+    this.earth = EarthModel.named(scenario.constellation?.earth);
     this.links = linksOf(tables.links);
   }
 

@@ -7,6 +7,8 @@ import { usedSatellites } from "./satellites";
 
 type Point = [number, number];
 
+const TWILIGHT = 8; // degrees over which day fades into night on either side of their border
+
 /** The flat map (plate carrée) on a plain canvas; also where there is no WebGL. */
 export class FlatMap implements Picture {
   readonly canvas = document.createElement("canvas");
@@ -115,11 +117,17 @@ export class FlatMap implements Picture {
     const { longitude } = toPlace(sunDirection(time));
     const [, top] = this.toPixel(0, 90);
     const [, bottom] = this.toPixel(0, -90);
-    context.fillStyle = this.colours.night;
-    context.globalAlpha = 0.5;
+    context.globalAlpha = 0.45;
     for (const turn of [-360, 0, 360]) {
-      const [from] = this.toPixel(longitude + 90 + turn, 0);
-      const [to] = this.toPixel(longitude + 270 + turn, 0);
+      const [from] = this.toPixel(longitude + 90 - TWILIGHT + turn, 0);
+      const [to] = this.toPixel(longitude + 270 + TWILIGHT + turn, 0);
+      const shade = context.createLinearGradient(from, 0, to, 0);
+      const edge = (2 * TWILIGHT) / (180 + 2 * TWILIGHT);
+      shade.addColorStop(0, `${this.colours.night}00`);
+      shade.addColorStop(edge, this.colours.night);
+      shade.addColorStop(1 - edge, this.colours.night);
+      shade.addColorStop(1, `${this.colours.night}00`);
+      context.fillStyle = shade;
       context.fillRect(from, top, to - from, bottom - top);
     }
     context.globalAlpha = 1;

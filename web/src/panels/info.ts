@@ -1,4 +1,4 @@
-import { delayMs, elevationDeg, rangeKm, toPlace } from "../data/geo";
+import { delayMs, toPlace, type Place } from "../data/geo";
 import { positionOf, type Frame } from "../layers/frame";
 import { clock, run, selection, type Selection } from "../state/app";
 import { h, icon, ICONS } from "./dom";
@@ -17,6 +17,13 @@ export function describe(what: Selection, frame: Frame): Description {
   return link(what.name, frame);
 }
 
+function placeOf(node: string, frame: Frame): Place | null {
+  const station = frame.run.stations.find((one) => one.name === node);
+  if (station) return station.place;
+  const at = positionOf(frame, node);
+  return at && toPlace(at);
+}
+
 function satellite(name: string, frame: Frame): Description {
   const at = positionOf(frame, name);
   if (!at) return { title: name, kind: "Satellite", rows: [] };
@@ -28,9 +35,9 @@ function satellite(name: string, frame: Frame): Description {
   const serves = [...frame.serving].filter(([, by]) => by === name).map(([terminal]) => terminal);
   if (serves.length > 0) rows.push(["serves", serves.join(", ")]);
   for (const site of frame.run.stations) {
-    const elevation = elevationDeg(site.position, at);
+    const elevation = frame.run.earth.elevationDeg(site.place, place);
     if (elevation < 0) continue;
-    const km = rangeKm(site.position, at);
+    const km = frame.run.earth.rangeKm(site.place, place);
     rows.push([`from ${site.name}`, `${elevation.toFixed(1)}° high, ${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`]);
   }
   return { title: name, kind: "Satellite", rows: [...rows, ...neighbours(name, frame)] };
@@ -42,9 +49,9 @@ function neighbours(name: string, frame: Frame): [string, string][] {
   frame.isls.forEach((isl, i) => {
     if (isl.a !== index && isl.b !== index) return;
     const other = frame.run.sky.names[isl.a === index ? isl.b : isl.a];
-    const [a, b] = [positionOf(frame, name), positionOf(frame, other)];
+    const [a, b] = [placeOf(name, frame), placeOf(other, frame)];
     if (!a || !b) return;
-    const km = rangeKm(a, b);
+    const km = frame.run.earth.rangeKm(a, b);
     rows.push([`ISL to ${other}`, frame.up[i] ? `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms${load(`${name}->${other}`, frame)}` : "down"]);
   });
   return rows;
@@ -55,20 +62,20 @@ function station(name: string, frame: Frame): Description {
   if (!found) return { title: name, kind: "Station", rows: [] };
   const rows: [string, string][] = [["at", `${degrees(found.place.latitude, "N", "S")}, ${degrees(found.place.longitude, "E", "W")}`]];
   const serving = frame.serving.get(name);
-  const at = serving === undefined ? null : positionOf(frame, serving);
+  const at = serving === undefined ? null : placeOf(serving, frame);
   rows.push(["served by", serving ?? "no satellite"]);
   if (at) {
-    const km = rangeKm(found.position, at);
-    rows.push(["elevation", `${elevationDeg(found.position, at).toFixed(1)}°`], ["slant range", `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`]);
+    const km = frame.run.earth.rangeKm(found.place, at);
+    rows.push(["elevation", `${frame.run.earth.elevationDeg(found.place, at).toFixed(1)}°`], ["slant range", `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`]);
   }
-  rows.push(["in view", `${inView(found.position, frame)} satellites above ${frame.run.maskDeg}°`]);
+  rows.push(["in view", `${inView(found.place, frame)} satellites above ${frame.run.maskDeg}°`]);
   return { title: name, kind: "Station", rows: [...rows, ...loadRows(`${name}->sky`, frame)] };
 }
 
-function inView(site: ArrayLike<number>, frame: Frame): number {
+function inView(site: Place, frame: Frame): number {
   let seen = 0;
   for (let i = 0; i < frame.run.sky.size; i++) {
-    if (elevationDeg(site, frame.positions.subarray(i * 3, i * 3 + 3)) >= frame.run.maskDeg) seen++;
+    if (frame.run.earth.elevationDeg(site, toPlace(frame.positions.subarray(i * 3, i * 3 + 3))) >= frame.run.maskDeg) seen++;
   }
   return seen;
 }
@@ -79,14 +86,14 @@ function link(name: string, frame: Frame): Description {
   let to = found?.to ?? name.split("->")[1] ?? "";
   if (name.endsWith("->sky")) to = frame.serving.get(from) ?? "";
   if (name.endsWith("->ground")) to = [...frame.serving].find(([, by]) => by === from)?.[0] ?? "";
-  const [a, b] = [positionOf(frame, from), positionOf(frame, to)];
+  const [a, b] = [placeOf(from, frame), placeOf(to, frame)];
   const rows: [string, string][] = [["between", `${from} and ${to || "none"}`]];
   if (a && b) {
-    const km = rangeKm(a, b);
+    const km = frame.run.earth.rangeKm(a, b);
     rows.push(["range", `${number(km, 4)} km`], ["delay", `${fixed(delayMs(km), 2)} ms`]);
     const site = frame.run.stations.find((one) => one.name === from || one.name === to);
     const satellite = site?.name === from ? b : a;
-    if (site) rows.push(["elevation", `${elevationDeg(site.position, satellite).toFixed(1)}°`]);
+    if (site) rows.push(["elevation", `${frame.run.earth.elevationDeg(site.place, satellite).toFixed(1)}°`]);
   }
   return { title: name.replace("->", " → "), kind: found?.kind === "isl" ? "ISL" : "Link", rows: [...rows, ...loadRows(name, frame)] };
 }
@@ -102,7 +109,7 @@ function loadRows(name: string, frame: Frame): [string, string][] {
 
 function load(name: string, frame: Frame): string {
   const busy = frame.run.linkValue(name, "utilisation", frame.time);
-  return Number.isFinite(busy) ? `, ${(busy * 100).toFixed(0)} % busy` : "";
+  return busy >= 0.005 ? `, ${(busy * 100).toFixed(0)} % busy` : "";
 }
 
 /** The card of the chosen thing, with a field that finds any satellite or station by name. */

@@ -1,0 +1,283 @@
+// The page as a person uses it. `node --test tests/page`; SHOTS=1 renews the pictures in docs/page/.
+
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { exportRuns, launch, makeRuns, missing, remove, ROOT, serve } from "./browser.mjs";
+
+const reason = missing();
+if (reason) console.log(`skipped: the page's tests: ${reason}`);
+
+const STUDY = "iridium-vegas-reno-bic/runs";
+const TIMEOUT = 60_000;
+const ENDLESS = `# A run without end
+duration = "100 d"
+
+[[links]]
+between = ["left", "right"]
+rate = "1 Gbit/s"
+delay = "10 ms"
+
+[[flows]]
+name = "a"
+from = "left"
+to = "right"
+tcp = "reno"
+`;
+
+describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
+  let browser, server, folder;
+
+  before(async () => {
+    folder = makeRuns();
+    server = await serve(folder);
+    browser = await launch();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+    if (folder) remove(folder);
+  });
+
+  /** A fresh visitor at an address of the page; errors on the page fail the test that asks for `errors`. */
+  async function visit(hash, options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(TIMEOUT);
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(String(error)));
+    page.on("request", (request) => {
+      if (!/^(http:\/\/127\.0\.0\.1:|file:|data:|blob:)/.test(request.url())) errors.push(`asked for ${request.url()}`);
+    });
+    await page.goto(`${options.url ?? server.url}${hash}`);
+    await page.waitForSelector("body[data-ready]");
+    return { page, errors, close: () => context.close() };
+  }
+
+  const run = (tcp) => encodeURIComponent(`${STUDY}/tcp=${tcp},seed=1`);
+  const time = (page) => page.locator(".timebar .now").textContent().then((text) => Number.parseFloat(text));
+  const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+
+  async function type(page, text) {
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText(text);
+  }
+
+  test("opens the demo run and plays it", async () => {
+    const { page, errors, close } = await visit(`#/watch?run=${run("vegas")}`);
+    await page.waitForSelector(".stage canvas");
+    assert.equal(await page.locator(".run-name").textContent(), "vegas");
+    assert.equal(await page.locator(".chart .u-over").count(), 5, "cwnd, RTT, delay, throughput, queue; Vegas drops nothing");
+    const begin = await time(page);
+    await page.getByRole("button", { name: "Play", exact: true }).click();
+    await page.waitForFunction((from) => Number.parseFloat(document.querySelector(".timebar .now").textContent) > from + 1, begin);
+    await page.getByRole("button", { name: "Pause" }).click();
+    const paused = await time(page);
+    await page.waitForTimeout(300);
+    assert.equal(await time(page), paused);
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
+  test("tells about the satellite that is clicked on", async () => {
+    const { page, close } = await visit(`#/watch?run=${run("vegas")}`);
+    await page.waitForFunction(() => window.skyhopLocate?.("iridium-2-4"));
+    await settle(page);
+    const [x, y] = await page.evaluate(() => window.skyhopLocate("iridium-2-4"));
+    await page.mouse.click(x, y);
+    const card = page.locator(".card");
+    await card.waitFor();
+    const text = await card.innerText();
+    assert.match(text, /iridium-2-4/);
+    assert.match(text, /780\.0 km/, "Iridium's altitude");
+    assert.match(text, /from berkeley\s+25\.1° high, 1.522 km/, "elevation and range at the first contact, as in handovers.csv");
+    await page.mouse.move(x, y);
+    await page.locator(".tip").waitFor();
+    await page.keyboard.press("Escape");
+    await close();
+  });
+
+  test("finds a station by name with the keyboard alone", async () => {
+    const { page, close } = await visit(`#/watch?run=${run("vegas")}`);
+    await page.getByLabel("Find a satellite or station").focus();
+    await page.keyboard.type("chennai");
+    await page.locator(".card").waitFor();
+    assert.match(await page.locator(".card").innerText(), /served by\s+iridium-3-0/);
+    await page.locator(".stage").focus();
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await page.keyboard.press("Space");
+    await close();
+  });
+
+  test("draws one run over another and finds all again after reloading", async () => {
+    const { page, close } = await visit(`#/watch?run=${run("reno")}&t=12`);
+    await page.locator(".runs summary").click();
+    await page.getByLabel("Draw bic over the charts").check();
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "reno + 1");
+    assert.deepEqual(await page.locator(".chip.run").allTextContents(), ["reno", "bic"]);
+    await page.waitForFunction(() => location.hash.includes("with="));
+    await page.reload();
+    await page.waitForSelector("body[data-ready]");
+    assert.equal(await page.locator(".run-name").textContent(), "reno + 1");
+    assert.equal(await time(page), 12);
+    await close();
+  });
+
+  test("explains a stall in a sentence", async () => {
+    const { page, close } = await visit(`#/why?run=${run("reno")}`);
+    const first = page.locator(".episode").first();
+    await first.click();
+    const sentence = await page.locator(".sentence").textContent();
+    assert.match(sentence, /nothing of ftp-0 arrived: at \d+\.\d\d s \d+ packets found a full queue at berkeley → sky/);
+    assert.match(sentence, /duplicate ACKs told the sender of a loss/);
+    assert.match(sentence, /the retransmission timer ran out/);
+    const kinds = await page.locator(".chain li").evaluateAll((items) => items.map((item) => item.className));
+    assert.deepEqual(kinds.slice(0, 3), ["drop", "recovery", "timeout"]);
+    await page.getByRole("button", { name: "See it on the globe" }).click();
+    assert.ok((await time(page)) < 4 && (await time(page)) > 1);
+    await close();
+  });
+
+  test("compares Vegas with Reno", async () => {
+    const { page, close } = await visit("#/compare");
+    await page.getByLabel(/^bic/).uncheck();
+    await page.getByLabel("Measure").selectOption({ label: "Packets dropped" });
+    await page.waitForFunction(() => document.querySelector(".figure svg")?.textContent.includes("Packets dropped"));
+    const figure = await page.locator(".figure svg").textContent();
+    assert.match(figure, /vegas.*reno/);
+    assert.match(figure, /104/, "Reno's drops, all flows together");
+    assert.doesNotMatch(figure, /bic/);
+    for (const kind of ["SVG", "PNG", "CSV"]) {
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: kind }).click()]);
+      assert.equal(download.suggestedFilename(), `dropped.${kind.toLowerCase()}`);
+    }
+    await page.getByLabel("Measure").selectOption({ label: "Congestion window over time" });
+    await page.waitForFunction(() => document.querySelector(".figure svg")?.textContent.includes("Time (s)"));
+    await close();
+  });
+
+  test("leads from a study's number to its run", async () => {
+    const { page, close } = await visit("#/studies");
+    const row = page.locator("tbody tr", { hasText: "Dropped packets" });
+    assert.match(await row.textContent(), /vegas00/, "nothing dropped, in the paper as in ns-2");
+    await page.locator("tbody tr").nth(7).locator("button.link").click();
+    await page.waitForFunction(() => document.body.dataset.panel === "watch");
+    assert.equal(await page.locator(".run-name").textContent(), "reno");
+    await close();
+  });
+
+  test("says where a scenario is wrong, completes, and runs it when it is right", async () => {
+    const { page, errors, close } = await visit("#/try");
+    await page.locator(".right").waitFor();
+    const right = await page.locator(".cm-content").innerText();
+    assert.match(right, /preset = "iridium"/);
+    await type(page, 'duration = "5 s"\nprofil = "ns-2"\n');
+    await page.locator(".diagnostics li").first().waitFor();
+    assert.match(await page.locator(".diagnostics").innerText(), /line 2, column 1[\s\S]*profil/);
+    assert.ok(await page.getByRole("button", { name: "Run" }).isDisabled());
+    await page.locator(".cm-lintRange-error").first().waitFor();
+    await type(page, 'duration = "5 s"\n[constellation]\npre');
+    await page.keyboard.press("Control+Space");
+    await page.locator(".cm-tooltip-autocomplete li", { hasText: "preset" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Start from").selectOption({ index: 1 });
+    await page.locator(".right").waitFor();
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.waitForFunction(() => document.body.dataset.panel === "watch");
+    assert.match(await page.locator(".run-name").textContent(), /Iridium/);
+    assert.ok((await page.locator(".chart .u-over").count()) >= 5);
+    // The way changes at Chennai's handover at 170 s.
+    const next = page.getByRole("button", { name: "Next path change" });
+    await next.click();
+    assert.equal(await time(page), 170);
+    await page.locator(".ticker", { hasText: "chennai" }).waitFor();
+    assert.match(await page.locator(".ticker").innerText(), /170\.0 s chennai iridium-3-0 → iridium-2-0/);
+    assert.deepEqual(errors, []);
+    await page.reload();
+    await page.waitForSelector("body[data-ready]");
+    assert.match(await page.locator(".run-name").textContent(), /Iridium/);
+    await close();
+  });
+
+  test("cancels a long run, also after reloading", async () => {
+    const { page, close } = await visit("#/try");
+    await page.locator(".right").waitFor();
+    await type(page, ENDLESS);
+    await page.waitForFunction(() => /8640000 s/.test(document.querySelector(".right")?.textContent ?? ""));
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.locator(".job.running").waitFor();
+    await page.reload();
+    await page.waitForSelector("body[data-ready]");
+    const job = page.locator(".job", { hasText: "A run without end" }).first();
+    await job.getByRole("button", { name: "Cancel" }).click();
+    await page.locator(".job.cancelled", { hasText: "A run without end" }).first().waitFor();
+    assert.match(await page.locator(".cm-content").innerText(), /A run without end/, "the text is still there");
+    await close();
+  });
+
+  test("shows an export without a server", async () => {
+    const made = exportRuns(folder);
+    try {
+      const { page, errors, close } = await visit("", { url: made.url });
+      assert.notEqual(await page.locator(".run-name").textContent(), "No run open");
+      assert.equal(await page.getByRole("button", { name: "Try it" }).count(), 0, "nothing can be run there");
+      await page.locator(".chart .u-over").first().waitFor();
+      await page.getByRole("button", { name: "Studies" }).click();
+      await page.locator("td .verdict").first().waitFor();
+      assert.deepEqual(errors, []);
+      await close();
+    } finally {
+      remove(made.target);
+    }
+  });
+
+  test("draws all that it shows in few calls", async () => {
+    const { page, close } = await visit(`?cost#/watch?run=${run("reno")}&t=30`);
+    await page.waitForFunction(() => /draw calls/.test(document.querySelector(".cost").textContent));
+    const calls = Number(/(\d+) draw calls/.exec(await page.locator(".cost").textContent())[1]);
+    assert.ok(calls > 5 && calls <= 60, `${calls} draw calls`);
+    await close();
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop: { width: 1280, height: 720 }, phone: { width: 390, height: 844 } })) {
+    for (const colorScheme of ["dark", "light"]) {
+      test(`holds everything on a ${size} in ${colorScheme} colours`, async () => {
+        const shots = process.env.SHOTS ? join(ROOT, "docs", "page") : null;
+        if (shots) mkdirSync(shots, { recursive: true });
+        const { page, errors, close } = await visit(`#/watch?run=${run("reno")}&t=40`, { viewport, colorScheme, deviceScaleFactor: size === "phone" ? 2 : 1 });
+        for (const panel of ["watch", "map", "why", "compare", "studies", "try"]) {
+          if (panel === "map") {
+            await page.getByRole("button", { name: "Flat map" }).click();
+          } else if (panel !== "watch") {
+            const name = { why: "Why", compare: "Compare", studies: "Studies", try: "Try it" }[panel];
+            await page.locator(".top nav button", { hasText: name }).click();
+          }
+          await page.waitForSelector({ watch: ".chart canvas", map: ".stage canvas", why: ".sentence", compare: ".figure svg", studies: "td .verdict", try: ".right" }[panel]);
+          await settle(page);
+          await page.waitForTimeout(300);
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+          assert.ok(wide <= 0, `${panel} is ${wide} pixels too wide`);
+          const cut = await page.evaluate(cutOff);
+          assert.deepEqual(cut, [], `cut off in ${panel}`);
+          if (shots) await page.screenshot({ path: join(shots, `${panel}-${size}-${colorScheme}.png`) });
+        }
+        assert.deepEqual(errors, []);
+        await close();
+      });
+    }
+  }
+});
+
+/** Controls and headings that reach out of the window to the side. */
+function cutOff() {
+  return [...document.querySelectorAll("button, select, h2, h3, input")]
+    .filter((element) => element.offsetParent && !element.closest(".scroll, .cm-editor, .labels, .run-list"))
+    .map((element) => ({ box: element.getBoundingClientRect(), text: element.textContent || element.getAttribute("aria-label") || element.tagName }))
+    .filter(({ box }) => box.width > 0 && (box.left < -1 || box.right > window.innerWidth + 1))
+    .map(({ text }) => text);
+}
