@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,11 @@ def test_the_same_in_another_process(dumbbell: Path) -> None:
     code = f"import skyhop; print(skyhop.run({str(dumbbell)!r}, seed=5).manifest['records_hash'])"
     for hash_seed in ("1", "2"):
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": hash_seed}
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
         )
         assert done.stdout.strip() == records_hash(DUMBBELL, seed=5)
 

@@ -170,7 +170,9 @@ def test_presets_are_right(server: Server) -> None:
         assert server.ask("POST", "/api/check", {"text": preset["text"]})[1]["diagnostics"] == [], preset["name"]
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "", "localhost.evil.example:{port}"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1", "", "localhost.evil.example:{port}"]
+)
 def test_a_foreign_host_is_refused(server: Server, host: str) -> None:
     status, answer = server.ask("GET", "/api/runs", Host=host.format(port=server.port))
     assert status == 421
@@ -182,7 +184,16 @@ def test_own_names_are_not_foreign(server: Server) -> None:
         assert server.ask("GET", "/api/runs", Host=f"{name}:{server.port}")[0] == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1", "http://127.0.0.1:{port}.evil.example"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "https://127.0.0.1:{port}",
+        "http://127.0.0.1:1",
+        "http://127.0.0.1:{port}.evil.example",
+    ],
+)
 def test_a_foreign_origin_starts_nothing(server: Server, origin: str) -> None:
     before = server.ask("GET", "/api/jobs")[1]
     status, _ = server.ask("POST", "/api/jobs", {"text": SMALL}, Origin=origin.format(port=server.port))
