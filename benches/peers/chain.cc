@@ -7,6 +7,7 @@
 //   flows, mss, window, initial_window, min_rto, initial_rto, ack_every, ack_delay
 //   starts     first and last start in seconds, "first,last": flow i starts at first + (last - first) i / flows
 //   mark       simulated second from which CPU time and packet-hops count: the network is built and every flow has begun
+//   seed       of the random losses
 //   count      1: count packet-hops and the queue, which costs time; 0: run bare, to be timed
 //
 // Prints one line of JSON; what was not counted is null. Goodput and queue are means over the whole run.
@@ -231,6 +232,7 @@ main(int argc, char* argv[])
     const auto bottleneck = std::stoul(option.at("bottleneck"));
     const auto starts = Numbers(option.at("starts"));
     const bool hasAccess = option.at("access") != "none";
+    RngSeedManager::SetRun(std::stoul(option.at("seed")));
     SetTcpDefaults(option);
 
     auto stack = Stack();

@@ -7,6 +7,7 @@
 #   flows, mss, header, window, initial_window, min_rto, initial_rto, ack_every, ack_delay
 #   starts     first and last start in seconds, "first,last": flow i starts at first + (last - first) i / flows
 #   mark       simulated second from which CPU time and packet-hops count: the network is built and every flow has begun
+#   seed       of the random losses
 #   count      1: count packet-hops and the queue, which costs time; 0: run bare, to be timed
 #
 # Prints one line of JSON; what was not counted is null. Goodput and queue are means over the whole run.
@@ -21,6 +22,7 @@ foreach argument $argv {
 remove-all-packet-headers
 add-packet-header Common Flags IP TCP
 set ns [new Simulator]
+ns-random $option(seed)
 # Routes by hand: with shortest paths between all pairs 1000 flows would spend minutes before they start.
 $ns rtproto Manual
 

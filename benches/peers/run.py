@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import tools
-from tools import Measured
+import simulators
+from simulators import Measured
 from workloads import WORKLOADS, Workload, peer_arguments
 
 BENCHES = Path(__file__).resolve().parent.parent
@@ -42,47 +42,71 @@ class Programs:
     ns2: str | None
 
     def peers(self) -> list[str]:
+        """The names of those that are there."""
         return [name for name, program in (("ns-2", self.ns2), ("ns-3", self.ns3)) if program]
 
 
 @dataclass(frozen=True)
 class Series:
-    """Runs of one tool: the one that counted, and the timed ones."""
+    """Runs of one tool: those that counted, and the timed ones."""
 
     tool: str
     duration_s: float
-    counted: Measured
+    counted: list[Measured]
+    """One for each seed."""
     timed: list[Measured]
+    """The seeds in turn."""
 
     def cpu_s(self) -> float:
+        """From the mark on, median."""
         return statistics.median(run.cpu_s for run in self.timed)
 
     def set_up_s(self) -> float:
+        """CPU time before the mark and after the end, median."""
         return statistics.median(run.process_cpu_s - run.cpu_s for run in self.timed)
 
-    def hops(self) -> int:
-        assert self.counted.packet_hops is not None
-        return self.counted.packet_hops
+    def hops(self) -> list[int]:
+        """Packet-hops of each timed run: those of its seed. Without timed runs, of each seed."""
+        seeds = len(self.counted)
+        return [self.counted[turn % seeds].packet_hops or 0 for turn in range(len(self.timed) or seeds)]
 
     def rates(self) -> list[float]:
         """Packet-hops per CPU second of each run."""
-        return [self.hops() / run.cpu_s for run in self.timed]
+        return [hops / run.cpu_s for hops, run in zip(self.hops(), self.timed, strict=True)]
 
     def whole_rates(self) -> list[float]:
         """The same with everything that the process did, set-up included."""
-        return [self.hops() / run.process_cpu_s for run in self.timed]
+        return [hops / run.process_cpu_s for hops, run in zip(self.hops(), self.timed, strict=True)]
 
 
 def skyhop_command(programs: Programs, workload: Workload, duration_s: float, *options: str) -> list[str]:
+    """What runs a workload in Skyhop."""
     sets = [f"duration={duration_s} s", *workload.overrides]
     overrides = [word for text in sets for word in ("--set", text)]
     return [str(programs.skyhop), *options, *overrides, str(BENCHES / workload.file)]
 
 
-def command(programs: Programs, tool: str, workload: Workload, duration_s: float, count: int) -> list[str]:
-    """What runs a workload in one of the tools."""
+@dataclass(frozen=True)
+class Turn:
+    """One run of a workload."""
+
+    workload: Workload
+    duration_s: float
+    count: int
+    seed: int = 1
+
+
+def start(programs: Programs, tool: str, turn: Turn) -> Measured:
+    """Runs a workload in one of the simulators."""
+    return simulators.run(command(programs, tool, turn))
+
+
+def command(programs: Programs, tool: str, turn: Turn) -> list[str]:
+    """What runs a workload in one of the simulators."""
+    workload, duration_s = turn.workload, turn.duration_s
     if tool == "Skyhop":
-        return skyhop_command(programs, workload, duration_s, "--json", "--mark", f"{workload.mark_s} s")
+        options = ["--json", "--mark", f"{workload.mark_s} s", "--seed", f"{turn.seed}"]
+        return skyhop_command(programs, workload, duration_s, *options)
     described = subprocess.run(
         skyhop_command(programs, workload, duration_s, "--describe"), check=True, capture_output=True, text=True
     ).stdout
@@ -90,23 +114,35 @@ def command(programs: Programs, tool: str, workload: Workload, duration_s: float
         **peer_arguments(json.loads(described)),
         "duration": f"{duration_s:g}",
         "mark": f"{workload.mark_s:g}",
-        "count": str(count),
+        "seed": f"{turn.seed}",
+        "count": f"{turn.count}",
     }
     arguments = [f"{key}={value}" for key, value in told.items()]
     if tool == "ns-2":
-        return [str(programs.ns2), str(tools.HERE / "chain.tcl"), *arguments]
+        return [str(programs.ns2), str(simulators.HERE / "chain.tcl"), *arguments]
     return [str(programs.ns3), *arguments]
 
 
-def void_reason(ours: Measured, theirs: Measured) -> str | None:
-    """Why two runs did not do the same work."""
-    checks = [("goodput", ours.goodput_bps, theirs.goodput_bps, GOODPUT_TOLERANCE)]
-    if ours.queue_mean_packets is not None and theirs.queue_mean_packets is not None:
-        checks.append(("mean queue", ours.queue_mean_packets, theirs.queue_mean_packets, QUEUE_TOLERANCE))
-    for what, a, b, tolerance in checks:
-        if abs(a - b) > tolerance * b:
-            return f"void: {what} {a / b - 1:+.1%}" if b else f"void: {what} {a:g} and 0"
+def void_reason(ours: Sequence[Measured], theirs: Sequence[Measured]) -> str | None:
+    """Why two sets of runs did not do the same work, in the mean over the seeds."""
+    checks = [("goodput", GOODPUT_TOLERANCE, goodputs(ours), goodputs(theirs))]
+    if all(run.queue_mean_packets is not None for run in (*ours, *theirs)):
+        checks.append(("mean queue", QUEUE_TOLERANCE, queues(ours), queues(theirs)))
+    for what, tolerance, a, b in checks:
+        mean, other = statistics.mean(a), statistics.mean(b)
+        if abs(mean - other) > tolerance * other:
+            return f"void: {what} {mean / other - 1:+.1%}" if other else f"void: {what} {mean:g} and 0"
     return None
+
+
+def goodputs(runs: Sequence[Measured]) -> list[float]:
+    """Goodput of each run, bit/s."""
+    return [run.goodput_bps for run in runs]
+
+
+def queues(runs: Sequence[Measured]) -> list[float]:
+    """Mean queue of each run that measured it, packets."""
+    return [run.queue_mean_packets for run in runs if run.queue_mean_packets is not None]
 
 
 def spread(ratios: Sequence[float]) -> str:
@@ -118,21 +154,23 @@ def compare(programs: Programs, workload: Workload, runs: int) -> list[list[str]
     """The rows of one workload."""
     names = ["Skyhop", *programs.peers()]
     durations = {name: workload.duration_of(name) for name in names}
-    counted = {name: tools.run(command(programs, name, workload, durations[name], count=1)) for name in names}
-    timed: dict[str, list[Measured]] = {name: [] for name in names}
-    for _ in range(runs):
+    seeds = range(1, workload.seeds + 1)
+
+    def counted(name: str, duration_s: float) -> list[Measured]:
+        return [start(programs, name, Turn(workload, duration_s, count=1, seed=seed)) for seed in seeds]
+
+    series = {name: Series(name, durations[name], counted(name, durations[name]), []) for name in names}
+    for turn in range(runs):
         for name in names:
-            timed[name].append(tools.run(command(programs, name, workload, durations[name], count=0)))
-    series = {name: Series(name, durations[name], counted[name], timed[name]) for name in names}
-    rows = []
+            seed = seeds[turn % len(seeds)]
+            series[name].timed.append(start(programs, name, Turn(workload, durations[name], count=0, seed=seed)))
+    ours, rows = series["Skyhop"], []
     for name, one in series.items():
         verdict = ["", ""]
         if name != "Skyhop":
             # The check compares equal times; where the peer ran shorter, Skyhop runs as short once more.
-            ours = counted["Skyhop"]
-            if one.duration_s != workload.duration_s:
-                ours = tools.run(command(programs, "Skyhop", workload, one.duration_s, count=1))
-            verdict = verdict_on(series["Skyhop"], one, void_reason(ours, one.counted))
+            same = ours.counted if one.duration_s == ours.duration_s else counted("Skyhop", one.duration_s)
+            verdict = verdict_on(ours, one, void_reason(same, one.counted))
         rows.append([workload.name if name == "Skyhop" else "", *cells(one), *verdict])
     return rows
 
@@ -151,32 +189,26 @@ def verdict_on(ours: Series, theirs: Series, void: str | None) -> list[str]:
 
 
 def cells(one: Series) -> list[str]:
-    counted = one.counted
-    fixed = [f"{counted.goodput_bps / 1e6:.2f}", f"{counted.queue_mean_packets:.1f}"]
-    simulated = f"{one.duration_s:g} s"
+    """A row without the name of the workload and without the ratios."""
+    goodput, queue = statistics.mean(goodputs(one.counted)), statistics.mean(queues(one.counted))
+    work, results = f"{round(statistics.mean(one.hops()))}", [f"{goodput / 1e6:.2f}", f"{queue:.1f}"]
     if not one.timed:
-        return [one.tool, simulated, "", "", f"{one.hops()}", "", f"{counted.peak_rss_kib / 1024:.1f}", *fixed]
-    return [
-        one.tool,
-        simulated,
-        f"{one.set_up_s():.3f}",
-        f"{one.cpu_s():.3f}",
-        f"{one.hops()}",
-        f"{statistics.median(one.rates()) / 1e6:.3g}",
-        f"{max(run.peak_rss_kib for run in one.timed) / 1024:.1f}",
-        *fixed,
-    ]
+        return [one.tool, f"{one.duration_s:g} s", "", "", work, "", "", *results]
+    rate = f"{statistics.median(one.rates()) / 1e6:.3g}"
+    memory = f"{max(run.peak_rss_kib for run in one.timed) / 1024:.1f}"
+    times = [f"{one.set_up_s():.3f}", f"{one.cpu_s():.3f}"]
+    return [one.tool, f"{one.duration_s:g} s", *times, work, rate, memory, *results]
 
 
 def iridium(programs: Programs, runs: int) -> list[list[str]]:
     """CPU seconds per simulated second between a short and a long run: ns-3 has no such constellation."""
     workload = Workload("Iridium, 3 flows", "iridium.toml")
 
-    def start(tool: str, duration_s: float) -> Measured:
+    def once(tool: str, duration_s: float) -> Measured:
         if tool == "Skyhop":
-            return tools.run(skyhop_command(programs, workload, duration_s, "--json"))
+            return simulators.run(skyhop_command(programs, workload, duration_s, "--json"))
         options = f"duration={duration_s:g} flows=3 mss=1448 window=30000 start={IRIDIUM_START_S:g}"
-        return tools.run([str(programs.ns2), str(tools.HERE / "iridium.tcl"), *options.split()])
+        return simulators.run([str(programs.ns2), str(simulators.HERE / "iridium.tcl"), *options.split()])
 
     names = ["Skyhop", "ns-2"]
     last: dict[str, Measured] = {}
@@ -184,11 +216,11 @@ def iridium(programs: Programs, runs: int) -> list[list[str]]:
     marginal: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(max(runs, 1)):
         for name in names:
-            brief, last[name] = start(name, IRIDIUM_SHORT_S), start(name, IRIDIUM_LONG_S)
+            brief, last[name] = once(name, IRIDIUM_SHORT_S), once(name, IRIDIUM_LONG_S)
             short[name].append(brief.process_cpu_s)
             per_second = (last[name].process_cpu_s - brief.process_cpu_s) / (IRIDIUM_LONG_S - IRIDIUM_SHORT_S)
             marginal[name].append(per_second)
-    void = void_reason(last["Skyhop"], last["ns-2"])
+    void = void_reason([last["Skyhop"]], [last["ns-2"]])
     ratios = [theirs / ours for ours, theirs in zip(marginal["Skyhop"], marginal["ns-2"], strict=True)]
     rows = []
     for name in names:
@@ -208,12 +240,13 @@ def recording(programs: Programs, runs: int) -> str:
     kept = Workload("", plain.file, ('records.grid="10 ms"',))
     ratios = []
     for _ in range(max(runs, 1)):
-        off, on = (tools.run(command(programs, "Skyhop", one, one.duration_s, count=0)) for one in (plain, kept))
+        off, on = (start(programs, "Skyhop", Turn(one, one.duration_s, count=0)) for one in (plain, kept))
         ratios.append(100 * (on.cpu_s / off.cpu_s - 1))
     return f"{statistics.median(ratios):+.1f} % CPU time ({min(ratios):+.1f} to {max(ratios):+.1f})"
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Prints a table that is Markdown and can be read as it stands."""
     widths = [max(len(row[column]) for row in [COLUMNS, *rows]) for column in range(len(COLUMNS))]
     right = range(2, 10)
     for index, row in enumerate([COLUMNS, *rows]):
@@ -221,10 +254,12 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
                  for i, (text, width) in enumerate(zip(row, widths, strict=True)))  # fmt: skip
         print("| " + " | ".join(texts) + " |")
         if index == 0:
-            print("|" + "|".join("-" * (width + 1) + (":" if i in right else "-") for i, width in enumerate(widths)) + "|")
+            rules = ("-" * (width + 1) + (":" if i in right else "-") for i, width in enumerate(widths))
+            print("|" + "|".join(rules) + "|")
 
 
 def parse() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="timed runs of each tool (0: only the check)")
     parser.add_argument("--only", default="", help="workloads whose name contains this text")
@@ -234,14 +269,15 @@ def parse() -> argparse.Namespace:
 
 
 def main() -> int:
+    """Runs the comparison; 1 when the peers cannot be had."""
     options = parse()
     try:
-        tools.install_peers()
-    except tools.Unavailable as problem:
+        simulators.install_peers()
+    except simulators.Unavailable as problem:
         print(problem, file=sys.stderr)
         return 1
-    skyhop = options.skyhop or tools.build_skyhop()
-    ns3 = tools.build_ns3_program(tools.ROOT / "target" / "peers")
+    skyhop = options.skyhop or simulators.build_skyhop()
+    ns3 = simulators.build_ns3_program(simulators.ROOT / "target" / "peers")
     programs = Programs(
         skyhop=skyhop,
         ns2=None if "ns-2" in options.without else "ns",
@@ -255,8 +291,8 @@ def main() -> int:
     if options.only in "Iridium, 3 flows" and programs.ns2:
         rows += iridium(programs, options.runs)
     busy = os.getloadavg()[0]
-    print(f"CPU: {tools.cpu_model()}; load {busy:.1f}" + (" (busy: figures are noisy)" if busy > 1.5 else ""))
-    print(f"ns-2: Debian's ns2 {tools.package_version('ns2')}. ns-3: {tools.ns3_build(ns3)}.")
+    print(f"CPU: {simulators.cpu_model()}; load {busy:.1f}" + (" (busy: figures are noisy)" if busy > 1.5 else ""))
+    print(f"ns-2: Debian's ns2 {simulators.package_version('ns2')}. ns-3: {simulators.ns3_build(ns3)}.")
     print(f"Medians of {options.runs} runs in turn; in brackets the smallest and the largest.\n")
     print_table(rows)
     if options.only in "recording":

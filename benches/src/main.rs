@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const RUNS: usize = 5;
-const USAGE: &str =
-    "usage: skyhop-benches [--json | --describe] [--mark DURATION] [--set KEY=VALUE]... [WORKLOAD.toml]...";
+const USAGE: &str = "usage: skyhop-benches [--json | --describe] [--mark DURATION] [--seed N] [--set KEY=VALUE]... \
+     [WORKLOAD.toml]...";
 
 /// What is printed about each workload.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,9 +26,16 @@ enum Output {
 
 struct Arguments {
     output: Output,
-    mark: Option<Duration>,
+    measurement: Measurement,
     overrides: Vec<Override>,
     workloads: Vec<PathBuf>,
+}
+
+/// What of a run is measured.
+#[derive(Clone, Copy)]
+struct Measurement {
+    mark: Option<Duration>,
+    seed: u64,
 }
 
 struct Measured {
@@ -51,7 +58,8 @@ fn main() -> ExitCode {
 }
 
 fn arguments() -> Result<Arguments, String> {
-    let mut found = Arguments { output: Output::Table, mark: None, overrides: Vec::new(), workloads: Vec::new() };
+    let measurement = Measurement { mark: None, seed: 1 };
+    let mut found = Arguments { output: Output::Table, measurement, overrides: Vec::new(), workloads: Vec::new() };
     let mut rest = std::env::args().skip(1);
     while let Some(argument) = rest.next() {
         match argument.as_str() {
@@ -59,7 +67,11 @@ fn arguments() -> Result<Arguments, String> {
             "--describe" => found.output = Output::Description,
             "--mark" => {
                 let text = rest.next().ok_or(USAGE)?;
-                found.mark = Some(text.parse().map_err(|error| format!("--mark: {error}"))?);
+                found.measurement.mark = Some(text.parse().map_err(|error| format!("--mark: {error}"))?);
+            }
+            "--seed" => {
+                let text = rest.next().ok_or(USAGE)?;
+                found.measurement.seed = text.parse().map_err(|error| format!("--seed: {error}"))?;
             }
             "--set" => {
                 let text = rest.next().ok_or(USAGE)?;
@@ -89,9 +101,10 @@ fn report(arguments: &Arguments) -> Result<(), String> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         match arguments.output {
             Output::Description => println!("{}", scenario.canonical_json()),
-            Output::Json => println!("{}", measure(&scenario, arguments.mark)?.json(&name)),
+            Output::Json => println!("{}", measure(&scenario, arguments.measurement)?.json(&name)),
             Output::Table => {
-                let mut runs = (0..RUNS).map(|_| measure(&scenario, arguments.mark)).collect::<Result<Vec<_>, _>>()?;
+                let mut runs =
+                    (0..RUNS).map(|_| measure(&scenario, arguments.measurement)).collect::<Result<Vec<_>, _>>()?;
                 runs.sort_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
                 println!("{}", table_row(&name, &runs));
             }
@@ -100,9 +113,9 @@ fn report(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(scenario: &Scenario, mark: Option<Duration>) -> Result<Measured, String> {
+fn measure(scenario: &Scenario, Measurement { mark, seed }: Measurement) -> Result<Measured, String> {
     let mut spec = scenario.simulation_spec();
-    let build = |spec: &SimulationSpec| Simulation::new(spec, 1).map_err(|error| error.to_string());
+    let build = |spec: &SimulationSpec| Simulation::new(spec, seed).map_err(|error| error.to_string());
     let start = ProcessTime::now();
     let mut simulation = build(&spec)?;
     let Some(mark) = mark else {

@@ -45,8 +45,14 @@ def run(command: list[str]) -> Measured:
     if process.returncode != 0:
         raise RuntimeError(f"{command[0]} failed with status {process.returncode}")
     found: dict[str, Any] = json.loads(text)
-    known = {name: found.get(name) for name in Measured.__dataclass_fields__ if name != "process_cpu_s"}
-    return Measured(process_cpu_s=usage.ru_utime + usage.ru_stime, **known)
+    return Measured(
+        cpu_s=found["cpu_s"],
+        process_cpu_s=usage.ru_utime + usage.ru_stime,
+        peak_rss_kib=found["peak_rss_kib"],
+        goodput_bps=found["goodput_bps"],
+        packet_hops=found["packet_hops"],
+        queue_mean_packets=found["queue_mean_packets"],
+    )
 
 
 def install_peers() -> None:
@@ -96,14 +102,13 @@ def ns3_build(program: Path) -> str:
 
 def build_skyhop() -> Path:
     """Builds the benchmark in release mode."""
-    subprocess.run(
-        ["cargo", "build", "--quiet", "--release", "--locked", "-p", "skyhop-benches"], cwd=ROOT, check=True
-    )
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--locked", "-p", "skyhop-benches"], cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "release" / "skyhop-benches"
 
 
 def cpu_model() -> str:
+    """The processor and how many cores of it there are."""
     with open("/proc/cpuinfo", encoding="utf-8") as info:
         models = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
     return f"{models[0]}, {len(models)} cores" if models else "unknown"
