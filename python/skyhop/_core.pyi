@@ -128,6 +128,21 @@ def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None) 
     Raises Cancelled after `progress.cancel()`.
     """
 
+def validate_ns2(
+    folder: str | PathLike[str], *, cases: list[str] = ..., agents: list[str] = ...
+) -> str:
+    """Runs the cases of an ns-2 reference folder; JSON list of cells with case, agent, measure, reference, ours,
+    difference, bound, ok and detail, worst first. Empty lists select all.
+
+    Raises ValueError for a folder that cannot be read.
+    """
+
+def reference_scenarios(folder: str | PathLike[str]) -> str:
+    """JSON list of case, agent, has_windows and scenario: every case of a reference folder with every agent.
+
+    Raises ValueError for a folder that cannot be read.
+    """
+
 def json_schema() -> str:
     """The JSON Schema of a scenario."""
 

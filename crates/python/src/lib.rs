@@ -5,6 +5,7 @@ mod errors;
 mod run;
 mod scenario;
 mod table;
+mod validate;
 
 use pyo3::prelude::*;
 
@@ -20,6 +21,8 @@ mod _core {
     use super::scenario::{Scenario, json_schema};
     #[pymodule_export]
     use super::table::Table;
+    #[pymodule_export]
+    use super::validate::{reference_scenarios, validate_ns2};
 
     /// The version of the engine.
     #[pyfunction]

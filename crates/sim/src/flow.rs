@@ -4,6 +4,7 @@ use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
 use crate::spec::{ApplicationConfig, FlowConfig, TransportConfig};
 use skyhop_base::{Duration, Serialiser, Stream, Time};
 use skyhop_transport::{Receiver, Sender, Supply};
+use std::collections::VecDeque;
 
 /// The two ends of a flow's transport.
 pub enum Endpoints {
@@ -121,6 +122,36 @@ impl Application {
     }
 }
 
+/// When each segment that is not yet acknowledged was sent, for the measure of RTT: the age of the segment that an
+/// ACK acknowledges, if it was sent once.
+#[derive(Clone, Debug, Default)]
+pub struct SegmentAges {
+    /// The number of the first segment in `sent`.
+    first: u32,
+    /// [`Time::MAX`] for segments that were sent more than once.
+    sent: VecDeque<Time>,
+}
+
+impl SegmentAges {
+    #[inline]
+    pub fn sent(&mut self, now: Time, seq: u32) {
+        let Some(index) = seq.checked_sub(self.first) else { return };
+        match self.sent.get_mut(index as usize) {
+            Some(time) => *time = Time::MAX,
+            None => self.sent.push_back(now),
+        }
+    }
+
+    /// All before `next` is acknowledged. The age of the last of them, if this ACK is new and it was sent once.
+    #[inline]
+    pub fn acknowledged(&mut self, now: Time, next: u32) -> Option<Duration> {
+        let count = (next.checked_sub(self.first)? as usize).min(self.sent.len());
+        let last = self.sent.drain(..count).next_back()?;
+        self.first = next;
+        (last != Time::MAX).then(|| now.since(last))
+    }
+}
+
 /// Running totals of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowTotals {
@@ -148,8 +179,7 @@ pub struct Flow {
     pub at_stop: Option<FlowTotals>,
     pub completed: Option<Time>,
     pub meter: ArrivalMeter,
-    /// The highest cumulative acknowledgement that has reached the source.
-    pub acknowledged: u32,
+    pub ages: SegmentAges,
     pub rtt: Histogram,
     pub cwnd: Option<TimeAverage>,
     /// Totals at the last grid point.
@@ -181,7 +211,7 @@ impl Flow {
             at_stop: None,
             completed: None,
             meter: ArrivalMeter::default(),
-            acknowledged: 0,
+            ages: SegmentAges::default(),
             rtt: Histogram::default(),
             cwnd,
             at_grid: FlowTotals::default(),
@@ -235,6 +265,18 @@ mod tests {
                 (8_000_000_000, AppStep::Stop)
             ]
         );
+    }
+
+    #[test]
+    fn the_age_of_the_acknowledged_segment_counts_unless_it_was_sent_again() {
+        let at = Time::from_nanos;
+        let mut ages = SegmentAges::default();
+        (0..5).for_each(|seq| ages.sent(at(u64::from(seq)), seq));
+        ages.sent(at(10), 2);
+        assert_eq!(ages.acknowledged(at(20), 2), Some(Duration::from_nanos(19)));
+        assert_eq!(ages.acknowledged(at(21), 2), None, "no new ACK");
+        assert_eq!(ages.acknowledged(at(22), 3), None, "sent again");
+        assert_eq!(ages.acknowledged(at(23), 5), Some(Duration::from_nanos(19)));
     }
 
     #[test]

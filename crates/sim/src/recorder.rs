@@ -131,6 +131,7 @@ impl Simulation {
                 time: now,
                 flow: id as u32,
                 cwnd: snapshot.as_ref().map(|s| s.cwnd),
+                inflation: snapshot.as_ref().map(|s| s.inflation),
                 ssthresh: snapshot.as_ref().and_then(threshold_of),
                 in_flight: snapshot.as_ref().map_or(0, |s| s.in_flight),
                 phase: snapshot.as_ref().map_or("", phase_name),

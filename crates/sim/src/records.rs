@@ -162,6 +162,8 @@ pub struct FlowSeriesRow {
     pub time: Time,
     pub flow: u32,
     pub cwnd: Option<f64>,
+    /// Segments that duplicate ACKs add to the window for the moment (RFC 5681 §3.2).
+    pub inflation: Option<u32>,
     /// `None` while it was never set.
     pub ssthresh: Option<f64>,
     pub in_flight: u32,

@@ -409,13 +409,9 @@ impl Simulation {
         flow.totals.acks_received += 1;
         let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
         // Measured here for the records, whatever the sender itself takes as a sample.
-        if ack.next > flow.acknowledged {
-            flow.acknowledged = ack.next;
-            if ack.trigger == Transmission::First {
-                let rtt = now.since(ack.echo);
-                flow.rtt.add(rtt);
-                self.recorder.rtt(packet.flow, rtt);
-            }
+        if let Some(rtt) = flow.ages.acknowledged(now, ack.next) {
+            flow.rtt.add(rtt);
+            self.recorder.rtt(packet.flow, rtt);
         }
         tcp.sender.on_ack(now, &ack);
         self.after_sender_input(packet.flow);
@@ -464,6 +460,7 @@ impl Simulation {
     }
 
     fn send_segment(&mut self, flow_id: u32, segment: &Segment) {
+        self.flows[flow_id as usize].ages.sent(self.now, segment.seq);
         let flags = flags_of(segment.transmission);
         self.send(flow_id, false, segment.seq, segment.size, segment.payload, self.now, flags);
     }

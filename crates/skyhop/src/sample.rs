@@ -42,6 +42,7 @@ pub(crate) fn point(time_s: f64, flow: u32, cwnd: f64) -> FlowSeriesRow {
         time: seconds(time_s),
         flow,
         cwnd: Some(cwnd),
+        inflation: Some(0),
         ssthresh: None,
         in_flight: 4,
         phase: "congestion-avoidance",

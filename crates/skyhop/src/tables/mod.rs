@@ -144,6 +144,7 @@ fn flow_series_table(records: &Records, flows: &Names) -> RecordBatch {
         .time("time_s", |r| r.time)
         .name("flow", flows, |r| r.flow)
         .real("cwnd", |r| r.cwnd)
+        .count("inflation", |r| r.inflation.map(u64::from))
         .real("ssthresh", |r| r.ssthresh)
         .count("in_flight", |r| u64::from(r.in_flight))
         .text("phase", |r| r.phase)

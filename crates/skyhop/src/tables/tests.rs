@@ -42,7 +42,7 @@ fn columns_are_the_contract() {
         ("drops", "time_s cause link node flow seq size_bytes is_ack"),
         (
             "flow_series",
-            "time_s flow cwnd ssthresh in_flight phase rtt_s srtt_s rto_s delay_mean_s jitter_mean_s \
+            "time_s flow cwnd inflation ssthresh in_flight phase rtt_s srtt_s rto_s delay_mean_s jitter_mean_s \
              interarrival_mean_s goodput_bps throughput_bps received dropped",
         ),
         ("link_series", "time_s link queue_packets utilisation"),

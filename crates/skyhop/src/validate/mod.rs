@@ -76,10 +76,15 @@ impl Selection {
     }
 }
 
+/// The cases of a reference folder.
+pub fn cases(folder: &Path) -> Result<Vec<Case>, ValidateError> {
+    cases::read(&folder.join("cases.csv"))
+}
+
 /// Runs every selected case of an ns-2 reference folder and gives all cells, worst first.
 pub fn ns2(folder: &Path, selection: &Selection) -> Result<Vec<Cell>, ValidateError> {
     let mut cells = Vec::new();
-    for case in cases::read(&folder.join("cases.csv"))? {
+    for case in cases(folder)? {
         for agent in case.agents.iter().filter(|agent| selection.takes(&case.name, agent)) {
             cells.extend(compare(folder, &case, agent)?);
         }

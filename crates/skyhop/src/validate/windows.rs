@@ -6,7 +6,7 @@
 
 use super::table::Table;
 use super::{Case, Cell, ValidateError};
-use crate::records::Records;
+use crate::records::{FlowSeriesRow, Records};
 use std::path::Path;
 
 const STEP_S: f64 = 0.01;
@@ -40,7 +40,10 @@ pub fn compare(
     }
     let samples = (case.duration_s / STEP_S).round() as usize;
     let series = records.flow_series.iter().filter(|row| row.flow == 0);
-    let recorded: Vec<(f64, f64)> = series.filter_map(|row| Some((row.time.as_secs_f64(), row.cwnd?))).collect();
+    // ns-2's Vegas inflates its window itself, the other agents keep the inflation apart.
+    let inflates = agent == "vegas";
+    let window = |row: &FlowSeriesRow| Some(row.cwnd? + if inflates { f64::from(row.inflation?) } else { 0.0 });
+    let recorded: Vec<(f64, f64)> = series.filter_map(|row| Some((row.time.as_secs_f64(), window(row)?))).collect();
     let theirs = hold(&changes, samples);
     let ours = hold(&at_instants_of(&changes, &recorded), samples);
 
