@@ -108,6 +108,6 @@ fn mutated_files_stop_nobody() {
         }
         rounds += 1;
     }
-    println!("{rounds} files, {flown} satellites of them flown");
+    eprintln!("{rounds} files, {flown} satellites of them flown");
     assert!(rounds > 100 && flown > 10, "{rounds} {flown}");
 }

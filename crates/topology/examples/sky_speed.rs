@@ -11,8 +11,8 @@ use skyhop_orbit::{
     earth_fixed_positions, read_elements,
 };
 use skyhop_topology::{
-    CheckTimes, CrossSeam, Forwarding, GslRules, HandoverPolicy, IslRules, NodeId, NodeKind, NodeSpec, RoutingRules,
-    Topology, TopologySpec,
+    CheckTimes, CrossSeam, Forwarding, GslRules, HandoverPolicy, IslLayout, IslOptions, IslRules, NodeId, NodeKind,
+    NodeSpec, RoutingRules, SkyOptions, Topology, TopologySpec,
 };
 
 fn main() {
@@ -101,7 +101,8 @@ fn from_elements(bytes: &[u8]) {
     };
     let nodes: Vec<NodeSpec> = catalogue.satellites.iter().map(satellite).collect();
     let gsl = GslRules { check_times: CheckTimes::Slots { phase: Duration::from_secs(12) }, ..gsl() };
-    let Some(mut topology) = network(nodes, 1000, None, GslRules { every: Duration::from_secs(15), ..gsl }) else {
+    let Some(mut topology) = network(nodes.clone(), 1000, None, GslRules { every: Duration::from_secs(15), ..gsl })
+    else {
         return;
     };
     let mut changes = Vec::new();
@@ -110,6 +111,36 @@ fn from_elements(bytes: &[u8]) {
         topology.advance(topology.next_change(), &mut changes);
     });
     println!("one slot of 1000 terminals, each takes the highest satellite: {cost:.2} ms, {} changes", changes.len());
+    joined_up(nodes);
+}
+
+/// The same satellites, each linked to its four nearest neighbours, with routes to 100 stations.
+fn joined_up(mut nodes: Vec<NodeSpec>) {
+    let first = nodes.len();
+    let station = |(n, station)| NodeSpec { name: format!("station-{n}"), kind: NodeKind::Station(station) };
+    nodes.extend(stations(100).into_iter().enumerate().map(station));
+    let isl = IslRules { latitude_limit: None, ..IslRules::iridium() };
+    let (wired, routing) = (Vec::new(), RoutingRules::default());
+    let spec = TopologySpec { earth: Earth::WGS84, nodes, wired, isl: Some(isl), gsl: Some(gsl()), routing };
+    let layout = IslLayout::Nearest { links: 4 };
+    let isl = IslOptions { layout, longest: Some(Length::from_km(1000.0)), ..IslOptions::default() };
+    let Ok(mut topology) = Topology::with_options(spec, SkyOptions { isl, ..SkyOptions::default() }) else { return };
+    let mut changes = Vec::new();
+    let cost = cost_ms(30, |_| {
+        changes.clear();
+        topology.advance(topology.next_change(), &mut changes);
+    });
+    println!("nearest neighbours every 10 s, 100 terminals every second: {cost:.2} ms for a second");
+    let destinations: Vec<NodeId> = (first..first + 100).map(NodeId::from_usize).collect();
+    let mut forwarding = Forwarding::default();
+    let cost = cost_ms(10, |n| {
+        topology.routes(
+            &destinations,
+            Time::ZERO + Duration::from_millis(30_000 + u64::from(n) * 100),
+            &mut forwarding,
+        );
+    });
+    println!("routes from everywhere to 100 stations at one instant: {cost:.2} ms");
 }
 
 fn gsl() -> GslRules {

@@ -93,7 +93,7 @@ fn check_rules(spec: &TopologySpec) -> Result<(), TopologyError> {
 
 pub(crate) fn check_options(options: &SkyOptions, nodes: &[NodeSpec]) -> Result<(), TopologyError> {
     match options.isl.longest.map(|longest| longest.km()) {
-        Some(km) if !(km > 0.0) => return Err(TopologyError::LongestIsl { km }),
+        Some(km) if km.is_nan() || km <= 0.0 => return Err(TopologyError::LongestIsl { km }),
         None if matches!(options.isl.layout, IslLayout::Nearest { .. }) => return Err(TopologyError::NoLongestIsl),
         _ => {}
     }

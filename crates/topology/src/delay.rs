@@ -79,7 +79,7 @@ impl DelaySegment {
 mod tests {
     use super::*;
     use skyhop_base::{Angle, Length, Stream};
-    use skyhop_orbit::{CircularOrbit, GroundPoint, GroundStation, Orbit};
+    use skyhop_orbit::{CircularOrbit, GroundPoint, GroundStation, Orbit, Track};
 
     fn orbit(altitude: f64, inclination: f64, raan: f64, u: f64) -> Orbit {
         Orbit::Circular(CircularOrbit {
@@ -169,6 +169,22 @@ mod tests {
                 assert!(worst < 0.5, "{worst} ns");
             }
         }
+    }
+
+    #[test]
+    fn users_on_a_track_stay_within_half_a_nanosecond() {
+        // A train that turns round: its delay has a kink at the waypoint, which the shortest segment bounds.
+        let point = |longitude: f64| GroundPoint {
+            latitude: Angle::from_degrees(45.0),
+            longitude: Angle::from_degrees(longitude),
+            altitude: Length::from_km(0.0),
+        };
+        let at = Time::from_secs_f64;
+        let track = Track::new(&[(at(0.0), point(10.0)), (at(100.3), point(10.1)), (at(200.0), point(10.0))]).unwrap();
+        let train = Motion::along(&Earth::WGS84, track);
+        let satellite = orbit(550.0, 53.0, 0.0, 70.0).motion(&Earth::WGS84);
+        let (worst, count) = walk(&train, &satellite, 0, 250);
+        assert!(worst < 0.5 && worst > 0.0 && count < 250 * 40, "{worst} ns, {count}");
     }
 
     #[test]
