@@ -33,20 +33,25 @@ CITIES = {
 
 
 class Oracle:
-    """Our side, on the other end of a pipe."""
+    """Our side, on the other end of a pipe; built and started at the first question."""
 
     def __init__(self) -> None:
-        """Build and start it."""
+        """Nothing runs yet."""
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> subprocess.Popen[str]:
+        """Build it if necessary, and start it."""
         cargo = shutil.which("cargo")
         if cargo is None:
             pytest.skip("skipped: no cargo to build the Rust side with")
         command = [cargo, "run", "--release", "--quiet", "-p", "skyhop-topology", "--example", "sky_oracle"]
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, env=os.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, cwd=ROOT, env=os.environ, stdin=pipe, stdout=pipe, text=True)
 
     def ask(self, **question: Any) -> dict[str, Any]:
         """One question, one answer."""
+        if self.process is None:
+            self.process = self.start()
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps(question) + "\n")
         self.process.stdin.flush()
@@ -60,7 +65,8 @@ def oracle() -> Iterator[Oracle]:
     """One process for all tests."""
     side = Oracle()
     yield side
-    side.process.communicate()
+    if side.process is not None:
+        side.process.communicate()
 
 
 def elements(name: str) -> Path:
@@ -132,7 +138,7 @@ def test_passes_of_iridium_next_over_five_cities(oracle: Oracle) -> None:
             mask_deg=mask,
             until_s=86_400.0,
         )
-        ours: dict[int, list[tuple[float, float, float]]] = {}
+        ours: dict[int, list[tuple[float, ...]]] = {}
         for found in answer["passes"]:
             ours.setdefault(found["number"], []).append((*found["times_s"][::2], found["highest_deg"]))
         place = api.wgs84.latlon(latitude, longitude)
@@ -158,7 +164,7 @@ def test_passes_of_iridium_next_over_five_cities(oracle: Oracle) -> None:
     assert count > 500
 
 
-def walker_positions(q: dict[str, Any]) -> list[tuple[float, float, float]]:
+def walker_positions(q: dict[str, Any]) -> list[tuple[float, ...]]:
     """Earth-fixed positions of a Walker constellation, from its definition."""
     radius = A_KM + q["altitude_km"]
     motion = math.sqrt(MU / radius**3)
@@ -185,7 +191,7 @@ def ground(latitude_deg: float, longitude_deg: float) -> tuple[tuple[float, ...]
     return (n * up[0], n * up[1], n * (1 - e2) * up[2]), up
 
 
-def grid(q: dict[str, Any], places: list[tuple[float, float, float]]) -> set[tuple[int, int]]:
+def grid(q: dict[str, Any], places: list[tuple[float, ...]]) -> set[tuple[int, int]]:
     """The +Grid, lower end first, from its definition, where every rule allows it."""
     planes, per_plane = q["planes"], q["per_plane"]
     at = lambda p, s: p % planes * per_plane + s % per_plane  # noqa: E731
@@ -214,7 +220,7 @@ def grid(q: dict[str, Any], places: list[tuple[float, float, float]]) -> set[tup
     return kept
 
 
-def nearest(q: dict[str, Any], places: list[tuple[float, float, float]]) -> set[tuple[int, int]]:
+def nearest(q: dict[str, Any], places: list[tuple[float, ...]]) -> set[tuple[int, int]]:
     """The closest pairs first, while both ends have a transmitter free."""
     everyone = range(len(places))
     # A constellation is symmetric: lengths that are equal to the millimetre are equal.

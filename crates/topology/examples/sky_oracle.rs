@@ -10,7 +10,7 @@ use skyhop_orbit::{
 };
 use skyhop_topology::{
     CheckTimes, CrossSeam, GslRules, HandoverPolicy, IslLayout, IslOptions, IslRules, Metric, NodeId, NodeKind,
-    NodeSpec, RoutingRules, SkyOptions, Topology, TopologySpec,
+    NodeSpec, RoutingRules, SkyOptions, StationOptions, Topology, TopologySpec,
 };
 use std::error::Error;
 
@@ -28,6 +28,7 @@ fn answer(ask: &Value) -> Answer {
         Some("positions") => positions(ask),
         Some("passes") => all_passes(ask),
         Some("routes") => routes(ask),
+        Some("delays") => delays(ask),
         other => Err(format!("unknown operation {other:?}").into()),
     }
 }
@@ -169,4 +170,54 @@ fn routes(ask: &Value) -> Answer {
         json!({ "hops": hops, "delay_ns": path.delay.as_nanos() })
     });
     Ok(json!({ "isls": isls, "serving": serving, "path": path }))
+}
+
+/// The delay between two stations over a preset over time, with slots of 15 s and the highest satellites in each, one
+/// for every antenna.
+fn delays(ask: &Value) -> Answer {
+    let name = ask["preset"].as_str().ok_or("preset must be a name")?;
+    let walkers = skyhop_orbit::preset(name).ok_or("no such preset")?;
+    let mut nodes = Vec::new();
+    for (shell, walker) in (0..).zip(walkers) {
+        nodes.extend(walker.satellites()?.into_iter().map(|s| NodeSpec {
+            name: s.name,
+            kind: NodeKind::Satellite { orbit: s.orbit, plane: s.plane, slot: s.slot, shell },
+        }));
+    }
+    let stations: Vec<[f64; 2]> = serde_json::from_value(ask["stations_deg"].clone())?;
+    let first = nodes.len();
+    for (n, &[latitude, longitude]) in stations.iter().enumerate() {
+        nodes.push(NodeSpec { name: format!("g{n}"), kind: NodeKind::Station(station(latitude, longitude)?) });
+    }
+    let isl = IslRules {
+        cross_seam: CrossSeam::Open,
+        latitude_limit: None,
+        grazing_altitude: Length::from_km(80.0),
+        every: Duration::from_secs(10),
+    };
+    let gsl = GslRules {
+        elevation_mask: Angle::from_degrees(number(ask, "mask_deg")?),
+        policy: HandoverPolicy::HighestElevation,
+        every: Duration::from_secs(15),
+        check_times: CheckTimes::Slots { phase: Duration::from_secs(12) },
+    };
+    let routing = RoutingRules::default();
+    let spec = TopologySpec { earth: Earth::WGS84, nodes, wired: Vec::new(), isl: Some(isl), gsl: Some(gsl), routing };
+    let antennas = ask["antennas"].as_u64().unwrap_or(1) as u32;
+    let options = |n| StationOptions { station: NodeId::from_usize(first + n), antennas, track: None };
+    let stations = (0..stations.len()).map(options).collect();
+    let mut topology = Topology::with_options(spec, SkyOptions { stations, ..SkyOptions::default() })?;
+    let [from, to] = [first, first + 1].map(NodeId::from_usize);
+    let (step, until) = (Duration::from_secs_f64(number(ask, "step_s")?), seconds(number(ask, "until_s")?));
+    let (mut now, mut found, mut changes) = (Time::ZERO, Vec::new(), Vec::new());
+    while now < until {
+        while topology.next_change() <= now {
+            topology.advance(topology.next_change(), &mut changes);
+        }
+        let path = topology.path(from, to, now);
+        let hops = path.as_ref().map(|path| path.hops.iter().map(|hop| hop.to.as_u32()).collect::<Vec<_>>());
+        found.push(json!([now.as_secs_f64(), path.map(|path| path.delay.as_secs_f64()), hops]));
+        now = now + step;
+    }
+    Ok(json!({ "delays": found }))
 }

@@ -527,3 +527,45 @@ fn what_cannot_be_is_refused() {
     let plain = Topology::new(spec()).unwrap();
     assert!(plain.links().iter().any(|link| link.kind == LinkKind::Isl));
 }
+
+#[test]
+fn paris_to_moscow_steps_at_path_changes_and_is_continuous_between() {
+    // The shape that the literature knows (Kassing et al., "Exploring the Internet from space with Hypatia", IMC 2020,
+    // section 4): the RTT drifts with the satellites and jumps when the path changes.
+    let walker = skyhop_orbit::preset("starlink-1").unwrap().remove(0);
+    let mut nodes = shell(&walker, 0);
+    nodes.extend([station("moscow", 55.7558, 37.6173), station("paris", 48.8566, 2.3522)]);
+    let [moscow, paris] = [1584, 1585].map(NodeId::new);
+    let mut spec = TopologySpec { earth: Earth::WGS84, ..network(nodes) };
+    spec.isl.as_mut().unwrap().latitude_limit = None;
+    spec.gsl = Some(GslRules {
+        elevation_mask: degrees(25.0),
+        policy: HandoverPolicy::HighestElevation,
+        every: Duration::from_secs(15),
+        check_times: CheckTimes::Slots { phase: Duration::from_secs(12) },
+    });
+    let mut topology = Topology::new(spec).unwrap();
+    let (mut jumps, mut changes, mut before) = (Vec::new(), 0, None);
+    for tenth in 0..2000 {
+        let now = Time::ZERO + Duration::from_millis(100 * tenth);
+        run_to(&mut topology, now);
+        let path = topology.path(paris, moscow, now).unwrap();
+        let (way, ms): (Vec<NodeId>, f64) =
+            (path.hops.iter().map(|hop| hop.to).collect(), path.delay.as_secs_f64() * 1e3);
+        // The great circle of 2487 km takes 8.3 ms; up, across and down adds at least 2 · 550 km when overhead.
+        assert!((8.3..40.0).contains(&ms), "{ms}");
+        if let Some((old_way, old_ms)) = before.replace((way.clone(), ms)) {
+            let step: f64 = ms - old_ms;
+            if old_way == way {
+                // Two ground links that change by at most 7.6 km/s each, and links between planes by 1 km/s each.
+                assert!(step.abs() < 25.0 * 0.1 / 299.792458, "{step} ms in 100 ms on one path");
+            } else {
+                changes += 1;
+                jumps.push(step.abs());
+            }
+        }
+    }
+    // Slots of 15 s, 14 of them: most bring another satellite to one of two ends.
+    assert!((5..=40).contains(&changes), "{changes}");
+    assert!(jumps.iter().any(|&jump| jump > 0.5), "{jumps:?}");
+}
