@@ -27,6 +27,7 @@ async function start(): Promise<void> {
   record();
   followJobs();
   document.body.dataset["ready"] = "true";
+  performance.mark("skyhop-ready");
 }
 
 void start();

@@ -43,6 +43,22 @@ export function rollingMean(series: Series, window: number): Series {
   return { x, ys: means };
 }
 
+/** Closes gaps shorter than `longest`: a step in which nothing was measured is no gap in what is measured. */
+export function bridge(series: Series, longest: number): Series {
+  const { x, ys } = series;
+  const closed = ys.map((y) => {
+    const out = y.slice();
+    let last = -1;
+    for (let i = 0; i < y.length; i++) {
+      if (Number.isNaN(y[i])) continue;
+      if (last >= 0 && x[i] - x[last] <= longest) for (let k = last + 1; k < i; k++) out[k] = y[last];
+      last = i;
+    }
+    return out;
+  });
+  return { x, ys: closed };
+}
+
 function extremes(y: Float64Array, begin: number, end: number): [number | null, number | null] {
   let low = -1;
   let high = -1;

@@ -1,3 +1,4 @@
+import type { SkyhopScenario } from "../generated/scenario";
 import type { Tables } from "../generated/tables";
 import { groupBy, lastAtOrBefore, pick, type Columns } from "./columns";
 import type { Series } from "./decimate";
@@ -5,14 +6,6 @@ import { EarthModel, toVector, type Place, type Vector } from "./geo";
 import { readParquet } from "./parquet";
 import { Sky } from "./sky";
 import { source, type RunEntry } from "./source";
-
-/** The parts of a canonical scenario that the page reads. */
-interface ScenarioFile {
-  duration: string;
-  stations?: Record<string, { latitude: string; longitude: string; altitude?: string }>;
-  constellation?: { earth?: string; gsl?: { elevation_mask?: string } };
-  records?: { grid?: string; positions?: string };
-}
 
 export interface Station {
   name: string;
@@ -38,7 +31,7 @@ export class Run {
 
   private constructor(
     readonly entry: RunEntry,
-    readonly scenario: ScenarioFile,
+    readonly scenario: SkyhopScenario,
     readonly tables: Tables,
     readonly sky: Sky,
   ) {
@@ -48,7 +41,7 @@ export class Run {
   }
 
   static async load(entry: RunEntry): Promise<Run> {
-    const scenario = await readJson<ScenarioFile>(entry.id, "scenario.json");
+    const scenario = await readJson<SkyhopScenario>(entry.id, "scenario.json");
     const names = ["flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes", "paths", "positions"] as const;
     const read = await Promise.all(names.map((name) => readTable(entry, name)));
     const tables = Object.fromEntries(names.map((name, i) => [name, read[i]])) as unknown as Tables;
@@ -129,7 +122,7 @@ export class Run {
   }
 }
 
-function stationsOf(scenario: ScenarioFile): Station[] {
+function stationsOf(scenario: SkyhopScenario): Station[] {
   return Object.entries(scenario.stations ?? {}).map(([name, station]) => {
     const place = {
       latitude: number(station.latitude),

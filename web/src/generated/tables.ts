@@ -1,4 +1,4 @@
-// Written by web/tools/generate.py from the engine's tables. Do not edit.
+// Written by web/tools/tables.py from the engine's tables. Do not edit.
 import type { Count, Flag, Real, Text } from "../data/columns";
 
 /** The tables of a run folder, column by column; units stand in the names. */

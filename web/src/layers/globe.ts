@@ -14,11 +14,12 @@ const FARTHEST = 12;
 /** The globe in WebGL. */
 export class Globe implements Picture {
   readonly canvas: HTMLCanvasElement;
+  private readonly software = rendersInSoftware();
   private readonly renderer: THREE.WebGLRenderer;
   private readonly scene = new THREE.Scene();
   private readonly camera = new THREE.PerspectiveCamera(32, 1, 0.05, 60);
   private readonly controls: OrbitControls;
-  private readonly viewport = new THREE.Vector2(1, 1);
+  private readonly ratio = { value: 1 };
   private readonly earth = new Earth();
   private readonly satellites: Satellites;
   private readonly network: NetworkLayer;
@@ -27,10 +28,10 @@ export class Globe implements Picture {
 
   /** Throws where the browser has no WebGL. */
   constructor(onMoved: () => void) {
-    this.renderer = new THREE.WebGLRenderer({ antialias: true, alpha: true, powerPreference: "low-power" });
+    this.renderer = new THREE.WebGLRenderer({ antialias: !this.software, alpha: true, powerPreference: "low-power" });
     this.canvas = this.renderer.domElement;
-    this.satellites = new Satellites(this.viewport);
-    this.network = new NetworkLayer(this.viewport);
+    this.satellites = new Satellites(this.ratio);
+    this.network = new NetworkLayer(this.ratio);
     this.scene.add(this.earth.group, this.network.group, this.satellites.group);
     this.camera.position.set(0, 1.2, 4.4);
     this.controls = new OrbitControls(this.camera, this.canvas);
@@ -51,10 +52,9 @@ export class Globe implements Picture {
   resize(width: number, height: number): void {
     if (width === 0 || height === 0) return;
     this.size = { width, height };
-    const ratio = Math.min(2, window.devicePixelRatio);
-    this.renderer.setPixelRatio(ratio);
+    this.ratio.value = this.software ? 1 : Math.min(2, window.devicePixelRatio);
+    this.renderer.setPixelRatio(this.ratio.value);
     this.renderer.setSize(width, height, false);
-    this.viewport.set(width, height);
     this.network.resize(width, height);
     this.camera.aspect = width / height;
     // The field of view is the vertical one; a narrow picture needs a wider one to hold the globe.
@@ -117,6 +117,16 @@ export class Globe implements Picture {
   get drawCalls(): number {
     return this.renderer.info.render.calls;
   }
+}
+
+/** Whether the processor draws instead of a graphics card: then edges are not smoothed, which would cost most. */
+function rendersInSoftware(): boolean {
+  const context = document.createElement("canvas").getContext("webgl2");
+  const info = context?.getExtension("WEBGL_debug_renderer_info");
+  if (!context || !info) return false;
+  const name = String(context.getParameter(info.UNMASKED_RENDERER_WEBGL));
+  context.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
 }
 
 /** Whether the line from the eye to a point enters the unit sphere before it gets there. */

@@ -28,10 +28,10 @@ export class NetworkLayer {
   private readonly colours = { way: new THREE.Color(), station: new THREE.Color(), handover: new THREE.Color(), flows: [new THREE.Color()] };
   private planesOf: { run: string; planes: number[][] } = { run: "", planes: [] };
 
-  constructor(viewport: THREE.Vector2) {
-    this.pulses = new Dots(viewport, 0, 7);
-    this.stations = new Dots(viewport, 0, 8, GROUND_PULL);
-    this.handovers = new Dots(viewport, 2.2, 9, GROUND_PULL);
+  constructor(ratio: THREE.IUniform<number>) {
+    this.pulses = new Dots(ratio, 0, 7);
+    this.stations = new Dots(ratio, 0, 8, GROUND_PULL);
+    this.handovers = new Dots(ratio, 2.2, 9, GROUND_PULL);
     this.group.add(
       this.isls.object, this.planes.object, this.ground.object, this.circles.object, this.faintCircles.object,
       this.way.group, this.pulses.mesh, this.stations.mesh, this.handovers.mesh,
@@ -82,10 +82,10 @@ export class NetworkLayer {
   private drawPlanes(frame: Frame): void {
     if (this.planesOf.run !== frame.run.id) this.planesOf = { run: frame.run.id, planes: frame.run.sky.planes() };
     const { planes } = this.planesOf;
-    (this.planes.object.material as THREE.LineBasicMaterial).opacity = frame.run.sky.size > 1000 ? 0.12 : 0.35;
     this.planes.begin(frame.run.sky.size * ARC_STEPS);
-    if (frame.shown.planes) {
-      const many = frame.run.sky.size > 1000;
+    const many = frame.run.sky.size > 1000;
+    // Of many satellites the ISLs show the planes already.
+    if (frame.shown.planes && !(many && frame.shown.isls && frame.isls.length > 0)) {
       for (const plane of planes) {
         plane.forEach((from, i) => this.arc(frame.positions, from, plane[(i + 1) % plane.length], many ? 1 : ARC_STEPS));
       }

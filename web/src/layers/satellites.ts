@@ -14,9 +14,9 @@ export class Satellites {
   private marked = new Set<number>();
   private stale = true;
 
-  constructor(viewport: THREE.Vector2) {
-    this.dots = new Dots(viewport, 0, 5);
-    this.rings = new Dots(viewport, 1.6, 6);
+  constructor(ratio: THREE.IUniform<number>) {
+    this.dots = new Dots(ratio, 0, 5);
+    this.rings = new Dots(ratio, 1.6, 6);
     this.group.add(this.dots.mesh, this.rings.mesh);
   }
 
@@ -50,7 +50,7 @@ export class Satellites {
 
   private dress(count: number): void {
     this.dots.resize(count);
-    const size = count > 4000 ? 1.7 : count > 1000 ? 2.2 : count > 300 ? 3 : 4;
+    const size = count > 4000 ? 1.45 : count > 1000 ? 2.2 : count > 300 ? 3 : 4;
     for (let i = 0; i < count; i++) {
       const used = this.marked.has(i);
       const shell = this.colour.shells[this.shells[i] % this.colour.shells.length];

@@ -1,4 +1,4 @@
-import { rollingMean, type Series } from "../data/decimate";
+import { bridge, rollingMean, type Series } from "../data/decimate";
 import type { FlowMeasure, Run } from "../data/run";
 import { overlays, run, shownRuns } from "../state/app";
 import { Signal } from "../state/signal";
@@ -7,6 +7,7 @@ import { Chart, wholeRun, type ChartSpec, type Line } from "./chart";
 import { h } from "./dom";
 
 const QUEUES = 2; // links whose queues are drawn, per run
+const BRIDGED_S = 1;
 const MOST_FLOWS = 8; // more flows than that are chosen from
 
 /** Flows that are switched off, by name. */
@@ -106,7 +107,7 @@ function flowChart(runs: Run[], measure: Measure): ChartSpec {
       const label = runs.length > 1 ? `${one.title}: ${flow}` : flow;
       if (column === "cwnd" && runs.length === 1) addLine(lines, { label: `${flow} ssthresh`, colour: `${stroke.colour}99`, dash: [3, 3], width: 1, scales: false, series: one.flowSeries(flow, "ssthresh") });
       const series = one.flowSeries(flow, column);
-      addLine(lines, { label, ...stroke, width: 1.5, scales: true, series: smoothed ? rollingMean(series, smoothed) : series });
+      addLine(lines, { label, ...stroke, width: 1.5, scales: true, series: smoothed ? rollingMean(series, smoothed) : bridge(series, BRIDGED_S) });
     }
   });
   const nothing = runs.length === 0 ? { drops: [], handovers: [] } : marks(runs);

@@ -5,7 +5,7 @@ import { entries, notice } from "../state/app";
 import { Signal } from "../state/signal";
 import { colour, theme } from "../state/theme";
 import { h, icon, ICONS } from "./dom";
-import { barFigure, curveFigure, type Bars, type Curves, type FigureColours } from "./figure";
+import { barFigure, curveFigure, type Bars, type Curves, type FigureLook } from "./figure";
 
 type How = "sum" | "mean";
 interface Total {
@@ -39,7 +39,7 @@ const POINTS = 700; // of a curve; a figure of 760 shows no more
 
 interface Drawn {
   name: string;
-  svg: (colours: FigureColours) => string;
+  svg: (look: FigureLook) => string;
   csv: string;
 }
 
@@ -67,7 +67,7 @@ export function comparePanel(): HTMLElement {
     }
     try {
       drawn = await make(wanted, measure.value);
-      figure.innerHTML = drawn.svg(pageColours());
+      figure.innerHTML = drawn.svg(pageLook(figure.clientWidth));
     } catch (error) {
       notice.value = `The runs cannot be compared: ${String(error)}`;
     }
@@ -126,7 +126,7 @@ function totals(runs: Run[], { title, unit, column, scale, how }: Total): Drawn 
   }
   const bars: Bars = { title, unit, groups, runs: titles(runs) };
   const csv = [["flow", ...bars.runs].map(cell).join(","), ...groups.map((group) => [cell(group.name), ...group.values.map((v) => v ?? "")].join(","))];
-  return { name: column, svg: (colours) => barFigure(bars, colours), csv: `${csv.join("\n")}\n` };
+  return { name: column, svg: (look) => barFigure(bars, look), csv: `${csv.join("\n")}\n` };
 }
 
 function curves(runs: Run[], { title, unit, column, scale }: (typeof OVER_TIME)[number]): Drawn {
@@ -142,7 +142,7 @@ function curves(runs: Run[], { title, unit, column, scale }: (typeof OVER_TIME)[
     series.x.forEach((time, k) => rows.push(`${cell(name)},${cell(flow)},${time},${Number.isNaN(series.ys[0][k]) ? "" : series.ys[0][k]}`));
   });
   const figure: Curves = { title, unit, xUnit: "Time (s)", curves: found };
-  return { name: column, svg: (colours) => curveFigure(figure, colours), csv: `${rows.join("\n")}\n` };
+  return { name: column, svg: (look) => curveFigure(figure, look), csv: `${rows.join("\n")}\n` };
 }
 
 /** The runs' titles; with their folders where two have the same. */
@@ -154,12 +154,14 @@ function cell(text: string): string {
   return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-function pageColours(): FigureColours {
-  return { paper: colour("panel"), ink: colour("ink"), muted: colour("muted"), rule: colour("rule"), series: [0, 1, 2, 3, 4, 5].map((i) => colour(`series-${i}`)) };
+function pageLook(width: number): FigureLook {
+  const size = width < 520 ? { width: 420, height: 380 } : { width: 760, height: 400 };
+  return { ...size, paper: colour("panel"), ink: colour("ink"), muted: colour("muted"), rule: colour("rule"), series: [0, 1, 2, 3, 4, 5].map((i) => colour(`series-${i}`)) };
 }
 
 /** White paper, whatever the page looks like. */
-const PRINT: FigureColours = {
+const PRINT: FigureLook = {
+  width: 760, height: 400,
   paper: "#ffffff", ink: "#1b1b1b", muted: "#6a6a6a", rule: "#dddddd",
   series: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"],
 };

@@ -1,6 +1,9 @@
 /** Figures for papers as SVG text: labelled axes with units, told apart by dash and hatching as well as by colour. */
 
-export interface FigureColours {
+/** Size and colours of a figure. */
+export interface FigureLook {
+  width: number;
+  height: number;
   paper: string;
   ink: string;
   muted: string;
@@ -23,8 +26,6 @@ export interface Curves {
   curves: { name: string; x: ArrayLike<number>; y: ArrayLike<number | null> }[];
 }
 
-const WIDTH = 760;
-const HEIGHT = 400;
 const LEFT = 64;
 const RIGHT = 16;
 const BOTTOM = 46;
@@ -39,32 +40,32 @@ interface Area {
 }
 
 /** Grouped bars. */
-export function barFigure(bars: Bars, colours: FigureColours): string {
-  const legend = legendOf(bars.runs, colours, (i) => `<rect width="14" height="12" y="-10" fill="url(#hatch-${i % 6})"/>`);
-  const area = { top: 44 + legend.height, bottom: HEIGHT - BOTTOM, left: LEFT, right: WIDTH - RIGHT };
+export function barFigure(bars: Bars, look: FigureLook): string {
+  const legend = legendOf(bars.runs, look, (i) => `<rect width="14" height="12" y="-10" fill="url(#hatch-${i % 6})"/>`);
+  const area = { top: 44 + legend.height, bottom: look.height - BOTTOM, left: LEFT, right: look.width - RIGHT };
   const top = niceTop(Math.max(...bars.groups.flatMap((group) => group.values.map((value) => value ?? 0)), 0));
   const y = (value: number): number => area.bottom - (value / top) * (area.bottom - area.top);
   const slot = (area.right - area.left) / Math.max(1, bars.groups.length);
   const bar = Math.min(64, (slot * 0.76) / Math.max(1, bars.runs.length));
-  let body = yAxis(area, top, y, colours);
+  let body = yAxis(area, top, y, look);
   bars.groups.forEach((group, g) => {
     const begin = area.left + slot * (g + 0.5) - (bar * group.values.length) / 2;
     group.values.forEach((value, i) => {
       if (value === null || !Number.isFinite(value)) return;
       const x = begin + i * bar;
       body += `<rect x="${r(x + 1)}" y="${r(y(value))}" width="${r(bar - 2)}" height="${r(area.bottom - y(value))}" fill="url(#hatch-${i % 6})"/>`;
-      if (bar > 30) body += text(x + bar / 2, y(value) - 5, short(value), colours.ink, "middle", 11);
+      if (bar > 30) body += text(x + bar / 2, y(value) - 5, short(value), look.ink, "middle", 11);
     });
-    body += text(area.left + slot * (g + 0.5), area.bottom + 18, group.name, colours.ink, "middle", 12);
+    body += text(area.left + slot * (g + 0.5), area.bottom + 18, group.name, look.ink, "middle", 12);
   });
-  return frame(bars.title, bars.unit, colours, hatches(colours) + legend.text + body + baseline(area, colours));
+  return frame(bars.title, bars.unit, look, hatches(look) + legend.text + body + baseline(area, look));
 }
 
 /** Lines over time. */
-export function curveFigure(figure: Curves, colours: FigureColours): string {
-  const line = (i: number): string => `<path d="M0 -4h22" stroke="${colours.series[i % 6]}" stroke-width="2" stroke-dasharray="${DASHES[i % 6]}"/>`;
-  const legend = legendOf(figure.curves.map((curve) => curve.name), colours, line);
-  const area = { top: 44 + legend.height, bottom: HEIGHT - BOTTOM, left: LEFT, right: WIDTH - RIGHT };
+export function curveFigure(figure: Curves, look: FigureLook): string {
+  const line = (i: number): string => `<path d="M0 -4h22" stroke="${look.series[i % 6]}" stroke-width="2" stroke-dasharray="${DASHES[i % 6]}"/>`;
+  const legend = legendOf(figure.curves.map((curve) => curve.name), look, line);
+  const area = { top: 44 + legend.height, bottom: look.height - BOTTOM, left: LEFT, right: look.width - RIGHT };
   let [highest, from, to] = [0, Infinity, -Infinity];
   for (const { x, y } of figure.curves) {
     for (let i = 0; i < x.length; i++) {
@@ -77,11 +78,11 @@ export function curveFigure(figure: Curves, colours: FigureColours): string {
   const top = niceTop(highest);
   const px = (value: number): number => area.left + ((value - from) / (to - from)) * (area.right - area.left);
   const py = (value: number): number => area.bottom - (value / top) * (area.bottom - area.top);
-  let body = yAxis(area, top, py, colours);
+  let body = yAxis(area, top, py, look);
   for (const tick of ticks(from, to, 8)) {
-    body += `<path d="M${r(px(tick))} ${area.bottom}v5" stroke="${colours.muted}"/>` + text(px(tick), area.bottom + 18, short(tick), colours.ink, "middle", 11);
+    body += `<path d="M${r(px(tick))} ${area.bottom}v5" stroke="${look.muted}"/>` + text(px(tick), area.bottom + 18, short(tick), look.ink, "middle", 11);
   }
-  body += text((area.left + area.right) / 2, HEIGHT - 8, figure.xUnit, colours.ink, "middle", 12);
+  body += text((area.left + area.right) / 2, look.height - 8, figure.xUnit, look.ink, "middle", 12);
   figure.curves.forEach(({ x, y }, i) => {
     let path = "";
     let pen = "M";
@@ -94,41 +95,41 @@ export function curveFigure(figure: Curves, colours: FigureColours): string {
       path += `${pen}${r(px(x[k]))} ${r(py(value))}`;
       pen = "L";
     }
-    body += `<path d="${path}" fill="none" stroke="${colours.series[i % 6]}" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="${DASHES[i % 6]}"/>`;
+    body += `<path d="${path}" fill="none" stroke="${look.series[i % 6]}" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="${DASHES[i % 6]}"/>`;
   });
-  return frame(figure.title, figure.unit, colours, legend.text + body + baseline(area, colours));
+  return frame(figure.title, figure.unit, look, legend.text + body + baseline(area, look));
 }
 
-function frame(title: string, unit: string, colours: FigureColours, body: string): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="${FONT}" role="img" aria-label="${escape(title)}">`
-    + `<rect width="${WIDTH}" height="${HEIGHT}" fill="${colours.paper}"/>`
-    + text(LEFT, 24, `${title}${unit ? ` (${unit})` : ""}`, colours.ink, "start", 15) + body + "</svg>";
+function frame(title: string, unit: string, look: FigureLook, body: string): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${look.width} ${look.height}" font-family="${FONT}" role="img" aria-label="${escape(title)}">`
+    + `<rect width="${look.width}" height="${look.height}" fill="${look.paper}"/>`
+    + text(LEFT, 24, `${title}${unit ? ` (${unit})` : ""}`, look.ink, "start", 15) + body + "</svg>";
 }
 
 /** Names in rows below the title. */
-function legendOf(names: string[], colours: FigureColours, key: (index: number) => string): { text: string; height: number } {
+function legendOf(names: string[], look: FigureLook, key: (index: number) => string): { text: string; height: number } {
   let [x, row, out] = [LEFT, 0, ""];
   names.forEach((name, i) => {
     const wide = 34 + name.length * 7.2;
-    if (x + wide > WIDTH - RIGHT && x > LEFT) [x, row] = [LEFT, row + 1];
-    out += `<g transform="translate(${r(x)} ${48 + row * 18})">${key(i)}${text(28, 0, name, colours.ink, "start", 12)}</g>`;
+    if (x + wide > look.width - RIGHT && x > LEFT) [x, row] = [LEFT, row + 1];
+    out += `<g transform="translate(${r(x)} ${48 + row * 18})">${key(i)}${text(28, 0, name, look.ink, "start", 12)}</g>`;
     x += wide + 14;
   });
   return { text: out, height: names.length > 0 ? 18 * (row + 1) : 0 };
 }
 
-function yAxis(area: Area, top: number, y: (value: number) => number, colours: FigureColours): string {
+function yAxis(area: Area, top: number, y: (value: number) => number, look: FigureLook): string {
   return ticks(0, top, 6).map((tick) =>
-    `<path d="M${area.left} ${r(y(tick))}H${area.right}" stroke="${colours.rule}"/>${text(area.left - 8, y(tick) + 4, short(tick), colours.ink, "end", 11)}`).join("");
+    `<path d="M${area.left} ${r(y(tick))}H${area.right}" stroke="${look.rule}"/>${text(area.left - 8, y(tick) + 4, short(tick), look.ink, "end", 11)}`).join("");
 }
 
-function baseline(area: Area, colours: FigureColours): string {
-  return `<path d="M${area.left} ${area.top}V${area.bottom}H${area.right}" fill="none" stroke="${colours.muted}"/>`;
+function baseline(area: Area, look: FigureLook): string {
+  return `<path d="M${area.left} ${area.top}V${area.bottom}H${area.right}" fill="none" stroke="${look.muted}"/>`;
 }
 
-function hatches(colours: FigureColours): string {
+function hatches(look: FigureLook): string {
   const lines = ["", "M0 8L8 0", "M0 0L8 8", "M0 4H8", "M4 0V8", "M0 4H8M4 0V8"];
-  return `<defs>${lines.map((d, i) => `<pattern id="hatch-${i}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="${colours.series[i]}"/><path d="${d}" stroke="${colours.paper}" stroke-width="1.3"/></pattern>`).join("")}</defs>`;
+  return `<defs>${lines.map((d, i) => `<pattern id="hatch-${i}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="${look.series[i]}"/><path d="${d}" stroke="${look.paper}" stroke-width="1.3"/></pattern>`).join("")}</defs>`;
 }
 
 export function ticks(from: number, to: number, most: number): number[] {

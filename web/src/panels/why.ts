@@ -14,6 +14,7 @@ const LANES: { kind: Kind; title: string; role: string }[] = [
 ];
 const LABEL = 146;
 const LANE = 30;
+const LANE_NARROW = 37; // with its name above the line
 const DELIVERY = 74;
 const AXIS = 24;
 const SMOOTHED_S = 0.5; // a step of the grid holds a few packets only
@@ -94,24 +95,22 @@ function upper(text: string): string {
 
 function drawing(width: number, found: Episode[], at: number): SVGElement {
   const current = run.value!;
-  const height = DELIVERY + LANES.length * LANE + AXIS;
-  const label = width < 560 ? 0 : LABEL;
+  const narrow = width < 560;
+  const label = narrow ? 0 : LABEL;
+  const lane = narrow ? LANE_NARROW : LANE;
+  const height = DELIVERY + LANES.length * lane + AXIS;
   const inner = Math.max(100, width - label - 12);
   const x = (time: number): number => label + (time / Math.max(1e-9, current.duration)) * inner;
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `What happened to ${flow.value} over time` });
   found.forEach((one, i) => root.append(band(one, i, x, height, i === at)));
-  root.append(delivery(x, label));
-  LANES.forEach((lane, i) => {
-    const top = DELIVERY + i * LANE;
-    root.append(svg("line", { x1: label, x2: label + inner, y1: top + LANE / 2, y2: top + LANE / 2, class: "lane-line" }));
-    const text = svg("text", label > 0 ? { x: label - 10, y: top + LANE / 2 + 4, "text-anchor": "end", class: "lane-name" } : { x: 4, y: top + 9, class: "lane-name small" });
-    text.textContent = lane.title;
-    root.append(text);
-  });
+  root.append(delivery(x));
+  const middle = (i: number): number => DELIVERY + i * lane + (narrow ? lane - 12 : lane / 2);
+  LANES.forEach((_, i) => root.append(svg("line", { x1: label, x2: label + inner, y1: middle(i), y2: middle(i), class: "lane-line" })));
   for (const one of happenings(current, flow.value)) {
-    const lane = LANES.findIndex((other) => other.kind === one.kind);
-    if (lane >= 0) root.append(mark(one, x, DELIVERY + lane * LANE + LANE / 2, LANES[lane].role));
+    const at = LANES.findIndex((other) => other.kind === one.kind);
+    if (at >= 0) root.append(mark(one, x, middle(at), LANES[at].role));
   }
+  root.append(laneName("Arrived", DELIVERY / 2, 10, label), ...LANES.map(({ title }, i) => laneName(title, middle(i) + 4, middle(i) - 11, label)));
   root.append(axis(x, height - AXIS, current.duration, inner));
   return root;
 }
@@ -136,11 +135,9 @@ function band(one: Episode, index: number, x: (time: number) => number, height: 
 }
 
 /** What arrived, as an area. */
-function delivery(x: (time: number) => number, label: number): SVGElement {
+function delivery(x: (time: number) => number): SVGElement {
   const { x: times, ys: [rate] } = rollingMean(run.value!.flowSeries(flow.value, "throughput_bps"), SMOOTHED_S);
   const group = svg("g");
-  const text = svg("text", label > 0 ? { x: label - 10, y: DELIVERY / 2, "text-anchor": "end", class: "lane-name" } : { x: 4, y: 10, class: "lane-name small" });
-  text.textContent = "Arrived";
   if (times.length > 1) {
     const top = rate.reduce((most, value) => (value > most ? value : most), 1);
     const base = DELIVERY - 8;
@@ -153,8 +150,14 @@ function delivery(x: (time: number) => number, label: number): SVGElement {
     }
     group.append(svg("path", { d: `${path}L${x(times[times.length - 1]).toFixed(1)} ${base}Z`, class: "delivery" }));
   }
-  group.append(text);
   return group;
+}
+
+/** Beside the lane, or above its line where there is no room beside. */
+function laneName(title: string, beside: number, above: number, label: number): SVGElement {
+  const text = svg("text", label > 0 ? { x: label - 10, y: beside, "text-anchor": "end", class: "lane-name" } : { x: 6, y: above, class: "lane-name small" });
+  text.textContent = title;
+  return text;
 }
 
 function mark(one: Happening, x: (time: number) => number, y: number, role: string): SVGElement {
