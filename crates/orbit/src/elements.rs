@@ -4,11 +4,10 @@
 //! "Revisiting Spacetrack Report #3", AIAA 2006-6753. The elements are fitted with the constants of WGS 72 and the
 //! sidereal time of the operational program ("AFSPC mode"), so these belong to them.
 
-use crate::{OrbitError, Vec3};
+use crate::near_earth::NearEarth;
+use crate::{OrbitError, Utc, Vec3};
 use skyhop_base::{Angle, Time};
 use std::f64::consts::PI;
-
-use crate::epoch::Utc;
 
 /// One set of elements: mean elements in the sense of SGP4, and only of SGP4.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,15 +52,17 @@ impl MeanElements {
     /// # Errors
     /// Values that describe no orbit.
     pub fn propagator(&self) -> Result<Propagator, OrbitError> {
+        if let Some(orbit) = NearEarth::new(self) {
+            return Ok(Propagator { theory: Theory::NearEarth(Box::new(orbit)), epoch: self.epoch });
+        }
         let no_orbit = |reason: String| OrbitError::NoOrbit { reason };
-        let radians = |angle: Angle| angle.radians();
         let orbit = sgp4::Orbit::from_kozai_elements(
             &sgp4::WGS72,
-            radians(self.inclination),
-            radians(self.raan),
+            self.inclination.radians(),
+            self.raan.radians(),
             self.eccentricity,
-            radians(self.argument_of_perigee),
-            radians(self.mean_anomaly),
+            self.argument_of_perigee.radians(),
+            self.mean_anomaly.radians(),
             self.mean_motion * (PI / 720.0),
         )
         .map_err(|error| no_orbit(error.to_string()))?;
@@ -69,7 +70,7 @@ impl MeanElements {
         let years = ((self.epoch.days_since_j2000() + 2_451_545.0) - 2_451_545.0) / 365.25;
         let constants = sgp4::Constants::new(sgp4::WGS72, sgp4::afspc_epoch_to_sidereal_time, years, self.drag, orbit)
             .map_err(|error| no_orbit(error.to_string()))?;
-        Ok(Propagator { constants, epoch: self.epoch })
+        Ok(Propagator { theory: Theory::DeepSpace(Box::new(constants)), epoch: self.epoch })
     }
 
     /// Revolution in seconds.
@@ -81,17 +82,29 @@ impl MeanElements {
 /// SGP4 with the constants of one orbit worked out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagator {
-    constants: sgp4::Constants,
+    theory: Theory,
     epoch: Utc,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Theory {
+    NearEarth(Box<NearEarth>),
+    /// Periods of 225 minutes and more, with the Sun, the Moon and resonances.
+    DeepSpace(Box<sgp4::Constants>),
 }
 
 impl Propagator {
     /// Position in km and velocity in km/s in the frame TEME, so many minutes after the epoch of the elements; `None`
     /// when the orbit has ended by then (drag has changed it beyond what the theory describes).
     pub fn teme_at_minutes(&self, minutes: f64) -> Option<(Vec3, Vec3)> {
-        let found = self.constants.propagate_afspc_compatibility_mode(sgp4::MinutesSinceEpoch(minutes)).ok()?;
-        let vector = |[x, y, z]: [f64; 3]| Vec3::new(x, y, z);
-        let (position, velocity) = (vector(found.position), vector(found.velocity));
+        let (position, velocity) = match &self.theory {
+            Theory::NearEarth(orbit) => orbit.at(minutes)?,
+            Theory::DeepSpace(orbit) => {
+                let found = orbit.propagate_afspc_compatibility_mode(sgp4::MinutesSinceEpoch(minutes)).ok()?;
+                let vector = |[x, y, z]: [f64; 3]| Vec3::new(x, y, z);
+                (vector(found.position), vector(found.velocity))
+            }
+        };
         let finite = |v: Vec3| v.x.is_finite() && v.y.is_finite() && v.z.is_finite();
         (finite(position) && finite(velocity)).then_some((position, velocity))
     }

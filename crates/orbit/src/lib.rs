@@ -21,6 +21,7 @@ mod error;
 mod ground;
 mod index;
 mod motion;
+mod near_earth;
 mod passes;
 mod presets;
 mod read;
