@@ -29,7 +29,10 @@ fn no_crate_depends_on_its_own_layer_or_a_higher_one() {
     for package in metadata["packages"].as_array().unwrap() {
         let name = package["name"].as_str().unwrap();
         let Some(layer) = layers.get(name) else {
-            assert!(["skyhop-tests", "skyhop-benches"].contains(&name), "{name} has no layer: give it one in docs/architecture.md and here");
+            assert!(
+                ["skyhop-tests", "skyhop-benches"].contains(&name),
+                "{name} has no layer: give it one in docs/architecture.md and here"
+            );
             continue;
         };
         for dependency in package["dependencies"].as_array().unwrap() {

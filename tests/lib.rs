@@ -31,7 +31,8 @@ pub fn run_json(value: &Value, seed: u64) -> Run {
 }
 
 pub fn run(scenario: &Scenario, seed: u64) -> Run {
-    let run = skyhop::run(scenario, &RunOptions::with_seed(seed), &Progress::new()).unwrap_or_else(|error| panic!("{error}"));
+    let run =
+        skyhop::run(scenario, &RunOptions::with_seed(seed), &Progress::new()).unwrap_or_else(|error| panic!("{error}"));
     assert!(run.records.conservation.holds(), "{:?}", run.records.conservation);
     run
 }

@@ -1,7 +1,7 @@
 //! Physics and arithmetic that no run may break.
 
-use skyhop_tests::{root, run};
 use skyhop_scenario::Scenario;
+use skyhop_tests::{root, run};
 
 fn iridium() -> Scenario {
     Scenario::from_file(&root().join("examples/iridium.toml"), &[]).unwrap_or_else(|problems| panic!("{problems}"))

@@ -19,7 +19,13 @@ fn ns2_reference() {
         .map(|cell| {
             format!(
                 "{} {} {}: reference {:.4}, ours {:.4}, difference {:.4}, bound {:.4} {}",
-                cell.case, cell.agent, cell.measure, cell.reference, cell.ours, cell.difference, cell.bound,
+                cell.case,
+                cell.agent,
+                cell.measure,
+                cell.reference,
+                cell.ours,
+                cell.difference,
+                cell.bound,
                 cell.detail.as_deref().unwrap_or("")
             )
         })

@@ -1,0 +1,56 @@
+// Figures of the page, measured in Chromium with software rendering: `node tests/page/bench.mjs [FOLDER] [RUN]`.
+// Without a folder it makes the Iridium study's runs. Nothing here passes or fails.
+
+import { cpus } from "node:os";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { launch, makeRuns, missing, remove, ROOT, serve } from "./browser.mjs";
+
+const reason = missing();
+if (reason) {
+  console.log(`skipped: ${reason}`);
+  process.exit(0);
+}
+
+const given = process.argv[2];
+const folder = given ?? makeRuns();
+const server = await serve(folder);
+const browser = await launch();
+const page = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage();
+const wanted = process.argv[3] ?? (given ? "" : "iridium-vegas-reno-bic/runs/tcp=vegas,seed=1");
+const address = `${server.url}?cost#/watch?run=${encodeURIComponent(wanted)}`;
+
+await page.goto(address);
+await page.waitForSelector("body[data-ready]");
+const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+const ready = await page.evaluate(() => performance.getEntriesByName("skyhop-ready")[0]?.startTime);
+
+// Frames while it plays and the globe turns.
+await page.getByRole("button", { name: "Play", exact: true }).click();
+const frames = await page.evaluate(() => new Promise((done) => {
+  const costs = [];
+  const begin = performance.now();
+  let count = 0;
+  const step = () => {
+    count++;
+    const cost = Number.parseFloat(document.querySelector(".cost").textContent);
+    if (Number.isFinite(cost)) costs.push(cost);
+    if (performance.now() - begin < 4000) requestAnimationFrame(step);
+    else done({ rate: count / ((performance.now() - begin) / 1000), costs: costs.sort((a, b) => a - b) });
+  };
+  requestAnimationFrame(step);
+}));
+const calls = await page.evaluate(() => /(\d+) draw calls/.exec(document.querySelector(".cost").textContent)?.[1]);
+
+const built = join(ROOT, "python", "skyhop", "page");
+const bytes = readdirSync(built).reduce((sum, name) => sum + statSync(join(built, name)).size, 0);
+console.log(`processor                 ${cpus()[0].model}, ${cpus().length} cores`);
+console.log(`bundle                    ${(bytes / 1e6).toFixed(2)} MB`);
+console.log(`first contentful paint    ${paint?.toFixed(0)} ms`);
+console.log(`run on the globe          ${ready?.toFixed(0)} ms`);
+console.log(`frames while playing      ${frames.rate.toFixed(1)} per second, 1280 x 720, software rendering`);
+console.log(`script per frame          median ${frames.costs[frames.costs.length >> 1]} ms, 95th percentile ${frames.costs[Math.floor(frames.costs.length * 0.95)]} ms`);
+console.log(`draw calls                ${calls}`);
+await browser.close();
+await server.stop();
+if (!given) remove(folder);
