@@ -36,6 +36,8 @@ app = typer.Typer(
 )
 study_app = typer.Typer(help="Studies: a matrix of runs beside published numbers.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
+validate_app = typer.Typer(help="Comparison with what other simulators did.", no_args_is_help=True)
+app.add_typer(validate_app, name="validate")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
 Set = Annotated[
@@ -127,6 +129,77 @@ def path(
     if moment > scenario.duration_s:
         _fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
     _print_paths(json.loads(scenario.path_json(moment)))
+
+
+@validate_app.command("ns2")
+def validate_ns2(
+    reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
+    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
+    agents: Annotated[list[str] | None, typer.Option("--agent", metavar="NAME", help="Only this agent.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all cells as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print tables for a page.")] = False,
+    drawings: Annotated[
+        Path | None, typer.Option("--figures", metavar="DIR", help="Draw the windows over the reference's.")
+    ] = None,
+) -> None:
+    """Run the cases of an ns-2 reference folder and hold every measure against its bound, worst first."""
+    from skyhop import validate
+
+    try:
+        cells = validate.ns2(reference, cases=cases, agents=agents)
+    except ValueError as error:
+        _fail(str(error))
+    if drawings is not None:
+        validate.figures(reference, drawings, cells=cells)
+    if as_json:
+        typer.echo(json.dumps([_finite(vars(cell)) for cell in cells], indent=1))
+    elif as_markdown:
+        typer.echo(validate.markdown(cells))
+    else:
+        table = _table("case", "agent", "measure", "reference", "ours", "difference", "bound", "")
+        for column in table.columns[3:7]:
+            column.justify = "right"
+        for cell in cells:
+            numbers = (f"{number:.5g}" for number in (cell.reference, cell.ours, cell.difference, cell.bound))
+            table.add_row(cell.case, cell.agent, cell.measure, *numbers, "ok" if cell.ok else cell.detail or "broken")
+        _console().print(table)
+        typer.echo(validate.summary(cells))
+    if any(not cell.ok for cell in cells):
+        raise typer.Exit(FAILED)
+
+
+def _finite(cell: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity."""
+    return {key: None if value == float("inf") else value for key, value in cell.items()}
+
+
+@app.command()
+def serve(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs.")] = Path("runs"),
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8641,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+) -> None:
+    """Serve the page over a folder of runs on this machine until Ctrl-C."""
+    from skyhop import serve as page
+
+    try:
+        page.serve(folder, port=port, open_browser=browser)
+    except OSError as error:
+        _fail(str(error))
+
+
+@app.command()
+def export(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, or a folder of them.")],
+    html: Annotated[Path, typer.Option("--html", metavar="DIR", help="Where the page goes.")],
+) -> None:
+    """Write the page with a run as files that need no server."""
+    from skyhop import serve as page
+
+    try:
+        typer.echo(str(page.export(run_folder, html)))
+    except OSError as error:
+        _fail(str(error))
 
 
 @study_app.command("list")
