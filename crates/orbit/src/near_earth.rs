@@ -70,7 +70,6 @@ impl NearEarth {
         let xke = xke();
         let e = elements.eccentricity;
         let (sin_i, cos_i) = libm::sincos(elements.inclination.radians());
-        let (omega, m0) = (elements.argument_of_perigee.radians(), elements.mean_anomaly.radians());
         let theta2 = cos_i * cos_i;
         let theta4 = theta2 * theta2;
         let x3 = 3.0 * theta2 - 1.0;
@@ -89,36 +88,10 @@ impl NearEarth {
             return None;
         }
         let a = libm::pow(xke / n, 2.0 / 3.0);
-        let p = a * beta2;
-
-        // Atmosphere: density falls with the fourth power of the height over s.
-        let perigee_km = (a * (1.0 - e) - 1.0) * RADIUS_KM;
-        let s_km = if perigee_km < 98.0 { 20.0 } else { (perigee_km - 78.0).min(78.0) };
-        let s = s_km / RADIUS_KM + 1.0;
-        let q = fourth((120.0 - s_km) / RADIUS_KM);
-        let xi = 1.0 / (a - s);
-        let eta = a * e * xi;
-        let (eta2, e_eta) = (eta * eta, e * eta);
-        let psi = (1.0 - eta2).abs();
-        let k = q * fourth(xi);
-        let k1 = k / libm::pow(psi, 3.5);
-        let c2 = k1
-            * n
-            * (a * (1.0 + 1.5 * eta2 + e_eta * (4.0 + eta2))
-                + 0.375 * J2 * xi / psi * x3 * (8.0 + 3.0 * eta2 * (8.0 + eta2)));
-        let bstar = elements.drag;
-        let c1 = bstar * c2;
-        let c4 = 2.0
-            * n
-            * k1
-            * a
-            * beta2
-            * (eta * (2.0 + 0.5 * eta2) + e * (0.5 + 2.0 * eta2)
-                - J2 * xi / (a * psi)
-                    * (-3.0 * x3 * (1.0 - 2.0 * e_eta + eta2 * (1.5 - 0.5 * e_eta))
-                        + 0.75 * (1.0 - theta2) * (2.0 * eta2 - e_eta * (1.0 + eta2)) * libm::cos(2.0 * omega)));
+        let air = Air::new(elements, a, n, (sin_i, cos_i));
 
         // Oblateness.
+        let p = a * beta2;
         let p2 = p * p;
         let t1 = 1.5 * J2 * n / p2;
         let t2 = 0.5 * t1 * J2 / p2;
@@ -128,38 +101,12 @@ impl NearEarth {
             + 0.0625 * t2 * (7.0 - 114.0 * theta2 + 395.0 * theta4)
             + t3 * (3.0 - 36.0 * theta2 + 49.0 * theta4);
         let node_dot = -t1 * cos_i + (0.5 * t2 * (4.0 - 19.0 * theta2) + 2.0 * t3 * (3.0 - 7.0 * theta2)) * cos_i;
-
-        let drag = (perigee_km >= 220.0).then(|| {
-            // Both vanish for circles.
-            let elongated = e > 1e-4;
-            let c3 = if elongated { -2.0 * k * xi * (J3 / J2) * n * sin_i / e } else { 0.0 };
-            let c5 = 2.0 * k1 * a * beta2 * (1.0 + 2.75 * (eta2 + e_eta) + e_eta * eta2);
-            let d2 = 4.0 * a * xi * c1 * c1;
-            let u = d2 * xi * c1 / 3.0;
-            let d3 = (17.0 * a + s) * u;
-            let d4 = 0.5 * u * a * xi * (221.0 * a + 31.0 * s) * c1;
-            let c1_2 = c1 * c1;
-            Drag {
-                eta,
-                bc5: bstar * c5,
-                perigee_rate: bstar * c3 * libm::cos(omega),
-                anomaly_factor: if elongated { -2.0 / 3.0 * k * bstar / e_eta } else { 0.0 },
-                cube_at_epoch: cube(1.0 + eta * libm::cos(m0)),
-                sin_at_epoch: libm::sin(m0),
-                d: [d2, d3, d4],
-                t: [
-                    d2 + 2.0 * c1_2,
-                    0.25 * (3.0 * d3 + c1 * (12.0 * d2 + 10.0 * c1_2)),
-                    0.2 * (3.0 * d4 + 12.0 * c1 * d3 + 6.0 * d2 * d2 + 15.0 * c1_2 * (2.0 * d2 + c1_2)),
-                ],
-            }
-        });
         Some(NearEarth {
             xke,
             eccentricity: e,
-            perigee: omega,
+            perigee: elements.argument_of_perigee.radians(),
             node: elements.raan.radians(),
-            anomaly: m0,
+            anomaly: elements.mean_anomaly.radians(),
             motion: n,
             axis: a,
             sin_i,
@@ -167,11 +114,11 @@ impl NearEarth {
             anomaly_dot,
             perigee_dot,
             node_dot,
-            node_drag: -3.5 * beta2 * t1 * cos_i * c1,
-            c1,
-            bc4: bstar * c4,
-            t2: 1.5 * c1,
-            drag,
+            node_drag: -3.5 * beta2 * t1 * cos_i * air.c1,
+            c1: air.c1,
+            bc4: elements.drag * air.c4,
+            t2: 1.5 * air.c1,
+            drag: (air.perigee_km >= 220.0).then(|| air.drag(elements)),
         })
     }
 
@@ -254,6 +201,86 @@ impl NearEarth {
         let up = Vec3::new(cos_n * cos_u - sin_n * cos_i * sin_u, sin_n * cos_u + cos_n * cos_i * sin_u, sin_i * sin_u);
         let speed = RADIUS_KM * self.xke / 60.0;
         Some((up * (radius * RADIUS_KM), (up * radial + ahead * across) * speed))
+    }
+}
+
+/// What drag does: the report's quantities from s to C4.
+struct Air {
+    a: f64,
+    n: f64,
+    sin_i: f64,
+    perigee_km: f64,
+    s: f64,
+    xi: f64,
+    eta: f64,
+    k: f64,
+    k1: f64,
+    c1: f64,
+    c4: f64,
+}
+
+impl Air {
+    fn new(elements: &MeanElements, a: f64, n: f64, (sin_i, cos_i): (f64, f64)) -> Air {
+        let e = elements.eccentricity;
+        let theta2 = cos_i * cos_i;
+        let x3 = 3.0 * theta2 - 1.0;
+        // Density falls with the fourth power of the height over s.
+        let perigee_km = (a * (1.0 - e) - 1.0) * RADIUS_KM;
+        let s_km = if perigee_km < 98.0 { 20.0 } else { (perigee_km - 78.0).min(78.0) };
+        let s = s_km / RADIUS_KM + 1.0;
+        let q = fourth((120.0 - s_km) / RADIUS_KM);
+        let xi = 1.0 / (a - s);
+        let eta = a * e * xi;
+        let (eta2, e_eta) = (eta * eta, e * eta);
+        let psi = (1.0 - eta2).abs();
+        let k = q * fourth(xi);
+        let k1 = k / libm::pow(psi, 3.5);
+        let c2 = k1
+            * n
+            * (a * (1.0 + 1.5 * eta2 + e_eta * (4.0 + eta2))
+                + 0.375 * J2 * xi / psi * x3 * (8.0 + 3.0 * eta2 * (8.0 + eta2)));
+        let cos_2w = libm::cos(2.0 * elements.argument_of_perigee.radians());
+        let c4 = 2.0
+            * n
+            * k1
+            * a
+            * (1.0 - e * e)
+            * (eta * (2.0 + 0.5 * eta2) + e * (0.5 + 2.0 * eta2)
+                - J2 * xi / (a * psi)
+                    * (-3.0 * x3 * (1.0 - 2.0 * e_eta + eta2 * (1.5 - 0.5 * e_eta))
+                        + 0.75 * (1.0 - theta2) * (2.0 * eta2 - e_eta * (1.0 + eta2)) * cos_2w));
+        Air { a, n, sin_i, perigee_km, s, xi, eta, k, k1, c1: elements.drag * c2, c4 }
+    }
+
+    /// The higher terms.
+    fn drag(&self, elements: &MeanElements) -> Drag {
+        let Air { a, n, sin_i, s, xi, eta, k, k1, c1, .. } = *self;
+        let (e, bstar) = (elements.eccentricity, elements.drag);
+        let (eta2, e_eta) = (eta * eta, e * eta);
+        let (omega, m0) = (elements.argument_of_perigee.radians(), elements.mean_anomaly.radians());
+        // C3 and the factor of the anomaly vanish for circles.
+        let elongated = e > 1e-4;
+        let c3 = if elongated { -2.0 * k * xi * (J3 / J2) * n * sin_i / e } else { 0.0 };
+        let c5 = 2.0 * k1 * a * (1.0 - e * e) * (1.0 + 2.75 * (eta2 + e_eta) + e_eta * eta2);
+        let d2 = 4.0 * a * xi * c1 * c1;
+        let u = d2 * xi * c1 / 3.0;
+        let d3 = (17.0 * a + s) * u;
+        let d4 = 0.5 * u * a * xi * (221.0 * a + 31.0 * s) * c1;
+        let c1_2 = c1 * c1;
+        Drag {
+            eta,
+            bc5: bstar * c5,
+            perigee_rate: bstar * c3 * libm::cos(omega),
+            anomaly_factor: if elongated { -2.0 / 3.0 * k * bstar / e_eta } else { 0.0 },
+            cube_at_epoch: cube(1.0 + eta * libm::cos(m0)),
+            sin_at_epoch: libm::sin(m0),
+            d: [d2, d3, d4],
+            t: [
+                d2 + 2.0 * c1_2,
+                0.25 * (3.0 * d3 + c1 * (12.0 * d2 + 10.0 * c1_2)),
+                0.2 * (3.0 * d4 + 12.0 * c1 * d3 + 6.0 * d2 * d2 + 15.0 * c1_2 * (2.0 * d2 + c1_2)),
+            ],
+        }
     }
 }
 

@@ -217,7 +217,7 @@ fn delays(ask: &Value) -> Answer {
         let path = topology.path(from, to, now);
         let hops = path.as_ref().map(|path| path.hops.iter().map(|hop| hop.to.as_u32()).collect::<Vec<_>>());
         found.push(json!([now.as_secs_f64(), path.map(|path| path.delay.as_secs_f64()), hops]));
-        now = now + step;
+        now += step;
     }
     Ok(json!({ "delays": found }))
 }
