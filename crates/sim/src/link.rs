@@ -5,9 +5,10 @@
 //! One cursor splits the ring into packets whose service has begun and packets that wait; occupancy is exact after
 //! the cursor has been moved to the present.
 
+use crate::aqm::{Arrival, Red};
 use crate::packet::{Flags, Packet};
 use crate::spec::{OnDown, QueueConfig, QueueLimit};
-use skyhop_base::{Duration, Rate, Serialiser, Time};
+use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
 use std::collections::VecDeque;
 
 /// A packet on the link.
@@ -57,6 +58,7 @@ pub struct Link {
     serialiser: Serialiser,
     framing_bytes: u32,
     limit: QueueLimit,
+    red: Option<Box<Red>>,
     pub on_down: OnDown,
     /// When the transmitter has sent everything that was accepted.
     free_at: Time,
@@ -65,8 +67,12 @@ pub struct Link {
 }
 
 impl Link {
-    pub fn new(rate: Rate, framing_bytes: u32, queue: &QueueConfig, on_down: OnDown) -> Link {
-        let QueueConfig::DropTail { limit } = *queue;
+    /// `stream` is for disciplines that draw lots.
+    pub fn new(rate: Rate, framing_bytes: u32, queue: &QueueConfig, on_down: OnDown, stream: Stream) -> Link {
+        let (limit, red) = match queue {
+            QueueConfig::DropTail { limit } => (*limit, None),
+            QueueConfig::Red(config) => (config.limit, Some(Box::new(Red::new(config, rate, stream)))),
+        };
         Link {
             ring: VecDeque::new(),
             begun: 0,
@@ -74,6 +80,7 @@ impl Link {
             serialiser: Serialiser::new(rate),
             framing_bytes,
             limit,
+            red,
             on_down,
             free_at: Time::ZERO,
             last_arrival: Time::ZERO,
@@ -112,6 +119,7 @@ impl Link {
     fn has_room(&self, size: u16) -> bool {
         match self.limit {
             QueueLimit::Unlimited => true,
+            QueueLimit::Backlog(limit) => self.waiting_bytes < limit,
             // A packet that would be served at once needs no room.
             QueueLimit::Packets(limit) => self.ring.len() - self.begun < limit as usize,
             QueueLimit::Bytes(limit) => self.waiting_bytes + u64::from(size) <= limit,
@@ -129,7 +137,7 @@ impl Link {
     ) -> Offered {
         self.advance(now, scheduled);
         let waits = self.free_at > now || self.begun < self.ring.len();
-        if waits && !self.has_room(packet.size) {
+        if self.red.is_some() && self.red_drops(&packet, now) || waits && !self.has_room(packet.size) {
             return Offered::Full;
         }
         self.accept(packet, now, delay);
@@ -141,6 +149,24 @@ impl Link {
             1 => Offered::AcceptedFirst { arrival: self.ring[0].arrival, start: self.ring[0].start },
             _ => Offered::Accepted,
         }
+    }
+
+    /// Random early detection: whether the packet is dropped, early or for want of room.
+    fn red_drops(&mut self, packet: &Packet, now: Time) -> bool {
+        let has_room = self.has_room(packet.size);
+        let waiting_packets = (self.ring.len() - self.begun) as u32;
+        let waiting_bytes = self.waiting_bytes;
+        let idle = if waiting_packets == 0 { now.since(self.free_at) } else { Duration::ZERO };
+        let Some(red) = &mut self.red else { return false };
+        let size_bytes = u32::from(packet.size);
+        if red.drops(&Arrival { now, size_bytes, waiting_packets, waiting_bytes, idle }) {
+            return true;
+        }
+        let waits = waiting_packets > 0 || self.free_at > now;
+        if waits && !has_room {
+            red.overflowed();
+        }
+        waits && !has_room
     }
 
     #[inline]
@@ -266,7 +292,8 @@ mod tests {
 
     /// 1 Mbit/s: 125 B take 1 ms.
     fn link(limit: QueueLimit) -> Link {
-        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &QueueConfig::DropTail { limit }, OnDown::Drop)
+        let stream = Stream::new(1, "link", "queue");
+        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &QueueConfig::DropTail { limit }, OnDown::Drop, stream)
     }
 
     fn packet(seq: u32) -> Packet {

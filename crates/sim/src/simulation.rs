@@ -8,7 +8,7 @@ use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
 use crate::records::{DropCause, PacketEvent, Records};
 use crate::spec::{LinkConfig, OnDown, SimulationSpec};
-use skyhop_base::{Duration, Index, Time};
+use skyhop_base::{Duration, Index, Stream, Time};
 use skyhop_topology::{
     Change, CheckTimes, DelaySegment, Forwarding, LinkKind, NodeId, Topology, TopologyError, TopologySpec,
 };
@@ -662,7 +662,13 @@ fn build_links(spec: &SimulationSpec, topology: &Topology, seed: u64) -> Result<
                 LinkKind::Downlink => needed(&spec.links.downlink, "satellite-to-ground")?,
             };
             Ok(LinkState {
-                link: Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down),
+                link: Link::new(
+                    config.rate,
+                    config.framing_bytes,
+                    &config.queue,
+                    config.on_down,
+                    Stream::new(seed, &link.name, "queue"),
+                ),
                 from: link.from.as_u32(),
                 delay: match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),

@@ -45,6 +45,76 @@ pub struct LinkConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueueConfig {
     DropTail { limit: QueueLimit },
+    Red(Box<RedConfig>),
+}
+
+/// Random early detection; the model and its sources stand in `aqm.rs`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RedConfig {
+    /// The room, besides what is dropped early.
+    pub limit: QueueLimit,
+    /// Unit of the average and of both thresholds.
+    pub unit: RedUnit,
+    pub min_threshold: f64,
+    pub max_threshold: f64,
+    /// Of an arrival in the moving average.
+    pub weight: f64,
+    /// Probability of a drop at the upper threshold, before spacing.
+    pub max_p: f64,
+    /// Whether the probability grows to one between the upper threshold and its double, instead of at the threshold.
+    pub gentle: bool,
+    pub spacing: RedSpacing,
+    pub counting: RedCounting,
+    /// Typical packet: how fast the average sinks while the link is idle, and the unit of drops by size.
+    pub mean_packet_bytes: u32,
+    pub adaptive: Option<AdaptiveRed>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedUnit {
+    Packets,
+    /// Large packets are also dropped more often than small ones.
+    Bytes,
+}
+
+/// How drops are spread over the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedSpacing {
+    /// p_b / (1 - count p_b): gaps from 1 to 1/p_b packets (Floyd and Jacobson 1993, §7).
+    Uniform,
+    /// None before 1/p_b packets, then as above up to 2/p_b: `wait_` of ns-2.
+    Wait,
+}
+
+/// Which packets count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedCounting {
+    /// Those above the lower threshold (Floyd and Jacobson 1993, §4).
+    Floyd,
+    /// Every arrival; the first above the threshold passes, and so does one that finds at most one waiting
+    /// (`algorithms.md` §4.2).
+    Ns2,
+}
+
+/// Adaptive RED: `max_p` follows the average. The constants of Floyd, Gummadi and Shenker 2001, §4.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdaptiveRed {
+    /// Time between two steps; they are made when packets arrive.
+    pub interval: Duration,
+    /// A step up adds this, or a quarter of `max_p` if that is less.
+    pub increase: f64,
+    /// A step down multiplies by this.
+    pub decrease: f64,
+    /// No step up from here on.
+    pub top: f64,
+    /// No step down from here on.
+    pub bottom: f64,
+}
+
+impl Default for AdaptiveRed {
+    fn default() -> AdaptiveRed {
+        AdaptiveRed { interval: Duration::from_millis(500), increase: 0.01, decrease: 0.9, top: 0.5, bottom: 0.01 }
+    }
 }
 
 /// The room of a queue.
@@ -55,6 +125,8 @@ pub enum QueueLimit {
     Packets(u32),
     /// At most this many bytes wait.
     Bytes(u64),
+    /// No further packet comes while this many bytes wait: RED of ns-2.
+    Backlog(u64),
 }
 
 /// What happens to the packets of a link that goes down or whose peer changes. What is already in the air
