@@ -388,7 +388,7 @@ def test_progress_comes_as_events(server: Server) -> None:
     connection.request("GET", "/api/events")
     response = connection.getresponse()
     assert response.headers["content-type"].startswith("text/event-stream")
-    states = []
+    states: list[str] = []
     while not states or states[-1] != "done":
         line = response.readline().decode()
         assert line, "the stream ended"

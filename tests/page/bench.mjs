@@ -22,6 +22,7 @@ const address = `${server.url}?cost#/watch?run=${encodeURIComponent(wanted)}`;
 
 await page.goto(address);
 await page.waitForSelector("body[data-ready]");
+await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
 const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
 const ready = await page.evaluate(() => performance.getEntriesByName("skyhop-ready")[0]?.startTime);
 

@@ -249,7 +249,7 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
       test(`holds everything on a ${size} in ${colorScheme} colours`, async () => {
         const shots = process.env.SHOTS ? join(ROOT, "docs", "page") : null;
         if (shots) mkdirSync(shots, { recursive: true });
-        const { page, errors, close } = await visit(`#/watch?run=${run("reno")}&t=40`, { viewport, colorScheme, deviceScaleFactor: size === "phone" ? 2 : 1 });
+        const { page, errors, close } = await visit(`#/watch?run=${run("reno")}&t=40`, { viewport, colorScheme });
         for (const panel of ["watch", "map", "why", "compare", "studies", "try"]) {
           if (panel === "map") {
             await page.getByRole("button", { name: "Flat map" }).click();
@@ -264,7 +264,7 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
           assert.ok(wide <= 0, `${panel} is ${wide} pixels too wide`);
           const cut = await page.evaluate(cutOff);
           assert.deepEqual(cut, [], `cut off in ${panel}`);
-          if (shots) await page.screenshot({ path: join(shots, `${panel}-${size}-${colorScheme}.png`) });
+          if (shots) await page.screenshot({ path: join(shots, `${panel}-${size}-${colorScheme}.png`), animations: "disabled" });
         }
         assert.deepEqual(errors, []);
         await close();

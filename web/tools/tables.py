@@ -1,6 +1,6 @@
 """Prints web/src/generated/tables.ts: the tables of a run folder and the types of their columns.
 
-    python web/tools/tables.py > web/src/generated/tables.ts
+python web/tools/tables.py > web/src/generated/tables.ts
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The server behind the page: lists runs, serves their files, checks scenarios and runs them in processes of their own."""
+"""The server behind the page: lists runs, gives their files, checks scenarios, runs them in their own processes."""

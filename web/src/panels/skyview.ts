@@ -60,7 +60,8 @@ export class SkyView {
     this.stage.setAttribute("aria-label", "Earth with satellites. Arrow keys turn it, plus and minus zoom, space plays.");
     this.listen();
     new ResizeObserver(() => this.resize()).observe(this.stage);
-    view.follow((value) => this.use(value));
+    // The page is there to be read before the globe, which takes longest, is made.
+    requestAnimationFrame(() => setTimeout(() => view.follow((value) => this.use(value))));
     theme.watch(() => {
       for (const picture of Object.values(this.pictures)) picture?.paint();
       this.request();
