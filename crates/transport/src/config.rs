@@ -31,6 +31,8 @@ choice! {
         NewReno,
         /// Selective acknowledgements (RFC 6675, or as `sack_rules` says).
         Sack,
+        /// Forward acknowledgement (Mathis and Mahdavi 1996, or as `fack_rules` says).
+        Fack,
         /// Reno with the fine-grained timeout of Vegas (Brakmo and Peterson 1995 §3.1).
         Vegas,
     }
@@ -67,6 +69,8 @@ choice! {
         FirstAck,
         /// With the ACK of segment 1 (ns-2's Vegas).
         SecondAck,
+        /// Slow start begins with one segment; the initial window counts after idle time only (ns-2's Fack).
+        Never,
     }
 }
 
@@ -205,6 +209,28 @@ choice! {
 }
 
 choice! {
+    /// How forward acknowledgement acts.
+    pub enum FackRules {
+        /// Mathis and Mahdavi 1996: the window is cut at once, or by rate halving.
+        Paper,
+        /// ns-2's Fack: after a loss slow start from 1 to the threshold, fed by every ACK; no sending once a
+        /// retransmission was lost.
+        #[serde(rename = "ns-2")]
+        Ns2,
+    }
+}
+
+choice! {
+    /// Which ACKs restart the retransmission timer.
+    pub enum TimerRestart {
+        /// Those of new data (RFC 6298 §5.3).
+        NewData,
+        /// All (ns-2's Fack and TCP/Linux).
+        EveryAck,
+    }
+}
+
+choice! {
     /// What a timeout does to the selective acknowledgements.
     pub enum SackAfterTimeout {
         /// They stay: what the receiver holds is not sent again (RFC 6675 §5.1).
@@ -275,7 +301,9 @@ skyhop_cc::options! {
         /// In which numbers RTT is smoothed.
         rtt_arithmetic: RttArithmetic = RttArithmetic::Exact; ns2 = RttArithmetic::Ticks; linux = RttArithmetic::LinuxTicks,
         /// Which ACKs measure the RTT for the retransmission timeout.
-        rtt_timing: RttTiming = RttTiming::OneSegment; linux = RttTiming::EveryAck,
+        rtt_timing: RttTiming = RttTiming::OneSegment,
+        /// Whether a fast retransmit ends the measurement of the segment that is timed (RFC 6298 §3).
+        fast_retransmit_ends_timing: Switch = Switch::On; linux = Switch::Off,
         /// Retransmission timeout before the first sample (RFC 6298 §2.1, ns-2 rtxcur_init_).
         initial_rto: Duration = Duration::from_secs(1); ns2 = Duration::from_secs(3),
         /// Smallest retransmission timeout (RFC 6298 §2.4, ns-2 minrto_).
@@ -296,12 +324,18 @@ skyhop_cc::options! {
         recovery_exit: RecoveryExit = RecoveryExit::Flight; ns2 = RecoveryExit::BaseWindow,
         /// Whether a fast retransmit restarts the retransmission timer (RFC 6298 §5 knows no such rule).
         fast_retransmit_restarts_timer: Switch = Switch::Off; ns2 = Switch::On,
+        /// Which ACKs restart the retransmission timer.
+        timer_restart: TimerRestart = TimerRestart::NewData; linux = TimerRestart::EveryAck,
         /// How fast recovery with partial ACKs treats the retransmission timer.
         partial_ack_timer: PartialAckTimer = PartialAckTimer::First,
         /// Most segments sent per ACK during NewReno's fast recovery, besides the retransmission; 0: no limit.
         recovery_burst: u32 = 0; ns2 = 2,
         /// How selective acknowledgements are used.
         sack_rules: SackRules = SackRules::Rfc6675; ns2 = SackRules::Ns2Sack1; linux = SackRules::Ns2Linux,
+        /// How forward acknowledgement acts.
+        fack_rules: FackRules = FackRules::Paper; ns2 = FackRules::Ns2,
+        /// Whether FACK halves its rate over a round trip instead of its window at once (Mathis et al. 1999).
+        rate_halving: Switch = Switch::Off,
         /// Whether duplicate ACKs counted before a timeout still count after it (ns-2's Tahoe).
         duplicates_survive_timeout: Switch = Switch::Off,
         /// What a timeout does to the selective acknowledgements.
@@ -393,6 +427,7 @@ names! {
     Reno "reno": Reno, "reno", Ns2;
     NewReno "newreno": NewReno, "reno", Ns2;
     Sack "sack": Sack, "reno", Ns2;
+    Fack "fack": Fack, "reno", Ns2;
     Vegas "vegas": Vegas, "vegas", Ns2Vegas;
     Bic "bic": Sack, "bic", Ns2Linux;
     Cubic "cubic": Sack, "cubic", Ns2Linux;
@@ -466,10 +501,22 @@ impl TcpSpec {
             options.initial_window_at = InitialWindowAt::Open;
         }
         if table.sack.is_none() {
-            options.sack = if recovery == Recovery::Sack { Switch::On } else { Switch::Off };
+            let selective = matches!(recovery, Recovery::Sack | Recovery::Fack);
+            options.sack = if selective { Switch::On } else { Switch::Off };
         }
         if table.duplicates_survive_timeout.is_none() && bundle == Bundle::Ns2 && recovery == Recovery::Tahoe {
             options.duplicates_survive_timeout = Switch::On;
+        }
+        if bundle == Bundle::Ns2 && recovery == Recovery::Fack {
+            if table.initial_window_at.is_none() {
+                options.initial_window_at = InitialWindowAt::Never;
+            }
+            if table.idle_restart.is_none() {
+                options.idle_restart = IdleRestart::TimerToInitialWindow;
+            }
+            if table.timer_restart.is_none() {
+                options.timer_restart = TimerRestart::EveryAck;
+            }
         }
         options.check()?;
         if options.initial_window == BY_MSS {

@@ -14,9 +14,9 @@ mod segment;
 mod sender;
 
 pub use config::{
-    DuplicateWindow, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, PartialAckTimer, Recovery,
+    DuplicateWindow, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, PartialAckTimer, Recovery,
     RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules, Switch, TcpConfig, TcpName,
-    TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, WindowGrowth, WindowLimit, initial_window_rfc3390,
+    TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart, WindowGrowth, WindowLimit, initial_window_rfc3390,
     initial_window_rfc6928,
 };
 pub use receiver::{Receiver, ReceiverCounters};

@@ -144,7 +144,7 @@ impl Sender {
     fn sample(&mut self, now: Time, acked: u32, growth: Growth, round: Option<Round>) -> AckSample {
         // Without selective reports each duplicate ACK stands for one segment. A report that recovery has forgotten
         // was counted before.
-        let beyond = if self.recovery == Recovery::Sack { self.scoreboard.sacked() } else { self.duplicates };
+        let beyond = if matches!(self.recovery, Recovery::Sack | Recovery::Fack) { self.scoreboard.sacked() } else { self.duplicates };
         let beyond = beyond.min(self.high - self.una);
         self.delivered = self.delivered.max(u64::from(self.una) + u64::from(beyond));
         AckSample {

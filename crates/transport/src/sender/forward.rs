@@ -8,7 +8,7 @@
 //!   by each ACK and to flight − 1 after each transmission, which halves the rate.
 
 use super::{NO_LIMIT, Phase, Sender};
-use crate::{Ack, Segment};
+use crate::{Ack, Segment, TimerRestart};
 use skyhop_base::Time;
 use skyhop_cc::{CongestionControl, Lost};
 
@@ -77,21 +77,22 @@ impl Sender {
             Some(advance)
         } else {
             self.counters.duplicate_acks += 1;
+            if self.options.timer_restart == TimerRestart::EveryAck {
+                self.rearm_timer(now);
+            }
             None
         };
         let found = self.mark_losses();
         let acked = advance.map_or(0, |advance| advance.acked);
+        // Linux tcp_ack: the window grows first, in the state that the ACK finds.
         match (self.phase, advance) {
-            (Phase::Recovery | Phase::Loss, _) if self.una >= self.recover => {
-                self.tell(now, acked);
-                self.leave_forward();
-            }
-            (Phase::Open | Phase::Loss, _) if found => {
-                self.tell(now, acked);
-                self.enter_forward(now);
-            }
             (Phase::Open | Phase::Loss, Some(advance)) => self.grow(now, advance),
-            (Phase::Recovery, _) | (_, None) => self.tell(now, acked),
+            _ => self.tell(now, acked),
+        }
+        match self.phase {
+            Phase::Recovery | Phase::Loss if self.una >= self.recover => self.leave_forward(),
+            Phase::Open | Phase::Loss if found => self.enter_forward(now),
+            _ => {}
         }
         if self.phase == Phase::Recovery {
             self.marks.allowance = self.marks.allowance.min(self.forward_flight() + 1);

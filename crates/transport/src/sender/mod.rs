@@ -2,6 +2,7 @@
 
 mod ack;
 mod classic;
+mod fack;
 mod forward;
 mod record;
 mod sack;
@@ -18,6 +19,7 @@ use crate::config::{
 };
 use crate::{Ack, InitialWindowAt, Options, RttEstimator, RttSettings, RttTiming, Scoreboard, Segment, TcpConfig};
 use crate::{TickRounding, Transmission};
+use fack::Forward;
 use forward::Marks;
 use record::EventLog;
 use skyhop_base::{Duration, Segments, Stream, Time};
@@ -89,6 +91,7 @@ pub struct Sender {
 
     scoreboard: Scoreboard,
     marks: Marks,
+    forward: Forward,
     /// ns-2 Sack1's estimate of what is in flight during recovery.
     pipe: i64,
     /// ns-2 Sack1: duplicate ACKs count for nothing between a timeout and the next ACK of new data.
@@ -171,6 +174,7 @@ impl Sender {
             timeouts_in_row: 0,
             scoreboard: Scoreboard::default(),
             marks: Marks::default(),
+            forward: Forward::default(),
             pipe: 0,
             ignores_duplicates: false,
             rescued: 0,
@@ -241,6 +245,7 @@ impl Sender {
         match self.recovery {
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => self.classic_ack(now, ack),
             Recovery::Sack => self.sack_ack(now, ack),
+            Recovery::Fack => self.fack_ack(now, ack),
             Recovery::Vegas => self.vegas_ack(now, ack),
         }
     }
@@ -282,7 +287,11 @@ impl Sender {
             self.duplicates = 0;
         }
         self.limited_sent = 0;
-        self.phase = Phase::Loss;
+        if self.recovery == Recovery::Fack {
+            self.fack_timeout();
+        } else {
+            self.phase = Phase::Loss;
+        }
         self.ignores_duplicates = true;
         self.last_cut = LastCut::Timeout;
         match self.options.sack_after_timeout {
@@ -336,6 +345,7 @@ impl Sender {
         }
         let segment = match self.recovery {
             Recovery::Sack => self.poll_sack(now),
+            Recovery::Fack => self.poll_fack(now),
             _ => self.window_allows(self.next).then(|| self.transmit_next(now)),
         };
         if segment.is_some() && self.plan.burst != NO_LIMIT {
@@ -440,7 +450,9 @@ impl Sender {
         if self.options.fast_retransmit_restarts_timer == Switch::On {
             self.restart_timer(now);
         }
-        self.timed = None;
+        if self.options.fast_retransmit_ends_timing == Switch::On {
+            self.timed = None;
+        }
     }
 
     /// The episode ends.

@@ -76,7 +76,11 @@ impl Sender {
                 SackRules::Ns2Linux => self.next_of_forward(now),
             };
         }
-        // What the receiver holds is skipped and does not count in flight.
+        self.poll_skipping_held(now)
+    }
+
+    /// What the receiver holds is skipped and does not count in flight.
+    pub(super) fn poll_skipping_held(&mut self, now: Time) -> Option<Segment> {
         self.next = self.scoreboard.first_missing(self.next);
         let held = self.scoreboard.sacked() - self.scoreboard.sacked_from(self.next);
         let flight = self.next - self.una - held;

@@ -124,6 +124,12 @@ impl Dumbbell {
             for hop in [Hop::Out(i), Hop::In(i), Hop::AckOut(i), Hop::AckIn(i)] {
                 links.insert(hop, access(None));
             }
+            let phases = std::env::var("PHASES").unwrap_or_default();
+            let mut config = config.clone();
+            if let Some(share) = phases.split(',').nth(i).and_then(|text| text.parse().ok()) {
+                config.options.tick_phase = skyhop_transport::TickPhase::Share(share);
+            }
+            let config = &config;
             flows.push(Flow {
                 sender: Sender::new(config, Stream::new(1, &i.to_string(), "tick")),
                 receiver: Receiver::new(config),

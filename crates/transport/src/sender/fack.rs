@@ -1,0 +1,202 @@
+//! Forward acknowledgement: Mathis and Mahdavi, "Forward Acknowledgement: Refining TCP Congestion Control", SIGCOMM
+//! 1996, with rate halving (Mathis, Semke and Mahdavi 1999) as an option, and ns-2's Fack.
+//!
+//! - `forward` is one past the highest segment that the receiver holds; in flight is what was sent beyond it and what
+//!   was sent again: awnd = next − forward + sent again.
+//! - Recovery starts when more than three segments lie between the cumulative acknowledgement and `forward`, or with the third
+//!   duplicate ACK, and ends when everything outstanding then is acknowledged.
+//! - A segment leaves while awnd + 1 <= window: the lowest hole below `forward`, each once, else new data.
+//! - Rate halving: the window shrinks by half of what each ACK newly covers, from the old one to the threshold.
+
+use super::{NO_LIMIT, Phase, Sender};
+use crate::config::{FackRules, Switch, TimerRestart};
+use crate::{Ack, Segment};
+use skyhop_base::Time;
+use skyhop_cc::{CongestionControl, Lost};
+
+/// A hole that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    seq: u32,
+    /// The next new segment at that time.
+    next: u32,
+}
+
+/// What forward acknowledgement remembers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Forward {
+    /// One past the highest segment known to have arrived.
+    end: u32,
+    /// Holes sent again and not known to have arrived, ascending.
+    again: Vec<Again>,
+    /// ns-2: a retransmission was lost, only the timer helps.
+    stalled: bool,
+    /// Rate halving: the window on its way down, segments.
+    allowance: f64,
+}
+
+impl Forward {
+    /// A retransmission was lost when data first sent after it arrived.
+    fn lost_again(&self) -> bool {
+        self.again.iter().any(|again| again.next < self.end)
+    }
+}
+
+impl Sender {
+    pub(super) fn fack_ack(&mut self, now: Time, ack: &Ack) {
+        let covered = self.take_reports(ack);
+        match (self.phase, self.options.fack_rules) {
+            (Phase::Recovery, FackRules::Ns2) => self.ns2_fack_recovery(now, ack),
+            (Phase::Recovery, FackRules::Paper) => self.fack_recovery(now, ack, covered),
+            _ => self.fack_open(now, ack, covered),
+        }
+    }
+
+    /// Brings scoreboard and `forward` up to date; returns how many segments the ACK newly covers.
+    fn take_reports(&mut self, ack: &Ack) -> u32 {
+        let reported = self.scoreboard.record(ack.next.max(self.una), &ack.blocks);
+        let end = ack.blocks.as_slice().iter().map(|block| block.1).max().unwrap_or(0);
+        let forward = &mut self.forward;
+        forward.end = forward.end.max(end).max(ack.next);
+        let (una, scoreboard) = (ack.next.max(self.una), &self.scoreboard);
+        forward.again.retain(|again| again.seq >= una && scoreboard.first_missing(again.seq) == again.seq);
+        reported + ack.next.saturating_sub(self.una)
+    }
+
+    fn fack_open(&mut self, now: Time, ack: &Ack, covered: u32) {
+        if ack.next > self.una {
+            let advance = self.advance(now, ack);
+            self.leave_loss();
+            self.grow(now, advance);
+            self.open_initial_window(advance);
+            if self.options.fack_rules == FackRules::Ns2 {
+                self.scoreboard.clear();
+                self.forward = Forward { end: self.una, ..Forward::default() };
+            }
+            self.plan.burst = NO_LIMIT;
+        } else if ack.next == self.una {
+            self.counters.duplicate_acks += 1;
+            self.duplicates += u32::from(covered > 0);
+            if self.options.timer_restart == TimerRestart::EveryAck {
+                self.rearm_timer(now);
+            }
+            self.tell(now, 0);
+        }
+        let threshold = self.options.duplicate_threshold;
+        let beyond = self.forward.end.saturating_sub(self.una + 1);
+        let lost = match self.options.fack_rules {
+            FackRules::Paper => self.duplicates >= threshold || beyond >= threshold,
+            FackRules::Ns2 => beyond >= threshold,
+        };
+        let may_start = self.phase == Phase::Open && self.una >= self.recover;
+        let may_start = may_start || self.options.fack_rules == FackRules::Ns2;
+        if ack.next == self.una && lost && may_start && self.una < self.high {
+            self.fack_enter(now);
+        } else if self.options.fack_rules == FackRules::Paper {
+            self.plan.burst = NO_LIMIT;
+        }
+    }
+
+    fn fack_enter(&mut self, now: Time) {
+        self.forward.allowance = self.control.cwnd();
+        self.enter_recovery(now, Lost::First);
+        self.phase = Phase::Recovery;
+        self.scoreboard.forget_retransmissions();
+        self.forward.again.clear();
+        if self.options.fack_rules == FackRules::Ns2 {
+            self.set_window(1.0);
+        }
+        self.remember_again(self.una);
+        self.plan.forced = Some(self.una);
+        self.plan.burst = NO_LIMIT;
+    }
+
+    fn remember_again(&mut self, seq: u32) {
+        self.scoreboard.mark_retransmitted(seq);
+        self.forward.again.push(Again { seq, next: self.next });
+    }
+
+    fn fack_recovery(&mut self, now: Time, ack: &Ack, covered: u32) {
+        self.forward.allowance -= f64::from(covered) / 2.0;
+        let mut acked = 0;
+        if ack.next > self.una {
+            acked = self.advance(now, ack).acked;
+            if self.una >= self.recover {
+                self.leave_recovery();
+                self.control.on_recovered();
+            }
+        } else if ack.next == self.una {
+            self.counters.duplicate_acks += 1;
+        }
+        self.tell(now, acked);
+        self.plan.burst = NO_LIMIT;
+    }
+
+    /// Every ACK grows the window, measures the RTT and restarts the timer.
+    fn ns2_fack_recovery(&mut self, now: Time, ack: &Ack) {
+        self.forward.stalled |= self.forward.lost_again();
+        if ack.next < self.una {
+            return;
+        }
+        if ack.next == self.una {
+            self.counters.duplicate_acks += 1;
+        }
+        let timed = self.timed.is_some_and(|timed| ack.next > timed.seq);
+        let advance = self.advance_quietly(ack);
+        if timed {
+            self.timed = None;
+            self.rtt.clear_backoff();
+        }
+        self.rtt.sample(ack.echo, now);
+        self.rearm_timer(now);
+        self.grow(now, advance);
+        if ack.blocks.is_empty() && self.una >= self.recover {
+            self.leave_recovery();
+            self.control.on_recovered();
+            self.scoreboard.clear();
+            self.forward = Forward { end: self.una, ..Forward::default() };
+        }
+        self.next = self.next.max(self.forward.end);
+        self.plan.burst = NO_LIMIT;
+    }
+
+    /// A timeout: what was reported is forgotten or kept as the option says; ns-2 stays in recovery.
+    pub(super) fn fack_timeout(&mut self) {
+        self.forward.again.clear();
+        self.forward.stalled = false;
+        if self.options.fack_rules == FackRules::Ns2 {
+            self.forward.end = self.una;
+        } else {
+            self.phase = Phase::Loss;
+        }
+    }
+
+    /// What recovery or the window releases.
+    pub(super) fn poll_fack(&mut self, now: Time) -> Option<Segment> {
+        if self.forward.stalled {
+            return None;
+        }
+        if self.phase != Phase::Recovery {
+            if self.options.fack_rules == FackRules::Ns2 {
+                return self.window_allows(self.next).then(|| self.transmit_next(now));
+            }
+            return self.poll_skipping_held(now);
+        }
+        let again = self.forward.again.len() as u32;
+        let ceiling = self.options.send_window();
+        let window = match self.options.rate_halving {
+            Switch::On => self.control.cwnd().max(self.forward.allowance),
+            Switch::Off => self.control.cwnd(),
+        };
+        let in_flight = f64::from(self.next.saturating_sub(self.forward.end) + again);
+        if in_flight + 1.0 > (window as u32).min(ceiling).into() {
+            return None;
+        }
+        if let Some(seq) = self.scoreboard.next_hole(self.una) {
+            self.remember_again(seq);
+            return Some(self.transmit(now, seq));
+        }
+        let room = self.next < self.data.limit() && self.next - self.una < ceiling;
+        room.then(|| self.transmit_next(now))
+    }
+}
