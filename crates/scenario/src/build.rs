@@ -7,8 +7,8 @@ use crate::scenario::{Constellation, Gsl, Isl, Queue, Room, Scenario, Transmitte
 use skyhop_base::{Bytes, Duration, Index, Time};
 use skyhop_orbit::{Earth, GroundPoint, GroundStation, Orbit};
 use skyhop_sim::spec::{
-    ApplicationConfig, ErrorConfig, FlowConfig, LinkConfig, LinkConfigs, OnDown, QueueConfig, QueueLimit, RecordConfig,
-    SimulationSpec, TransportConfig,
+    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, LinkConfig, LinkConfigs, OnDown, QueueConfig, QueueLimit,
+    RecordConfig, SimulationSpec, TransportConfig,
 };
 use skyhop_topology::{
     CheckTimes, CrossSeam, GslRules, HandoverPolicy, IslRules, NodeId, NodeKind, NodeSpec, RoutingRules, TopologySpec,
@@ -267,7 +267,9 @@ fn wire_config(wire: &Wire<'_>, flows: &BTreeMap<String, usize>) -> LinkConfig {
 
 fn link_config(transmitter: &Transmitter, on_down: OnDown, flows: &BTreeMap<String, usize>) -> LinkConfig {
     let errors = transmitter.errors.iter().filter_map(|error| match error {
-        ErrorFile::Packet(probability) => Some(ErrorConfig::Packet { probability: *probability }),
+        ErrorFile::Packet(probability) => {
+            Some(ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: *probability })
+        }
         ErrorFile::Segments(lost) => {
             flows.get(&lost.flow).map(|&flow| ErrorConfig::Segments { flow, segments: lost.segments.clone() })
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skyhop_scenario::{Override, Scenario};
-use skyhop_sim::spec::{ErrorConfig, OnDown, QueueConfig, QueueLimit, TransportConfig};
+use skyhop_sim::spec::{ErrorConfig, ErrorUnit, OnDown, QueueConfig, QueueLimit, TransportConfig};
 use skyhop_topology::{NodeKind, Topology};
 use std::fs;
 use std::path::Path;
@@ -239,7 +239,7 @@ tcp = "reno"
     assert_eq!(spec.flows[11].name, "f-10");
     let errors: Vec<&ErrorConfig> = spec.links.wired.iter().flat_map(|link| &link.errors).collect();
     let segments = ErrorConfig::Segments { flow: 3, segments: vec![100, 105] };
-    assert_eq!(errors, [&segments, &ErrorConfig::Packet { probability: 0.25 }]);
+    assert_eq!(errors, [&segments, &ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.25 }]);
 }
 
 #[test]
@@ -248,7 +248,9 @@ fn queues_are_what_they_say() {
         let text = format!(
             "duration = \"1 s\"\nprofile = \"{profile}\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\n{queue}"
         );
-        let QueueConfig::DropTail { limit } = toml(&text).simulation_spec().links.wired[0].queue.clone();
+        let QueueConfig::DropTail { limit } = toml(&text).simulation_spec().links.wired[0].queue.clone() else {
+            panic!("{text} is no DropTail");
+        };
         limit
     };
     assert_eq!(limit("rfc", ""), QueueLimit::Packets(50));

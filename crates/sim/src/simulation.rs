@@ -260,7 +260,7 @@ impl Simulation {
         }
         if !state.errors.is_empty() {
             let key = self.flows[packet.flow as usize].key;
-            if state.errors.iter_mut().any(|model| model.loses(&packet, key)) {
+            if state.errors.iter_mut().any(|model| model.loses(self.now, &packet, key)) {
                 return self.drop_packet(packet, DropCause::Error, Some(link));
             }
         }

@@ -149,10 +149,38 @@ pub enum OnDown {
 /// Losses that are no congestion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ErrorConfig {
-    /// Each packet of the direction is lost with this probability, independently.
-    Packet { probability: f64 },
+    /// Each unit of the direction is lost with this probability, independently, and the packet with any of its units.
+    Independent { unit: ErrorUnit, probability: f64 },
+    /// Losses in bursts: the channel is good or bad, and may change with each packet.
+    GilbertElliott(GilbertElliott),
+    /// The packets of these numbers are lost, counted from 0 as they come over the link.
+    PacketNumbers(Vec<u64>),
+    /// What arrives from the first to before the second instant of a pair is lost.
+    Intervals(Vec<(Time, Time)>),
     /// The named data segments of the named flow (an index) are lost once each, at their first transmission.
     Segments { flow: usize, segments: Vec<u32> },
+}
+
+/// Of what an error probability is; sizes are those on the wire, headers included, framing not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorUnit {
+    Packet,
+    Byte,
+    Bit,
+}
+
+/// Gilbert, "Capacity of a burst-noise channel", 1960; Elliott, "Estimates of error rates for codes on burst-noise
+/// channels", 1963: two states, a step with every packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GilbertElliott {
+    /// Probability of a step from good to bad.
+    pub to_bad: f64,
+    /// Probability of a step from bad to good: bursts last 1 / `to_good` packets on average.
+    pub to_good: f64,
+    /// Probability of a loss in the good state.
+    pub loss_good: f64,
+    /// Probability of a loss in the bad state.
+    pub loss_bad: f64,
 }
 
 /// Traffic from one node to another.

@@ -3,8 +3,8 @@
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_sim::spec::{
-    ApplicationConfig, ErrorConfig, FlowConfig, LinkConfig, LinkConfigs, OnDown, QueueConfig, QueueLimit, RecordConfig,
-    TransportConfig,
+    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, LinkConfig, LinkConfigs, OnDown, QueueConfig, QueueLimit,
+    RecordConfig, TransportConfig,
 };
 use skyhop_sim::{Records, Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, TopologySpec, WiredLink};
@@ -111,7 +111,7 @@ fn the_delay_of_a_lone_packet_is_serialisation_and_propagation() {
 fn random_losses_hit_the_share_asked_for_and_hang_on_the_seed() {
     let application = ApplicationConfig::ConstantRate { rate: Rate::from_bps(500_000).unwrap(), payload_bytes: 125 };
     let mut link = link(1_000_000, QueueLimit::Unlimited);
-    link.errors = vec![ErrorConfig::Packet { probability: 0.05 }];
+    link.errors = vec![ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.05 }];
     let spec = one_link(link, Duration::from_millis(5), Duration::from_secs(100), application);
     let lost = |seed| run(&spec, seed).flows[0].drops[1] as f64;
     // 50,001 packets; four standard deviations of the binomial count are 195.
