@@ -128,9 +128,7 @@ def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None) 
     Raises Cancelled after `progress.cancel()`.
     """
 
-def validate_ns2(
-    folder: str | PathLike[str], *, cases: list[str] = ..., agents: list[str] = ...
-) -> str:
+def validate_ns2(folder: str | PathLike[str], *, cases: list[str] = ..., agents: list[str] = ...) -> str:
     """Runs the cases of an ns-2 reference folder; JSON list of cells with case, agent, measure, reference, ours,
     difference, bound, ok and detail, worst first. Empty lists select all.
 

@@ -8,7 +8,6 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from skyhop import _core
 
@@ -40,8 +39,11 @@ def ns2(
     `cases` and `agents` select; None takes all. Raises ValueError for a folder that cannot be read.
     """
     rows = json.loads(_core.validate_ns2(folder, cases=cases or [], agents=agents or []))
-    # JSON has no infinity: a list that parts from the other has no finite difference.
-    return [Cell(**{**row, "difference": float("inf") if row["difference"] is None else row["difference"]}) for row in rows]
+    for row in rows:
+        if row["difference"] is None:
+            # JSON has no infinity: a list that parts from the other has no finite difference.
+            row["difference"] = float("inf")
+    return [Cell(**row) for row in rows]
 
 
 def summary(cells: list[Cell]) -> str:
@@ -56,15 +58,15 @@ def markdown(cells: list[Cell]) -> str:
     lines = [summary(cells), ""]
     broken = [cell for cell in cells if not cell.ok]
     if broken:
-        lines += ["| case | agent | measure | reference | ours | difference | bound | where |", "|---|---|---|---:|---:|---:|---:|---|"]
-        lines += [
-            f"| {c.case} | {c.agent} | {c.measure} | {c.reference:.6g} | {c.ours:.6g} | {c.difference:.4g} | {c.bound:.4g} | {c.detail or ''} |"
-            for c in broken
-        ]
+        lines.append("| case | agent | measure | reference | ours | difference | bound | where |")
+        lines.append("|---|---|---|---:|---:|---:|---:|---|")
+        for cell in broken:
+            numbers = " | ".join(f"{one:.5g}" for one in (cell.reference, cell.ours, cell.difference, cell.bound))
+            lines.append(f"| {cell.case} | {cell.agent} | {cell.measure} | {numbers} | {cell.detail or ''} |")
         lines.append("")
     kinds = list(dict.fromkeys(_kind(cell.measure) for cell in sorted(cells, key=lambda cell: cell.measure)))
     lines += ["| case | agent | " + " | ".join(kinds) + " |", "|---|---|" + "---:|" * len(kinds)]
-    for case, agent in dict.fromkeys((cell.case, cell.agent) for cell in sorted(cells, key=lambda c: (c.case, c.agent))):
+    for case, agent in sorted({(cell.case, cell.agent) for cell in cells}):
         mine = [cell for cell in cells if (cell.case, cell.agent) == (case, agent)]
         lines.append(f"| {case} | {agent} | " + " | ".join(_entry(mine, kind) for kind in kinds) + " |")
     return "\n".join(lines) + "\n"
@@ -112,5 +114,5 @@ def figures(folder: str | os.PathLike[str], out: str | os.PathLike[str], *, cell
 
 def _windows(path: Path, agent: str) -> tuple[list[float], list[float]]:
     with gzip.open(path, "rt", newline="") as file:
-        rows: list[dict[str, Any]] = [row for row in csv.DictReader(file) if row["agent"] == agent and row["flow"] == "0"]
+        rows = [row for row in csv.DictReader(file) if row["agent"] == agent and row["flow"] == "0"]
     return [float(row["time"]) for row in rows], [float(row["cwnd"]) for row in rows]
