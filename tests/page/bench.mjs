@@ -26,7 +26,9 @@ await page.waitForFunction(() => performance.getEntriesByName("first-contentful-
 const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
 const ready = await page.evaluate(() => performance.getEntriesByName("skyhop-ready")[0]?.startTime);
 
-// Frames while it plays and the globe turns.
+// Frames while it plays, once everything is there.
+await page.waitForFunction(() => /draw calls/.test(document.querySelector(".cost").textContent));
+await page.waitForTimeout(1500);
 await page.getByRole("button", { name: "Play", exact: true }).click();
 const frames = await page.evaluate(() => new Promise((done) => {
   const costs = [];

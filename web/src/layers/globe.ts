@@ -9,7 +9,8 @@ import { Satellites } from "./satellites";
 import type { Picture } from "./picture";
 
 const NEAREST = 1.35;
-const FARTHEST = 12;
+const FARTHEST = 30;
+const HIGH = 2; // Earth radii: above that a satellite and the Earth do not fit into one picture from above it
 
 /** The globe in WebGL. */
 export class Globe implements Picture {
@@ -79,14 +80,28 @@ export class Globe implements Picture {
       if (at) sum.add(new THREE.Vector3(...toScene(...at)).normalize());
     }
     if (sum.length() < 0.05) sum.set(0.4, 0.5, 1);
+    const places = nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null);
     const highest = frame.run.sky.size > 0 ? 1 + frame.run.sky.meanAltitudeKm() / 6371 : 1.1;
-    const distance = Math.min(FARTHEST, Math.min(2.6, highest) * 3.75);
     sum.normalize();
+    // From the side, so that the way up and down is seen.
+    if (places.some((at) => Math.hypot(...at) > HIGH)) sum.applyAxisAngle(new THREE.Vector3(0, 1, 0), 1.2).add(new THREE.Vector3(0, 0.25, 0));
+    const distance = Math.min(HIGH, highest) * 3.75;
     // Straight above a pole the globe has no up.
     sum.y = Math.max(-0.8, Math.min(0.8, sum.y));
     this.camera.position.copy(sum.normalize().multiplyScalar(distance));
     this.controls.update();
+    this.camera.updateMatrixWorld();
+    while (this.camera.position.length() < FARTHEST && !places.every((at) => this.holds(at))) {
+      this.camera.position.multiplyScalar(1.06);
+      this.camera.updateMatrixWorld();
+    }
     this.aimedAt = frame.run.id;
+  }
+
+  /** Whether a place is in the picture, with room for its name. */
+  private holds([x, y, z]: [number, number, number]): boolean {
+    const at = this.scratch.set(...toScene(x, y, z)).project(this.camera);
+    return Math.abs(at.x) < 0.86 && Math.abs(at.y) < 0.9;
   }
 
   turn(right: number, up: number): void {

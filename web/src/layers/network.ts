@@ -8,7 +8,8 @@ import { usedSatellites } from "./satellites";
 
 const CIRCLE_STEPS = 72;
 const PULSE_EVERY = 0.16; // Earth radii between two pulses on a way
-const PULSE_SPEED = 0.35; // Earth radii per second on the reader's clock: for the eye, not the speed of light
+const MOST_PULSES = 30; // on one way; on a longer one they are farther apart, and faster
+const PULSE_RATE = 2.2; // pulses per second on the reader's clock: for the eye, not the speed of light
 const ALL_FOOTPRINTS = 150; // with more satellites, only the footprints of those in use
 const ARC_STEPS = 5;
 const GROUND_PULL = 0.03;
@@ -196,15 +197,18 @@ export class NetworkLayer {
 /** Marks that run along a way, one after another in the colours of its flows. */
 function pulsesAlong(nodes: [number, number, number][], phase: number, colours: THREE.Color[]): { at: number[]; colour: THREE.Color }[] {
   const marks: { at: number[]; colour: THREE.Color }[] = [];
-  const gone = phase * PULSE_SPEED;
-  let position = PULSE_EVERY - (gone % PULSE_EVERY);
-  let number = Math.floor(gone / PULSE_EVERY);
+  let whole = 0;
+  for (let i = 0; i + 1 < nodes.length; i++) whole += Math.hypot(...[0, 1, 2].map((axis) => nodes[i + 1][axis] - nodes[i][axis]));
+  const every = Math.max(PULSE_EVERY, whole / MOST_PULSES);
+  const gone = phase * PULSE_RATE;
+  // The first pulse on the way is the last that was sent.
+  let position = (gone % 1) * every;
+  let number = Math.floor(gone);
   let begin = 0;
   for (let i = 0; i + 1 < nodes.length; i++) {
     const [a, b] = [nodes[i], nodes[i + 1]];
     const length = Math.hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]);
-    // The first pulse that was sent is the farthest.
-    for (; position < begin + length; position += PULSE_EVERY, number--) {
+    for (; position < begin + length; position += every, number--) {
       const share = (position - begin) / length;
       const colour = colours[((number % colours.length) + colours.length) % colours.length];
       marks.push({ at: [0, 1, 2].map((axis) => a[axis] + (b[axis] - a[axis]) * share), colour });

@@ -28,7 +28,7 @@ export function palette(): Palette {
     glow: role("glow"), satellite: role("satellite"), serving: role("serving"), isl: role("isl"), plane: role("plane"),
     way: role("way"), station: role("station"), coverage: role("coverage"), selected: role("selected"),
     handover: role("handover"),
-    shells: [role("satellite"), "#8ccbf2", "#e39cc5", "#f2b632", "#2fcf9f", "#ff8a3d"],
+    shells: [role("satellite"), ...[5, 3, 4, 2, 1].map(seriesColour)],
     flows: [0, 1, 2, 3, 4, 5].map(seriesColour),
   };
 }

@@ -192,7 +192,7 @@ export class Chart {
   private readAt(time: number): void {
     const { spec } = this;
     if (!spec) return;
-    const items = spec.lines.filter((line) => line.width > 1).slice(0, 6);
+    const items = readable(spec.lines);
     while (this.values.childElementCount > items.length) this.values.lastElementChild?.remove();
     while (this.values.childElementCount < items.length) this.values.append(h("span"));
     items.forEach((line, i) => {
@@ -206,6 +206,12 @@ export class Chart {
   forget(): void {
     shown.delete(this);
   }
+}
+
+/** The lines whose numbers are written: all of a few, of many the first in each colour. */
+function readable(lines: Line[]): Line[] {
+  const drawn = lines.filter((line) => line.scales);
+  return drawn.length <= 3 ? drawn : drawn.filter((line, i) => drawn.findIndex((other) => other.colour === line.colour) === i).slice(0, 4);
 }
 
 /** Takes the zoom back, as for another run. */

@@ -1,6 +1,6 @@
 import type { RunEntry } from "../data/source";
 import { server } from "../data/source";
-import { entries, jobs, openRun, overlays, panel, run, toggleOverlay } from "../state/app";
+import { entries, openRun, overlays, panel, run, toggleOverlay } from "../state/app";
 import { h, icon, ICONS } from "./dom";
 import { number } from "./format";
 
@@ -8,7 +8,7 @@ import { number } from "./format";
 export function runList(): HTMLElement {
   const list = h("div", { class: "run-list" });
   const draw = (): void => list.replaceChildren(...content());
-  for (const signal of [entries, run, overlays, jobs] as const) (signal as typeof entries).watch(draw as () => void);
+  for (const signal of [entries, run, overlays] as const) (signal as typeof entries).watch(draw as () => void);
   draw();
   const open = h("details", { class: "runs" }, h("summary", {}, icon(ICONS.list), current()), list);
   document.addEventListener("pointerdown", (event) => {

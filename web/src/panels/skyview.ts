@@ -1,4 +1,5 @@
 import { Network } from "../data/network";
+import type { Run } from "../data/run";
 import { FlatMap } from "../layers/map";
 import { Globe } from "../layers/globe";
 import { positionOf, type Frame, type Shown } from "../layers/frame";
@@ -10,6 +11,7 @@ import { reducedMotion, theme } from "../state/theme";
 import { h, icon, ICONS } from "./dom";
 import { describe, infoPanel } from "./info";
 import { moment } from "./format";
+import { Wires } from "./wires";
 
 const HANDOVER_SHOWN_S = 1.6;
 const TICKER_LINES = 3;
@@ -38,6 +40,7 @@ export class SkyView {
   private readonly pictures: Partial<Record<View, Picture>> = {};
   private picture: Picture | null = null;
   private network: Network | null = null;
+  private wires: Wires | null = null;
   private positions = new Float32Array(0);
   private frame: Frame | null = null;
   private wanted = false;
@@ -106,13 +109,21 @@ export class SkyView {
     this.shownHandovers = [];
     this.linksChanged = true;
     this.message.hidden = true;
-    if (current && current.sky.size === 0) {
-      this.message.hidden = false;
-      this.message.textContent = current.hasConstellation
-        ? "This run did not record where its satellites were. Put  positions = \"1 s\"  under [records] and run it again to see them."
-        : "A network of wires: it has no satellites to show. The charts and the why-timeline tell its story.";
-    }
+    this.wires?.element.remove();
+    this.wires = null;
+    if (current && current.sky.size === 0) this.showWithoutSky(current);
+    this.element.classList.toggle("wired", this.wires !== null);
     this.request();
+  }
+
+  private showWithoutSky(current: Run): void {
+    if (current.hasConstellation) {
+      this.message.hidden = false;
+      this.message.textContent = "This run did not record where its satellites were. Put  positions = \"1 s\"  under [records] and run it again to see them.";
+      return;
+    }
+    this.wires = new Wires(current);
+    this.element.append(this.wires.element);
   }
 
   /** Draws once before the browser shows its next picture, however often it is asked. */
@@ -125,7 +136,8 @@ export class SkyView {
   private draw(now: number): void {
     this.wanted = false;
     const current = run.value;
-    if (!current || !this.network || !this.picture || this.stage.clientWidth === 0) return;
+    this.wires?.update(clock.time.value);
+    if (!current || !this.network || !this.picture || this.wires || this.stage.clientWidth === 0) return;
     const begin = performance.now();
     const time = clock.time.value;
     if (clock.playing.value && !reducedMotion.matches) this.phase += Math.min(0.1, (now - this.lastDraw) / 1000);
@@ -211,7 +223,7 @@ export class SkyView {
       const { name, kind, at } = wanted[i];
       const label = this.labels.children[i] as HTMLElement;
       if (label.textContent !== name) label.textContent = name;
-      const spot = freeSpot(at, name.length * (kind === "serving" ? 6.7 : 8), taken, i);
+      const spot = freeSpot(at, name.length * (kind === "serving" ? 6.7 : 8), taken, i, this.stage.clientWidth);
       label.className = spot ? kind : "hidden";
       if (!spot) continue;
       taken.push(spot);
@@ -301,10 +313,10 @@ const RANK = ["chosen", "station", "serving"];
 const LINE = 17;
 
 /** A place for a name beside its mark that covers no other name or mark; null if there is none. */
-function freeSpot([x, y]: [number, number], width: number, taken: Box[], own: number): Box | null {
+function freeSpot([x, y]: [number, number], width: number, taken: Box[], own: number, room: number): Box | null {
   const box = (left: number, top: number): Box => ({ left, right: left + width, top, bottom: top + LINE });
   const spots = [box(x + 11, y - LINE / 2), box(x - 11 - width, y - LINE / 2), box(x + 8, y + 7), box(x - width / 2, y - LINE - 9), box(x - width / 2, y + 9)];
-  const free = (spot: Box): boolean => taken.every((other, i) =>
+  const free = (spot: Box): boolean => spot.left >= 2 && spot.right <= room - 2 && taken.every((other, i) =>
     i === own || spot.right < other.left || spot.left > other.right || spot.bottom < other.top || spot.top > other.bottom);
   return spots.find(free) ?? null;
 }

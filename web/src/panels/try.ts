@@ -60,11 +60,8 @@ function content(schema: unknown, presets: Preset[]): HTMLElement[] {
       },
     );
   });
-  const list = h("div", { class: "jobs" });
-  jobs.follow((all) => {
-    list.replaceChildren(h("h3", {}, "Runs"), ...(all.length > 0 ? all.slice(0, 20).map(jobRow) : [h("p", { class: "empty" }, "What you run appears here.")]));
-    all.forEach(showWhenDone);
-  });
+  const list = jobList();
+  jobs.follow((all) => all.forEach(showWhenDone));
   const bar = h("div", { class: "try-bar" }, preset, h("label", {}, "Seed ", seed), start);
   return [
     h("div", { class: "editor-side" }, h("h2", {}, "Try it"), bar, h("div", { class: "editor" }, editing.view.dom)),
@@ -100,13 +97,47 @@ function verdictLines(found: Verdict, editing: Editing): HTMLElement[] {
   return [h("p", { class: "wrong" }, count(found.diagnostics.length, "problem")), h("ul", { class: "diagnostics" }, ...lines)];
 }
 
+/** The runs that were started, the newest first. A row stays as long as its run's state: its buttons keep the focus. */
+function jobList(): HTMLElement {
+  const empty = h("p", { class: "empty" }, "What you run appears here.");
+  const list = h("div", { class: "jobs" }, h("h3", {}, "Runs"), empty);
+  const rows = new Map<string, { told: string; element: HTMLElement }>();
+  jobs.follow((all) => {
+    empty.hidden = all.length > 0;
+    for (const job of [...all].reverse()) {
+      const told = `${job.state} ${job.message}`;
+      const row = rows.get(job.id);
+      if (row?.told === told) {
+        showFraction(row.element, job);
+        continue;
+      }
+      const element = jobRow(job);
+      if (row) row.element.replaceWith(element);
+      else list.querySelector("h3")?.after(element);
+      rows.set(job.id, { told, element });
+    }
+  });
+  return list;
+}
+
+function showFraction(row: HTMLElement, job: Job): void {
+  const bar = row.querySelector("progress");
+  if (bar) bar.value = job.fraction;
+  const state = row.querySelector(".state");
+  if (state && job.state === "running") state.textContent = percent(job);
+}
+
+/** Long runs move in thousandths. */
+function percent(job: Job): string {
+  return `${(job.fraction * 100).toFixed(job.fraction > 0 && job.fraction < 0.1 ? 1 : 0)} %`;
+}
+
 function jobRow(job: Job): HTMLElement {
-  const percent = Math.round(job.fraction * 100);
   const bar = h("progress", { max: 1, value: job.fraction, "aria-label": `Progress of ${job.title}` });
   const cancel = h("button", { type: "button", onclick: () => void server!.cancel(job.id) }, "Cancel");
   const open = h("button", { type: "button", onclick: () => void (job.run && refreshRuns().then(() => openRun(job.run!)).then(() => (panel.value = "watch"))) }, "Open");
   const busy = job.state === "running" || job.state === "waiting";
-  const state = job.state === "running" ? `${percent} %` : job.state;
+  const state = job.state === "running" ? percent(job) : job.state;
   return h("div", { class: `job ${job.state}`, "data-job": job.id },
     h("header", {}, h("b", {}, job.title), h("span", { class: "state" }, state), busy ? cancel : job.state === "done" ? open : null),
     busy ? bar : null,

@@ -76,7 +76,7 @@ function episodeButton(episode: Episode, index: number, on: boolean): HTMLElemen
 function tellStory(episode: Episode): HTMLElement[] {
   const { title, sentence, links } = explain(run.value!, flow.value, episode);
   const steps = links.map((one) =>
-    h("li", { class: one.kind }, h("b", {}, moment(one.begin)), h("span", {}, upper(one.text))));
+    h("li", { class: one.kind }, h("b", {}, moment(one.begin)), h("span", {}, one.kind === "handover" ? one.text : upper(one.text))));
   const watch = (): void => {
     clock.seek(Math.max(0, episode.begin - 0.5));
     panel.value = "watch";

@@ -73,9 +73,9 @@ export function shownRuns(): Run[] {
 /** Follows the runs that the server works on. */
 export function followJobs(): void {
   server?.watchJobs((job) => {
-    const others = jobs.value.filter((one) => one.id !== job.id);
-    const finished = job.state === "done" && jobs.value.find((one) => one.id === job.id)?.state !== "done";
-    jobs.value = [job, ...others];
+    const known = jobs.value.find((one) => one.id === job.id);
+    const finished = job.state === "done" && known?.state !== "done";
+    jobs.value = known ? jobs.value.map((one) => (one === known ? job : one)) : [job, ...jobs.value];
     if (finished) void refreshRuns();
   });
 }
