@@ -21,6 +21,7 @@ pub struct Records {
     pub paths: Vec<PathRow>,
     pub positions: Vec<PositionRow>,
     pub packets: Vec<PacketRow>,
+    pub transfers: Vec<TransferRow>,
     /// Jain's index over the goodputs of the flows; `None` without flows.
     pub jain: Option<f64>,
     pub conservation: Conservation,
@@ -117,12 +118,29 @@ pub struct FlowSummary {
     /// ACKs dropped, by [`DropCause::ALL`].
     pub ack_drops: [u64; 5],
     pub delivery_fraction: f64,
+    /// Share of the bytes sent that was not sent again; `None` when nothing was sent.
+    pub tcp_efficiency: Option<f64>,
+    /// Share of user data in the bytes sent, times the share of packets that arrived.
+    pub information_efficiency: Option<f64>,
     pub rtt: Distribution,
     pub delay: Distribution,
     pub jitter: Distribution,
     pub interarrival: Distribution,
     /// Time average over the flow's own time, segments; `None` for datagram flows.
     pub cwnd_mean: Option<f64>,
+}
+
+/// A file, or the answer to a request, that has arrived whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferRow {
+    /// When its last byte arrived.
+    pub time: Time,
+    pub flow: u32,
+    /// Counted from 0 within the flow.
+    pub number: u32,
+    pub bytes: u64,
+    /// When it was written, respectively asked for.
+    pub begin: Time,
 }
 
 #[derive(Clone, Debug)]
@@ -169,7 +187,7 @@ pub struct FlowSeriesRow {
     pub in_flight: u32,
     /// "slow-start", "congestion-avoidance", "recovery", "loss", …
     pub phase: &'static str,
-    /// Newest sample so far.
+    /// Of the newest ACK that answers a segment sent once: its arrival less the sending of that segment.
     pub rtt: Option<Duration>,
     pub srtt: Option<Duration>,
     pub rto: Option<Duration>,

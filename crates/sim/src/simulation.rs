@@ -1,8 +1,9 @@
 //! The simulation: components, their slots in the event queue, and the way of a packet between them.
 
+use crate::application::AppStep;
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue};
-use crate::flow::{AppStep, Endpoints, Flow};
+use crate::flow::{Endpoints, Flow, Jitter};
 use crate::link::{Link, Offered};
 use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
@@ -28,8 +29,8 @@ pub enum SimulationError {
     UnknownNode { flow: String, node: u32 },
     #[error("flow {flow} leads from a node to itself")]
     SelfFlow { flow: String },
-    #[error("flow {flow}: an FTP needs a TCP, datagrams have no acknowledged stream")]
-    FtpOverDatagrams { flow: String },
+    #[error("flow {flow}: its application needs a TCP, datagrams have no acknowledged stream")]
+    TransferOverDatagrams { flow: String },
     #[error("no link is called {name:?}, so its packets cannot be recorded")]
     UnknownRecordedLink { name: String },
 }
@@ -379,12 +380,16 @@ impl Simulation {
                 let counters = tcp.receiver.counters();
                 flow.totals.duplicate = counters.duplicates;
                 flow.totals.bytes_delivered = counters.payload_bytes;
-                if let Some(bytes) = flow.application.transfer_bytes()
-                    && flow.completed.is_none()
-                    && flow.totals.bytes_delivered >= bytes
-                {
-                    flow.completed = Some(now);
-                    self.recorder.flow_event(now, packet.flow, "complete", tcp.sender.snapshot());
+                let planned = flow.application.next_event();
+                if let Some((transfer, is_last)) = flow.application.delivered(now, flow.totals.bytes_delivered) {
+                    self.recorder.transfer(now, packet.flow, &transfer);
+                    if is_last {
+                        flow.completed = Some(now);
+                        self.recorder.flow_event(now, packet.flow, "complete", tcp.sender.snapshot());
+                    }
+                }
+                if flow.application.next_event() != planned {
+                    self.arm_application(packet.flow);
                 }
                 self.send_acks(packet.flow);
             }
@@ -408,10 +413,20 @@ impl Simulation {
         let flow = &mut self.flows[packet.flow as usize];
         flow.totals.acks_received += 1;
         let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
+        if packet.flags.has(Flags::REQUEST) {
+            if let Some(answer) = flow.application.asked(packet.seq) {
+                tcp.sender.supply(now, answer);
+                self.after_sender_input(packet.flow);
+            }
+            return;
+        }
         // Measured here for the records, whatever the sender itself takes as a sample.
         if let Some(rtt) = flow.ages.acknowledged(now, ack.next) {
             flow.rtt.add(rtt);
-            self.recorder.rtt(packet.flow, rtt);
+        }
+        // Over time, the round trip of the moment: a segment that waited behind a hole is older than that.
+        if ack.trigger == Transmission::First {
+            self.recorder.rtt(packet.flow, now.since(ack.echo));
         }
         tcp.sender.on_ack(now, &ack);
         self.after_sender_input(packet.flow);
@@ -420,7 +435,8 @@ impl Simulation {
     /// Everything that the sender wants after an input: packets, records, its timer.
     fn after_sender_input(&mut self, flow_id: u32) {
         let now = self.now;
-        loop {
+        let sends = self.flows[flow_id as usize].jitter.as_mut().is_none_or(|jitter| jitter.lets_send(now));
+        while sends {
             let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
             let Some(segment) = tcp.sender.poll_transmit(now) else { break };
             self.send_segment(flow_id, &segment);
@@ -434,7 +450,7 @@ impl Simulation {
             self.recorder.flow_event(now, flow_id, event_name(event), tcp.sender.snapshot());
         }
         // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
-        let deadline = tcp.sender.next_timeout();
+        let deadline = tcp.sender.next_timeout().min(sends_at(flow.jitter.as_ref()));
         let slot = self.slots.senders + flow_id;
         match self.events.armed_at(slot) {
             Some(armed) if armed <= deadline => {}
@@ -447,20 +463,28 @@ impl Simulation {
         let now = self.now;
         let slot = self.slots.senders + flow_id;
         self.events.disarm(slot);
-        let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
-        let deadline = tcp.sender.next_timeout();
+        let flow = &mut self.flows[flow_id as usize];
+        let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
+        let (timeout, sends_at) = (tcp.sender.next_timeout(), sends_at(flow.jitter.as_ref()));
+        let deadline = timeout.min(sends_at);
         if deadline > now {
             if deadline != Time::MAX {
                 self.events.arm(slot, deadline, now);
             }
             return;
         }
-        tcp.sender.on_timeout(now);
+        if timeout <= now {
+            tcp.sender.on_timeout(now);
+        }
         self.after_sender_input(flow_id);
     }
 
     fn send_segment(&mut self, flow_id: u32, segment: &Segment) {
-        self.flows[flow_id as usize].ages.sent(self.now, segment.seq);
+        let flow = &mut self.flows[flow_id as usize];
+        flow.ages.sent(self.now, segment.seq);
+        if segment.transmission == Transmission::Again {
+            flow.totals.resent_bytes += u64::from(segment.size);
+        }
         let flags = flags_of(segment.transmission);
         self.send(flow_id, false, segment.seq, segment.size, segment.payload, self.now, flags);
     }
@@ -477,6 +501,8 @@ impl Simulation {
             flow.totals.acks_sent += 1;
         } else {
             flow.totals.sent += 1;
+            flow.totals.sent_bytes += u64::from(size);
+            flow.totals.sent_payload_bytes += u64::from(detail);
         }
         debug_assert!(size <= u32::from(u16::MAX));
         let packet =
@@ -522,7 +548,7 @@ impl Simulation {
     fn on_application(&mut self, flow_id: u32) {
         let now = self.now;
         let flow = &mut self.flows[flow_id as usize];
-        let step = flow.application.step();
+        let step = flow.application.step(flow.totals.bytes_delivered);
         match (&mut flow.ends, step) {
             (_, None) => {}
             (Endpoints::Tcp(tcp), Some(AppStep::Start)) => {
@@ -536,11 +562,16 @@ impl Simulation {
                 flow.at_stop = Some(flow.totals);
                 self.recorder.flow_event(now, flow_id, "stop", tcp.sender.snapshot());
             }
+            (_, Some(AppStep::Ask { size_bytes, number })) => {
+                let flags = Flags::ACK.with(Flags::REQUEST);
+                self.send(flow_id, true, number, size_bytes, Packet::NO_DETAIL, now, flags);
+                return self.arm_application(flow_id);
+            }
             (Endpoints::Datagram { .. }, Some(AppStep::Stop)) => flow.at_stop = Some(flow.totals),
             (Endpoints::Datagram { next_seq, header_bytes }, Some(_)) => {
                 let (seq, header) = (*next_seq, *header_bytes);
                 *next_seq += 1;
-                let payload = flow.application.datagram_bytes().unwrap_or(0);
+                let payload = flow.application.portion_bytes().unwrap_or(0);
                 self.send(flow_id, false, seq, payload + header, payload, now, Flags::NONE);
             }
         }
@@ -590,6 +621,11 @@ pub(crate) fn moving_delay(
     }
 }
 
+/// When a sender that takes its time sends; [`Time::MAX`] when there is nothing for it to do.
+fn sends_at(jitter: Option<&Jitter>) -> Time {
+    jitter.and_then(|jitter| jitter.due).unwrap_or(Time::MAX)
+}
+
 fn segment_of(packet: &Packet) -> Segment {
     Segment {
         seq: packet.seq,
@@ -632,8 +668,8 @@ fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), Simulat
             return Err(SimulationError::SelfFlow { flow: name() });
         }
         let datagrams = matches!(flow.transport, crate::spec::TransportConfig::Udp { .. });
-        if datagrams && matches!(flow.application, crate::spec::ApplicationConfig::Ftp { .. }) {
-            return Err(SimulationError::FtpOverDatagrams { flow: name() });
+        if datagrams && flow.application.needs_tcp() {
+            return Err(SimulationError::TransferOverDatagrams { flow: name() });
         }
     }
     for name in &spec.records.packets {
