@@ -1,9 +1,10 @@
 //! One flow: its application, its two endpoints and what is measured of them.
 
+use crate::application::Application;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
-use crate::spec::{ApplicationConfig, FlowConfig, TransportConfig};
-use skyhop_base::{Duration, Serialiser, Stream, Time};
-use skyhop_transport::{Receiver, Sender, Supply};
+use crate::spec::{FlowConfig, TransportConfig};
+use skyhop_base::{Duration, Stream, Time};
+use skyhop_transport::{Receiver, Sender};
 use std::collections::VecDeque;
 
 /// The two ends of a flow's transport.
@@ -15,111 +16,6 @@ pub enum Endpoints {
 pub struct TcpEnds {
     pub sender: Sender,
     pub receiver: Receiver,
-}
-
-/// What a flow's application does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AppStep {
-    Start,
-    Produce,
-    Stop,
-}
-
-/// When an application that writes by the clock writes next.
-enum Pace {
-    /// It does not: FTP.
-    Never,
-    Constant(Serialiser),
-    /// Exponential gaps of this mean, in seconds.
-    Poisson {
-        mean_s: f64,
-        stream: Stream,
-    },
-}
-
-impl Pace {
-    fn next_gap(&mut self, payload_bytes: u32) -> Option<Duration> {
-        match self {
-            Pace::Never => None,
-            Pace::Constant(serialiser) => Some(serialiser.next(payload_bytes)),
-            Pace::Poisson { mean_s, stream } => Some(Duration::from_secs_f64(stream.exponential(*mean_s))),
-        }
-    }
-}
-
-/// An application that always has data, or writes by the clock.
-pub struct Application {
-    config: ApplicationConfig,
-    pace: Pace,
-    pub start: Time,
-    pub stop: Option<Time>,
-    next: Option<(Time, AppStep)>,
-}
-
-impl Application {
-    fn new(config: &FlowConfig, seed: u64) -> Application {
-        let pace = match config.application {
-            ApplicationConfig::ConstantRate { rate, .. } => Pace::Constant(Serialiser::new(rate)),
-            ApplicationConfig::Poisson { rate, payload_bytes } => Pace::Poisson {
-                mean_s: f64::from(payload_bytes) * 8.0 / rate.bps_f64(),
-                stream: Stream::new(seed, &config.name, "arrivals"),
-            },
-            ApplicationConfig::Ftp { .. } => Pace::Never,
-        };
-        Application {
-            config: config.application.clone(),
-            pace,
-            start: config.start,
-            stop: config.stop,
-            next: Some((config.start, AppStep::Start)),
-        }
-    }
-
-    pub fn next_event(&self) -> Option<Time> {
-        self.next.map(|(time, _)| time)
-    }
-
-    /// Takes the step that is due and plans the one after it. Who writes by the clock writes at the start already.
-    pub fn step(&mut self) -> Option<AppStep> {
-        let (now, step) = self.next?;
-        let stop = self.stop.map(|at| (at, AppStep::Stop));
-        let payload_bytes = self.datagram_bytes().unwrap_or(0);
-        let produce = self.pace.next_gap(payload_bytes).map(|gap| (now + gap, AppStep::Produce));
-        self.next = match (step, produce, stop) {
-            (AppStep::Stop, _, _) => None,
-            (_, Some(produce), Some(stop)) if stop.0 <= produce.0 => Some(stop),
-            (_, Some(produce), _) => Some(produce),
-            (_, None, stop) => stop,
-        };
-        Some(step)
-    }
-
-    /// What a TCP sender is given when the application starts, respectively produces.
-    pub fn supply(&self) -> Supply {
-        match self.config {
-            ApplicationConfig::Ftp { bytes: None } => Supply::Unlimited,
-            ApplicationConfig::Ftp { bytes: Some(bytes) } => Supply::Bytes(bytes),
-            ApplicationConfig::ConstantRate { payload_bytes, .. }
-            | ApplicationConfig::Poisson { payload_bytes, .. } => Supply::Bytes(u64::from(payload_bytes)),
-        }
-    }
-
-    /// User bytes of one datagram.
-    pub fn datagram_bytes(&self) -> Option<u32> {
-        match self.config {
-            ApplicationConfig::ConstantRate { payload_bytes, .. }
-            | ApplicationConfig::Poisson { payload_bytes, .. } => Some(payload_bytes),
-            ApplicationConfig::Ftp { .. } => None,
-        }
-    }
-
-    /// Bytes after which the transfer is complete.
-    pub fn transfer_bytes(&self) -> Option<u64> {
-        match self.config {
-            ApplicationConfig::Ftp { bytes } => bytes,
-            ApplicationConfig::ConstantRate { .. } | ApplicationConfig::Poisson { .. } => None,
-        }
-    }
 }
 
 /// When each segment that is not yet acknowledged was sent, for the measure of RTT: the age of the segment that an
@@ -152,10 +48,49 @@ impl SegmentAges {
     }
 }
 
+/// A sender that takes a random time over what an input makes it send: `overhead_` of ns-2. The time runs once for all
+/// that it may send when the time is over, so the order stays.
+///
+/// Deviation: ns-2 delays new segments only; here retransmissions take their time, too.
+#[derive(Debug)]
+pub struct Jitter {
+    longest: Duration,
+    stream: Stream,
+    /// When the sender sends.
+    pub due: Option<Time>,
+}
+
+impl Jitter {
+    fn new(longest: Duration, stream: Stream) -> Option<Jitter> {
+        (!longest.is_zero()).then_some(Jitter { longest, stream, due: None })
+    }
+
+    /// Whether the sender may send now. If not, it gets its time.
+    pub fn lets_send(&mut self, now: Time) -> bool {
+        match self.due {
+            Some(due) if due <= now => {
+                self.due = None;
+                true
+            }
+            Some(_) => false,
+            None => {
+                let share = self.stream.uniform();
+                self.due = Some(now + Duration::from_secs_f64(self.longest.as_secs_f64() * share));
+                false
+            }
+        }
+    }
+}
+
 /// Running totals of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowTotals {
     pub sent: u64,
+    /// Of the packets sent, and of those sent again.
+    pub sent_bytes: u64,
+    pub resent_bytes: u64,
+    /// User bytes in the packets sent.
+    pub sent_payload_bytes: u64,
     pub received: u64,
     pub duplicate: u64,
     pub wire_bytes: u64,
@@ -171,6 +106,7 @@ pub struct Flow {
     pub key: u64,
     pub ends: Endpoints,
     pub application: Application,
+    pub jitter: Option<Jitter>,
     pub ttl: u8,
     /// Packets that each end has put on the network.
     pub numbers: [u32; 2],
@@ -205,6 +141,7 @@ impl Flow {
             key: Stream::new(0, &config.name, "flow").bits_at(0),
             ends,
             application: Application::new(config, seed),
+            jitter: Jitter::new(config.jitter, Stream::new(seed, &config.name, "jitter")),
             ttl: config.ttl,
             numbers: [0; 2],
             totals: FlowTotals::default(),
@@ -229,43 +166,6 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use skyhop_base::Rate;
-    use skyhop_topology::NodeId;
-
-    fn config(application: ApplicationConfig, stop: Option<Time>) -> FlowConfig {
-        FlowConfig {
-            name: "flow".into(),
-            from: NodeId::new(0),
-            to: NodeId::new(1),
-            transport: TransportConfig::Udp { header_bytes: 28 },
-            application,
-            start: Time::from_secs_f64(1.0),
-            stop,
-            ttl: 64,
-        }
-    }
-
-    #[test]
-    fn a_constant_rate_keeps_its_pace_from_start_to_stop() {
-        let rate = Rate::from_bps(3_000).unwrap();
-        let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 1000 };
-        let start = Time::from_secs_f64(1.0);
-        let mut app = Application::new(&config(application, Some(start + Duration::from_secs(8))), 1);
-        let mut steps = Vec::new();
-        while let Some(time) = app.next_event() {
-            steps.push((time.since(start).as_nanos(), app.step().unwrap()));
-        }
-        // 8000 bits at 3000 bit/s: every 8/3 s, the third at 8 s exactly, when the application stops.
-        assert_eq!(
-            steps,
-            [
-                (0, AppStep::Start),
-                (2_666_666_666, AppStep::Produce),
-                (5_333_333_333, AppStep::Produce),
-                (8_000_000_000, AppStep::Stop)
-            ]
-        );
-    }
 
     #[test]
     fn the_age_of_the_acknowledged_segment_counts_unless_it_was_sent_again() {
@@ -280,9 +180,16 @@ mod tests {
     }
 
     #[test]
-    fn an_ftp_starts_and_stops_once() {
-        let mut app = Application::new(&config(ApplicationConfig::Ftp { bytes: None }, None), 1);
-        assert_eq!(app.step(), Some(AppStep::Start));
-        assert_eq!(app.next_event(), None);
+    fn a_sender_takes_its_time_once_for_all_that_it_may_send() {
+        let at = Time::from_nanos;
+        assert!(Jitter::new(Duration::ZERO, Stream::new(1, "a", "jitter")).is_none());
+        let mut jitter = Jitter::new(Duration::from_nanos(1000), Stream::new(1, "a", "jitter")).unwrap();
+        assert!(!jitter.lets_send(at(5000)));
+        let due = jitter.due.unwrap();
+        assert!((at(5000)..=at(6000)).contains(&due));
+        assert!(!jitter.lets_send(at(5000)), "a second input does not begin another time");
+        assert_eq!(jitter.due, Some(due));
+        assert!(jitter.lets_send(due));
+        assert_eq!(jitter.due, None);
     }
 }

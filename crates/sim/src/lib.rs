@@ -1,5 +1,6 @@
 //! The event engine: queues, links, nodes, applications, records.
 
+mod application;
 mod aqm;
 mod dynamics;
 mod errors;

@@ -1,5 +1,6 @@
 //! Measures of durations: exact mean and extremes, quantiles from a histogram of narrow logarithmic buckets.
 
+use crate::flow::FlowTotals;
 use crate::records::Distribution;
 use skyhop_base::{Duration, Time};
 
@@ -192,6 +193,19 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     Some(if squares == 0.0 { 1.0 } else { sum * sum / (values.len() as f64 * squares) })
 }
 
+/// (transmitted - retransmitted) / transmitted bytes: Govindarajan and Kousalya 2016, equation 6. `None` when nothing was
+/// sent.
+pub fn tcp_efficiency(sent_bytes: u64, resent_bytes: u64) -> Option<f64> {
+    (sent_bytes > 0).then(|| (sent_bytes - resent_bytes.min(sent_bytes)) as f64 / sent_bytes as f64)
+}
+
+/// Govindarajan and Kousalya 2016, equation 7: the share of user data in what is sent times the share of packets that
+/// arrive, whatever took the others.
+pub fn information_efficiency(totals: &FlowTotals) -> Option<f64> {
+    let of = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    Some(of(totals.sent_payload_bytes, totals.sent_bytes)? * of(totals.received, totals.sent)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,6 +266,33 @@ mod tests {
         let cases = fairness["inputs"]["x"].as_array().unwrap();
         for (case, want) in cases.iter().zip(numbers(&fairness["expected"]["index"])) {
             assert!((jain(&numbers(case)).unwrap() - want).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn efficiencies_are_those_of_the_worked_examples() {
+        let vectors: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/vectors/algorithms_vectors.json")).unwrap();
+        let find = |name: &str| vectors["vectors"].as_array().unwrap().iter().find(|v| v["name"] == name).unwrap();
+        let tcp = find("tcp_efficiency");
+        let bytes = |key: &str| tcp["inputs"][key].as_u64().unwrap();
+        let efficiency = tcp_efficiency(bytes("transmitted_bytes"), bytes("retransmitted_bytes")).unwrap();
+        assert!((efficiency * 100.0 - tcp["expected"]["percent"].as_f64().unwrap()).abs() < 1e-9);
+        assert_eq!(tcp_efficiency(0, 0), None);
+
+        let information = find("information_efficiency");
+        for i in 0..2 {
+            let value = |part: &str, key: &str| information[part][key][i].as_f64().unwrap();
+            let (size, sent) = (value("inputs", "packet_bytes") as u64, 1_000_000_000_000_u64);
+            let totals = FlowTotals {
+                sent,
+                sent_bytes: sent * size,
+                sent_payload_bytes: sent * (size - 40),
+                received: (value("expected", "e_p_per_byte") * sent as f64).round() as u64,
+                ..FlowTotals::default()
+            };
+            let efficiency = information_efficiency(&totals).unwrap();
+            assert!((efficiency - value("expected", "product")).abs() < 1e-11, "{size}");
         }
     }
 

@@ -44,6 +44,9 @@ impl Flags {
     /// Sent to a peer that does not listen any more: takes the link's time and is lost at its end.
     pub const IN_VAIN: Flags = Flags(4);
 
+    /// Of a packet that goes the way of ACKs: asks for the answer whose number stands in `seq`.
+    pub const REQUEST: Flags = Flags(8);
+
     pub const NONE: Flags = Flags(0);
 
     pub const fn has(self, bits: Flags) -> bool {

@@ -1,11 +1,12 @@
 //! Takes down what happens. Nothing that runs ever reads it: recording more, less or not at all changes no packet.
 
+use crate::application::Transfer;
 use crate::flow::Endpoints;
-use crate::measure::{StepMean, jain};
+use crate::measure::{StepMean, information_efficiency, jain, tcp_efficiency};
 use crate::packet::Packet;
 use crate::records::{
     Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow, LinkSeriesRow,
-    LinkSummary, PacketEvent, PacketRow, PositionRow, Records,
+    LinkSummary, PacketEvent, PacketRow, PositionRow, Records, TransferRow,
 };
 use crate::simulation::Simulation;
 use crate::spec::SimulationSpec;
@@ -77,6 +78,11 @@ impl Recorder {
     pub fn flow_event(&mut self, time: Time, flow: u32, event: &'static str, snapshot: Snapshot) {
         let row = FlowEventRow { time, flow, event, cwnd: snapshot.cwnd, ssthresh: threshold_of(&snapshot) };
         self.records.flow_events.push(row);
+    }
+
+    pub fn transfer(&mut self, time: Time, flow: u32, transfer: &Transfer) {
+        let Transfer { number, bytes, begin } = *transfer;
+        self.records.transfers.push(TransferRow { time, flow, number, bytes, begin });
     }
 
     pub fn handover(&mut self, handover: &Handover) {
@@ -243,6 +249,8 @@ impl Simulation {
             drops: totals.drops,
             ack_drops: totals.ack_drops,
             delivery_fraction: if totals.sent > 0 { totals.received as f64 / totals.sent as f64 } else { 0.0 },
+            tcp_efficiency: tcp_efficiency(totals.sent_bytes, totals.resent_bytes),
+            information_efficiency: information_efficiency(&totals),
             rtt: flow.rtt.distribution(),
             delay: flow.meter.delay.distribution(),
             jitter: flow.meter.jitter.distribution(),

@@ -10,9 +10,7 @@ use crate::recorder::{Recorder, event_name};
 use crate::records::{DropCause, PacketEvent, Records};
 use crate::spec::{LinkConfig, OnDown, SimulationSpec};
 use skyhop_base::{Duration, Index, Stream, Time};
-use skyhop_topology::{
-    Change, CheckTimes, DelaySegment, Forwarding, LinkKind, NodeId, Topology, TopologyError, TopologySpec,
-};
+use skyhop_topology::{Change, CheckTimes, DelaySegment, Forwarding, HandoverPolicy, IslChecks, LinkKind, NodeId, SkyOptions, Topology, TopologyError, TopologySpec};
 use skyhop_transport::{Ack, SackBlocks, Segment, Transmission};
 
 /// Why no simulation can be built.
@@ -132,7 +130,8 @@ pub struct Simulation {
 impl Simulation {
     /// Builds the components. The same `spec` and `seed` give the same run, bit for bit.
     pub fn new(spec: &SimulationSpec, seed: u64) -> Result<Simulation, SimulationError> {
-        let topology = Topology::new(seeded(&spec.topology, seed))?;
+        let (network, sky) = seeded(spec.topology.clone(), spec.sky.clone(), seed);
+        let topology = Topology::with_options(network, sky)?;
         check_flows(spec, &topology)?;
         let links = build_links(spec, &topology, seed)?;
         let (link_count, flow_count) = (links.len() as u32, spec.flows.len() as u32);
@@ -409,7 +408,9 @@ impl Simulation {
             trigger: transmission_of(&packet),
             blocks,
         };
-        self.recorder.ack_arrived(now, &packet);
+        if !packet.flags.has(Flags::REQUEST) {
+            self.recorder.ack_arrived(now, &packet);
+        }
         let flow = &mut self.flows[packet.flow as usize];
         flow.totals.acks_received += 1;
         let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
@@ -647,13 +648,20 @@ fn transmission_of(packet: &Packet) -> Transmission {
     if packet.flags.has(Flags::RETRANSMISSION) { Transmission::Again } else { Transmission::First }
 }
 
-/// Random check times hang on the run's seed.
-fn seeded(spec: &TopologySpec, seed: u64) -> TopologySpec {
-    let mut spec = spec.clone();
-    if let Some(CheckTimes::Randomised { seed: of_checks }) = spec.gsl.as_mut().map(|gsl| &mut gsl.check_times) {
+/// A network whose check times and choices by chance hang on the run's seed.
+pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (TopologySpec, SkyOptions) {
+    if let Some(gsl) = &mut spec.gsl {
+        if let CheckTimes::Randomised { seed: of_checks } = &mut gsl.check_times {
+            *of_checks = seed;
+        }
+        if let HandoverPolicy::Random { seed: of_choices } = &mut gsl.policy {
+            *of_choices = seed;
+        }
+    }
+    if let IslChecks::Randomised { seed: of_checks } = &mut sky.isl.checks {
         *of_checks = seed;
     }
-    spec
+    (spec, sky)
 }
 
 fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {

@@ -2,7 +2,7 @@
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
 use skyhop_base::{Duration, Rate, Time};
-use skyhop_topology::{NodeId, TopologySpec};
+use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
 use skyhop_transport::TcpConfig;
 
 /// One network with its traffic, to be run once per seed.
@@ -11,6 +11,8 @@ pub struct SimulationSpec {
     /// Simulated time from zero to the end of the run.
     pub duration: Duration,
     pub topology: TopologySpec,
+    /// What the network has beyond the rules of `topology`.
+    pub sky: SkyOptions,
     pub links: LinkConfigs,
     pub flows: Vec<FlowConfig>,
     pub records: RecordConfig,
@@ -197,6 +199,9 @@ pub struct FlowConfig {
     pub stop: Option<Time>,
     /// Hops after which a packet is dropped.
     pub ttl: u8,
+    /// The longest time that a TCP sender takes over an input before it sends; each time is uniform between zero and
+    /// this (`overhead_` of ns-2).
+    pub jitter: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -213,9 +218,35 @@ pub enum ApplicationConfig {
     /// Always has data to send, up to `bytes` if given.
     Ftp { bytes: Option<u64> },
     /// Datagrams or writes of `payload_bytes` at a constant rate of payload.
-    ConstantRate { rate: Rate, payload_bytes: u32 },
+    ConstantRate { rate: Rate, payload_bytes: u32, spacing: Spacing },
     /// Datagrams or writes of `payload_bytes` at random, independent instants; `rate` is the mean rate of payload.
     Poisson { rate: Rate, payload_bytes: u32 },
+    /// A user who types: writes of `payload_bytes` with exponential gaps of the mean `interval`, or without it with
+    /// tcplib's gaps.
+    Telnet { payload_bytes: u32, interval: Option<Duration> },
+    /// A constant rate for a time, then nothing for a time; both are exponential with these means.
+    OnOff { rate: Rate, payload_bytes: u32, on: Duration, off: Duration },
+    /// Transfers of these sizes, each begun this long after the one before has arrived.
+    Files { sizes: Vec<u64>, pause: Duration },
+    /// The receiver's side asks with a packet, the sender's side answers with so many bytes; after the answer has
+    /// arrived an exponential time of the mean `think` passes. Without `count` there is no end.
+    Requests { request_bytes: u32, response_bytes: u64, think: Duration, count: Option<u32> },
+}
+
+impl ApplicationConfig {
+    /// Whether it goes by what has arrived.
+    pub fn needs_tcp(&self) -> bool {
+        use ApplicationConfig::{Files, Ftp, Requests};
+        matches!(self, Ftp { .. } | Files { .. } | Requests { .. })
+    }
+}
+
+/// Gaps of a constant rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    Regular,
+    /// Each from half to one and a half of the regular one: `random_` of ns-2.
+    Random,
 }
 
 /// What a run keeps besides its totals.

@@ -4,7 +4,7 @@ use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_sim::spec::{
     ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, LinkConfig, LinkConfigs, OnDown, QueueConfig, QueueLimit,
-    RecordConfig, TransportConfig,
+    RecordConfig, Spacing, TransportConfig,
 };
 use skyhop_sim::{Records, Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, TopologySpec, WiredLink};
@@ -45,6 +45,7 @@ fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: 
             start: Time::ZERO,
             stop: None,
             ttl: 64,
+            jitter: Duration::ZERO,
         }],
         records: RecordConfig::default(),
     }
@@ -80,7 +81,7 @@ fn waiting_time_is_that_of_an_md1_queue() {
 #[test]
 fn an_overloaded_link_loses_what_it_cannot_carry() {
     let rate = Rate::from_bps(2_000_000).unwrap();
-    let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 125 };
+    let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 125, spacing: Spacing::Regular };
     let link = link(1_000_000, QueueLimit::Packets(10));
     let records = run(&one_link(link, Duration::from_millis(5), Duration::from_secs(10), application), 1);
     let flow = &records.flows[0];
@@ -97,7 +98,7 @@ fn an_overloaded_link_loses_what_it_cannot_carry() {
 #[test]
 fn the_delay_of_a_lone_packet_is_serialisation_and_propagation() {
     let rate = Rate::from_bps(1_000).unwrap();
-    let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 1500 };
+    let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 1500, spacing: Spacing::Regular };
     let link = link(3_000_000, QueueLimit::Unlimited);
     let records = run(&one_link(link, Duration::from_millis(250), Duration::from_secs(60), application), 1);
     let delay = records.flows[0].delay;
@@ -109,7 +110,11 @@ fn the_delay_of_a_lone_packet_is_serialisation_and_propagation() {
 
 #[test]
 fn random_losses_hit_the_share_asked_for_and_hang_on_the_seed() {
-    let application = ApplicationConfig::ConstantRate { rate: Rate::from_bps(500_000).unwrap(), payload_bytes: 125 };
+    let application = ApplicationConfig::ConstantRate {
+        rate: Rate::from_bps(500_000).unwrap(),
+        payload_bytes: 125,
+        spacing: Spacing::Regular,
+    };
     let mut link = link(1_000_000, QueueLimit::Unlimited);
     link.errors = vec![ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.05 }];
     let spec = one_link(link, Duration::from_millis(5), Duration::from_secs(100), application);

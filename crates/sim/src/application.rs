@@ -1,0 +1,493 @@
+//! Where a flow's data comes from: when something is written, and when an exchange is complete.
+
+use crate::spec::{ApplicationConfig, FlowConfig, Spacing};
+use skyhop_base::{Duration, Serialiser, Stream, Time};
+use skyhop_transport::Supply;
+
+/// What a flow's application does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppStep {
+    Start,
+    Produce,
+    /// The receiver's side asks, with a packet of this size and number.
+    Ask {
+        size_bytes: u32,
+        number: u32,
+    },
+    Stop,
+}
+
+/// RFC 6298 §2: a first RTO of 1 s, doubled each time (§5.5), for requests that no data answers.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+
+/// Doublings after which the time between two retries stays: RFC 6298 §2.5 allows a maximum of 60 s or more.
+const MOST_DOUBLINGS: u32 = 6;
+
+/// When an application that writes by the clock writes next.
+enum Pace {
+    /// It does not.
+    Never,
+    Constant(Serialiser),
+    /// Each gap from half to one and a half of the constant one: `random_` of ns-2's constant-rate source.
+    Scattered(Serialiser, Stream),
+    /// Exponential gaps of this mean, in seconds.
+    Poisson {
+        mean_s: f64,
+        stream: Stream,
+    },
+    TcplibTelnet(Stream),
+    OnOff(OnOff),
+}
+
+/// Portions at a constant rate for a random time, then silence for a random time, both exponential.
+struct OnOff {
+    serialiser: Serialiser,
+    on_s: f64,
+    off_s: f64,
+    /// What is left of the time in which it is on, seconds.
+    left_s: f64,
+    stream: Stream,
+}
+
+impl OnOff {
+    fn next_gap(&mut self, payload_bytes: u32) -> Duration {
+        let gap = self.serialiser.next(payload_bytes);
+        self.left_s -= gap.as_secs_f64();
+        if self.left_s > 0.0 {
+            return gap;
+        }
+        // The silence begins when the time was up, not when the next portion would have been written.
+        let silence_s = self.stream.exponential(self.off_s);
+        let gap_s = gap.as_secs_f64() + self.left_s + silence_s;
+        self.serialiser.reset();
+        self.left_s = self.stream.exponential(self.on_s);
+        Duration::from_secs_f64(gap_s)
+    }
+}
+
+/// Gaps between the packets of a Telnet user as tcplib has them (P. Danzig and S. Jamin, "tcplib: a library of TCP
+/// internetwork traffic characteristics", 1991), by the description of V. Paxson and S. Floyd, "Wide-area traffic: the
+/// failure of Poisson modeling", ToN 3(3), 1995, §4: the body is Pareto of shape 0.9, more than 15 % of the gaps are
+/// above 1 s, and the mean is 1.1 s.
+///
+/// Deviation: a formula in place of tcplib's table. P[X > 1 s] = 0.15 gives the least gap, the mean the largest one, at
+/// which the distribution is cut. Gaps below the least one, a few per cent in the table, do not occur.
+fn tcplib_telnet_gap_s(u: f64) -> f64 {
+    const SHAPE: f64 = 0.9;
+    let least = libm::pow(0.15, 1.0 / SHAPE);
+    let cut = 1.0 - libm::pow(least / TCPLIB_LARGEST_S, SHAPE);
+    least * libm::pow(1.0 - u * cut, -1.0 / SHAPE)
+}
+
+/// The largest gap, s, for which the mean of the cut distribution is 1.1 s.
+const TCPLIB_LARGEST_S: f64 = 126.972_162;
+
+impl Pace {
+    fn new(config: &FlowConfig, seed: u64) -> Pace {
+        let stream = || Stream::new(seed, &config.name, "arrivals");
+        match &config.application {
+            ApplicationConfig::ConstantRate { rate, spacing: Spacing::Regular, .. } => {
+                Pace::Constant(Serialiser::new(*rate))
+            }
+            ApplicationConfig::ConstantRate { rate, spacing: Spacing::Random, .. } => {
+                Pace::Scattered(Serialiser::new(*rate), stream())
+            }
+            ApplicationConfig::Poisson { rate, payload_bytes } => {
+                Pace::Poisson { mean_s: f64::from(*payload_bytes) * 8.0 / rate.bps_f64(), stream: stream() }
+            }
+            ApplicationConfig::Telnet { interval: Some(interval), .. } => {
+                Pace::Poisson { mean_s: interval.as_secs_f64(), stream: stream() }
+            }
+            ApplicationConfig::Telnet { interval: None, .. } => Pace::TcplibTelnet(stream()),
+            ApplicationConfig::OnOff { rate, on, off, .. } => {
+                let mut stream = stream();
+                let (on_s, off_s) = (on.as_secs_f64(), off.as_secs_f64());
+                let left_s = stream.exponential(on_s);
+                Pace::OnOff(OnOff { serialiser: Serialiser::new(*rate), on_s, off_s, left_s, stream })
+            }
+            ApplicationConfig::Ftp { .. } | ApplicationConfig::Files { .. } | ApplicationConfig::Requests { .. } => {
+                Pace::Never
+            }
+        }
+    }
+
+    fn next_gap(&mut self, payload_bytes: u32) -> Option<Duration> {
+        match self {
+            Pace::Never => None,
+            Pace::Constant(serialiser) => Some(serialiser.next(payload_bytes)),
+            Pace::Scattered(serialiser, stream) => {
+                let share = 0.5 + stream.uniform();
+                Some(Duration::from_secs_f64(serialiser.next(payload_bytes).as_secs_f64() * share))
+            }
+            Pace::Poisson { mean_s, stream } => Some(Duration::from_secs_f64(stream.exponential(*mean_s))),
+            Pace::TcplibTelnet(stream) => Some(Duration::from_secs_f64(tcplib_telnet_gap_s(stream.uniform()))),
+            Pace::OnOff(on_off) => Some(on_off.next_gap(payload_bytes)),
+        }
+    }
+}
+
+/// A transfer with an end: a file, or the answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Counted from 0 within the flow.
+    pub number: u32,
+    pub bytes: u64,
+    /// When it was written, or asked for.
+    pub begin: Time,
+}
+
+/// Transfers one after another: the next begins some time after the one before is complete.
+struct Exchange {
+    current: Transfer,
+    /// Bytes delivered to the receiver at which the current one is complete; `u64::MAX` while there is none.
+    target: u64,
+    /// Bytes delivered when it began: data beyond them answers the request.
+    before: u64,
+    /// Transfers that are left, the current one not.
+    left: Option<u32>,
+    /// How often the current one was asked for.
+    asked: u32,
+    /// Whether the sender's side has had the request.
+    answered: bool,
+    /// Between a completion and the next transfer.
+    stream: Stream,
+}
+
+pub struct Application {
+    config: ApplicationConfig,
+    pace: Pace,
+    exchange: Exchange,
+    pub start: Time,
+    pub stop: Option<Time>,
+    /// The stop, until it is taken.
+    stop_due: Option<Time>,
+    next: Option<(Time, AppStep)>,
+}
+
+impl Application {
+    pub fn new(config: &FlowConfig, seed: u64) -> Application {
+        let count = match &config.application {
+            ApplicationConfig::Ftp { bytes: Some(_) } => Some(1),
+            ApplicationConfig::Files { sizes, .. } => Some(sizes.len() as u32),
+            ApplicationConfig::Requests { count, .. } => *count,
+            _ => Some(0),
+        };
+        Application {
+            pace: Pace::new(config, seed),
+            config: config.application.clone(),
+            exchange: Exchange {
+                current: Transfer { number: 0, bytes: 0, begin: config.start },
+                target: u64::MAX,
+                before: 0,
+                left: count,
+                asked: 0,
+                answered: false,
+                stream: Stream::new(seed, &config.name, "pauses"),
+            },
+            start: config.start,
+            stop: config.stop,
+            stop_due: config.stop,
+            next: Some((config.start, AppStep::Start)),
+        }
+    }
+
+    pub fn next_event(&self) -> Option<Time> {
+        self.next.map(|(time, _)| time)
+    }
+
+    /// Takes the step that is due and plans the one after it. Who writes by the clock writes at the start already.
+    /// `delivered` counts the bytes that the receiver has had so far.
+    pub fn step(&mut self, delivered: u64) -> Option<AppStep> {
+        let (now, step) = self.next?;
+        if step == AppStep::Stop {
+            self.next = None;
+            self.stop_due = None;
+            self.exchange.left = Some(0);
+            return Some(step);
+        }
+        if self.exchange.target == u64::MAX {
+            self.begin_transfer(now, delivered);
+        }
+        let then = match (&self.config, step) {
+            (ApplicationConfig::Requests { request_bytes, .. }, AppStep::Start) => {
+                Some((now, AppStep::Ask { size_bytes: *request_bytes, number: 0 }))
+            }
+            (_, AppStep::Ask { .. }) => {
+                let doublings = self.exchange.asked.min(MOST_DOUBLINGS);
+                self.exchange.asked += 1;
+                Some((now + FIRST_RETRY * (1 << doublings), step))
+            }
+            _ => {
+                let payload_bytes = self.portion_bytes().unwrap_or(0);
+                self.pace.next_gap(payload_bytes).map(|gap| (now + gap, AppStep::Produce))
+            }
+        };
+        self.plan(then);
+        Some(step)
+    }
+
+    /// `then` comes next, or the end if that is sooner.
+    fn plan(&mut self, then: Option<(Time, AppStep)>) {
+        let stop = self.stop_due.map(|at| (at, AppStep::Stop));
+        self.next = match (then, stop) {
+            (Some(then), Some(stop)) if stop.0 <= then.0 => Some(stop),
+            (Some(then), _) => Some(then),
+            (None, stop) => stop,
+        };
+    }
+
+    fn begin_transfer(&mut self, now: Time, delivered: u64) {
+        let exchange = &mut self.exchange;
+        if exchange.left == Some(0) {
+            return;
+        }
+        let number = exchange.current.number;
+        let bytes = match &self.config {
+            ApplicationConfig::Ftp { bytes } => bytes.unwrap_or(0),
+            ApplicationConfig::Files { sizes, .. } => sizes.get(number as usize).copied().unwrap_or(0),
+            ApplicationConfig::Requests { response_bytes, .. } => *response_bytes,
+            _ => 0,
+        };
+        exchange.left = exchange.left.map(|left| left - 1);
+        exchange.current = Transfer { number, bytes, begin: now };
+        exchange.before = delivered;
+        exchange.target = delivered + bytes;
+        exchange.asked = 0;
+        exchange.answered = false;
+    }
+
+    /// The sender's side has the request of this number; what it writes, the first time.
+    pub fn asked(&mut self, number: u32) -> Option<Supply> {
+        let exchange = &mut self.exchange;
+        let fresh = exchange.current.number == number && !exchange.answered && exchange.target != u64::MAX;
+        exchange.answered |= fresh;
+        fresh.then_some(Supply::Bytes(exchange.current.bytes))
+    }
+
+    /// So many bytes have been delivered in all. Gives the transfer that is complete with them, and whether it is the
+    /// last; the next step may have changed then, and when the first data of an answer has come.
+    #[inline]
+    pub fn delivered(&mut self, now: Time, bytes: u64) -> Option<(Transfer, bool)> {
+        if bytes >= self.exchange.target {
+            return self.complete(now, bytes);
+        }
+        // The answer is on its way: no more retries.
+        if self.exchange.asked > 0 && bytes > self.exchange.before {
+            self.exchange.asked = 0;
+            self.plan(None);
+        }
+        None
+    }
+
+    #[cold]
+    fn complete(&mut self, now: Time, bytes: u64) -> Option<(Transfer, bool)> {
+        let done = self.exchange.current;
+        let is_last = self.exchange.left == Some(0);
+        self.exchange.target = u64::MAX;
+        self.exchange.asked = 0;
+        self.exchange.current.number += 1;
+        self.exchange.before = bytes;
+        let next = match &self.config {
+            _ if is_last => None,
+            ApplicationConfig::Files { pause, .. } => Some((now + *pause, AppStep::Produce)),
+            ApplicationConfig::Requests { request_bytes, think, .. } => {
+                let pause = Duration::from_secs_f64(self.exchange.stream.exponential(think.as_secs_f64()));
+                let number = self.exchange.current.number;
+                Some((now + pause, AppStep::Ask { size_bytes: *request_bytes, number }))
+            }
+            _ => None,
+        };
+        // Nothing to plan anew for a single file: its stop stands.
+        if !matches!(self.config, ApplicationConfig::Ftp { .. }) {
+            self.plan(next);
+        }
+        Some((done, is_last))
+    }
+
+    /// What a TCP sender is given when the application starts, respectively produces.
+    pub fn supply(&self) -> Supply {
+        match self.config {
+            ApplicationConfig::Ftp { bytes: None } => Supply::Unlimited,
+            ApplicationConfig::Ftp { bytes: Some(bytes) } => Supply::Bytes(bytes),
+            ApplicationConfig::Files { .. } => Supply::Bytes(self.exchange.current.bytes),
+            ApplicationConfig::Requests { .. } => Supply::Bytes(0),
+            _ => Supply::Bytes(u64::from(self.portion_bytes().unwrap_or(0))),
+        }
+    }
+
+    /// User bytes that are written at once: one datagram.
+    pub fn portion_bytes(&self) -> Option<u32> {
+        match self.config {
+            ApplicationConfig::ConstantRate { payload_bytes, .. }
+            | ApplicationConfig::Poisson { payload_bytes, .. }
+            | ApplicationConfig::Telnet { payload_bytes, .. }
+            | ApplicationConfig::OnOff { payload_bytes, .. } => Some(payload_bytes),
+            ApplicationConfig::Ftp { .. } | ApplicationConfig::Files { .. } | ApplicationConfig::Requests { .. } => {
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::TransportConfig;
+    use skyhop_base::Rate;
+    use skyhop_topology::NodeId;
+
+    fn app(application: ApplicationConfig, stop: Option<Time>) -> Application {
+        let config = FlowConfig {
+            name: "flow".into(),
+            from: NodeId::new(0),
+            to: NodeId::new(1),
+            transport: TransportConfig::Udp { header_bytes: 28 },
+            application,
+            start: Time::from_secs_f64(1.0),
+            stop,
+            ttl: 64,
+            jitter: Duration::ZERO,
+        };
+        Application::new(&config, 1)
+    }
+
+    fn steps(app: &mut Application) -> Vec<(f64, AppStep)> {
+        let mut steps = Vec::new();
+        while let Some(time) = app.next_event() {
+            steps.push((time.as_secs_f64(), app.step(0).unwrap()));
+        }
+        steps
+    }
+
+    #[test]
+    fn a_constant_rate_keeps_its_pace_from_start_to_stop() {
+        let rate = Rate::from_bps(3_000).unwrap();
+        let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 1000, spacing: Spacing::Regular };
+        let start = Time::from_secs_f64(1.0);
+        let mut app = app(application, Some(start + Duration::from_secs(8)));
+        let mut steps = Vec::new();
+        while let Some(time) = app.next_event() {
+            steps.push((time.since(start).as_nanos(), app.step(0).unwrap()));
+        }
+        // 8000 bits at 3000 bit/s: every 8/3 s, the third at 8 s exactly, when the application stops.
+        assert_eq!(
+            steps,
+            [
+                (0, AppStep::Start),
+                (2_666_666_666, AppStep::Produce),
+                (5_333_333_333, AppStep::Produce),
+                (8_000_000_000, AppStep::Stop)
+            ]
+        );
+    }
+
+    #[test]
+    fn an_ftp_starts_and_stops_once() {
+        let mut app = app(ApplicationConfig::Ftp { bytes: None }, None);
+        assert_eq!(app.step(0), Some(AppStep::Start));
+        assert_eq!(app.next_event(), None);
+    }
+
+    /// Gaps of `n` portions, in seconds.
+    fn gaps(application: ApplicationConfig, n: usize) -> Vec<f64> {
+        let mut app = app(application, None);
+        app.step(0);
+        let mut last = app.start;
+        (0..n)
+            .map(|_| {
+                let now = app.next_event().unwrap();
+                app.step(0);
+                now.since(std::mem::replace(&mut last, now)).as_secs_f64()
+            })
+            .collect()
+    }
+
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
+
+    #[test]
+    fn random_spacing_keeps_the_rate_and_the_range() {
+        let rate = Rate::from_bps(1_000_000).unwrap();
+        let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 125, spacing: Spacing::Random };
+        let gaps = gaps(application, 40_000);
+        assert!(gaps.iter().all(|gap| (0.5e-3..=1.5e-3).contains(gap)));
+        // Uniform over 1 ms: four standard deviations of the mean.
+        assert!((mean(&gaps) - 1e-3).abs() < 4.0 * 1e-3 / (12.0 * 40_000.0_f64).sqrt());
+    }
+
+    #[test]
+    fn telnet_has_the_published_mean_and_tail() {
+        let n = 400_000;
+        let gaps = gaps(ApplicationConfig::Telnet { payload_bytes: 64, interval: None }, n);
+        let (least, largest) = gaps.iter().fold((f64::MAX, 0.0_f64), |(a, b), &gap| (a.min(gap), b.max(gap)));
+        assert!(least > 0.121 && largest <= TCPLIB_LARGEST_S + 1e-6, "{least} {largest}");
+        // Paxson and Floyd 1995: mean 1.1 s, 15 % above 1 s. The standard deviation of the cut distribution is 4.7 s.
+        assert!((mean(&gaps) - 1.1).abs() < 4.0 * 4.7 / (n as f64).sqrt(), "{}", mean(&gaps));
+        let above = gaps.iter().filter(|&&gap| gap > 1.0).count() as f64 / n as f64;
+        assert!((above - 0.15).abs() < 0.003, "{above}");
+        let exponential = ApplicationConfig::Telnet { payload_bytes: 64, interval: Some(Duration::from_secs(1)) };
+        let gaps = self::gaps(exponential, 40_000);
+        assert!((mean(&gaps) - 1.0).abs() < 4.0 / 200.0);
+    }
+
+    #[test]
+    fn on_and_off_share_the_time_as_their_means() {
+        let application = ApplicationConfig::OnOff {
+            rate: Rate::from_bps(1_000_000).unwrap(),
+            payload_bytes: 125,
+            on: Duration::from_millis(500),
+            off: Duration::from_millis(1500),
+        };
+        let gaps = gaps(application, 400_000);
+        // 1000 portions a second for a quarter of the time, and one more for each of the (500 ms) periods that begins.
+        // 800 periods: the share has a standard deviation of some 3.7 %.
+        let rate = 1.0 / mean(&gaps);
+        assert!((rate / 250.5 - 1.0).abs() < 0.15, "{rate}");
+        assert!(gaps.iter().filter(|&&gap| gap > 1.001e-3).count() > 500);
+    }
+
+    #[test]
+    fn files_follow_one_another_after_a_pause() {
+        let application = ApplicationConfig::Files { sizes: vec![1000, 500], pause: Duration::from_secs(2) };
+        let mut app = app(application, Some(Time::from_secs_f64(60.0)));
+        assert_eq!(app.step(0), Some(AppStep::Start));
+        assert_eq!(app.supply(), Supply::Bytes(1000));
+        let at = Time::from_secs_f64;
+        assert_eq!(app.delivered(at(3.0), 999), None);
+        let first = Transfer { number: 0, bytes: 1000, begin: at(1.0) };
+        assert_eq!(app.delivered(at(4.0), 1000), Some((first, false)));
+        assert_eq!((app.next_event(), app.step(1000)), (Some(at(6.0)), Some(AppStep::Produce)));
+        assert_eq!(app.supply(), Supply::Bytes(500));
+        let second = Transfer { number: 1, bytes: 500, begin: at(6.0) };
+        assert_eq!(app.delivered(at(7.0), 1500), Some((second, true)));
+        assert_eq!(steps(&mut app), [(60.0, AppStep::Stop)]);
+    }
+
+    #[test]
+    fn a_request_is_repeated_until_its_answer_comes() {
+        let application = ApplicationConfig::Requests {
+            request_bytes: 300,
+            response_bytes: 10_000,
+            think: Duration::from_secs(1),
+            count: Some(2),
+        };
+        let mut app = app(application, None);
+        let ask = |number| AppStep::Ask { size_bytes: 300, number };
+        let mut taken = Vec::new();
+        for _ in 0..4 {
+            taken.push((app.next_event().unwrap().as_secs_f64(), app.step(0).unwrap()));
+        }
+        assert_eq!(taken, [(1.0, AppStep::Start), (1.0, ask(0)), (2.0, ask(0)), (4.0, ask(0))]);
+        assert_eq!(app.asked(0), Some(Supply::Bytes(10_000)));
+        assert_eq!(app.asked(0), None, "a repeated request is answered once");
+        assert_eq!(app.delivered(Time::from_secs_f64(5.0), 1448), None);
+        assert_eq!(app.next_event(), None, "no more retries");
+        let (done, is_last) = app.delivered(Time::from_secs_f64(6.0), 10_000).unwrap();
+        assert_eq!((done.begin.as_secs_f64(), is_last), (1.0, false));
+        assert!(app.next_event().unwrap() > Time::from_secs_f64(6.0));
+        assert_eq!(app.step(10_000), Some(ask(1)));
+        assert_eq!(app.asked(1), Some(Supply::Bytes(10_000)));
+        assert!(app.delivered(Time::from_secs_f64(9.0), 20_000).unwrap().1);
+    }
+}
