@@ -1,4 +1,4 @@
-# Everything from a clone: Python 3.10 or later, Rust and a C compiler are all that is needed.
+# Everything from a clone: Python 3.10 or later, Rust, Node.js and a C compiler are all that is needed.
 # `make` alone says what there is.
 
 PYTHON ?= python3
@@ -8,12 +8,12 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(VENV) $(BIN)/maturin
 DEMO := iridium-vegas-reno-bic
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo studies readme test lint bench clean
+.PHONY: help build page demo studies readme test lint bench bench-peers clean
 
 help: ## Say what there is.
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
-build: $(VENV)/ready ## Everything up to .venv/bin/skyhop; cheap when nothing has changed.
+build: page $(VENV)/ready ## Everything up to .venv/bin/skyhop; cheap when nothing has changed.
 	$(MATURIN) develop --quiet --release --skip-install
 
 # The environment: an editable installation, so that Python sources count as they stand.
@@ -23,6 +23,19 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
 	$(MATURIN) develop --release --extras dev
 	@touch $@
+
+page: ## The page that `skyhop serve` shows (Node.js 20.19 or newer).
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory python/skyhop/page/index.html; \
+	else echo "no npm here: the page is not built, everything else works"; fi
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+
+PAGE_SOURCES := web/index.html web/package.json web/tsconfig.json web/vite.config.ts schema/scenario.schema.json \
+  python/skyhop/data/land.json $(shell find web/src web/tools -type f -not -name scenario.ts)
+
+python/skyhop/page/index.html: web/node_modules/.package-lock.json $(PAGE_SOURCES)
+	cd web && npm run --silent build
 
 demo: build ## TCP Vegas, Reno and BIC over Iridium: the published table beside ours, and a report.
 	$(BIN)/skyhop study run $(DEMO)
@@ -50,5 +63,8 @@ lint: build ## Formatting, lints, types and stubs, without tests.
 bench: ## Packet-hops per second of CPU on the fixed workloads.
 	cargo run --release --locked -p skyhop-benches
 
+bench-peers: ## The same workloads in Skyhop, ns-2 and ns-3 (from Debian's packages), side by side.
+	$(PYTHON) benches/peers/run.py
+
 clean: ## Remove everything that is made: environment, builds, output.
-	rm -rf $(VENV) target runs python/skyhop/_core*.so
+	rm -rf $(VENV) target runs web/node_modules python/skyhop/page python/skyhop/_core*.so

@@ -183,6 +183,8 @@ def serve(
     from skyhop import serve as page
 
     try:
+        if folder == Path("runs"):
+            folder.mkdir(exist_ok=True)
         page.serve(folder, port=port, open_browser=browser)
     except OSError as error:
         _fail(str(error))
