@@ -105,7 +105,7 @@ fn randomised_handover_checks_follow_the_seed() {
         let mut scenario: Value = toml_to_json(&text);
         scenario["duration"] = json!("1200 s");
         scenario["flows"][0]["application"] = json!({ "ftp": { "bytes": "10 kB" } });
-        scenario["constellation"]["gsl"] = json!({ "handover": { "randomise": true } });
+        scenario["constellation"]["gsl"] = json!({ "handover": { "checks": "randomised" } });
         let run = run_json(&scenario, seed);
         run.records.handovers.iter().map(|row| row.time).collect::<Vec<_>>()
     };

@@ -1,20 +1,26 @@
 //! From a [`Scenario`] to what the engine runs: names become ids, which are ranks of names.
 
-use crate::format::{ApplicationOptions, CountsName, EarthName, ErrorFile, HandoverPolicyName, OnDownName, SourceFile};
+use crate::format::{
+    ApplicationOptions, ConstantRateFile, CountsName, EarthName, ErrorFile, FilesFile, GilbertElliottFile, OnDownName,
+    OnOffFile, RedCountingName, RedSpacingName, RequestsFile, SourceFile, SpacingName, TelnetFile, TraceErrors,
+};
 use crate::names::natural_order;
-use crate::resolve::{SINK, SOURCE, walker};
-use crate::scenario::{Constellation, Gsl, Isl, Queue, Room, Scenario, Transmitter, Transport};
+use crate::resolve::{SINK, SOURCE};
+use crate::scenario::{Constellation, Queue, Red, RedRoom, Room, Scenario, Transmitter, Transport};
 use skyhop_base::{Bytes, Duration, Index, Time};
-use skyhop_orbit::{Earth, GroundPoint, GroundStation, Orbit};
+use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_sim::spec::{
-    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, LinkConfig, LinkConfigs, OnDown, QueueConfig, QueueLimit,
-    RecordConfig, SimulationSpec, TransportConfig,
+    AdaptiveRed, ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, GilbertElliott, LinkConfig, LinkConfigs,
+    OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, SimulationSpec,
+    Spacing, TransportConfig,
 };
-use skyhop_topology::{
-    CheckTimes, CrossSeam, GslRules, HandoverPolicy, IslRules, NodeId, NodeKind, NodeSpec, RoutingRules, TopologySpec,
-    WiredLink,
-};
+use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink};
 use std::collections::BTreeMap;
+
+mod sky;
+
+pub(crate) use sky::earth;
+use sky::{gsl_rules, isl_rules, satellites};
 
 /// One direction of a wire, with the names of its ends.
 struct Wire<'s> {
@@ -36,6 +42,7 @@ impl Scenario {
     pub fn simulation_spec(&self) -> SimulationSpec {
         let flows = self.flow_index();
         let (topology, wires) = self.network();
+        let sky = self.sky_options(&topology);
         let links = LinkConfigs {
             wired: wires.iter().map(|wire| wire_config(wire, &flows)).collect(),
             isl: self
@@ -51,6 +58,7 @@ impl Scenario {
         SimulationSpec {
             duration: self.duration,
             topology,
+            sky,
             links,
             flows,
             records: RecordConfig {
@@ -61,9 +69,15 @@ impl Scenario {
         }
     }
 
-    /// The network without its traffic, for questions about paths.
-    pub fn topology_spec(&self) -> TopologySpec {
-        self.network().0
+    /// The network without its traffic, for questions about paths. What a run draws by chance is drawn with `seed`.
+    ///
+    /// # Errors
+    /// A network that cannot be.
+    pub fn topology(&self, seed: u64) -> Result<Topology, TopologyError> {
+        let topology = self.network().0;
+        let sky = self.sky_options(&topology);
+        let (topology, sky) = skyhop_sim::seeded(topology, sky, seed);
+        Topology::with_options(topology, sky)
     }
 
     fn sky<'s, T>(&'s self, part: impl FnOnce(&'s Constellation) -> Option<T>) -> Option<T> {
@@ -78,7 +92,7 @@ impl Scenario {
             nodes,
             wired: Vec::new(),
             isl: self.sky(|sky| sky.isl.as_ref()).map(isl_rules),
-            gsl: self.sky(|sky| sky.gsl.as_ref()).map(gsl_rules),
+            gsl: self.constellation.as_ref().and_then(gsl_rules),
             routing: RoutingRules { every: self.routing.every },
         };
         let ids = ids(&topology);
@@ -175,6 +189,7 @@ impl Scenario {
                     start: at(flow.start),
                     stop: flow.stop.map(at),
                     ttl: flow.ttl,
+                    jitter: flow.jitter.unwrap_or(Duration::ZERO),
                 });
             }
         }
@@ -189,56 +204,6 @@ fn at(since_start: Duration) -> Time {
 
 fn ids(topology: &TopologySpec) -> BTreeMap<&str, NodeId> {
     topology.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), NodeId::from_usize(index))).collect()
-}
-
-/// The satellites of all shells, and behind them as shells of their own those that were given one by one.
-fn satellites(sky: &Constellation) -> Vec<(String, NodeKind)> {
-    let mut satellites = Vec::new();
-    for (shell, description) in (0..).zip(&sky.shells) {
-        // The scenario was found right, so there are satellites.
-        let members = walker(description).satellites().unwrap_or_default();
-        satellites.extend(members.into_iter().map(|satellite| {
-            let kind =
-                NodeKind::Satellite { orbit: satellite.orbit, plane: satellite.plane, slot: satellite.slot, shell };
-            (satellite.name, kind)
-        }));
-    }
-    for (shell, satellite) in (sky.shells.len() as u32..).zip(&sky.satellites) {
-        let orbit = Orbit::Geostationary { longitude: satellite.geostationary };
-        satellites.push((satellite.name.clone(), NodeKind::Satellite { orbit, plane: 0, slot: 0, shell }));
-    }
-    satellites
-}
-
-pub(crate) fn earth(name: EarthName) -> Earth {
-    match name {
-        EarthName::Wgs84 => Earth::WGS84,
-        EarthName::Ns2 => Earth::NS2,
-    }
-}
-
-fn isl_rules(isl: &Isl) -> IslRules {
-    IslRules {
-        cross_seam: if isl.cross_seam { CrossSeam::Nearest } else { CrossSeam::Open },
-        latitude_limit: (isl.latitude_cut.degrees() < 90.0).then_some(isl.latitude_cut),
-        grazing_altitude: isl.grazing_altitude,
-        every: isl.every,
-    }
-}
-
-fn gsl_rules(gsl: &Gsl) -> GslRules {
-    GslRules {
-        elevation_mask: gsl.elevation_mask,
-        policy: match gsl.handover.policy {
-            HandoverPolicyName::UntilBelowMask => HandoverPolicy::UntilBelowMask,
-            HandoverPolicyName::Nearest => HandoverPolicy::Nearest,
-            HandoverPolicyName::HighestElevation => HandoverPolicy::HighestElevation,
-            HandoverPolicyName::LongestVisibility => HandoverPolicy::LongestVisibility,
-        },
-        every: gsl.handover.every,
-        // The run puts its own seed here: a scenario has none.
-        check_times: if gsl.handover.randomise { CheckTimes::Randomised { seed: 0 } } else { CheckTimes::Regular },
-    }
 }
 
 fn on_down(name: OnDownName) -> OnDown {
@@ -266,12 +231,29 @@ fn wire_config(wire: &Wire<'_>, flows: &BTreeMap<String, usize>) -> LinkConfig {
 }
 
 fn link_config(transmitter: &Transmitter, on_down: OnDown, flows: &BTreeMap<String, usize>) -> LinkConfig {
-    let errors = transmitter.errors.iter().filter_map(|error| match error {
-        ErrorFile::Packet(probability) => {
-            Some(ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: *probability })
+    let independent = |unit, probability: &f64| vec![ErrorConfig::Independent { unit, probability: *probability }];
+    let errors = transmitter.errors.iter().flat_map(|error| match error {
+        ErrorFile::Packet(probability) => independent(ErrorUnit::Packet, probability),
+        ErrorFile::Byte(probability) => independent(ErrorUnit::Byte, probability),
+        ErrorFile::Bit(probability) => independent(ErrorUnit::Bit, probability),
+        ErrorFile::GilbertElliott(GilbertElliottFile { to_bad, to_good, loss_good, loss_bad }) => {
+            vec![ErrorConfig::GilbertElliott(GilbertElliott {
+                to_bad: *to_bad,
+                to_good: *to_good,
+                loss_good: *loss_good,
+                loss_bad: *loss_bad,
+            })]
+        }
+        ErrorFile::Trace(TraceErrors { packets, during }) => {
+            let numbers = packets.clone().map(ErrorConfig::PacketNumbers);
+            let pairs =
+                |during: &Vec<[Duration; 2]>| during.iter().map(|[from, until]| (at(*from), at(*until))).collect();
+            let intervals = during.as_ref().map(|during| ErrorConfig::Intervals(pairs(during)));
+            numbers.into_iter().chain(intervals).collect()
         }
         ErrorFile::Segments(lost) => {
-            flows.get(&lost.flow).map(|&flow| ErrorConfig::Segments { flow, segments: lost.segments.clone() })
+            let lost_of = |&flow: &usize| ErrorConfig::Segments { flow, segments: lost.segments.clone() };
+            flows.get(&lost.flow).map(lost_of).into_iter().collect()
         }
     });
     LinkConfig {
@@ -292,8 +274,39 @@ fn queue(queue: &Queue) -> QueueConfig {
         Queue::DropTail(Room::Packets { packets, counts: CountsName::WithService }) => {
             QueueLimit::Packets(packets.saturating_sub(1))
         }
+        Queue::Red(red) => return QueueConfig::Red(Box::new(red_config(red))),
     };
     QueueConfig::DropTail { limit }
+}
+
+fn red_config(red: &Red) -> RedConfig {
+    let counting = match red.counting {
+        RedCountingName::Floyd => RedCounting::Floyd,
+        RedCountingName::Ns2 => RedCounting::Ns2,
+    };
+    let (limit, unit, scale) = match red.room {
+        RedRoom::Packets(packets) => (QueueLimit::Packets(packets), RedUnit::Packets, 1.0),
+        RedRoom::Bytes(bytes) if counting == RedCounting::Ns2 => {
+            (QueueLimit::Backlog(bytes.0), RedUnit::Bytes, red.mean_packet.0 as f64)
+        }
+        RedRoom::Bytes(bytes) => (QueueLimit::Bytes(bytes.0), RedUnit::Bytes, red.mean_packet.0 as f64),
+    };
+    RedConfig {
+        limit,
+        unit,
+        min_threshold: red.min * scale,
+        max_threshold: red.max * scale,
+        weight: red.weight,
+        max_p: red.max_p,
+        gentle: red.gentle,
+        spacing: match red.spacing {
+            RedSpacingName::Uniform => RedSpacing::Uniform,
+            RedSpacingName::Wait => RedSpacing::Wait,
+        },
+        counting,
+        mean_packet_bytes: packet_bytes(red.mean_packet),
+        adaptive: red.adaptive.then(AdaptiveRed::default),
+    }
 }
 
 /// Sizes of packets were found to fit.
@@ -304,9 +317,32 @@ fn packet_bytes(bytes: Bytes) -> u32 {
 fn application(options: &ApplicationOptions) -> ApplicationConfig {
     match options {
         ApplicationOptions::Ftp(ftp) => ApplicationConfig::Ftp { bytes: ftp.bytes.map(|bytes| bytes.0) },
-        ApplicationOptions::ConstantRate(SourceFile { rate, payload }) => {
-            ApplicationConfig::ConstantRate { rate: *rate, payload_bytes: packet_bytes(*payload) }
+        ApplicationOptions::ConstantRate(ConstantRateFile { rate, payload, spacing }) => {
+            ApplicationConfig::ConstantRate {
+                rate: *rate,
+                payload_bytes: packet_bytes(*payload),
+                spacing: match spacing {
+                    Some(SpacingName::Random) => Spacing::Random,
+                    Some(SpacingName::Regular) | None => Spacing::Regular,
+                },
+            }
         }
+        ApplicationOptions::Telnet(TelnetFile { payload, interval }) => {
+            ApplicationConfig::Telnet { payload_bytes: packet_bytes(*payload), interval: *interval }
+        }
+        ApplicationOptions::OnOff(OnOffFile { rate, payload, on, off }) => {
+            ApplicationConfig::OnOff { rate: *rate, payload_bytes: packet_bytes(*payload), on: *on, off: *off }
+        }
+        ApplicationOptions::Files(FilesFile { sizes, pause }) => ApplicationConfig::Files {
+            sizes: sizes.iter().map(|bytes| bytes.0).collect(),
+            pause: pause.unwrap_or(Duration::ZERO),
+        },
+        ApplicationOptions::Requests(RequestsFile { request, response, think, count }) => ApplicationConfig::Requests {
+            request_bytes: packet_bytes(*request),
+            response_bytes: response.0,
+            think: *think,
+            count: *count,
+        },
         ApplicationOptions::Poisson(SourceFile { rate, payload }) => {
             ApplicationConfig::Poisson { rate: *rate, payload_bytes: packet_bytes(*payload) }
         }

@@ -33,11 +33,7 @@ struct Checker<'c, 'p, 's> {
 
 /// Keys that people look for in another place, with what to say.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
-    (
-        "constellation",
-        "elements",
-        "satellites from orbital elements (TLE) are not supported yet: use preset, shells or satellites",
-    ),
+    ("constellation", "tle", "write elements = \"file.tle\""),
     ("", "seed", "the seed is no part of the scenario: give it to the run (--seed 3)"),
     ("", "name", "a scenario is called after its file"),
     ("flow", "bytes", "write application = { ftp = { bytes = \"10 MB\" } }"),

@@ -3,10 +3,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Angle, Bytes, Duration, Length, Rate};
+use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_cc::Profile;
 use skyhop_transport::TcpSpec;
 use std::collections::BTreeMap;
+
+mod sky;
+
+pub use sky::*;
 
 /// A network with its traffic.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -31,198 +35,6 @@ pub struct ScenarioFile {
     pub routing: Option<RoutingFile>,
     /// What is kept of a run besides its totals.
     pub records: Option<RecordsFile>,
-}
-
-/// Satellites: a preset or shells, satellites that are given one by one, or both.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ConstellationFile {
-    /// A known constellation with its links.
-    pub preset: Option<PresetName>,
-    /// Walker constellations.
-    pub shells: Option<Vec<ShellFile>>,
-    /// Satellites one by one.
-    pub satellites: Option<Vec<SatelliteFile>>,
-    /// Model of the Earth.
-    pub earth: Option<EarthName>,
-    /// Links between satellites. A preset has them; without a preset and without this key there are none.
-    pub isl: Option<IslFile>,
-    /// Links between satellites and ground stations.
-    pub gsl: Option<GslFile>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PresetName {
-    /// 6 planes of 11 satellites at 780 km with ISLs of 25 Mbit/s and GSLs of 1.5 Mbit/s.
-    Iridium,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-pub enum EarthName {
-    /// The ellipsoid WGS 84.
-    #[serde(rename = "wgs-84")]
-    Wgs84,
-    /// The sphere of ns-2.
-    #[serde(rename = "ns-2")]
-    Ns2,
-}
-
-/// A Walker constellation. Its satellites are called `<name>-<plane>-<slot>`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ShellFile {
-    /// Without it: "shell", or "shell-0", "shell-1" when there are several.
-    pub name: Option<String>,
-    /// Orbital planes.
-    pub planes: u32,
-    /// Satellites in each plane.
-    pub per_plane: u32,
-    /// Above the equator.
-    pub altitude: Length,
-    pub inclination: Angle,
-    /// Walker's F, from 0 to planes - 1: plane p is ahead of plane 0 by p F 360 deg / T. Without it: 0.
-    pub phasing: Option<PhasingFile>,
-    /// Without it: "delta".
-    pub pattern: Option<PatternName>,
-    /// Between the ascending nodes of neighbouring planes. Without it: 360 deg (delta) or 180 deg (star) / planes.
-    pub raan_spacing: Option<Angle>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum PhasingFile {
-    Factor(u32),
-    Named(PhasingName),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PhasingName {
-    /// Odd planes are ahead of even ones by half of the spacing in a plane: ns-2's Iridium.
-    OddPlanesHalfSpacing,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PatternName {
-    /// Planes over 360 deg of right ascension.
-    Delta,
-    /// Planes over 180 deg; the first and the last fly against each other along a seam.
-    Star,
-}
-
-/// A satellite that is given by itself.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SatelliteFile {
-    pub name: String,
-    /// Stands above the equator at this longitude, east positive.
-    pub geostationary: Angle,
-}
-
-/// Links between satellites: two to the neighbours in the plane, two to the neighbouring planes.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct IslFile {
-    pub rate: Option<Rate>,
-    pub queue: Option<QueueFile>,
-    /// What happens to the packets of a link that goes down.
-    pub on_down: Option<OnDownName>,
-    /// Bytes added to each packet while it is sent.
-    pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
-    /// Whether the first and the last plane of a star are linked.
-    pub cross_seam: Option<bool>,
-    /// Links between planes are down while one end is beyond this latitude, north or south.
-    pub latitude_cut: Option<Angle>,
-    /// Links between planes are down while their line of sight comes closer to the ground than this.
-    pub grazing_altitude: Option<Length>,
-    /// Time between checks.
-    pub every: Option<Duration>,
-}
-
-/// Links between ground stations and satellites. `uplink` and `downlink` say where the two directions differ.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GslFile {
-    pub rate: Option<Rate>,
-    pub queue: Option<QueueFile>,
-    /// What happens to the packets that wait for a satellite that is left.
-    pub on_down: Option<OnDownName>,
-    /// Bytes added to each packet while it is sent.
-    pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
-    /// From stations to satellites.
-    pub uplink: Option<TransmitterFile>,
-    /// From satellites to stations.
-    pub downlink: Option<TransmitterFile>,
-    /// A station uses satellites that stand higher than this above its horizon.
-    pub elevation_mask: Option<Angle>,
-    pub handover: Option<HandoverFile>,
-}
-
-/// What one direction of a ground-satellite link has of its own.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TransmitterFile {
-    pub rate: Option<Rate>,
-    pub queue: Option<QueueFile>,
-    pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
-}
-
-/// When a station changes its satellite.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HandoverFile {
-    pub policy: Option<HandoverPolicyName>,
-    /// Time between checks.
-    pub every: Option<Duration>,
-    /// Whether each interval is drawn between half and one and a half of `every`.
-    pub randomise: Option<bool>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum HandoverPolicyName {
-    /// Keep the satellite until it is below the mask; then the one that follows it in its plane, or else the
-    /// highest: what ns-2 does.
-    UntilBelowMask,
-    /// The nearest at each check.
-    Nearest,
-    /// The highest above the horizon at each check.
-    HighestElevation,
-    /// The one that stays visible longest.
-    LongestVisibility,
-}
-
-/// What happens to the packets of a satellite link that goes away. What is in the air arrives in every case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnDownName {
-    /// Queued packets are lost at once.
-    Drop,
-    /// Queued packets are sent to the old peer and lost there.
-    SendInVain,
-    /// Queued packets wait for the link, or go to the new peer.
-    Hold,
-    /// Queued packets are routed afresh from the node where they wait.
-    Reroute,
-    /// Queued packets still cross to the old peer.
-    Drain,
-}
-
-/// A ground station.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StationFile {
-    /// North positive.
-    pub latitude: Angle,
-    /// East positive.
-    pub longitude: Angle,
-    /// Above the surface of the Earth. Without it: 0 km.
-    pub altitude: Option<Length>,
 }
 
 /// A wired link. `forward` (from the first to the second node) and `backward` say where the directions differ.
@@ -254,7 +66,7 @@ pub struct DirectionFile {
 }
 
 /// A queue discipline, by its name alone or with its options.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum QueueFile {
     Named(QueueName),
@@ -268,13 +80,69 @@ pub enum QueueName {
     DropTail,
     /// First in, first out, without limit.
     Unlimited,
+    /// Random early detection: the longer the average queue, the more arrivals are dropped.
+    Red,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueOptions {
     /// First in, first out; an arrival that finds no room is dropped.
     DropTail(DropTailFile),
+    /// Random early detection: the longer the average queue, the more arrivals are dropped.
+    Red(RedFile),
+}
+
+/// Random early detection (Floyd and Jacobson 1993). A limit in bytes makes thresholds and average count bytes, and drops
+/// large packets more often.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RedFile {
+    /// At most so many packets wait. Without `packets` and `bytes`: 50, under "ns-2" 50 mean packets in bytes.
+    pub packets: Option<u32>,
+    /// At most so many bytes wait.
+    pub bytes: Option<Bytes>,
+    /// Average, in mean packets, from which on packets are dropped. Without it: 5; under "ns-2" and for an adaptive one
+    /// half of what the link serves in `target_delay`, at least 5.
+    pub min: Option<f64>,
+    /// Average, in mean packets, at which the probability is `max_p`. Without it: three times `min`.
+    pub max: Option<f64>,
+    /// Probability at `max`. Without it: 0.1.
+    pub max_p: Option<f64>,
+    /// Weight of an arrival in the average. Without it: 0.002; under "ns-2" and for an adaptive one 1 - exp(-1 / (10 RTT
+    /// packets per second)), the RTT being 0.1 s or three times the way over the link, if that is more.
+    pub weight: Option<f64>,
+    /// Whether the probability grows to 1 between `max` and its double, instead of at `max`. Without it: by profile.
+    pub gentle: Option<bool>,
+    /// Whether `max_p` follows the average (Floyd, Gummadi and Shenker 2001). Without it: false.
+    pub adaptive: Option<bool>,
+    /// Delay in the queue that `min` aims at, where it is not given. Without it: 5 ms.
+    pub target_delay: Option<Duration>,
+    /// Typical packet. Without it: 1000 B, under "ns-2" 500 B.
+    pub mean_packet: Option<Bytes>,
+    /// How drops are spread. Without it: by profile.
+    pub spacing: Option<RedSpacingName>,
+    /// Which packets are counted between drops. Without it: by profile.
+    pub counting: Option<RedCountingName>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RedSpacingName {
+    /// Evenly over the packets.
+    Uniform,
+    /// Not before 1 / p packets, then evenly.
+    Wait,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum RedCountingName {
+    /// Those above `min`.
+    #[serde(rename = "floyd")]
+    Floyd,
+    /// Every arrival; the first above `min` passes, and so does one that finds an empty or almost empty queue.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 /// The room of a queue, in packets or in bytes.
@@ -304,8 +172,47 @@ pub enum CountsName {
 pub enum ErrorFile {
     /// Each packet is lost with this probability, independently of the others.
     Packet(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    /// Each byte is lost with this probability, and with it its packet; headers count, framing does not.
+    Byte(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    /// Each bit is lost with this probability, and with it its packet; headers count, framing does not.
+    Bit(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    /// Losses in bursts: the link is good or bad, and may change after each packet.
+    GilbertElliott(GilbertElliottFile),
+    /// What was lost is known.
+    Trace(TraceErrors),
     /// These data segments of a flow are lost, each at its first transmission.
     Segments(SegmentErrors),
+}
+
+/// Two states of a link (Gilbert 1960, Elliott 1963). The mean loss is loss_good to_good / (to_good + to_bad) +
+/// loss_bad to_bad / (to_good + to_bad).
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliottFile {
+    /// Probability of a step from good to bad, per packet.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub to_bad: f64,
+    /// Probability of a step from bad to good, per packet: a bad time lasts 1 / `to_good` packets on average.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub to_good: f64,
+    /// Probability of a loss in the good state.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss_good: f64,
+    /// Probability of a loss in the bad state.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss_bad: f64,
+}
+
+/// Losses one by one: packets by number, times from and until, or both.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceErrors {
+    /// Numbers of packets as they come over the link, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Vec<u64>>,
+    /// Everything that arrives from the first to before the second moment of a pair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub during: Option<Vec<[Duration; 2]>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -344,6 +251,9 @@ pub struct FlowFile {
     /// Hops after which a packet is dropped.
     #[schemars(range(min = 1))]
     pub ttl: Option<u8>,
+    /// Longest time that the sender takes over an input before it sends, each time a random one between zero and this;
+    /// breaks the lock-step of flows. Needs TCP. Without it: 0 s.
+    pub jitter: Option<Duration>,
 }
 
 /// Links of a flow's own: from its source to the node `from`, and from the node `to` to its sink.
@@ -386,9 +296,89 @@ pub enum ApplicationOptions {
     /// Always has data to send.
     Ftp(FtpFile),
     /// Equal portions in equal times.
-    ConstantRate(SourceFile),
+    ConstantRate(ConstantRateFile),
     /// Equal portions at random, independent instants; the rate is the mean.
     Poisson(SourceFile),
+    /// A user who types.
+    Telnet(TelnetFile),
+    /// A constant rate for a random time, then silence for a random time.
+    OnOff(OnOffFile),
+    /// Files one after another; needs TCP.
+    Files(FilesFile),
+    /// The node `to` asks, the node `from` answers; needs TCP.
+    Requests(RequestsFile),
+}
+
+/// Equal portions in equal times.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConstantRateFile {
+    /// Of payload, without headers.
+    pub rate: Rate,
+    /// Of each portion.
+    pub payload: Bytes,
+    /// Without it: "regular".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<SpacingName>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpacingName {
+    Regular,
+    /// Each gap is from half to one and a half of the regular one.
+    Random,
+}
+
+/// Small portions at the pace of a user who types.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TelnetFile {
+    /// Of each portion.
+    pub payload: Bytes,
+    /// Mean of exponential gaps. Without it the gaps are those of tcplib: Pareto, 1.1 s on average.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
+}
+
+/// On and off for exponential times.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnOffFile {
+    /// Of payload, while it is on.
+    pub rate: Rate,
+    /// Of each portion.
+    pub payload: Bytes,
+    /// Mean time for which it is on.
+    pub on: Duration,
+    /// Mean time for which it is off.
+    pub off: Duration,
+}
+
+/// Files of given sizes; each has its completion time in the table of transfers.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FilesFile {
+    pub sizes: Vec<Bytes>,
+    /// From the arrival of a file to the begin of the next. Without it: 0 s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Duration>,
+}
+
+/// Requests and their answers; each has its completion time in the table of transfers.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestsFile {
+    /// Of a request on the wire.
+    pub request: Bytes,
+    /// User data of an answer.
+    pub response: Bytes,
+    /// Mean of the exponential time from an answer to the next request.
+    pub think: Duration,
+    /// So many requests. Without it: no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub count: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -406,14 +396,6 @@ pub struct SourceFile {
     pub rate: Rate,
     /// Of each portion.
     pub payload: Bytes,
-}
-
-/// How routes follow the network.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RoutingFile {
-    /// Routes are renewed when a link comes or goes, and also after so much time.
-    pub every: Option<Duration>,
 }
 
 /// What is kept of a run besides its totals.

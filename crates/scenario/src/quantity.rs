@@ -29,6 +29,10 @@ pub(crate) fn check(format: &str, text: &str) -> Result<(), Problem> {
         "size" => parse::<Bytes>(text).map(drop),
         "length" => parse::<Length>(text).map(drop),
         "angle" => parse::<Angle>(text).map(drop),
+        "instant" => text.parse::<skyhop_orbit::Utc>().map(drop).map_err(|_| Problem {
+            message: format!("{:?} is no instant of UTC", names::shorten(text)),
+            help: Some("write it like \"2025-10-07T12:00:00Z\"".to_owned()),
+        }),
         _ => Ok(()),
     }
 }

@@ -2,19 +2,21 @@
 //! the canonical form.
 
 use crate::diagnostic::{Diagnostics, Problems};
-use crate::format::{
-    ApplicationOptions, CountsName, EarthName, ErrorFile, HandoverPolicyName, OnDownName, PatternName, PhasingFile,
-};
+use crate::format::{ApplicationOptions, CountsName, ErrorFile, RedCountingName, RedSpacingName};
 use crate::overrides::{self, Override};
 use crate::source::Source;
 use crate::tree::{DEEPEST, Node, Origin, Path};
 use crate::{check, resolve, schema, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use skyhop_base::{Angle, Bytes, Duration, Length, Rate};
+use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_transport::TcpConfig;
 use std::collections::BTreeMap;
 use std::io::Read;
+
+mod sky;
+
+pub use sky::*;
 
 /// One network with its traffic, as a file describes it.
 #[derive(Clone, Debug, Serialize)]
@@ -30,74 +32,9 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     pub routing: Routing,
     pub records: Records,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct Constellation {
-    pub earth: EarthName,
-    /// In the order of their names.
-    pub shells: Vec<Shell>,
-    /// In the order of their names.
-    pub satellites: Vec<Satellite>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub isl: Option<Isl>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gsl: Option<Gsl>,
-}
-
-/// A Walker constellation.
-#[derive(Clone, Debug, Serialize)]
-pub struct Shell {
-    pub name: String,
-    pub planes: u32,
-    pub per_plane: u32,
-    pub altitude: Length,
-    pub inclination: Angle,
-    pub phasing: PhasingFile,
-    pub pattern: PatternName,
-    pub raan_spacing: Angle,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct Satellite {
-    pub name: String,
-    pub geostationary: Angle,
-}
-
-/// Links between satellites.
-#[derive(Clone, Debug, Serialize)]
-pub struct Isl {
-    pub on_down: OnDownName,
-    #[serde(flatten)]
-    pub transmitter: Transmitter,
-    pub cross_seam: bool,
-    pub latitude_cut: Angle,
-    pub grazing_altitude: Length,
-    pub every: Duration,
-}
-
-/// Links between satellites and the ground.
-#[derive(Clone, Debug, Serialize)]
-pub struct Gsl {
-    pub on_down: OnDownName,
-    pub uplink: Transmitter,
-    pub downlink: Transmitter,
-    pub elevation_mask: Angle,
-    pub handover: Handover,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct Handover {
-    pub policy: HandoverPolicyName,
-    pub every: Duration,
-    pub randomise: bool,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct Station {
-    pub latitude: Angle,
-    pub longitude: Angle,
-    pub altitude: Length,
+    /// What a user should know about a scenario that is right.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
 }
 
 /// A wired link with both its directions.
@@ -131,6 +68,30 @@ pub struct Transmitter {
 pub enum Queue {
     Unlimited,
     DropTail(Room),
+    Red(Red),
+}
+
+/// Random early detection with every value worked out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Red {
+    #[serde(flatten)]
+    pub room: RedRoom,
+    pub min: f64,
+    pub max: f64,
+    pub max_p: f64,
+    pub weight: f64,
+    pub gentle: bool,
+    pub adaptive: bool,
+    pub mean_packet: Bytes,
+    pub spacing: RedSpacingName,
+    pub counting: RedCountingName,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RedRoom {
+    Packets(u32),
+    Bytes(Bytes),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -157,6 +118,8 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
     pub ttl: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Duration>,
 }
 
 /// A flow's own links.
@@ -172,12 +135,6 @@ pub struct Access {
 pub enum Transport {
     Tcp(Box<TcpConfig>),
     Udp { header: Bytes },
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct Routing {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub every: Option<Duration>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -199,28 +156,39 @@ impl Flow {
 }
 
 impl Scenario {
-    /// Reads a scenario from TOML. `origin` is what messages call the text; the overrides are applied first.
+    /// Reads a scenario from TOML. `origin` is what messages call the text; the overrides are applied first. Files that
+    /// it names are looked for in the current folder.
     ///
     /// # Errors
     /// Every problem of the text, at its place.
     pub fn from_toml(text: &str, origin: &str, overrides: &[Override]) -> Result<Scenario, Diagnostics> {
+        Scenario::from_toml_in(text, origin, std::path::Path::new(""), overrides)
+    }
+
+    fn from_toml_in(
+        text: &str,
+        origin: &str,
+        folder: &std::path::Path,
+        overrides: &[Override],
+    ) -> Result<Scenario, Diagnostics> {
         let source = Source::of_text(origin, text, overrides);
         let mut problems = Problems::new(&source);
         let tree = text::parse(text, &source, &mut problems);
-        finish(tree, overrides, problems)
+        finish(tree, folder, overrides, problems)
     }
 
-    /// Reads a scenario from a file of TOML.
+    /// Reads a scenario from a file of TOML. Files that it names are looked for in its folder.
     ///
     /// # Errors
     /// A file that cannot be read, that is too large or no UTF-8; every problem of its text.
     pub fn from_file(path: &std::path::Path, overrides: &[Override]) -> Result<Scenario, Diagnostics> {
         let name = path.display().to_string();
+        let folder = path.parent().unwrap_or(path);
         let refuse = |message: String| {
             let source = Source::without_text(&name, overrides);
             let mut problems = Problems::new(&source);
             problems.add(&Origin::Nowhere, &Path::root(), message, None);
-            finish(None, &[], problems)
+            finish(None, folder, &[], problems)
         };
         if path.is_dir() {
             return refuse("is a folder, not a file".to_owned());
@@ -235,7 +203,7 @@ impl Scenario {
             return refuse(format!("the file is too large: at most {} bytes are read", text::LARGEST_TEXT));
         }
         match std::str::from_utf8(&bytes) {
-            Ok(text) => Scenario::from_toml(text, &name, overrides),
+            Ok(text) => Scenario::from_toml_in(text, &name, folder, overrides),
             Err(error) => {
                 let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned();
                 let source = Source::of_text(&name, &valid, overrides);
@@ -243,7 +211,7 @@ impl Scenario {
                 let place = Origin::Text(valid.len()..valid.len());
                 let help = Some("save the file as UTF-8".to_owned());
                 problems.add(&place, &Path::root(), "the file is no UTF-8 text", help);
-                finish(None, &[], problems)
+                finish(None, folder, &[], problems)
             }
         }
     }
@@ -260,7 +228,7 @@ impl Scenario {
             let message = format!("tables and lists nest more than {DEEPEST} deep");
             problems.add(&Origin::Nowhere, &Path::root(), message, None);
         }
-        finish(tree, overrides, problems)
+        finish(tree, std::path::Path::new(""), overrides, problems)
     }
 
     /// The canonical form: a scenario in the same format with every default written out, sorted. Scenarios that mean
@@ -284,7 +252,12 @@ impl Scenario {
 }
 
 /// Applies overrides and runs both checks.
-fn finish(tree: Option<Node>, overrides: &[Override], mut problems: Problems<'_>) -> Result<Scenario, Diagnostics> {
+fn finish(
+    tree: Option<Node>,
+    folder: &std::path::Path,
+    overrides: &[Override],
+    mut problems: Problems<'_>,
+) -> Result<Scenario, Diagnostics> {
     let scenario = tree.and_then(|mut tree| {
         let broken_text = !problems.is_empty();
         overrides::apply(&mut tree, overrides, &mut problems);
@@ -296,7 +269,7 @@ fn finish(tree: Option<Node>, overrides: &[Override], mut problems: Problems<'_>
             return None;
         }
         check::check(&tree, schema::shared(), check::Scope::Everything, &mut problems);
-        resolve::resolve(&tree, &mut problems)
+        resolve::resolve(&tree, folder, &mut problems)
     });
     problems.into_result(scenario)
 }

@@ -16,5 +16,5 @@ pub mod spec;
 
 pub use measure::jain;
 pub use records::Records;
-pub use simulation::{Simulation, SimulationError};
+pub use simulation::{Simulation, SimulationError, seeded};
 pub use spec::SimulationSpec;

@@ -7,7 +7,7 @@ use skyhop_sim::spec::{
     RecordConfig, Spacing, TransportConfig,
 };
 use skyhop_sim::{Records, Simulation, SimulationSpec};
-use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, TopologySpec, WiredLink};
+use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
 
 const LEFT: NodeId = NodeId::new(0);
 const RIGHT: NodeId = NodeId::new(1);
@@ -27,6 +27,7 @@ fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: 
     let node = |name: &str| NodeSpec { name: name.into(), kind: NodeKind::Wired };
     SimulationSpec {
         duration,
+        sky: SkyOptions::default(),
         topology: TopologySpec {
             earth: Earth::WGS84,
             nodes: vec![node("left"), node("right")],

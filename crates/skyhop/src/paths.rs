@@ -19,7 +19,7 @@ pub fn paths_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
         return Err(Error::OutsideRun { at_s, duration_s });
     }
     let at = Time::from_secs_f64(at_s);
-    let mut topology = Topology::new(spec.topology.clone()).map_err(skyhop_sim::SimulationError::from)?;
+    let mut topology = scenario.topology(1).map_err(skyhop_sim::SimulationError::from)?;
     let mut changes = Vec::new();
     while topology.next_change() <= at {
         topology.advance(topology.next_change(), &mut changes);

@@ -1,16 +1,21 @@
 //! From the file's twin to a [`Scenario`]: defaults are filled in, names are looked up, and what no schema can say
 //! is checked. Components that are wrong in themselves are left out, so that the others are still looked at.
 
+mod content;
 mod reach;
+mod red;
 mod sky;
+mod sky_links;
+mod stations;
 mod traffic;
 mod wires;
 
 pub(crate) use sky::walker;
+pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};
 
 use crate::diagnostic::Problems;
-use crate::format::{RecordsFile, RoutingFile};
+use crate::format::{MetricName, RecordsFile, RoutingFile};
 use crate::names;
 use crate::scenario::{Records, Routing, Scenario};
 use crate::tree::{Node, Path};
@@ -29,20 +34,25 @@ const MOST_STEPS: u64 = 10_000_000;
 const RESERVED_NAMES: [&str; 3] = ["sky", "ground", "seam"];
 
 /// The scenario of a tree that the schema has been compared with. `None` when it has problems, which are added.
-pub(crate) fn resolve(tree: &Node, problems: &mut Problems<'_>) -> Option<Scenario> {
-    let mut resolver = Resolver { tree, problems, profile: Profile::Rfc, duration: None, nodes: Nodes::default() };
-    let scenario = resolver.run()?;
+/// Files that it names are looked for in `folder`.
+pub(crate) fn resolve(tree: &Node, folder: &std::path::Path, problems: &mut Problems<'_>) -> Option<Scenario> {
+    let (profile, nodes, warnings) = (Profile::Rfc, Nodes::default(), Vec::new());
+    let mut resolver = Resolver { tree, folder, problems, profile, duration: None, nodes, warnings };
+    let mut scenario = resolver.run()?;
     resolver.check_link_names(&scenario);
+    scenario.warnings = resolver.warnings;
     problems.is_empty().then_some(scenario)
 }
 
 struct Resolver<'t, 'p, 's> {
     tree: &'t Node,
+    folder: &'t std::path::Path,
     problems: &'p mut Problems<'s>,
     profile: Profile,
     /// Unknown while it is wrong.
     duration: Option<Duration>,
     nodes: Nodes,
+    warnings: Vec<String>,
 }
 
 /// All nodes by name.
@@ -104,6 +114,7 @@ impl Resolver<'_, '_, '_> {
             flows: flows.into_iter().map(|(flow, _)| flow).collect(),
             routing,
             records,
+            warnings: Vec::new(),
         })
     }
 
@@ -200,7 +211,7 @@ impl Resolver<'_, '_, '_> {
         if let Some(every) = file.every {
             self.check_interval(every, &path.key("every"));
         }
-        Routing { every: file.every }
+        Routing { every: file.every, metric: file.metric.unwrap_or(MetricName::Delay) }
     }
 
     fn records(&mut self) -> Records {

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) enum Group {
     Shell { altitude: skyhop_base::Length, inclination: Angle },
     Geostationary { longitude: Angle },
+    /// Whatever a file of elements holds.
+    Elements,
 }
 
 /// What the equations below, for a sphere and a station at sea level, may be wrong by.
@@ -83,6 +85,9 @@ impl Resolver<'_, '_, '_> {
         let Ok(ground) = GroundStation::new(point) else { return Vec::new() };
         let site = ground.site(&earth);
         let is_visible = |group: &Group| match *group {
+            Group::Elements => true,
+            // Where a moving user gets to is not looked at.
+            _ if station.track.is_some() => true,
             Group::Geostationary { longitude } => {
                 let position = Orbit::Geostationary { longitude }.earth_fixed_km(&earth, Time::ZERO);
                 site.look(position).elevation.degrees() > gsl.elevation_mask.degrees()

@@ -1,97 +1,77 @@
-//! Stations and constellations.
+//! Constellations: presets, shells, elements, satellites one by one.
 
 use super::reach::Group;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
-    ConstellationFile, EarthName, GslFile, HandoverFile, HandoverPolicyName, IslFile, OnDownName, PatternName,
-    PhasingFile, PhasingName, PresetName, SatelliteFile, ShellFile, StationFile, TransmitterFile,
+    ConstellationFile, EarthName, GEO, InlineFile, PatternName, PhasingFile, PhasingName, PresetName, SatelliteFile,
+    ShellFile,
 };
+use crate::instant::Instant;
 use crate::names::natural_order;
-use crate::scenario::{Constellation, Gsl, Handover, Isl, Satellite, Shell, Station, Transmitter};
-use crate::tree::{Path, Step};
-use skyhop_base::{Angle, Bytes, Duration, Length, Rate};
-use skyhop_orbit::{GroundPoint, GroundStation, Orbit, OrbitError, Pattern, Phasing, Walker};
+use crate::scenario::{Constellation, Elements, Satellite, Shell, Station};
+use crate::tree::{Node, Path, Step};
+use skyhop_base::{Angle, Length, Rate};
+use skyhop_orbit::{
+    Catalogue, CatalogueNote, NoteKind, Orbit, OrbitError, Pattern, Phasing, Utc, Walker, read_elements,
+};
 use std::collections::BTreeMap;
 
 /// Name of a shell that has none.
 const SHELL_NAME: &str = "shell";
 
-/// Time between checks of satellite links: ns-2's for both kinds (`algorithms.md` §5.5).
-const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+/// Where elements are so old, the first of them are named in the warning.
+const NAMED_IN_WARNINGS: usize = 3;
 
-/// Without a mask of its own a station uses satellites above 10 deg, the usual minimum of user terminals; ns-2's
-/// default is 0 (`algorithms.md` appendix A, elevation_mask_).
-const ELEVATION_MASK: (Angle, Angle) = (Angle::from_degrees(10.0), Angle::from_degrees(0.0));
-
-/// No limit; ns-2's default is 70 deg (`algorithms.md` appendix A, latitude_threshold_).
-const LATITUDE_CUT: (Angle, Angle) = (Angle::from_degrees(90.0), Angle::from_degrees(70.0));
-
-/// Above the weather, as Hypatia has it (Kassing et al., IMC 2020); ns-2's margin is 150 km (`algorithms.md` §5.5).
-const GRAZING_ALTITUDE: (Length, Length) = (Length::from_km(80.0), Length::from_km(150.0));
-
-/// ns-2's satellite link layer adds this to the time of serialisation (`algorithms.md` appendix A).
-const NS2_FRAMING: Bytes = Bytes(16);
-
-/// The values of Table 1 of the Iridium paper (Nirmala and Pujeri), which a preset puts under those of the file.
-struct Preset {
-    shell: fn() -> Walker,
-    isl_rate: Option<Rate>,
-    gsl_rate: Option<Rate>,
-    elevation_mask: Angle,
-    latitude_cut: Angle,
-    grazing_altitude: Length,
+/// What a preset puts under the values of the file.
+pub(super) struct Preset {
+    shells: Vec<Walker>,
+    /// Whether it has links between satellites without being asked.
+    pub has_isls: bool,
+    pub isl_rate: Option<Rate>,
+    pub gsl_rate: Option<Rate>,
+    pub elevation_mask: Option<Angle>,
+    pub latitude_cut: Option<Angle>,
+    pub grazing_altitude: Option<Length>,
 }
 
-fn preset(name: PresetName) -> Preset {
-    match name {
-        PresetName::Iridium => Preset {
-            shell: Walker::iridium,
-            isl_rate: Rate::from_bps(25_000_000),
-            gsl_rate: Rate::from_bps(1_500_000),
-            elevation_mask: Angle::from_degrees(8.2),
-            latitude_cut: Angle::from_degrees(60.0),
-            // Of ns-2's model, as the paper gives none.
-            grazing_altitude: Length::from_km(150.0),
-        },
+fn preset(name: &PresetName) -> Preset {
+    let shells = skyhop_orbit::preset(&name.0).unwrap_or_default();
+    // Of the constellation to which the shell belongs.
+    let family =
+        shells.first().map_or("", |shell| shell.name.trim_end_matches(|c: char| c == '-' || c.is_ascii_digit()));
+    let mask_deg = match family {
+        "iridium" | "iridium-next" => Some(8.2),
+        // FCC 21-48 §III; Kassing et al., "Exploring the Internet from space with Hypatia", IMC 2020, Table 1 for the
+        // other two.
+        "starlink" => Some(25.0),
+        "amazon-leo" => Some(30.0),
+        "telesat" => Some(10.0),
+        _ => None,
+    };
+    let none = Preset {
+        elevation_mask: mask_deg.map(Angle::from_degrees),
+        shells,
+        has_isls: false,
+        isl_rate: None,
+        gsl_rate: None,
+        latitude_cut: None,
+        grazing_altitude: None,
+    };
+    if name.0 != "iridium" {
+        return none;
+    }
+    // Table 1 of the Iridium paper (Nirmala and Pujeri); the grazing altitude, which it does not give, is ns-2's.
+    Preset {
+        has_isls: true,
+        isl_rate: Rate::from_bps(25_000_000),
+        gsl_rate: Rate::from_bps(1_500_000),
+        latitude_cut: Some(Angle::from_degrees(60.0)),
+        grazing_altitude: Some(Length::from_km(150.0)),
+        ..none
     }
 }
 
 impl Resolver<'_, '_, '_> {
-    pub(super) fn stations(&mut self) -> BTreeMap<String, Station> {
-        let path = Path::root().key("stations");
-        let Some(node) = self.tree.find(&path) else { return BTreeMap::new() };
-        let Some(table) = node.table() else {
-            self.nodes.incomplete = true;
-            return BTreeMap::new();
-        };
-        if table.len() > MOST_COMPONENTS {
-            self.add(&path, format!("has {} stations, at most {MOST_COMPONENTS} are possible", table.len()), None);
-            return BTreeMap::new();
-        }
-        let mut stations = BTreeMap::new();
-        for name in table.keys() {
-            let path = path.key(name);
-            self.declare(name, Kind::Station, &path);
-            let Some(file) = self.take::<StationFile>(&path) else { continue };
-            let altitude = file.altitude.unwrap_or(Length::from_km(0.0));
-            let point = GroundPoint { latitude: file.latitude, longitude: file.longitude, altitude };
-            if let Err(error) = GroundStation::new(point) {
-                let key = match error {
-                    OrbitError::Latitude { .. } => "latitude",
-                    OrbitError::StationAltitude { .. } => "altitude",
-                    _ => "longitude",
-                };
-                self.add(&path.key(key), error.to_string(), None);
-            }
-            if file.longitude.degrees().abs() > 360.0 {
-                let message = format!("a longitude of {} does not exist: use -180 to 180 deg", file.longitude);
-                self.add(&path.key("longitude"), message, None);
-            }
-            stations.insert(name.clone(), Station { latitude: file.latitude, longitude: file.longitude, altitude });
-        }
-        stations
-    }
-
     pub(super) fn constellation(&mut self, stations: &BTreeMap<String, Station>) -> Option<Constellation> {
         let path = Path::root().key("constellation");
         self.tree.find(&path)?;
@@ -100,13 +80,20 @@ impl Resolver<'_, '_, '_> {
             return None;
         };
         let before = self.problems.count();
-        let preset = file.preset.map(preset);
+        let preset = file.preset.as_ref().filter(|name| name.0 != GEO).map(preset);
         let shells = self.shells(&file, preset.as_ref(), &path);
-        let satellites = self.satellites(file.satellites.as_deref().unwrap_or_default(), shells.len(), &path);
-        if shells.is_empty() && satellites.is_empty() && self.problems.count() == before {
-            let help = "give preset = \"iridium\", shells = [{ ... }] or satellites = [{ ... }]".to_owned();
-            self.add(&path, "has no satellites", Some(help));
+        let satellites = self.satellites(&self.listed(&file), &path);
+        self.longitudes(&file, &path);
+        let elements = self.elements(&file, &path);
+        let epoch = file.epoch.or(elements.as_ref().map(|(_, epoch)| *epoch));
+        let elements = elements.map(|(elements, _)| elements);
+        let found_none = shells.is_empty() && satellites.is_empty() && elements.is_none();
+        if found_none && self.problems.count() == before {
+            let help =
+                "give preset = \"iridium\", shells = [{ ... }], elements = \"file.tle\" or satellites = [{ ... }]";
+            self.add(&path, "has no satellites", Some(help.to_owned()));
         }
+        let earth = self.earth(&file, elements.is_some(), &path);
         let isl = self.isl(&file, preset.as_ref(), &shells, &path);
         let gsl = self.gsl(&file, preset.as_ref(), &path);
         if gsl.is_none() && !stations.is_empty() && file.gsl.is_none() {
@@ -116,8 +103,106 @@ impl Resolver<'_, '_, '_> {
         if self.problems.count() > before {
             self.nodes.incomplete = true;
         }
-        let earth = file.earth.unwrap_or(self.by_profile(EarthName::Wgs84, EarthName::Ns2));
-        Some(Constellation { earth, shells, satellites, isl, gsl })
+        Some(Constellation { earth, epoch, shells, elements, satellites, isl, gsl })
+    }
+
+    fn earth(&mut self, file: &ConstellationFile, has_elements: bool, path: &Path) -> EarthName {
+        match file.earth {
+            Some(EarthName::Ns2) if has_elements => {
+                let help = Some("use \"wgs-84\"".to_owned());
+                self.add(&path.key("earth"), "satellites from elements fly around the real Earth", help);
+                EarthName::Wgs84
+            }
+            Some(earth) => earth,
+            None if has_elements => EarthName::Wgs84,
+            None => self.by_profile(EarthName::Wgs84, EarthName::Ns2),
+        }
+    }
+
+    /// Satellites from a file of elements, and the instant at which the run starts.
+    fn elements(&mut self, file: &ConstellationFile, path: &Path) -> Option<(Elements, Instant)> {
+        let given = file.elements.as_ref()?;
+        let at = path.key("elements");
+        let content = self.content(given, &at)?;
+        let read = read_elements(content.text.as_bytes());
+        for problem in &read.problems {
+            self.warn_some(&content.name, problem);
+        }
+        let mut epochs: Vec<Utc> = read.sets.iter().map(|set| set.elements.epoch).collect();
+        epochs.sort();
+        let Some(&middle) = epochs.get(epochs.len() / 2) else {
+            let first = read.problems.first().map(|problem| problem.to_string()).unwrap_or_default();
+            self.add(&at, format!("{} holds no elements that can be read: {first}", content.name), None);
+            return None;
+        };
+        let epoch = file.epoch.unwrap_or(Instant(middle));
+        let oldest = file.oldest.unwrap_or(Catalogue::OLDEST);
+        let catalogue = Catalogue::new(&read.sets, epoch.0, oldest);
+        self.warn_of_notes(&content.name, &catalogue.notes);
+        if catalogue.satellites.is_empty() {
+            let message =
+                format!("none of the {} satellites in {} flies at {}", read.sets.len(), content.name, epoch.0);
+            self.add(&at, message, Some("give another epoch, or newer elements".to_owned()));
+            return None;
+        }
+        if catalogue.satellites.len() > MOST_COMPONENTS {
+            let message =
+                format!("the satellites are {}, at most {MOST_COMPONENTS} are possible", catalogue.satellites.len());
+            self.add(&at, message, None);
+            return None;
+        }
+        self.nodes.groups.push(Group::Elements);
+        let group = self.nodes.groups.len() - 1;
+        for satellite in &catalogue.satellites {
+            self.declare(&satellite.name, Kind::Satellite(group), &at);
+        }
+        let elements = InlineFile { text: content.text };
+        Some((Elements { elements, oldest, satellites: catalogue.satellites }, epoch))
+    }
+
+    /// One warning for each kind of note, which may concern thousands.
+    fn warn_of_notes(&mut self, file: &str, notes: &[CatalogueNote]) {
+        let mut kinds: BTreeMap<u8, Vec<&CatalogueNote>> = BTreeMap::new();
+        for note in notes {
+            let kind = match note.kind {
+                NoteKind::Old { .. } => 0,
+                NoteKind::Decayed { .. } => 1,
+                NoteKind::Falling { .. } => 2,
+                _ => 3,
+            };
+            kinds.entry(kind).or_default().push(note);
+        }
+        for notes in kinds.values() {
+            let shown: Vec<String> = notes.iter().take(NAMED_IN_WARNINGS).map(|note| note.to_string()).collect();
+            let more = match notes.len().saturating_sub(NAMED_IN_WARNINGS) {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            self.warnings.push(format!("{file}: {}{more}", shown.join("; ")));
+        }
+    }
+
+    /// The satellites of `geo` have names that no list gives.
+    fn listed(&self, file: &ConstellationFile) -> Vec<SatelliteFile> {
+        let mut all = file.satellites.clone().unwrap_or_default();
+        let is_geo = file.preset.as_ref().is_some_and(|name| name.0 == GEO);
+        for (n, &longitude) in file.longitudes.iter().flatten().enumerate().filter(|_| is_geo) {
+            all.push(SatelliteFile { name: format!("{GEO}-{n}"), geostationary: longitude });
+        }
+        all
+    }
+
+    /// Longitudes belong to the preset `geo`.
+    fn longitudes(&mut self, file: &ConstellationFile, path: &Path) {
+        let is_geo = file.preset.as_ref().is_some_and(|name| name.0 == GEO);
+        let given = file.longitudes.as_ref().is_some_and(|list| !list.is_empty());
+        let path = path.key("longitudes");
+        if is_geo && !given {
+            let help = Some("write longitudes = [\"-34.5 deg\"]".to_owned());
+            self.add(&path, "is missing: where the satellites stand", help);
+        } else if given && !is_geo {
+            self.add(&path, "needs preset = \"geo\"", None);
+        }
     }
 
     fn shells(&mut self, file: &ConstellationFile, preset: Option<&Preset>, path: &Path) -> Vec<Shell> {
@@ -127,7 +212,9 @@ impl Resolver<'_, '_, '_> {
                 let help = Some("keep one of them".to_owned());
                 self.add(&path.key("shells"), "excludes \"preset\": the preset has shells of its own", help);
             }
-            (Some(preset), None) => shells.push((of_walker(&(preset.shell)()), path.key("preset"))),
+            (Some(preset), None) => {
+                shells.extend(preset.shells.iter().map(|shell| (of_walker(shell), path.key("preset"))));
+            }
             (None, Some(files)) => {
                 for (i, shell) in files.iter().enumerate() {
                     let name = match (&shell.name, files.len()) {
@@ -141,14 +228,14 @@ impl Resolver<'_, '_, '_> {
             (None, None) => {}
         }
         let mut total = 0_usize;
-        for (group, (shell, path)) in shells.iter().enumerate() {
+        for (shell, path) in &shells {
             total = total.saturating_add(shell.planes as usize * shell.per_plane as usize);
             if total > MOST_COMPONENTS {
                 self.add(path, format!("the satellites are {total}, at most {MOST_COMPONENTS} are possible"), None);
                 break;
             }
             self.nodes.groups.push(Group::Shell { altitude: shell.altitude, inclination: shell.inclination });
-            self.shell_satellites(shell, group, path);
+            self.shell_satellites(shell, self.nodes.groups.len() - 1, path);
         }
         shells.sort_by(|(a, _), (b, _)| natural_order(&a.name, &b.name));
         shells.into_iter().map(|(shell, _)| shell).collect()
@@ -186,119 +273,34 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    fn satellites(&mut self, files: &[SatelliteFile], groups: usize, path: &Path) -> Vec<Satellite> {
-        let path = path.key("satellites");
+    fn satellites(&mut self, files: &[SatelliteFile], path: &Path) -> Vec<Satellite> {
         if files.len() > MOST_COMPONENTS {
-            self.add(&path, format!("has {} satellites, at most {MOST_COMPONENTS} are possible", files.len()), None);
+            let message = format!("has {} satellites, at most {MOST_COMPONENTS} are possible", files.len());
+            self.add(&path.key("satellites"), message, None);
             return Vec::new();
         }
+        let listed = self.tree.find(&path.key("satellites")).and_then(Node::list).map_or(0, <[Node]>::len);
         for (i, file) in files.iter().enumerate() {
-            let path = path.index(i);
+            // Behind the list stand those of `geo`.
+            let (name, longitude) = match i.checked_sub(listed) {
+                None => {
+                    let path = path.key("satellites").index(i);
+                    (path.key("name"), path.key("geostationary"))
+                }
+                Some(i) => (path.key("longitudes").index(i), path.key("longitudes").index(i)),
+            };
             self.nodes.groups.push(Group::Geostationary { longitude: file.geostationary });
-            self.declare(&file.name, Kind::Satellite(groups + i), &path.key("name"));
+            self.declare(&file.name, Kind::Satellite(self.nodes.groups.len() - 1), &name);
             let orbit = Orbit::Geostationary { longitude: file.geostationary };
             if orbit.check().is_err() || file.geostationary.degrees().abs() > 360.0 {
                 let message = format!("a longitude of {} does not exist: use -180 to 180 deg", file.geostationary);
-                self.add(&path.key("geostationary"), message, None);
+                self.add(&longitude, message, None);
             }
         }
         let mut satellites: Vec<Satellite> =
             files.iter().map(|file| Satellite { name: file.name.clone(), geostationary: file.geostationary }).collect();
         satellites.sort_by(|a, b| natural_order(&a.name, &b.name));
         satellites
-    }
-
-    fn isl(&mut self, file: &ConstellationFile, preset: Option<&Preset>, shells: &[Shell], path: &Path) -> Option<Isl> {
-        let path = path.key("isl");
-        let given = file.isl.clone();
-        if given.is_none() && preset.is_none() {
-            return None;
-        }
-        let given: IslFile = given.unwrap_or_default();
-        let latitude_cut = given
-            .latitude_cut
-            .or(preset.map(|p| p.latitude_cut))
-            .unwrap_or(self.by_profile(LATITUDE_CUT.0, LATITUDE_CUT.1));
-        if !(0.0..=90.0).contains(&latitude_cut.degrees()) {
-            self.add(&path.key("latitude_cut"), format!("{latitude_cut} is no latitude limit: use 0 to 90 deg"), None);
-        }
-        let grazing_altitude = given
-            .grazing_altitude
-            .or(preset.map(|p| p.grazing_altitude))
-            .unwrap_or(self.by_profile(GRAZING_ALTITUDE.0, GRAZING_ALTITUDE.1));
-        let lowest = shells.iter().map(|shell| shell.altitude.km()).fold(f64::INFINITY, f64::min);
-        if grazing_altitude.km() < 0.0 || grazing_altitude.km() >= lowest {
-            let message =
-                format!("{grazing_altitude} lets no link be: use 0 km to less than the altitude of the satellites");
-            self.add(&path.key("grazing_altitude"), message, None);
-        }
-        let every = given.every.unwrap_or(CHECK_INTERVAL);
-        self.check_interval(every, &path.key("every"));
-        let own = TransmitterFile {
-            rate: given.rate.or(preset.and_then(|p| p.isl_rate)),
-            queue: given.queue,
-            framing: given.framing,
-            errors: given.errors,
-        };
-        let transmitter = self.satellite_transmitter(&own, None, &path)?;
-        Some(Isl {
-            on_down: given.on_down.unwrap_or(self.by_profile(OnDownName::Reroute, OnDownName::Drain)),
-            transmitter,
-            cross_seam: given.cross_seam.unwrap_or(false),
-            latitude_cut,
-            grazing_altitude,
-            every,
-        })
-    }
-
-    fn gsl(&mut self, file: &ConstellationFile, preset: Option<&Preset>, path: &Path) -> Option<Gsl> {
-        let path = path.key("gsl");
-        if file.gsl.is_none() && preset.is_none() {
-            return None;
-        }
-        let given: GslFile = file.gsl.clone().unwrap_or_default();
-        let elevation_mask = given
-            .elevation_mask
-            .or(preset.map(|p| p.elevation_mask))
-            .unwrap_or(self.by_profile(ELEVATION_MASK.0, ELEVATION_MASK.1));
-        if !(-90.0..90.0).contains(&elevation_mask.degrees()) {
-            let message = format!("{elevation_mask} is no elevation mask: use 0 deg to less than 90 deg");
-            self.add(&path.key("elevation_mask"), message, None);
-        }
-        let handover: HandoverFile = given.handover.unwrap_or_default();
-        let every = handover.every.unwrap_or(CHECK_INTERVAL);
-        self.check_interval(every, &path.key("handover").key("every"));
-        let shared = TransmitterFile {
-            rate: given.rate.or(preset.and_then(|p| p.gsl_rate)),
-            queue: given.queue,
-            framing: given.framing,
-            errors: given.errors,
-        };
-        let uplink = self.satellite_transmitter(&given.uplink.unwrap_or_default(), Some((&shared, "uplink")), &path);
-        let downlink =
-            self.satellite_transmitter(&given.downlink.unwrap_or_default(), Some((&shared, "downlink")), &path);
-        Some(Gsl {
-            on_down: given.on_down.unwrap_or(self.by_profile(OnDownName::Drop, OnDownName::SendInVain)),
-            uplink: uplink?,
-            downlink: downlink?,
-            elevation_mask,
-            handover: Handover {
-                policy: handover.policy.unwrap_or(HandoverPolicyName::UntilBelowMask),
-                every,
-                randomise: handover.randomise.unwrap_or(false),
-            },
-        })
-    }
-
-    /// The transmitter of a satellite link; `shared` is what both directions have, and the key of this one.
-    fn satellite_transmitter(
-        &mut self,
-        own: &TransmitterFile,
-        shared: Option<(&TransmitterFile, &str)>,
-        path: &Path,
-    ) -> Option<Transmitter> {
-        let framing = self.by_profile(Bytes(0), NS2_FRAMING);
-        self.transmitter(own, shared, framing, path)
     }
 }
 

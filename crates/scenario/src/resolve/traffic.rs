@@ -1,9 +1,10 @@
 //! Flows.
 
 use super::Resolver;
+use super::red::Line;
 use crate::format::{
-    AccessFile, ApplicationFile, ApplicationName, ApplicationOptions, FlowFile, FtpFile, QueueFile, QueueName,
-    SourceFile,
+    AccessFile, ApplicationFile, ApplicationName, ApplicationOptions, ConstantRateFile, FilesFile, FlowFile, FtpFile,
+    OnOffFile, QueueFile, QueueName, RequestsFile, SourceFile, SpacingName, TelnetFile,
 };
 use crate::names::natural_order;
 use crate::scenario::{Access, Flow, Transport};
@@ -82,6 +83,10 @@ impl Resolver<'_, '_, '_> {
         }
         let start = file.start.unwrap_or(Duration::ZERO);
         self.check_times(start, file.stop, path);
+        if file.jitter.is_some() && file.tcp.is_none() && file.udp.is_some() {
+            let help = "for UDP write application = { constant_rate = { ..., spacing = \"random\" } }".to_owned();
+            self.add(&path.key("jitter"), "needs TCP", Some(help));
+        }
         let access = file.access.as_ref().map(|access| self.access(access, &path.key("access")));
         let transport = self.transport(&file, path);
         let application = self.application(&file, path);
@@ -97,6 +102,7 @@ impl Resolver<'_, '_, '_> {
             // What ends with the run has no end of its own.
             stop: file.stop.filter(|&stop| self.duration.is_none_or(|duration| stop < duration)),
             ttl: file.ttl.unwrap_or(self.by_profile(TTL.0, TTL.1)),
+            jitter: file.jitter.filter(|jitter| !jitter.is_zero()),
         })
     }
 
@@ -116,7 +122,8 @@ impl Resolver<'_, '_, '_> {
 
     fn access(&mut self, file: &AccessFile, path: &Path) -> Access {
         let unlimited = QueueFile::Named(QueueName::Unlimited);
-        let queue = self.queue(Some(file.queue.as_ref().unwrap_or(&unlimited)), &path.key("queue"));
+        let line = Line { rate: file.rate, delay: file.delay };
+        let queue = self.queue(Some(file.queue.as_ref().unwrap_or(&unlimited)), Some(line), &path.key("queue"));
         self.check_wire_delay(file.delay, &path.key("delay"));
         Access { rate: file.rate, delay: file.delay, queue }
     }
@@ -170,23 +177,67 @@ impl Resolver<'_, '_, '_> {
                 return None;
             }
         };
-        match &application {
-            ApplicationOptions::Ftp(_) if file.udp.is_some() && file.tcp.is_none() => {
-                let help = "UDP carries constant_rate or poisson".to_owned();
-                self.add(&path, "a file transfer needs TCP", Some(help));
-            }
+        let needs_tcp = matches!(
+            application,
+            ApplicationOptions::Ftp(_) | ApplicationOptions::Files(_) | ApplicationOptions::Requests(_)
+        );
+        if needs_tcp && file.udp.is_some() && file.tcp.is_none() {
+            let help = "UDP carries constant_rate, poisson, telnet or on_off".to_owned();
+            self.add(&path, "a file transfer needs TCP", Some(help));
+        }
+        self.check_sizes(&application, &path);
+        Some(in_short(application))
+    }
+
+    /// Sizes and times of an application.
+    fn check_sizes(&mut self, application: &ApplicationOptions, path: &Path) {
+        let nothing = "there must be something to send";
+        match application {
             ApplicationOptions::Ftp(FtpFile { bytes: Some(Bytes(0)) }) => {
-                self.add(&path.key("ftp").key("bytes"), "there must be something to send", None);
+                self.add(&path.key("ftp").key("bytes"), nothing, None);
             }
             ApplicationOptions::Ftp(_) => {}
-            ApplicationOptions::ConstantRate(SourceFile { payload, .. }) => {
+            ApplicationOptions::ConstantRate(ConstantRateFile { payload, .. }) => {
                 self.check_packet_size(*payload, 1, &path.key("constant_rate").key("payload"));
             }
             ApplicationOptions::Poisson(SourceFile { payload, .. }) => {
                 self.check_packet_size(*payload, 1, &path.key("poisson").key("payload"));
             }
+            ApplicationOptions::Telnet(TelnetFile { payload, interval }) => {
+                let path = path.key("telnet");
+                self.check_packet_size(*payload, 1, &path.key("payload"));
+                self.check_positive(*interval, &path.key("interval"));
+            }
+            ApplicationOptions::OnOff(OnOffFile { payload, on, off, .. }) => {
+                let path = path.key("on_off");
+                self.check_packet_size(*payload, 1, &path.key("payload"));
+                self.check_positive(Some(*on), &path.key("on"));
+                self.check_positive(Some(*off), &path.key("off"));
+            }
+            ApplicationOptions::Files(FilesFile { sizes, .. }) => {
+                let path = path.key("files").key("sizes");
+                if sizes.is_empty() {
+                    self.add(&path, nothing, None);
+                }
+                for i in (0..sizes.len()).filter(|&i| sizes[i] == Bytes(0)) {
+                    self.add(&path.index(i), nothing, None);
+                }
+            }
+            ApplicationOptions::Requests(RequestsFile { request, response, think, .. }) => {
+                let path = path.key("requests");
+                self.check_packet_size(*request, 1, &path.key("request"));
+                if *response == Bytes(0) {
+                    self.add(&path.key("response"), nothing, None);
+                }
+                self.check_positive(Some(*think), &path.key("think"));
+            }
         }
-        Some(application)
+    }
+
+    fn check_positive(&mut self, duration: Option<Duration>, path: &Path) {
+        if duration.is_some_and(|duration| duration.is_zero()) {
+            self.add(path, "must be more than 0 s", None);
+        }
     }
 
     /// No two flows may have one name, also not one that a count makes.
@@ -237,6 +288,18 @@ pub(crate) const SOURCE: &str = ".source";
 
 /// Behind a flow's name: the node behind its access link at the receiver.
 pub(crate) const SINK: &str = ".sink";
+
+/// What says the default is left out.
+fn in_short(mut application: ApplicationOptions) -> ApplicationOptions {
+    match &mut application {
+        ApplicationOptions::ConstantRate(source) => {
+            source.spacing = source.spacing.filter(|&spacing| spacing != SpacingName::Regular);
+        }
+        ApplicationOptions::Files(files) => files.pause = files.pause.filter(|pause| !pause.is_zero()),
+        _ => {}
+    }
+    application
+}
 
 /// The first place below `path` where `key` stands.
 fn find_key(node: &Node, path: &Path, key: &str) -> Option<Path> {

@@ -1,19 +1,19 @@
 //! Wired links, and what every transmitter has: rate, queue, framing, errors.
 
+use super::red::Line;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
-    CountsName, DirectionFile, DropTailFile, ErrorFile, LinkFile, QueueFile, QueueName, QueueOptions, SegmentErrors,
-    TransmitterFile,
+    CountsName, DirectionFile, DropTailFile, ErrorFile, LinkFile, QueueFile, QueueName, QueueOptions, RedFile,
+    SegmentErrors, TraceErrors, TransmitterFile,
 };
 use crate::names::{natural_order, nearest, shorten, there_are};
 use crate::scenario::{Direction, Flow, Link, Queue, Room, Scenario, Transmitter};
 use crate::tree::{Node, Path};
 use skyhop_base::{Bytes, Duration};
-use skyhop_topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Room of a queue for which none is given, in packets: ns-2's default (`algorithms.md` appendix A).
-const QUEUE_PACKETS: u32 = 50;
+pub(super) const QUEUE_PACKETS: u32 = 50;
 
 /// Largest packet, header and framing on the wire, in bytes.
 pub(super) const LARGEST_PACKET: u64 = 65_535;
@@ -107,7 +107,7 @@ impl Resolver<'_, '_, '_> {
             errors: link.errors.clone(),
         };
         let own = TransmitterFile { rate: own.rate, queue: own.queue, framing: own.framing, errors: own.errors };
-        let transmitter = self.transmitter(&own, Some((&shared, key)), Bytes(0), path);
+        let transmitter = self.transmitter(&own, Some((&shared, key)), Bytes(0), delay.unwrap_or(Duration::ZERO), path);
         Some(Direction { delay: delay?, transmitter: transmitter? })
     }
 
@@ -117,12 +117,14 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    /// A transmitter; what `own` does not say is that of `shared` (whose key for this direction comes with it).
+    /// A transmitter; what `own` does not say is that of `shared` (whose key for this direction comes with it). `framing`
+    /// is the default; `delay` is that of the link, zero where it changes.
     pub(super) fn transmitter(
         &mut self,
         own: &TransmitterFile,
         shared: Option<(&TransmitterFile, &str)>,
         framing: Bytes,
+        delay: Duration,
         path: &Path,
     ) -> Option<Transmitter> {
         let (common, place) = match shared {
@@ -135,10 +137,11 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("rate"), "is missing", Some("expected a rate such as \"1.5 Mbit/s\"".to_owned()));
         }
         let queue = own.queue.as_ref().or(common.and_then(|c| c.queue.as_ref()));
-        let queue = self.queue(queue, &at(own.queue.is_some(), "queue"));
+        let queue = self.queue(queue, rate.map(|rate| Line { rate, delay }), &at(own.queue.is_some(), "queue"));
         let framing = own.framing.or(common.and_then(|c| c.framing)).unwrap_or(framing);
         self.check_packet_size(framing, 0, &at(own.framing.is_some(), "framing"));
         let errors = own.errors.as_ref().or(common.and_then(|c| c.errors.as_ref()));
+        self.check_traces(errors.map_or(&[], Vec::as_slice), &at(own.errors.is_some(), "errors"));
         let errors = errors.map(|errors| tidy(errors)).unwrap_or_default();
         Some(Transmitter { rate: rate?, queue, framing, errors })
     }
@@ -150,9 +153,12 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    pub(super) fn queue(&mut self, file: Option<&QueueFile>, path: &Path) -> Queue {
+    /// `line` is what the queue stands before, unless that is wrong.
+    pub(super) fn queue(&mut self, file: Option<&QueueFile>, line: Option<Line>, path: &Path) -> Queue {
         let options = match file {
             Some(QueueFile::Named(QueueName::Unlimited)) => return Queue::Unlimited,
+            Some(QueueFile::Named(QueueName::Red)) => return self.red(&RedFile::default(), line, &path.key("red")),
+            Some(QueueFile::Options(QueueOptions::Red(options))) => return self.red(options, line, &path.key("red")),
             Some(QueueFile::Named(QueueName::DropTail)) | None => &DropTailFile::default(),
             Some(QueueFile::Options(QueueOptions::DropTail(options))) => options,
         };
@@ -172,6 +178,21 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("packets"), message, None);
         }
         Queue::DropTail(Room::Packets { packets, counts })
+    }
+
+    /// Traces must name something, and times that are some.
+    fn check_traces(&mut self, errors: &[ErrorFile], path: &Path) {
+        for (i, error) in errors.iter().enumerate() {
+            let ErrorFile::Trace(TraceErrors { packets, during }) = error else { continue };
+            let path = path.index(i).key("trace");
+            if packets.is_none() && during.is_none() {
+                let help = "write packets = [17, 18] or during = [[\"10 s\", \"12 s\"]]".to_owned();
+                self.add(&path, "names no losses", Some(help));
+            }
+            for (j, [from, until]) in during.iter().flatten().enumerate().filter(|(_, [from, until])| from >= until) {
+                self.add(&path.key("during").index(j), format!("{until} is not after {from}"), None);
+            }
+        }
     }
 
     /// Flows that errors name must exist.
@@ -208,7 +229,7 @@ impl Resolver<'_, '_, '_> {
         }
         let path = Path::root().key("records").key("packets");
         // The topology gives the links their names.
-        let topology = match Topology::new(scenario.topology_spec()) {
+        let topology = match scenario.topology(0) {
             Ok(topology) => topology,
             Err(error) => return self.add(&path, error.to_string(), None),
         };
@@ -248,11 +269,18 @@ fn in_order(between: [String; 2], forward: Direction, backward: Direction) -> Li
 /// Segments in order, each once.
 fn tidy(errors: &[ErrorFile]) -> Vec<ErrorFile> {
     let tidy_one = |error: &ErrorFile| match error {
-        ErrorFile::Packet(probability) => ErrorFile::Packet(*probability),
+        ErrorFile::Trace(TraceErrors { packets, during }) => {
+            let mut during = during.clone();
+            during.iter_mut().for_each(|pairs| pairs.sort_unstable());
+            let in_order =
+                |numbers: &Vec<u64>| numbers.iter().copied().collect::<BTreeSet<u64>>().into_iter().collect();
+            ErrorFile::Trace(TraceErrors { packets: packets.as_ref().map(in_order), during })
+        }
         ErrorFile::Segments(SegmentErrors { flow, segments }) => {
             let segments: BTreeSet<u32> = segments.iter().copied().collect();
             ErrorFile::Segments(SegmentErrors { flow: flow.clone(), segments: segments.into_iter().collect() })
         }
+        other => other.clone(),
     };
     errors.iter().map(tidy_one).collect()
 }

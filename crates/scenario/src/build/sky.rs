@@ -1,0 +1,146 @@
+//! Satellites and the rules of their links.
+
+use crate::format::{
+    EarthName, GatewaysName, HandoverChecksFile, HandoverChecksName, HandoverChecksOptions, HandoverPolicyName,
+    IslChecksName, LayoutFile, LayoutOptions, MetricName, SwitchingFile, SwitchingOptions,
+};
+use crate::resolve::{track, walker};
+use crate::scenario::{Constellation, Handover, Isl, Scenario};
+use skyhop_base::{Duration, Index};
+use skyhop_orbit::{Earth, Orbit};
+use skyhop_topology::{
+    CheckTimes, CrossSeam, GatewayRule, GslOptions, GslRules, HandoverPolicy, IslChecks, IslLayout, IslOptions,
+    IslRules, Metric, NodeId, NodeKind, SkyOptions, StationOptions, Switching, TopologySpec, slot_phase,
+};
+
+/// The satellites of all shells, and behind them as shells of their own those from elements and those that were given
+/// one by one.
+pub(super) fn satellites(sky: &Constellation) -> Vec<(String, NodeKind)> {
+    let mut satellites = Vec::new();
+    for (shell, description) in (0..).zip(&sky.shells) {
+        // The scenario was found right, so there are satellites.
+        let members = walker(description).satellites().unwrap_or_default();
+        satellites.extend(members.into_iter().map(|satellite| {
+            let kind =
+                NodeKind::Satellite { orbit: satellite.orbit, plane: satellite.plane, slot: satellite.slot, shell };
+            (satellite.name, kind)
+        }));
+    }
+    let mut shell = sky.shells.len() as u32;
+    for satellite in sky.elements.iter().flat_map(|elements| &elements.satellites) {
+        let (plane, slot) = (satellite.plane, satellite.slot);
+        satellites.push((satellite.name.clone(), NodeKind::Satellite { orbit: satellite.orbit, plane, slot, shell }));
+    }
+    for satellite in &sky.satellites {
+        shell += 1;
+        let orbit = Orbit::Geostationary { longitude: satellite.geostationary };
+        satellites.push((satellite.name.clone(), NodeKind::Satellite { orbit, plane: 0, slot: 0, shell }));
+    }
+    satellites
+}
+
+pub(crate) fn earth(name: EarthName) -> Earth {
+    match name {
+        EarthName::Wgs84 => Earth::WGS84,
+        EarthName::Ns2 => Earth::NS2,
+    }
+}
+
+pub(super) fn isl_rules(isl: &Isl) -> IslRules {
+    IslRules {
+        cross_seam: if isl.cross_seam { CrossSeam::Nearest } else { CrossSeam::Open },
+        latitude_limit: (isl.latitude_cut.degrees() < 90.0).then_some(isl.latitude_cut),
+        grazing_altitude: isl.grazing_altitude,
+        every: isl.every,
+    }
+}
+
+pub(super) fn gsl_rules(sky: &Constellation) -> Option<GslRules> {
+    let gsl = sky.gsl.as_ref()?;
+    Some(GslRules {
+        elevation_mask: gsl.elevation_mask,
+        policy: match gsl.handover.policy {
+            HandoverPolicyName::UntilBelowMask => HandoverPolicy::UntilBelowMask,
+            HandoverPolicyName::Nearest => HandoverPolicy::Nearest,
+            HandoverPolicyName::HighestElevation => HandoverPolicy::HighestElevation,
+            HandoverPolicyName::LongestVisibility => HandoverPolicy::LongestVisibility,
+            // The run puts its own seed here and below: a scenario has none.
+            HandoverPolicyName::Random => HandoverPolicy::Random { seed: 0 },
+        },
+        every: gsl.handover.every,
+        check_times: check_times(&gsl.handover, sky),
+    })
+}
+
+fn check_times(handover: &Handover, sky: &Constellation) -> CheckTimes {
+    match &handover.checks {
+        HandoverChecksFile::Named(HandoverChecksName::Regular) => CheckTimes::Regular,
+        HandoverChecksFile::Named(HandoverChecksName::Randomised) => CheckTimes::Randomised { seed: 0 },
+        HandoverChecksFile::Named(HandoverChecksName::Exact) => CheckTimes::Exact,
+        HandoverChecksFile::Options(HandoverChecksOptions::Slots(slots)) => {
+            let every = handover.every;
+            let phase = match sky.epoch {
+                Some(epoch) => slot_phase(epoch.0, slots.at, every),
+                None => Duration::from_nanos(slots.at.as_nanos() % every.as_nanos().max(1)),
+            };
+            CheckTimes::Slots { phase }
+        }
+    }
+}
+
+impl Scenario {
+    /// What the network has beyond the rules of its [`TopologySpec`].
+    pub(super) fn sky_options(&self, topology: &TopologySpec) -> SkyOptions {
+        let metric = match self.routing.metric {
+            MetricName::Delay => Metric::Delay,
+            MetricName::Hops => Metric::Hops,
+        };
+        let Some(sky) = &self.constellation else { return SkyOptions { metric, ..SkyOptions::default() } };
+        let isl = sky.isl.as_ref().map(|isl| isl_options(isl, topology)).unwrap_or_default();
+        let gsl = sky.gsl.as_ref().map(|gsl| GslOptions {
+            switching: match &gsl.switching {
+                SwitchingFile::Named(_) => Switching::MakeBeforeBreak,
+                SwitchingFile::Options(SwitchingOptions::BreakBeforeMake(switching)) => {
+                    Switching::BreakBeforeMake { outage: switching.outage }
+                }
+            },
+            users_per_satellite: gsl.users_per_satellite,
+            gateways: match gsl.gateways {
+                GatewaysName::Any => GatewayRule::Any,
+                GatewaysName::BentPipe => GatewayRule::BentPipe,
+            },
+        });
+        let special = self.stations.iter().filter(|(_, station)| station.antennas > 1 || station.track.is_some());
+        let stations = special.filter_map(|(name, station)| {
+            Some(StationOptions {
+                station: station_node(topology, name)?,
+                antennas: station.antennas,
+                track: station.track.as_ref().and_then(|points| track(points).ok()),
+            })
+        });
+        SkyOptions { isl, gsl: gsl.unwrap_or_default(), metric, stations: stations.collect() }
+    }
+}
+
+fn isl_options(isl: &Isl, topology: &TopologySpec) -> IslOptions {
+    let layout = match &isl.layout {
+        LayoutFile::Named(_) => IslLayout::Grid,
+        LayoutFile::Options(LayoutOptions::Nearest(nearest)) => IslLayout::Nearest { links: nearest.links },
+        LayoutFile::Options(LayoutOptions::List(pairs)) => {
+            let ids = super::ids(topology);
+            IslLayout::List(pairs.iter().map(|[a, b]| [ids[a.as_str()], ids[b.as_str()]]).collect())
+        }
+    };
+    let checks = match isl.checks {
+        IslChecksName::Regular => IslChecks::Regular,
+        IslChecksName::Randomised => IslChecks::Randomised { seed: 0 },
+        IslChecksName::Exact => IslChecks::Exact,
+    };
+    IslOptions { layout, longest: isl.longest, checks }
+}
+
+/// Its node; `None` where a station is a node like any other, without satellites.
+fn station_node(topology: &TopologySpec, name: &str) -> Option<NodeId> {
+    let is_it = |node: &skyhop_topology::NodeSpec| node.name == name && matches!(node.kind, NodeKind::Station(_));
+    topology.nodes.iter().position(is_it).map(NodeId::from_usize)
+}

@@ -1,0 +1,104 @@
+//! Places by name: cities and research sites, from a table that the program carries.
+
+use crate::names;
+use skyhop_base::Angle;
+
+/// GeoNames (www.geonames.org), CC BY 4.0; `python/tools/places.py` writes it.
+const TABLE: &str = include_str!("../data/places.csv");
+
+/// A place on the ground.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Without accents.
+    pub name: &'static str,
+    /// ISO 3166 code of two letters.
+    pub country: &'static str,
+    pub latitude: Angle,
+    pub longitude: Angle,
+}
+
+/// All places, larger ones first.
+pub fn places() -> impl Iterator<Item = Place> {
+    TABLE.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(place)
+}
+
+fn place(line: &'static str) -> Option<Place> {
+    let mut fields = line.split(',');
+    let (name, country) = (fields.next()?, fields.next()?);
+    let mut angle = || fields.next()?.parse().ok().map(Angle::from_degrees);
+    Some(Place { name, country, latitude: angle()?, longitude: angle()? })
+}
+
+/// The largest place of a name, in any case and with or without accents: "Palermo", "são paulo". "Cambridge, GB" is the
+/// one in that country.
+pub fn find_place(name: &str) -> Option<Place> {
+    let (town, country) = match name.rsplit_once(',') {
+        Some((town, country)) => (town, Some(country.trim().to_ascii_uppercase())),
+        None => (name, None),
+    };
+    let wanted = plain(town);
+    places().find(|p| plain(p.name) == wanted && country.as_deref().is_none_or(|country| country == p.country))
+}
+
+/// The name that was probably meant.
+pub fn nearest_place(name: &str) -> Option<&'static str> {
+    let town = name.split(',').next().unwrap_or(name);
+    let all: Vec<&'static str> = places().map(|place| place.name).collect();
+    names::nearest(town.trim(), all)
+}
+
+/// In lower case, without accents, with blanks for hyphens.
+fn plain(name: &str) -> String {
+    let letters = name.trim().chars().flat_map(char::to_lowercase).filter_map(|letter| match letter {
+        'à'..='å' | 'ā' | 'ă' | 'ą' => Some('a'),
+        'ç' | 'ć' | 'č' => Some('c'),
+        'è'..='ë' | 'ē' | 'ė' | 'ę' | 'ě' => Some('e'),
+        'ì'..='ï' | 'ī' | 'ı' => Some('i'),
+        'ñ' | 'ń' | 'ň' => Some('n'),
+        'ò'..='ö' | 'ø' | 'ō' | 'ő' => Some('o'),
+        'ś' | 'š' | 'ş' | 'ș' => Some('s'),
+        'ù'..='ü' | 'ū' | 'ů' | 'ű' => Some('u'),
+        'ý' | 'ÿ' => Some('y'),
+        'ź' | 'ż' | 'ž' => Some('z'),
+        'ł' => Some('l'),
+        'ğ' => Some('g'),
+        'ř' => Some('r'),
+        'ţ' | 'ț' | 'ť' => Some('t'),
+        // The dot that İ leaves behind.
+        '\u{307}' => None,
+        '-' | '_' => Some(' '),
+        '’' => Some('\''),
+        other => Some(other),
+    });
+    letters.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_place() {
+        assert_eq!(places().count(), TABLE.lines().count() - 3);
+        for place in places() {
+            assert!(place.latitude.degrees().abs() <= 80.0 && place.longitude.degrees().abs() <= 180.0, "{place:?}");
+            assert_eq!(place.country.len(), 2);
+            assert!(find_place(place.name).is_some(), "{place:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_found_as_people_write_them() {
+        let found = |name: &str| find_place(name).map(|place| (place.name, place.country));
+        assert_eq!(found("PALERMO"), Some(("Palermo", "IT")));
+        assert_eq!(found("São Paulo"), Some(("Sao Paulo", "BR")));
+        assert_eq!(found("osnabrück"), Some(("Osnabruck", "DE")));
+        assert_eq!(found("Cambridge, GB"), Some(("Cambridge", "GB")));
+        assert_eq!(found("Cambridge, FR"), None);
+        assert_eq!(nearest_place("Palremo"), Some("Palermo"));
+        // Its coordinates on any map.
+        let palermo = find_place("Palermo").unwrap();
+        assert!((palermo.latitude.degrees() - 38.12).abs() < 0.05, "{palermo:?}");
+        assert!((palermo.longitude.degrees() - 13.36).abs() < 0.05, "{palermo:?}");
+    }
+}

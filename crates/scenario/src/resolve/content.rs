@@ -1,0 +1,61 @@
+//! Files that a scenario names.
+
+use super::Resolver;
+use crate::format::ContentFile;
+use crate::tree::Path;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
+
+/// Elements of every object in orbit, in the most verbose format, need half of it.
+const LARGEST_FILE: u64 = 64 << 20;
+
+/// So many entries of one file are warned about.
+const MOST_WARNINGS: usize = 10;
+
+/// What stands in a file.
+pub(super) struct Content {
+    /// What messages call it.
+    pub name: String,
+    pub text: String,
+}
+
+impl Resolver<'_, '_, '_> {
+    /// Bytes that are no UTF-8 are replaced; a file that cannot be read is a problem.
+    pub(super) fn content(&mut self, file: &ContentFile, path: &Path) -> Option<Content> {
+        let name = match file {
+            ContentFile::Inline(inline) => return Some(Content { name: path.to_string(), text: inline.text.clone() }),
+            ContentFile::Path(name) => name,
+        };
+        let place = self.folder.join(name);
+        let mut bytes = Vec::new();
+        let read = match place.is_dir() {
+            true => Err("is a folder, not a file".to_owned()),
+            false => File::open(&place)
+                .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
+                .map_err(|error| format!("cannot be read: {error}")),
+        };
+        let refused = match read {
+            Err(reason) => reason,
+            Ok(_) if bytes.len() as u64 > LARGEST_FILE => {
+                format!("is too large: at most {LARGEST_FILE} bytes are read")
+            }
+            Ok(_) => {
+                return Some(Content { name: name.clone(), text: String::from_utf8_lossy(&bytes).into_owned() });
+            }
+        };
+        self.add(path, format!("the file {name:?} {refused}"), None);
+        None
+    }
+
+    /// A warning about an entry of a file; those beyond the first few are only counted.
+    pub(super) fn warn_some(&mut self, file: &str, entry: &impl Display) {
+        let start = format!("{file}: ");
+        let count = self.warnings.iter().filter(|warning| warning.starts_with(&start)).count();
+        match count {
+            0..MOST_WARNINGS => self.warnings.push(format!("{start}{entry}")),
+            MOST_WARNINGS => self.warnings.push(format!("{start}and further entries that cannot be read")),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Links between satellites, and between satellites and stations.
+
+use super::sky::Preset;
+use super::{Kind, Resolver};
+use crate::format::{
+    ConstellationFile, GatewaysName, GslFile, HandoverChecksFile, HandoverChecksName, HandoverChecksOptions,
+    HandoverFile, HandoverPolicyName, IslChecksName, IslFile, LayoutFile, LayoutName, LayoutOptions, OnDownName,
+    SwitchingFile, SwitchingName, SwitchingOptions, TransmitterFile,
+};
+use crate::names::natural_order;
+use crate::scenario::{Gsl, Handover, Isl, Shell, Transmitter};
+use crate::tree::Path;
+use skyhop_base::{Angle, Bytes, Duration, Length};
+
+/// Time between checks of satellite links: ns-2's for both kinds (`algorithms.md` §5.5).
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Without a mask of its own a station uses satellites above 10 deg, the usual minimum of user terminals; ns-2's
+/// default is 0 (`algorithms.md` appendix A, elevation_mask_).
+const ELEVATION_MASK: (Angle, Angle) = (Angle::from_degrees(10.0), Angle::from_degrees(0.0));
+
+/// No limit; ns-2's default is 70 deg (`algorithms.md` appendix A, latitude_threshold_).
+const LATITUDE_CUT: (Angle, Angle) = (Angle::from_degrees(90.0), Angle::from_degrees(70.0));
+
+/// Above the weather, as Hypatia has it (Kassing et al., IMC 2020); ns-2's margin is 150 km (`algorithms.md` §5.5).
+const GRAZING_ALTITUDE: (Length, Length) = (Length::from_km(80.0), Length::from_km(150.0));
+
+/// ns-2's satellite link layer adds this to the time of serialisation (`algorithms.md` appendix A).
+const NS2_FRAMING: Bytes = Bytes(16);
+
+impl Resolver<'_, '_, '_> {
+    pub(super) fn isl(
+        &mut self,
+        file: &ConstellationFile,
+        preset: Option<&Preset>,
+        shells: &[Shell],
+        path: &Path,
+    ) -> Option<Isl> {
+        let path = path.key("isl");
+        let given = file.isl.clone();
+        if given.is_none() && !preset.is_some_and(|p| p.has_isls) {
+            return None;
+        }
+        let given: IslFile = given.unwrap_or_default();
+        let layout = given.layout.clone().unwrap_or(LayoutFile::Named(LayoutName::Grid));
+        if layout == LayoutFile::Named(LayoutName::None) {
+            return None;
+        }
+        let layout = self.layout(layout, &given, file, &path);
+        let latitude_cut = given
+            .latitude_cut
+            .or(preset.and_then(|p| p.latitude_cut))
+            .unwrap_or(self.by_profile(LATITUDE_CUT.0, LATITUDE_CUT.1));
+        if !(0.0..=90.0).contains(&latitude_cut.degrees()) {
+            self.add(&path.key("latitude_cut"), format!("{latitude_cut} is no latitude limit: use 0 to 90 deg"), None);
+        }
+        let grazing_altitude = given
+            .grazing_altitude
+            .or(preset.and_then(|p| p.grazing_altitude))
+            .unwrap_or(self.by_profile(GRAZING_ALTITUDE.0, GRAZING_ALTITUDE.1));
+        let lowest = shells.iter().map(|shell| shell.altitude.km()).fold(f64::INFINITY, f64::min);
+        if grazing_altitude.km() < 0.0 || grazing_altitude.km() >= lowest {
+            let message =
+                format!("{grazing_altitude} lets no link be: use 0 km to less than the altitude of the satellites");
+            self.add(&path.key("grazing_altitude"), message, None);
+        }
+        let every = given.every.unwrap_or(CHECK_INTERVAL);
+        self.check_interval(every, &path.key("every"));
+        let own = TransmitterFile {
+            rate: given.rate.or(preset.and_then(|p| p.isl_rate)),
+            queue: given.queue,
+            framing: given.framing,
+            errors: given.errors,
+        };
+        let transmitter = self.satellite_transmitter(&own, None, &path)?;
+        Some(Isl {
+            on_down: given.on_down.unwrap_or(self.by_profile(OnDownName::Reroute, OnDownName::Drain)),
+            transmitter,
+            layout,
+            cross_seam: given.cross_seam.unwrap_or(false),
+            latitude_cut,
+            grazing_altitude,
+            longest: given.longest,
+            every,
+            checks: given.checks.unwrap_or(IslChecksName::Regular),
+        })
+    }
+
+    /// Which satellites are linked; a list in the order of its names.
+    fn layout(&mut self, layout: LayoutFile, isl: &IslFile, sky: &ConstellationFile, path: &Path) -> LayoutFile {
+        if isl.longest.is_some_and(|longest| longest.km() <= 0.0) {
+            self.add(&path.key("longest"), "must be longer than 0 km", None);
+        }
+        match layout {
+            LayoutFile::Named(_) if sky.elements.is_some() => {
+                let help = "use layout = { nearest = { links = 4 } } with a longest link, or a list".to_owned();
+                self.add(&path.key("layout"), "satellites from elements have no planes for a grid", Some(help));
+            }
+            LayoutFile::Options(LayoutOptions::Nearest(_)) if isl.longest.is_none() => {
+                let help = "write longest = \"3000 km\"".to_owned();
+                self.add(&path.key("longest"), "is missing: how long a link to a neighbour may be", Some(help));
+            }
+            LayoutFile::Options(LayoutOptions::List(pairs)) => return self.listed_links(pairs, path),
+            _ => {}
+        }
+        layout
+    }
+
+    fn listed_links(&mut self, mut pairs: Vec<[String; 2]>, path: &Path) -> LayoutFile {
+        let path = path.key("layout").key("list");
+        let mut seen = std::collections::BTreeSet::new();
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            let path = path.index(i);
+            for (end, name) in pair.iter().enumerate() {
+                match self.look_up(name, &path.index(end)) {
+                    None | Some(Kind::Satellite(_)) => {}
+                    Some(kind) => {
+                        let message = format!("{name:?} is a {}, a link of the list joins satellites", kind.words());
+                        self.add(&path.index(end), message, None);
+                    }
+                }
+            }
+            pair.sort_by(|a, b| natural_order(a, b));
+            if pair[0] == pair[1] {
+                self.add(&path, format!("a link cannot join {:?} to itself", pair[0]), None);
+            } else if !seen.insert(pair.clone()) {
+                self.add(&path, format!("{:?} and {:?} are already joined", pair[0], pair[1]), None);
+            }
+        }
+        pairs.sort_by(|a, b| natural_order(&a[0], &b[0]).then_with(|| natural_order(&a[1], &b[1])));
+        LayoutFile::Options(LayoutOptions::List(pairs))
+    }
+
+    pub(super) fn gsl(&mut self, file: &ConstellationFile, preset: Option<&Preset>, path: &Path) -> Option<Gsl> {
+        let path = path.key("gsl");
+        if file.gsl.is_none() && preset.is_none() {
+            return None;
+        }
+        let given: GslFile = file.gsl.clone().unwrap_or_default();
+        let elevation_mask = given
+            .elevation_mask
+            .or(preset.and_then(|p| p.elevation_mask))
+            .unwrap_or(self.by_profile(ELEVATION_MASK.0, ELEVATION_MASK.1));
+        if !(-90.0..90.0).contains(&elevation_mask.degrees()) {
+            let message = format!("{elevation_mask} is no elevation mask: use 0 deg to less than 90 deg");
+            self.add(&path.key("elevation_mask"), message, None);
+        }
+        let handover: HandoverFile = given.handover.unwrap_or_default();
+        let every = handover.every.unwrap_or(CHECK_INTERVAL);
+        self.check_interval(every, &path.key("handover").key("every"));
+        if let Some(HandoverChecksFile::Options(HandoverChecksOptions::Slots(slots))) = &handover.checks
+            && slots.at >= Duration::from_secs(60)
+        {
+            let message = format!("{} is not within a minute", slots.at);
+            self.add(&path.key("handover").key("checks").key("slots").key("at"), message, None);
+        }
+        if let Some(SwitchingFile::Options(SwitchingOptions::BreakBeforeMake(switching))) = &given.switching
+            && switching.outage >= every
+        {
+            let message = format!("an outage of {} is not over before the next check after {every}", switching.outage);
+            self.add(&path.key("switching").key("break_before_make").key("outage"), message, None);
+        }
+        let shared = TransmitterFile {
+            rate: given.rate.or(preset.and_then(|p| p.gsl_rate)),
+            queue: given.queue,
+            framing: given.framing,
+            errors: given.errors,
+        };
+        let uplink = self.satellite_transmitter(&given.uplink.unwrap_or_default(), Some((&shared, "uplink")), &path);
+        let downlink =
+            self.satellite_transmitter(&given.downlink.unwrap_or_default(), Some((&shared, "downlink")), &path);
+        Some(Gsl {
+            on_down: given.on_down.unwrap_or(self.by_profile(OnDownName::Drop, OnDownName::SendInVain)),
+            uplink: uplink?,
+            downlink: downlink?,
+            elevation_mask,
+            handover: Handover {
+                policy: handover.policy.unwrap_or(HandoverPolicyName::UntilBelowMask),
+                every,
+                checks: handover.checks.unwrap_or(HandoverChecksFile::Named(HandoverChecksName::Regular)),
+            },
+            switching: given.switching.unwrap_or(SwitchingFile::Named(SwitchingName::MakeBeforeBreak)),
+            users_per_satellite: given.users_per_satellite,
+            gateways: given.gateways.unwrap_or(GatewaysName::Any),
+        })
+    }
+
+    /// The transmitter of a satellite link; `shared` is what both directions have, and the key of this one.
+    fn satellite_transmitter(
+        &mut self,
+        own: &TransmitterFile,
+        shared: Option<(&TransmitterFile, &str)>,
+        path: &Path,
+    ) -> Option<Transmitter> {
+        let framing = self.by_profile(Bytes(0), NS2_FRAMING);
+        self.transmitter(own, shared, framing, Duration::ZERO, path)
+    }
+}

@@ -1,0 +1,139 @@
+//! Ground stations: by coordinates, by the name of a city, on a track.
+
+use super::{Kind, MOST_COMPONENTS, Resolver};
+use crate::format::{StationFile, WaypointFile};
+use crate::places;
+use crate::scenario::Station;
+use crate::tree::Path;
+use skyhop_base::{Angle, Length, Time};
+use skyhop_orbit::{GroundPoint, GroundStation, OrbitError, Track};
+use std::collections::BTreeMap;
+
+impl Resolver<'_, '_, '_> {
+    pub(super) fn stations(&mut self) -> BTreeMap<String, Station> {
+        let path = Path::root().key("stations");
+        let Some(node) = self.tree.find(&path) else { return BTreeMap::new() };
+        let Some(table) = node.table() else {
+            self.nodes.incomplete = true;
+            return BTreeMap::new();
+        };
+        if table.len() > MOST_COMPONENTS {
+            self.add(&path, format!("has {} stations, at most {MOST_COMPONENTS} are possible", table.len()), None);
+            return BTreeMap::new();
+        }
+        let mut stations = BTreeMap::new();
+        for name in table.keys() {
+            let path = path.key(name);
+            self.declare(name, Kind::Station, &path);
+            let Some(file) = self.take::<StationFile>(&path) else { continue };
+            let Some(place) = self.place(&file, &path) else { continue };
+            let track = self.track(file.track.as_deref().unwrap_or_default(), &path.key("track"));
+            stations.insert(
+                name.clone(),
+                Station {
+                    latitude: place.latitude,
+                    longitude: place.longitude,
+                    altitude: place.altitude,
+                    track,
+                    antennas: file.antennas.unwrap_or(1),
+                },
+            );
+        }
+        stations
+    }
+
+    /// Where a station is, or begins to move.
+    fn place(&mut self, file: &StationFile, path: &Path) -> Option<GroundPoint> {
+        let altitude = file.altitude.unwrap_or(Length::from_km(0.0));
+        let start = file.track.as_ref().and_then(|track| track.first());
+        if let Some(city) = &file.city {
+            let given = [
+                ("latitude", file.latitude.is_some()),
+                ("longitude", file.longitude.is_some()),
+                ("track", file.track.is_some()),
+            ];
+            for (key, _) in given.iter().filter(|(_, given)| *given) {
+                self.add(&path.key(key), "excludes \"city\"", Some("keep one of them".to_owned()));
+            }
+            let Some(place) = places::find_place(city) else {
+                let help = places::nearest_place(city).map(|near| format!("did you mean {near:?}?"));
+                let help = help.unwrap_or_else(|| "give latitude and longitude".to_owned());
+                self.add(&path.key("city"), format!("no city is called {city:?}"), Some(help));
+                return None;
+            };
+            return Some(GroundPoint { latitude: place.latitude, longitude: place.longitude, altitude });
+        }
+        let mut angle = |key: &str, given: Option<Angle>, of_track: Option<Angle>| match (given, of_track) {
+            (Some(given), Some(first)) if given != first => {
+                let message = format!("{given} is not that of the first point of the track, {first}");
+                self.add(&path.key(key), message, None);
+                None
+            }
+            (None, None) => {
+                let help = "expected an angle such as \"37.9 deg\", or a city".to_owned();
+                self.add(&path.key(key), "is missing", Some(help));
+                None
+            }
+            (given, first) => given.or(first),
+        };
+        let latitude = angle("latitude", file.latitude, start.map(|point| point.latitude));
+        let longitude = angle("longitude", file.longitude, start.map(|point| point.longitude));
+        let altitude = start.and_then(|point| point.altitude).unwrap_or(altitude);
+        let point = GroundPoint { latitude: latitude?, longitude: longitude?, altitude };
+        self.check_point(point, path);
+        Some(point)
+    }
+
+    fn check_point(&mut self, point: GroundPoint, path: &Path) {
+        if let Err(error) = GroundStation::new(point) {
+            let key = match error {
+                OrbitError::Latitude { .. } => "latitude",
+                OrbitError::StationAltitude { .. } => "altitude",
+                _ => "longitude",
+            };
+            self.add(&path.key(key), error.to_string(), None);
+        }
+        if point.longitude.degrees().abs() > 360.0 {
+            let message = format!("a longitude of {} does not exist: use -180 to 180 deg", point.longitude);
+            self.add(&path.key("longitude"), message, None);
+        }
+    }
+
+    fn track(&mut self, points: &[WaypointFile], path: &Path) -> Option<Vec<WaypointFile>> {
+        if points.is_empty() {
+            return None;
+        }
+        let before = self.problems.count();
+        for (i, point) in points.iter().enumerate() {
+            self.check_point(ground_point(point), &path.index(i));
+        }
+        if self.problems.count() == before
+            && let Err(error) = track(points)
+        {
+            let place = match error {
+                OrbitError::TrackOrder { index } => path.index(index).key("at"),
+                OrbitError::TrackAntipodes { index } => path.index(index),
+                _ => path.clone(),
+            };
+            self.add(&place, error.to_string(), None);
+        }
+        // The height is always written out.
+        let point =
+            |point: &WaypointFile| WaypointFile { altitude: Some(ground_point(point).altitude), ..point.clone() };
+        Some(points.iter().map(point).collect())
+    }
+}
+
+fn ground_point(point: &WaypointFile) -> GroundPoint {
+    let altitude = point.altitude.unwrap_or(Length::from_km(0.0));
+    GroundPoint { latitude: point.latitude, longitude: point.longitude, altitude }
+}
+
+/// The track through the points.
+///
+/// # Errors
+/// Points that make no track.
+pub(crate) fn track(points: &[WaypointFile]) -> Result<Track, OrbitError> {
+    let points: Vec<_> = points.iter().map(|p| (Time::from_nanos(p.at.as_nanos()), ground_point(p))).collect();
+    Track::new(&points)
+}

@@ -1,0 +1,113 @@
+//! Constellations, ground stations and routing.
+
+use super::Transmitter;
+use crate::format::{
+    EarthName, GatewaysName, HandoverChecksFile, HandoverPolicyName, InlineFile, IslChecksName, LayoutFile, MetricName,
+    OnDownName, PatternName, PhasingFile, SwitchingFile, WaypointFile,
+};
+use crate::instant::Instant;
+use serde::Serialize;
+use skyhop_base::{Angle, Duration, Length};
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Constellation {
+    pub earth: EarthName,
+    /// The instant of the calendar at t = 0. Satellites from elements need one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<Instant>,
+    /// In the order of their names.
+    pub shells: Vec<Shell>,
+    #[serde(flatten)]
+    pub elements: Option<Elements>,
+    /// In the order of their names.
+    pub satellites: Vec<Satellite>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isl: Option<Isl>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gsl: Option<Gsl>,
+}
+
+/// Satellites from published elements.
+#[derive(Clone, Debug, Serialize)]
+pub struct Elements {
+    /// All of the file: so its content enters the hash, and the canonical form needs no other file.
+    pub elements: InlineFile,
+    pub oldest: Duration,
+    /// Those that fly at the start.
+    #[serde(skip)]
+    pub satellites: Vec<skyhop_orbit::Satellite>,
+}
+
+/// A Walker constellation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shell {
+    pub name: String,
+    pub planes: u32,
+    pub per_plane: u32,
+    pub altitude: Length,
+    pub inclination: Angle,
+    pub phasing: PhasingFile,
+    pub pattern: PatternName,
+    pub raan_spacing: Angle,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Satellite {
+    pub name: String,
+    pub geostationary: Angle,
+}
+
+/// Links between satellites.
+#[derive(Clone, Debug, Serialize)]
+pub struct Isl {
+    pub on_down: OnDownName,
+    #[serde(flatten)]
+    pub transmitter: Transmitter,
+    pub layout: LayoutFile,
+    pub cross_seam: bool,
+    pub latitude_cut: Angle,
+    pub grazing_altitude: Length,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<Length>,
+    pub every: Duration,
+    pub checks: IslChecksName,
+}
+
+/// Links between satellites and the ground.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gsl {
+    pub on_down: OnDownName,
+    pub uplink: Transmitter,
+    pub downlink: Transmitter,
+    pub elevation_mask: Angle,
+    pub handover: Handover,
+    pub switching: SwitchingFile,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users_per_satellite: Option<u32>,
+    pub gateways: GatewaysName,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Handover {
+    pub policy: HandoverPolicyName,
+    pub every: Duration,
+    pub checks: HandoverChecksFile,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Station {
+    /// With a track: where it begins.
+    pub latitude: Angle,
+    pub longitude: Angle,
+    pub altitude: Length,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub track: Option<Vec<WaypointFile>>,
+    pub antennas: u32,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Routing {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+    pub metric: MetricName,
+}
