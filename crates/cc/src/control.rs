@@ -4,14 +4,14 @@
 
 use crate::{
     AckSample, Bic, BicConfig, BicSpec, Bundle, CcState, ConfigError, CongestionControl, CongestionEvent, LossSample,
-    OptionRow, PathHint, Reno, RenoConfig, RenoSpec, SentSample, Start, Vegas, VegasConfig, VegasSpec,
+    OptionRow, PathHint, Peach, PeachConfig, PeachSpec, Reno, RenoConfig, RenoSpec, SentSample, Start, Vegas, VegasConfig, VegasSpec,
 };
 use crate::{
     Compound, CompoundConfig, CompoundSpec, Cubic, CubicConfig, CubicSpec, Fast, FastConfig, FastSpec, Highspeed,
     HighspeedConfig, HighspeedSpec, Htcp, HtcpConfig, HtcpSpec, Hybla, HyblaConfig, HyblaSpec, Illinois,
     IllinoisConfig, IllinoisSpec, Lp, LpConfig, LpSpec, NaiveReno, NaiveRenoConfig, NaiveRenoSpec, Scalable,
     ScalableConfig, ScalableSpec, Tibet, TibetConfig, TibetSpec, Veno, VenoConfig, VenoSpec, Westwood, WestwoodConfig,
-    WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec, WestwoodSpec, Yeah, YeahConfig, YeahSpec,
+    WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec, WestwoodSpec, Yam, YamConfig, YamSpec, Yeah, YeahConfig, YeahSpec,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, Visitor};
@@ -152,6 +152,8 @@ controls! {
     "highspeed": Highspeed, HighspeedConfig, HighspeedSpec;
     "scalable": Scalable, ScalableConfig, ScalableSpec;
     "illinois": Illinois, IllinoisConfig, IllinoisSpec;
+    "yam": Yam, YamConfig, YamSpec;
+    "peach": Peach, PeachConfig, PeachSpec;
     "yeah": Yeah, YeahConfig, YeahSpec;
     "compound": Compound, CompoundConfig, CompoundSpec;
     "lp": Lp, LpConfig, LpSpec;
@@ -179,8 +181,8 @@ impl CongestionControl for Control {
     fn on_recovered(&mut self) {
         forward!(self, c => c.on_recovered())
     }
-    fn on_spurious(&mut self) {
-        forward!(self, c => c.on_spurious())
+    fn on_probe_acked(&mut self) {
+        forward!(self, c => c.on_probe_acked())
     }
     fn on_path_hint(&mut self, hint: &PathHint) {
         forward!(self, c => c.on_path_hint(hint))

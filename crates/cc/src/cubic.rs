@@ -120,14 +120,6 @@ struct Epoch {
     w_est: Segments,
 }
 
-/// What a cut replaces (RFC 9438 §4.9).
-#[derive(Clone, Copy, Debug, Default)]
-struct Undo {
-    epoch: Option<Epoch>,
-    w_max: Option<Segments>,
-    cwnd_prior: Segments,
-}
-
 /// The window of CUBIC.
 #[derive(Clone, Debug)]
 pub struct Cubic {
@@ -137,7 +129,6 @@ pub struct Cubic {
     /// Window before the last cut; `None` before there was one and after a timeout.
     w_max: Option<Segments>,
     cwnd_prior: Segments,
-    undo: Undo,
     /// Time of the last ACK.
     last_ack: Time,
     hystart: Hystart,
@@ -154,7 +145,6 @@ impl Cubic {
             epoch: None,
             w_max: None,
             cwnd_prior: 0.0,
-            undo: Undo::default(),
             last_ack: Time::ZERO,
             hystart: Hystart::default(),
             hystart_plus_plus: HystartPlusPlus::default(),
@@ -219,7 +209,6 @@ impl Cubic {
 
     fn cut(&mut self, event: &CongestionEvent) {
         let cwnd = self.window.cwnd;
-        self.undo = Undo { epoch: self.epoch, w_max: self.w_max, cwnd_prior: self.cwnd_prior };
         self.cwnd_prior = cwnd;
         self.epoch = None;
         let (share, w_max) = match event.kind {
@@ -410,12 +399,6 @@ impl CongestionControl for Cubic {
 
     fn on_recovered(&mut self) {
         self.window.recovered();
-    }
-
-    fn on_spurious(&mut self) {
-        self.window.restore();
-        let undo = self.undo;
-        (self.epoch, self.w_max, self.cwnd_prior) = (undo.epoch, undo.w_max, undo.cwnd_prior);
     }
 
     fn set_cwnd(&mut self, cwnd: Segments) {

@@ -21,6 +21,7 @@ mod illinois;
 mod lp;
 mod naive_reno;
 mod options;
+mod peach;
 mod reno;
 mod sample;
 mod scalable;
@@ -30,6 +31,7 @@ mod veno;
 mod westwood;
 mod westwood_plus;
 mod window;
+mod yam;
 mod yeah;
 
 pub use bandwidth::bandwidth_window;
@@ -49,6 +51,7 @@ pub use illinois::{Illinois, IllinoisConfig, IllinoisCut, IllinoisSpec};
 pub use lp::{Lp, LpConfig, LpSpec};
 pub use naive_reno::{NaiveReno, NaiveRenoConfig, NaiveRenoSpec};
 pub use options::{Bundle, OptionRow, Profile};
+pub use peach::{Peach, PeachConfig, PeachSpec};
 pub use reno::{Counting, Reno, RenoConfig, RenoSpec, Rounding, limited_slow_start};
 pub use sample::{
     AckSample, CcPhase, CcState, CongestionEvent, CongestionKind, Growth, LossSample, Lost, PathHint, Round,
@@ -64,6 +67,7 @@ pub use westwood::{
 };
 pub use westwood_plus::{RoundFilter, WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec};
 pub use window::Form;
+pub use yam::{Yam, YamConfig, YamSpec, YamUpdate, yam_avoidance};
 pub use yeah::{Yeah, YeahConfig, YeahSpec, yeah_queue};
 
 use skyhop_base::Rate;
@@ -91,7 +95,7 @@ pub trait CongestionControl: fmt::Debug {
     /// `on_ack` does not see it.
     fn on_measured(&mut self, _sample: &AckSample) {}
 
-    /// Segments were found lost; several calls may fall into one recovery episode.
+    /// Segments were found lost, before `on_congestion` where it follows; several calls may fall into one episode.
     fn on_lost(&mut self, _sample: &LossSample) {}
 
     /// A recovery episode starts: loss, an ECN mark or a timeout. Cuts the window.
@@ -100,8 +104,8 @@ pub trait CongestionControl: fmt::Debug {
     /// The recovery episode ends with an ACK that took the inflation of the window back.
     fn on_recovered(&mut self) {}
 
-    /// The last congestion event was none: what it took is given back.
-    fn on_spurious(&mut self) {}
+    /// A low-priority probe (a dummy segment of Peach) was acknowledged.
+    fn on_probe_acked(&mut self) {}
 
     /// What the network says about itself, where the scenario grants it.
     fn on_path_hint(&mut self, _hint: &PathHint) {}

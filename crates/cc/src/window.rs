@@ -44,8 +44,6 @@ pub(crate) struct Window {
     acked: Segments,
     episode: Episode,
     form: Form,
-    /// Window and threshold before the last cut.
-    before: (Segments, Segments),
 }
 
 impl Window {
@@ -58,7 +56,6 @@ impl Window {
             acked: 0.0,
             episode: Episode::Open,
             form,
-            before: (start.cwnd, start.ssthresh),
         }
     }
 
@@ -93,7 +90,6 @@ impl Window {
 
     /// A loss: threshold and window become `ssthresh`, at least 2.
     pub(crate) fn cut(&mut self, ssthresh: Segments) {
-        self.before = (self.cwnd, self.ssthresh);
         self.ssthresh = ssthresh.clamp(2.0, LARGEST_WINDOW);
         self.cwnd = self.ssthresh;
         (self.count, self.acked) = (0.0, 0.0);
@@ -117,14 +113,6 @@ impl Window {
 
     /// The recovery episode is over.
     pub(crate) fn recovered(&mut self) {
-        self.episode = Episode::Open;
-    }
-
-    /// The last cut was a mistake.
-    pub(crate) fn restore(&mut self) {
-        let (cwnd, ssthresh) = self.before;
-        self.cwnd = self.cwnd.max(cwnd);
-        self.ssthresh = self.ssthresh.max(ssthresh);
         self.episode = Episode::Open;
     }
 
@@ -220,10 +208,6 @@ macro_rules! pass_to_window {
         pass_to_window!(but on_recovered);
     };
     (but on_recovered) => {
-        fn on_spurious(&mut self) {
-            self.window.restore();
-        }
-
         fn set_cwnd(&mut self, cwnd: $crate::Segments) {
             self.window.set(cwnd);
         }

@@ -88,7 +88,8 @@ fn random_operations_never_break_a_window() {
                         2 => control.set_cwnd(1.0 + numbers.below(100) as f64 / 7.0),
                         3 => control.on_measured(&any_ack(&mut numbers, now, &mut delivered)),
                         4 => control.on_sent(&SentSample { now, in_flight: numbers.below(30) as f64 }),
-                        5 if numbers.below(10) == 0 => control.on_spurious(),
+                        5 => control.on_probe_acked(),
+                        6 => control.on_lost(&LossSample { now, lost: numbers.below(30) as f64, in_flight: 30.0 }),
                         _ => control.on_ack(&any_ack(&mut numbers, now, &mut delivered)),
                     }
                     sound(&control, &format!("{name} {bundle:?} seed {seed} step {step}"));
@@ -113,6 +114,11 @@ fn a_loss_cuts_and_a_timeout_leaves_one_segment() {
             assert!(after < before && after >= 2.0, "{what}: a loss took {before} to {after}");
             sender.congestion(CongestionKind::Timeout(Lost::First));
             let after = sender.control.cwnd();
+            if name == "yam" {
+                // Yam takes a timeout for a loss like any other.
+                assert!(after < before, "{what}: a timeout left {after}");
+                continue;
+            }
             assert!(after <= 2.0, "{what}: a timeout left {after}");
         }
     }

@@ -11,7 +11,7 @@ use crate::records::{DropCause, PacketEvent, Records};
 use crate::spec::{LinkConfig, OnDown, SimulationSpec};
 use skyhop_base::{Duration, Index, Stream, Time};
 use skyhop_topology::{Change, CheckTimes, DelaySegment, Forwarding, HandoverPolicy, IslChecks, LinkKind, NodeId, SkyOptions, Topology, TopologyError, TopologySpec};
-use skyhop_transport::{Ack, SackBlocks, Segment, Transmission};
+use skyhop_transport::{Ack, Ecn, Priority, SackBlocks, Segment, Transmission};
 
 /// Why no simulation can be built.
 #[derive(Debug, thiserror::Error)]
@@ -406,6 +406,8 @@ impl Simulation {
             size: u32::from(packet.size),
             echo: packet.stamp,
             trigger: transmission_of(&packet),
+            answers: Priority::Normal,
+            ecn_echo: false,
             blocks,
         };
         if !packet.flags.has(Flags::REQUEST) {
@@ -633,6 +635,9 @@ fn segment_of(packet: &Packet) -> Segment {
         size: u32::from(packet.size),
         payload: packet.detail,
         transmission: transmission_of(packet),
+        priority: Priority::Normal,
+        ecn: Ecn::NotCapable,
+        window_reduced: false,
     }
 }
 

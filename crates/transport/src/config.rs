@@ -35,6 +35,13 @@ choice! {
         Fack,
         /// Reno with the fine-grained timeout of Vegas (Brakmo and Peterson 1995 §3.1).
         Vegas,
+        /// Only missing segments are sent until all have arrived; further losses count (TCP Yam).
+        Yam,
+        /// NewReno with sudden start and rapid recovery by dummy segments (TCP Peach, Akyildiz et al. 2001).
+        Peach,
+        /// SACK with jump start and quick recovery by NIL segments (TCP Peach+, Akyildiz et al. 2002).
+        #[serde(rename = "peach+")]
+        PeachPlus,
     }
 }
 
@@ -209,6 +216,29 @@ choice! {
 }
 
 choice! {
+    /// Which ACKs may be delayed.
+    pub enum DelayedAck {
+        /// Those of data in order (RFC 5681 §4.2).
+        InOrder,
+        /// Also that of the last segment in order when it arrives again (ns-2).
+        AlsoRepeatedLast,
+    }
+}
+
+choice! {
+    /// Whether segments leave evenly spaced.
+    pub enum Pacing {
+        /// They leave as the window allows.
+        Off,
+        /// At the rate that the control asks for, when it asks for one.
+        Control,
+        /// At that rate, else at 2 windows per SRTT in early slow start and 1.2 windows later (Linux
+        /// tcp_update_pacing_rate).
+        Always,
+    }
+}
+
+choice! {
     /// How forward acknowledgement acts.
     pub enum FackRules {
         /// Mathis and Mahdavi 1996: the window is cut at once, or by rate halving.
@@ -332,6 +362,13 @@ skyhop_cc::options! {
         recovery_burst: u32 = 0; ns2 = 2,
         /// How selective acknowledgements are used.
         sack_rules: SackRules = SackRules::Rfc6675; ns2 = SackRules::Ns2Sack1; linux = SackRules::Ns2Linux,
+        /// Whether congestion is notified by marks (RFC 3168); both ends have it.
+        ecn: Switch = Switch::Off,
+        /// Whether segments leave evenly spaced.
+        pacing: Pacing = Pacing::Control; ns2 = Pacing::Off,
+        /// Peach: the receiver window, in segments, that sudden start fills with dummy segments (paper: 64); no more than
+        /// `window`.
+        sudden_start_window: u32 = 64,
         /// How forward acknowledgement acts.
         fack_rules: FackRules = FackRules::Paper; ns2 = FackRules::Ns2,
         /// Whether FACK halves its rate over a round trip instead of its window at once (Mathis et al. 1999).
@@ -346,6 +383,8 @@ skyhop_cc::options! {
         idle_restart: IdleRestart = IdleRestart::RestartWindow; ns2 = IdleRestart::TimerToOne; vegas = IdleRestart::AsTimeout; linux = IdleRestart::TimerToInitialWindow,
         /// Segments per ACK: 2 delays ACKs (RFC 5681 §4.2), 1 acknowledges every segment.
         ack_every: u32 = 2; ns2 = 1,
+        /// Which ACKs may be delayed.
+        delayed_ack: DelayedAck = DelayedAck::InOrder; ns2 = DelayedAck::AlsoRepeatedLast,
         /// How long an ACK waits for a second segment (RFC 1122 §4.2.3.2: at most 500 ms; ns-2 interval_).
         ack_delay: Duration = Duration::from_millis(200); ns2 = Duration::from_millis(100),
     }
@@ -429,6 +468,9 @@ names! {
     Sack "sack": Sack, "reno", Ns2;
     Fack "fack": Fack, "reno", Ns2;
     Vegas "vegas": Vegas, "vegas", Ns2Vegas;
+    Yam "yam": Yam, "yam", Ns2;
+    Peach "peach": Peach, "peach", Ns2;
+    PeachPlus "peach+": PeachPlus, "peach", Ns2;
     Bic "bic": Sack, "bic", Ns2Linux;
     Cubic "cubic": Sack, "cubic", Ns2Linux;
     Westwood "westwood": Sack, "westwood", Ns2Linux;
@@ -501,7 +543,7 @@ impl TcpSpec {
             options.initial_window_at = InitialWindowAt::Open;
         }
         if table.sack.is_none() {
-            let selective = matches!(recovery, Recovery::Sack | Recovery::Fack);
+            let selective = matches!(recovery, Recovery::Sack | Recovery::Fack | Recovery::Yam | Recovery::PeachPlus);
             options.sack = if selective { Switch::On } else { Switch::Off };
         }
         if table.duplicates_survive_timeout.is_none() && bundle == Bundle::Ns2 && recovery == Recovery::Tahoe {
@@ -517,6 +559,11 @@ impl TcpSpec {
             if table.timer_restart.is_none() {
                 options.timer_restart = TimerRestart::EveryAck;
             }
+        }
+        if matches!(recovery, Recovery::Yam | Recovery::PeachPlus) {
+            // Their papers know nothing of ns-2's counter.
+            options.sack_rules = SackRules::Rfc6675;
+            options.sack_after_timeout = SackAfterTimeout::Keep;
         }
         options.check()?;
         if options.initial_window == BY_MSS {

@@ -14,7 +14,8 @@ mod segment;
 mod sender;
 
 pub use config::{
-    DuplicateWindow, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, PartialAckTimer, Recovery,
+    DelayedAck, DuplicateWindow, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, Pacing,
+    PartialAckTimer, Recovery,
     RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules, Switch, TcpConfig, TcpName,
     TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart, WindowGrowth, WindowLimit, initial_window_rfc3390,
     initial_window_rfc6928,
@@ -22,6 +23,6 @@ pub use config::{
 pub use receiver::{Receiver, ReceiverCounters};
 pub use rtt::{RttArithmetic, RttEstimator, RttSettings, TickRounding};
 pub use scoreboard::Scoreboard;
-pub use segment::{Ack, SackBlocks, Segment, Transmission};
-pub use sender::{Phase, Sender, SenderCounters, SenderEvent, Snapshot, Supply};
+pub use segment::{Ack, Ecn, Priority, SackBlocks, Segment, Transmission};
+pub use sender::{EarlySlowStart, Phase, Sender, SenderCounters, SenderEvent, Snapshot, Supply, sudden_start_interval, window_pacing_rate};
 pub use skyhop_cc::{Bundle, ConfigError, OptionRow, Profile};

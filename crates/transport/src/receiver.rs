@@ -1,6 +1,7 @@
 //! The receiver: cumulative and selective acknowledgements, every one or delayed.
 
-use crate::{Ack, SackBlocks, Segment, Switch, TcpConfig, Transmission};
+use crate::config::{DelayedAck, Recovery};
+use crate::{Ack, Ecn, Priority, SackBlocks, Segment, Switch, TcpConfig, Transmission};
 use skyhop_base::{Duration, Time};
 
 /// Most recently reported blocks that are remembered.
@@ -22,10 +23,27 @@ pub struct ReceiverCounters {
 /// An ACK that is due, or that waits for a second segment.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    echo: Time,
-    trigger: Transmission,
     /// The segment that triggered it.
     seq: u32,
+    answers: Priority,
+    /// The time stamp to echo.
+    stamp: Stamp,
+}
+
+/// When a segment was sent, and which transmission it was.
+#[derive(Clone, Copy, Debug)]
+struct Stamp {
+    sent: Time,
+    transmission: Transmission,
+}
+
+/// Whether what probes carry is data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probes {
+    /// They carry nothing new and are only answered (TCP Peach).
+    Empty,
+    /// They fill holes (TCP Peach+).
+    Data,
 }
 
 /// One receiving endpoint.
@@ -39,9 +57,17 @@ pub struct Receiver {
     memory: usize,
     ack_every: u32,
     ack_delay: Duration,
+    delayed_ack: DelayedAck,
+    probes: Probes,
 
     /// The next segment expected.
     next: u32,
+    /// `next` of the last ACK.
+    acked: u32,
+    /// TS.Recent (RFC 7323 §4.3).
+    recent_stamp: Option<Stamp>,
+    /// A mark arrived and no CWR since.
+    ecn_echo: bool,
     /// Ranges `[start, end)` that arrived beyond `next`, ascending, with gaps between them.
     held: Vec<(u32, u32)>,
     /// A segment of each block reported lately, the newest first (RFC 2018 §4).
@@ -77,7 +103,12 @@ impl Receiver {
             memory: (options.sack_memory as usize).min(MOST_REMEMBERED),
             ack_every: options.ack_every.max(1),
             ack_delay: options.ack_delay,
+            delayed_ack: options.delayed_ack,
+            probes: if config.recovery == Recovery::PeachPlus { Probes::Data } else { Probes::Empty },
             next: 0,
+            acked: 0,
+            recent_stamp: None,
+            ecn_echo: false,
             held: Vec::new(),
             recent: [0; MOST_REMEMBERED],
             recent_count: 0,
@@ -91,28 +122,51 @@ impl Receiver {
 
     /// A segment arrives that was sent at `sent_at`.
     pub fn on_segment(&mut self, now: Time, segment: &Segment, sent_at: Time) {
-        let arrival = self.accept(segment.seq);
         self.counters.received += 1;
-        if arrival == Arrival::Duplicate {
-            self.counters.duplicates += 1;
-        } else {
-            self.counters.payload_bytes += u64::from(segment.payload);
+        let stamp = Stamp { sent: sent_at, transmission: segment.transmission };
+        if segment.priority == Priority::Low {
+            self.on_probe(segment, stamp);
+            return;
         }
-        let pending = Pending { echo: sent_at, trigger: segment.transmission, seq: segment.seq };
+        self.ecn_echo = (self.ecn_echo && !segment.window_reduced) || segment.ecn == Ecn::Experienced;
+        if segment.seq <= self.acked && self.recent_stamp.is_none_or(|recent| sent_at >= recent.sent) {
+            self.recent_stamp = Some(stamp);
+        }
+        let arrival = self.accept_counting(segment);
+        let pending = Pending { seq: segment.seq, answers: Priority::Normal, stamp };
         self.unacked += 1;
+        let last_again = arrival == Arrival::Duplicate && segment.seq + 1 == self.next;
+        let waits = arrival == Arrival::InOrder || (last_again && self.delayed_ack == DelayedAck::AlsoRepeatedLast);
         // RFC 5681 §4.2: at once when out of order, a gap is filled or `ack_every` segments wait. The opening
         // segment is answered at once.
-        let at_once = arrival != Arrival::InOrder || segment.seq == 0 || self.unacked >= self.ack_every;
+        let at_once = !waits || segment.seq == 0 || self.unacked >= self.ack_every;
         if at_once {
-            // RFC 7323 §4.3: the echo is that of the earliest segment that waits.
-            let echoed = self.waiting.take().filter(|_| arrival == Arrival::InOrder).unwrap_or(pending);
-            self.due = Some(Pending { seq: pending.seq, ..echoed });
+            self.waiting = None;
+            self.due = Some(pending);
             self.unacked = 0;
             self.deadline = Time::MAX;
         } else if self.waiting.is_none() {
             self.waiting = Some(pending);
             self.deadline = now.saturating_add(self.ack_delay);
         }
+    }
+
+    /// A probe is answered at once and leaves delayed ACKs alone.
+    fn on_probe(&mut self, segment: &Segment, stamp: Stamp) {
+        if self.probes == Probes::Data {
+            self.accept_counting(segment);
+        }
+        self.due = Some(Pending { seq: segment.seq, answers: Priority::Low, stamp });
+    }
+
+    fn accept_counting(&mut self, segment: &Segment) -> Arrival {
+        let arrival = self.accept(segment.seq);
+        if arrival == Arrival::Duplicate {
+            self.counters.duplicates += 1;
+        } else {
+            self.counters.payload_bytes += u64::from(segment.payload);
+        }
+        arrival
     }
 
     #[inline]
@@ -165,7 +219,20 @@ impl Receiver {
         if !blocks.is_empty() {
             size += self.sack_option_size + self.sack_block_size * blocks.len() as u32;
         }
-        Some(Ack { next: self.next, size, echo: due.echo, trigger: due.trigger, blocks })
+        self.acked = self.next;
+        let echoed = match due.answers {
+            Priority::Normal => self.recent_stamp.unwrap_or(due.stamp),
+            Priority::Low => due.stamp,
+        };
+        Some(Ack {
+            next: self.next,
+            size,
+            echo: echoed.sent,
+            trigger: echoed.transmission,
+            answers: due.answers,
+            ecn_echo: self.ecn_echo,
+            blocks,
+        })
     }
 
     /// The range that holds `seq`.

@@ -105,6 +105,12 @@ impl Scoreboard {
         self.end().filter(|&end| candidate < end).map(|_| candidate)
     }
 
+    /// The lowest segment below `below` that was neither reported nor retransmitted in this episode.
+    pub fn next_missing(&self, una: u32, below: u32) -> Option<u32> {
+        let candidate = self.first_missing(self.retransmitted.max(una));
+        (candidate < below).then_some(candidate)
+    }
+
     /// `seq` and every hole below it count as retransmitted.
     pub fn mark_retransmitted(&mut self, seq: u32) {
         self.retransmitted = self.retransmitted.max(seq + 1);

@@ -9,7 +9,29 @@ pub enum Transmission {
     Again,
 }
 
-/// A segment that the sender puts on the wire.
+/// How queues that know priorities treat a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    #[default]
+    Normal,
+    /// A probe (TCP Peach's dummy segment): at a full queue it is dropped, or gives way to a normal one that arrives.
+    Low,
+}
+
+/// The ECN codepoint in the IP header (RFC 3168 §5). The network turns `Capable` into `Experienced`, nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not-ECT: a queue that would mark this packet drops it.
+    #[default]
+    NotCapable,
+    /// ECT(0).
+    Capable,
+    /// CE.
+    Experienced,
+}
+
+/// A segment that the sender puts on the wire. The network carries every field to the receiver, and may change `ecn`
+/// only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Counts segments; 0 opens the connection.
@@ -19,19 +41,29 @@ pub struct Segment {
     /// User bytes.
     pub payload: u32,
     pub transmission: Transmission,
+    pub priority: Priority,
+    pub ecn: Ecn,
+    /// CWR: the sender has reacted to the ECN echo (RFC 3168 §6.1.2).
+    pub window_reduced: bool,
 }
 
-/// What the receiver answers.
+/// What the receiver answers. The network carries every field; ACKs are not ECN-capable (RFC 3168 §6.1.4) and of
+/// normal priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The next segment expected: all before it have arrived.
     pub next: u32,
     /// Bytes on the wire.
     pub size: u32,
-    /// When the segment that triggered this ACK was sent.
+    /// When the segment was sent whose time stamp this ACK echoes: the last one that arrived in order, of those that
+    /// one ACK covers the earliest (RFC 7323 §4.3).
     pub echo: Time,
     /// Which transmission of that segment it was.
     pub trigger: Transmission,
+    /// Low: this ACK answers a probe and stands for no other segment.
+    pub answers: Priority,
+    /// ECE: a mark arrived and no CWR since (RFC 3168 §6.1.3).
+    pub ecn_echo: bool,
     pub blocks: SackBlocks,
 }
 

@@ -49,14 +49,14 @@ fn compare(case: &Case, agent: &str, rows: &[Row], flows: &[Flow], report: &mut 
     let rtt = mean(rows.iter().map(|r| (number(r, "rtt_mean_ms") * number(r, "rtt_n"), number(r, "rtt_n"))).collect());
     let measured = mean(flows.iter().map(|flow| (flow.rtt.0 * 1000.0, flow.rtt.1 as f64)).collect());
     check("mean RTT ms", rtt, measured, rtt * RTT);
+    if flows.len() > 1 {
+        check("Jain's index", jain(&theirs), jain(&ours), JAIN);
+    }
     for (row, flow) in rows.iter().zip(flows) {
         if std::env::var("SHOW").is_ok() {
             let c = flow.sender.counters();
-            let _ = writeln!(report, "    {} {agent} ns-2 {} {} {} ours {} {} {} drops {} {}", case.name, row["sent"], row["rexmit"], row["timeouts"], c.segments, c.retransmissions, c.timeouts, row["queue_drops"], flow.drops);
+            let _ = writeln!(report, "    {} {agent} ns-2 {} {} {} ours {} {} {} drops {} {} rtt {} {} ours {:.3} {}", case.name, row["sent"], row["rexmit"], row["timeouts"], c.segments, c.retransmissions, c.timeouts, row["queue_drops"], flow.drops, row["rtt_mean_ms"], row["rtt_n"], flow.rtt.0 * 1000.0 / flow.rtt.1 as f64, flow.rtt.1);
         }
-    }
-    if flows.len() > 1 {
-        check("Jain's index", jain(&theirs), jain(&ours), JAIN);
     }
 }
 

@@ -87,7 +87,7 @@ fn segments(sender: &mut Sender, now: Time) -> Vec<u32> {
 }
 
 fn ack(next: u32) -> Ack {
-    Ack { next, size: 40, echo: Time::ZERO, trigger: Transmission::First, blocks: SackBlocks::EMPTY }
+    Ack { next, size: 40, echo: Time::ZERO, trigger: Transmission::First, answers: Priority::Normal, ecn_echo: false, blocks: SackBlocks::EMPTY }
 }
 
 fn opened(table: Value) -> Sender {

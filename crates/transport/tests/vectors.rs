@@ -197,7 +197,15 @@ impl Driven {
         blocks.iter().for_each(|&(start, end)| reported.push(start, end));
         let echo = self.now;
         self.now += Duration::from_millis(1);
-        let ack = Ack { next, size: 40, echo, trigger: Transmission::First, blocks: reported };
+        let ack = Ack {
+            next,
+            size: 40,
+            echo,
+            trigger: Transmission::First,
+            answers: Priority::Normal,
+            ecn_echo: false,
+            blocks: reported,
+        };
         self.sender.on_ack(self.now, &ack);
         self.collect();
     }
@@ -326,7 +334,15 @@ fn delayed_ack() {
         }
     };
     // Segment 0 is answered at once; the arrivals of the example come after it.
-    let first = Segment { seq: 0, size: 1500, payload: 1460, transmission: Transmission::First };
+    let first = Segment {
+        seq: 0,
+        size: 1500,
+        payload: 1460,
+        transmission: Transmission::First,
+        priority: Priority::Normal,
+        ecn: Ecn::NotCapable,
+        window_reduced: false,
+    };
     receiver.on_segment(Time::ZERO, &first, Time::ZERO);
     assert!(receiver.poll_ack(Time::ZERO).is_some());
     for (i, arrival) in example.inputs("arrivals_s").into_iter().enumerate() {

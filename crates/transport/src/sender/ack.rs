@@ -1,7 +1,7 @@
 //! What every ACK of new data does, whatever the recovery.
 
 use super::{LastCut, Phase, Sender};
-use crate::config::{GrowthWhen, IdleRestart, RttTiming, WindowGrowth};
+use crate::config::{GrowthWhen, IdleRestart, RttTiming, Switch, WindowGrowth};
 use crate::{Ack, InitialWindowAt, Recovery, Transmission};
 use skyhop_base::{Duration, Segments, Time};
 use skyhop_cc::{AckSample, CongestionControl, Growth, Round};
@@ -106,7 +106,9 @@ impl Sender {
     #[inline]
     pub(super) fn growth(&self, advance: Advance) -> Growth {
         let unused = f64::from(advance.flight_before) + 1.0 <= self.control.cwnd();
-        if unused && self.options.growth_when == GrowthWhen::WindowUsed {
+        let idle = unused && self.options.growth_when == GrowthWhen::WindowUsed;
+        // RFC 3168 §6.1.2: an ACK that echoes a mark does not grow the window.
+        if idle || self.marks_seen.echoed {
             return Growth { slow_start: 0.0, avoidance: 0.0 };
         }
         match self.options.growth {
@@ -144,7 +146,7 @@ impl Sender {
     fn sample(&mut self, now: Time, acked: u32, growth: Growth, round: Option<Round>) -> AckSample {
         // Without selective reports each duplicate ACK stands for one segment. A report that recovery has forgotten
         // was counted before.
-        let beyond = if matches!(self.recovery, Recovery::Sack | Recovery::Fack) { self.scoreboard.sacked() } else { self.duplicates };
+        let beyond = if self.options.sack == Switch::On { self.scoreboard.sacked() } else { self.duplicates };
         let beyond = beyond.min(self.high - self.una);
         self.delivered = self.delivered.max(u64::from(self.una) + u64::from(beyond));
         AckSample {
@@ -157,7 +159,7 @@ impl Sender {
             in_flight: (self.next - self.una).into(),
             round,
             delivered: self.delivered,
-            ecn_marked: 0.0,
+            ecn_marked: if self.marks_seen.echoed { acked.into() } else { 0.0 },
             repairing: self.phase == Phase::Loss,
             mss: self.options.mss.0 as u32,
         }

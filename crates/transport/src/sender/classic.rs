@@ -12,14 +12,14 @@ impl Sender {
             self.classic_new(now, ack);
         } else if ack.next == self.una {
             self.classic_duplicate(now);
-        } else if self.recovery == Recovery::NewReno || self.duplicates == 0 {
+        } else if self.repairs_holes() || self.duplicates == 0 {
             self.plan.burst = self.classic_burst();
         }
     }
 
     fn classic_new(&mut self, now: Time, ack: &Ack) {
         let repairing = self.phase == Phase::Recovery;
-        if repairing && self.recovery == Recovery::NewReno && ack.next < self.recover {
+        if repairing && self.repairs_holes() && ack.next < self.recover {
             self.partial_ack(now, ack);
             self.plan.burst = self.classic_burst();
             return;
@@ -47,7 +47,7 @@ impl Sender {
     /// RFC 5681 §3.2 step 6; NewReno avoids a burst (RFC 6582 §3.2 step 3, option 1).
     fn exit_at_threshold(&mut self) {
         let ssthresh = self.control.state().ssthresh;
-        let avoids_burst = self.recovery == Recovery::NewReno && self.options.recovery_exit == RecoveryExit::Flight;
+        let avoids_burst = self.repairs_holes() && self.options.recovery_exit == RecoveryExit::Flight;
         let flight = f64::from((self.high - self.una).max(1));
         let window = if avoids_burst { ssthresh.min(flight + 1.0) } else { ssthresh };
         if window.is_finite() {
@@ -70,6 +70,7 @@ impl Sender {
             self.timed = None;
             self.rtt.clear_backoff();
         }
+        self.tell_lost(now, 1);
         self.plan.forced = Some(self.una);
     }
 
@@ -87,7 +88,7 @@ impl Sender {
 
     /// During NewReno's recovery a limited number of segments per ACK (ns-2 send_much(…, 2)).
     fn classic_burst(&self) -> u32 {
-        let limited = self.recovery == Recovery::NewReno && self.duplicates >= self.options.duplicate_threshold;
+        let limited = self.repairs_holes() && self.duplicates >= self.options.duplicate_threshold;
         match self.options.recovery_burst {
             0 => NO_LIMIT,
             burst if limited => burst,
@@ -116,6 +117,11 @@ impl Sender {
         self.tell(now, 0);
     }
 
+    /// A partial ACK repairs the next hole.
+    fn repairs_holes(&self) -> bool {
+        matches!(self.recovery, Recovery::NewReno | Recovery::Peach)
+    }
+
     fn inflates(&self) -> bool {
         match (self.recovery, self.options.duplicate_window) {
             (Recovery::Reno, DuplicateWindow::SinceFastRetransmit) => self.last_cut == LastCut::FastRetransmit,
@@ -130,6 +136,7 @@ impl Sender {
     }
 
     fn fast_retransmit(&mut self, now: Time) {
+        self.tell_lost(now, 1);
         self.enter_recovery(now, Lost::First);
         if self.recovery == Recovery::Tahoe {
             // Jacobson 1988: slow start from the lost segment on.

@@ -99,6 +99,8 @@ impl Sender {
 
     fn fack_enter(&mut self, now: Time) {
         self.forward.allowance = self.control.cwnd();
+        let reported = self.scoreboard.sacked();
+        self.tell_lost(now, self.forward.end.saturating_sub(self.una + reported).max(1));
         self.enter_recovery(now, Lost::First);
         self.phase = Phase::Recovery;
         self.scoreboard.forget_retransmissions();

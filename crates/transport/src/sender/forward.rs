@@ -140,6 +140,7 @@ impl Sender {
 
     fn enter_forward(&mut self, now: Time) {
         self.marks.allowance = self.control.cwnd() as u32;
+        self.tell_lost(now, self.marks.lost);
         self.enter_recovery(now, Lost::First);
         self.set_window(self.control.recovery_floor());
         self.phase = Phase::Recovery;

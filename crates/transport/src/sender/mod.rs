@@ -4,13 +4,18 @@ mod ack;
 mod classic;
 mod fack;
 mod forward;
+mod pacing;
+mod peach;
 mod record;
 mod sack;
 mod supply;
 #[cfg(test)]
 mod tests;
 mod vegas;
+mod yam;
 
+pub use pacing::{EarlySlowStart, window_pacing_rate};
+pub use peach::sudden_start_interval;
 pub use record::{Phase, SenderCounters, SenderEvent, Snapshot};
 pub use supply::Supply;
 
@@ -18,12 +23,14 @@ use crate::config::{
     Handshake, IdleRestart, Recovery, RepeatedTimeout, SackAfterTimeout, SackRules, Switch, TickPhase,
 };
 use crate::{Ack, InitialWindowAt, Options, RttEstimator, RttSettings, RttTiming, Scoreboard, Segment, TcpConfig};
-use crate::{TickRounding, Transmission};
+use crate::{Ecn, Priority, TickRounding, Transmission};
 use fack::Forward;
 use forward::Marks;
+use pacing::Pacer;
+use peach::Probes;
 use record::EventLog;
 use skyhop_base::{Duration, Segments, Stream, Time};
-use skyhop_cc::{CongestionControl, CongestionEvent, CongestionKind, Control, Lost, SentSample, Start};
+use skyhop_cc::{CongestionControl, CongestionEvent, CongestionKind, Control, LossSample, Lost, SentSample, Start};
 use supply::Data;
 use vegas::FineTimer;
 
@@ -54,6 +61,19 @@ const NO_LIMIT: u32 = u32::MAX;
 struct Timed {
     seq: u32,
     sent: Time,
+}
+
+/// What the sender knows of ECN marks.
+#[derive(Clone, Copy, Debug, Default)]
+struct EcnEcho {
+    /// The present ACK echoes a mark.
+    echoed: bool,
+    /// `high` at the last cut for one: until more is acknowledged no other mark cuts.
+    until: u32,
+    /// The window before that cut.
+    before: Segments,
+    /// CWR is to be sent.
+    reduced: bool,
 }
 
 /// One sending endpoint.
@@ -99,6 +119,11 @@ pub struct Sender {
     /// RFC 6675 RescueRxt: the rescue retransmission of this episode, one past it.
     rescued: u32,
     fine: Option<Box<FineTimer>>,
+    /// Yam: every segment below this one that has not arrived is known to be missing.
+    missing_below: u32,
+    probes: Probes,
+    pacer: Pacer,
+    marks_seen: EcnEcho,
 
     timed: Option<Timed>,
     /// The highest segment ever timed, one past it: none is timed twice.
@@ -179,6 +204,10 @@ impl Sender {
             ignores_duplicates: false,
             rescued: 0,
             fine: (recovery == Recovery::Vegas).then(Box::default),
+            missing_below: 0,
+            probes: Probes::default(),
+            pacer: Pacer::default(),
+            marks_seen: EcnEcho::default(),
             timed: None,
             timed_high: 0,
             min_rtt: None,
@@ -242,22 +271,50 @@ impl Sender {
             debug_assert!(false, "an ACK of what was never sent");
             return;
         }
+        if self.options.ecn == Switch::On {
+            self.take_echo(now, ack);
+        }
         match self.recovery {
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => self.classic_ack(now, ack),
             Recovery::Sack => self.sack_ack(now, ack),
             Recovery::Fack => self.fack_ack(now, ack),
             Recovery::Vegas => self.vegas_ack(now, ack),
+            Recovery::Yam => self.yam_ack(now, ack),
+            Recovery::Peach | Recovery::PeachPlus => self.peach_ack(now, ack),
+        }
+        if self.pacer.holds_back() {
+            // What the pacer holds back is still to leave.
+            self.plan.burst = NO_LIMIT;
         }
     }
 
-    /// When the retransmission timer expires; [`Time::MAX`] when it does not run.
+    /// An ACK that may echo a mark: one cut per window of data (RFC 3168 §6.1.2).
+    fn take_echo(&mut self, now: Time, ack: &Ack) {
+        self.marks_seen.echoed = ack.ecn_echo;
+        let repairing = self.phase == Phase::Recovery || ack.next <= self.recover;
+        if !ack.ecn_echo || repairing || ack.next <= self.marks_seen.until {
+            return;
+        }
+        let before = self.control.cwnd();
+        self.cut(now, CongestionKind::Ecn);
+        self.marks_seen = EcnEcho { echoed: true, until: self.high, before, reduced: true };
+        if before <= 1.0 {
+            // RFC 3168 §6.1.2: a window of one cannot be halved, so the next segment waits for a timeout.
+            self.pacer.wait_until(now.saturating_add(self.rtt.timeout()));
+        }
+    }
+
+    /// When something is to happen without an ACK: the retransmission timer expires, or a spaced segment or probe
+    /// leaves. [`Time::MAX`] when nothing is.
     #[inline]
     pub fn next_timeout(&self) -> Time {
-        self.timer
+        self.timer.min(self.pacer.wake()).min(self.probes.due())
     }
 
     /// The time of `next_timeout` has come.
     pub fn on_timeout(&mut self, now: Time) {
+        self.pacer.on_time(now);
+        self.probes.on_time(now);
         if now < self.timer {
             return;
         }
@@ -275,8 +332,10 @@ impl Sender {
             self.initial_window = self.options.opening_loss_window;
         }
         self.recover = self.high;
-        let again = lost == Lost::Again && self.options.repeated_timeout == RepeatedTimeout::KeepThreshold;
-        if again {
+        let outstanding = (self.high - self.una) - self.scoreboard.sacked().min(self.high - self.una);
+        self.tell_lost(now, outstanding);
+        let keeps = self.options.repeated_timeout == RepeatedTimeout::KeepThreshold && self.recovery != Recovery::Yam;
+        if lost == Lost::Again && keeps {
             // RFC 5681 §3.1: the threshold stays, the loss window is one segment.
             self.control.set_cwnd(1.0);
         } else {
@@ -287,11 +346,12 @@ impl Sender {
             self.duplicates = 0;
         }
         self.limited_sent = 0;
-        if self.recovery == Recovery::Fack {
-            self.fack_timeout();
-        } else {
-            self.phase = Phase::Loss;
+        match self.recovery {
+            Recovery::Fack => self.fack_timeout(),
+            Recovery::Yam => self.yam_timeout(),
+            _ => self.phase = Phase::Loss,
         }
+        self.probes.stop();
         self.ignores_duplicates = true;
         self.last_cut = LastCut::Timeout;
         match self.options.sack_after_timeout {
@@ -333,6 +393,9 @@ impl Sender {
         if let Some(seq) = self.plan.forced.take() {
             return Some(self.transmit(now, seq));
         }
+        if self.pacer.blocks(now) {
+            return self.poll_probe(now);
+        }
         if self.plan.limited {
             self.plan.limited = false;
             if self.limited_transmit_allowed() {
@@ -341,14 +404,18 @@ impl Sender {
             }
         }
         if self.plan.burst == 0 {
-            return None;
+            return self.poll_probe(now);
         }
         let segment = match self.recovery {
-            Recovery::Sack => self.poll_sack(now),
+            Recovery::Sack | Recovery::PeachPlus => self.poll_sack(now),
             Recovery::Fack => self.poll_fack(now),
+            Recovery::Yam => self.poll_yam(now),
             _ => self.window_allows(self.next).then(|| self.transmit_next(now)),
         };
-        if segment.is_some() && self.plan.burst != NO_LIMIT {
+        if segment.is_none() {
+            return self.poll_probe(now);
+        }
+        if self.plan.burst != NO_LIMIT {
             self.plan.burst -= 1;
         }
         segment
@@ -404,7 +471,18 @@ impl Sender {
         let size = if empty { self.options.syn_size.0 } else { self.options.header.0 + u64::from(payload) } as u32;
         self.counters.bytes += u64::from(size);
         self.control.on_sent(&SentSample { now, in_flight: (self.high - self.una).into() });
-        Segment { seq, size, payload, transmission }
+        self.space(now, size);
+        // RFC 3168 §6.1.5: neither the opening segment nor a retransmission is ECN-capable; CWR travels with new data.
+        let marked = self.options.ecn == Switch::On && !empty && transmission == Transmission::First;
+        Segment {
+            seq,
+            size,
+            payload,
+            transmission,
+            priority: Priority::Normal,
+            ecn: if marked { Ecn::Capable } else { Ecn::NotCapable },
+            window_reduced: marked && std::mem::take(&mut self.marks_seen.reduced),
+        }
     }
 
     fn restart_timer(&mut self, now: Time) {
@@ -419,6 +497,12 @@ impl Sender {
                 (self.control.cwnd() + f64::from(self.inflation)).min(self.options.window.into())
             }
         }
+    }
+
+    /// Tells the control that segments were found lost.
+    fn tell_lost(&mut self, now: Time, lost: u32) {
+        let in_flight = (self.high - self.una).into();
+        self.control.on_lost(&LossSample { now, lost: lost.into(), in_flight });
     }
 
     fn cut(&mut self, now: Time, kind: CongestionKind) {
@@ -437,13 +521,17 @@ impl Sender {
 
     /// TCP/Linux's rules are in use.
     fn halves_rate(&self) -> bool {
-        self.recovery == Recovery::Sack && self.options.sack_rules == SackRules::Ns2Linux
+        matches!(self.recovery, Recovery::Sack) && self.options.sack_rules == SackRules::Ns2Linux
     }
 
     /// What fast retransmit shares: the episode starts.
     fn enter_recovery(&mut self, now: Time, lost: Lost) {
         self.recover = self.high;
         self.last_cut = LastCut::FastRetransmit;
+        if self.una < self.marks_seen.until {
+            // One reaction per window: the deeper cut of loss and mark (RFC 8511 §3).
+            self.control.set_cwnd(self.marks_seen.before);
+        }
         self.cut(now, CongestionKind::Loss(lost));
         self.counters.fast_retransmits += 1;
         self.events.push(SenderEvent::RecoveryEntered { seq: self.una });

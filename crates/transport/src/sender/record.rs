@@ -37,6 +37,8 @@ pub struct SenderCounters {
     /// Their bytes on the wire.
     pub bytes: u64,
     pub retransmissions: u64,
+    /// Dummy segments of low priority; not counted among the segments, but among the bytes.
+    pub probes: u64,
     pub timeouts: u64,
     pub fast_retransmits: u64,
     /// Times the control was told of congestion.

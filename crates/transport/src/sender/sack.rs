@@ -44,6 +44,9 @@ impl Sender {
         let threshold = self.options.duplicate_threshold;
         let lost = self.duplicates >= threshold || self.scoreboard.lost_below(threshold) > self.una;
         if may_start && lost {
+            let below = self.scoreboard.lost_below(threshold).max(self.una + 1);
+            let held = self.scoreboard.sacked() - self.scoreboard.sacked_from(below);
+            self.tell_lost(now, (below - self.una) - held);
             self.enter_recovery(now, Lost::First);
             self.phase = Phase::Recovery;
             self.scoreboard.forget_retransmissions();
@@ -152,6 +155,7 @@ impl Sender {
         let threshold = self.options.duplicate_threshold;
         if self.duplicates == threshold {
             if self.fast_retransmit_allowed() {
+                self.tell_lost(now, 1);
                 self.enter_recovery(now, Lost::First);
                 self.phase = Phase::Recovery;
                 self.pipe = i64::from(self.high - self.una) - i64::from(threshold);

@@ -1,7 +1,7 @@
 //! What only shows inside: the window and its inflation at a cut, and invariants under any input.
 
 use super::*;
-use crate::{Profile, SackBlocks, TcpSpec};
+use crate::{Priority, Profile, SackBlocks, TcpSpec};
 use serde_json::{Value, json};
 
 fn example(name: &str) -> Value {
@@ -29,7 +29,7 @@ fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
 }
 
 fn ack(next: u32) -> Ack {
-    Ack { next, size: 40, echo: Time::ZERO, trigger: Transmission::First, blocks: SackBlocks::EMPTY }
+    Ack { next, size: 40, echo: Time::ZERO, trigger: Transmission::First, answers: Priority::Normal, ecn_echo: false, blocks: SackBlocks::EMPTY }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! DropTail bottleneck that counts as ns-2 does, ACKs over the same path back.
 
 use super::reference::{Case, Event};
-use skyhop_base::{Duration, Stream, Time};
-use skyhop_transport::{Ack, Receiver, Segment, Sender, Snapshot, Supply, TcpConfig, Transmission};
+use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
+use skyhop_transport::{Ack, Receiver, Segment, Sender, Snapshot, Supply, TcpConfig};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -30,7 +30,7 @@ impl Packet {
 
 /// A directed link: waiting packets and the one in service.
 struct Link {
-    bps: u64,
+    serialiser: Serialiser,
     delay: Duration,
     limit: Option<usize>,
     waiting: VecDeque<Packet>,
@@ -80,8 +80,10 @@ pub struct Flow {
     pub receiver: Receiver,
     sender_timer: Time,
     receiver_timer: Time,
-    /// Sum and number of RTT samples, seconds.
+    /// Sum in seconds and number of RTTs: from the only transmission of a segment to the ACK that ends with it.
     pub rtt: (f64, u64),
+    /// When each segment left; `None` when more than once.
+    left: Vec<Option<Time>>,
     pub drops: u64,
     /// (time, cwnd) whenever the window changed.
     pub windows: Vec<(f64, f64)>,
@@ -94,6 +96,8 @@ pub struct Dumbbell {
     scheduled: u64,
     now: Time,
     to_lose: Vec<u32>,
+    /// Data packets that have left the bottleneck.
+    crossed: u32,
     transfer: Option<u32>,
     starts: Vec<Time>,
     pub events: BTreeMap<&'static str, Vec<Event>>,
@@ -103,14 +107,14 @@ impl Dumbbell {
     pub fn new(case: &Case, config: &TcpConfig) -> Dumbbell {
         let mut links = BTreeMap::new();
         let access = |limit| Link {
-            bps: case.access_bps,
+            serialiser: Serialiser::new(Rate::from_bps(case.access_bps).expect("a rate")),
             delay: Duration::from_secs_f64(case.access_delay_s),
             limit,
             waiting: VecDeque::new(),
             busy: false,
         };
         let bottleneck = || Link {
-            bps: case.bottleneck_bps,
+            serialiser: Serialiser::new(Rate::from_bps(case.bottleneck_bps).expect("a rate")),
             delay: Duration::from_secs_f64(case.bottleneck_delay_s),
             // ns-2 drops when limit − 1 packets wait, whether or not one is in service.
             limit: Some(case.limit_packets - 1),
@@ -136,6 +140,7 @@ impl Dumbbell {
                 sender_timer: Time::MAX,
                 receiver_timer: Time::MAX,
                 rtt: (0.0, 0),
+                left: Vec::new(),
                 drops: 0,
                 windows: Vec::new(),
             });
@@ -147,6 +152,7 @@ impl Dumbbell {
             scheduled: 0,
             now: Time::ZERO,
             to_lose: case.lost_packets.clone(),
+            crossed: 0,
             transfer: case.transfer_packets,
             starts: case.starts_s.iter().map(|&s| Time::from_secs_f64(s)).collect(),
             events: BTreeMap::new(),
@@ -231,7 +237,7 @@ impl Dumbbell {
         let link = self.links.get_mut(&hop).expect("a link");
         let Some(packet) = link.waiting.pop_front() else { return };
         link.busy = true;
-        let served = Duration::from_nanos(u64::from(packet.size()) * 8_000_000_000 / link.bps);
+        let served = link.serialiser.next(packet.size());
         let (end, delay) = (self.now + served, link.delay);
         if hop == Hop::Bottleneck {
             self.record("deq", &packet);
@@ -269,26 +275,37 @@ impl Dumbbell {
             Hop::AckIn(_) => {
                 self.record("ack", &packet);
                 if let Content::Ack(ack) = packet.content {
-                    self.flows[flow].sender.on_ack(self.now, &ack);
-                    if let Some(rtt) = self.flows[flow].sender.latest_rtt() {
-                        self.flows[flow].rtt.0 += rtt.as_secs_f64();
-                        self.flows[flow].rtt.1 += 1;
+                    let now = self.now;
+                    let f = &mut self.flows[flow];
+                    if ack.next > f.sender.unacknowledged()
+                        && let Some(left) = f.left[ack.next as usize - 1]
+                    {
+                        f.rtt.0 += now.since(left).as_secs_f64();
+                        f.rtt.1 += 1;
                     }
+                    f.sender.on_ack(now, &ack);
                     self.pump(flow);
                 }
             }
         }
     }
 
-    /// The named packets, first transmission only.
+    /// The packets of the list, counted behind the bottleneck.
     fn lose(&mut self, packet: &Packet) -> bool {
-        let Content::Data { segment, .. } = packet.content else { return false };
-        let at = self.to_lose.iter().position(|&seq| seq == segment.seq);
-        at.filter(|_| segment.transmission == Transmission::First).map(|at| self.to_lose.remove(at)).is_some()
+        if let Content::Ack(_) = packet.content {
+            return false;
+        }
+        self.crossed += 1;
+        self.to_lose.contains(&(self.crossed - 1))
     }
 
     fn pump(&mut self, flow: usize) {
         while let Some(segment) = self.flows[flow].sender.poll_transmit(self.now) {
+            let left = &mut self.flows[flow].left;
+            match left.get_mut(segment.seq as usize) {
+                Some(entry) => *entry = None,
+                None => left.push(Some(self.now)),
+            }
             let content = Content::Data { segment, sent_at: self.now };
             self.offer(Hop::Out(flow), Packet { flow, content });
         }
