@@ -38,7 +38,7 @@ impl Simulation {
         }
         for Displaced { node, mut packet, policy } in displaced {
             match policy {
-                OnDown::Drop => self.drop_at(packet, DropCause::LinkChange, None, node),
+                OnDown::Drop => self.drop_at(&packet, DropCause::LinkChange, None, node),
                 _ => {
                     // It has not used a hop since it was counted here.
                     packet.ttl += 1;

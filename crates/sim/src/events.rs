@@ -3,13 +3,27 @@
 //! Order: time, then the time at which the event was scheduled, then the slot. Slots are handed out by class and
 //! within a class by the rank of the component's name, never in the order of construction, so simultaneous
 //! arrivals are served in the order in which they were sent (as in ns-2) and the order of declaration changes
-//! nothing. The heap is 4-ary: for the tens to thousands of armed slots of a simulation its levels fit in few
-//! cache lines.
+//! nothing.
+//!
+//! It is a tournament (D. E. Knuth, The Art of Computer Programming, vol. 3, §5.4.1) with matches of four: each armed
+//! slot has a seat, the soonest of four neighbours meets three other winners, and so on up to the champion, the next
+//! event. A link whose oldest packet has arrived names its next one, and only the matches on the way up from its seat
+//! are played again: three for the links of ten flows. A heap needs more comparisons, and how deep an entry sinks and
+//! past which of its children cannot be foretold, whereas here no branch hangs on a comparison. An event is one
+//! 128-bit number, so that a comparison is two instructions, and a match is one cache line.
 
-use skyhop_base::Time;
+use skyhop_base::{Duration, Time};
+use std::hint::select_unpredictable;
 
-const ARITY: usize = 4;
-const IDLE: u32 = u32::MAX;
+const TIME_BITS: u32 = 52;
+const SLOT_BITS: u32 = 24;
+const LATEST: u64 = (1 << TIME_BITS) - 1;
+const NOWHERE: u32 = u32::MAX;
+
+/// The longest run whose events can be told apart: 52 days.
+pub const LONGEST_RUN: Duration = Duration::from_nanos(LATEST - 1);
+/// Slots that a queue can have at most.
+pub const MOST_SLOTS: usize = 1 << SLOT_BITS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
@@ -18,105 +32,160 @@ pub struct Event {
     pub slot: u32,
 }
 
+/// An event as a number of the same order: 52 bits of time, 52 of the scheduling time, 24 of the slot. Times beyond
+/// the longest run are never reached, so they may all be the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128);
+
+impl Key {
+    /// After every event.
+    const NONE: Key = Key(u128::MAX);
+
+    #[inline]
+    fn new(time: Time, scheduled: Time, slot: u32) -> Key {
+        let (time, scheduled) = (time.as_nanos().min(LATEST), scheduled.as_nanos().min(LATEST));
+        Key(u128::from(time) << (TIME_BITS + SLOT_BITS) | u128::from(scheduled) << SLOT_BITS | u128::from(slot))
+    }
+
+    #[inline]
+    fn time(self) -> Time {
+        Time::from_nanos((self.0 >> (TIME_BITS + SLOT_BITS)) as u64)
+    }
+
+    #[inline]
+    fn event(self) -> Event {
+        let scheduled = Time::from_nanos((self.0 >> SLOT_BITS) as u64 & LATEST);
+        Event { time: self.time(), scheduled, slot: self.0 as u32 & ((1 << SLOT_BITS) - 1) }
+    }
+}
+
+/// Four sides of a match: one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Match([Key; 4]);
+
+impl Match {
+    #[inline]
+    fn winner(&self) -> Key {
+        let [a, b, c, d] = self.0;
+        sooner(sooner(a, b), sooner(c, d))
+    }
+}
+
+/// Without a branch: which one it is cannot be foretold.
+#[inline]
+fn sooner(a: Key, b: Key) -> Key {
+    select_unpredictable(b < a, b, a)
+}
+
 #[derive(Debug)]
 pub struct EventQueue {
-    heap: Vec<Event>,
-    /// Position in the heap of each slot, [`IDLE`] when it is not armed.
-    position: Vec<u32>,
+    /// Side s of match m is place 4 m + s. The winner of match m > 0 stands in place m − 1, that of match 0 is the
+    /// champion. The places of no winner, from `matches.len() - 1` on, are the seats of slots; an empty one holds
+    /// [`Key::NONE`].
+    matches: Vec<Match>,
+    champion: Key,
+    /// The place where each slot sits, [`NOWHERE`] when it is not armed.
+    seat: Vec<u32>,
+    /// Empty seats.
+    free: Vec<u32>,
+    /// A seat that its slot has left while its key still stands in the matches. Most handlers disarm the slot of their
+    /// event and then arm another: that one takes the seat, and the matches are played once instead of twice.
+    vacated: u32,
 }
 
 impl EventQueue {
     pub fn new(slots: usize) -> EventQueue {
-        EventQueue { heap: Vec::with_capacity(slots), position: vec![IDLE; slots] }
+        debug_assert!(slots <= MOST_SLOTS);
+        EventQueue {
+            matches: vec![Match([Key::NONE; 4])],
+            champion: Key::NONE,
+            seat: vec![NOWHERE; slots],
+            free: vec![3, 2, 1, 0],
+            vacated: NOWHERE,
+        }
     }
 
+    /// The next event.
     #[inline]
-    pub fn peek(&self) -> Option<Event> {
-        self.heap.first().copied()
+    pub fn first(&mut self) -> Option<Event> {
+        if self.vacated != NOWHERE {
+            let seat = std::mem::replace(&mut self.vacated, NOWHERE);
+            self.leave(seat);
+        }
+        (self.champion != Key::NONE).then(|| self.champion.event())
     }
 
     #[inline]
     pub fn armed_at(&self, slot: u32) -> Option<Time> {
-        let position = self.position[slot as usize];
-        (position != IDLE).then(|| self.heap[position as usize].time)
+        let seat = self.seat[slot as usize] as usize;
+        Some(self.matches.get(seat / 4)?.0[seat % 4].time())
     }
 
     /// Arms the slot, or moves it if it is armed.
     #[inline]
     pub fn arm(&mut self, slot: u32, time: Time, scheduled: Time) {
-        let event = Event { time, scheduled, slot };
-        let position = self.position[slot as usize];
-        if position == IDLE {
-            self.heap.push(event);
-            self.sift_up(self.heap.len() - 1, event);
-        } else if event < self.heap[position as usize] {
-            self.sift_up(position as usize, event);
-        } else {
-            self.sift_down(position as usize, event);
+        let mut seat = self.seat[slot as usize];
+        if seat == NOWHERE {
+            seat = self.take_seat();
+            self.seat[slot as usize] = seat;
         }
+        self.play(seat, Key::new(time, scheduled, slot));
     }
 
     #[inline]
     pub fn disarm(&mut self, slot: u32) {
-        let position = self.position[slot as usize];
-        if position == IDLE {
+        let seat = std::mem::replace(&mut self.seat[slot as usize], NOWHERE);
+        if seat == NOWHERE {
             return;
         }
-        self.position[slot as usize] = IDLE;
-        let position = position as usize;
-        let Some(last) = self.heap.pop() else { return };
-        if position == self.heap.len() {
-            return;
-        }
-        if position > 0 && last < self.heap[(position - 1) / ARITY] {
-            self.sift_up(position, last);
+        if self.vacated == NOWHERE {
+            self.vacated = seat;
         } else {
-            self.sift_down(position, last);
+            self.leave(seat);
         }
     }
 
-    /// Puts `event` at `hole` or above it.
-    #[inline]
-    fn sift_up(&mut self, mut hole: usize, event: Event) {
-        while hole > 0 {
-            let parent = (hole - 1) / ARITY;
-            if self.heap[parent] <= event {
-                break;
-            }
-            self.place(hole, self.heap[parent]);
-            hole = parent;
-        }
-        self.place(hole, event);
+    fn leave(&mut self, seat: u32) {
+        self.play(seat, Key::NONE);
+        self.free.push(seat);
     }
 
-    /// Puts `event` at `hole` or below it.
     #[inline]
-    fn sift_down(&mut self, mut hole: usize, event: Event) {
+    fn take_seat(&mut self) -> u32 {
+        if self.vacated != NOWHERE {
+            return std::mem::replace(&mut self.vacated, NOWHERE);
+        }
+        self.free.pop().unwrap_or_else(|| self.grow())
+    }
+
+    /// All seats are taken: another match takes the place of the first one, whose slot goes there. Gives a new seat.
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        let new = self.matches.len() as u32;
+        let place = new as usize - 1;
+        let first = self.matches[place / 4].0[place % 4];
+        self.matches.push(Match([first, Key::NONE, Key::NONE, Key::NONE]));
+        self.seat[first.event().slot as usize] = 4 * new;
+        self.free.extend([4 * new + 3, 4 * new + 2]);
+        4 * new + 1
+    }
+
+    /// Puts `key` on the seat and plays its matches again, up to the champion.
+    #[inline]
+    fn play(&mut self, seat: u32, mut key: Key) {
+        let mut place = seat as usize;
         loop {
-            let first = hole * ARITY + 1;
-            if first >= self.heap.len() {
+            let number = place / 4;
+            let played = &mut self.matches[number];
+            played.0[place % 4] = key;
+            key = played.winner();
+            if number == 0 {
                 break;
             }
-            let end = (first + ARITY).min(self.heap.len());
-            let mut least = first;
-            for child in first + 1..end {
-                if self.heap[child] < self.heap[least] {
-                    least = child;
-                }
-            }
-            if event <= self.heap[least] {
-                break;
-            }
-            self.place(hole, self.heap[least]);
-            hole = least;
+            place = number - 1;
         }
-        self.place(hole, event);
-    }
-
-    #[inline]
-    fn place(&mut self, position: usize, event: Event) {
-        self.heap[position] = event;
-        self.position[event.slot as usize] = position as u32;
+        self.champion = key;
     }
 }
 
@@ -134,11 +203,27 @@ mod tests {
         queue.arm(1, at(5), at(1));
         queue.arm(0, at(6), at(0));
         let mut order = Vec::new();
-        while let Some(event) = queue.peek() {
+        while let Some(event) = queue.first() {
             order.push(event.slot);
             queue.disarm(event.slot);
         }
         assert_eq!(order, [1, 3, 2, 0]);
+    }
+
+    #[test]
+    fn times_that_are_never_reached_are_after_all_others() {
+        let mut queue = EventQueue::new(3);
+        let end = Time::ZERO + LONGEST_RUN;
+        queue.arm(0, Time::MAX, Time::ZERO);
+        queue.arm(1, end, Time::MAX);
+        queue.arm(2, end, Time::ZERO);
+        let mut next = || {
+            let event = queue.first().unwrap();
+            queue.disarm(event.slot);
+            (event.slot, event.time)
+        };
+        assert_eq!((next(), next()), ((2, end), (1, end)));
+        assert!(next().1 > end);
     }
 
     /// Against the plainest possible model: a list that is searched for its least entry.
@@ -162,7 +247,7 @@ mod tests {
                     model[slot as usize] = Some(Event { time, scheduled, slot });
                 }
             }
-            assert_eq!(queue.peek(), model.iter().flatten().min().copied());
+            assert_eq!(queue.first(), model.iter().flatten().min().copied());
             assert_eq!(queue.armed_at(slot), model[slot as usize].map(|event| event.time));
         }
     }

@@ -16,6 +16,12 @@ pub enum Endpoints {
 pub struct TcpEnds {
     pub sender: Sender,
     pub receiver: Receiver,
+    /// When the delayed ACK is due, [`Time::MAX`] when none waits, …
+    pub ack_due: Time,
+    /// … since when that is so, …
+    pub ack_due_since: Time,
+    /// … and for when its slot is armed.
+    pub ack_armed: Time,
 }
 
 /// When each segment that is not yet acknowledged was sent, for the measure of RTT: the age of the segment that an
@@ -42,7 +48,12 @@ impl SegmentAges {
     #[inline]
     pub fn acknowledged(&mut self, now: Time, next: u32) -> Option<Duration> {
         let count = (next.checked_sub(self.first)? as usize).min(self.sent.len());
-        let last = self.sent.drain(..count).next_back()?;
+        let mut last = None;
+        // Mostly one or two: cheaper than a range.
+        for _ in 0..count {
+            last = self.sent.pop_front();
+        }
+        let last = last?;
         self.first = next;
         (last != Time::MAX).then(|| now.since(last))
     }
@@ -130,11 +141,14 @@ impl Flow {
             TransportConfig::Tcp(tcp) => Endpoints::Tcp(Box::new(TcpEnds {
                 sender: Sender::new(tcp, Stream::new(seed, &config.name, "sender")),
                 receiver: Receiver::new(tcp),
+                ack_due: Time::MAX,
+                ack_due_since: Time::ZERO,
+                ack_armed: Time::MAX,
             })),
             TransportConfig::Udp { header_bytes } => Endpoints::Datagram { next_seq: 0, header_bytes: *header_bytes },
         };
         let cwnd = match &ends {
-            Endpoints::Tcp(tcp) => Some(TimeAverage::new(config.start, tcp.sender.snapshot().cwnd)),
+            Endpoints::Tcp(tcp) => Some(TimeAverage::new(config.start, tcp.sender.cwnd())),
             Endpoints::Datagram { .. } => None,
         };
         Flow {

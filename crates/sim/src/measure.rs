@@ -6,9 +6,12 @@ use skyhop_base::{Duration, Time};
 
 /// Buckets per octave. The relative width of a bucket is at most 1/1024, so a quantile is within 0.1 %.
 const PER_OCTAVE_BITS: u32 = 10;
+/// Room is made for so many buckets at a time.
+const PAGE: usize = 128;
 
-/// Counts durations. Memory grows with the range of the values seen (some 14 kB per decade), not with their number.
-#[derive(Clone, Debug, Default)]
+/// Counts durations. Memory grows with the range of the values seen (some 14 kB per decade), not with their number;
+/// before the first value there is none.
+#[derive(Clone, Debug)]
 pub struct Histogram {
     count: u64,
     sum_ns: u128,
@@ -39,18 +42,20 @@ fn middle_of(bucket: usize) -> f64 {
     low as f64 + ((1u64 << octave) - 1) as f64 / 2.0
 }
 
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, first: 0, buckets: Vec::new() }
+    }
+}
+
 impl Histogram {
     #[inline]
     pub fn add(&mut self, value: Duration) {
         let ns = value.as_nanos();
         let bucket = bucket_of(ns);
         self.sum_ns += u128::from(ns);
-        if self.count == 0 {
-            (self.min_ns, self.max_ns) = (ns, ns);
-        } else {
-            self.min_ns = self.min_ns.min(ns);
-            self.max_ns = self.max_ns.max(ns);
-        }
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
         self.count += 1;
         match self.buckets.get_mut(bucket.wrapping_sub(self.first)) {
             Some(count) => *count += 1,
@@ -58,18 +63,23 @@ impl Histogram {
         }
     }
 
-    /// Makes room for a bucket outside the range seen so far and counts one in it.
+    /// Makes room for a bucket outside the range seen so far, and for a quarter more, and counts one in it.
     #[cold]
     fn grow_to(&mut self, bucket: usize) {
-        if self.buckets.is_empty() {
-            self.first = bucket;
-        }
-        if bucket < self.first {
-            let room = self.first - bucket;
-            self.buckets.splice(0..0, std::iter::repeat_n(0, room));
-            self.first = bucket;
-        } else if bucket - self.first >= self.buckets.len() {
-            self.buckets.resize(bucket - self.first + 1, 0);
+        let length = self.buckets.len();
+        let ahead = length / 4 / PAGE * PAGE;
+        if length == 0 {
+            self.first = bucket / PAGE * PAGE;
+            self.buckets = vec![0; PAGE];
+        } else if bucket < self.first {
+            let first = (bucket / PAGE * PAGE).min(self.first.saturating_sub(ahead));
+            let mut wider = vec![0; length + self.first - first];
+            wider[self.first - first..].copy_from_slice(&self.buckets);
+            (self.first, self.buckets) = (first, wider);
+        } else {
+            let wider = (bucket + 1 - self.first).next_multiple_of(PAGE).max(length + ahead);
+            self.buckets.reserve_exact(wider - length);
+            self.buckets.resize(wider, 0);
         }
         self.buckets[bucket - self.first] += 1;
     }

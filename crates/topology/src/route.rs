@@ -12,12 +12,28 @@ pub struct Hop {
     pub to: NodeId,
 }
 
-/// Next hops of all nodes towards the destinations asked for, in one flat table.
+/// Next hops of all nodes towards the destinations asked for.
+///
+/// A destination that only one link leads to is reached over that link's near end, its gateway, and all others reach
+/// it as they reach the gateway. So the ends of a thousand flows behind one router share one row.
 #[derive(Clone, Debug, Default)]
 pub struct Forwarding {
     nodes: usize,
-    /// Row by row, one per destination; [`Forwarding::NONE`] where there is no way.
+    destinations: Vec<Target>,
+    /// Row by row; [`Forwarding::NONE`] where there is no way.
     hops: Vec<Hop>,
+}
+
+/// How a destination is reached.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    node: NodeId,
+    /// Where its row begins.
+    row: u32,
+    /// The node that does not follow the row, …
+    gateway: NodeId,
+    /// … but takes this link; both are [`Forwarding::NONE`]'s if every node follows it.
+    last: Hop,
 }
 
 impl Forwarding {
@@ -28,18 +44,15 @@ impl Forwarding {
     #[inline]
     pub fn next_hop(&self, destination_index: usize, node: NodeId) -> Option<Hop> {
         debug_assert!(node.index() < self.nodes);
-        let hop = *self.hops.get(destination_index * self.nodes + node.index())?;
+        let target = self.destinations.get(destination_index)?;
+        let hop = if node == target.gateway {
+            target.last
+        } else if node == target.node {
+            return None;
+        } else {
+            *self.hops.get(target.row as usize + node.index())?
+        };
         (hop != Self::NONE).then_some(hop)
-    }
-
-    pub(crate) fn reset(&mut self, nodes: usize, destinations: usize) {
-        self.nodes = nodes;
-        self.hops.clear();
-        self.hops.resize(nodes * destinations, Self::NONE);
-    }
-
-    pub(crate) fn row_mut(&mut self, destination_index: usize) -> &mut [Hop] {
-        &mut self.hops[destination_index * self.nodes..][..self.nodes]
     }
 }
 
@@ -84,6 +97,8 @@ pub(crate) struct Router {
     /// Delay from each node to the destination of the last search, in ns.
     distance: Vec<u64>,
     queue: Buckets,
+    /// Where the row of each node begins that has been searched from since the graph was drawn.
+    rows: Vec<u32>,
 }
 
 const UNREACHED: u64 = u64::MAX;
@@ -122,6 +137,45 @@ impl Router {
         self.starts[self.nodes] = self.edges.len() as u32;
         let delays = || self.arcs.iter().map(|arc| arc.delay_ns);
         self.queue.fit(delays().min().unwrap_or(1), delays().max().unwrap_or(1));
+    }
+
+    /// Renews `out` for these destinations.
+    pub fn fill(&mut self, destinations: &[NodeId], out: &mut Forwarding) {
+        const UNSEARCHED: u32 = u32::MAX;
+        out.nodes = self.nodes;
+        out.hops.clear();
+        out.destinations.clear();
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
+        rows.resize(self.nodes, UNSEARCHED);
+        let mut serves_leaves = vec![false; self.nodes];
+        self.leaves.iter().for_each(|leaf| serves_leaves[leaf.up.to.index()] = true);
+        for &node in destinations {
+            let (root, gateway, last) = match self.only_arc_into(node) {
+                Some(arc) if !serves_leaves[node.index()] => {
+                    let gateway = NodeId::new(arc.from);
+                    (gateway, gateway, Hop { link: LinkId::new(arc.link), to: node })
+                }
+                _ => (node, Forwarding::NONE.to, Forwarding::NONE),
+            };
+            let row = &mut rows[root.index()];
+            if *row == UNSEARCHED {
+                let begin = out.hops.len();
+                *row = begin as u32;
+                out.hops.resize(begin + self.nodes, Forwarding::NONE);
+                self.search(root, &mut out.hops[begin..]);
+            }
+            out.destinations.push(Target { node, row: *row, gateway, last });
+        }
+        self.rows = rows;
+    }
+
+    /// The arc that everything to `node` must take, leaves apart.
+    fn only_arc_into(&self, node: NodeId) -> Option<Arc> {
+        match self.arcs[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize] {
+            [arc] => Some(arc),
+            _ => None,
+        }
     }
 
     /// Dijkstra's search from `destination` against the direction of the links. Writes into `row`, which holds
@@ -303,6 +357,44 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Rows shared over gateways say the same as a search from each destination.
+    #[test]
+    fn shared_rows_equal_searches() {
+        let mut stream = Stream::new(6, "route", "shared");
+        let mut shared = 0;
+        for _ in 0..300 {
+            let nodes = 3 + (stream.uniform() * 20.0) as usize;
+            let count = (stream.uniform() * 3.0 * nodes as f64) as usize;
+            let mut node = || (stream.uniform() * nodes as f64) as u32;
+            let mut edges: Vec<(u32, u32, u64)> = (0..count).map(|n| (node(), node(), 5 + n as u64 % 3)).collect();
+            edges.retain(|(from, to, _)| from != to);
+            // One station that forwards nothing, with two antennas.
+            let station = nodes as u32;
+            let mut router = router(nodes + 1, &edges);
+            router.leaves = [node(), node()]
+                .iter()
+                .enumerate()
+                .map(|(n, &satellite)| Leaf {
+                    node: NodeId::new(station),
+                    up: Hop { link: LinkId::from_usize(edges.len() + n), to: NodeId::new(satellite) },
+                    delay_ns: 4 + n as u64,
+                })
+                .collect();
+            let destinations: Vec<NodeId> = (0..=station).map(NodeId::new).collect();
+            let mut forwarding = Forwarding::default();
+            router.fill(&destinations, &mut forwarding);
+            for (index, &to) in destinations.iter().enumerate() {
+                let row = rows(&mut router, to.as_u32());
+                for &from in &destinations {
+                    let searched = Some(row[from.index()]).filter(|&hop| from != to && hop != Forwarding::NONE);
+                    assert_eq!(forwarding.next_hop(index, from), searched);
+                }
+            }
+            shared += destinations.len() - forwarding.hops.len() / router.nodes;
+        }
+        assert!(shared > 300, "{shared}");
     }
 
     #[test]

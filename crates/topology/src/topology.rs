@@ -214,10 +214,7 @@ impl Topology {
     /// Stations without a wired link forward nothing for others.
     pub fn routes(&mut self, destinations: &[NodeId], now: Time, out: &mut Forwarding) {
         self.draw_graph(now);
-        out.reset(self.nodes.len(), destinations.len());
-        for (n, &destination) in destinations.iter().enumerate() {
-            self.router.search(destination, out.row_mut(n));
-        }
+        self.router.fill(destinations, out);
     }
 
     /// The links that are up, with their delays at `now`.

@@ -550,10 +550,16 @@ impl Sender {
         self.events.push(SenderEvent::RecoveryLeft);
     }
 
+    /// The congestion window without inflation.
+    #[inline]
+    pub fn cwnd(&self) -> Segments {
+        if self.halves_rate() { self.forward_window() } else { self.control.cwnd() }
+    }
+
     /// The state for records.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
-            cwnd: if self.halves_rate() { self.forward_window() } else { self.control.cwnd() },
+            cwnd: self.cwnd(),
             inflation: self.inflation,
             ssthresh: self.control.state().ssthresh,
             srtt: self.rtt.smoothed(),
