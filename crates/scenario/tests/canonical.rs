@@ -268,3 +268,103 @@ fn queues_are_what_they_say() {
     assert_eq!(limit("ns-2", "queue = \"unlimited\""), QueueLimit::Unlimited);
     assert_eq!(limit("rfc", "queue = \"drop_tail\""), QueueLimit::Packets(50));
 }
+
+/// One scenario with everything that queues, errors and applications can be.
+const TRAFFIC: &str = r#"
+duration = "60 s"
+
+[[links]]
+between = ["a", "b"]
+rate = "1.5 Mbit/s"
+delay = "10 ms"
+forward = { queue = { red = { packets = 60, adaptive = true, mean_packet = "1000 B" } } }
+backward = { queue = "red" }
+errors = [
+    { byte = 1e-5 },
+    { bit = 1e-7 },
+    { gilbert_elliott = { to_bad = 0.01, to_good = 0.1, loss_good = 0, loss_bad = 0.2 } },
+    { trace = { packets = [5, 3, 5], during = [["4 s", "5 s"], ["1 s", "2 s"]] } },
+]
+
+[[flows]]
+name = "bulk"
+from = "a"
+to = "b"
+tcp = "reno"
+jitter = "4 ms"
+
+[[flows]]
+name = "files"
+from = "a"
+to = "b"
+tcp = "reno"
+application = { files = { sizes = ["10 kB", "1 MB"], pause = "0 s" } }
+
+[[flows]]
+name = "on-off"
+from = "a"
+to = "b"
+udp = {}
+application = { on_off = { rate = "1 Mbit/s", payload = "500 B", on = "1 s", off = "2 s" } }
+
+[[flows]]
+name = "cbr"
+from = "a"
+to = "b"
+udp = {}
+application = { constant_rate = { rate = "1 Mbit/s", payload = "500 B", spacing = "random" } }
+
+[[flows]]
+name = "typist"
+from = "a"
+to = "b"
+tcp = "reno"
+application = { telnet = { payload = "64 B" } }
+
+[[flows]]
+name = "web"
+from = "a"
+to = "b"
+tcp = "reno"
+application = { requests = { request = "300 B", response = "10 kB", think = "1 s", count = 3 } }
+"#;
+
+#[test]
+fn queues_errors_and_applications_arrive_in_the_engine() {
+    use skyhop_base::Duration;
+    use skyhop_sim::spec::{ApplicationConfig, RedCounting, RedUnit};
+    let spec = toml(TRAFFIC).simulation_spec();
+    let QueueConfig::Red(forward) = &spec.links.wired[0].queue else { panic!("no RED") };
+    // The worked example adaptive_red_auto: 1.5 Mbit/s, 10 ms, 1000 B.
+    assert_eq!((forward.min_threshold, forward.max_threshold, forward.unit), (5.0, 15.0, RedUnit::Packets));
+    assert!((forward.weight - 0.005_319_136).abs() < 1e-9 && forward.adaptive.is_some());
+    let QueueConfig::Red(backward) = &spec.links.wired[1].queue else { panic!("no RED") };
+    assert_eq!((backward.limit, backward.weight), (QueueLimit::Packets(50), 0.002));
+    assert_eq!(backward.counting, RedCounting::Floyd);
+    // The trace names packets and times: two models.
+    assert_eq!(spec.links.wired[0].errors.len(), 5);
+    assert_eq!(spec.links.wired[0].errors[3], ErrorConfig::PacketNumbers(vec![3, 5]));
+    let flow = |name: &str| spec.flows.iter().find(|flow| flow.name == name).unwrap();
+    assert_eq!(flow("bulk").jitter, Duration::from_millis(4));
+    assert_eq!(
+        flow("files").application,
+        ApplicationConfig::Files { sizes: vec![10_000, 1_000_000], pause: Duration::ZERO }
+    );
+
+    // ns-2's own RED counts bytes: 50 packets of 500 B, thresholds worked out for the link.
+    let text = format!("profile = \"ns-2\"\n{TRAFFIC}");
+    let spec = toml(&text).simulation_spec();
+    let QueueConfig::Red(red) = &spec.links.wired[1].queue else { panic!("no RED") };
+    assert_eq!((red.limit, red.unit, red.gentle), (QueueLimit::Backlog(25_000), RedUnit::Bytes, true));
+    assert_eq!((red.min_threshold, red.max_threshold), (2500.0, 7500.0));
+}
+
+#[test]
+fn traffic_has_one_canonical_form() {
+    for text in [TRAFFIC.to_owned(), format!("profile = \"ns-2\"\n{TRAFFIC}")] {
+        let scenario = toml(&text);
+        assert_eq!(json(&scenario.canonical()).canonical_json(), scenario.canonical_json());
+    }
+    let plain = TRAFFIC.replace(", pause = \"0 s\"", "").replace("[5, 3, 5]", "[3, 5]");
+    assert_eq!(toml(&plain).hash(), toml(TRAFFIC).hash());
+}

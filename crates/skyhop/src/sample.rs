@@ -28,6 +28,8 @@ pub(crate) fn flow(flow: u32) -> FlowSummary {
         drops: [3, 0, 1, 0, 0],
         ack_drops: [1, 0, 0, 0, 1],
         delivery_fraction: 100.0 / 104.0,
+        tcp_efficiency: Some(0.97),
+        information_efficiency: None,
         rtt: Distribution { count: 9, mean_s: 0.2, median_s: 0.19, p95_s: 0.3, min_s: 0.1, max_s: 0.4 },
         delay: Distribution { count: 100, mean_s: 0.1, median_s: 0.09, p95_s: 0.2, min_s: 0.05, max_s: 0.25 },
         jitter: Distribution::default(),
@@ -108,6 +110,7 @@ pub(crate) fn records() -> Records {
             PathRow { time: seconds(0.0), flow: 0, nodes: vec![], delay_s: 0.0 },
             PathRow { time: seconds(10.0), flow: 0, nodes: vec![0, 1, 2], delay_s: 0.0625 },
         ],
+        transfers: vec![TransferRow { time: seconds(31.0), flow: 1, number: 0, bytes: 100_000, begin: seconds(1.5) }],
         jain: Some(1.0),
         end: seconds(76.0),
         ..Records::default()

@@ -35,6 +35,8 @@ fn flow_totals(flow: &FlowSummary, records: &Records) -> Value {
         "drops": drops(&flow.drops),
         "acks_dropped": flow.ack_drops.iter().sum::<u64>(),
         "delivery_fraction": flow.delivery_fraction,
+        "tcp_efficiency": flow.tcp_efficiency,
+        "information_efficiency": flow.information_efficiency,
         "cwnd_mean": flow.cwnd_mean,
     });
     let measures =

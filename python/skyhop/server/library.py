@@ -18,7 +18,7 @@ FILES = frozenset(
     | {
         f"{table}.{kind}"
         for table in (
-            "flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes",
+            "flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes", "transfers",
             "paths", "positions", "packets",
         )
         for kind in ("parquet", "csv")

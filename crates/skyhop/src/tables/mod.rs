@@ -14,7 +14,7 @@ use skyhop_base::Duration;
 use skyhop_sim::records::{Distribution, DropCause, FlowSummary, LinkSummary, PathRow, Records};
 
 /// Every table that a run can have, in the order in which they are written and hashed.
-pub const TABLES: [&str; 11] = [
+pub const TABLES: [&str; 12] = [
     "flows",
     "links",
     "drops",
@@ -26,6 +26,7 @@ pub const TABLES: [&str; 11] = [
     "paths",
     "positions",
     "packets",
+    "transfers",
 ];
 
 /// The table of that name, one of [`TABLES`]; `None` for any other name. A table without rows has its columns.
@@ -91,6 +92,14 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
             .count("seq", |r| r.seq.map(u64::from))
             .count("size_bytes", |r| u64::from(r.size_bytes))
             .finish(),
+        "transfers" => TableBuilder::over(&records.transfers)
+            .time("time_s", |r| r.time)
+            .name("flow", &flows(), |r| r.flow)
+            .count("number", |r| u64::from(r.number))
+            .count("bytes", |r| r.bytes)
+            .time("begin_s", |r| r.begin)
+            .real("completion_s", |r| r.time.since(r.begin).as_secs_f64())
+            .finish(),
         _ => return None,
     })
 }
@@ -115,7 +124,9 @@ fn flow_table(rows: &[FlowSummary], flows: &Names, nodes: &Names) -> RecordBatch
         .count("bytes_delivered", |r| r.bytes_delivered);
     let table = drop_columns(table, |r| &r.drops)
         .count("acks_dropped", |r| r.ack_drops.iter().sum::<u64>())
-        .real("delivery_fraction", |r| r.delivery_fraction);
+        .real("delivery_fraction", |r| r.delivery_fraction)
+        .real("tcp_efficiency", |r| r.tcp_efficiency)
+        .real("information_efficiency", |r| r.information_efficiency);
     let table = distribution_columns(table, "rtt", |r| &r.rtt);
     let table = distribution_columns(table, "delay", |r| &r.delay);
     let table = distribution_columns(table, "jitter", |r| &r.jitter);

@@ -29,7 +29,7 @@ fn columns_are_the_contract() {
             "flows",
             "flow from to start_s stop_s completion_s goodput_bps throughput_bps packets_sent packets_received \
              packets_duplicate retransmissions timeouts fast_retransmits cwnd_cuts bytes_delivered dropped dropped_queue \
-             dropped_error dropped_link_change dropped_no_route dropped_ttl acks_dropped delivery_fraction rtt_mean_s \
+             dropped_error dropped_link_change dropped_no_route dropped_ttl acks_dropped delivery_fraction tcp_efficiency information_efficiency rtt_mean_s \
              rtt_median_s rtt_p95_s rtt_min_s rtt_max_s delay_mean_s delay_median_s delay_p95_s delay_min_s delay_max_s \
              jitter_mean_s jitter_median_s jitter_p95_s jitter_min_s jitter_max_s interarrival_mean_s \
              interarrival_median_s interarrival_p95_s interarrival_min_s interarrival_max_s cwnd_mean",
@@ -52,6 +52,7 @@ fn columns_are_the_contract() {
         ("paths", "time_s flow hops delay_s path"),
         ("positions", "time_s node latitude_deg longitude_deg altitude_km"),
         ("packets", "time_s link event flow seq size_bytes"),
+        ("transfers", "time_s flow number bytes begin_s completion_s"),
     ];
     assert_eq!(expected.map(|(name, _)| name), TABLES);
     for (name, names) in expected {
@@ -96,6 +97,7 @@ fn the_hash_does_not_see_the_order_of_declaration() {
     other.flows.iter_mut().for_each(|r| r.flow = 1 - r.flow);
     other.flow_series.iter_mut().for_each(|r| r.flow = 1 - r.flow);
     other.drops.iter_mut().for_each(|r| r.flow = 1 - r.flow);
+    other.transfers.iter_mut().for_each(|r| r.flow = 1 - r.flow);
     other.flow_events.iter_mut().for_each(|r| r.flow = 1 - r.flow);
     other.paths.iter_mut().for_each(|r| r.flow = 1 - r.flow);
     assert_eq!(records_hash(&records), records_hash(&other));
