@@ -181,16 +181,6 @@ choice! {
 }
 
 choice! {
-    /// When duplicate ACKs beyond the threshold inflate the window.
-    pub enum DuplicateWindow {
-        /// During fast recovery.
-        InRecovery,
-        /// Also later, as long as the last cut was a fast retransmit and not a timeout (ns-2's Reno).
-        SinceFastRetransmit,
-    }
-}
-
-choice! {
     /// When duplicate ACKs may start a fast retransmit.
     pub enum Retransmit {
         /// When the ACK covers more than what was sent at the last cut (RFC 6582 §3.2 step 2).
@@ -220,7 +210,7 @@ choice! {
     pub enum DelayedAck {
         /// Those of data in order (RFC 5681 §4.2).
         InOrder,
-        /// Also that of the last segment in order when it arrives again (ns-2).
+        /// Also that of the highest segment that has arrived, when it arrives again (ns-2).
         AlsoRepeatedLast,
     }
 }
@@ -275,12 +265,6 @@ const MSS_ETHERNET: Bytes = Bytes(1460);
 /// `initial_window` until the segment size is known: replaced by [`initial_window_rfc6928`].
 const BY_MSS: u32 = 0;
 
-/// ns-2 draws boot_time_ from its default generator, MRG32k3a from seed 12345. Which number an agent gets depends
-/// on what was drawn before it; the timeouts in the traces of single flows leave 0.5553 to 0.595 for Agent/TCP and
-/// below 0.0177 for Vegas, which fits the 41st and the 43rd number. Other agents of a run get others there.
-const NS2_PHASE: TickPhase = TickPhase::Share(0.587_190_719_8);
-const NS2_VEGAS_PHASE: TickPhase = TickPhase::Share(0.002_014_260_1);
-
 skyhop_cc::options! {
     /// Options of a TCP connection.
     pub struct Options, TcpTable {
@@ -326,8 +310,8 @@ skyhop_cc::options! {
         growth_when: GrowthWhen = GrowthWhen::WindowUsed; ns2 = GrowthWhen::Always; linux = GrowthWhen::WindowUsed,
         /// Granularity of the clock that measures RTT (RFC 6298 G, ns-2 tcpTick_).
         tick: Duration = Duration::from_millis(1); ns2 = Duration::from_millis(10); linux = Duration::from_millis(1),
-        /// Where in a tick the clock starts, 0 to 1, or drawn at random for each connection (ns-2 boot_time_).
-        tick_phase: TickPhase = TickPhase::Random; ns2 = NS2_PHASE; vegas = NS2_VEGAS_PHASE; linux = TickPhase::Random,
+        /// Where in a tick the clock starts: 0 to 1, `random` for each connection, or `ns-2`, what its generator deals out.
+        tick_phase: TickPhase = TickPhase::Random; ns2 = TickPhase::Ns2,
         /// In which numbers RTT is smoothed.
         rtt_arithmetic: RttArithmetic = RttArithmetic::Exact; ns2 = RttArithmetic::Ticks; linux = RttArithmetic::LinuxTicks,
         /// Which ACKs measure the RTT for the retransmission timeout.
@@ -348,8 +332,6 @@ skyhop_cc::options! {
         limited_transmit: Switch = Switch::On; vegas = Switch::Off; linux = Switch::Off,
         /// When duplicate ACKs may start a fast retransmit.
         retransmit: Retransmit = Retransmit::PastRecover; ns2 = Retransmit::PastRecoverOrFirst,
-        /// When duplicate ACKs beyond the threshold inflate the window.
-        duplicate_window: DuplicateWindow = DuplicateWindow::InRecovery; ns2 = DuplicateWindow::SinceFastRetransmit,
         /// How fast recovery ends.
         recovery_exit: RecoveryExit = RecoveryExit::Flight; ns2 = RecoveryExit::BaseWindow,
         /// Whether a fast retransmit restarts the retransmission timer (RFC 6298 §5 knows no such rule).
@@ -411,12 +393,16 @@ pub enum Threshold {
     Segments(f64),
 }
 
-/// The phase of the clock that measures RTT: a share of a tick, or `"random"`.
+/// The phase of the clock that measures RTT: a share of a tick, `"random"` or `"ns-2"`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TickPhase {
     /// Drawn for each connection.
     Random,
+    /// As ns-2's default generator deals it out (boot_time_): [`crate::ns2_tick_phases`]. A sender that is not told
+    /// its number takes that of a single flow.
+    #[serde(rename = "ns-2")]
+    Ns2,
     /// A share of a tick, 0 to 1.
     #[serde(untagged)]
     Share(f64),

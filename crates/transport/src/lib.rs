@@ -7,6 +7,7 @@
 //! Segments are counted, not bytes: segment 0 opens the connection, the last one of a transfer may be short.
 
 mod config;
+mod ns2;
 mod receiver;
 mod rtt;
 mod scoreboard;
@@ -14,12 +15,13 @@ mod segment;
 mod sender;
 
 pub use config::{
-    DelayedAck, DuplicateWindow, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, Pacing,
+    DelayedAck, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, Pacing,
     PartialAckTimer, Recovery,
     RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules, Switch, TcpConfig, TcpName,
     TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart, WindowGrowth, WindowLimit, initial_window_rfc3390,
     initial_window_rfc6928,
 };
+pub use ns2::ns2_tick_phases;
 pub use receiver::{Receiver, ReceiverCounters};
 pub use rtt::{RttArithmetic, RttEstimator, RttSettings, TickRounding};
 pub use scoreboard::Scoreboard;

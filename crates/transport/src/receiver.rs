@@ -135,7 +135,7 @@ impl Receiver {
         let arrival = self.accept_counting(segment);
         let pending = Pending { seq: segment.seq, answers: Priority::Normal, stamp };
         self.unacked += 1;
-        let last_again = arrival == Arrival::Duplicate && segment.seq + 1 == self.next;
+        let last_again = arrival == Arrival::Duplicate && segment.seq + 1 == self.next && self.held.is_empty();
         let waits = arrival == Arrival::InOrder || (last_again && self.delayed_ack == DelayedAck::AlsoRepeatedLast);
         // RFC 5681 §4.2: at once when out of order, a gap is filled or `ack_every` segments wait. The opening
         // segment is answered at once.

@@ -1,7 +1,7 @@
 //! Tahoe, Reno and NewReno: loss by duplicate ACKs, without selective acknowledgements.
 
-use super::{LastCut, NO_LIMIT, Phase, Sender};
-use crate::config::{DuplicateWindow, PartialAckTimer, RecoveryExit, Retransmit, Switch};
+use super::{NO_LIMIT, Phase, Sender};
+use crate::config::{PartialAckTimer, RecoveryExit, Retransmit, Switch};
 use crate::{Ack, Recovery};
 use skyhop_base::Time;
 use skyhop_cc::{CongestionControl, Lost};
@@ -105,7 +105,7 @@ impl Sender {
                 self.fast_retransmit(now);
             }
         } else if self.duplicates > threshold {
-            if self.recovery != Recovery::Tahoe && self.inflates() {
+            if self.phase == Phase::Recovery {
                 self.inflation += 1;
             }
         } else if self.options.limited_transmit == Switch::On {
@@ -120,13 +120,6 @@ impl Sender {
     /// A partial ACK repairs the next hole.
     fn repairs_holes(&self) -> bool {
         matches!(self.recovery, Recovery::NewReno | Recovery::Peach)
-    }
-
-    fn inflates(&self) -> bool {
-        match (self.recovery, self.options.duplicate_window) {
-            (Recovery::Reno, DuplicateWindow::SinceFastRetransmit) => self.last_cut == LastCut::FastRetransmit,
-            _ => self.phase == Phase::Recovery,
-        }
     }
 
     /// RFC 6582 §3.2 step 2: not again for losses of a window that was cut already.

@@ -134,7 +134,8 @@ impl Sender {
         self.plan.burst = NO_LIMIT;
     }
 
-    /// Every ACK grows the window, measures the RTT and restarts the timer.
+    /// Every ACK grows the window, measures the RTT and restarts the timer. It ends with an ACK without reports of a
+    /// segment that was not yet sent when it began.
     fn ns2_fack_recovery(&mut self, now: Time, ack: &Ack) {
         self.forward.stalled |= self.forward.lost_again();
         if ack.next < self.una {
@@ -152,7 +153,7 @@ impl Sender {
         self.rtt.sample(ack.echo, now);
         self.rearm_timer(now);
         self.grow(now, advance);
-        if ack.blocks.is_empty() && self.una >= self.recover {
+        if ack.blocks.is_empty() && self.una > self.recover {
             self.leave_recovery();
             self.control.on_recovered();
             self.scoreboard.clear();

@@ -153,6 +153,7 @@ impl Sender {
         let options = config.options.clone();
         let tick_phase = match options.tick_phase {
             TickPhase::Random => stream.uniform(),
+            TickPhase::Ns2 => crate::ns2_tick_phases(1, &[config])[0],
             TickPhase::Share(share) => share,
         };
         let rto_after_syn = options.rto_after_syn_timeout;

@@ -3,7 +3,7 @@
 
 use super::reference::{Case, Event};
 use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
-use skyhop_transport::{Ack, Receiver, Segment, Sender, Snapshot, Supply, TcpConfig};
+use skyhop_transport::{Ack, Receiver, Segment, Sender, Snapshot, Supply, TcpConfig, TickPhase, ns2_tick_phases};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -124,14 +124,14 @@ impl Dumbbell {
         links.insert(Hop::Bottleneck, bottleneck());
         links.insert(Hop::AckBottleneck, bottleneck());
         let mut flows = Vec::new();
+        let phases = ns2_tick_phases(1, &vec![config; case.starts_s.len()]);
         for (i, _) in case.starts_s.iter().enumerate() {
             for hop in [Hop::Out(i), Hop::In(i), Hop::AckOut(i), Hop::AckIn(i)] {
                 links.insert(hop, access(None));
             }
-            let phases = std::env::var("PHASES").unwrap_or_default();
             let mut config = config.clone();
-            if let Some(share) = phases.split(',').nth(i).and_then(|text| text.parse().ok()) {
-                config.options.tick_phase = skyhop_transport::TickPhase::Share(share);
+            if config.options.tick_phase == TickPhase::Ns2 {
+                config.options.tick_phase = TickPhase::Share(phases[i]);
             }
             let config = &config;
             flows.push(Flow {
