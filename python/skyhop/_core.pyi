@@ -12,6 +12,7 @@ __all__ = [
     "ScenarioError",
     "Table",
     "json_schema",
+    "places",
     "run",
     "version",
 ]
@@ -66,6 +67,26 @@ class Scenario:
     def duration_s(self) -> float: ...
     def canonical_json(self) -> str:
         """The scenario with every default written out."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know about a scenario that is right: old elements, entries of files that were left out."""
+
+    def sky_json(self, at_s: float) -> str:
+        """Everything at a moment: `{"at_s", "utc", "elevation_mask_deg", "satellites": [{"name", "latitude_deg",
+        "longitude_deg", "altitude_km"}], "stations": [the same and "satellite", "elevation_deg", "azimuth_deg",
+        "range_km"], "isls": [[name, name]], "flows": [{"flow", "hops"}]}`.
+        """
+
+    def passes_json(self) -> str:
+        """Every pass of every satellite over every station: `[{"station", "satellite", "rise_s", "culmination_s",
+        "set_s", "highest_deg", "azimuth_at_rise_deg", "rise_utc", "set_utc"}]`, in the order of their beginning.
+        """
+
+    def ephemeris_json(self, step_s: float) -> str:
+        """Earth-fixed positions in metres, one after the other: `{"step_s", "epoch", "nodes": [{"name", "kind",
+        "xyz_m": [x, y, z, x, y, z, …]}]}`; the last lies behind the end.
+        """
 
     def path_json(self, at_s: float) -> str:
         """The ways of all flows at a moment.
@@ -143,5 +164,8 @@ def reference_scenarios(folder: str | PathLike[str]) -> str:
 
 def json_schema() -> str:
     """The JSON Schema of a scenario."""
+
+def places() -> list[tuple[str, str, float, float]]:
+    """Name, country (ISO 3166), latitude and longitude in degrees of the cities that stations may name."""
 
 def version() -> str: ...

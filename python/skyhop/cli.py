@@ -6,25 +6,27 @@ Exit codes: 0, 1 when something failed, 2 when the input is wrong, 130 after Ctr
 from __future__ import annotations
 
 import json
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from skyhop import _core
+from skyhop import _core, sky
+from skyhop.terminal import FAILED
+from skyhop.terminal import console as _console
+from skyhop.terminal import fail as _fail
+from skyhop.terminal import read_scenario as _scenario
+from skyhop.terminal import seconds as _seconds
+from skyhop.terminal import table as _table
 
 if TYPE_CHECKING:
     from skyhop.matrix import Outcome
     from skyhop.study import Study
-
-USAGE = 2
-FAILED = 1
 
 app = typer.Typer(
     name="skyhop",
@@ -38,6 +40,7 @@ study_app = typer.Typer(help="Studies: a matrix of runs beside published numbers
 app.add_typer(study_app, name="study")
 validate_app = typer.Typer(help="Comparison with what other simulators did.", no_args_is_help=True)
 app.add_typer(validate_app, name="validate")
+sky.register(app)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
 Set = Annotated[
@@ -279,18 +282,6 @@ def main() -> None:
     app()
 
 
-def _fail(message: str, *, code: int = USAGE) -> NoReturn:
-    typer.echo(message, err=True)
-    raise typer.Exit(code)
-
-
-def _scenario(file: Path, overrides: list[str] | None) -> _core.Scenario:
-    try:
-        return _core.Scenario.from_file(str(file), overrides=overrides or [])
-    except _core.ScenarioError as error:
-        _fail(str(error))
-
-
 def _studies(folder: Path | None) -> Path:
     from skyhop import study
 
@@ -310,17 +301,6 @@ def _defined(read: Callable[[], Answer]) -> Answer:
         return read()
     except DefinitionError as error:
         _fail(str(error))
-
-
-_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-
-
-def _seconds(text: str) -> float:
-    """A time as in a scenario: "63 s"."""
-    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
-    if parts is None or parts[2] not in _UNITS:
-        _fail(f'--at {text}: a time has a number and a unit ({", ".join(_UNITS)}): "63 s"')
-    return float(parts[1]) * _UNITS[parts[2]]
 
 
 def _interruptible(work: Callable[[], Answer], progress: _core.Progress, show: Callable[[float], None]) -> Answer:
@@ -362,22 +342,6 @@ def _bar(what: str) -> Iterator[Callable[[float], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=140, no_color=True)
-
-
-def _table(*columns: str) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column)
-    return table
 
 
 def _print_flows(summary: dict[str, Any]) -> None:

@@ -31,6 +31,10 @@ from skyhop.figure import Figure
 EARTH_RADIUS_KM = 6378.0
 
 
+#: Of more satellites than this no edges of footprints are drawn: they would hide the map.
+MOST_EDGES = 200
+
+
 @dataclass(frozen=True)
 class Place:
     """Where something is above the rotating Earth: degrees north, degrees east, km."""
@@ -82,11 +86,11 @@ def world_map(
     places.update(stations or {})
     figure, panel = _base_map()
     isls = [arc for a, b in _isls_up(links, link_changes, at_s) if a in places and b in places
-            for arc in _great_circle(places[a], places[b])]  # fmt: skip
+            for arc in great_circle(places[a], places[b])]  # fmt: skip
     panel.add_collection(LineCollection(isls, colors=style.LINK, linewidths=0.8, zorder=1))
     ways = [way for way in _paths(paths, at_s) if all(node in places for node in way)]
     hops = sorted({hop for way in ways for hop in itertools.pairwise(way)})
-    route = [arc for a, b in hops for arc in _great_circle(places[a], places[b])]
+    route = [arc for a, b in hops for arc in great_circle(places[a], places[b])]
     panel.add_collection(LineCollection(route, colors=style.STROKES[1].colour, linewidths=2.2, zorder=3))
     ends = {end for way in ways for end in (way[0], way[-1])} | set(stations or {})
     satellites = [place for name, place in places.items() if name not in ends]
@@ -123,7 +127,8 @@ def coverage(positions: pl.DataFrame, *, mask_deg: float, at_s: float = 0.0) -> 
     for place in places.values():
         margin = _cosine_of_angle(place, longitude, latitude) - math.cos(footprint_angle(place.altitude_km, mask_deg))
         in_view += margin >= 0
-        edges.append(margin)
+        if len(places) <= MOST_EDGES:
+            edges.append(margin)
     most = int(in_view.max())
     shades = [to_rgba(style.STROKES[0].colour, 0.1 + 0.75 * (step / most) ** 1.3) for step in range(1, most + 1)]
     band = panel.contourf(
@@ -210,7 +215,7 @@ def _neighbours(end: str, hops: list[tuple[str, str]]) -> list[str]:
     return [a if b == end else b for a, b in hops if end in (a, b)]
 
 
-def _great_circle(a: Place, b: Place) -> list[list[tuple[float, float]]]:
+def great_circle(a: Place, b: Place) -> list[list[tuple[float, float]]]:
     """The shortest line between two places as points, cut in two where it crosses 180°."""
     first, last = _unit(a), _unit(b)
     angle = math.acos(max(-1.0, min(1.0, float(first @ last))))

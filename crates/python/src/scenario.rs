@@ -53,15 +53,33 @@ impl Scenario {
     }
 
     fn path_json(&self, py: Python<'_>, at_s: f64) -> PyResult<String> {
-        match py.detach(|| skyhop::paths_at(&self.0, at_s)) {
-            Ok(paths) => Ok(paths.to_string()),
-            Err(error) => Err(to_python(py, error)),
-        }
+        text(py, py.detach(|| skyhop::paths_at(&self.0, at_s)))
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.clone()
+    }
+
+    fn sky_json(&self, py: Python<'_>, at_s: f64) -> PyResult<String> {
+        text(py, py.detach(|| skyhop::sky_at(&self.0, at_s)))
+    }
+
+    fn passes_json(&self, py: Python<'_>) -> PyResult<String> {
+        text(py, py.detach(|| skyhop::passes_of(&self.0)))
+    }
+
+    fn ephemeris_json(&self, py: Python<'_>, step_s: f64) -> PyResult<String> {
+        text(py, py.detach(|| skyhop::ephemeris(&self.0, step_s)))
     }
 
     fn __repr__(&self) -> String {
         format!("Scenario({} s, {})", self.0.duration.as_secs_f64(), &self.0.hash()[..12])
     }
+}
+
+fn text(py: Python<'_>, result: Result<serde_json::Value, skyhop::Error>) -> PyResult<String> {
+    result.map(|value| value.to_string()).map_err(|error| to_python(py, error))
 }
 
 /// What messages call values that came from no file.
@@ -93,4 +111,11 @@ fn checked(py: Python<'_>, result: Result<skyhop::Scenario, Diagnostics>) -> PyR
 #[pyfunction]
 pub fn json_schema() -> String {
     format!("{:#}", skyhop::json_schema())
+}
+
+/// Name, country, latitude and longitude of the places that scenarios know, larger ones first.
+#[pyfunction]
+pub fn places() -> Vec<(&'static str, &'static str, f64, f64)> {
+    let row = |p: skyhop::Place| (p.name, p.country, p.latitude.degrees(), p.longitude.degrees());
+    skyhop::places().map(row).collect()
 }

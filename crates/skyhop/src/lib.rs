@@ -18,6 +18,7 @@ mod paths;
 mod run;
 #[cfg(test)]
 mod sample;
+mod sky;
 mod summary;
 mod tables;
 pub mod validate;
@@ -25,7 +26,8 @@ pub mod validate;
 pub use error::Error;
 pub use paths::paths_at;
 pub use run::{Progress, Run, RunOptions, run};
-pub use skyhop_scenario::{Diagnostic, Diagnostics, Override, OverrideError, Scenario, json_schema};
+pub use sky::{ephemeris, passes_of, sky_at};
+pub use skyhop_scenario::{Diagnostic, Diagnostics, Override, OverrideError, Place, Scenario, json_schema, places};
 pub use skyhop_sim::records;
 pub use summary::summary;
 pub use tables::{TABLES, records_hash, table};

@@ -14,17 +14,7 @@ use skyhop_topology::{LinkKind, Path, PathHop, Topology};
 /// [`Error::OutsideRun`] for a moment before the start or after the end; [`Error::Simulation`].
 pub fn paths_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
     let spec = scenario.simulation_spec();
-    let duration_s = spec.duration.as_secs_f64();
-    if !(0.0..=duration_s).contains(&at_s) {
-        return Err(Error::OutsideRun { at_s, duration_s });
-    }
-    let at = Time::from_secs_f64(at_s);
-    let mut topology = scenario.topology(1).map_err(skyhop_sim::SimulationError::from)?;
-    let mut changes = Vec::new();
-    while topology.next_change() <= at {
-        topology.advance(topology.next_change(), &mut changes);
-        changes.clear();
-    }
+    let (mut topology, at) = advance(scenario, at_s)?;
     let mut flows = Vec::new();
     for flow in &spec.flows {
         let path = topology.path(flow.from, flow.to, at);
@@ -39,7 +29,23 @@ pub fn paths_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
     Ok(json!({ "at_s": at_s, "flows": flows }))
 }
 
-fn hops(topology: &Topology, path: &Path) -> Vec<Value> {
+/// The network at `at_s` seconds.
+pub(crate) fn advance(scenario: &Scenario, at_s: f64) -> Result<(Topology, Time), Error> {
+    let duration_s = scenario.duration.as_secs_f64();
+    if !(0.0..=duration_s).contains(&at_s) {
+        return Err(Error::OutsideRun { at_s, duration_s });
+    }
+    let at = Time::from_secs_f64(at_s);
+    let mut topology = scenario.topology(1).map_err(skyhop_sim::SimulationError::from)?;
+    let mut changes = Vec::new();
+    while topology.next_change() <= at {
+        topology.advance(topology.next_change(), &mut changes);
+        changes.clear();
+    }
+    Ok((topology, at))
+}
+
+pub(crate) fn hops(topology: &Topology, path: &Path) -> Vec<Value> {
     let hop = |hop: &PathHop| {
         let link = &topology.links()[hop.link];
         json!({

@@ -164,6 +164,7 @@ fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: 
             "flying": fate.flying,
             "conserved": fate.holds(),
         },
+        "warnings": scenario.warnings,
         "scenario": scenario.canonical(),
     })
 }

@@ -1,0 +1,150 @@
+//! The sky of a scenario without running it: who is where, who sees whom, and when.
+
+use crate::Error;
+use crate::paths::{advance, hops};
+use serde_json::{Value, json};
+use skyhop_base::{Duration, Index, Time};
+use skyhop_orbit::{GroundPoint, Motion, passes};
+use skyhop_scenario::Scenario;
+use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
+
+/// Everything at `at_s` seconds: satellites with their place on the globe, stations with the satellite that serves them,
+/// links between satellites that are up, ways of the flows.
+///
+/// # Errors
+/// [`Error::OutsideRun`] for a moment before the start or after the end; [`Error::Simulation`].
+pub fn sky_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
+    let spec = scenario.simulation_spec();
+    let (mut topology, at) = advance(scenario, at_s)?;
+    let (mut satellites, mut stations) = (Vec::new(), Vec::new());
+    for index in 0..topology.nodes().len() {
+        let node = NodeId::from_usize(index);
+        let Some(position) = topology.position(node, at) else { continue };
+        let below = GroundPoint::below(&spec.topology.earth, position);
+        let name = &topology.nodes()[node].name;
+        let place = json!({
+            "name": name,
+            "latitude_deg": below.latitude.degrees(),
+            "longitude_deg": below.longitude.degrees(),
+            "altitude_km": below.altitude.km(),
+        });
+        if !topology.is_station(node) {
+            satellites.push(place);
+            continue;
+        }
+        let serving = topology.serving(node);
+        let look = serving.and_then(|satellite| topology.look(node, satellite, at));
+        let mut place = place;
+        place["satellite"] = serving.map(|satellite| topology.nodes()[satellite].name.clone()).into();
+        place["elevation_deg"] = look.map(|look| look.elevation.degrees()).into();
+        place["azimuth_deg"] = look.map(|look| look.azimuth.degrees()).into();
+        place["range_km"] = look.map(|look| look.slant_range.km()).into();
+        stations.push(place);
+    }
+    let up = topology.links().enumerated().filter(|(id, link)| link.kind == LinkKind::Isl && topology.is_up(*id));
+    let isls: Vec<[&str; 2]> = up
+        .filter_map(|(id, link)| {
+            let to = topology.peer(id)?;
+            (link.from < to).then(|| [link.from, to].map(|node| topology.nodes()[node].name.as_str()))
+        })
+        .collect();
+    let isls = json!(isls);
+    let mut flows = Vec::new();
+    for flow in &spec.flows {
+        let path = topology.path(flow.from, flow.to, at);
+        let hops = path.map_or_else(Vec::new, |path| hops(&topology, &path));
+        flows.push(json!({ "flow": flow.name, "hops": hops }));
+    }
+    let mask_deg = spec.topology.gsl.map(|gsl| gsl.elevation_mask.degrees());
+    Ok(json!({
+        "at_s": at_s,
+        "utc": epoch(scenario).map(|start| start.after(at).to_string()),
+        "elevation_mask_deg": mask_deg,
+        "satellites": satellites,
+        "stations": stations,
+        "isls": isls,
+        "flows": flows,
+    }))
+}
+
+/// Every pass of every satellite over every station during the scenario, in the order of their beginning. Elevations
+/// are counted from the scenario's mask; a station on the move is taken where it begins.
+///
+/// # Errors
+/// [`Error::Simulation`].
+pub fn passes_of(scenario: &Scenario) -> Result<Value, Error> {
+    let TopologySpec { earth, nodes, gsl, .. } = scenario.simulation_spec().topology;
+    let mask = gsl.map(|gsl| gsl.elevation_mask).unwrap_or(skyhop_base::Angle::from_degrees(0.0));
+    let end = Time::ZERO + scenario.duration;
+    let satellites: Vec<(&str, Motion)> = nodes
+        .iter()
+        .filter_map(|node| match node.kind {
+            NodeKind::Satellite { orbit, .. } => Some((node.name.as_str(), orbit.motion(&earth))),
+            _ => None,
+        })
+        .collect();
+    let mut found = Vec::new();
+    for node in &nodes {
+        let NodeKind::Station(station) = node.kind else { continue };
+        let site = station.site(&earth);
+        for (satellite, motion) in &satellites {
+            for pass in passes(&earth, &site, motion, Time::ZERO, end, mask) {
+                found.push((pass, node.name.as_str(), *satellite, site.look(motion.earth_fixed_km(&earth, pass.rise))));
+            }
+        }
+    }
+    found.sort_by(|a, b| (a.0.rise, a.1, a.2).cmp(&(b.0.rise, b.1, b.2)));
+    let start = epoch(scenario);
+    let rows: Vec<Value> = found
+        .iter()
+        .map(|(pass, station, satellite, at_rise)| {
+            json!({
+                "station": station,
+                "satellite": satellite,
+                "rise_s": pass.rise.as_secs_f64(),
+                "culmination_s": pass.culmination.as_secs_f64(),
+                "set_s": pass.set.as_secs_f64(),
+                "highest_deg": pass.highest.degrees(),
+                "azimuth_at_rise_deg": at_rise.azimuth.degrees(),
+                "rise_utc": start.map(|start| start.after(pass.rise).to_string()),
+                "set_utc": start.map(|start| start.after(pass.set).to_string()),
+            })
+        })
+        .collect();
+    Ok(json!(rows))
+}
+
+/// Earth-fixed positions in metres of all satellites and stations, every `step_s` seconds from the start to the end
+/// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "xyz_m"}]}`.
+///
+/// # Errors
+/// [`Error::OutsideRun`] for a step that is no time; [`Error::Simulation`].
+pub fn ephemeris(scenario: &Scenario, step_s: f64) -> Result<Value, Error> {
+    let duration_s = scenario.duration.as_secs_f64();
+    if !(step_s.is_finite() && step_s >= duration_s / 100_000.0 && step_s > 0.0) {
+        return Err(Error::OutsideRun { at_s: step_s, duration_s });
+    }
+    let topology = scenario.topology(1).map_err(skyhop_sim::SimulationError::from)?;
+    let steps = (duration_s / step_s).ceil() as u32 + 1;
+    let moments: Vec<Time> =
+        (0..=steps).map(|step| Time::ZERO + Duration::from_secs_f64(f64::from(step) * step_s)).collect();
+    let nodes: Vec<Value> = (0..topology.nodes().len())
+        .map(NodeId::from_usize)
+        .filter(|&node| topology.position(node, Time::ZERO).is_some())
+        .map(|node| node_ephemeris(&topology, node, &moments))
+        .collect();
+    Ok(json!({ "step_s": step_s, "epoch": epoch(scenario).map(|start| start.to_string()), "nodes": nodes }))
+}
+
+fn node_ephemeris(topology: &Topology, node: NodeId, moments: &[Time]) -> Value {
+    // To the decimetre, which no globe shows.
+    let metres = |km: f64| (km * 1e4).round() / 10.0;
+    let at = |&t: &Time| topology.position(node, t).map(|p| [metres(p.x), metres(p.y), metres(p.z)]);
+    let xyz_m: Vec<f64> = moments.iter().filter_map(at).flatten().collect();
+    let kind = if topology.is_station(node) { "station" } else { "satellite" };
+    json!({ "name": topology.nodes()[node].name, "kind": kind, "xyz_m": xyz_m })
+}
+
+fn epoch(scenario: &Scenario) -> Option<skyhop_orbit::Utc> {
+    Some(scenario.constellation.as_ref()?.epoch?.0)
+}

@@ -1,0 +1,71 @@
+"""What commands share: messages, scenarios from files, times, tables."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+from skyhop import _core
+
+USAGE = 2
+FAILED = 1
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def fail(message: str, *, code: int = USAGE) -> NoReturn:
+    """Ends the program with a message."""
+    typer.echo(message, err=True)
+    raise typer.Exit(code)
+
+
+def valid(read: Callable[[], _core.Scenario]) -> _core.Scenario:
+    """A scenario, or the end of the program with everything that is wrong with it."""
+    try:
+        return read()
+    except _core.ScenarioError as error:
+        fail(str(error))
+
+
+def read_scenario(file: Path, overrides: list[str] | None) -> _core.Scenario:
+    """The scenario of a file; its warnings are printed."""
+    scenario = valid(lambda: _core.Scenario.from_file(str(file), overrides=overrides or []))
+    warn(scenario)
+    return scenario
+
+
+def warn(scenario: _core.Scenario) -> None:
+    """Prints what to know about a scenario that is right."""
+    for warning in scenario.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+
+
+def seconds(text: str) -> float:
+    """A time as in a scenario: "63 s"."""
+    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
+    if parts is None or parts[2] not in _UNITS:
+        fail(f'--at {text}: a time has a number and a unit ({", ".join(_UNITS)}): "63 s"')
+    return float(parts[1]) * _UNITS[parts[2]]
+
+
+def console() -> Any:
+    """Where tables go; wide and plain where nobody watches."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=140, no_color=True)
+
+
+def table(*columns: str) -> Any:
+    """An empty table with these columns."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        made.add_column(column)
+    return made

@@ -1,0 +1,143 @@
+"""The commands about the sky, on the command line and as files for globes."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from skyhop.cli import app
+
+SCENARIO = """
+duration = "600 s"
+
+[constellation]
+preset = "iridium"
+epoch = "2025-10-07T12:00:00Z"
+
+[stations]
+palermo = { city = "Palermo" }
+houston = { city = "Houston" }
+
+[[flows]]
+name = "a"
+from = "palermo"
+to = "houston"
+tcp = "reno"
+"""
+
+#: The ISS of 2008, from the description of the format on CelesTrak, and the same with a checksum that does not fit.
+LINES = """ISS (ZARYA)
+1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927
+2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537
+BROKEN
+1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2926
+2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537
+"""
+
+runner = CliRunner()
+
+
+def call(*arguments: str | Path) -> Any:
+    return runner.invoke(app, [str(one) for one in arguments])
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path, scenario: Path) -> Path:
+    folder = tmp_path / "run"
+    assert call("run", scenario, "--out", folder).exit_code == 0
+    return folder
+
+
+def test_the_sky_at_a_moment_and_its_maps(tmp_path: Path, scenario: Path) -> None:
+    names = [tmp_path / "map.svg", tmp_path / "coverage.png"]
+    result = call("sky", scenario, "--at", "100 s", "--out", names[0], "--coverage", names[1])
+    assert result.exit_code == 0, result.output
+    assert "66 satellites" in result.stdout and "2025-10-07T12:01:40Z" in result.stdout
+    assert names[0].read_text(encoding="utf-8").startswith("<?xml") and names[1].read_bytes()[1:4] == b"PNG"
+    state = json.loads(call("sky", scenario, "--json").stdout)
+    palermo = next(one for one in state["stations"] if one["name"] == "palermo")
+    # Between the zenith and the mask of 8.2° at 780 km.
+    assert 780 <= palermo["range_km"] <= 2500 and 8.2 < palermo["elevation_deg"] <= 90
+    assert call("sky", scenario, "--at", "700 s").exit_code == 2
+    assert call("sky", scenario, "--out", tmp_path / "map.gif").exit_code == 2
+
+
+def test_passes_over_a_city_or_a_point(tmp_path: Path) -> None:
+    elements = tmp_path / "iss.tle"
+    elements.write_text(LINES, encoding="utf-8")
+    common = ["--constellation", elements, "--from", "2008-09-21T00:00:00Z", "--hours", "24", "--json"]
+    by_name = call("passes", "--station", "Palermo", *common)
+    assert by_name.exit_code == 0, by_name.output
+    assert "the checksum is 6" in by_name.stderr
+    passes = json.loads(by_name.stdout)
+    # An orbit of 51.6° at 350 km passes over 38° of latitude four to seven times a day above 10°, for up to 7 min.
+    assert 3 <= len(passes) <= 7
+    assert all(0 < one["set_s"] - one["rise_s"] < 420 and 10 < one["highest_deg"] <= 90 for one in passes)
+    by_point = json.loads(call("passes", "--station", "38.1166, 13.3636", *common).stdout)
+    assert by_point == passes
+
+
+def test_presets_have_passes_too_and_mistakes_are_named() -> None:
+    found = call("passes", "--station", "Quito", "--constellation", "o3b", "--hours", "3")
+    assert found.exit_code == 0 and "passes above 10°" in found.stdout
+    wrong = call("passes", "--station", "Palremo", "--constellation", "starlnk")
+    assert wrong.exit_code == 2
+    assert 'did you mean "starlink"' in wrong.stderr
+    assert "Palermo, IT" in call("places", "paler").stdout
+
+
+def test_every_handover_is_explained(run_folder: Path) -> None:
+    shown = call("handovers", run_folder).stdout
+    assert "palermo: no satellite → iridium-" in shown
+    assert "because: below the mask, trailing satellite of the plane" in shown
+    assert "one-way propagation" in shown
+    assert "palermo" not in call("handovers", run_folder, "--station", "houston").stdout.replace("a: ", "")
+    assert call("handovers", run_folder.parent / "none").exit_code == 2
+
+
+def test_czml_has_every_node_and_lines_between_nodes_that_it_has(tmp_path: Path, run_folder: Path) -> None:
+    file = tmp_path / "sky.czml"
+    assert call("export-sky", run_folder, "--czml", file).exit_code == 0
+    packets = json.loads(file.read_text(encoding="utf-8"))
+    assert packets[0]["id"] == "document" and packets[0]["version"] == "1.0"
+    assert packets[0]["clock"]["interval"] == "2025-10-07T12:00:00Z/2025-10-07T12:10:00Z"
+    ids = [packet["id"] for packet in packets]
+    assert len(ids) == len(set(ids))
+    placed = {packet["id"]: packet["position"] for packet in packets if "position" in packet}
+    assert len(placed) == 68
+    lines = [packet["polyline"] for packet in packets if "polyline" in packet]
+    assert lines
+    for line in lines:
+        for reference in line["positions"]["references"]:
+            assert reference.removesuffix("#position").replace("\\", "") in placed
+    x, y, z = placed["palermo"]["cartesian"]
+    assert 6.36e6 < math.dist((x, y, z), (0, 0, 0)) < 6.38e6
+    moving = placed["iridium-0-0"]["cartesian"]
+    assert len(moving) % 4 == 0 and moving[4] == 60
+    assert math.dist(moving[1:4], (0, 0, 0)) == pytest.approx(6378.137e3 + 780e3, abs=1.0)
+
+
+def test_geojson_lies_on_the_globe(tmp_path: Path, run_folder: Path) -> None:
+    file = tmp_path / "sky.geojson"
+    assert call("export-sky", run_folder, "--geojson", file, "--at", "60 s").exit_code == 0
+    collection = json.loads(file.read_text(encoding="utf-8"))
+    kinds = [feature["properties"]["kind"] for feature in collection["features"]]
+    assert kinds.count("satellite") == 66 and kinds.count("station") == 2 and kinds.count("path") == 1
+    for feature in collection["features"]:
+        geometry = feature["geometry"]
+        lines = geometry["coordinates"] if geometry["type"] == "MultiLineString" else [[geometry["coordinates"]]]
+        for line in lines:
+            assert all(-180 <= point[0] <= 180 and -90 <= point[1] <= 90 for point in line)
+    assert call("export-sky", run_folder).exit_code == 2
