@@ -27,6 +27,7 @@ from skyhop.terminal import table as _table
 if TYPE_CHECKING:
     from skyhop.matrix import Outcome
     from skyhop.study import Study
+    from skyhop.sweep import Sweep
 
 app = typer.Typer(
     name="skyhop",
@@ -207,6 +208,38 @@ def export(
         _fail(str(error))
 
 
+@app.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sweep file (TOML).", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default runs/<name of the file>.")
+    ] = None,
+    keep: Annotated[
+        Path, typer.Option("--keep", metavar="DIR", help="Where finished runs are kept, and found again.")
+    ] = Path("runs/kept"),
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="Runs at a time; by default one per core.")
+    ] = None,
+) -> None:
+    """Run a scenario over a grid of its keys and seeds; print each cell's mean with its 95 % interval.
+
+    A run that was finished before is not run again, so a killed sweep goes on where it was.
+    """
+    from skyhop import sweep as machinery
+
+    read = _defined(lambda: machinery.load(file))
+    try:
+        with _bar(file.name) as show:
+            result = machinery.run(read, keep=keep, on_progress=show, threads=threads)
+    except _core.ScenarioError as error:
+        _fail(str(error))
+    table = result.write(out or Path("runs") / file.stem)
+    if read.warm_up_s > 0:
+        typer.echo(f"The first {read.warm_up_s:g} s are left out.", err=True)
+    _print_sweep(read, result.table)
+    typer.echo(str(table), err=not sys.stdout.isatty())
+
+
 @study_app.command("list")
 def study_list(studies: Studies = None) -> None:
     """List the studies."""
@@ -245,6 +278,9 @@ def study_run(
     ] = None,
     studies: Studies = None,
     renew: Annotated[bool, typer.Option("--renew", help="Put the results into the study's README.md.")] = False,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="DIR", help="Keep finished runs there, and find them again.")
+    ] = None,
 ) -> None:
     """Run a study, print its numbers beside the published ones and write the report.
 
@@ -257,7 +293,7 @@ def study_run(
     begin = time.perf_counter()
     try:
         with _bar(name) as show:
-            outcome = matrix.run_study(found, on_progress=show)
+            outcome = matrix.run_study(found, keep=keep, on_progress=show)
     except _core.ScenarioError as error:
         _fail(str(error))
     _print_outcome(outcome)
@@ -392,6 +428,21 @@ def _by_way(flows: list[dict[str, Any]]) -> dict[tuple[str, ...], list[dict[str,
     for flow in flows:
         grouped.setdefault(tuple(hop["link"] for hop in flow["hops"]), []).append(flow)
     return grouped
+
+
+def _print_sweep(sweep: Sweep, frame: Any) -> None:
+    axes = [axis.name for axis in sweep.axes]
+    table = _table(*axes, "measure", "mean", "95 % interval", "runs")
+    for column in table.columns[len(axes) + 1 :]:
+        column.justify = "right"
+    labels = {metric.name: metric for metric in sweep.metrics}
+    for row in frame.iter_rows(named=True):
+        metric = labels[row["metric"]]
+        label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
+        half = row["high"] - row["mean"]
+        interval = "–" if half != half else f"± {half:.4g}"
+        table.add_row(*(row[axis] for axis in axes), label, f"{row['mean']:.6g}", interval, str(row["runs"]))
+    _console().print(table)
 
 
 _COLOURS = {"reproduced": "green", "holds": "green", "differs": "yellow", "impossible": "red", "does not hold": "red"}

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-import os
-import statistics
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from skyhop import _core, api
+from skyhop import _core, api, sweep
+from skyhop.kept import Keep, KeptRun
 from skyhop.results import Run
 from skyhop.study import Cell, Metric, Study
+from skyhop.sweep import OnProgress, measure
 from skyhop.verdict import Claim, Expected
 
-#: Called with the share of all runs that is done, 0 to 1.
-OnProgress = Callable[[float], None]
+__all__ = ["Comparison", "OnProgress", "Outcome", "Result", "Sample", "measure", "run_study"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Sample:
 
     cell: Cell
     seed: int
-    run: Run
+    run: Run | KeptRun
 
     @property
     def cpu_s(self) -> float:
@@ -56,8 +55,8 @@ class Result:
     cell: Cell
     metric: Metric
     ours: float
-    #: Standard deviation over the seeds; None with one seed.
-    spread: float | None
+    #: Half the width of the 95 % interval of the mean (Student's t); None with one seed.
+    interval: float | None
     comparisons: Mapping[str, Comparison]
 
 
@@ -95,13 +94,13 @@ class Outcome:
 
     def _result(self, cell: Cell, metric: Metric, expected: Mapping[str, Expected]) -> Result:
         values = [measure(sample.run, metric) for sample in self.samples if sample.cell == cell]
-        ours = statistics.fmean(values)
+        ours, half = sweep.mean_and_interval(values)
         bounds = self.study.bounds_of(metric.name, cell)
         return Result(
             cell=cell,
             metric=metric,
             ours=ours,
-            spread=statistics.stdev(values) if len(values) > 1 else None,
+            interval=half if math.isfinite(half) else None,
             comparisons={name: Comparison(one, one.judge(ours, bounds)) for name, one in expected.items()},
         )
 
@@ -111,6 +110,8 @@ class Outcome:
         judged = []
         for claim in self.study.claims:
             values = {one.cell.label: one.ours for one in self.results if one.metric.name == claim.metric}
+            qualified = {f"{one.cell.label}@{one.metric.name}": one.ours for one in self.results}
+            values |= {name: qualified[name] for name in claim.names & qualified.keys()}
             judged.append(ClaimResult(claim, claim.judge(values), values))
         return judged
 
@@ -157,7 +158,7 @@ class Outcome:
         rows = []
         for one in self.results:
             row: dict[str, Any] = dict(one.cell.point)
-            row |= {"metric": one.metric.name, "unit": one.metric.unit, "ours": one.ours, "spread": one.spread}
+            row |= {"metric": one.metric.name, "unit": one.metric.unit, "ours": one.ours, "interval": one.interval}
             for name in self.study.sources:
                 comparison = one.comparisons.get(name)
                 row[name] = comparison.expected.value if comparison else None
@@ -167,54 +168,22 @@ class Outcome:
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def measure(run: Run, metric: Metric) -> float:
-    """One metric of one run; NaN when its table has nothing to measure."""
-    table = run.table(metric.table)
-    if metric.from_s > 0:
-        table = table.filter(pl.col("time_s") >= metric.from_s)
-    column = pl.col(metric.column)
-    table = table.drop_nulls(metric.column)
-    if table.is_empty():
-        return math.nan
-    match metric.reduce:
-        case "sum":
-            value = table.select(column.sum()).item()
-        case "mean":
-            value = table.select(column.mean()).item()
-        case "weighted-mean":
-            weight = pl.col(metric.weight)
-            value = table.select((column * weight).sum() / weight.sum()).item()
-        case _:
-            value = table.group_by("flow").agg(column.max() - column.min()).select(column.mean()).item()
-    return math.nan if value is None else float(value) * metric.scale
+def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress | None = None) -> Outcome:
+    """Runs every cell with every seed, spread over threads; stops them all when interrupted or when one fails.
 
-
-def run_study(study: Study, *, on_progress: OnProgress | None = None) -> Outcome:
-    """Runs every cell with every seed, spread over threads; stops them all when interrupted or when one fails."""
+    With `keep` a finished run is kept there, and found again.
+    """
     begin = time.perf_counter()
-    jobs = [
-        (cell, seed, api.scenario(study.scenario, overrides=study.overrides(cell)), _core.Progress())
+    todo = [
+        sweep.Job(cell, seed, api.scenario(study.scenario, overrides=study.overrides(cell)))
         for cell in study.cells
         for seed in study.seeds
     ]
-    with ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
-        futures = [pool.submit(_sample, *job) for job in jobs]
-        pending = set(futures)
-        try:
-            while pending:
-                done, pending = wait(pending, timeout=0.05, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-                if on_progress is not None:
-                    on_progress(sum(job[3].fraction for job in jobs) / len(jobs))
-        except BaseException:
-            for future, job in zip(futures, jobs, strict=True):
-                future.cancel()
-                job[3].cancel()
-            raise
-        samples = [future.result() for future in futures]
+
+    def work(job: sweep.Job, progress: _core.Progress) -> Sample:
+        if keep is not None:
+            return Sample(job.cell, job.seed, Keep(keep).run(job.scenario, job.seed, progress))
+        return Sample(job.cell, job.seed, api.run(job.scenario, seed=job.seed, progress=progress))
+
+    samples = sweep.spread(todo, work, on_progress=on_progress)
     return Outcome(study, samples, wall_s=time.perf_counter() - begin)
-
-
-def _sample(cell: Cell, seed: int, scenario: _core.Scenario, progress: _core.Progress) -> Sample:
-    return Sample(cell, seed, api.run(scenario, seed=seed, progress=progress))

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -26,22 +27,21 @@ else:
 
 from skyhop.verdict import FAILS, HOLDS, VERDICTS, Bound, Claim, DefinitionError, Expected, Tolerance
 
-REDUCTIONS = ("sum", "mean", "weighted-mean", "range")
+REDUCTIONS = ("sum", "mean", "weighted-mean", "range", "sum-of-means", "jain")
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing that varies: its values by the name shown, each as the override that sets it."""
+    """One thing that varies: its values by the name shown, each as the overrides that set it."""
 
     name: str
     label: str
-    key: str
-    values: Mapping[str, str]
+    values: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How one number of a cell comes from a table of its run. `scale` turns the column's unit into `unit`."""
+    """How one number of a cell comes from a table of its run."""
 
     name: str
     label: str
@@ -49,12 +49,17 @@ class Metric:
     table: str
     column: str
     reduce: str
+    #: Turns the column's unit into `unit`.
     scale: float = 1.0
     digits: int = 1
     #: Column by which `weighted-mean` weighs.
     weight: str = ""
-    #: Rows before this moment are left out (tables with a time only).
+    #: Rows until this moment are left out (tables with a time only).
     from_s: float = 0.0
+    #: Rows after this moment are left out; 0 means none.
+    until_s: float = 0.0
+    #: Regular expression: only the flows, or links, whose name it finds.
+    only: str = ""
     #: What the number means, in words for the reader.
     meaning: str = ""
 
@@ -76,8 +81,8 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """As a reader sees it: `vegas`."""
-        return ", ".join(value for _, value in self.point)
+        """As a reader sees it: `vegas`, or with several axes `vegas / 1 %`."""
+        return " / ".join(value for _, value in self.point)
 
     @property
     def folder(self) -> str:
@@ -127,12 +132,11 @@ class Study:
     @property
     def cells(self) -> list[Cell]:
         """Every combination of the axes' values, the last axis fastest."""
-        return _cells(self.axes)
+        return cells_of(self.axes)
 
     def overrides(self, cell: Cell) -> list[str]:
         """What turns the base case into a cell's scenario."""
-        axes = {axis.name: axis for axis in self.axes}
-        return [f"{axes[name].key}={axes[name].values[value]}" for name, value in cell.point]
+        return overrides_of(self.axes, cell)
 
     def plots(self) -> ModuleType | None:
         """The study's own figures, if it has any."""
@@ -175,14 +179,14 @@ def find(name: str, folder: Path) -> Study:
 
 def load(folder: Path) -> Study:
     """Reads a study; raises DefinitionError with file and place for the first thing that cannot be meant."""
-    table = _Table(folder / "study.toml", _read(folder / "study.toml"))
+    table = Table(folder / "study.toml", read_toml(folder / "study.toml"))
     axes = tuple(_axis(name, entry) for name, entry in table.tables("axes"))
-    metrics = {name: _metric(name, entry) for name, entry in table.tables("metrics")}
+    metrics = {name: read_metric(name, entry) for name, entry in table.tables("metrics")}
     sources = {name: _source(name, entry) for name, entry in table.tables("sources")}
     seeds = table.take("seeds", list)
     if not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
         raise table.error("seeds", "is a list of whole numbers, at least one")
-    expected = _Table(folder / "expect.toml", _read(folder / "expect.toml"))
+    expected = Table(folder / "expect.toml", read_toml(folder / "expect.toml"))
     study = Study(
         folder=folder,
         title=table.text("title"),
@@ -205,21 +209,51 @@ def load(folder: Path) -> Study:
     return study
 
 
-def _axis(name: str, entry: _Table) -> Axis:
-    values: dict[str, str] = {}
-    for value in entry.take("values", list):
-        if isinstance(value, Mapping):
-            values[str(value["name"])] = str(value["set"])
-        else:
-            values[str(value)] = str(value)
-    if not values:
-        raise entry.error("values", "is empty")
-    axis = Axis(name, entry.text("label"), entry.text("key"), values)
+def _axis(name: str, entry: Table) -> Axis:
+    axis = Axis(name, entry.text("label"), values_of(entry, entry.take("values", list), entry.text("key", "")))
     entry.finish()
     return axis
 
 
-def _metric(name: str, entry: _Table) -> Metric:
+def values_of(entry: Table, values: list[Any], key: str) -> dict[str, tuple[str, ...]]:
+    """The values of an axis: texts, numbers, `{ name, set }`, or without a key `{ name, set = ["key=value", ...] }`."""
+    named: dict[str, tuple[str, ...]] = {}
+    for value in values:
+        name, given = (value.get("name"), value.get("set")) if isinstance(value, Mapping) else (value, value)
+        if isinstance(given, list) and not key and all(isinstance(one, str) and "=" in one for one in given):
+            named[str(name)] = tuple(given)
+        elif key and name is not None and given is not None:
+            named[str(name)] = (f"{key}={as_toml(given)}",)
+        else:
+            help = '{ name = "...", set = "..." }, without a key of the axis { name = "...", set = ["key=value", ...] }'
+            raise entry.error("values", f"holds values or {help}; not {value!r}")
+    if not named:
+        raise entry.error("values", "is empty")
+    return named
+
+
+def as_toml(value: Any) -> str:
+    """A value as an override has it: text as it stands, everything else as TOML."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ", ".join(json.dumps(one) if isinstance(one, str) else as_toml(one) for one in value) + "]"
+    if isinstance(value, Mapping):
+        items = ((key, json.dumps(one) if isinstance(one, str) else as_toml(one)) for key, one in value.items())
+        return "{ " + ", ".join(f"{json.dumps(key)} = {one}" for key, one in items) + " }"
+    return repr(value)
+
+
+def overrides_of(axes: Sequence[Axis], cell: Cell) -> list[str]:
+    """What turns the base case into a cell's scenario."""
+    by_name = {axis.name: axis for axis in axes}
+    return [one for name, value in cell.point for one in by_name[name].values[value]]
+
+
+def read_metric(name: str, entry: Table) -> Metric:
+    """A metric from its table in the file."""
     reduce = entry.text("reduce")
     if reduce not in REDUCTIONS:
         raise entry.error("reduce", f"is one of {', '.join(REDUCTIONS)}, not {reduce!r}")
@@ -234,6 +268,8 @@ def _metric(name: str, entry: _Table) -> Metric:
         digits=entry.take("digits", int, 1),
         weight=entry.text("weight", ""),
         from_s=entry.number("from_s", 0.0),
+        until_s=entry.number("until_s", 0.0),
+        only=entry.text("only", ""),
         meaning=entry.text("meaning", ""),
     )
     if (reduce == "weighted-mean") != bool(metric.weight):
@@ -242,13 +278,13 @@ def _metric(name: str, entry: _Table) -> Metric:
     return metric
 
 
-def _source(name: str, entry: _Table) -> Source:
+def _source(name: str, entry: Table) -> Source:
     source = Source(name, entry.text("label"), entry.text("citation"))
     entry.finish()
     return source
 
 
-def _bound(entry: _Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric]) -> Bound:
+def _bound(entry: Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric]) -> Bound:
     where = {}
     for axis in axes:
         if values := entry.take(axis.name, list, []):
@@ -262,7 +298,7 @@ def _bound(entry: _Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric])
     return bound
 
 
-def _known(entry: _Table, metrics: Mapping[str, Metric]) -> str:
+def _known(entry: Table, metrics: Mapping[str, Metric]) -> str:
     metric = entry.text("metric")
     if metric not in metrics:
         raise entry.error("metric", f"is one of {', '.join(metrics)}, not {metric!r}")
@@ -270,7 +306,7 @@ def _known(entry: _Table, metrics: Mapping[str, Metric]) -> str:
 
 
 def _expectation(
-    entry: _Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric], sources: Mapping[str, Source]
+    entry: Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric], sources: Mapping[str, Source]
 ) -> Expectation:
     point = []
     for axis in axes:
@@ -287,7 +323,7 @@ def _expectation(
     return Expectation(Cell(tuple(point)), metric, expected)
 
 
-def _expected(entry: _Table) -> Expected:
+def _expected(entry: Table) -> Expected:
     value = entry.number("value")
     sides = entry.take("tolerance", list)
     if len(sides) != 2:
@@ -305,7 +341,7 @@ def _expected(entry: _Table) -> Expected:
     return expected
 
 
-def _claim(entry: _Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric]) -> Claim:
+def _claim(entry: Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric]) -> Claim:
     claim = Claim(
         text=entry.text("text"),
         printed=entry.text("printed"),
@@ -314,9 +350,10 @@ def _claim(entry: _Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric])
         verdict=entry.text("verdict"),
         why=entry.text("why", ""),
     )
-    labels = {cell.label for cell in _cells(axes)}
+    cells = {cell.label for cell in cells_of(axes)}
+    labels = cells | {f"{cell}@{metric}" for cell in cells for metric in metrics}
     if unknown := sorted(claim.names - labels):
-        raise entry.error("order", f"compares {', '.join(sorted(labels))}, not {', '.join(unknown)}")
+        raise entry.error("order", f"compares {', '.join(sorted(cells))}, not {', '.join(unknown)}")
     if claim.verdict not in (HOLDS, FAILS):
         raise entry.error("verdict", f'is "{HOLDS}" or "{FAILS}", not {claim.verdict!r}')
     if claim.verdict == FAILS and not claim.why:
@@ -325,12 +362,14 @@ def _claim(entry: _Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric])
     return claim
 
 
-def _cells(axes: tuple[Axis, ...]) -> list[Cell]:
+def cells_of(axes: tuple[Axis, ...]) -> list[Cell]:
+    """Every combination of the axes' values, the last axis fastest."""
     points = itertools.product(*([(axis.name, value) for value in axis.values] for axis in axes))
     return [Cell(tuple(point)) for point in points]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """The file as nested dicts."""
     try:
         data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         return data
@@ -343,7 +382,7 @@ def _read(path: Path) -> dict[str, Any]:
 _REQUIRED: Any = object()
 
 
-class _Table:
+class Table:
     """A TOML table that knows where it stands and which of its keys nobody asked for."""
 
     def __init__(self, file: Path, data: Mapping[str, Any], place: str = "") -> None:
@@ -353,9 +392,11 @@ class _Table:
         self._asked: set[str] = set()
 
     def error(self, key: str, what: str) -> DefinitionError:
+        """What is wrong with a key, to be raised."""
         return DefinitionError(f"{self.file}: {self._path(key)}: {what}")
 
     def take(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:
+        """The value of a key, which is of that kind."""
         self._asked.add(key)
         if key not in self._data:
             if default is _REQUIRED:
@@ -367,30 +408,33 @@ class _Table:
         return value
 
     def text(self, key: str, default: Any = _REQUIRED) -> str:
+        """The text of a key."""
         return str(self.take(key, str, default))
 
     def number(self, key: str, default: Any = _REQUIRED) -> float:
+        """The number of a key."""
         value = self.take(key, object, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise self.error(key, f"is a number, not {value!r}")
         return float(value)
 
-    def table(self, key: str) -> _Table | None:
+    def table(self, key: str) -> Table | None:
+        """The table of a key, if it is there."""
         data = self.take(key, Mapping, None)
-        return None if data is None else _Table(self.file, data, self._path(key))
+        return None if data is None else Table(self.file, data, self._path(key))
 
-    def tables(self, key: str) -> list[tuple[str, _Table]]:
+    def tables(self, key: str) -> list[tuple[str, Table]]:
         """The named tables below a key."""
         data = self.take(key, Mapping, {})
         for name, entry in data.items():
             if not isinstance(entry, Mapping):
                 raise self.error(f"{key}.{name}", "is a table")
-        return [(name, _Table(self.file, entry, self._path(f"{key}.{name}"))) for name, entry in data.items()]
+        return [(name, Table(self.file, entry, self._path(f"{key}.{name}"))) for name, entry in data.items()]
 
-    def items(self, key: str) -> list[_Table]:
+    def items(self, key: str) -> list[Table]:
         """The list of tables below a key."""
         data = self.take(key, list, [])
-        return [_Table(self.file, entry, self._path(f"{key}[{number}]")) for number, entry in enumerate(data)]
+        return [Table(self.file, entry, self._path(f"{key}[{number}]")) for number, entry in enumerate(data)]
 
     def finish(self) -> None:
         """Raises for a key that has no meaning here."""

@@ -38,8 +38,8 @@ def rows(outcome: Outcome) -> list[Row]:
         published = [_value(one, one.comparisons.get(source)) for source in outcome.study.sources]
         judged = [text for source in outcome.study.sources for text in _judged(one, one.comparisons.get(source))]
         ours = _number(one.ours, one.metric.digits)
-        if one.spread is not None:
-            ours += f" ± {_number(one.spread, one.metric.digits)}"
+        if one.interval is not None:
+            ours += f" ± {_number(one.interval, one.metric.digits)}"
         cells = (name if name != previous else "", *(value for _, value in one.cell.point), *published, ours, *judged)
         found.append(Row(name, cells, first_of_measure=name != previous))
         previous = name

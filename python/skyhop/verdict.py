@@ -94,7 +94,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the publication that says which is smaller: `order` is "vegas < bic < reno"."""
+    """A sentence of the publication that says which is smaller: `order` is "vegas < bic < reno".
+
+    A name may say which metric it means where that is another: "reno@early < reno@late".
+    """
 
     text: str
     printed: str

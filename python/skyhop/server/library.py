@@ -18,8 +18,8 @@ FILES = frozenset(
     | {
         f"{table}.{kind}"
         for table in (
-            "flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes", "transfers",
-            "paths", "positions", "packets",
+            "flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes",
+            "paths", "positions", "packets", "transfers",
         )
         for kind in ("parquet", "csv")
     }

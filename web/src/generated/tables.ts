@@ -28,6 +28,8 @@ export interface Tables {
     dropped_ttl: Count;
     acks_dropped: Count;
     delivery_fraction: Real;
+    tcp_efficiency: Real;
+    information_efficiency: Real;
     rtt_mean_s: Real;
     rtt_median_s: Real;
     rtt_p95_s: Real;
@@ -82,6 +84,7 @@ export interface Tables {
     time_s: Real;
     flow: Text;
     cwnd: Real;
+    inflation: Count;
     ssthresh: Real;
     in_flight: Count;
     phase: Text;
@@ -145,5 +148,13 @@ export interface Tables {
     flow: Text;
     seq: Count;
     size_bytes: Count;
+  };
+  transfers: {
+    time_s: Real;
+    flow: Text;
+    number: Count;
+    bytes: Count;
+    begin_s: Real;
+    completion_s: Real;
   };
 }

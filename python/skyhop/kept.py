@@ -1,0 +1,110 @@
+"""Finished runs on disk, found again by what they are: scenario, seed and engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skyhop import _core, api
+from skyhop.results import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@cache
+def engine() -> str:
+    """Fingerprint of the engine: a run of another build is another run."""
+    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+
+
+class KeptRun:
+    """A run read back from disk, table by table when it is asked for."""
+
+    def __init__(self, folder: Path, /, *, scenario: _core.Scenario, seed: int) -> None:
+        self._folder = folder
+        self.scenario = scenario
+        self.seed = seed
+
+    @property
+    def table_names(self) -> list[str]:
+        """Names that `table` knows."""
+        return sorted(path.stem for path in self._folder.glob("*.parquet"))
+
+    def table(self, name: str, /) -> pl.DataFrame:
+        """The table of that name."""
+        import polars as pl
+
+        if name not in self.table_names:
+            raise KeyError(f"no table named {name!r}; there are: {', '.join(self.table_names)}")
+        return pl.read_parquet(self._folder / f"{name}.parquet")
+
+    @property
+    def handovers(self) -> pl.DataFrame:
+        """One row per change of satellite."""
+        return self.table("handovers")
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What `manifest.json` holds."""
+        return self._json("manifest")
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What `summary.json` holds."""
+        return self._json("summary")
+
+    def _json(self, name: str) -> dict[str, Any]:
+        value: dict[str, Any] = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
+        return value
+
+    def write(self, folder: str | os.PathLike[str], /) -> Path:
+        """Copies the run into a folder."""
+        return Path(shutil.copytree(self._folder, folder, dirs_exist_ok=True))
+
+
+class Keep:
+    """A folder of finished runs. Each appears whole or not at all, so a killed program leaves nothing half done."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def place(self, scenario: _core.Scenario, seed: int) -> Path:
+        """Where the run is or will be."""
+        name = hashlib.sha256(f"{engine()} {scenario.hash} {seed}".encode()).hexdigest()
+        return self.folder / name[:2] / name
+
+    def find(self, scenario: _core.Scenario, seed: int) -> KeptRun | None:
+        """The run, if it has been finished before."""
+        place = self.place(scenario, seed)
+        return KeptRun(place, scenario=scenario, seed=seed) if (place / "manifest.json").exists() else None
+
+    def add(self, run: Run) -> KeptRun:
+        """Keeps a finished run."""
+        place = self.place(run.scenario, run.seed)
+        partial = place.with_name(f"{place.name}.{os.getpid()}-{threading.get_ident()}.partial")
+        partial.mkdir(parents=True)
+        try:
+            for name in run.table_names:
+                run.table(name).write_parquet(partial / f"{name}.parquet")
+            for name, value in (("summary", run.summary), ("manifest", run.manifest)):
+                (partial / f"{name}.json").write_text(json.dumps(value, indent=2), encoding="utf-8")
+            try:
+                partial.rename(place)
+            except OSError:
+                # Another program finished the same run meanwhile; its folder is as good.
+                if not (place / "manifest.json").exists():
+                    raise
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        return KeptRun(place, scenario=run.scenario, seed=run.seed)
+
+    def run(self, scenario: _core.Scenario, seed: int, progress: _core.Progress) -> KeptRun:
+        """The run from the folder, or simulated now and put there."""
+        return self.find(scenario, seed) or self.add(api.run(scenario, seed=seed, progress=progress))

@@ -1,0 +1,128 @@
+"""Sweeps: the grid, the seeds, what is kept, the table."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import DUMBBELL, Skyhop
+
+from skyhop import sweep
+from skyhop.verdict import DefinitionError
+
+SWEEP = """\
+scenario = "dumbbell.toml"
+seeds = 3
+warm_up = "5 s"
+
+[axes]
+"flows[*].tcp" = ["reno", "vegas"]
+loss = { key = "links[0].errors", values = [
+    { name = "none", set = "[]" }, { name = "1 %", set = "[{ packet = 0.01 }]" },
+] }
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A sweep over two TCPs and two links."""
+    (tmp_path / "dumbbell.toml").write_text(DUMBBELL, encoding="utf-8")
+    path = tmp_path / "grid.toml"
+    path.write_text(SWEEP, encoding="utf-8")
+    return path
+
+
+def test_every_cell_has_a_mean_and_an_interval_over_the_seeds(file: Path, tmp_path: Path) -> None:
+    result = sweep.run(sweep.load(file), keep=tmp_path / "kept")
+    assert result.runs.height == 2 * 2 * 3
+    goodput = result.table.filter(pl.col("metric") == "goodput")
+    assert goodput["warm_up_s"].to_list() == [5.0] * 4
+    assert goodput["runs"].to_list() == [3] * 4
+    for row in goodput.iter_rows(named=True):
+        values = result.runs.filter((pl.col("flows[*].tcp") == row["flows[*].tcp"]) & (pl.col("loss") == row["loss"]))[
+            "goodput"
+        ]
+        assert row["mean"] == pytest.approx(float(values.mean()))
+        # Student's t for three values is 4.303; without chance all three are the same.
+        half = 4.303 * float(values.std()) / math.sqrt(3)
+        assert row["high"] - row["mean"] == pytest.approx(half, abs=1e-9)
+        assert (half > 1e-6) == (row["loss"] == "1 %")
+        # 2 Mbit/s, of which headers take at least 40 of 1500 B.
+        assert 500 < row["mean"] <= 2000 * 1460 / 1500 + 1
+
+
+def test_a_repeated_sweep_costs_nothing_and_a_lost_run_is_made_again(file: Path, tmp_path: Path) -> None:
+    keep = tmp_path / "kept"
+    first = sweep.run(sweep.load(file), keep=keep)
+    made = sorted(keep.glob("*/*"))
+    assert len(made) == 12
+    stamps = [path.stat().st_mtime_ns for path in made]
+    shutil.rmtree(made[0])
+    again = sweep.run(sweep.load(file), keep=keep)
+    assert again.table.equals(first.table)
+    assert sorted(keep.glob("*/*")) == made
+    assert [path.stat().st_mtime_ns for path in made[1:]] == stamps[1:]
+
+
+def test_a_killed_sweep_goes_on(file: Path, tmp_path: Path) -> None:
+    text = file.read_text(encoding="utf-8").replace("seeds = 3", "seeds = 60")
+    file.write_text(text, encoding="utf-8")
+    program = [sys.executable, "-m", "skyhop.cli", "sweep", str(file), "--keep", "kept"]
+    killed = subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("kept/*/*/manifest.json"))) < 5 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("kept/*/*/manifest.json")}
+    assert 5 <= len(kept) < 240
+    subprocess.run(program, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    assert len(list(tmp_path.glob("kept/*/*/manifest.json"))) >= 240
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def test_the_program_prints_and_writes_the_table(skyhop_program: Skyhop, file: Path) -> None:
+    done = skyhop_program("sweep", file)
+    assert done.returncode == 0, done.stderr
+    assert "Goodput (kbit/s)" in done.stdout
+    assert "5 s are left out" in done.stderr
+    written = skyhop_program.folder / "runs" / "grid"
+    assert sorted(path.name for path in written.iterdir()) == ["runs.csv", "runs.parquet", "table.csv", "table.parquet"]
+    assert pl.read_csv(written / "table.csv").height == pl.read_parquet(written / "table.parquet").height == 4 * 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("seeds = 3", "seeds = 0", "seeds"),
+        ("seeds = 3", "seeds = [1, true]", "seeds"),
+        ('"5 s"', '"5"', "warm_up"),
+        ('["reno", "vegas"]', "[]", "axes.flows"),
+        ("warm_up", "warmup", "warmup"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(file: Path, old: str, new: str, place: str) -> None:
+    file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with pytest.raises(DefinitionError, match=place.replace("[", r"\[")):
+        sweep.load(file)
+
+
+def test_a_wrong_cell_is_a_wrong_scenario(skyhop_program: Skyhop, file: Path) -> None:
+    file.write_text(file.read_text(encoding="utf-8").replace('"vegas"', '"vegsa"'), encoding="utf-8")
+    done = skyhop_program("sweep", file)
+    assert done.returncode == 2
+    assert "vegas" in done.stderr
+    assert skyhop_program.written() == []
+
+
+def test_quantiles_of_student_are_those_of_the_tables() -> None:
+    # Abramowitz and Stegun, table 26.10: 97.5 % for 9, 40, 60 and 120 degrees of freedom.
+    for freedom, quantile in [(9, 2.262), (40, 2.021), (60, 2.000), (120, 1.980)]:
+        assert sweep.t_quantile(freedom) == pytest.approx(quantile, abs=6e-4)
