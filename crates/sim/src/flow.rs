@@ -40,7 +40,13 @@ impl SegmentAges {
         let Some(index) = seq.checked_sub(self.first) else { return };
         match self.sent.get_mut(index as usize) {
             Some(time) => *time = Time::MAX,
-            None => self.sent.push_back(now),
+            None => {
+                // A quarter more: doubling would leave half of it empty.
+                if self.sent.len() == self.sent.capacity() {
+                    self.sent.reserve_exact(self.sent.len() / 4 + 8);
+                }
+                self.sent.push_back(now);
+            }
         }
     }
 
@@ -123,14 +129,14 @@ pub struct Flow {
     pub numbers: [u32; 2],
     pub totals: FlowTotals,
     /// Totals at the moment when the application stopped: rates count what arrived until then.
-    pub at_stop: Option<FlowTotals>,
+    pub at_stop: Option<Box<FlowTotals>>,
     pub completed: Option<Time>,
     pub meter: ArrivalMeter,
     pub ages: SegmentAges,
     pub rtt: Histogram,
     pub cwnd: Option<TimeAverage>,
-    /// Totals at the last grid point.
-    pub at_grid: FlowTotals,
+    /// Totals at the last grid point, once there was one.
+    pub at_grid: Option<Box<FlowTotals>>,
     /// Node by node, as last recorded.
     pub path: Vec<u32>,
 }
@@ -165,7 +171,7 @@ impl Flow {
             ages: SegmentAges::default(),
             rtt: Histogram::default(),
             cwnd,
-            at_grid: FlowTotals::default(),
+            at_grid: None,
             path: Vec::new(),
         }
     }

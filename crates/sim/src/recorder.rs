@@ -130,7 +130,8 @@ impl Simulation {
                 Endpoints::Tcp(tcp) => Some(tcp.sender.snapshot()),
                 Endpoints::Datagram { .. } => None,
             };
-            let (totals, before) = (flow.totals, std::mem::replace(&mut flow.at_grid, flow.totals));
+            let totals = flow.totals;
+            let before = std::mem::replace(&mut **flow.at_grid.get_or_insert_default(), totals);
             let bps = |bytes: u64| bytes as f64 * 8.0 / step_s;
             let mean = StepMean::take;
             self.recorder.records.flow_series.push(FlowSeriesRow {
@@ -222,7 +223,7 @@ impl Simulation {
         let (from, to) = self.data_ends(id);
         let (start, stop) = (flow.application.start.min(self.now), flow.end(self.now));
         let own_s = stop.since(start).as_secs_f64();
-        let at_stop = flow.at_stop.unwrap_or(flow.totals);
+        let at_stop = flow.at_stop.as_deref().unwrap_or(&flow.totals);
         let bps = |bytes: u64| if own_s > 0.0 { bytes as f64 * 8.0 / own_s } else { 0.0 };
         let totals = flow.totals;
         let counters = match &flow.ends {

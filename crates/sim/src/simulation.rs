@@ -4,13 +4,16 @@ use crate::application::AppStep;
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, LONGEST_RUN, MOST_SLOTS};
 use crate::flow::{Endpoints, Flow, Jitter};
-use crate::link::{Entry, Link, Offered};
+use crate::link::{Link, Offered};
 use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
 use crate::records::{DropCause, PacketEvent, Records};
 use crate::spec::{LinkConfig, OnDown, SimulationSpec};
 use skyhop_base::{Duration, Index, Stream, Time};
-use skyhop_topology::{Change, CheckTimes, DelaySegment, Forwarding, HandoverPolicy, IslChecks, LinkKind, NodeId, SkyOptions, Topology, TopologyError, TopologySpec};
+use skyhop_topology::{
+    Change, CheckTimes, DelaySegment, Forwarding, HandoverPolicy, IslChecks, LinkKind, NodeId, SkyOptions, Topology,
+    TopologyError, TopologySpec,
+};
 use skyhop_transport::{Ack, Ecn, Priority, SackBlocks, Segment, Transmission};
 
 /// Why no simulation can be built.
@@ -248,7 +251,7 @@ impl Simulation {
     fn on_arrival(&mut self, link: u32) {
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
-        let Some(Entry { mut packet, start, .. }) = state.link.take_arrived() else {
+        let Some(mut entry) = state.link.take_arrived() else {
             self.events.disarm(slot);
             return;
         };
@@ -256,30 +259,31 @@ impl Simulation {
             Some((arrival, start)) => self.events.arm(slot, arrival, start),
             None => self.events.disarm(slot),
         }
+        let packet = &mut entry.packet;
         if state.recorded {
-            self.recorder.packet(start, link, PacketEvent::Dequeue, &packet);
+            self.recorder.packet(entry.start, link, PacketEvent::Dequeue, packet);
         }
         if packet.flags.has(Flags::IN_VAIN) {
-            return self.drop_packet(&packet, DropCause::LinkChange, Some(link));
+            return self.drop_packet(packet, DropCause::LinkChange, Some(link));
         }
         if !state.errors.is_empty() {
             let key = self.flows[packet.flow as usize].key;
-            if state.errors.iter_mut().any(|model| model.loses(self.now, &packet, key)) {
-                return self.drop_packet(&packet, DropCause::Error, Some(link));
+            if state.errors.iter_mut().any(|model| model.loses(self.now, packet, key)) {
+                return self.drop_packet(packet, DropCause::Error, Some(link));
             }
         }
         self.packet_hops += 1;
         if state.recorded {
-            self.recorder.packet(self.now, link, PacketEvent::Receive, &packet);
+            self.recorder.packet(self.now, link, PacketEvent::Receive, packet);
         }
         let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
         if packet.to != to.node {
             let node = packet.to;
-            self.forward(node, &mut packet, to);
+            self.forward(node, packet, to);
         } else if packet.is_ack() {
-            self.deliver_ack(&packet);
+            self.deliver_ack(packet);
         } else {
-            self.deliver_data(&packet);
+            self.deliver_data(packet);
         }
     }
 
@@ -445,10 +449,8 @@ impl Simulation {
     fn after_sender_input(&mut self, flow_id: u32) {
         let now = self.now;
         let sends = self.flows[flow_id as usize].jitter.as_mut().is_none_or(|jitter| jitter.lets_send(now));
-        while sends {
-            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
-            let Some(segment) = tcp.sender.poll_transmit(now) else { break };
-            self.send_segment(flow_id, &segment);
+        if sends {
+            self.send_segments(flow_id);
         }
         let flow = &mut self.flows[flow_id as usize];
         let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
@@ -486,6 +488,15 @@ impl Simulation {
             tcp.sender.on_timeout(now);
         }
         self.after_sender_input(flow_id);
+    }
+
+    #[inline]
+    fn send_segments(&mut self, flow_id: u32) {
+        loop {
+            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
+            let Some(segment) = tcp.sender.poll_transmit(self.now) else { return };
+            self.send_segment(flow_id, &segment);
+        }
     }
 
     fn send_segment(&mut self, flow_id: u32, segment: &Segment) {
@@ -588,7 +599,7 @@ impl Simulation {
             (Endpoints::Tcp(tcp), Some(AppStep::Produce)) => tcp.sender.supply(now, flow.application.supply()),
             (Endpoints::Tcp(tcp), Some(AppStep::Stop)) => {
                 tcp.sender.close(now);
-                flow.at_stop = Some(flow.totals);
+                flow.at_stop = Some(Box::new(flow.totals));
                 self.recorder.flow_event(now, flow_id, "stop", tcp.sender.snapshot());
             }
             (_, Some(AppStep::Ask { size_bytes, number })) => {
@@ -596,7 +607,7 @@ impl Simulation {
                 self.send(flow_id, true, number, size_bytes, Packet::NO_DETAIL, now, flags);
                 return self.arm_application(flow_id);
             }
-            (Endpoints::Datagram { .. }, Some(AppStep::Stop)) => flow.at_stop = Some(flow.totals),
+            (Endpoints::Datagram { .. }, Some(AppStep::Stop)) => flow.at_stop = Some(Box::new(flow.totals)),
             (Endpoints::Datagram { next_seq, header_bytes }, Some(_)) => {
                 let (seq, header) = (*next_seq, *header_bytes);
                 *next_seq += 1;
