@@ -102,7 +102,7 @@ fn an_idle_flow_holds_less_than_three_kilobytes() {
     let few = idle(1000).1;
     let many = idle(3000).1;
     let each = (many - few) / 2000;
-    println!("{each} B per idle flow");
+    eprintln!("{each} B per idle flow");
     // Two endpoints, an application and the flow's measures cannot be kept in less than the lower bound.
     assert!((500..=3 * 1024).contains(&each), "{each} B per idle flow");
 }
@@ -116,7 +116,7 @@ fn a_packet_in_flight_holds_at_most_160_bytes() {
     simulation.run_until(START + Duration::from_secs(6));
     let held = live() - before;
     let each = held / WINDOW as isize;
-    println!("{each} B per packet in flight, {held} B beside {built} B");
+    eprintln!("{each} B per packet in flight, {held} B beside {built} B");
     // The packet on its link alone is 48 B.
     assert!((48..=160).contains(&each), "{each} B per packet in flight");
 }
