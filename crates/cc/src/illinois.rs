@@ -154,6 +154,7 @@ impl Illinois {
     }
 
     fn measure(&mut self, sample: &AckSample) {
+        self.round.observe(sample);
         match self.config.form {
             Form::Paper => self.rtts.sample(sample.latest_rtt),
             Form::Linux2622 => {
@@ -208,7 +209,7 @@ impl Illinois {
         self.beta = self.config.beta(mean, largest);
     }
 
-    fn update_params_whole(&mut self, sample: &AckSample) {
+    fn update_params_whole(&mut self) {
         if self.window.cwnd < self.config.window_threshold {
             self.forget();
         } else if self.whole_rtts.count > 0 {
@@ -223,7 +224,7 @@ impl Illinois {
             self.beta = self.config.whole_beta(mean, largest) as f64 / BETA_SCALE;
         }
         self.whole_rtts.next_round();
-        self.round.restart(sample);
+        self.round.restart();
     }
 
     fn forget(&mut self) {
@@ -258,7 +259,7 @@ impl CongestionControl for Illinois {
             }
             Form::Linux2622 => {
                 if self.round.ended(sample) {
-                    self.update_params_whole(sample);
+                    self.update_params_whole();
                 }
                 if used {
                     self.grow_whole();
@@ -286,7 +287,7 @@ impl CongestionControl for Illinois {
             self.low_rounds = None;
             self.rtts.next_round();
             self.whole_rtts.next_round();
-            self.round = OwnRound::default();
+            self.round.restart();
         }
     }
 

@@ -57,6 +57,8 @@ pub struct AckSample {
     pub in_flight: Segments,
     /// The round that this ACK ends.
     pub round: Option<Round>,
+    /// Segments acknowledged cumulatively since the start.
+    pub acknowledged: u64,
     /// Segments delivered since the start, by cumulative and selective acknowledgement.
     pub delivered: u64,
     /// Segments of these that carried an ECN mark.

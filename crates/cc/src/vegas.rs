@@ -14,9 +14,15 @@
 //! nearest segment; the +1 is spread over the ACKs of the round as 1/W, fixed at its start; slow start ends
 //! with W − W/8; increases need W − in flight <= 2; B is overwritten by a round that sent one segment only.
 //!
+//! Deviation (`form = "linux-2.6.22"`, `tcp_vegas`): R is the smallest RTT of the round; with fewer than three it is Reno;
+//! slow start doubles every round and ends with W = min(W, W B / R + 1); W moves by at most one per round, towards the
+//! window at its start ± 1; diff is truncated to halves of a segment; loss and timeout are Reno's, and after them it
+//! is Reno until nothing is repaired any more.
+//!
 //! Known limits: when the path becomes longer (LEO), B is too small for ever and W falls to about α; a flow
 //! that starts late measures B with the others' queue in it.
 
+use crate::window::{Form, OwnRound, WholeRtts, Window, linux_rtt};
 use crate::{AckSample, CcState, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Lost};
 use crate::{Round, Segments, Start};
 use skyhop_base::Time;
@@ -24,12 +30,14 @@ use skyhop_base::Time;
 crate::options! {
     /// Parameters of Vegas.
     pub struct VegasConfig, VegasSpec {
-        /// Segments in the queue below which the window grows (paper §3.2: 1).
-        alpha: f64 = 1.0,
-        /// Segments in the queue above which the window falls (paper §3.2: 3).
-        beta: f64 = 3.0,
+        /// Segments in the queue below which the window grows (paper §3.2: 1, Linux: 2).
+        alpha: f64 = 1.0; linux = 2.0,
+        /// Segments in the queue above which the window falls (paper §3.2: 3, Linux: 4).
+        beta: f64 = 3.0; linux = 4.0,
         /// Segments in the queue at which slow start ends (paper §3.3: 1).
         gamma: f64 = 1.0,
+        /// Whose description is followed.
+        form: Form = Form::Paper; linux = Form::Linux2622,
     }
 }
 
@@ -61,8 +69,7 @@ enum SlowStartRound {
 #[derive(Clone, Debug)]
 pub struct Vegas {
     config: VegasConfig,
-    cwnd: Segments,
-    ssthresh: Segments,
+    window: Window,
     /// Added to the window by every ACK of the present round.
     increment: Segments,
     /// Smallest RTT of the connection, seconds; `None` before the first ACK.
@@ -71,22 +78,42 @@ pub struct Vegas {
     round_sum: f64,
     round_samples: u32,
     slow_start_round: SlowStartRound,
+    /// Linux.
+    linux: LinuxVegas,
+    whole_rtts: WholeRtts,
+    round: OwnRound,
     /// The first transmission; RTTs before there is a sample count from it.
     started: Option<Time>,
 }
 
+/// What `struct vegas` of Linux 2.6.22 keeps besides RTTs and the round.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinuxVegas {
+    /// The first segment of the round.
+    begin: u64,
+    /// The window when it began.
+    begin_cwnd: Segments,
+}
+
+/// RTTs that a decision needs in Linux.
+const MIN_SAMPLES: u64 = 3;
+/// Halves of a segment (V_PARAM_SHIFT).
+const LINUX_SCALE: f64 = 2.0;
+
 impl Vegas {
     pub fn new(config: VegasConfig, start: Start) -> Vegas {
         Vegas {
-            config,
-            cwnd: start.cwnd,
-            ssthresh: start.ssthresh,
+            window: Window::new(start, config.form),
+            linux: LinuxVegas::default(),
+            whole_rtts: WholeRtts::new(),
+            round: OwnRound::default(),
             increment: 0.0,
             base_rtt: None,
             round_sum: 0.0,
             round_samples: 0,
             slow_start_round: SlowStartRound::Grow,
             started: None,
+            config,
         }
     }
 
@@ -109,7 +136,7 @@ impl Vegas {
         // The ACK that ends the round has just taken one segment out of flight.
         let diff = vegas_diff(sample.in_flight + 1.0, f64::from(round.sent), base, rtt);
         let diff = (diff + 0.5).trunc();
-        if self.cwnd < self.ssthresh {
+        if self.window.cwnd < self.window.ssthresh {
             self.decide_slow_start(diff);
         } else {
             self.decide_avoidance(diff);
@@ -124,8 +151,8 @@ impl Vegas {
         self.increment = 0.0;
         if self.slow_start_round == SlowStartRound::Grow {
             if diff > self.config.gamma {
-                self.ssthresh = 2.0;
-                self.cwnd = (self.cwnd - self.cwnd / 8.0).max(2.0);
+                self.window.ssthresh = 2.0;
+                self.window.cwnd = (self.window.cwnd - self.window.cwnd / 8.0).max(2.0);
             } else {
                 self.increment = 1.0;
             }
@@ -135,15 +162,76 @@ impl Vegas {
     fn decide_avoidance(&mut self, diff: Segments) {
         self.increment = 0.0;
         if diff > self.config.beta {
-            self.cwnd = (self.cwnd - 1.0).max(2.0);
+            self.window.cwnd = (self.window.cwnd - 1.0).max(2.0);
         } else if diff < self.config.alpha {
-            self.increment = 1.0 / self.cwnd;
+            self.increment = 1.0 / self.window.cwnd;
         }
+    }
+}
+
+impl Vegas {
+    fn measure_linux(&mut self, sample: &AckSample) {
+        self.round.observe(sample);
+        if let Some(rtt) = linux_rtt(sample) {
+            self.whole_rtts.sample(rtt + 1);
+        }
+    }
+
+    fn grow_linux(&mut self, sample: &AckSample) {
+        let used = self.window.acknowledge(sample);
+        if !self.window.is_open() {
+            if used {
+                self.window.whole_reno();
+            }
+        } else if self.round.ended(sample) {
+            let sent = self.round.end() - self.linux.begin.min(self.round.end());
+            let before = self.linux.begin_cwnd;
+            self.linux = LinuxVegas { begin: self.round.end(), begin_cwnd: self.window.cwnd };
+            self.round.restart();
+            if self.whole_rtts.count >= MIN_SAMPLES {
+                self.decide_linux(sent, before);
+            } else if used {
+                self.window.whole_reno();
+            }
+            self.whole_rtts.next_round();
+        } else if self.window.whole_in_slow_start() {
+            self.window.whole_slow_start();
+        }
+    }
+
+    /// The decision of Linux at the end of a round in which `sent` segments left, `before` its first window.
+    fn decide_linux(&mut self, sent: u64, before: Segments) {
+        let (base, rtt) = (self.whole_rtts.base, self.whole_rtts.min);
+        let target = (sent * base * LINUX_SCALE as u64 / rtt) as f64;
+        let diff = sent as f64 * LINUX_SCALE - target;
+        let window = &mut self.window;
+        if window.whole_in_slow_start() && diff <= self.config.gamma * LINUX_SCALE {
+            window.whole_slow_start();
+        } else {
+            if window.whole_in_slow_start() {
+                window.ssthresh = 2.0;
+                window.cwnd = window.cwnd.min((target / LINUX_SCALE).trunc() + 1.0);
+            }
+            let wanted = if diff > self.config.beta * LINUX_SCALE {
+                before - 1.0
+            } else if diff < self.config.alpha * LINUX_SCALE {
+                before + 1.0
+            } else {
+                before
+            };
+            window.cwnd += (wanted - window.cwnd).clamp(-1.0, 1.0);
+        }
+        window.cwnd = window.cwnd.clamp(2.0, window.clamp.max(2.0));
     }
 }
 
 impl CongestionControl for Vegas {
     fn on_ack(&mut self, sample: &AckSample) {
+        if self.config.form == Form::Linux2622 {
+            self.measure_linux(sample);
+            self.grow_linux(sample);
+            return;
+        }
         if self.base_rtt.is_none() {
             // ns-2 takes the time since the first transmission for the first base RTT, sample or not.
             let began = self.started.or(sample.round.map(|round| round.began));
@@ -152,8 +240,8 @@ impl CongestionControl for Vegas {
         if let Some(round) = sample.round {
             self.decide(sample, round);
         }
-        if self.increment > 0.0 && self.cwnd - (sample.in_flight + 1.0) <= 2.0 {
-            self.cwnd += self.increment;
+        if self.increment > 0.0 && self.window.cwnd - (sample.in_flight + 1.0) <= 2.0 {
+            self.window.cwnd += self.increment;
         }
         if let Some(rtt) = sample.latest_rtt {
             let rtt = rtt.as_secs_f64();
@@ -165,34 +253,54 @@ impl CongestionControl for Vegas {
         }
     }
 
+    fn on_measured(&mut self, sample: &AckSample) {
+        if self.config.form == Form::Linux2622 {
+            self.measure_linux(sample);
+        }
+    }
+
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        if self.config.form == Form::Linux2622 {
+            self.window.congestion(event.kind, self.window.whole_half());
+            return;
+        }
         let window = event.window.trunc();
         match event.kind {
             CongestionKind::Timeout(_) => {
-                self.ssthresh = (event.window / 2.0).trunc().max(2.0);
-                self.cwnd = 2.0;
+                self.window.ssthresh = (event.window / 2.0).trunc().max(2.0);
+                self.window.cwnd = 2.0;
             }
-            _ if window <= 3.0 => self.cwnd = 2.0,
-            CongestionKind::Loss(Lost::Again) => self.cwnd = (window / 2.0).trunc(),
-            CongestionKind::Loss(Lost::First) | CongestionKind::Ecn => self.cwnd = window - (window / 4.0).trunc(),
+            _ if window <= 3.0 => self.window.cwnd = 2.0,
+            CongestionKind::Loss(Lost::Again) => self.window.cwnd = (window / 2.0).trunc(),
+            CongestionKind::Loss(Lost::First) | CongestionKind::Ecn => self.window.cwnd = window - (window / 4.0).trunc(),
         }
     }
 
     fn on_recovered(&mut self) {
+        self.window.recovered();
+        if self.config.form == Form::Linux2622 {
+            self.whole_rtts.next_round();
+            self.round.restart();
+            return;
+        }
         // ns-2: the threshold is used in the first slow start only.
-        self.ssthresh = 2.0;
+        self.window.ssthresh = 2.0;
     }
 
     fn set_cwnd(&mut self, cwnd: Segments) {
-        self.cwnd = cwnd.max(1.0);
+        self.window.set(cwnd);
     }
 
     #[inline]
     fn cwnd(&self) -> Segments {
-        self.cwnd
+        self.window.cwnd
+    }
+
+    fn recovery_floor(&self) -> Segments {
+        self.window.half_threshold()
     }
 
     fn state(&self) -> CcState {
-        CcState::of(self.cwnd, self.ssthresh)
+        self.window.state()
     }
 }

@@ -344,24 +344,37 @@ impl WholeRtts {
 /// A round that an algorithm starts itself: it ends with the ACK of a segment sent after its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OwnRound {
-    /// Segments that will have been delivered when it ends.
+    /// Segments that will have been acknowledged when it ends.
     end: Option<u64>,
+    /// The next segment to send when the last ACK came.
+    next: u64,
 }
 
 impl OwnRound {
-    pub(crate) fn restart(&mut self, sample: &AckSample) {
-        self.end = Some(sample.delivered.saturating_add(sample.in_flight as u64));
+    /// Takes note of any ACK.
+    pub(crate) fn observe(&mut self, sample: &AckSample) {
+        self.next = sample.acknowledged.saturating_add(sample.in_flight as u64);
+    }
+
+    /// A round starts now.
+    pub(crate) fn restart(&mut self) {
+        self.end = Some(self.next);
     }
 
     /// Whether the round is over; the first ACK starts the first one.
     pub(crate) fn ended(&mut self, sample: &AckSample) -> bool {
         match self.end {
-            Some(end) => sample.delivered > end,
+            Some(end) => sample.acknowledged > end,
             None => {
-                self.restart(sample);
+                self.restart();
                 false
             }
         }
+    }
+
+    /// The last segment of the round, one past it; 0 before the first one.
+    pub(crate) fn end(&self) -> u64 {
+        self.end.unwrap_or(0)
     }
 }
 

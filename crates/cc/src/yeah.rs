@@ -118,6 +118,7 @@ impl Yeah {
     }
 
     fn measure(&mut self, sample: &AckSample) {
+        self.round.observe(sample);
         self.rtts.sample(sample.latest_rtt);
         if let Some(rtt) = linux_rtt(sample) {
             self.whole_rtts.sample(rtt + 1);
@@ -184,7 +185,7 @@ impl Yeah {
         self.rtts.next_round();
     }
 
-    fn end_round_whole(&mut self, sample: &AckSample) {
+    fn end_round_whole(&mut self) {
         let rtts = &self.whole_rtts;
         if rtts.count >= MIN_SAMPLES.into() {
             let above = rtts.min - rtts.base;
@@ -192,7 +193,7 @@ impl Yeah {
             let delay = if above > rtts.base / self.config.phi as u64 { Delay::High } else { Delay::Low };
             self.decide(queue as f64, delay);
         }
-        self.round.restart(sample);
+        self.round.restart();
         self.whole_rtts.next_round();
     }
 }
@@ -221,7 +222,7 @@ impl CongestionControl for Yeah {
             Form::Linux2622 if used => {
                 self.grow_whole();
                 if self.round.ended(sample) {
-                    self.end_round_whole(sample);
+                    self.end_round_whole();
                 }
             }
             Form::Linux2622 => {}
@@ -246,7 +247,7 @@ impl CongestionControl for Yeah {
     fn on_recovered(&mut self) {
         self.window.recovered();
         self.whole_rtts.next_round();
-        self.round = OwnRound::default();
+        self.round.restart();
     }
 
     fn recovery_floor(&self) -> Segments {

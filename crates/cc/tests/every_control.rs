@@ -44,6 +44,7 @@ fn any_ack(numbers: &mut Numbers, now: Time, delivered: &mut u64) -> AckSample {
         min_rtt: rtt(numbers),
         in_flight: numbers.below(300) as f64,
         round: (numbers.below(20) == 0).then(|| Round { began: Time::ZERO, sent: numbers.below(300) as u32 }),
+        acknowledged: *delivered,
         delivered: *delivered,
         ecn_marked: 0.0,
         repairing: numbers.below(10) == 0,

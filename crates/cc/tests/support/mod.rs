@@ -51,6 +51,7 @@ impl Loop {
             min_rtt: rtt,
             in_flight: cwnd.trunc() - 1.0,
             round,
+            acknowledged: self.delivered,
             delivered: self.delivered,
             ecn_marked: 0.0,
             repairing: false,

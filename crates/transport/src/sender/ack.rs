@@ -158,6 +158,7 @@ impl Sender {
             min_rtt: self.min_rtt,
             in_flight: (self.next - self.una).into(),
             round,
+            acknowledged: self.una.into(),
             delivered: self.delivered,
             ecn_marked: if self.marks_seen.echoed { acked.into() } else { 0.0 },
             repairing: self.phase == Phase::Loss,
