@@ -122,8 +122,8 @@ impl EventQueue {
         Some(self.matches.get(seat / 4)?.0[seat % 4].time())
     }
 
-    /// Arms the slot, or moves it if it is armed.
-    #[inline]
+    /// Arms the slot, or moves it if it is armed. Without the call a packet-hop is spared a dozen instructions.
+    #[inline(always)]
     pub fn arm(&mut self, slot: u32, time: Time, scheduled: Time) {
         let mut seat = self.seat[slot as usize];
         if seat == NOWHERE {
