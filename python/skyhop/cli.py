@@ -272,20 +272,34 @@ def study_show(name: Name, studies: Studies = None) -> None:
 
 @study_app.command("run")
 def study_run(
-    name: Name,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Folder name of the study.", show_default=False)] = "",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default runs/<name>.")
     ] = None,
     studies: Studies = None,
     renew: Annotated[bool, typer.Option("--renew", help="Put the results into the study's README.md.")] = False,
     keep: Annotated[
-        Path | None, typer.Option("--keep", metavar="DIR", help="Keep finished runs there, and find them again.")
-    ] = None,
+        Path, typer.Option("--keep", metavar="DIR", help="Where finished runs are kept, and found again.")
+    ] = Path("runs/kept"),
+    all_studies: Annotated[bool, typer.Option("--all", help="Run every study, one after another.")] = False,
 ) -> None:
     """Run a study, print its numbers beside the published ones and write the report.
 
     Exit code 1 when a number does not bear out the verdict that the study declares.
     """
+    if all_studies == bool(name):
+        _fail("give the name of one study, or --all")
+    from skyhop import study
+
+    names = study.names(_studies(studies)) if all_studies else [name]
+    failed = [not _run_study(one, (out or Path("runs")) / one if all_studies else out, studies, renew, keep)
+              for one in names]  # fmt: skip
+    if any(failed):
+        raise typer.Exit(FAILED)
+
+
+def _run_study(name: str, out: Path | None, studies: Path | None, renew: bool, keep: Path) -> bool:
+    """Whether the study's numbers bear out its verdicts."""
     found = _study(name, studies)
     folder = out or Path("runs") / name
     from skyhop import matrix, report, tables
@@ -310,7 +324,7 @@ def study_run(
         typer.echo("\nThe study fails:", err=True)
         for problem in outcome.problems:
             typer.echo(f"- {problem}", err=True)
-        raise typer.Exit(FAILED)
+    return not outcome.problems
 
 
 def main() -> None:

@@ -82,6 +82,11 @@ class Outcome:
         """CPU time of all simulations together."""
         return sum(sample.cpu_s for sample in self.samples)
 
+    @property
+    def first_of_each_cell(self) -> list[Sample]:
+        """One run per cell: that of the first seed."""
+        return [sample for sample in self.samples if sample.seed == self.study.seeds[0]]
+
     @cached_property
     def results(self) -> list[Result]:
         """Every metric at every cell, metric by metric."""

@@ -17,6 +17,9 @@ import markupsafe
 from skyhop import __version__, figure, tables
 from skyhop.matrix import OnProgress, Outcome
 
+#: With more runs than this only the first seed of each cell gets a run folder.
+MOST_FOLDERS = 50
+
 Draw = TypeVar("Draw", bound=Callable[..., figure.Figure])
 
 
@@ -73,7 +76,7 @@ def figures(outcome: Outcome, *, on_progress: OnProgress | None = None) -> list[
 
 def write(outcome: Outcome, folder: Path, *, on_progress: OnProgress | None = None) -> Path:
     """Writes everything and returns the path of the page."""
-    for sample in outcome.samples:
+    for sample in outcome.samples if len(outcome.samples) <= MOST_FOLDERS else outcome.first_of_each_cell:
         sample.run.write(folder / "runs" / f"{sample.cell.folder},seed={sample.seed}")
     drawn = figures(outcome, on_progress=on_progress)
     pictures = folder / "figures"

@@ -135,7 +135,7 @@ def test_schema_is_json_schema(skyhop_program: Skyhop) -> None:
 
 
 def test_ctrl_c_ends_a_run_at_once_with_130_and_writes_nothing(skyhop_program: Skyhop, dumbbell: Path) -> None:
-    long = [sys.executable, "-m", "skyhop.cli", "run", str(dumbbell), "--set", "duration=10000000 s"]
+    long = [sys.executable, "-m", "skyhop.cli", "run", str(dumbbell), "--set", "duration=4000000 s"]
     with subprocess.Popen(long, cwd=skyhop_program.folder, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1.5)
         assert process.poll() is None, "the run is long enough to be interrupted"

@@ -273,4 +273,6 @@ def test_ctrl_c_stops_all_runs_of_a_study(folder: Path, skyhop_program: Skyhop) 
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=30)
     assert (process.returncode, stderr) == (130, "")
-    assert not (skyhop_program.folder / "runs").exists()
+    # Nothing but what was finished before is there, and that is whole.
+    assert not (skyhop_program.folder / "runs" / "queues").exists()
+    assert not list((skyhop_program.folder / "runs").rglob("*.partial"))

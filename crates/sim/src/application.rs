@@ -172,8 +172,20 @@ impl Application {
             ApplicationConfig::Requests { count, .. } => *count,
             _ => Some(0),
         };
+        let mut pace = Pace::new(config, seed);
+        // A user who types does not begin at the stroke of the clock: the first portion comes after a first gap, as in
+        // ns-2, and opens the connection.
+        let first = match &config.application {
+            ApplicationConfig::Telnet { payload_bytes, .. } => pace.next_gap(*payload_bytes),
+            _ => None,
+        };
+        let begin = config.start + first.unwrap_or(Duration::ZERO);
+        let next = match config.stop {
+            Some(stop) if stop <= begin => (stop, AppStep::Stop),
+            _ => (begin, AppStep::Start),
+        };
         Application {
-            pace: Pace::new(config, seed),
+            pace,
             config: config.application.clone(),
             exchange: Exchange {
                 current: Transfer { number: 0, bytes: 0, begin: config.start },
@@ -187,7 +199,7 @@ impl Application {
             start: config.start,
             stop: config.stop,
             stop_due: config.stop,
-            next: Some((config.start, AppStep::Start)),
+            next: Some(next),
         }
     }
 
@@ -388,11 +400,21 @@ mod tests {
         assert_eq!(app.next_event(), None);
     }
 
+    #[test]
+    fn a_typist_begins_after_a_first_gap() {
+        let telnet = ApplicationConfig::Telnet { payload_bytes: 64, interval: None };
+        let mut early = app(telnet.clone(), Some(Time::from_secs_f64(1.05)));
+        assert_eq!(steps(&mut early), [(1.05, AppStep::Stop)], "the least gap is 0.12 s");
+        let mut app = app(telnet, None);
+        assert!(app.next_event().unwrap() >= Time::from_secs_f64(1.12));
+        assert_eq!(app.step(0), Some(AppStep::Start));
+    }
+
     /// Gaps of `n` portions, in seconds.
     fn gaps(application: ApplicationConfig, n: usize) -> Vec<f64> {
         let mut app = app(application, None);
+        let mut last = app.next_event().unwrap();
         app.step(0);
-        let mut last = app.start;
         (0..n)
             .map(|_| {
                 let now = app.next_event().unwrap();

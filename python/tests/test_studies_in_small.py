@@ -1,0 +1,64 @@
+"""The studies' scenarios, shortened: two-sided bounds around what ns-2 or a formula gives."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import ROOT
+
+from skyhop import api
+from skyhop.results import Run
+
+
+def run(study: str, *overrides: str, seed: int = 1) -> Run:
+    return api.run(Path(ROOT / "studies" / study / "scenario.toml"), seed=seed, overrides=overrides)
+
+
+def goodput_bps(done: Run, group: str, from_s: float, until_s: float) -> float:
+    """Of a group of flows, mean over a time."""
+    rows = done.flow_series.filter(
+        pl.col("flow").str.starts_with(group) & (pl.col("time_s") > from_s) & (pl.col("time_s") <= until_s)
+    )
+    return float(rows["goodput_bps"].sum()) / rows["time_s"].n_unique()
+
+
+def test_satellite_connections_starve_in_lock_step_only() -> None:
+    short = ["duration=900 s", "flows.terr.start=300 s", "flows.udp.start=600 s", "records.grid=20 s"]
+    shares = {}
+    for name, jitter in (("synchronous", []), ("jitter", ["flows.sat.jitter=4 ms", "flows.terr.jitter=4 ms"])):
+        done = run("geo-terrestrial", *short, *jitter)
+        shares[name] = goodput_bps(done, "sat", 400, 600) / 2e6
+        # Alone they fill the link: 1000 of 1040 B are user data; a packet more or less falls into the time.
+        assert 0.90 < goodput_bps(done, "sat", 100, 300) / 2e6 < 1000 / 1040 + 1e-3
+        # All together cannot have more than the link, and leave little of it.
+        both = goodput_bps(done, "sat", 400, 600) + goodput_bps(done, "terr", 400, 600)
+        assert 0.90 * 2e6 < both < 2e6 * (1000 / 1040 + 1e-3)
+    # ns-2: 0.018 in lock-step, 0.18 out of step.
+    assert 0.002 < shares["synchronous"] < 0.06
+    assert 0.12 < shares["jitter"] < 0.25
+
+
+@pytest.mark.parametrize(("size", "efficiency"), [("200 B", 0.6554), ("100 B", 0.6209), ("50 B", 0.5077)])
+def test_bytes_are_lost_as_the_published_efficiency_says(size: str, efficiency: float) -> None:
+    # Govindarajan and Kousalya, equation 7, with (1 - 1e-3)^L.
+    runs = [run("been-packet-size", f"flows[*].tcp.mss={size}", seed=seed) for seed in range(1, 6)]
+    measured = [float(one.flows["information_efficiency"][0]) for one in runs]
+    assert statistics.fmean(measured) == pytest.approx(efficiency, abs=0.02)
+
+
+def test_telnet_of_two_hundred_users_offers_what_it_does_in_ns2() -> None:
+    done = run("cve-cloud", "flows.user.tcp.name=reno")
+    # ns-2 with tcplib's table: 996 kbit/s of payload, 1070 kbit/s on the wire.
+    assert float(done.flows["goodput_bps"].sum()) == pytest.approx(996e3, rel=0.1)
+    assert float(done.flows["throughput_bps"].sum()) == pytest.approx(1070e3, rel=0.1)
+
+
+@pytest.mark.parametrize(("flows", "window", "goodput", "drops"), [(1, 20, 952.6, 64), (2, 24, 957.4, 219)])
+def test_reno_on_the_small_bottleneck_is_that_of_ns2(flows: int, window: int, goodput: float, drops: int) -> None:
+    sets = [f"flows.flow.count={flows}", f"flows.flow.tcp.window={window}", "flows.flow.tcp.name=reno"]
+    done = run("yam-fairness", *sets)
+    assert float(done.flows["goodput_bps"].sum()) / 1e3 == pytest.approx(goodput, rel=0.002)
+    assert int(done.flows["dropped"].sum()) == pytest.approx(drops, abs=2)
