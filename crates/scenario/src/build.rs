@@ -6,7 +6,7 @@ use crate::format::{
 };
 use crate::names::natural_order;
 use crate::resolve::{SINK, SOURCE};
-use crate::scenario::{Constellation, Queue, Red, RedRoom, Room, Scenario, Transmitter, Transport};
+use crate::scenario::{Constellation, Queue, Red, RedRoom, Room, Scenario, Trace, Transmitter, Transport};
 use skyhop_base::{Bytes, Duration, Index, Time};
 use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_sim::spec::{
@@ -28,6 +28,7 @@ struct Wire<'s> {
     to: String,
     delay: Duration,
     transmitter: Transmitted<'s>,
+    trace: Option<&'s Trace>,
 }
 
 /// A transmitter as the file has it, or that of an access link.
@@ -120,6 +121,7 @@ impl Scenario {
                     to: to.clone(),
                     delay: direction.delay,
                     transmitter: Transmitted::Link(&direction.transmitter),
+                    trace: direction.trace.as_ref(),
                 });
             }
         }
@@ -133,6 +135,7 @@ impl Scenario {
                     to: to.clone(),
                     delay: access.delay,
                     transmitter: Transmitted::Access(access),
+                    trace: None,
                 }));
             }
         }
@@ -219,13 +222,25 @@ fn on_down(name: OnDownName) -> OnDown {
 fn wire_config(wire: &Wire<'_>, flows: &BTreeMap<String, usize>) -> LinkConfig {
     match wire.transmitter {
         // Wires do not go down.
-        Transmitted::Link(transmitter) => link_config(transmitter, OnDown::Drop, flows),
+        Transmitted::Link(transmitter) => {
+            let mut config = link_config(transmitter, OnDown::Drop, flows);
+            if let Some(trace) = wire.trace {
+                config.trace = Some(trace.config.clone());
+                if !trace.losses.is_empty() {
+                    config
+                        .errors
+                        .push(ErrorConfig::Varying { steps: trace.losses.clone(), period: trace.config.period });
+                }
+            }
+            config
+        }
         Transmitted::Access(access) => LinkConfig {
             rate: access.rate,
             queue: queue(&access.queue),
             framing_bytes: 0,
             on_down: OnDown::Drop,
             errors: Vec::new(),
+            trace: None,
         },
     }
 }
@@ -262,6 +277,7 @@ fn link_config(transmitter: &Transmitter, on_down: OnDown, flows: &BTreeMap<Stri
         framing_bytes: packet_bytes(transmitter.framing),
         on_down,
         errors: errors.collect(),
+        trace: None,
     }
 }
 

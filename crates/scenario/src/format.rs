@@ -9,8 +9,10 @@ use skyhop_transport::TcpSpec;
 use std::collections::BTreeMap;
 
 mod sky;
+mod trace;
 
 pub use sky::*;
+pub use trace::*;
 
 /// A network with its traffic.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -50,6 +52,8 @@ pub struct LinkFile {
     /// Bytes added to each packet while it is sent.
     pub framing: Option<Bytes>,
     pub errors: Option<Vec<ErrorFile>>,
+    /// A recording that both directions follow.
+    pub trace: Option<TraceFile>,
     pub forward: Option<DirectionFile>,
     pub backward: Option<DirectionFile>,
 }
@@ -63,6 +67,8 @@ pub struct DirectionFile {
     pub queue: Option<QueueFile>,
     pub framing: Option<Bytes>,
     pub errors: Option<Vec<ErrorFile>>,
+    /// A recording that the direction follows.
+    pub trace: Option<TraceFile>,
 }
 
 /// A queue discipline, by its name alone or with its options.

@@ -15,8 +15,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 mod sky;
+mod trace;
 
 pub use sky::*;
+pub use trace::*;
 
 /// One network with its traffic, as a file describes it.
 #[derive(Clone, Debug, Serialize)]
@@ -52,6 +54,8 @@ pub struct Direction {
     pub delay: Duration,
     #[serde(flatten)]
     pub transmitter: Transmitter,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
 }
 
 /// What sends packets into a link.

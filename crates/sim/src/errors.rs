@@ -2,7 +2,7 @@
 
 use crate::packet::{Flags, Packet};
 use crate::spec::{ErrorConfig, ErrorUnit, GilbertElliott};
-use skyhop_base::{Stream, Time};
+use skyhop_base::{Duration, Stream, Time};
 use std::collections::BTreeSet;
 
 #[derive(Debug)]
@@ -19,6 +19,11 @@ pub enum ErrorModel {
         lost: BTreeSet<u64>,
     },
     Intervals(Vec<(Time, Time)>),
+    Varying {
+        steps: Vec<(Duration, f64)>,
+        period: Duration,
+        stream: Stream,
+    },
     Segments {
         flow: u32,
         left: BTreeSet<u32>,
@@ -86,6 +91,11 @@ impl ErrorModel {
                 ErrorModel::Numbers { passed: 0, lost: numbers.iter().copied().collect() }
             }
             ErrorConfig::Intervals(intervals) => ErrorModel::Intervals(intervals.clone()),
+            ErrorConfig::Varying { steps, period } => ErrorModel::Varying {
+                steps: steps.clone(),
+                period: *period,
+                stream: Stream::new(seed, link, "varying loss"),
+            },
             ErrorConfig::Segments { flow, segments } => {
                 ErrorModel::Segments { flow: *flow as u32, left: segments.iter().copied().collect() }
             }
@@ -100,6 +110,13 @@ impl ErrorModel {
             ErrorModel::Independent { unit, log_success, stream } => {
                 let number = u64::from(packet.number) << 1 | u64::from(packet.is_ack());
                 stream.uniform_of(flow_key, number) < failure(*log_success, units(*unit, packet.size))
+            }
+            ErrorModel::Varying { steps, period, stream } => {
+                let into = Duration::from_nanos(now.as_nanos() % period.as_nanos().max(1));
+                let next = steps.partition_point(|&(at, _)| at <= into);
+                let probability = next.checked_sub(1).map_or(0.0, |last| steps[last].1);
+                let number = u64::from(packet.number) << 1 | u64::from(packet.is_ack());
+                stream.uniform_of(flow_key, number) < probability
             }
             ErrorModel::Bursts(bursts) => bursts.loses(),
             ErrorModel::Numbers { passed, lost } => {

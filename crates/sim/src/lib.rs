@@ -13,6 +13,7 @@ mod recorder;
 pub mod records;
 mod simulation;
 pub mod spec;
+mod trace;
 
 pub use measure::jain;
 pub use records::Records;

@@ -8,6 +8,7 @@
 use crate::aqm::{Arrival, Red};
 use crate::packet::{Flags, Packet};
 use crate::spec::{OnDown, QueueConfig, QueueLimit};
+use crate::trace::{Idle, Trace, TraceConfig};
 use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
 use std::collections::VecDeque;
 
@@ -59,6 +60,8 @@ pub struct Link {
     framing_bytes: u32,
     limit: QueueLimit,
     red: Option<Box<Red>>,
+    /// A recording that says what is served when.
+    trace: Option<Box<Trace>>,
     pub on_down: OnDown,
     /// When the transmitter has sent everything that was accepted.
     free_at: Time,
@@ -81,11 +84,18 @@ impl Link {
             framing_bytes,
             limit,
             red,
+            trace: None,
             on_down,
             free_at: Time::ZERO,
             last_arrival: Time::ZERO,
             totals: LinkTotals::default(),
         }
+    }
+
+    /// The same link following a recording.
+    pub fn with_trace(mut self, trace: Option<&TraceConfig>) -> Link {
+        self.trace = trace.map(|config| Box::new(Trace::new(config.clone())));
+        self
     }
 
     pub fn rate(&self) -> Rate {
@@ -195,12 +205,12 @@ impl Link {
             }
             now
         };
-        let departure = start + self.serialiser.next(u32::from(packet.size) + self.framing_bytes);
+        let (start, departure, busy, extra) = self.serve(start, now, u32::from(packet.size) + self.framing_bytes);
         // Nothing overtakes on a link: a shrinking distance lets packets catch up, never pass.
-        let arrival = (departure + delay(departure)).max(self.last_arrival);
+        let arrival = (departure + delay(departure) + extra).max(self.last_arrival);
         self.totals.packets += 1;
         self.totals.bytes += u64::from(packet.size);
-        self.totals.busy += departure.since(start);
+        self.totals.busy += busy;
         self.totals.waiting += start.since(now);
         self.free_at = departure;
         self.last_arrival = arrival;
@@ -214,6 +224,22 @@ impl Link {
             self.begun = self.ring.len();
             self.waiting_bytes = 0;
         }
+    }
+
+    /// Beginning and end of the service of a packet that is ready at `ready`, the transmitter's time that it takes, and
+    /// what a recording adds to its delay.
+    #[inline]
+    fn serve(&mut self, ready: Time, now: Time, bytes: u32) -> (Time, Time, Duration, Duration) {
+        if let Some(trace) = &mut self.trace {
+            let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
+            if let Some(served) = trace.serve(ready, bytes, idle) {
+                return (served.start, served.departure, served.busy, trace.delay(served.departure));
+            }
+        }
+        let busy = self.serialiser.next(bytes);
+        let departure = ready + busy;
+        let extra = self.trace.as_ref().map_or(Duration::ZERO, |trace| trace.delay(departure));
+        (ready, departure, busy, extra)
     }
 
     /// The oldest packet, which has arrived.

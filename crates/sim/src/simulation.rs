@@ -767,7 +767,8 @@ fn build_links(spec: &SimulationSpec, topology: &Topology, seed: u64) -> Result<
                     &config.queue,
                     config.on_down,
                     Stream::new(seed, &link.name, "queue"),
-                ),
+                )
+                .with_trace(config.trace.as_ref()),
                 from: link.from.as_u32(),
                 delay: match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),

@@ -1,6 +1,7 @@
 //! What a simulation is built from. Everything is resolved: names are ids, defaults are filled in, quantities
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
+pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
 use skyhop_transport::TcpConfig;
@@ -41,6 +42,8 @@ pub struct LinkConfig {
     pub on_down: OnDown,
     /// Packets lost behind the queue, after they used the link.
     pub errors: Vec<ErrorConfig>,
+    /// A recording that wires may follow.
+    pub trace: Option<TraceConfig>,
 }
 
 /// A queue discipline. Limits count packets that wait; what the transmitter serves is not counted.
@@ -159,6 +162,9 @@ pub enum ErrorConfig {
     PacketNumbers(Vec<u64>),
     /// What arrives from the first to before the second instant of a pair is lost.
     Intervals(Vec<(Time, Time)>),
+    /// Each packet is lost with the probability of the time at which it arrives, which holds until the next one of the
+    /// list; the list begins anew after the period.
+    Varying { steps: Vec<(Duration, f64)>, period: Duration },
     /// The named data segments of the named flow (an index) are lost once each, at their first transmission.
     Segments { flow: usize, segments: Vec<u32> },
 }

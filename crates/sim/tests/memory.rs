@@ -56,6 +56,7 @@ fn spec(flows: usize) -> SimulationSpec {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
+        trace: None,
     };
     let table = serde_json::json!({ "recovery": "sack", "window": WINDOW, "initial_window": WINDOW, "ack_every": 2 });
     let tcp = serde_json::from_value::<TcpSpec>(table).unwrap().resolve(Profile::Rfc).unwrap();

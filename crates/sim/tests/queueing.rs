@@ -19,6 +19,7 @@ fn link(rate_bps: u64, limit: QueueLimit) -> LinkConfig {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
+        trace: None,
     }
 }
 

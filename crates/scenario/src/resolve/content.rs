@@ -3,6 +3,7 @@
 use super::Resolver;
 use crate::format::ContentFile;
 use crate::tree::Path;
+use flate2::read::GzDecoder;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
@@ -15,16 +16,21 @@ const MOST_WARNINGS: usize = 10;
 
 /// What stands in a file.
 pub(super) struct Content {
-    /// What messages call it.
+    /// What problems call it, which stand at its key.
     pub name: String,
+    /// What warnings call it.
+    pub place: String,
     pub text: String,
 }
 
 impl Resolver<'_, '_, '_> {
-    /// Bytes that are no UTF-8 are replaced; a file that cannot be read is a problem.
+    /// What is compressed (`.gz`) is unpacked, bytes that are no UTF-8 are replaced; a file that cannot be read is a problem.
     pub(super) fn content(&mut self, file: &ContentFile, path: &Path) -> Option<Content> {
         let name = match file {
-            ContentFile::Inline(inline) => return Some(Content { name: path.to_string(), text: inline.text.clone() }),
+            ContentFile::Inline(inline) => {
+                let (name, place) = ("the text".to_owned(), path.to_string());
+                return Some(Content { name, place, text: inline.text.clone() });
+            }
             ContentFile::Path(name) => name,
         };
         let place = self.folder.join(name);
@@ -32,7 +38,10 @@ impl Resolver<'_, '_, '_> {
         let read = match place.is_dir() {
             true => Err("is a folder, not a file".to_owned()),
             false => File::open(&place)
-                .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
+                .and_then(|file| match place.extension().is_some_and(|extension| extension == "gz") {
+                    true => GzDecoder::new(file).take(LARGEST_FILE + 1).read_to_end(&mut bytes),
+                    false => file.take(LARGEST_FILE + 1).read_to_end(&mut bytes),
+                })
                 .map_err(|error| format!("cannot be read: {error}")),
         };
         let refused = match read {
@@ -41,7 +50,8 @@ impl Resolver<'_, '_, '_> {
                 format!("is too large: at most {LARGEST_FILE} bytes are read")
             }
             Ok(_) => {
-                return Some(Content { name: name.clone(), text: String::from_utf8_lossy(&bytes).into_owned() });
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                return Some(Content { name: name.clone(), place: name.clone(), text });
             }
         };
         self.add(path, format!("the file {name:?} {refused}"), None);

@@ -7,6 +7,7 @@ mod red;
 mod sky;
 mod sky_links;
 mod stations;
+mod trace;
 mod traffic;
 mod wires;
 

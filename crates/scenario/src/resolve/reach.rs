@@ -2,6 +2,7 @@
 
 use super::{Kind, Resolver};
 use crate::build;
+use crate::format::{LayoutFile, LayoutOptions};
 use crate::scenario::{Constellation, Flow, Link, Station};
 use crate::tree::Path;
 use skyhop_base::{Angle, Time};
@@ -11,8 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Satellites that belong together: a shell, or one that was given by itself.
 #[derive(Clone, Debug)]
 pub(super) enum Group {
-    Shell { altitude: skyhop_base::Length, inclination: Angle },
-    Geostationary { longitude: Angle },
+    Shell {
+        altitude: skyhop_base::Length,
+        inclination: Angle,
+    },
+    Geostationary {
+        longitude: Angle,
+    },
     /// Whatever a file of elements holds.
     Elements,
 }
@@ -37,6 +43,7 @@ impl Resolver<'_, '_, '_> {
         for (link, _) in links {
             network.join(&link.between[0], &link.between[1]);
         }
+        self.join_by_isls(constellation, &mut network);
         let with_access = flows.iter().filter(|(flow, _)| flow.access.is_some());
         let relays: BTreeSet<&str> = links
             .iter()
@@ -73,6 +80,27 @@ impl Resolver<'_, '_, '_> {
             };
             let message = format!("there is no way from {:?} to {:?}", flow.from, flow.to);
             self.add(&path.key("to"), message, Some(help));
+        }
+    }
+
+    /// Links between satellites of several groups.
+    fn join_by_isls(&self, constellation: Option<&Constellation>, network: &mut Network) {
+        match constellation.and_then(|sky| sky.isl.as_ref()).map(|isl| &isl.layout) {
+            Some(LayoutFile::Options(LayoutOptions::List(pairs))) => {
+                for pair in pairs {
+                    let group = |name: &String| match self.nodes.by_name.get(name).map(|entry| entry.kind) {
+                        Some(Kind::Satellite(group)) => Some(group),
+                        _ => None,
+                    };
+                    if let (Some(a), Some(b)) = (group(&pair[0]), group(&pair[1])) {
+                        network.join_groups(a, b);
+                    }
+                }
+            }
+            Some(LayoutFile::Options(LayoutOptions::Nearest(_))) => {
+                (1..self.nodes.groups.len()).for_each(|group| network.join_groups(0, group));
+            }
+            _ => {}
         }
     }
 
@@ -133,6 +161,11 @@ impl Network {
         if let (Some(&a), Some(&b)) = (self.index.get(a), self.index.get(b)) {
             self.unite(a, b);
         }
+    }
+
+    fn join_groups(&mut self, a: usize, b: usize) {
+        let nodes = self.index.len();
+        self.unite(nodes + a, nodes + b);
     }
 
     fn join_group(&mut self, name: &str, group: usize) {

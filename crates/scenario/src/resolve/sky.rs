@@ -25,8 +25,8 @@ const NAMED_IN_WARNINGS: usize = 3;
 /// What a preset puts under the values of the file.
 pub(super) struct Preset {
     shells: Vec<Walker>,
-    /// Whether it has links between satellites without being asked.
-    pub has_isls: bool,
+    /// Whether it has links without being asked.
+    pub has_links: bool,
     pub isl_rate: Option<Rate>,
     pub gsl_rate: Option<Rate>,
     pub elevation_mask: Option<Angle>,
@@ -51,7 +51,7 @@ fn preset(name: &PresetName) -> Preset {
     let none = Preset {
         elevation_mask: mask_deg.map(Angle::from_degrees),
         shells,
-        has_isls: false,
+        has_links: false,
         isl_rate: None,
         gsl_rate: None,
         latitude_cut: None,
@@ -62,7 +62,7 @@ fn preset(name: &PresetName) -> Preset {
     }
     // Table 1 of the Iridium paper (Nirmala and Pujeri); the grazing altitude, which it does not give, is ns-2's.
     Preset {
-        has_isls: true,
+        has_links: true,
         isl_rate: Rate::from_bps(25_000_000),
         gsl_rate: Rate::from_bps(1_500_000),
         latitude_cut: Some(Angle::from_degrees(60.0)),
@@ -126,7 +126,7 @@ impl Resolver<'_, '_, '_> {
         let content = self.content(given, &at)?;
         let read = read_elements(content.text.as_bytes());
         for problem in &read.problems {
-            self.warn_some(&content.name, problem);
+            self.warn_some(&content.place, problem);
         }
         let mut epochs: Vec<Utc> = read.sets.iter().map(|set| set.elements.epoch).collect();
         epochs.sort();
@@ -138,7 +138,7 @@ impl Resolver<'_, '_, '_> {
         let epoch = file.epoch.unwrap_or(Instant(middle));
         let oldest = file.oldest.unwrap_or(Catalogue::OLDEST);
         let catalogue = Catalogue::new(&read.sets, epoch.0, oldest);
-        self.warn_of_notes(&content.name, &catalogue.notes);
+        self.warn_of_notes(&content.place, &catalogue.notes);
         if catalogue.satellites.is_empty() {
             let message =
                 format!("none of the {} satellites in {} flies at {}", read.sets.len(), content.name, epoch.0);

@@ -38,7 +38,7 @@ impl Resolver<'_, '_, '_> {
     ) -> Option<Isl> {
         let path = path.key("isl");
         let given = file.isl.clone();
-        if given.is_none() && !preset.is_some_and(|p| p.has_isls) {
+        if given.is_none() && !preset.is_some_and(|p| p.has_links) {
             return None;
         }
         let given: IslFile = given.unwrap_or_default();
@@ -133,7 +133,7 @@ impl Resolver<'_, '_, '_> {
 
     pub(super) fn gsl(&mut self, file: &ConstellationFile, preset: Option<&Preset>, path: &Path) -> Option<Gsl> {
         let path = path.key("gsl");
-        if file.gsl.is_none() && preset.is_none() {
+        if file.gsl.is_none() && !preset.is_some_and(|p| p.has_links) {
             return None;
         }
         let given: GslFile = file.gsl.clone().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Wired links, and what every transmitter has: rate, queue, framing, errors.
 
 use super::red::Line;
+use super::trace::mean_rate;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
     CountsName, DirectionFile, DropTailFile, ErrorFile, LinkFile, QueueFile, QueueName, QueueOptions, RedFile,
@@ -106,9 +107,18 @@ impl Resolver<'_, '_, '_> {
             framing: link.framing,
             errors: link.errors.clone(),
         };
-        let own = TransmitterFile { rate: own.rate, queue: own.queue, framing: own.framing, errors: own.errors };
+        let place = if own.trace.is_some() { path.key(key).key("trace") } else { path.key("trace") };
+        let recording = own.trace.as_ref().or(link.trace.as_ref());
+        let trace = recording.and_then(|recording| self.trace(recording, &place));
+        // A recording of what is delivered has a rate of its own; where it is wrong, none is missing.
+        let recorded = trace.as_ref().and_then(|trace| mean_rate(&trace.config));
+        if recording.is_some() && trace.is_none() {
+            return None;
+        }
+        let rate = recorded.or(own.rate);
+        let own = TransmitterFile { rate, queue: own.queue, framing: own.framing, errors: own.errors };
         let transmitter = self.transmitter(&own, Some((&shared, key)), Bytes(0), delay.unwrap_or(Duration::ZERO), path);
-        Some(Direction { delay: delay?, transmitter: transmitter? })
+        Some(Direction { delay: delay?, transmitter: transmitter?, trace })
     }
 
     pub(super) fn check_wire_delay(&mut self, delay: Duration, path: &Path) {

@@ -1,0 +1,22 @@
+//! Recordings that links follow.
+
+use super::ContentFile;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use skyhop_base::Duration;
+
+/// A recording of a link; what it does not tell is the link's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceFile {
+    /// When the link can deliver a packet, in ms since the start, one instant per line: mahimahi's format.
+    pub opportunities: Option<ContentFile>,
+    /// CSV with a column time_s and any of rate_bps, delay_s and loss. Each row holds until the next.
+    pub table: Option<ContentFile>,
+    /// One-way delays in ms, one per line, added to the link's own.
+    pub delays: Option<ContentFile>,
+    /// Between two lines of `delays`. Without it: 10 ms.
+    pub delays_every: Option<Duration>,
+    /// Everything begins anew after so long. Without it: when the recording ends.
+    pub period: Option<Duration>,
+}

@@ -1,0 +1,188 @@
+//! Constellations from files, users on the move, recordings of links: what reaches the engine, and that the content of
+//! files is part of the scenario.
+
+use serde_json::json;
+use skyhop_base::Duration;
+use skyhop_orbit::Orbit;
+use skyhop_scenario::Scenario;
+use skyhop_sim::Simulation;
+use skyhop_sim::spec::{ErrorConfig, Service};
+use skyhop_topology::{CheckTimes, GatewayRule, IslChecks, IslLayout, Metric, NodeKind, StationOptions, Switching};
+use std::path::{Path, PathBuf};
+
+/// The elements of the ISS in the description of the format on CelesTrak, twice; the second has a wrong checksum.
+const ISS: &str = "ISS (ZARYA)
+1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927
+2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537
+BROKEN
+1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2926
+2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537
+";
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("skyhop-sky-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn read(path: &Path) -> Scenario {
+    Scenario::from_file(path, &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn json(value: &serde_json::Value) -> Scenario {
+    Scenario::from_json(value, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn elements_come_from_a_file_beside_the_scenario() {
+    let folder = Folder::new("elements");
+    folder.file("iss.tle", ISS);
+    let text = |epoch: &str| {
+        format!(
+            "duration = \"60 s\"\n[constellation]\nelements = \"iss.tle\"\n{epoch}\ngsl = {{ rate = \"1 Mbit/s\" }}\n\
+             [stations]\npalermo = {{ city = \"Palermo\" }}\n"
+        )
+    };
+    let scenario = read(&folder.file("scenario.toml", &text("")));
+    assert_eq!(scenario.warnings.len(), 1, "{:?}", scenario.warnings);
+    assert!(scenario.warnings[0].starts_with("iss.tle: line 5: "), "{:?}", scenario.warnings);
+    let spec = scenario.simulation_spec();
+    assert_eq!(spec.topology.earth, skyhop_orbit::Earth::WGS84);
+    let iss = spec.topology.nodes.iter().find(|node| node.name == "iss-zarya").unwrap();
+    let NodeKind::Satellite { orbit: Orbit::Elements { start, .. }, .. } = iss.kind else { panic!("{iss:?}") };
+    // Day 264.51782528 of 2008.
+    assert!(start.to_string().starts_with("2008-09-20T12:25:40.1"), "{start}");
+
+    // The canonical form holds the file: it needs no other, and the hash follows the content.
+    let again = json(&scenario.canonical());
+    assert_eq!(again.canonical_json(), scenario.canonical_json());
+    folder.file("iss.tle", &ISS.replace("15.72125391563537", "15.72125392563538"));
+    assert_ne!(read(&folder.0.join("scenario.toml")).hash(), scenario.hash());
+
+    // Ten days later the elements are old, which is no problem but worth a word.
+    folder.file("iss.tle", ISS);
+    let later = read(&folder.file("later.toml", &text("epoch = \"2008-09-30T12:25:40Z\"")));
+    assert!(later.warnings.iter().any(|warning| warning.contains("10.0 days old")), "{:?}", later.warnings);
+}
+
+#[test]
+fn the_rules_of_the_sky_reach_the_engine() {
+    let scenario = json(&json!({
+        "duration": "60 s",
+        "routing": { "metric": "hops" },
+        "constellation": {
+            "preset": "iridium-next",
+            "epoch": "2025-10-07T12:00:05Z",
+            "isl": {
+                "rate": "1 Gbit/s", "layout": { "nearest": { "links": 3 } }, "longest": "5000 km", "checks": "randomised"
+            },
+            "gsl": {
+                "rate": "1 Mbit/s",
+                "handover": { "policy": "random", "every": "15 s", "checks": { "slots": { "at": "12 s" } } },
+                "switching": { "break_before_make": { "outage": "90 ms" } },
+                "users_per_satellite": 2,
+                "gateways": "bent-pipe",
+            },
+        },
+        "stations": {
+            "ship": { "antennas": 2, "track": [
+                { "at": "0 s", "latitude": "50 deg", "longitude": "0 deg" },
+                { "at": "30 s", "latitude": "50.1 deg", "longitude": "0 deg" },
+            ] },
+            "teleport": { "city": "Paris" },
+        },
+        "links": [{ "between": ["teleport", "server"], "rate": "1 Gbit/s", "delay": "1 ms" }],
+        "flows": [{ "name": "a", "from": "ship", "to": "server", "tcp": "reno" }],
+    }));
+    let spec = scenario.simulation_spec();
+    assert_eq!(spec.topology.gsl.unwrap().elevation_mask.degrees(), 8.2);
+    // Slots at :12, :27, :42 and :57, the run starts at :05.
+    assert_eq!(spec.topology.gsl.unwrap().check_times, CheckTimes::Slots { phase: Duration::from_secs(7) });
+    let sky = &spec.sky;
+    assert_eq!(sky.isl.layout, IslLayout::Nearest { links: 3 });
+    assert_eq!(sky.isl.longest.unwrap().km(), 5000.0);
+    assert!(matches!(sky.isl.checks, IslChecks::Randomised { .. }));
+    assert_eq!(sky.gsl.switching, Switching::BreakBeforeMake { outage: Duration::from_millis(90) });
+    assert_eq!((sky.gsl.users_per_satellite, sky.gsl.gateways), (Some(2), GatewayRule::BentPipe));
+    assert_eq!(sky.metric, Metric::Hops);
+    let [StationOptions { antennas: 2, track: Some(_), .. }] = sky.stations[..] else { panic!("{:?}", sky.stations) };
+    let hash = |seed| {
+        let records = Simulation::new(&spec, seed).unwrap().run();
+        records.handovers.iter().map(|row| format!("{row:?}")).collect::<String>()
+    };
+    assert_eq!(hash(1), hash(1));
+    assert_ne!(hash(1), hash(2), "the draws of handovers hang on the seed");
+    assert_eq!(json(&scenario.canonical()).hash(), scenario.hash());
+}
+
+#[test]
+fn geostationary_satellites_and_lists_of_links() {
+    let scenario = json(&json!({
+        "duration": "60 s",
+        "constellation": {
+            "preset": "geo",
+            "longitudes": ["10 deg", "-30 deg"],
+            "isl": { "rate": "1 Gbit/s", "layout": { "list": [["geo-1", "geo-0"]] } },
+        },
+        "flows": [{ "name": "a", "from": "geo-0", "to": "geo-1", "udp": {}, "application":
+            { "constant_rate": { "rate": "1 Mbit/s", "payload": "1000 B" } } }],
+    }));
+    let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();
+    // The chord of 40° at 42164 km.
+    let delay = 2.0 * 42_164.17 * libm::sin(20_f64.to_radians()) / 299_792.458;
+    let found = records.flows[0].delay.mean_s - 1028.0 * 8.0 / 1e9;
+    assert!((found - delay).abs() < 2e-6, "{found} {delay}");
+}
+
+#[test]
+fn links_follow_recordings() {
+    let link = |trace: serde_json::Value| {
+        json(&json!({
+            "duration": "20 s",
+            "links": [{ "between": ["a", "b"], "delay": "1 ms", "queue": "unlimited",
+                "forward": { "trace": trace }, "backward": { "rate": "1 Gbit/s" } }],
+            "flows": [{ "name": "f", "from": "a", "to": "b", "udp": { "header": "0 B" }, "application":
+                { "constant_rate": { "rate": "2 Mbit/s", "payload": "1000 B" } } }],
+        }))
+    };
+    // One opportunity in 10 ms carries 1504 B: 1.2032 Mbit/s of 2 offered, nothing is lost between packets.
+    let list: String = (1..=100).map(|n| format!("{}\n", n * 10)).collect();
+    let scenario = link(json!({ "opportunities": { "text": list } }));
+    let spec = scenario.simulation_spec();
+    let trace = spec.links.wired[0].trace.as_ref().unwrap();
+    assert!(matches!(&trace.service, Service::Opportunities(times) if times.len() == 100));
+    assert_eq!(spec.links.wired[0].rate.bps(), 1_203_200);
+    let records = Simulation::new(&spec, 1).unwrap().run();
+    assert!((records.flows[0].goodput_bps / 1_203_200.0 - 1.0).abs() < 0.002, "{}", records.flows[0].goodput_bps);
+    assert!(records.links[0].utilisation > 0.998 && records.links[0].utilisation < 1.0005);
+    assert_eq!(json(&scenario.canonical()).hash(), scenario.hash());
+
+    // 1 s at 4 Mbit/s, 1 s without service: the mean, 2 Mbit/s, is what is offered.
+    let table = "time_s,rate_bps,delay_s,loss\n0,4e6,0.01,0\n1,0,0.05,0.5\n";
+    let scenario = link(json!({ "table": { "text": table } }));
+    let spec = scenario.simulation_spec();
+    assert_eq!(spec.links.wired[0].rate.bps(), 2_000_000);
+    assert!(matches!(&spec.links.wired[0].errors[0], ErrorConfig::Varying { steps, .. } if steps.len() == 2));
+    let records = Simulation::new(&spec, 1).unwrap().run();
+    let flow = &records.flows[0];
+    // Packets wait up to 1 s for the service; what arrives in the first 60 ms of a pause may be lost.
+    assert!(flow.goodput_bps > 1.75e6 && flow.goodput_bps < 2e6, "{}", flow.goodput_bps);
+    let delay = flow.delay.mean_s;
+    assert!(delay > 0.2 && delay < 0.6, "{delay}");
+}
