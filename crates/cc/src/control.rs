@@ -4,14 +4,16 @@
 
 use crate::{
     AckSample, Bic, BicConfig, BicSpec, Bundle, CcState, ConfigError, CongestionControl, CongestionEvent, LossSample,
-    OptionRow, PathHint, Peach, PeachConfig, PeachSpec, Reno, RenoConfig, RenoSpec, SentSample, Start, Vegas, VegasConfig, VegasSpec,
+    OptionRow, PathHint, Peach, PeachConfig, PeachSpec, Reno, RenoConfig, RenoSpec, SentSample, Start, Vegas,
+    VegasConfig, VegasSpec,
 };
 use crate::{
     Compound, CompoundConfig, CompoundSpec, Cubic, CubicConfig, CubicSpec, Fast, FastConfig, FastSpec, Highspeed,
     HighspeedConfig, HighspeedSpec, Htcp, HtcpConfig, HtcpSpec, Hybla, HyblaConfig, HyblaSpec, Illinois,
     IllinoisConfig, IllinoisSpec, Lp, LpConfig, LpSpec, NaiveReno, NaiveRenoConfig, NaiveRenoSpec, Scalable,
     ScalableConfig, ScalableSpec, Tibet, TibetConfig, TibetSpec, Veno, VenoConfig, VenoSpec, Westwood, WestwoodConfig,
-    WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec, WestwoodSpec, Yam, YamConfig, YamSpec, Yeah, YeahConfig, YeahSpec,
+    WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec, WestwoodSpec, Yam, YamConfig, YamSpec, Yeah, YeahConfig,
+    YeahSpec,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, Visitor};

@@ -274,32 +274,14 @@ impl CubicConfig {
 
 /// The cube root as Linux 2.6.22 finds it: Newton's iteration x = (2 x + a / x²) / 3 in whole numbers.
 fn whole_cube_root(a: u64) -> u64 {
-    if a == 0 {
-        return 0;
-    }
-    match std::env::var("CBRT").as_deref() {
-        Ok("1") => {
-            let bits = 64 - a.leading_zeros();
-            let mut x = 1u64 << (bits / 3);
-            loop {
-                let last = x;
-                x = (2 * x + a / (x * x)) / 3;
-                if last.abs_diff(x) <= 1 {
-                    return x;
-                }
-            }
+    let bits = u64::BITS - a.leading_zeros();
+    let mut x = 1u64 << (bits / 3);
+    loop {
+        let last = x;
+        x = (2 * x + a / (x * x)) / 3;
+        if last.abs_diff(x) <= 1 {
+            return x;
         }
-        Ok("2") => {
-            let bits = 64 - a.leading_zeros();
-            if bits < 7 { return ((libm::cbrt(a as f64) * 64.0) as u64 + 35) >> 6; }
-            let b = ((bits * 84) >> 8) - 1;
-            let top = (a >> (b * 3)) as f64;
-            let x = (((libm::cbrt((top + 0.5) * 262_144.0)) as u64) << b) >> 6;
-            let x = 2 * x + a / (x * x);
-            (x * 341) >> 10
-        }
-        Ok("3") => { let x=libm::cbrt(a as f64) as u64; ((2 * x + a / (x * x)) * 341) >> 10 }
-        _ => libm::cbrt(a as f64) as u64,
     }
 }
 

@@ -272,7 +272,9 @@ impl CongestionControl for Vegas {
             }
             _ if window <= 3.0 => self.window.cwnd = 2.0,
             CongestionKind::Loss(Lost::Again) => self.window.cwnd = (window / 2.0).trunc(),
-            CongestionKind::Loss(Lost::First) | CongestionKind::Ecn => self.window.cwnd = window - (window / 4.0).trunc(),
+            CongestionKind::Loss(Lost::First) | CongestionKind::Ecn => {
+                self.window.cwnd = window - (window / 4.0).trunc()
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! The worked examples of `tests/vectors/algorithms_vectors.json` for reno, vegas and bic.
+//! The worked examples of `tests/vectors/algorithms_vectors.json` for reno, vegas, bic, yam and peach.
 
 use serde_json::Value;
 use skyhop_base::{Duration, Time};
@@ -34,6 +34,7 @@ fn ack(now_s: f64, rtt_s: f64, in_flight: Segments, round: Option<Round>) -> Ack
         min_rtt: None,
         in_flight,
         round,
+        acknowledged: 0,
         delivered: 0,
         ecn_marked: 0.0,
         repairing: false,
@@ -102,5 +103,82 @@ fn bic_linux_loss() {
         let (ssthresh, new_max) = config.after_loss(cwnd as u32, last_max as u32);
         assert_eq!(f64::from(ssthresh), numbers(&example["expected"]["ssthresh"])[i], "threshold after {cwnd}");
         assert_eq!(f64::from(new_max), numbers(&example["expected"]["new_last_max"])[i], "maximum after {cwnd}");
+    }
+}
+
+fn probing(name: &str, cwnd: Segments) -> Control {
+    let config = ControlSpec::named(name).and_then(|spec| spec.resolve(Bundle::Rfc)).expect("a control");
+    config.start(Start { cwnd, ssthresh: f64::INFINITY, clamp: f64::INFINITY, mss: 1000 })
+}
+
+fn loss(window: Segments) -> CongestionEvent {
+    event(CongestionKind::Loss(Lost::First), window)
+}
+
+#[test]
+fn peach_rapid_recovery() {
+    let example = example("peach_rapid_recovery");
+    let before = example["inputs"]["cwnd_at_loss"].as_f64().unwrap();
+    let acked = example["inputs"]["dummy_acks_received"].as_array().unwrap();
+    for (acked, expected) in acked.iter().zip(example["expected"]["cwnd_final"].as_array().unwrap()) {
+        let mut control = probing("peach", before);
+        control.on_congestion(&loss(before));
+        assert_eq!(control.cwnd(), example["expected"]["cwnd_after_halving"].as_f64().unwrap());
+        for _ in 0..acked.as_u64().unwrap() {
+            control.on_probe_acked();
+        }
+        assert_eq!(control.cwnd(), expected.as_f64().unwrap());
+    }
+}
+
+#[test]
+fn yam_recovery() {
+    let example = example("yam_recovery");
+    let missing = example["inputs"]["missing_segments"].as_f64().unwrap();
+    let expected = &example["expected"];
+    for (i, before) in example["inputs"]["cwnd"].as_array().unwrap().iter().enumerate() {
+        let before = before.as_f64().unwrap();
+        let mut control = probing("yam", before);
+        control.on_lost(&LossSample { now: Time::ZERO, lost: missing, in_flight: before });
+        control.on_congestion(&loss(before));
+        match expected["cwnd_while_retransmitting"][i].as_f64() {
+            Some(cwnd) => {
+                assert_eq!(
+                    (control.cwnd(), control.state().ssthresh),
+                    (cwnd, expected["ssthresh"][i].as_f64().unwrap())
+                );
+                control.on_recovered();
+                assert_eq!(control.cwnd(), expected["ssthresh"][i].as_f64().unwrap());
+            }
+            None => assert_eq!((control.cwnd(), control.state().phase), (1.0, CcPhase::SlowStart)),
+        }
+    }
+}
+
+#[test]
+fn yam_gives_up_with_the_third_loss() {
+    // Paper §3.2 step 2.
+    let mut control = probing("yam", 64.0);
+    for expected in [48.0, 36.0, 1.0] {
+        control.on_congestion(&loss(control.cwnd()));
+        assert_eq!(control.cwnd(), expected);
+    }
+    assert_eq!(control.state().ssthresh, 27.0);
+}
+
+#[test]
+fn yam_congestion_avoidance() {
+    let example = example("yam_congestion_avoidance");
+    let mut control = probing("yam", example["inputs"]["cwnd"].as_f64().unwrap() / 0.75);
+    control.on_congestion(&loss(control.cwnd()));
+    control.on_recovered();
+    let mut after = |rtt: f64| {
+        control.on_ack(&ack(0.0, rtt, 9.0, None));
+        control.cwnd()
+    };
+    after(example["inputs"]["last_rtt_s"].as_f64().unwrap());
+    for row in example["expected"].as_array().unwrap() {
+        let (got, expected) = (after(row["rtt"].as_f64().unwrap()), row["cwnd"].as_f64().unwrap());
+        assert!((got - expected).abs() <= example["tolerance"].as_f64().unwrap(), "{row}: {got}");
     }
 }

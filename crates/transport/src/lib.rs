@@ -15,16 +15,18 @@ mod segment;
 mod sender;
 
 pub use config::{
-    DelayedAck, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, Pacing,
-    PartialAckTimer, Recovery,
-    RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules, Switch, TcpConfig, TcpName,
-    TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart, WindowGrowth, WindowLimit, initial_window_rfc3390,
-    initial_window_rfc6928,
+    DelayedAck, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, Pacing, PartialAckTimer,
+    Recovery, RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules, Switch, TcpConfig,
+    TcpName, TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart, WindowGrowth, WindowLimit,
+    initial_window_rfc3390, initial_window_rfc6928,
 };
 pub use ns2::ns2_tick_phases;
 pub use receiver::{Receiver, ReceiverCounters};
 pub use rtt::{RttArithmetic, RttEstimator, RttSettings, TickRounding};
 pub use scoreboard::Scoreboard;
 pub use segment::{Ack, Ecn, Priority, SackBlocks, Segment, Transmission};
-pub use sender::{EarlySlowStart, Phase, Sender, SenderCounters, SenderEvent, Snapshot, Supply, sudden_start_interval, window_pacing_rate};
+pub use sender::{
+    EarlySlowStart, Phase, Sender, SenderCounters, SenderEvent, Snapshot, Supply, sudden_start_interval,
+    window_pacing_rate,
+};
 pub use skyhop_cc::{Bundle, ConfigError, OptionRow, Profile};

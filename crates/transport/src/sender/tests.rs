@@ -29,7 +29,15 @@ fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
 }
 
 fn ack(next: u32) -> Ack {
-    Ack { next, size: 40, echo: Time::ZERO, trigger: Transmission::First, answers: Priority::Normal, ecn_echo: false, blocks: SackBlocks::EMPTY }
+    Ack {
+        next,
+        size: 40,
+        echo: Time::ZERO,
+        trigger: Transmission::First,
+        answers: Priority::Normal,
+        ecn_echo: false,
+        blocks: SackBlocks::EMPTY,
+    }
 }
 
 #[test]
