@@ -13,7 +13,9 @@ __all__ = [
     "Table",
     "json_schema",
     "places",
+    "reference_scenarios",
     "run",
+    "validate_ns2",
     "version",
 ]
 

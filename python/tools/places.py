@@ -31,7 +31,8 @@ TOWNS = [
 
 def plain(name: str) -> str:
     """Without accents, as one would type it."""
-    replaced = name.translate(str.maketrans({"’": "'", "ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ı": "i"}))
+    table: dict[str, str | int | None] = {"’": "'", "ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ı": "i"}
+    replaced = name.translate(str.maketrans(table))
     return "".join(c for c in unicodedata.normalize("NFKD", replaced) if not unicodedata.combining(c))
 
 
