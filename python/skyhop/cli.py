@@ -301,6 +301,9 @@ def study_run(
 def _run_study(name: str, out: Path | None, studies: Path | None, renew: bool, keep: Path) -> bool:
     """Whether the study's numbers bear out its verdicts."""
     found = _study(name, studies)
+    if found.missing:
+        typer.echo(f"skipped: {name} needs {', '.join(map(str, found.missing))}, which is not there", err=True)
+        return
     folder = out or Path("runs") / name
     from skyhop import matrix, report, tables
 

@@ -114,6 +114,13 @@ class Study:
     expectations: tuple[Expectation, ...]
     claims: tuple[Claim, ...]
     bounds: tuple[Bound, ...] = ()
+    #: Material that is not part of the project, from the study's folder.
+    needs: tuple[Path, ...] = ()
+
+    @property
+    def missing(self) -> list[Path]:
+        """What the study needs and is not there; without it the study is skipped."""
+        return [path for path in self.needs if not (self.folder / path).exists()]
 
     def bounds_of(self, metric: str, cell: Cell) -> list[Bound]:
         """The bounds of a metric at a cell."""
@@ -199,6 +206,7 @@ def load(folder: Path) -> Study:
         expectations=tuple(_expectation(entry, axes, metrics, sources) for entry in expected.items("cells")),
         claims=tuple(_claim(entry, axes, metrics) for entry in expected.items("claims")),
         bounds=tuple(_bound(entry, axes, metrics) for entry in expected.items("bounds")),
+        needs=tuple(Path(str(one)) for one in table.take("needs", list, [])),
     )
     table.finish()
     expected.finish()
