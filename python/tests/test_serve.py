@@ -427,3 +427,12 @@ def test_the_worker_says_what_is_wrong_with_a_scenario(tmp_path: Path) -> None:
     last = json.loads(ran.stdout.splitlines()[-1])
     assert "duration" in last["failed"]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("key", ["elements = 'secret.txt'", "traces = [{ table = 'secret.txt' }]"])
+def test_a_scenario_from_the_page_reads_no_file(key: str) -> None:
+    from skyhop.server.app import check
+
+    found = check(f"duration = '1 s'\n[constellation]\n{key}\n")
+    assert not found["ok"]
+    assert "reads no files" in found["diagnostics"][0]["message"]

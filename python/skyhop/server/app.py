@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 
 from skyhop import _core
 from skyhop.server import library as lib
+from skyhop.server import scenarios
 from skyhop.server.guard import TOO_LARGE, Guard, TooLarge
 from skyhop.server.jobs import Busy, Jobs, Limits, as_json
 
@@ -164,9 +165,12 @@ class _Server:
 def check(text: str) -> dict[str, Any]:
     """What is wrong with a scenario, or how long it simulates and its hash."""
     try:
-        scenario = _core.Scenario.from_toml(text, origin="scenario")
+        scenario = scenarios.read(text)
     except _core.ScenarioError as error:
         return {"ok": False, "diagnostics": [dict(one) for one in error.diagnostics]}
+    except scenarios.FileNamed as error:
+        nowhere = {"file": "scenario", "line": None, "column": None, "path": "", "help": None}
+        return {"ok": False, "diagnostics": [{**nowhere, "message": str(error)}]}
     return {"ok": True, "diagnostics": [], "duration_s": scenario.duration_s, "hash": scenario.hash}
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from skyhop import _core
+from skyhop.server import scenarios
 
 REPORT_EVERY_S = 0.1
 
@@ -32,7 +33,7 @@ def main() -> None:
         outcome = _run(job, progress)
     except _core.Cancelled:
         outcome = {"cancelled": True}
-    except _core.ScenarioError as error:
+    except (_core.ScenarioError, scenarios.FileNamed) as error:
         outcome = {"failed": str(error)}
     except MemoryError:
         outcome = {"failed": "there is not enough memory for this run"}
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 def _run(job: dict[str, Any], progress: _core.Progress) -> dict[str, Any]:
-    scenario = _core.Scenario.from_toml(job["text"], origin="scenario")
+    scenario = scenarios.read(job["text"])
     name = f"{scenario.hash[:12]}-{job['seed']}"
     folder = Path(job["folder"]) / name
     run = _core.run(scenario, seed=job["seed"], progress=progress)
