@@ -163,7 +163,7 @@ def test_iridium_covers_the_earth_at_its_mask() -> None:
 
 
 def test_lines_over_the_antimeridian_are_cut_there() -> None:
-    pieces = worldmap._great_circle(worldmap.Place(10, 170), worldmap.Place(20, -170))
+    pieces = worldmap.great_circle(worldmap.Place(10, 170), worldmap.Place(20, -170))
     assert len(pieces) == 2
     assert pieces[0][0] == pytest.approx((170, 10)) and pieces[1][-1] == pytest.approx((-170, 20))
     assert abs(pieces[0][-1][0]) == abs(pieces[1][0][0]) == 180 and pieces[0][-1][1] == pieces[1][0][1]
