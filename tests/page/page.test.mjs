@@ -12,7 +12,7 @@ if (reason) console.log(`skipped: the page's tests: ${reason}`);
 const STUDY = "iridium-vegas-reno-bic/runs";
 const TIMEOUT = 60_000;
 const ENDLESS = `# A run without end
-duration = "100 d"
+duration = "50 d"
 
 [[links]]
 between = ["left", "right"]
