@@ -41,7 +41,7 @@ to = "right"
 tcp = "reno"
 """
 
-#: 100 days of a link of 1 Gbit/s: nobody waits for its end.
+#: 50 days of a link of 1 Gbit/s: nobody waits for its end.
 ENDLESS = SMALL.replace("A small run", "A run without end").replace("2 s", "50 d").replace("2 Mbit/s", "1 Gbit/s")
 
 
