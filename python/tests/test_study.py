@@ -264,7 +264,7 @@ def test_studies_are_found_from_below(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_ctrl_c_stops_all_runs_of_a_study(folder: Path, skyhop_program: Skyhop) -> None:
-    change(folder / "scenario.toml", 'duration = "20 s"', 'duration = "40000 s"')
+    change(folder / "scenario.toml", 'duration = "20 s"', 'duration = "4000000 s"')
     change(folder / "scenario.toml", 'grid = "500 ms"', 'grid = "100 s"')
     command = [sys.executable, "-m", "skyhop.cli", "study", "run", "queues"]
     with subprocess.Popen(command, cwd=skyhop_program.folder, stderr=subprocess.PIPE, text=True) as process:

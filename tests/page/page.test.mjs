@@ -135,16 +135,15 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
 
   test("explains a stall in a sentence", async () => {
     const { page, close } = await visit(`#/why?run=${run("reno")}`);
-    const first = page.locator(".episode").first();
-    await first.click();
+    await page.locator(".episode").first().click();
     const sentence = await page.locator(".sentence").textContent();
-    assert.match(sentence, /nothing of ftp-0 arrived: at \d+\.\d\d s \d+ packets found a full queue at berkeley → sky/);
+    assert.match(sentence, /^At \d+\.\d\d s /);
+    assert.match(sentence, /\d+ packets found a full queue at berkeley → sky/);
     assert.match(sentence, /duplicate ACKs told the sender of a loss/);
-    assert.match(sentence, /the retransmission timer ran out/);
     const kinds = await page.locator(".chain li").evaluateAll((items) => items.map((item) => item.className));
-    assert.deepEqual(kinds.slice(0, 3), ["drop", "recovery", "timeout"]);
+    assert.deepEqual(kinds.slice(0, 2), ["drop", "recovery"]);
     await page.getByRole("button", { name: "See it on the globe" }).click();
-    assert.ok((await time(page)) < 4 && (await time(page)) > 1);
+    assert.ok((await time(page)) < 10 && (await time(page)) > 1);
     await close();
   });
 
@@ -215,7 +214,7 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
     const { page, close } = await visit("#/try");
     await page.locator(".right").waitFor();
     await type(page, ENDLESS);
-    await page.waitForFunction(() => /8640000 s/.test(document.querySelector(".right")?.textContent ?? ""));
+    await page.waitForFunction(() => /4320000 s/.test(document.querySelector(".right")?.textContent ?? ""));
     await page.getByRole("button", { name: "Run" }).click();
     await page.locator(".job.running").waitFor();
     await page.reload();
