@@ -33,7 +33,21 @@ pub struct Cell {
     pub detail: Option<String>,
 }
 
+/// How far a measure is from the reference, and how far it may be.
+struct Limits {
+    difference: f64,
+    bound: f64,
+}
+
 impl Cell {
+    /// A measure that is a number: within its bound when `difference` is not above it.
+    fn of(case: &Case, agent: &str, measure: &'static str, [reference, ours]: [f64; 2], limits: Limits) -> Cell {
+        let Limits { difference, bound } = limits;
+        let ok = difference <= bound;
+        let (case, agent) = (case.name.clone(), agent.to_owned());
+        Cell { case, agent, measure, reference, ours, difference, bound, ok, detail: None }
+    }
+
     /// How near to its bound the cell is; above 1 it is broken.
     pub fn strain(&self) -> f64 {
         if self.ok {

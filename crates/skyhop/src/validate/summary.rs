@@ -1,7 +1,7 @@
 //! Totals of whole runs.
 
 use super::table::{Row, Table};
-use super::{Case, Cell, ValidateError};
+use super::{Case, Cell, Limits, ValidateError};
 use crate::Run;
 use skyhop_sim::records::DropCause;
 use std::path::Path;
@@ -52,18 +52,8 @@ pub fn compare(
     let theirs = mean(&theirs);
     let ours = mean(&runs.iter().map(|run| of_run(run, case.duration_s)).collect::<Vec<_>>());
     let relative = |a: f64, b: f64| if a == b { 0.0 } else { (b - a).abs() / a.abs() };
-    let mut push = |measure, reference: f64, ours: f64, difference: f64, bound: f64| {
-        cells.push(Cell {
-            case: case.name.clone(),
-            agent: agent.to_owned(),
-            measure,
-            reference,
-            ours,
-            difference,
-            bound,
-            ok: difference <= bound,
-            detail: None,
-        });
+    let mut push = |measure, reference, ours, difference, bound| {
+        cells.push(Cell::of(case, agent, measure, [reference, ours], Limits { difference, bound }));
     };
     push(
         "goodput kbit/s",

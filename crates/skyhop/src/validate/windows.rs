@@ -5,7 +5,7 @@
 //! and not the thinning.
 
 use super::table::Table;
-use super::{Case, Cell, ValidateError};
+use super::{Case, Cell, Limits, ValidateError};
 use crate::records::{FlowSeriesRow, Records};
 use std::path::Path;
 
@@ -47,19 +47,8 @@ pub fn compare(
     let theirs = hold(&changes, samples);
     let ours = hold(&at_instants_of(&changes, &recorded), samples);
 
-    let mut push = |measure, reference: f64, ours: f64, difference: f64, bound: f64| {
-        let (case, agent) = (case.name.clone(), agent.to_owned());
-        cells.push(Cell {
-            case,
-            agent,
-            measure,
-            reference,
-            ours,
-            difference,
-            bound,
-            ok: difference <= bound,
-            detail: None,
-        });
+    let mut push = |measure, reference, ours, difference, bound| {
+        cells.push(Cell::of(case, agent, measure, [reference, ours], Limits { difference, bound }));
     };
     let begin = samples.min((BEGINNING_S / STEP_S) as usize);
     let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
