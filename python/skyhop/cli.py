@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -99,15 +98,11 @@ def run(
     folder = out or Path("runs") / f"{scenario.hash[:12]}-{seed}"
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "manifest.json").exists())):
         _fail(f"{folder} exists and is no run folder; choose another with --out")
+    from skyhop import api
+
     progress = _core.Progress()
-
-    def simulate() -> Any:
-        from skyhop import api
-
-        return api.run(scenario, seed=seed, progress=progress)
-
-    with _bar(f"{file.name}, seed {seed}") as show:
-        result = _interruptible(simulate, progress, show)
+    with _bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
+        result = api.run(scenario, seed=seed, progress=progress)
     try:
         result.write(folder)
     except OSError as error:
@@ -356,43 +351,27 @@ def _defined(read: Callable[[], Answer]) -> Answer:
         _fail(str(error))
 
 
-def _interruptible(work: Callable[[], Answer], progress: _core.Progress, show: Callable[[float], None]) -> Answer:
-    """Does the work in a thread, so that Ctrl-C reaches us: it then stops the simulation and leaves."""
-    answer: list[Answer] = []
-    failure: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            answer.append(work())
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=target, daemon=True)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(0.05)
-            show(progress.fraction)
-    except KeyboardInterrupt:
-        progress.cancel()
-        thread.join()
-        raise
-    if failure:
-        raise failure[0]
-    return answer[0]
-
-
 @contextmanager
-def _bar(what: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on a terminal, nothing elsewhere."""
+def _bar(what: str, fraction: Callable[[], float] | None = None) -> Iterator[Callable[[float], None]]:
+    """A progress bar on a terminal, nothing elsewhere; `fraction` is asked for how far the work is at each redraw.
+
+    The work itself stays in the main thread, where Ctrl-C arrives and no thread is left to end beside the process.
+    """
     if not sys.stderr.isatty():
         yield lambda fraction: None
         return
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+    class Bar(Progress):
+        def get_renderables(self) -> Iterable[RenderableType]:
+            if fraction is not None:
+                for running in self.tasks:
+                    running.completed = fraction()
+            return super().get_renderables()
+
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
 

@@ -6,6 +6,7 @@ use crate::table::Table;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use skyhop::RunOptions;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -79,22 +80,28 @@ pub fn run(py: Python<'_>, scenario: &Scenario, seed: u64, progress: Option<&Pro
         thread::scope(|scope| {
             let (done, wait) = channel();
             let running = &progress;
-            scope.spawn(move || {
+            let thread = scope.spawn(move || {
                 // After an interrupt nobody listens any more.
                 let _ = done.send(skyhop::run(scenario, &options, running));
             });
-            loop {
+            let answer = loop {
                 match wait.recv_timeout(SIGNAL_CHECK) {
-                    Ok(result) => return Ok(result),
-                    // The thread ended without a result: it panicked, and leaving the scope passes that on.
-                    Err(RecvTimeoutError::Disconnected) => return Ok(Err(skyhop::Error::Cancelled)),
+                    Ok(result) => break Ok(result),
+                    // The thread ended without a result: it panicked, and joining it passes that on.
+                    Err(RecvTimeoutError::Disconnected) => break Ok(Err(skyhop::Error::Cancelled)),
                     Err(RecvTimeoutError::Timeout) => {
                         if let Err(interrupt) = Python::attach(|py| py.check_signals()) {
                             progress.cancel();
-                            return Err(interrupt);
+                            break Err(interrupt);
                         }
                     }
                 }
+            };
+            // Leaving the scope waits for the closure only; joining waits for the thread itself, which must not be
+            // taking itself down while the interpreter does the same.
+            match thread.join() {
+                Ok(()) => answer,
+                Err(panic) => resume_unwind(panic),
             }
         })
     });
