@@ -113,12 +113,3 @@ export function unit(v: Vector): Vector {
   const length = Math.hypot(...v) || 1;
   return [v[0] / length, v[1] / length, v[2] / length];
 }
-
-/**
- * Direction of the Sun, `seconds` after the start of a run. A scenario has no date: the run starts at 12:00 UTC of an
- * equinox, when the Sun stands above 0° N 0° E, and the Earth turns under it once in 86,400 s.
- */
-export function sunDirection(seconds: number): Vector {
-  const longitude = (-seconds / 86400) * 2 * Math.PI;
-  return [Math.cos(longitude), Math.sin(longitude), 0];
-}

@@ -6,6 +6,7 @@ import { EarthModel, toVector, type Place, type Vector } from "./geo";
 import { readParquet } from "./parquet";
 import { Sky } from "./sky";
 import { source, type RunEntry } from "./source";
+import { sunDirection } from "./sun";
 
 export interface Station {
   name: string;
@@ -27,6 +28,8 @@ export class Run {
   readonly stations: readonly Station[];
   readonly earth: EarthModel;
   readonly links: readonly Link[];
+  /** When the run starts, in milliseconds of Unix time; null for a scenario without a date. */
+  readonly start: number | null;
   private readonly series = new Map<string, Series>();
 
   private constructor(
@@ -38,6 +41,8 @@ export class Run {
     this.stations = stationsOf(scenario);
     this.earth = EarthModel.named(scenario.constellation?.earth);
     this.links = linksOf(tables.links);
+    const start = Date.parse(scenario.constellation?.epoch ?? "");
+    this.start = Number.isNaN(start) ? null : start;
   }
 
   static async load(entry: RunEntry): Promise<Run> {
@@ -66,6 +71,11 @@ export class Run {
 
   get hasConstellation(): boolean {
     return this.scenario.constellation !== undefined;
+  }
+
+  /** Earth-fixed direction of the Sun, `time` seconds after the start. */
+  sunAt(time: number): Vector {
+    return sunDirection(this.start, time);
   }
 
   get maskDeg(): number {

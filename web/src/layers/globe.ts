@@ -1,6 +1,5 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
-import { sunDirection } from "../data/geo";
 import { Earth, toScene } from "./earth";
 import { positionOf, type Frame } from "./frame";
 import { NetworkLayer } from "./network";
@@ -65,7 +64,7 @@ export class Globe implements Picture {
 
   draw(frame: Frame): void {
     if (this.aimedAt !== frame.run.id) this.aim(frame);
-    this.earth.light(sunDirection(frame.time), frame.shown.night);
+    this.earth.light(frame.run.sunAt(frame.time), frame.shown.night);
     this.satellites.update(frame);
     this.network.update(frame);
     this.renderer.render(this.scene, this.camera);

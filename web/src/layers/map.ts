@@ -1,4 +1,4 @@
-import { footprintAngle, groundCircle, sunDirection, toPlace } from "../data/geo";
+import { footprintAngle, groundCircle, toPlace, type Vector } from "../data/geo";
 import { paintMap } from "./earth";
 import { positionOf, type Frame } from "./frame";
 import { palette, type Palette } from "./palette";
@@ -7,13 +7,18 @@ import { usedSatellites } from "./satellites";
 
 type Point = [number, number];
 
-const TWILIGHT = 8; // degrees over which day fades into night on either side of their border
+const TWILIGHT = 0.14; // sine of the Sun's height (8°) over which day fades into night on either side of their border
+const NIGHT = 0.45; // opacity
+const SHADE = { width: 180, height: 90 }; // pixels of the night's picture, 2° each
 
 /** The flat map (plate carrée) on a plain canvas; also where there is no WebGL. */
 export class FlatMap implements Picture {
   readonly canvas = document.createElement("canvas");
   readonly drawCalls = 0;
   private readonly base = document.createElement("canvas");
+  private readonly shade = document.createElement("canvas");
+  /** What `shade` was drawn for. */
+  private shaded = { sun: [0, 0, 0] as Vector, colour: "" };
   private colours: Palette = palette();
   private size = { width: 1, height: 1 };
   private scale = 1;
@@ -23,6 +28,8 @@ export class FlatMap implements Picture {
   constructor(private readonly onMoved: () => void) {
     this.base.width = 2048;
     this.base.height = 1024;
+    this.shade.width = SHADE.width;
+    this.shade.height = SHADE.height;
     this.canvas.addEventListener("pointerdown", (event) => {
       this.dragged = [event.clientX, event.clientY];
       this.canvas.setPointerCapture(event.pointerId);
@@ -77,7 +84,10 @@ export class FlatMap implements Picture {
     context.rect(left, top, right - left, bottom - top);
     context.clip();
     context.drawImage(this.base, left, top, right - left, bottom - top);
-    if (frame.shown.night) this.drawNight(context, frame.time);
+    if (frame.shown.night) {
+      this.paintNight(frame.run.sunAt(frame.time));
+      context.drawImage(this.shade, left, top, right - left, bottom - top);
+    }
     this.drawCoverage(context, frame);
     this.drawLinks(context, frame);
     this.drawSatellites(context, frame);
@@ -112,25 +122,30 @@ export class FlatMap implements Picture {
     this.onMoved();
   }
 
-  /** At an equinox the Sun stands over the equator, and the night is half of the map. */
-  private drawNight(context: CanvasRenderingContext2D, time: number): void {
-    const { longitude } = toPlace(sunDirection(time));
-    const [, top] = this.toPixel(0, 90);
-    const [, bottom] = this.toPixel(0, -90);
-    context.globalAlpha = 0.45;
-    for (const turn of [-360, 0, 360]) {
-      const [from] = this.toPixel(longitude + 90 - TWILIGHT + turn, 0);
-      const [to] = this.toPixel(longitude + 270 + TWILIGHT + turn, 0);
-      const shade = context.createLinearGradient(from, 0, to, 0);
-      const edge = (2 * TWILIGHT) / (180 + 2 * TWILIGHT);
-      shade.addColorStop(0, `${this.colours.night}00`);
-      shade.addColorStop(edge, this.colours.night);
-      shade.addColorStop(1 - edge, this.colours.night);
-      shade.addColorStop(1, `${this.colours.night}00`);
-      context.fillStyle = shade;
-      context.fillRect(from, top, to - from, bottom - top);
+  /** The night in a small picture of its own, drawn again when the Sun has moved by a quarter of a degree. */
+  private paintNight(sun: Vector): void {
+    const { night } = this.colours;
+    const cosine = sun[0] * this.shaded.sun[0] + sun[1] * this.shaded.sun[1] + sun[2] * this.shaded.sun[2];
+    const context = this.shade.getContext("2d");
+    if (!context || (cosine > 0.99999 && night === this.shaded.colour)) return;
+    this.shaded = { sun, colour: night };
+    const { width, height } = SHADE;
+    const picture = context.createImageData(width, height);
+    for (let row = 0; row < height; row++) {
+      const latitude = (0.5 - (row + 0.5) / height) * Math.PI;
+      for (let column = 0; column < width; column++) {
+        const longitude = ((column + 0.5) / width - 0.5) * 2 * Math.PI;
+        const flat = sun[0] * Math.cos(longitude) + sun[1] * Math.sin(longitude);
+        const up = flat * Math.cos(latitude) + sun[2] * Math.sin(latitude);
+        const dark = Math.min(1, Math.max(0, (TWILIGHT - up) / (2 * TWILIGHT)));
+        picture.data[(row * width + column) * 4 + 3] = 255 * NIGHT * dark * dark * (3 - 2 * dark);
+      }
     }
-    context.globalAlpha = 1;
+    context.putImageData(picture, 0, 0);
+    // The picture's opacity with the night's colour.
+    context.globalCompositeOperation = "source-in";
+    context.fillStyle = night;
+    context.fillRect(0, 0, width, height);
   }
 
   private drawCoverage(context: CanvasRenderingContext2D, frame: Frame): void {
