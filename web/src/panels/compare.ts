@@ -36,11 +36,15 @@ const OVER_TIME: { title: string; unit: string; column: FlowMeasure; scale: numb
 ];
 
 const POINTS = 700; // of a curve; a figure of 760 shows no more
+const MOST_CURVES = 18; // more cannot be told apart
+const MOST_GROUPS = 12; // of bars
 
 interface Drawn {
   name: string;
   svg: (look: FigureLook) => string;
   csv: string;
+  /** What the figure leaves out. */
+  note: string;
 }
 
 const chosen = new Signal<ReadonlySet<string>>(new Set());
@@ -53,6 +57,8 @@ export function comparePanel(): HTMLElement {
     h("optgroup", { label: "One number per flow" }, ...TOTALS.map((one, i) => h("option", { value: `total ${i}` }, one.title))),
     h("optgroup", { label: "Over time" }, ...OVER_TIME.map((one, i) => h("option", { value: `time ${i}` }, one.title))),
   );
+  const flow = h("select", { id: "flow", "aria-label": "Flow" });
+  const flowLabel = h("label", {}, "Flow ", flow);
   const figure = h("div", { class: "figure" });
   let drawn: Drawn | null = null;
   const save = (kind: "svg" | "png" | "csv"): void => void (drawn && download(drawn, kind));
@@ -66,8 +72,12 @@ export function comparePanel(): HTMLElement {
       return;
     }
     try {
-      drawn = await make(wanted, measure.value);
+      const loaded = await Promise.all(wanted.map(loadRun));
+      flowLabel.hidden = !measure.value.startsWith("time");
+      offer(flow, loaded);
+      drawn = make(loaded, measure.value, flow.value);
       figure.innerHTML = drawn.svg(pageLook(figure.clientWidth));
+      if (drawn.note) figure.append(h("p", {}, drawn.note));
     } catch (error) {
       notice.value = `The runs cannot be compared: ${String(error)}`;
     }
@@ -87,7 +97,8 @@ export function comparePanel(): HTMLElement {
   chosen.watch(() => void draw());
   theme.watch(() => void draw());
   measure.addEventListener("change", () => void draw());
-  const side = h("div", { class: "choices" }, h("label", {}, "Measure ", measure), runs);
+  flow.addEventListener("change", () => void draw());
+  const side = h("div", { class: "choices" }, h("label", {}, "Measure ", measure), flowLabel, runs);
   return h("div", { class: "compare" }, h("h2", {}, "Compare runs"), side, h("div", { class: "result" }, figure, h("div", { class: "downloads" }, ...downloads)));
 }
 
@@ -102,14 +113,24 @@ function runBox(entry: RunEntry): HTMLElement {
   return h("label", {}, box, h("span", {}, entry.title, h("small", {}, entry.study ?? "")));
 }
 
-async function make(wanted: RunEntry[], measure: string): Promise<Drawn> {
+const EVERY = "*";
+
+/** Offers the runs' flows and, at the end, all of them at once; what was chosen stays chosen where it can. */
+function offer(select: HTMLSelectElement, runs: Run[]): void {
+  const before = select.value;
+  const names = [...new Set(runs.flatMap((one) => one.flows))];
+  select.replaceChildren(...names.map((name) => h("option", { value: name }, name)), h("option", { value: EVERY }, "every flow"));
+  select.value = names.includes(before) || before === EVERY ? before : (names[0] ?? EVERY);
+}
+
+function make(runs: Run[], measure: string, flow: string): Drawn {
   const [kind, index] = measure.split(" ");
-  const runs = await Promise.all(wanted.map(loadRun));
-  return kind === "total" ? totals(runs, TOTALS[Number(index)]) : curves(runs, OVER_TIME[Number(index)]);
+  return kind === "total" ? totals(runs, TOTALS[Number(index)]) : curves(runs, OVER_TIME[Number(index)], flow);
 }
 
 function totals(runs: Run[], { title, unit, column, scale, how }: Total): Drawn {
-  const flows = [...new Set(runs.flatMap((one) => one.flows))].slice(0, 12);
+  const every = [...new Set(runs.flatMap((one) => one.flows))];
+  const flows = every.slice(0, MOST_GROUPS);
   const value = (one: Run, flow: string): number | null => {
     const row = one.flows.indexOf(flow);
     const cell = row < 0 ? NaN : (one.tables.flows as unknown as Record<string, Float64Array>)[column][row];
@@ -126,23 +147,25 @@ function totals(runs: Run[], { title, unit, column, scale, how }: Total): Drawn 
   }
   const bars: Bars = { title, unit, groups, runs: titles(runs) };
   const csv = [["flow", ...bars.runs].map(cell).join(","), ...groups.map((group) => [cell(group.name), ...group.values.map((v) => v ?? "")].join(","))];
-  return { name: column, svg: (look) => barFigure(bars, look), csv: `${csv.join("\n")}\n` };
+  const note = every.length > MOST_GROUPS ? `The first ${MOST_GROUPS} of ${every.length} flows.` : "";
+  return { name: column, svg: (look) => barFigure(bars, look), csv: `${csv.join("\n")}\n`, note };
 }
 
-function curves(runs: Run[], { title, unit, column, scale }: (typeof OVER_TIME)[number]): Drawn {
+/** One curve per run and flow; `flow` is the only one to show, or EVERY. */
+function curves(runs: Run[], { title, unit, column, scale }: (typeof OVER_TIME)[number], flow: string): Drawn {
   const found: Curves["curves"] = [];
   const rows = [`run,flow,time_s,${column}`];
   titles(runs).forEach((name, i) => {
-    // The first flow stands for all: six runs with three flows each would be a figure of eighteen lines.
-    const flow = runs[i].flows[0];
-    if (flow === undefined) return;
-    const series = runs[i].flowSeries(flow, column);
-    const few = decimate(series, -Infinity, Infinity, POINTS);
-    found.push({ name: `${name}, ${flow}`, x: few.x, y: few.ys[0].map((v) => (v === null ? null : v * scale)) });
-    series.x.forEach((time, k) => rows.push(`${cell(name)},${cell(flow)},${time},${Number.isNaN(series.ys[0][k]) ? "" : series.ys[0][k]}`));
+    for (const one of runs[i].flows.filter((each) => flow === EVERY || each === flow)) {
+      const series = runs[i].flowSeries(one, column);
+      const few = decimate(series, -Infinity, Infinity, POINTS);
+      found.push({ name: `${name}, ${one}`, x: few.x, y: few.ys[0].map((v) => (v === null ? null : v * scale)) });
+      series.x.forEach((time, k) => rows.push(`${cell(name)},${cell(one)},${time},${Number.isNaN(series.ys[0][k]) ? "" : series.ys[0][k]}`));
+    }
   });
-  const figure: Curves = { title, unit, xUnit: "Time (s)", curves: found };
-  return { name: column, svg: (look) => curveFigure(figure, look), csv: `${rows.join("\n")}\n` };
+  const figure: Curves = { title, unit, xUnit: "Time (s)", curves: found.slice(0, MOST_CURVES) };
+  const note = found.length > MOST_CURVES ? `The first ${MOST_CURVES} of ${found.length} curves; the CSV file has all.` : "";
+  return { name: column, svg: (look) => curveFigure(figure, look), csv: `${rows.join("\n")}\n`, note };
 }
 
 /** The runs' titles; with their folders where two have the same. */

@@ -61,9 +61,14 @@ export function barFigure(bars: Bars, look: FigureLook): string {
   return frame(bars.title, bars.unit, look, hatches(look) + legend.text + body + baseline(area, look));
 }
 
+/** Colour and dash together tell 36 curves apart. */
+function dash(i: number): string {
+  return DASHES[(i + Math.floor(i / 6)) % 6];
+}
+
 /** Lines over time. */
 export function curveFigure(figure: Curves, look: FigureLook): string {
-  const line = (i: number): string => `<path d="M0 -4h22" stroke="${look.series[i % 6]}" stroke-width="2" stroke-dasharray="${DASHES[i % 6]}"/>`;
+  const line = (i: number): string => `<path d="M0 -4h22" stroke="${look.series[i % 6]}" stroke-width="2" stroke-dasharray="${dash(i)}"/>`;
   const legend = legendOf(figure.curves.map((curve) => curve.name), look, line);
   const area = { top: 44 + legend.height, bottom: look.height - BOTTOM, left: LEFT, right: look.width - RIGHT };
   let [highest, from, to] = [0, Infinity, -Infinity];
@@ -95,7 +100,7 @@ export function curveFigure(figure: Curves, look: FigureLook): string {
       path += `${pen}${r(px(x[k]))} ${r(py(value))}`;
       pen = "L";
     }
-    body += `<path d="${path}" fill="none" stroke="${look.series[i % 6]}" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="${DASHES[i % 6]}"/>`;
+    body += `<path d="${path}" fill="none" stroke="${look.series[i % 6]}" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="${dash(i)}"/>`;
   });
   return frame(figure.title, figure.unit, look, legend.text + body + baseline(area, look));
 }
