@@ -12,7 +12,7 @@ use crate::simulation::Simulation;
 use crate::spec::SimulationSpec;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_orbit::{Earth, GroundPoint};
-use skyhop_topology::{Handover, LinkKind, NodeId, NodeKind, Topology};
+use skyhop_topology::{Handover, NodeId, NodeKind, Topology};
 use skyhop_transport::{Phase, SenderEvent, Snapshot};
 
 pub(crate) struct Recorder {
@@ -269,12 +269,7 @@ impl Simulation {
         let link = self.topology.links().iter().nth(id);
         LinkSummary {
             link: id as u32,
-            kind: link.map_or("", |link| match link.kind {
-                LinkKind::Wired => "wired",
-                LinkKind::Isl => "isl",
-                LinkKind::Uplink => "uplink",
-                LinkKind::Downlink => "downlink",
-            }),
+            kind: link.map_or("", |link| link.kind.name()),
             from: state.from,
             to: link.and_then(|link| link.to).map(|node| node.index() as u32),
             rate_bps: state.link.rate().bps_f64(),

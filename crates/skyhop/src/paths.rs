@@ -4,7 +4,7 @@ use crate::Error;
 use serde_json::{Value, json};
 use skyhop_base::Time;
 use skyhop_scenario::Scenario;
-use skyhop_topology::{LinkKind, Path, PathHop, Topology};
+use skyhop_topology::{Path, PathHop, Topology};
 
 /// The way of each flow from its source to its destination at `at_s` seconds: hops with their propagation delay,
 /// range (null between wired nodes) and elevation (null but between ground and satellite). A flow that has no way
@@ -52,21 +52,11 @@ pub(crate) fn hops(topology: &Topology, path: &Path) -> Vec<Value> {
             "from": topology.nodes()[hop.from].name,
             "to": topology.nodes()[hop.to].name,
             "link": link.name,
-            "kind": kind_name(link.kind),
+            "kind": link.kind.name(),
             "delay_s": hop.delay.as_secs_f64(),
             "range_km": hop.range.map(|range| range.km()),
             "elevation_deg": hop.elevation.map(|elevation| elevation.degrees()),
         })
     };
     path.hops.iter().map(hop).collect()
-}
-
-/// As in the table of links.
-fn kind_name(kind: LinkKind) -> &'static str {
-    match kind {
-        LinkKind::Wired => "wired",
-        LinkKind::Isl => "isl",
-        LinkKind::Uplink => "uplink",
-        LinkKind::Downlink => "downlink",
-    }
 }

@@ -16,6 +16,18 @@ pub enum LinkKind {
     Downlink,
 }
 
+impl LinkKind {
+    /// As records and paths call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LinkKind::Wired => "wired",
+            LinkKind::Isl => "isl",
+            LinkKind::Uplink => "uplink",
+            LinkKind::Downlink => "downlink",
+        }
+    }
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
