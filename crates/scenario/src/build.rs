@@ -1,20 +1,26 @@
 //! From a [`Scenario`] to what the engine runs: names become ids, which are ranks of names.
 
 use crate::format::{
-    ApplicationOptions, ConstantRateFile, CountsName, EarthName, ErrorFile, FilesFile, GilbertElliottFile, OnDownName,
-    OnOffFile, RedCountingName, RedSpacingName, RequestsFile, SourceFile, SpacingName, TelnetFile, TraceErrors,
+    ApplicationOptions, ConstantRateFile, CountsName, EarthName, ErrorFile, FilesFile, GatewaysName,
+    GilbertElliottFile, OnDownName, OnOffFile, RedCountingName, RedSpacingName, RequestsFile, SourceFile, SpacingName,
+    TelnetFile, TraceErrors,
 };
+use crate::instant::Instant;
 use crate::names::natural_order;
 use crate::resolve::{SINK, SOURCE};
-use crate::scenario::{Constellation, Queue, Red, RedRoom, Room, Scenario, Trace, Transmitter, Transport};
-use skyhop_base::{Bytes, Duration, Index, Time};
+use crate::scenario::{
+    Constellation, Gsl, LinkProfile, Queue, Red, RedRoom, Room, Scenario, Starlink, Transmitter, Transport,
+};
+use skyhop_base::{Bytes, Duration, Index, Rate, Time};
 use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_sim::spec::{
     AdaptiveRed, ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, GilbertElliott, LinkConfig, LinkConfigs,
-    OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, SimulationSpec,
-    Spacing, TransportConfig,
+    OnDown, Pace, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, SimulationSpec,
+    SlotConfig, Spacing, TransportConfig,
 };
-use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink};
+use skyhop_topology::{
+    NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
+};
 use std::collections::BTreeMap;
 
 mod sky;
@@ -28,7 +34,6 @@ struct Wire<'s> {
     to: String,
     delay: Duration,
     transmitter: Transmitted<'s>,
-    trace: Option<&'s Trace>,
 }
 
 /// A transmitter as the file has it, or that of an access link.
@@ -44,15 +49,18 @@ impl Scenario {
         let flows = self.flow_index();
         let (topology, wires) = self.network();
         let sky = self.sky_options(&topology);
+        let epoch = self.sky(|sky| sky.epoch);
+        let setting = Setting { flows: &flows, epoch };
+        let gsl = self.sky(|sky| sky.gsl.as_ref());
+        let [uplink, feeder, downlink] = gsl.map(|gsl| ground_configs(gsl, &setting)).unwrap_or_default();
         let links = LinkConfigs {
-            wired: wires.iter().map(|wire| wire_config(wire, &flows)).collect(),
+            wired: wires.iter().map(|of| wire_config(of, &setting)).collect(),
             isl: self
                 .sky(|sky| sky.isl.as_ref())
-                .map(|isl| link_config(&isl.transmitter, on_down(isl.on_down), &flows)),
-            uplink: self.sky(|sky| sky.gsl.as_ref()).map(|gsl| link_config(&gsl.uplink, on_down(gsl.on_down), &flows)),
-            downlink: self
-                .sky(|sky| sky.gsl.as_ref())
-                .map(|gsl| link_config(&gsl.downlink, on_down(gsl.on_down), &flows)),
+                .map(|isl| link_config(&isl.transmitter, on_down(isl.on_down), &setting)),
+            uplink,
+            feeder,
+            downlink,
         };
         let ids = ids(&topology);
         let flows = self.flow_configs(&ids);
@@ -121,7 +129,6 @@ impl Scenario {
                     to: to.clone(),
                     delay: direction.delay,
                     transmitter: Transmitted::Link(&direction.transmitter),
-                    trace: direction.trace.as_ref(),
                 });
             }
         }
@@ -135,7 +142,6 @@ impl Scenario {
                     to: to.clone(),
                     delay: access.delay,
                     transmitter: Transmitted::Access(access),
-                    trace: None,
                 }));
             }
         }
@@ -219,33 +225,95 @@ fn on_down(name: OnDownName) -> OnDown {
     }
 }
 
-fn wire_config(wire: &Wire<'_>, flows: &BTreeMap<String, usize>) -> LinkConfig {
+/// What a transmitter has to know besides its own values.
+struct Setting<'s> {
+    flows: &'s BTreeMap<String, usize>,
+    /// Of t = 0, if it has an instant of the calendar.
+    epoch: Option<Instant>,
+}
+
+/// The transmitters of stations, of gateways if they differ, and of satellites. Through a bent pipe the way up to the
+/// network begins at terminals and the way down to them at gateways: these have the pace of the downlink, and the satellites,
+/// whose transmitters serve both, have none.
+fn ground_configs(gsl: &Gsl, setting: &Setting<'_>) -> [Option<LinkConfig>; 3] {
+    let on_down = on_down(gsl.on_down);
+    let up = link_config(&gsl.uplink, on_down, setting);
+    let down = link_config(&gsl.downlink, on_down, setting);
+    let steady = up.pace == Pace::Steady && down.pace == Pace::Steady;
+    if steady || gsl.gateways == GatewaysName::Any {
+        return [Some(up), None, Some(down)];
+    }
+    let satellite = steady_config(&gsl.downlink, on_down, setting);
+    let feeder = LinkConfig { queue: down.queue, ..steady_config(&gsl.uplink, on_down, setting) };
+    [Some(up), Some(with_pace(feeder, &gsl.downlink, setting)), Some(satellite)]
+}
+
+fn wire_config(wire: &Wire<'_>, setting: &Setting<'_>) -> LinkConfig {
     match wire.transmitter {
         // Wires do not go down.
-        Transmitted::Link(transmitter) => {
-            let mut config = link_config(transmitter, OnDown::Drop, flows);
-            if let Some(trace) = wire.trace {
-                config.trace = Some(trace.config.clone());
-                if !trace.losses.is_empty() {
-                    config
-                        .errors
-                        .push(ErrorConfig::Varying { steps: trace.losses.clone(), period: trace.config.period });
-                }
-            }
-            config
-        }
+        Transmitted::Link(transmitter) => link_config(transmitter, OnDown::Drop, setting),
         Transmitted::Access(access) => LinkConfig {
             rate: access.rate,
             queue: queue(&access.queue),
             framing_bytes: 0,
             on_down: OnDown::Drop,
             errors: Vec::new(),
-            trace: None,
+            pace: Pace::Steady,
         },
     }
 }
 
-fn link_config(transmitter: &Transmitter, on_down: OnDown, flows: &BTreeMap<String, usize>) -> LinkConfig {
+fn slots(starlink: &Starlink, setting: &Setting<'_>) -> SlotConfig {
+    let every = starlink.every;
+    let phase = match setting.epoch {
+        Some(epoch) => slot_phase(epoch.0, starlink.at, every),
+        None => Duration::from_nanos(starlink.at.as_nanos() % every.as_nanos().max(1)),
+    };
+    // The share of a second's packets, as a probability while the edge is felt.
+    let edge_s = (starlink.before + starlink.after).as_secs_f64();
+    let at_edge = |share: f64| if edge_s > 0.0 { (share / edge_s).min(1.0) } else { 0.0 };
+    SlotConfig {
+        every,
+        phase,
+        rates: starlink.rates.map(Rate::bps),
+        step: starlink.step,
+        jitter: starlink.jitter,
+        jitter_every: starlink.jitter_every,
+        spike: starlink.spike,
+        before: starlink.before,
+        after: starlink.after,
+        pause: starlink.pause,
+        edge_loss: starlink.edge_loss.map(at_edge),
+        loss: starlink.loss,
+    }
+}
+
+fn link_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'_>) -> LinkConfig {
+    with_pace(steady_config(transmitter, on_down, setting), transmitter, setting)
+}
+
+/// The same following the recording or the profile of the transmitter.
+fn with_pace(mut config: LinkConfig, transmitter: &Transmitter, setting: &Setting<'_>) -> LinkConfig {
+    match (&transmitter.trace, &transmitter.profile) {
+        (Some(trace), _) => {
+            if !trace.losses.is_empty() {
+                let (steps, period) = (trace.losses.clone(), trace.config.period);
+                config.errors.push(ErrorConfig::Varying { steps, period });
+            }
+            config.pace = Pace::Trace(trace.config.clone());
+        }
+        (None, Some(LinkProfile::Starlink(starlink))) => {
+            let slots = slots(starlink, setting);
+            config.errors.push(ErrorConfig::Slots(slots.clone()));
+            config.pace = Pace::Slots(slots);
+        }
+        (None, None) => {}
+    }
+    config
+}
+
+fn steady_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'_>) -> LinkConfig {
+    let flows = setting.flows;
     let independent = |unit, probability: &f64| vec![ErrorConfig::Independent { unit, probability: *probability }];
     let errors = transmitter.errors.iter().flat_map(|error| match error {
         ErrorFile::Packet(probability) => independent(ErrorUnit::Packet, probability),
@@ -277,22 +345,26 @@ fn link_config(transmitter: &Transmitter, on_down: OnDown, flows: &BTreeMap<Stri
         framing_bytes: packet_bytes(transmitter.framing),
         on_down,
         errors: errors.collect(),
-        trace: None,
+        pace: Pace::Steady,
     }
 }
 
 fn queue(queue: &Queue) -> QueueConfig {
-    let limit = match queue {
-        Queue::Unlimited => QueueLimit::Unlimited,
-        Queue::DropTail(Room::Bytes { bytes }) => QueueLimit::Bytes(bytes.0),
-        Queue::DropTail(Room::Packets { packets, counts: CountsName::Waiting }) => QueueLimit::Packets(*packets),
+    match queue {
+        Queue::Unlimited => QueueConfig::DropTail { limit: QueueLimit::Unlimited },
+        Queue::DropTail(room) => QueueConfig::DropTail { limit: limit(*room) },
+        Queue::DropFront(room) => QueueConfig::DropFront { limit: limit(*room) },
+        Queue::Red(red) => QueueConfig::Red(Box::new(red_config(red))),
+    }
+}
+
+fn limit(room: Room) -> QueueLimit {
+    match room {
+        Room::Bytes { bytes } => QueueLimit::Bytes(bytes.0),
+        Room::Packets { packets, counts: CountsName::Waiting } => QueueLimit::Packets(packets),
         // The engine does not count the packet in service.
-        Queue::DropTail(Room::Packets { packets, counts: CountsName::WithService }) => {
-            QueueLimit::Packets(packets.saturating_sub(1))
-        }
-        Queue::Red(red) => return QueueConfig::Red(Box::new(red_config(red))),
-    };
-    QueueConfig::DropTail { limit }
+        Room::Packets { packets, counts: CountsName::WithService } => QueueLimit::Packets(packets.saturating_sub(1)),
+    }
 }
 
 fn red_config(red: &Red) -> RedConfig {

@@ -8,9 +8,11 @@ use skyhop_cc::Profile;
 use skyhop_transport::TcpSpec;
 use std::collections::BTreeMap;
 
+mod profile;
 mod sky;
 mod trace;
 
+pub use profile::*;
 pub use sky::*;
 pub use trace::*;
 
@@ -54,6 +56,8 @@ pub struct LinkFile {
     pub errors: Option<Vec<ErrorFile>>,
     /// A recording that both directions follow.
     pub trace: Option<TraceFile>,
+    /// How links of an operator behave; `forward` is the way up, from the terminal. Not with a recording.
+    pub profile: Option<LinkProfileFile>,
     pub forward: Option<DirectionFile>,
     pub backward: Option<DirectionFile>,
 }
@@ -69,6 +73,8 @@ pub struct DirectionFile {
     pub errors: Option<Vec<ErrorFile>>,
     /// A recording that the direction follows.
     pub trace: Option<TraceFile>,
+    /// How links of an operator behave.
+    pub profile: Option<LinkProfileFile>,
 }
 
 /// A queue discipline, by its name alone or with its options.
@@ -84,6 +90,8 @@ pub enum QueueFile {
 pub enum QueueName {
     /// First in, first out; an arrival that finds no room is dropped.
     DropTail,
+    /// First in, first out; an arrival that finds no room displaces the packet that has waited longest.
+    DropFront,
     /// First in, first out, without limit.
     Unlimited,
     /// Random early detection: the longer the average queue, the more arrivals are dropped.
@@ -95,6 +103,8 @@ pub enum QueueName {
 pub enum QueueOptions {
     /// First in, first out; an arrival that finds no room is dropped.
     DropTail(DropTailFile),
+    /// First in, first out; an arrival that finds no room displaces the packet that has waited longest.
+    DropFront(DropTailFile),
     /// Random early detection: the longer the average queue, the more arrivals are dropped.
     Red(RedFile),
 }

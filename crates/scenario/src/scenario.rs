@@ -54,8 +54,6 @@ pub struct Direction {
     pub delay: Duration,
     #[serde(flatten)]
     pub transmitter: Transmitter,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Trace>,
 }
 
 /// What sends packets into a link.
@@ -65,6 +63,34 @@ pub struct Transmitter {
     pub queue: Queue,
     pub framing: Bytes,
     pub errors: Vec<ErrorFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<LinkProfile>,
+}
+
+/// How links of an operator behave.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkProfile {
+    Starlink(Starlink),
+}
+
+/// Every value of the profile, as [`StarlinkFile`](crate::format::StarlinkFile) has them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Starlink {
+    pub every: Duration,
+    pub at: Duration,
+    pub rates: [Rate; 2],
+    pub step: Duration,
+    pub jitter: Duration,
+    pub jitter_every: Duration,
+    pub spike: [Duration; 2],
+    pub before: Duration,
+    pub after: Duration,
+    pub pause: Duration,
+    pub edge_loss: [f64; 2],
+    pub loss: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,6 +98,7 @@ pub struct Transmitter {
 pub enum Queue {
     Unlimited,
     DropTail(Room),
+    DropFront(Room),
     Red(Red),
 }
 
@@ -98,7 +125,7 @@ pub enum RedRoom {
     Bytes(Bytes),
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Room {
     Packets { packets: u32, counts: CountsName },

@@ -143,6 +143,28 @@ impl Simulation {
         (nodes, delay_s)
     }
 
+    /// An event of a link that works out departures late: whether it was one of its transmitter, not an arrival.
+    pub(crate) fn serves_late(&mut self, link: u32) -> bool {
+        let now = self.now;
+        let Simulation { links, topology, ground, .. } = self;
+        let state = &mut links[link as usize];
+        if state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
+            return false;
+        }
+        let (delay, from) = (&mut state.delay, state.from);
+        state.link.begin_service(now, |packet, at| moving_delay(topology, ground, delay, from, packet.to, at));
+        self.arm_link(link);
+        true
+    }
+
+    pub(crate) fn arm_link(&mut self, link: u32) {
+        let slot = self.slots.links + link;
+        match self.links[link as usize].link.next_event() {
+            Some((time, foreseen)) => self.events.arm(slot, time, foreseen),
+            None => self.events.disarm(slot),
+        }
+    }
+
     pub(crate) fn arm_topology(&mut self) {
         let next = self.topology.next_change();
         if next == Time::MAX {

@@ -1,6 +1,7 @@
 //! Losses that are no congestion: what a link does to packets after they have used it.
 
 use crate::packet::{Flags, Packet};
+use crate::slots::Slots;
 use crate::spec::{ErrorConfig, ErrorUnit, GilbertElliott};
 use skyhop_base::{Duration, Stream, Time};
 use std::collections::BTreeSet;
@@ -22,6 +23,10 @@ pub enum ErrorModel {
     Varying {
         steps: Vec<(Duration, f64)>,
         period: Duration,
+        stream: Stream,
+    },
+    Slots {
+        slots: Slots,
         stream: Stream,
     },
     Segments {
@@ -68,6 +73,11 @@ fn failure(log_success: f64, units: u32) -> f64 {
     -libm::expm1(log_success * f64::from(units))
 }
 
+/// Of the packets of its flow.
+fn number_of(packet: &Packet) -> u64 {
+    u64::from(packet.number) << 1 | u64::from(packet.is_ack())
+}
+
 fn units(unit: ErrorUnit, size_bytes: u16) -> u32 {
     match unit {
         ErrorUnit::Packet => 1,
@@ -96,6 +106,10 @@ impl ErrorModel {
                 period: *period,
                 stream: Stream::new(seed, link, "varying loss"),
             },
+            ErrorConfig::Slots(config) => ErrorModel::Slots {
+                slots: Slots::new(config, seed, link),
+                stream: Stream::new(seed, link, "loss of slots"),
+            },
             ErrorConfig::Segments { flow, segments } => {
                 ErrorModel::Segments { flow: *flow as u32, left: segments.iter().copied().collect() }
             }
@@ -108,16 +122,15 @@ impl ErrorModel {
     pub fn loses(&mut self, now: Time, packet: &Packet, flow_key: u64) -> bool {
         match self {
             ErrorModel::Independent { unit, log_success, stream } => {
-                let number = u64::from(packet.number) << 1 | u64::from(packet.is_ack());
-                stream.uniform_of(flow_key, number) < failure(*log_success, units(*unit, packet.size))
+                stream.uniform_of(flow_key, number_of(packet)) < failure(*log_success, units(*unit, packet.size))
             }
             ErrorModel::Varying { steps, period, stream } => {
                 let into = Duration::from_nanos(now.as_nanos() % period.as_nanos().max(1));
                 let next = steps.partition_point(|&(at, _)| at <= into);
                 let probability = next.checked_sub(1).map_or(0.0, |last| steps[last].1);
-                let number = u64::from(packet.number) << 1 | u64::from(packet.is_ack());
-                stream.uniform_of(flow_key, number) < probability
+                stream.uniform_of(flow_key, number_of(packet)) < probability
             }
+            ErrorModel::Slots { slots, stream } => stream.uniform_of(flow_key, number_of(packet)) < slots.loss(now),
             ErrorModel::Bursts(bursts) => bursts.loses(),
             ErrorModel::Numbers { passed, lost } => {
                 *passed += 1;

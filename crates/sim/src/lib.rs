@@ -6,15 +6,18 @@ mod dynamics;
 mod errors;
 mod events;
 mod flow;
+mod late;
 mod link;
 mod measure;
 mod packet;
 mod recorder;
 pub mod records;
 mod simulation;
+mod slots;
 pub mod spec;
 mod trace;
 
+pub use events::LONGEST_RUN;
 pub use measure::jain;
 pub use records::Records;
 pub use simulation::{Simulation, SimulationError, seeded};

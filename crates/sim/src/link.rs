@@ -6,9 +6,11 @@
 //! the cursor has been moved to the present.
 
 use crate::aqm::{Arrival, Red};
+use crate::late::{Kept, Late, Overflow};
 use crate::packet::{Flags, Packet};
-use crate::spec::{OnDown, QueueConfig, QueueLimit};
-use crate::trace::{Idle, Trace, TraceConfig};
+use crate::slots::Slots;
+use crate::spec::{OnDown, Pace, QueueConfig, QueueLimit};
+use crate::trace::{Idle, Served, Trace};
 use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
 use std::collections::VecDeque;
 
@@ -33,6 +35,10 @@ pub enum Offered {
         start: Time,
     },
     Accepted,
+    /// The first that waits for a departure ([`Late`]): the link's next event may be the end of the service before it.
+    Waits,
+    /// Accepted at the cost of older packets: [`Link::take_displaced`].
+    Displaces,
     /// No room in the queue.
     Full,
 }
@@ -49,6 +55,37 @@ pub struct LinkTotals {
     pub queue_max: u32,
 }
 
+/// Says when a packet is served and what is added to its delay.
+#[derive(Debug)]
+pub enum Pacemaker {
+    Trace(Trace),
+    Slots(Slots),
+}
+
+impl Pacemaker {
+    pub fn new(pace: &Pace, seed: u64, link: &str) -> Option<Pacemaker> {
+        match pace {
+            Pace::Steady => None,
+            Pace::Trace(trace) => Some(Pacemaker::Trace(Trace::new(trace.clone()))),
+            Pace::Slots(slots) => Some(Pacemaker::Slots(Slots::new(slots, seed, link))),
+        }
+    }
+
+    fn serve(&mut self, ready: Time, bytes: u32, idle: Idle) -> Option<Served> {
+        match self {
+            Pacemaker::Trace(trace) => trace.serve(ready, bytes, idle),
+            Pacemaker::Slots(slots) => Some(slots.serve(ready, bytes, idle)),
+        }
+    }
+
+    fn delay(&self, departure: Time) -> Duration {
+        match self {
+            Pacemaker::Trace(trace) => trace.delay(departure),
+            Pacemaker::Slots(slots) => slots.delay(departure),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Link {
     ring: VecDeque<Entry>,
@@ -60,8 +97,12 @@ pub struct Link {
     framing_bytes: u32,
     limit: QueueLimit,
     red: Option<Box<Red>>,
-    /// A recording that says what is served when.
-    trace: Option<Box<Trace>>,
+    /// Packets whose departure is not yet known.
+    late: Option<Box<Late>>,
+    /// Neither RED nor late departures.
+    simple: bool,
+    /// What is served when, if it is not the rate alone that says so.
+    pace: Option<Box<Pacemaker>>,
     pub on_down: OnDown,
     /// When the transmitter has sent everything that was accepted.
     free_at: Time,
@@ -72,9 +113,10 @@ pub struct Link {
 impl Link {
     /// `stream` is for disciplines that draw lots.
     pub fn new(rate: Rate, framing_bytes: u32, queue: &QueueConfig, on_down: OnDown, stream: Stream) -> Link {
-        let (limit, red) = match queue {
-            QueueConfig::DropTail { limit } => (*limit, None),
-            QueueConfig::Red(config) => (config.limit, Some(Box::new(Red::new(config, rate, stream)))),
+        let (limit, red, late) = match queue {
+            QueueConfig::DropTail { limit } => (*limit, None, None),
+            QueueConfig::DropFront { limit } => (*limit, None, Some(Box::new(Late::new(Overflow::Front)))),
+            QueueConfig::Red(config) => (config.limit, Some(Box::new(Red::new(config, rate, stream))), None),
         };
         Link {
             ring: VecDeque::new(),
@@ -83,8 +125,10 @@ impl Link {
             serialiser: Serialiser::new(rate),
             framing_bytes,
             limit,
+            simple: red.is_none() && late.is_none(),
             red,
-            trace: None,
+            late,
+            pace: None,
             on_down,
             free_at: Time::ZERO,
             last_arrival: Time::ZERO,
@@ -92,9 +136,17 @@ impl Link {
         }
     }
 
-    /// The same link following a recording.
-    pub fn with_trace(mut self, trace: Option<&TraceConfig>) -> Link {
-        self.trace = trace.map(|config| Box::new(Trace::new(config.clone())));
+    /// The same link at another pace.
+    pub fn with_pace(mut self, pace: Option<Pacemaker>) -> Link {
+        self.pace = pace.map(Box::new);
+        self
+    }
+
+    /// The same link working out departures only when service begins: where packets that wait may be withdrawn from a
+    /// link that follows a recording.
+    pub fn with_late_departures(mut self) -> Link {
+        self.late.get_or_insert_with(|| Box::new(Late::new(Overflow::Tail)));
+        self.simple = false;
         self
     }
 
@@ -122,18 +174,24 @@ impl Link {
     /// Packets that wait for the transmitter.
     pub fn queue_packets(&mut self, now: Time) -> u32 {
         self.advance(now, now);
-        (self.ring.len() - self.begun) as u32
+        self.waiting().0
     }
 
+    /// Packets and bytes that wait, as of the last advance.
+    #[inline]
+    fn waiting(&self) -> (u32, u64) {
+        let waiting = (self.ring.len() - self.begun) as u32;
+        match &self.late {
+            None => (waiting, self.waiting_bytes),
+            Some(late) => (waiting + late.packets(), self.waiting_bytes + late.bytes()),
+        }
+    }
+
+    /// For a packet that would not be served at once.
     #[inline]
     fn has_room(&self, size: u16) -> bool {
-        match self.limit {
-            QueueLimit::Unlimited => true,
-            QueueLimit::Backlog(limit) => self.waiting_bytes < limit,
-            // A packet that would be served at once needs no room.
-            QueueLimit::Packets(limit) => self.ring.len() - self.begun < limit as usize,
-            QueueLimit::Bytes(limit) => self.waiting_bytes + u64::from(size) <= limit,
-        }
+        let (packets, bytes) = self.waiting();
+        self.limit.has_room(packets, bytes, size)
     }
 
     /// Offers a packet at `now`. `delay` gives the propagation delay of a packet that departs at a given time.
@@ -145,12 +203,15 @@ impl Link {
         scheduled: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> Offered {
-        if self.free_at < now && self.red.is_none() {
+        if self.free_at < now && self.simple {
             // Most links, most of the time: whatever is on it has long left the transmitter, nothing need be looked at.
             self.accept(packet, now, delay);
             return self.accepted();
         }
         self.advance(now, scheduled);
+        if self.late.is_some() {
+            return self.offer_late(packet, now, delay);
+        }
         let waits = self.free_at > now || self.begun < self.ring.len();
         if self.red.is_some() && self.red_drops(&packet, now) || waits && !self.has_room(packet.size) {
             return Offered::Full;
@@ -161,6 +222,55 @@ impl Link {
             self.totals.queue_max = self.totals.queue_max.max(waiting);
         }
         self.accepted()
+    }
+
+    fn offer_late(&mut self, packet: Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
+        if self.red.is_some() && self.red_drops(&packet, now) {
+            return Offered::Full;
+        }
+        let limit = self.limit;
+        let Some(late) = &mut self.late else { return Offered::Full };
+        if self.free_at <= now && late.is_empty() {
+            late.foreseen = now;
+            self.accept(packet, now, delay);
+            self.all_begun();
+            return self.accepted();
+        }
+        let kept = late.keep(packet, now, limit, &mut self.totals.waiting);
+        self.totals.queue_max = self.totals.queue_max.max(late.packets());
+        match kept {
+            Kept::No => Offered::Full,
+            Kept::Displacing => Offered::Displaces,
+            Kept::Yes if late.packets() == 1 => Offered::Waits,
+            Kept::Yes => Offered::Accepted,
+        }
+    }
+
+    /// With late departures whatever is in the ring is served, though it may wait for an opportunity.
+    fn all_begun(&mut self) {
+        self.begun = self.ring.len();
+        self.waiting_bytes = 0;
+    }
+
+    /// Whether departures are worked out late, so that an event of the link may be one of its transmitter.
+    #[inline]
+    pub fn is_late(&self) -> bool {
+        self.late.is_some()
+    }
+
+    /// Begins the service of the packet that has waited longest, if it is time for it. `delay` as in [`Link::offer`].
+    pub fn begin_service(&mut self, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
+        let Some(late) = self.late.as_mut().filter(|_| self.free_at <= now) else { return };
+        let Some((packet, since)) = late.pop() else { return };
+        late.foreseen = now;
+        self.totals.waiting += now.since(since);
+        self.accept(packet, now, |departure| delay(&packet, departure));
+        self.all_begun();
+    }
+
+    /// What the last offer has displaced.
+    pub fn take_displaced(&mut self) -> Vec<Packet> {
+        self.late.as_mut().map(|late| late.take_displaced()).unwrap_or_default()
     }
 
     #[inline]
@@ -174,8 +284,7 @@ impl Link {
     /// Random early detection: whether the packet is dropped, early or for want of room.
     fn red_drops(&mut self, packet: &Packet, now: Time) -> bool {
         let has_room = self.has_room(packet.size);
-        let waiting_packets = (self.ring.len() - self.begun) as u32;
-        let waiting_bytes = self.waiting_bytes;
+        let (waiting_packets, waiting_bytes) = self.waiting();
         let idle = if waiting_packets == 0 { now.since(self.free_at) } else { Duration::ZERO };
         let Some(red) = &mut self.red else { return false };
         let size_bytes = u32::from(packet.size);
@@ -230,16 +339,16 @@ impl Link {
     /// what a recording adds to its delay.
     #[inline]
     fn serve(&mut self, ready: Time, now: Time, bytes: u32) -> (Time, Time, Duration, Duration) {
-        if let Some(trace) = &mut self.trace {
-            let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
-            if let Some(served) = trace.serve(ready, bytes, idle) {
-                return (served.start, served.departure, served.busy, trace.delay(served.departure));
-            }
-        }
-        let busy = self.serialiser.next(bytes);
-        let departure = ready + busy;
-        let extra = self.trace.as_ref().map_or(Duration::ZERO, |trace| trace.delay(departure));
-        (ready, departure, busy, extra)
+        let Some(pace) = &mut self.pace else {
+            let busy = self.serialiser.next(bytes);
+            return (ready, ready + busy, busy, Duration::ZERO);
+        };
+        let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
+        let served = pace.serve(ready, bytes, idle).unwrap_or_else(|| {
+            let busy = self.serialiser.next(bytes);
+            Served { start: ready, departure: ready + busy, busy }
+        });
+        (served.start, served.departure, served.busy, pace.delay(served.departure))
     }
 
     /// The oldest packet, which has arrived.
@@ -254,9 +363,21 @@ impl Link {
     }
 
     /// When the oldest packet on the link arrives.
+    pub fn next_arrival(&self) -> Option<Time> {
+        self.ring.front().map(|entry| entry.arrival)
+    }
+
+    /// When the oldest packet on the link arrives, or a departure has to be worked out; and when that was foreseen.
     #[inline]
-    pub fn next_arrival(&self) -> Option<(Time, Time)> {
-        self.ring.front().map(|entry| (entry.arrival, entry.start))
+    pub fn next_event(&self) -> Option<(Time, Time)> {
+        let arrival = self.ring.front().map(|entry| (entry.arrival, entry.start));
+        match &self.late {
+            Some(late) if !late.is_empty() => {
+                let begin = (self.free_at, late.foreseen);
+                Some(arrival.map_or(begin, |arrival| arrival.min(begin)))
+            }
+            _ => arrival,
+        }
     }
 
     /// Takes the waiting packets that `affected` names out of the queue; the others move up. `delay` as in
@@ -269,6 +390,10 @@ impl Link {
         out: &mut Vec<Packet>,
     ) {
         self.advance(now, now);
+        if let Some(late) = &mut self.late {
+            self.totals.waiting += late.withdraw(now, affected, out);
+            return;
+        }
         if !self.ring.iter().skip(self.begun).any(|entry| affected(&entry.packet)) {
             return;
         }
@@ -293,6 +418,9 @@ impl Link {
     /// Marks the waiting packets that `affected` names as sent in vain.
     pub fn condemn(&mut self, now: Time, mut affected: impl FnMut(&Packet) -> bool) {
         self.advance(now, now);
+        if let Some(late) = &mut self.late {
+            return late.condemn(affected);
+        }
         for entry in self.ring.iter_mut().skip(self.begun).filter(|entry| affected(&entry.packet)) {
             entry.packet.flags = entry.packet.flags.with(Flags::IN_VAIN);
         }
@@ -301,7 +429,7 @@ impl Link {
     /// Packets that wait and packets that are on the way, at the end of the run.
     pub fn left_over(&mut self, end: Time) -> (u64, u64) {
         self.advance(end, end);
-        ((self.ring.len() - self.begun) as u64, self.begun as u64)
+        (u64::from(self.waiting().0), self.begun as u64)
     }
 
     /// The totals cut at the end of the run: waiting and service beyond it do not count.
@@ -313,6 +441,9 @@ impl Link {
             totals.packets -= 1;
             totals.bytes -= u64::from(size);
             totals.waiting = totals.waiting.saturating_sub(entry.start.since(end));
+        }
+        if let Some(late) = &self.late {
+            totals.waiting += late.waited(end);
         }
         totals.busy = totals.busy.saturating_sub(self.free_at.since(end));
         totals
@@ -402,6 +533,60 @@ mod tests {
         let cut = link.totals_at(ms(2));
         assert_eq!((cut.waiting, cut.busy), (ONE_MS * 5, ONE_MS * 2));
         assert_eq!(link.left_over(ms(2)), (1, 3));
+    }
+
+    fn late_link(limit: QueueLimit) -> Link {
+        let stream = Stream::new(1, "link", "queue");
+        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &QueueConfig::DropFront { limit }, OnDown::Drop, stream)
+    }
+
+    #[test]
+    fn the_front_is_dropped_where_there_is_no_room() {
+        let mut link = late_link(QueueLimit::Packets(2));
+        let offers: Vec<_> = (0..5).map(|seq| offer(&mut link, seq, ms(0))).collect();
+        let first = Offered::AcceptedFirst { arrival: ms(11), start: ms(0) };
+        assert_eq!(offers, [first, Offered::Waits, Offered::Accepted, Offered::Displaces, Offered::Displaces]);
+        // 0 is being sent; 1 and 2 have gone for 3 and 4.
+        assert_eq!(link.take_displaced().iter().map(|packet| packet.seq).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((link.next_event(), link.queue_packets(ms(0))), (Some((ms(1), ms(0))), 2));
+        let delay = |_: &Packet, _: Time| Duration::from_millis(10);
+        link.begin_service(ms(0), delay);
+        assert_eq!(link.queue_packets(ms(0)), 2, "too early");
+        link.begin_service(ms(1), delay);
+        link.begin_service(ms(2), delay);
+        let found: Vec<_> = link.entries().map(|entry| (entry.packet.seq, entry.start, entry.arrival)).collect();
+        assert_eq!(found, [(0, ms(0), ms(11)), (3, ms(1), ms(12)), (4, ms(2), ms(13))]);
+        assert_eq!((link.totals.waiting, link.totals.queue_max), (ONE_MS * 3, 2));
+        assert_eq!(link.next_event(), Some((ms(11), ms(0))));
+    }
+
+    #[test]
+    fn a_full_front_has_room_for_none_where_none_may_wait() {
+        let mut link = late_link(QueueLimit::Bytes(200));
+        let offers: Vec<_> = (0..3).map(|seq| offer(&mut link, seq, ms(0))).collect();
+        assert_eq!(offers[2], Offered::Displaces);
+        let large = Packet { size: 300, ..packet(3) };
+        // It would find no room though it displaced all.
+        assert_eq!(link.offer(large, ms(0), ms(0), |_| ONE_MS), Offered::Full);
+        assert_eq!(link.take_displaced().len(), 1);
+        let mut none = late_link(QueueLimit::Packets(0));
+        offer(&mut none, 0, ms(0));
+        assert_eq!(offer(&mut none, 1, ms(0)), Offered::Full);
+    }
+
+    #[test]
+    fn packets_without_a_departure_can_be_withdrawn_and_condemned() {
+        let mut link = link(QueueLimit::Unlimited).with_late_departures();
+        (0..4).for_each(|seq| _ = offer(&mut link, seq, ms(0)));
+        let mut out = Vec::new();
+        link.withdraw(ms(1), |packet| packet.seq != 2, |_, _| ONE_MS, &mut out);
+        assert_eq!(out.iter().map(|packet| packet.seq).collect::<Vec<_>>(), [1, 3]);
+        link.condemn(ms(1), |_| true);
+        link.begin_service(ms(1), |_, _| ONE_MS);
+        let last = link.entries().last().unwrap();
+        assert_eq!((last.packet.seq, last.packet.flags.has(Flags::IN_VAIN), last.start), (2, true, ms(1)));
+        // Withdrawn ones waited 1 ms each, so did the one that is sent.
+        assert_eq!(link.totals.waiting, ONE_MS * 3);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::application::AppStep;
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, LONGEST_RUN, MOST_SLOTS};
 use crate::flow::{Endpoints, Flow, Jitter};
-use crate::link::{Link, Offered};
+use crate::link::{Link, Offered, Pacemaker};
 use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
 use crate::records::{DropCause, PacketEvent, Records};
@@ -99,8 +99,8 @@ impl AckDetails {
 
 /// The slots of the event queue, by class: topology, links, senders, receivers, applications, samplers.
 #[derive(Clone, Copy, Debug)]
-struct Slots {
-    links: u32,
+pub(crate) struct Slots {
+    pub links: u32,
     senders: u32,
     receivers: u32,
     applications: u32,
@@ -117,7 +117,7 @@ pub struct Simulation {
     /// Scheduling time of the event that is being handled.
     scheduled: Time,
     pub(crate) events: EventQueue,
-    slots: Slots,
+    pub(crate) slots: Slots,
     pub(crate) topology: Topology,
     pub(crate) forwarding: Forwarding,
     pub(crate) destinations: Vec<NodeId>,
@@ -250,12 +250,15 @@ impl Simulation {
     /// The oldest packet of a link is at its other end.
     fn on_arrival(&mut self, link: u32) {
         let slot = self.slots.links + link;
+        if self.links[link as usize].link.is_late() && self.serves_late(link) {
+            return;
+        }
         let state = &mut self.links[link as usize];
         let Some(mut entry) = state.link.take_arrived() else {
             self.events.disarm(slot);
             return;
         };
-        match state.link.next_arrival() {
+        match state.link.next_event() {
             Some((arrival, start)) => self.events.arm(slot, arrival, start),
             None => self.events.disarm(slot),
         }
@@ -344,6 +347,12 @@ impl Simulation {
         match offered {
             Offered::AcceptedFirst { arrival, start } => self.events.arm(self.slots.links + link, arrival, start),
             Offered::Accepted => {}
+            Offered::Waits => self.arm_link(link),
+            Offered::Displaces => {
+                for packet in self.links[link as usize].link.take_displaced() {
+                    self.drop_packet(&packet, DropCause::Queue, Some(link));
+                }
+            }
             Offered::Full => self.drop_packet(packet, DropCause::Queue, Some(link)),
         }
     }
@@ -757,18 +766,20 @@ fn build_links(spec: &SimulationSpec, topology: &Topology, seed: u64) -> Result<
             let config = match link.kind {
                 LinkKind::Wired => wired.next().cloned().ok_or(SimulationError::WiredConfigs { count, configs })?,
                 LinkKind::Isl => needed(&spec.links.isl, "inter-satellite")?,
+                LinkKind::Uplink if spec.links.feeder.is_some() && topology.is_gateway(link.from) => {
+                    needed(&spec.links.feeder, "gateway-to-satellite")?
+                }
                 LinkKind::Uplink => needed(&spec.links.uplink, "station-to-satellite")?,
                 LinkKind::Downlink => needed(&spec.links.downlink, "satellite-to-ground")?,
             };
+            let goes_down = link.kind != LinkKind::Wired;
+            let stream = Stream::new(seed, &link.name, "queue");
+            let pace = Pacemaker::new(&config.pace, seed, &link.name);
+            let late = goes_down && pace.is_some();
+            let built =
+                Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down, stream).with_pace(pace);
             Ok(LinkState {
-                link: Link::new(
-                    config.rate,
-                    config.framing_bytes,
-                    &config.queue,
-                    config.on_down,
-                    Stream::new(seed, &link.name, "queue"),
-                )
-                .with_trace(config.trace.as_ref()),
+                link: if late { built.with_late_departures() } else { built },
                 from: link.from.as_u32(),
                 delay: match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),

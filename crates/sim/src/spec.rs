@@ -1,6 +1,7 @@
 //! What a simulation is built from. Everything is resolved: names are ids, defaults are filled in, quantities
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
+pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
@@ -28,6 +29,8 @@ pub struct LinkConfigs {
     pub isl: Option<LinkConfig>,
     /// Of every station's transmitter; needed when there are satellites and stations.
     pub uplink: Option<LinkConfig>,
+    /// Of the transmitters of gateways, where they differ from `uplink`.
+    pub feeder: Option<LinkConfig>,
     /// Of every satellite's transmitter to the ground.
     pub downlink: Option<LinkConfig>,
 }
@@ -42,14 +45,31 @@ pub struct LinkConfig {
     pub on_down: OnDown,
     /// Packets lost behind the queue, after they used the link.
     pub errors: Vec<ErrorConfig>,
-    /// A recording that wires may follow.
-    pub trace: Option<TraceConfig>,
+    pub pace: Pace,
+}
+
+/// What moves rate and delay of a link besides the sky.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Pace {
+    /// Nothing.
+    #[default]
+    Steady,
+    /// A recording.
+    Trace(TraceConfig),
+    /// A scheduler that works in slots.
+    Slots(SlotConfig),
 }
 
 /// A queue discipline. Limits count packets that wait; what the transmitter serves is not counted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueueConfig {
-    DropTail { limit: QueueLimit },
+    DropTail {
+        limit: QueueLimit,
+    },
+    /// Where there is no room the packet that has waited longest is dropped, and the new one waits.
+    DropFront {
+        limit: QueueLimit,
+    },
     Red(Box<RedConfig>),
 }
 
@@ -134,6 +154,19 @@ pub enum QueueLimit {
     Backlog(u64),
 }
 
+impl QueueLimit {
+    /// Whether a packet of `size` bytes may wait behind so many packets and bytes.
+    #[inline]
+    pub(crate) fn has_room(self, packets: u32, bytes: u64, size: u16) -> bool {
+        match self {
+            QueueLimit::Unlimited => true,
+            QueueLimit::Packets(limit) => packets < limit,
+            QueueLimit::Bytes(limit) => bytes + u64::from(size) <= limit,
+            QueueLimit::Backlog(limit) => bytes < limit,
+        }
+    }
+}
+
 /// What happens to the packets of a link that goes down or whose peer changes. What is already in the air
 /// arrives in every case: light does not turn round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +198,8 @@ pub enum ErrorConfig {
     /// Each packet is lost with the probability of the time at which it arrives, which holds until the next one of the
     /// list; the list begins anew after the period.
     Varying { steps: Vec<(Duration, f64)>, period: Duration },
+    /// Each packet is lost with the probability that the slot gives to the instant at which it arrives.
+    Slots(SlotConfig),
     /// The named data segments of the named flow (an index) are lost once each, at their first transmission.
     Segments { flow: usize, segments: Vec<u32> },
 }

@@ -125,30 +125,40 @@ impl Trace {
 
     fn send_at(&mut self, rates: &[(Duration, u64)], ready: Time, bytes: u32) -> Served {
         let period = self.config.period.as_nanos();
-        let mut need = u128::from(bytes) * 8_000_000_000 + self.debt;
-        let mut t = ready.as_nanos();
-        let mut start = None;
-        let mut busy = 0;
-        loop {
+        let piece = |t: u64| {
             let into = t % period;
             let next = rates.partition_point(|(at, _)| at.as_nanos() <= into);
             let rate = rates[next.checked_sub(1).unwrap_or(rates.len() - 1)].1;
-            let until = t - into + rates.get(next).map_or(period, |(at, _)| at.as_nanos());
-            if rate > 0 {
-                start.get_or_insert(t);
-                let needed = need / u128::from(rate);
-                if needed < u128::from(until - t) {
-                    let departure = t + needed as u64;
-                    self.debt = need % u128::from(rate);
-                    let start = Time::from_nanos(start.unwrap_or(ready.as_nanos()));
-                    let busy = Duration::from_nanos(busy + needed as u64);
-                    return Served { start, departure: Time::from_nanos(departure), busy };
-                }
-                need -= u128::from(rate) * u128::from(until - t);
-                busy += until - t;
+            (rate, t - into + rates.get(next).map_or(period, |(at, _)| at.as_nanos()))
+        };
+        let (served, debt) = send(piece, ready, bytes, self.debt);
+        self.debt = debt;
+        served
+    }
+}
+
+/// Sends a packet over a transmitter whose rate changes. `piece` gives the rate at an instant, in bit/s, and until when
+/// it holds; it is more than zero again and again. `debt` is what the packet before needs beyond its departure, in
+/// bit · ns / s, less than one nanosecond's worth; that of this packet comes back.
+pub(crate) fn send(piece: impl Fn(u64) -> (u64, u64), ready: Time, bytes: u32, debt: u128) -> (Served, u128) {
+    let mut need = u128::from(bytes) * 8_000_000_000 + debt;
+    let mut t = ready.as_nanos();
+    let mut start = None;
+    let mut busy = 0;
+    loop {
+        let (rate, until) = piece(t);
+        if rate > 0 {
+            let start = *start.get_or_insert(t);
+            let needed = need / u128::from(rate);
+            if needed < u128::from(until - t) {
+                let departure = Time::from_nanos(t + needed as u64);
+                let busy = Duration::from_nanos(busy + needed as u64);
+                return (Served { start: Time::from_nanos(start), departure, busy }, need % u128::from(rate));
             }
-            t = until;
+            need -= u128::from(rate) * u128::from(until - t);
+            busy += until - t;
         }
+        t = until;
     }
 }
 

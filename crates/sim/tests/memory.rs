@@ -3,7 +3,7 @@
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_sim::spec::{
-    ApplicationConfig, FlowConfig, LinkConfig, LinkConfigs, OnDown, QueueConfig, QueueLimit, RecordConfig,
+    ApplicationConfig, FlowConfig, LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig, QueueLimit, RecordConfig,
     TransportConfig,
 };
 use skyhop_sim::{Simulation, SimulationSpec};
@@ -56,7 +56,7 @@ fn spec(flows: usize) -> SimulationSpec {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
-        trace: None,
+        pace: Pace::Steady,
     };
     let table = serde_json::json!({ "recovery": "sack", "window": WINDOW, "initial_window": WINDOW, "ack_every": 2 });
     let tcp = serde_json::from_value::<TcpSpec>(table).unwrap().resolve(Profile::Rfc).unwrap();

@@ -3,8 +3,8 @@
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_sim::spec::{
-    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, LinkConfig, LinkConfigs, OnDown, QueueConfig, QueueLimit,
-    RecordConfig, Spacing, TransportConfig,
+    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig,
+    QueueLimit, RecordConfig, Spacing, TransportConfig,
 };
 use skyhop_sim::{Records, Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
@@ -19,7 +19,7 @@ fn link(rate_bps: u64, limit: QueueLimit) -> LinkConfig {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
-        trace: None,
+        pace: Pace::Steady,
     }
 }
 
@@ -125,4 +125,31 @@ fn random_losses_hit_the_share_asked_for_and_hang_on_the_seed() {
     assert!((lost(1) - 2500.0).abs() < 195.0, "{}", lost(1));
     assert_eq!(lost(1), lost(1));
     assert_ne!(lost(1), lost(2));
+}
+
+/// Where all packets take equally long it does not matter to the queue's length which one is dropped (Yin and Hluchyj
+/// 1993, §II), but those that are served have waited less: in a full queue of K as long as K arrivals take, not K services.
+#[test]
+fn dropping_from_the_front_loses_as_much_and_delays_less() {
+    let under = |queue: QueueConfig, application: ApplicationConfig| {
+        let config = LinkConfig { queue, ..link(1_000_000, QueueLimit::Unlimited) };
+        let records = run(&one_link(config, Duration::from_millis(5), Duration::from_secs(100), application), 3);
+        (records.flows[0].drops, records.flows[0].delay, records.links[0].clone())
+    };
+    let rate = Rate::from_bps(2_000_000).unwrap();
+    let limit = QueueLimit::Packets(10);
+    let (tail, front) = (QueueConfig::DropTail { limit }, QueueConfig::DropFront { limit });
+    let source = ApplicationConfig::Poisson { rate, payload_bytes: 125 };
+    let (lost, delay, of_tail) = under(tail.clone(), source.clone());
+    let (lost_at_front, delay_at_front, of_front) = under(front.clone(), source);
+    assert_eq!(lost[0], lost_at_front[0]);
+    assert_eq!(of_tail.packets, of_front.packets);
+    assert!((of_tail.queue_mean_packets / of_front.queue_mean_packets - 1.0).abs() < 1e-9);
+    assert!(delay_at_front.mean_s < delay.mean_s - 3e-3, "{delay_at_front:?} {delay:?}");
+    let source = ApplicationConfig::ConstantRate { rate, payload_bytes: 125, spacing: Spacing::Regular };
+    // A service, 5 ms of propagation; ten services of 1 ms, or ten gaps of 0.5 ms, each to one of them.
+    let (_, delay, _) = under(tail, source.clone());
+    assert!((delay.p95_s - 0.016).abs() < 0.001, "{delay:?}");
+    let (_, delay, _) = under(front, source);
+    assert!((delay.p95_s - 0.011).abs() < 0.001, "{delay:?}");
 }

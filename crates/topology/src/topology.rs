@@ -118,6 +118,11 @@ impl Topology {
         matches!(self.nodes[node].kind, NodeKind::Station(_))
     }
 
+    /// A station with a wired link, which forwards for others.
+    pub fn is_gateway(&self, node: NodeId) -> bool {
+        self.is_station(node) && self.transit[node]
+    }
+
     /// Whether packets can enter the link: a wire always; an ISL while its ends see each other; an uplink while a
     /// satellite serves the station; a downlink while the satellite serves any station.
     pub fn is_up(&self, link: LinkId) -> bool {

@@ -1,6 +1,6 @@
 //! Constellations, ground stations and routing.
 
-use super::{ErrorFile, QueueFile};
+use super::{ErrorFile, LinkProfileFile, QueueFile, TraceFile};
 use crate::instant::Instant;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -226,6 +226,10 @@ pub struct GslFile {
     /// Bytes added to each packet while it is sent.
     pub framing: Option<Bytes>,
     pub errors: Option<Vec<ErrorFile>>,
+    /// A recording that the transmitters of both directions follow, each for itself.
+    pub trace: Option<TraceFile>,
+    /// How links of an operator behave; concerns stations without a wired link. Not with a recording.
+    pub profile: Option<LinkProfileFile>,
     /// From stations to satellites.
     pub uplink: Option<TransmitterFile>,
     /// From satellites to stations.
@@ -288,6 +292,10 @@ pub struct TransmitterFile {
     pub queue: Option<QueueFile>,
     pub framing: Option<Bytes>,
     pub errors: Option<Vec<ErrorFile>>,
+    /// A recording that the transmitters follow, each for itself.
+    pub trace: Option<TraceFile>,
+    /// How links of an operator behave; concerns stations without a wired link.
+    pub profile: Option<LinkProfileFile>,
 }
 
 /// When a station changes its satellite.

@@ -2,6 +2,7 @@
 //! is checked. Components that are wrong in themselves are left out, so that the others are still looked at.
 
 mod content;
+mod profile;
 mod reach;
 mod red;
 mod sky;
@@ -23,10 +24,14 @@ use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
 use skyhop_base::Duration;
 use skyhop_cc::Profile;
+use skyhop_sim::LONGEST_RUN;
 use std::collections::BTreeMap;
 
 /// Most satellites, stations and links each: more would be a mistake of the file.
 const MOST_COMPONENTS: usize = 100_000;
+
+/// Whole days in the longest run that the engine can do.
+const LONGEST_RUN_DAYS: u64 = LONGEST_RUN.as_nanos() / 86_400_000_000_000;
 
 /// Most steps of an interval in a run: checks, samples.
 const MOST_STEPS: u64 = 10_000_000;
@@ -97,6 +102,11 @@ impl Resolver<'_, '_, '_> {
         self.duration = self.take(&root.key("duration"));
         if self.duration.is_some_and(Duration::is_zero) {
             self.add(&root.key("duration"), "must be longer than zero", None);
+            self.duration = None;
+        }
+        if let Some(duration) = self.duration.filter(|&duration| duration > LONGEST_RUN) {
+            let help = Some(format!("use at most {LONGEST_RUN_DAYS} d"));
+            self.add(&root.key("duration"), format!("a run of {duration} is too long"), help);
             self.duration = None;
         }
         let stations = self.stations();

@@ -1,11 +1,14 @@
 //! Links between satellites, and between satellites and stations.
 
+use super::profile::{SLOT, SLOT_AT};
 use super::sky::Preset;
+use super::wires::{Usual, Way};
 use super::{Kind, Resolver};
 use crate::format::{
     ConstellationFile, GatewaysName, GslFile, HandoverChecksFile, HandoverChecksName, HandoverChecksOptions,
-    HandoverFile, HandoverPolicyName, IslChecksName, IslFile, LayoutFile, LayoutName, LayoutOptions, OnDownName,
-    SwitchingFile, SwitchingName, SwitchingOptions, TransmitterFile,
+    HandoverFile, HandoverPolicyName, IslChecksName, IslFile, LayoutFile, LayoutName, LayoutOptions, LinkProfileFile,
+    LinkProfileName, OnDownName, SlotsFile, StarlinkDirection, SwitchingFile, SwitchingName, SwitchingOptions,
+    TransmitterFile,
 };
 use crate::names::natural_order;
 use crate::scenario::{Gsl, Handover, Isl, Shell, Transmitter};
@@ -71,8 +74,9 @@ impl Resolver<'_, '_, '_> {
             queue: given.queue,
             framing: given.framing,
             errors: given.errors,
+            ..TransmitterFile::default()
         };
-        let transmitter = self.satellite_transmitter(&own, None, &path)?;
+        let transmitter = self.satellite_transmitter(&own, None, StarlinkDirection::Up, &path)?;
         Some(Isl {
             on_down: given.on_down.unwrap_or(self.by_profile(OnDownName::Reroute, OnDownName::Drain)),
             transmitter,
@@ -146,8 +150,18 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("elevation_mask"), message, None);
         }
         let handover: HandoverFile = given.handover.unwrap_or_default();
-        let every = handover.every.unwrap_or(CHECK_INTERVAL);
+        // With the profile terminals are told their satellites at the edges of its slots.
+        let follows = |p: Option<&LinkProfileFile>| {
+            p.is_some_and(|p| !matches!(p, LinkProfileFile::Named(LinkProfileName::None)))
+        };
+        let of_uplink = given.uplink.as_ref().and_then(|uplink| uplink.profile.as_ref());
+        let in_slots = follows(of_uplink.or(given.profile.as_ref()));
+        let every = handover.every.unwrap_or(if in_slots { SLOT } else { CHECK_INTERVAL });
         self.check_interval(every, &path.key("handover").key("every"));
+        let usual_checks = match in_slots {
+            true => HandoverChecksFile::Options(HandoverChecksOptions::Slots(SlotsFile { at: SLOT_AT })),
+            false => HandoverChecksFile::Named(HandoverChecksName::Regular),
+        };
         if let Some(HandoverChecksFile::Options(HandoverChecksOptions::Slots(slots))) = &handover.checks
             && slots.at >= Duration::from_secs(60)
         {
@@ -165,10 +179,14 @@ impl Resolver<'_, '_, '_> {
             queue: given.queue,
             framing: given.framing,
             errors: given.errors,
+            trace: given.trace,
+            profile: given.profile,
         };
-        let uplink = self.satellite_transmitter(&given.uplink.unwrap_or_default(), Some((&shared, "uplink")), &path);
-        let downlink =
-            self.satellite_transmitter(&given.downlink.unwrap_or_default(), Some((&shared, "downlink")), &path);
+        let mut of = |own: Option<TransmitterFile>, key, direction| {
+            self.satellite_transmitter(&own.unwrap_or_default(), Some((&shared, key)), direction, &path)
+        };
+        let uplink = of(given.uplink, "uplink", StarlinkDirection::Up);
+        let downlink = of(given.downlink, "downlink", StarlinkDirection::Down);
         Some(Gsl {
             on_down: given.on_down.unwrap_or(self.by_profile(OnDownName::Drop, OnDownName::SendInVain)),
             uplink: uplink?,
@@ -177,7 +195,7 @@ impl Resolver<'_, '_, '_> {
             handover: Handover {
                 policy: handover.policy.unwrap_or(HandoverPolicyName::UntilBelowMask),
                 every,
-                checks: handover.checks.unwrap_or(HandoverChecksFile::Named(HandoverChecksName::Regular)),
+                checks: handover.checks.unwrap_or(usual_checks),
             },
             switching: given.switching.unwrap_or(SwitchingFile::Named(SwitchingName::MakeBeforeBreak)),
             users_per_satellite: given.users_per_satellite,
@@ -190,9 +208,11 @@ impl Resolver<'_, '_, '_> {
         &mut self,
         own: &TransmitterFile,
         shared: Option<(&TransmitterFile, &str)>,
+        direction: StarlinkDirection,
         path: &Path,
     ) -> Option<Transmitter> {
         let framing = self.by_profile(Bytes(0), NS2_FRAMING);
-        self.transmitter(own, shared, framing, Duration::ZERO, path)
+        let usual = Usual { framing, delay: Duration::ZERO, way: Way { direction, is_wire: false } };
+        self.transmitter(own, shared, &usual, path)
     }
 }

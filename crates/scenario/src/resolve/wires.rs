@@ -1,11 +1,12 @@
 //! Wired links, and what every transmitter has: rate, queue, framing, errors.
 
+use super::profile::{self, ProfilePlace};
 use super::red::Line;
 use super::trace::mean_rate;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
-    CountsName, DirectionFile, DropTailFile, ErrorFile, LinkFile, QueueFile, QueueName, QueueOptions, RedFile,
-    SegmentErrors, TraceErrors, TransmitterFile,
+    CountsName, DirectionFile, DropTailFile, ErrorFile, LinkFile, LinkProfileFile, QueueFile, QueueName, QueueOptions,
+    RedFile, SegmentErrors, StarlinkDirection, TraceErrors, TransmitterFile,
 };
 use crate::names::{natural_order, nearest, shorten, there_are};
 use crate::scenario::{Direction, Flow, Link, Queue, Room, Scenario, Transmitter};
@@ -21,6 +22,22 @@ pub(super) const LARGEST_PACKET: u64 = 65_535;
 
 /// The route search holds delays in a limited number of bits; light goes to Jupiter and back in this time.
 const LONGEST_WIRE: Duration = Duration::from_secs(3600);
+
+/// Which way a transmitter sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub direction: StarlinkDirection,
+    /// Not towards or from a satellite.
+    pub is_wire: bool,
+}
+
+/// What a transmitter is without being told.
+pub(super) struct Usual {
+    pub framing: Bytes,
+    /// Of the link; zero where it changes.
+    pub delay: Duration,
+    pub way: Way,
+}
 
 impl Resolver<'_, '_, '_> {
     /// All links, in the order of the names of their ends, each with its place.
@@ -106,19 +123,16 @@ impl Resolver<'_, '_, '_> {
             queue: link.queue.clone(),
             framing: link.framing,
             errors: link.errors.clone(),
+            trace: link.trace.clone(),
+            profile: link.profile.clone(),
         };
-        let place = if own.trace.is_some() { path.key(key).key("trace") } else { path.key("trace") };
-        let recording = own.trace.as_ref().or(link.trace.as_ref());
-        let trace = recording.and_then(|recording| self.trace(recording, &place));
-        // A recording of what is delivered has a rate of its own; where it is wrong, none is missing.
-        let recorded = trace.as_ref().and_then(|trace| mean_rate(&trace.config));
-        if recording.is_some() && trace.is_none() {
-            return None;
-        }
-        let rate = recorded.or(own.rate);
-        let own = TransmitterFile { rate, queue: own.queue, framing: own.framing, errors: own.errors };
-        let transmitter = self.transmitter(&own, Some((&shared, key)), Bytes(0), delay.unwrap_or(Duration::ZERO), path);
-        Some(Direction { delay: delay?, transmitter: transmitter?, trace })
+        let DirectionFile { rate, queue, framing, errors, trace, profile, .. } = own;
+        let own = TransmitterFile { rate, queue, framing, errors, trace, profile };
+        let direction = if key == "forward" { StarlinkDirection::Up } else { StarlinkDirection::Down };
+        let way = Way { direction, is_wire: true };
+        let usual = Usual { framing: Bytes(0), delay: delay.unwrap_or(Duration::ZERO), way };
+        let transmitter = self.transmitter(&own, Some((&shared, key)), &usual, path);
+        Some(Direction { delay: delay?, transmitter: transmitter? })
     }
 
     pub(super) fn check_wire_delay(&mut self, delay: Duration, path: &Path) {
@@ -127,14 +141,12 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    /// A transmitter; what `own` does not say is that of `shared` (whose key for this direction comes with it). `framing`
-    /// is the default; `delay` is that of the link, zero where it changes.
+    /// A transmitter; what `own` does not say is that of `shared` (whose key for this direction comes with it).
     pub(super) fn transmitter(
         &mut self,
         own: &TransmitterFile,
         shared: Option<(&TransmitterFile, &str)>,
-        framing: Bytes,
-        delay: Duration,
+        usual: &Usual,
         path: &Path,
     ) -> Option<Transmitter> {
         let (common, place) = match shared {
@@ -142,18 +154,37 @@ impl Resolver<'_, '_, '_> {
             None => (None, path.clone()),
         };
         let at = |given: bool, key: &str| if given { place.key(key) } else { path.key(key) };
-        let rate = own.rate.or(common.and_then(|c| c.rate));
+        let given = own.rate.or(common.and_then(|c| c.rate));
+        let recording = own.trace.as_ref().or(common.and_then(|c| c.trace.as_ref()));
+        let trace = recording.and_then(|recording| self.trace(recording, &at(own.trace.is_some(), "trace")));
+        if recording.is_some() && trace.is_none() {
+            return None;
+        }
+        let known = own.profile.as_ref().or(common.and_then(|c| c.profile.as_ref()));
+        let at_profile = at(own.profile.is_some(), "profile");
+        let profile_place = ProfilePlace { way: usual.way, rate: given, path: &at_profile };
+        let profile = known.and_then(|known| self.link_profile(known, &profile_place));
+        if trace.is_some() && profile.is_some() {
+            self.add(&at_profile, "excludes \"trace\"", Some("keep one of them".to_owned()));
+        }
+        // A recording of what is delivered has a rate of its own, slots have theirs; a satellite's also has that of the
+        // gateways.
+        let recorded = trace.as_ref().and_then(|trace| mean_rate(&trace.config));
+        let of_slots = profile.as_ref().and_then(profile::mean_rate);
+        let rate = if usual.way.is_wire { recorded.or(of_slots).or(given) } else { recorded.or(given).or(of_slots) };
         if rate.is_none() {
             self.add(&path.key("rate"), "is missing", Some("expected a rate such as \"1.5 Mbit/s\"".to_owned()));
         }
-        let queue = own.queue.as_ref().or(common.and_then(|c| c.queue.as_ref()));
-        let queue = self.queue(queue, rate.map(|rate| Line { rate, delay }), &at(own.queue.is_some(), "queue"));
-        let framing = own.framing.or(common.and_then(|c| c.framing)).unwrap_or(framing);
+        let of_profile = known.and_then(|known: &LinkProfileFile| profile::queue(known, usual.way));
+        let queue = own.queue.as_ref().or(common.and_then(|c| c.queue.as_ref())).or(of_profile.as_ref());
+        let line = rate.map(|rate| Line { rate, delay: usual.delay });
+        let queue = self.queue(queue, line, &at(own.queue.is_some(), "queue"));
+        let framing = own.framing.or(common.and_then(|c| c.framing)).unwrap_or(usual.framing);
         self.check_packet_size(framing, 0, &at(own.framing.is_some(), "framing"));
         let errors = own.errors.as_ref().or(common.and_then(|c| c.errors.as_ref()));
         self.check_traces(errors.map_or(&[], Vec::as_slice), &at(own.errors.is_some(), "errors"));
         let errors = errors.map(|errors| tidy(errors)).unwrap_or_default();
-        Some(Transmitter { rate: rate?, queue, framing, errors })
+        Some(Transmitter { rate: rate?, queue, framing, errors, trace, profile })
     }
 
     /// Bytes that belong to one packet: from `least` to the largest packet.
@@ -169,17 +200,26 @@ impl Resolver<'_, '_, '_> {
             Some(QueueFile::Named(QueueName::Unlimited)) => return Queue::Unlimited,
             Some(QueueFile::Named(QueueName::Red)) => return self.red(&RedFile::default(), line, &path.key("red")),
             Some(QueueFile::Options(QueueOptions::Red(options))) => return self.red(options, line, &path.key("red")),
+            Some(QueueFile::Named(QueueName::DropFront)) => {
+                return Queue::DropFront(self.room(&DropTailFile::default(), &path.key("drop_front")));
+            }
+            Some(QueueFile::Options(QueueOptions::DropFront(options))) => {
+                return Queue::DropFront(self.room(options, &path.key("drop_front")));
+            }
             Some(QueueFile::Named(QueueName::DropTail)) | None => &DropTailFile::default(),
             Some(QueueFile::Options(QueueOptions::DropTail(options))) => options,
         };
-        let path = path.key("drop_tail");
+        Queue::DropTail(self.room(options, &path.key("drop_tail")))
+    }
+
+    fn room(&mut self, options: &DropTailFile, path: &Path) -> Room {
         if let Some(bytes) = options.bytes {
             for (key, given) in [("packets", options.packets.is_some()), ("counts", options.counts.is_some())] {
                 if given {
                     self.add(&path.key(key), "excludes \"bytes\"", Some("keep one of them".to_owned()));
                 }
             }
-            return Queue::DropTail(Room::Bytes { bytes });
+            return Room::Bytes { bytes };
         }
         let packets = options.packets.unwrap_or(QUEUE_PACKETS);
         let counts = options.counts.unwrap_or(self.by_profile(CountsName::Waiting, CountsName::WithService));
@@ -187,7 +227,7 @@ impl Resolver<'_, '_, '_> {
             let message = "a limit that counts the packet in service must be at least 1".to_owned();
             self.add(&path.key("packets"), message, None);
         }
-        Queue::DropTail(Room::Packets { packets, counts })
+        Room::Packets { packets, counts }
     }
 
     /// Traces must name something, and times that are some.

@@ -6,7 +6,7 @@ use skyhop_base::Duration;
 use skyhop_sim::spec::TraceConfig;
 
 /// A recording, with the content of its files: so it enters the hash.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opportunities: Option<InlineFile>,

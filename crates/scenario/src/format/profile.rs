@@ -1,0 +1,72 @@
+//! What is known of the links of an operator.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skyhop_base::{Duration, Rate};
+
+/// How links of an operator behave besides what is written, by name alone or with values.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LinkProfileFile {
+    Named(LinkProfileName),
+    Options(Box<LinkProfileOptions>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkProfileName {
+    /// Nothing but what is written.
+    None,
+    /// Starlink: slots of 15 s, at whose edges rate, delay and loss change.
+    Starlink,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkProfileOptions {
+    /// Starlink: slots of 15 s, at whose edges rate, delay and loss change.
+    Starlink(StarlinkFile),
+}
+
+/// Each value stands for itself; zero turns it off. Of pairs each slot draws a value between both.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StarlinkFile {
+    /// Whose values are the defaults. Without it: "up" for `forward` and `uplink`, "down" for `backward` and `downlink`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<StarlinkDirection>,
+    /// Length of a slot. Without it: 15 s.
+    pub every: Option<Duration>,
+    /// A slot begins so much after each full minute. Without it: 12 s.
+    pub at: Option<Duration>,
+    /// Rate of a slot. Without it: `rate`, or 10 to 70 Mbit/s up, 10 to 370 Mbit/s down.
+    pub rates: Option<[Rate; 2]>,
+    /// Largest delay that a slot adds. Without it: 3.8 ms; links to satellites 0 ms, their geometry makes it.
+    pub step: Option<Duration>,
+    /// Largest delay that each interval of `jitter_every` adds. Without it: 14.4 ms.
+    pub jitter: Option<Duration>,
+    /// Without it: 20 ms.
+    pub jitter_every: Option<Duration>,
+    /// Delay added around an edge. Without it: 15 to 25 ms.
+    pub spike: Option<[Duration; 2]>,
+    /// An edge is felt from so much before it. Without it: 75 ms.
+    pub before: Option<Duration>,
+    /// An edge is felt until so much after it. Without it: 140 ms.
+    pub after: Option<Duration>,
+    /// Nothing is sent for so long after an edge. Without it: 0 s.
+    pub pause: Option<Duration>,
+    /// Packets lost around an edge, as a share of those of one second. Without it: 0.005 to 0.06.
+    pub edge_loss: Option<[f64; 2]>,
+    /// Probability that a packet is lost at other times. Without it: 0.002 up, 0.0001 down.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StarlinkDirection {
+    /// From the terminal.
+    Up,
+    /// To the terminal.
+    Down,
+}

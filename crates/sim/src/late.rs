@@ -1,0 +1,119 @@
+//! Packets whose departure is worked out when their service begins, not when they are accepted.
+//!
+//! A queue that drops from its front does not know which packets it will serve, and a recorded link whose queue is
+//! taken away by a handover must not have spent its opportunities on it. Such links have a second event: the end of the
+//! service of the packet before.
+
+use crate::packet::{Flags, Packet};
+use crate::spec::QueueLimit;
+use skyhop_base::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Which packet is dropped when there is no room for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// The one that arrives.
+    Tail,
+    /// The one that has waited longest (Yin and Hluchyj, "Implication of dropping packets from the front of a queue",
+    /// IEEE Transactions on Communications 41(6), 1993).
+    Front,
+}
+
+#[derive(Debug)]
+pub struct Late {
+    waiting: VecDeque<(Packet, Time)>,
+    bytes: u64,
+    overflow: Overflow,
+    /// When the present end of service was foreseen.
+    pub foreseen: Time,
+    /// Dropped at the last arrival.
+    displaced: Vec<Packet>,
+}
+
+/// What became of a packet that has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    Yes,
+    /// At the cost of older ones.
+    Displacing,
+    No,
+}
+
+impl Late {
+    pub fn new(overflow: Overflow) -> Late {
+        Late { waiting: VecDeque::new(), bytes: 0, overflow, foreseen: Time::ZERO, displaced: Vec::new() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub fn packets(&self) -> u32 {
+        self.waiting.len() as u32
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Lets a packet wait, if there is room for it or room is made. Adds to `waited` the time that displaced ones have.
+    pub fn keep(&mut self, packet: Packet, now: Time, limit: QueueLimit, waited: &mut Duration) -> Kept {
+        let mut kept = Kept::Yes;
+        let ever = limit.has_room(0, 0, packet.size);
+        while !limit.has_room(self.packets(), self.bytes, packet.size) {
+            let front = if ever && self.overflow == Overflow::Front { self.waiting.pop_front() } else { None };
+            let Some((dropped, since)) = front else { return Kept::No };
+            self.bytes -= u64::from(dropped.size);
+            *waited += now.since(since);
+            self.displaced.push(dropped);
+            kept = Kept::Displacing;
+        }
+        self.bytes += u64::from(packet.size);
+        self.waiting.push_back((packet, now));
+        kept
+    }
+
+    pub fn take_displaced(&mut self) -> Vec<Packet> {
+        std::mem::take(&mut self.displaced)
+    }
+
+    /// The packet to be served next, and since when it waits.
+    pub fn pop(&mut self) -> Option<(Packet, Time)> {
+        let (packet, since) = self.waiting.pop_front()?;
+        self.bytes -= u64::from(packet.size);
+        Some((packet, since))
+    }
+
+    /// Takes out those that `affected` names. Gives the time that they have waited.
+    pub fn withdraw(
+        &mut self,
+        now: Time,
+        mut affected: impl FnMut(&Packet) -> bool,
+        out: &mut Vec<Packet>,
+    ) -> Duration {
+        let mut waited = Duration::ZERO;
+        let mut bytes = 0;
+        self.waiting.retain(|&(packet, since)| {
+            let stays = !affected(&packet);
+            if !stays {
+                out.push(packet);
+                bytes += u64::from(packet.size);
+                waited += now.since(since);
+            }
+            stays
+        });
+        self.bytes -= bytes;
+        waited
+    }
+
+    pub fn condemn(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
+        for (packet, _) in self.waiting.iter_mut().filter(|(packet, _)| affected(packet)) {
+            packet.flags = packet.flags.with(Flags::IN_VAIN);
+        }
+    }
+
+    /// The time that packets have waited which still do.
+    pub fn waited(&self, now: Time) -> Duration {
+        self.waiting.iter().fold(Duration::ZERO, |sum, (_, since)| sum + now.since(*since))
+    }
+}

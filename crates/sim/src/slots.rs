@@ -1,0 +1,222 @@
+//! Links of a scheduler that works in slots, as Starlink's does: at every edge rate, delay and loss change.
+//!
+//! Nothing is kept: what a slot is like is a function of the seed, the link's name and the number of the slot.
+
+use crate::trace::{Idle, Served, send};
+use skyhop_base::{Duration, Stream, Time};
+
+/// How slots differ. Of pairs each slot draws a value between both, uniformly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlotConfig {
+    /// Length of a slot; more than zero.
+    pub every: Duration,
+    /// From t = 0 to the first edge, less than a slot.
+    pub phase: Duration,
+    /// In bit/s; more than zero.
+    pub rates: [u64; 2],
+    /// Each slot adds up to this to the delay.
+    pub step: Duration,
+    /// Each interval of `jitter_every` adds up to this to the delay.
+    pub jitter: Duration,
+    /// More than zero.
+    pub jitter_every: Duration,
+    /// Added to the delay from `before` until `after` each edge.
+    pub spike: [Duration; 2],
+    pub before: Duration,
+    pub after: Duration,
+    /// Nothing is sent for so long after an edge; less than a slot.
+    pub pause: Duration,
+    /// Probability of a loss from `before` until `after` each edge, and at other times.
+    pub edge_loss: [f64; 2],
+    pub loss: f64,
+}
+
+/// What is drawn for a slot.
+#[derive(Clone, Copy)]
+enum Draw {
+    Rate,
+    Step,
+    Spike,
+    Loss,
+    Jitter,
+}
+
+/// The slots of one link.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    config: SlotConfig,
+    draws: Stream,
+    /// See [`send`].
+    debt: u128,
+}
+
+impl Slots {
+    pub fn new(config: &SlotConfig, seed: u64, link: &str) -> Slots {
+        Slots { config: config.clone(), draws: Stream::new(seed, link, "slots"), debt: 0 }
+    }
+
+    /// The number of the slot at an instant; 0 lies before the first edge.
+    fn slot(&self, ns: u64) -> u64 {
+        let into = ns.checked_sub(self.config.phase.as_nanos());
+        into.map_or(0, |into| into / self.config.every.as_nanos() + 1)
+    }
+
+    /// Where a slot begins; slot 0 at t = 0.
+    fn edge(&self, slot: u64) -> u64 {
+        let begun = |slot: u64| self.config.phase.as_nanos() + slot * self.config.every.as_nanos();
+        slot.checked_sub(1).map_or(0, begun)
+    }
+
+    /// The slot whose edge is near.
+    fn near_edge(&self, t: Time) -> Option<u64> {
+        let ns = t.as_nanos();
+        let slot = self.slot(ns);
+        let begins = slot > 0 && ns - self.edge(slot) < self.config.after.as_nanos();
+        let ends = self.edge(slot + 1) - ns <= self.config.before.as_nanos();
+        if begins { Some(slot) } else { ends.then_some(slot + 1) }
+    }
+
+    fn draw(&self, what: Draw, n: u64) -> f64 {
+        self.draws.uniform_of(what as u64, n)
+    }
+
+    pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle) -> Served {
+        if idle == Idle::Yes {
+            self.debt = 0;
+        }
+        let [least, most] = self.config.rates;
+        let piece = |ns: u64| {
+            let slot = self.slot(ns);
+            let begin = self.edge(slot) + self.config.pause.as_nanos();
+            if slot > 0 && ns < begin {
+                return (0, begin);
+            }
+            let rate = least as f64 + self.draw(Draw::Rate, slot) * most.saturating_sub(least) as f64;
+            ((rate as u64).max(1), self.edge(slot + 1))
+        };
+        let (served, debt) = send(piece, ready, bytes, self.debt);
+        self.debt = debt;
+        served
+    }
+
+    /// What is added to the link's own delay for a packet that departs at `t`.
+    pub fn delay(&self, t: Time) -> Duration {
+        let ns = t.as_nanos();
+        let step = share(self.config.step, self.draw(Draw::Step, self.slot(ns)));
+        let jitter = share(self.config.jitter, self.draw(Draw::Jitter, ns / self.config.jitter_every.as_nanos()));
+        let [least, most] = self.config.spike;
+        let spike =
+            self.near_edge(t).map(|slot| least + share(most.saturating_sub(least), self.draw(Draw::Spike, slot)));
+        step + jitter + spike.unwrap_or(Duration::ZERO)
+    }
+
+    /// The probability that a packet is lost that arrives at `t`.
+    pub fn loss(&self, t: Time) -> f64 {
+        let [least, most] = self.config.edge_loss;
+        let near = self.near_edge(t).map(|slot| least + self.draw(Draw::Loss, slot) * (most - least));
+        near.unwrap_or(self.config.loss)
+    }
+}
+
+fn share(of: Duration, part: f64) -> Duration {
+    Duration::from_nanos((of.as_nanos() as f64 * part) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn at(n: u64) -> Time {
+        Time::ZERO + ms(n)
+    }
+
+    /// Edges at 12, 27, 42 s; nothing but slots.
+    fn bare() -> SlotConfig {
+        SlotConfig {
+            every: ms(15_000),
+            phase: ms(12_000),
+            rates: [1_000_000, 1_000_000],
+            step: Duration::ZERO,
+            jitter: Duration::ZERO,
+            jitter_every: ms(10),
+            spike: [Duration::ZERO; 2],
+            before: ms(75),
+            after: ms(140),
+            pause: Duration::ZERO,
+            edge_loss: [0.0; 2],
+            loss: 0.0,
+        }
+    }
+
+    fn slots(config: &SlotConfig) -> Slots {
+        Slots::new(config, 1, "link")
+    }
+
+    #[test]
+    fn a_bare_one_is_a_link_of_constant_rate() {
+        let mut slots = slots(&bare());
+        // 125 B at 1 Mbit/s take 1 ms, also over an edge.
+        for n in [0, 11_999, 12_000, 26_999] {
+            let served = slots.serve(at(n), 125, Idle::No);
+            assert_eq!((served.start, served.departure, served.busy), (at(n), at(n + 1), ms(1)), "{n}");
+            assert_eq!((slots.delay(at(n)), slots.loss(at(n))), (Duration::ZERO, 0.0));
+        }
+    }
+
+    #[test]
+    fn rate_and_step_hold_for_a_slot_and_fill_their_ranges() {
+        let config = SlotConfig { rates: [10_000_000, 70_000_000], step: ms(4), ..bare() };
+        let mut slots = slots(&config);
+        let mut seen = Vec::new();
+        for n in 0..400_u64 {
+            let edge = 12_000 + 15_000 * n;
+            let mut of = |t| (slots.serve(at(t), 12_500, Idle::Yes).busy, slots.delay(at(t)));
+            let first = of(edge + 200);
+            assert_eq!((first, first), (of(edge + 7000), of(edge + 14_900)), "slot {n}");
+            seen.push((100_000.0 / first.0.as_secs_f64(), first.1.as_secs_f64()));
+        }
+        // Means of 400 uniform numbers: four standard deviations are 4 · 60 / √(12 · 400) = 3.5 and 0.23.
+        let rate = seen.iter().map(|(bps, _)| bps / 1e6).sum::<f64>() / 400.0;
+        let step = seen.iter().map(|(_, s)| s * 1e3).sum::<f64>() / 400.0;
+        assert!((rate - 40.0).abs() < 3.5 && (step - 2.0).abs() < 0.23, "{rate} {step}");
+        assert!(seen.iter().all(|(bps, s)| (9.9e6..70.1e6).contains(bps) && (0.0..=4e-3).contains(s)));
+    }
+
+    #[test]
+    fn edges_delay_lose_and_pause() {
+        let config = SlotConfig { spike: [ms(15), ms(25)], edge_loss: [0.1, 0.2], loss: 0.01, pause: ms(60), ..bare() };
+        let mut slots = slots(&config);
+        for n in [11_926, 12_000, 12_139, 26_926, 27_139] {
+            let (delay, loss) = (slots.delay(at(n)), slots.loss(at(n)));
+            assert!((ms(15)..=ms(25)).contains(&delay) && (0.1..=0.2).contains(&loss), "{n}: {delay} {loss}");
+        }
+        for n in [0, 100, 11_924, 12_140, 26_924] {
+            assert_eq!((slots.delay(at(n)), slots.loss(at(n))), (Duration::ZERO, 0.01), "{n}");
+        }
+        // 2 ms of work: the first before the edge, the other after the pause.
+        let served = slots.serve(at(11_999), 250, Idle::No);
+        assert_eq!((served.start, served.departure, served.busy), (at(11_999), at(12_061), ms(2)));
+        assert_eq!(slots.serve(at(12_010), 125, Idle::No).start, at(12_060));
+        assert_eq!(slots.serve(at(0), 125, Idle::No).departure, at(1), "no edge at the start");
+    }
+
+    #[test]
+    fn jitter_is_drawn_anew_in_every_interval_and_by_link() {
+        let config = SlotConfig { jitter: ms(12), ..bare() };
+        let (one, other) = (Slots::new(&config, 1, "up"), Slots::new(&config, 1, "down"));
+        let drawn = |slots: &Slots| (0..1000).map(|n| slots.delay(at(10 * n + 5)).as_secs_f64()).collect::<Vec<_>>();
+        let (a, b) = (drawn(&one), drawn(&other));
+        assert_ne!(a, b);
+        assert_eq!(one.delay(at(51)), one.delay(at(59)));
+        // Mean distance of two uniform numbers: a third of the range, 4 ms; of sums of two: 7/15, 5.6 ms (the mean
+        // over 999 pairs is within 10 % of it).
+        let change = |v: &[f64]| v.windows(2).map(|w| (w[1] - w[0]).abs()).sum::<f64>() / 999.0 * 1e3;
+        assert!((change(&a) - 4.0).abs() < 0.4, "{}", change(&a));
+        let both: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+        assert!((change(&both) - 5.6).abs() < 0.56, "{}", change(&both));
+    }
+}
