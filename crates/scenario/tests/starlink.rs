@@ -136,7 +136,6 @@ fn links_to_satellites_follow_recordings() {
 /// Numbers that a recording and a run are compared by.
 #[derive(Debug)]
 struct Shape {
-    least_ms: f64,
     /// Quantiles of what the delay is above the least: 5, 50, 95, 99.9 %.
     above_ms: [f64; 4],
     /// Mean distance of delays 10 ms apart.
@@ -149,15 +148,15 @@ struct Shape {
 fn shape(ms: &[f64], edge: usize) -> Shape {
     let mut sorted = ms.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let least_ms = sorted[0];
-    let quantile = |q: f64| sorted[(q * (sorted.len() - 1) as f64) as usize] - least_ms;
+    let least = sorted[0];
+    let quantile = |q: f64| sorted[(q * (sorted.len() - 1) as f64) as usize] - least;
     let mut spikes_ms: Vec<f64> = (edge..ms.len() - 20)
         .step_by(1500)
-        .map(|at| ms[at.saturating_sub(10)..at + 20].iter().copied().fold(0.0, f64::max) - least_ms)
+        .map(|at| ms[at.saturating_sub(10)..at + 20].iter().copied().fold(0.0, f64::max) - least)
         .collect();
     spikes_ms.sort_by(f64::total_cmp);
     let change_ms = ms.windows(2).map(|two| (two[1] - two[0]).abs()).sum::<f64>() / (ms.len() - 1) as f64;
-    Shape { least_ms, above_ms: [0.05, 0.5, 0.95, 0.999].map(quantile), change_ms, spikes_ms }
+    Shape { above_ms: [0.05, 0.5, 0.95, 0.999].map(quantile), change_ms, spikes_ms }
 }
 
 /// Mean rate of each slot, Mbit/s, and the mean deviation of its seconds from it, as a share.
