@@ -29,6 +29,9 @@ pub struct ScenarioFile {
     /// Ground stations by name.
     #[serde(default)]
     pub stations: BTreeMap<String, StationFile>,
+    /// Further ground stations: a file of CSV with the columns name, latitude_deg, longitude_deg and, if wanted, altitude_km
+    /// and antennas, or of GeoJSON with points that have a name.
+    pub stations_file: Option<ContentFile>,
     /// Wired links, each for both directions. The nodes at their ends exist by being named here.
     #[serde(default)]
     pub links: Vec<LinkFile>,

@@ -132,6 +132,35 @@ fn the_rules_of_the_sky_reach_the_engine() {
 }
 
 #[test]
+fn stations_come_from_files() {
+    let with = |stations: &str| {
+        json(&json!({
+            "duration": "60 s",
+            "constellation": { "preset": "iridium" },
+            "stations": { "palermo": { "city": "Palermo" } },
+            "stations_file": { "text": stations },
+            "flows": [{ "name": "a", "from": "rome", "to": "palermo", "udp": {}, "application":
+                { "constant_rate": { "rate": "1 Mbit/s", "payload": "1000 B" } } }],
+        }))
+    };
+    let csv = with(
+        "# two\nname,longitude_deg,latitude_deg,altitude_km,antennas\n\"rome\",12.5,41.9,0.05,2\nkiruna,20.2,67.9,,\n",
+    );
+    let rome = &csv.stations["rome"];
+    let degrees = (rome.latitude.degrees(), rome.longitude.degrees(), rome.altitude.km());
+    assert_eq!((degrees, rome.antennas, csv.stations.len()), ((41.9, 12.5, 0.05), 2, 3));
+    assert_eq!((csv.stations["kiruna"].altitude.km(), csv.stations["kiruna"].antennas), (0.0, 1));
+    let point = |name: &str, at: serde_json::Value, antennas: u32| {
+        json!({ "type": "Feature", "properties": { "name": name, "antennas": antennas },
+            "geometry": { "type": "Point", "coordinates": at } })
+    };
+    let features = [point("rome", json!([12.5, 41.9, 50.0]), 2), point("kiruna", json!([20.2, 67.9]), 1)];
+    let geojson = with(&json!({ "type": "FeatureCollection", "features": features }).to_string());
+    assert_eq!(geojson.hash(), csv.hash(), "where stations come from is no part of a scenario");
+    assert_eq!(json(&geojson.canonical()).hash(), geojson.hash());
+}
+
+#[test]
 fn geostationary_satellites_and_lists_of_links() {
     let scenario = json(&json!({
         "duration": "60 s",

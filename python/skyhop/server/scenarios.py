@@ -13,7 +13,7 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 #: Keys whose text is the path of a file that the engine reads into the scenario.
-_FILES = {"elements", "opportunities", "table", "delays"}
+_FILES = {"elements", "opportunities", "table", "delays", "stations_file"}
 
 
 class FileNamed(ValueError):

@@ -7,6 +7,7 @@ mod reach;
 mod red;
 mod sky;
 mod sky_links;
+mod station_file;
 mod stations;
 mod trace;
 mod traffic;
@@ -109,7 +110,8 @@ impl Resolver<'_, '_, '_> {
             self.add(&root.key("duration"), format!("a run of {duration} is too long"), help);
             self.duration = None;
         }
-        let stations = self.stations();
+        let mut stations = self.stations();
+        self.stations_of_file(&mut stations);
         let constellation = self.constellation(&stations);
         let links = self.links();
         let flows = self.flows();
