@@ -68,13 +68,16 @@ export class Sky {
     return [...planes.values()].filter((members) => members.length > 2);
   }
 
-  /** The shell of each satellite, numbered in order of appearance. */
+  /**
+   * The shell of each satellite, numbered in order of appearance: its name without plane and slot
+   * (starlink-2-70-21), or without the number that published elements give it (starlink-1007).
+   */
   shells(): number[] {
-    const seen: string[] = [];
+    const seen = new Map<string, number>();
     return this.names.map((name) => {
-      const shell = /^(.*)-\d+-\d+$/.exec(name)?.[1] ?? name;
-      if (!seen.includes(shell)) seen.push(shell);
-      return seen.indexOf(shell);
+      const shell = name.replace(/-\d+(-\d+)?$/, "");
+      if (!seen.has(shell)) seen.set(shell, seen.size);
+      return seen.get(shell) ?? 0;
     });
   }
 

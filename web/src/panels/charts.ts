@@ -30,6 +30,7 @@ const MEASURES: Measure[] = [
 ];
 
 const NO_SERIES = "No time series: put  grid = \"100 ms\"  under [records] and run again.";
+const NO_VALUE = "Nothing was measured: no packet came that far.";
 
 /** The charts under the globe. */
 export function chartsPanel(): HTMLElement {
@@ -111,7 +112,8 @@ function flowChart(runs: Run[], measure: Measure): ChartSpec {
     }
   });
   const nothing = runs.length === 0 ? { drops: [], handovers: [] } : marks(runs);
-  return { title, unit, scale, lines, ...nothing, empty: runs.length === 0 ? "" : NO_SERIES };
+  const recorded = runs.some((one) => one.tables.flow_series.time_s.length > 0);
+  return { title, unit, scale, lines, ...nothing, empty: runs.length === 0 ? "" : recorded ? NO_VALUE : NO_SERIES };
 }
 
 function addLine(lines: Line[], line: Line): void {
