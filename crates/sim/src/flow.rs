@@ -123,7 +123,7 @@ pub struct Flow {
     pub key: u64,
     pub ends: Endpoints,
     pub application: Application,
-    pub jitter: Option<Jitter>,
+    pub jitter: Option<Box<Jitter>>,
     pub ttl: u8,
     /// Packets that each end has put on the network.
     pub numbers: [u32; 2],
@@ -161,7 +161,7 @@ impl Flow {
             key: Stream::new(0, &config.name, "flow").bits_at(0),
             ends,
             application: Application::new(config, seed),
-            jitter: Jitter::new(config.jitter, Stream::new(seed, &config.name, "jitter")),
+            jitter: Jitter::new(config.jitter, Stream::new(seed, &config.name, "jitter")).map(Box::new),
             ttl: config.ttl,
             numbers: [0; 2],
             totals: FlowTotals::default(),

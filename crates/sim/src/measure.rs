@@ -10,9 +10,12 @@ const PER_OCTAVE_BITS: u32 = 10;
 const PAGE: usize = 128;
 
 /// Counts durations. Memory grows with the range of the values seen (some 14 kB per decade), not with their number;
-/// before the first value there is none.
+/// before the first value there is none: flows that wait for their start are many.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram(Option<Box<Counts>>);
+
 #[derive(Clone, Debug)]
-pub struct Histogram {
+struct Counts {
     count: u64,
     sum_ns: u128,
     min_ns: u64,
@@ -42,16 +45,26 @@ fn middle_of(bucket: usize) -> f64 {
     low as f64 + ((1u64 << octave) - 1) as f64 / 2.0
 }
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram { count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, first: 0, buckets: Vec::new() }
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts { count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, first: 0, buckets: Vec::new() }
     }
 }
 
 impl Histogram {
     #[inline]
     pub fn add(&mut self, value: Duration) {
-        let ns = value.as_nanos();
+        self.0.get_or_insert_default().add(value.as_nanos());
+    }
+
+    pub fn distribution(&self) -> Distribution {
+        self.0.as_deref().map(Counts::distribution).unwrap_or_default()
+    }
+}
+
+impl Counts {
+    #[inline]
+    fn add(&mut self, ns: u64) {
         let bucket = bucket_of(ns);
         self.sum_ns += u128::from(ns);
         self.min_ns = self.min_ns.min(ns);
@@ -84,7 +97,7 @@ impl Histogram {
         self.buckets[bucket - self.first] += 1;
     }
 
-    /// The smallest value of which at least the share `q` of all values is not above; within 0.1 %. Zero when empty.
+    /// The smallest value of which at least the share `q` of all values is not above; within 0.1 %.
     fn quantile_s(&self, q: f64) -> f64 {
         let rank = ((q * self.count as f64).ceil() as u64).max(1);
         let mut seen = 0;
@@ -98,10 +111,7 @@ impl Histogram {
         0.0
     }
 
-    pub fn distribution(&self) -> Distribution {
-        if self.count == 0 {
-            return Distribution::default();
-        }
+    fn distribution(&self) -> Distribution {
         Distribution {
             count: self.count,
             mean_s: self.sum_ns as f64 / self.count as f64 / 1e9,

@@ -470,7 +470,7 @@ impl Simulation {
             self.recorder.flow_event(now, flow_id, event_name(event), tcp.sender.snapshot());
         }
         // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
-        let deadline = tcp.sender.next_timeout().min(sends_at(flow.jitter.as_ref()));
+        let deadline = tcp.sender.next_timeout().min(sends_at(flow.jitter.as_deref()));
         let slot = self.slots.senders + flow_id;
         match self.events.armed_at(slot) {
             Some(armed) if armed <= deadline => {}
@@ -485,7 +485,7 @@ impl Simulation {
         self.events.disarm(slot);
         let flow = &mut self.flows[flow_id as usize];
         let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
-        let (timeout, sends_at) = (tcp.sender.next_timeout(), sends_at(flow.jitter.as_ref()));
+        let (timeout, sends_at) = (tcp.sender.next_timeout(), sends_at(flow.jitter.as_deref()));
         let deadline = timeout.min(sends_at);
         if deadline > now {
             if deadline != Time::MAX {

@@ -3,11 +3,12 @@
 use crate::RttArithmetic;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use skyhop_base::{Bytes, Duration};
 use skyhop_cc::{Bundle, ConfigError, ControlConfig, ControlSpec, Profile};
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// Declares an enum that stands in files as kebab-case text.
 macro_rules! choice {
@@ -485,8 +486,13 @@ pub struct TcpSpec(pub TcpTable);
 pub struct TcpConfig {
     pub recovery: Recovery,
     pub control: ControlConfig,
-    #[serde(flatten)]
-    pub options: Options,
+    /// One copy for all flows that are cloned from one another, and for their senders.
+    #[serde(flatten, serialize_with = "shared")]
+    pub options: Arc<Options>,
+}
+
+fn shared<S: Serializer>(options: &Arc<Options>, serializer: S) -> Result<S::Ok, S::Error> {
+    options.as_ref().serialize(serializer)
 }
 
 impl TcpSpec {
@@ -556,7 +562,7 @@ impl TcpSpec {
             let mss = options.mss.0 as u32;
             options.initial_window = initial_window_rfc6928(mss) / mss;
         }
-        Ok(TcpConfig { recovery, control, options })
+        Ok(TcpConfig { recovery, control, options: Arc::new(options) })
     }
 }
 

@@ -31,6 +31,7 @@ use peach::Probes;
 use record::EventLog;
 use skyhop_base::{Duration, Segments, Stream, Time};
 use skyhop_cc::{CongestionControl, CongestionEvent, CongestionKind, Control, LossSample, Lost, SentSample, Start};
+use std::sync::Arc;
 use supply::Data;
 use vegas::FineTimer;
 
@@ -83,7 +84,7 @@ struct EcnEcho {
 #[derive(Debug)]
 pub struct Sender {
     recovery: Recovery,
-    options: Options,
+    options: Arc<Options>,
     control: Control,
     rtt: RttEstimator,
     data: Data,
@@ -150,7 +151,7 @@ pub struct Sender {
 impl Sender {
     /// A sender that has not been opened. `stream` is its own source of random numbers.
     pub fn new(config: &TcpConfig, mut stream: Stream) -> Sender {
-        let options = config.options.clone();
+        let options = Arc::clone(&config.options);
         let tick_phase = match options.tick_phase {
             TickPhase::Random => stream.uniform(),
             TickPhase::Ns2 => crate::ns2_tick_phases(1, &[config])[0],
@@ -180,7 +181,7 @@ impl Sender {
         Sender::with_control(config.recovery, options, control, rtt)
     }
 
-    fn with_control(recovery: Recovery, options: Options, control: Control, rtt: RttEstimator) -> Sender {
+    fn with_control(recovery: Recovery, options: Arc<Options>, control: Control, rtt: RttEstimator) -> Sender {
         let opens_empty = options.handshake != Handshake::None;
         Sender {
             recovery,

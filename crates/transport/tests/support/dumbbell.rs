@@ -6,6 +6,7 @@ use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
 use skyhop_transport::{Ack, Receiver, Segment, Sender, Snapshot, Supply, TcpConfig, TickPhase, ns2_tick_phases};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug)]
 enum Content {
@@ -131,7 +132,7 @@ impl Dumbbell {
             }
             let mut config = config.clone();
             if config.options.tick_phase == TickPhase::Ns2 {
-                config.options.tick_phase = TickPhase::Share(phases[i]);
+                Arc::make_mut(&mut config.options).tick_phase = TickPhase::Share(phases[i]);
             }
             let config = &config;
             flows.push(Flow {
