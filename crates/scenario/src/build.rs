@@ -2,21 +2,21 @@
 
 use crate::format::{
     ApplicationOptions, ConstantRateFile, CountsName, EarthName, ErrorFile, FilesFile, GatewaysName,
-    GilbertElliottFile, OnDownName, OnOffFile, RedCountingName, RedSpacingName, RequestsFile, SourceFile, SpacingName,
-    TelnetFile, TraceErrors,
+    GilbertElliottFile, OnDownName, OnOffFile, PriorityName, RedCountingName, RedSpacingName, RequestsFile, SourceFile,
+    SpacingName, TelnetFile, TraceErrors,
 };
 use crate::instant::Instant;
 use crate::names::natural_order;
 use crate::resolve::{SINK, SOURCE};
 use crate::scenario::{
-    Constellation, Gsl, LinkProfile, Queue, Red, RedRoom, Room, Scenario, Starlink, Transmitter, Transport,
+    Constellation, Fifo, Gsl, LinkProfile, Queue, Red, RedRoom, Room, Scenario, Starlink, Transmitter, Transport,
 };
 use skyhop_base::{Bytes, Duration, Index, Rate, Time};
 use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_sim::spec::{
-    AdaptiveRed, ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, GilbertElliott, LinkConfig, LinkConfigs,
-    OnDown, Pace, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, SimulationSpec,
-    SlotConfig, Spacing, TransportConfig,
+    AdaptiveRed, ApplicationConfig, Discipline, ErrorConfig, ErrorUnit, FlowConfig, FullQueue, GilbertElliott,
+    LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing,
+    RedUnit, SimulationSpec, SlotConfig, Spacing, TransportConfig,
 };
 use skyhop_topology::{
     NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
@@ -351,11 +351,15 @@ fn steady_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'
 
 fn queue(queue: &Queue) -> QueueConfig {
     match queue {
-        Queue::Unlimited => QueueConfig::DropTail { limit: QueueLimit::Unlimited },
-        Queue::DropTail(room) => QueueConfig::DropTail { limit: limit(*room) },
-        Queue::DropFront(room) => QueueConfig::DropFront { limit: limit(*room) },
-        Queue::Red(red) => QueueConfig::Red(Box::new(red_config(red))),
+        Queue::Unlimited => QueueConfig::drop_tail(QueueLimit::Unlimited),
+        Queue::DropTail(fifo) => fifo_queue(fifo, Discipline::DropTail { mark_above: fifo.mark_above }),
+        Queue::DropFront(fifo) => fifo_queue(fifo, Discipline::DropFront { mark_above: fifo.mark_above }),
+        Queue::Red(red) => red_queue(red),
     }
+}
+
+fn fifo_queue(fifo: &Fifo, discipline: Discipline) -> QueueConfig {
+    QueueConfig { limit: limit(fifo.room), discipline, full: full_queue(fifo.priority) }
 }
 
 fn limit(room: Room) -> QueueLimit {
@@ -367,7 +371,14 @@ fn limit(room: Room) -> QueueLimit {
     }
 }
 
-fn red_config(red: &Red) -> RedConfig {
+fn full_queue(priority: PriorityName) -> FullQueue {
+    match priority {
+        PriorityName::LowFirst => FullQueue::LowFirst,
+        PriorityName::Ignored => FullQueue::Arrival,
+    }
+}
+
+fn red_queue(red: &Red) -> QueueConfig {
     let counting = match red.counting {
         RedCountingName::Floyd => RedCounting::Floyd,
         RedCountingName::Ns2 => RedCounting::Ns2,
@@ -379,8 +390,7 @@ fn red_config(red: &Red) -> RedConfig {
         }
         RedRoom::Bytes(bytes) => (QueueLimit::Bytes(bytes.0), RedUnit::Bytes, red.mean_packet.0 as f64),
     };
-    RedConfig {
-        limit,
+    let config = RedConfig {
         unit,
         min_threshold: red.min * scale,
         max_threshold: red.max * scale,
@@ -394,7 +404,9 @@ fn red_config(red: &Red) -> RedConfig {
         counting,
         mean_packet_bytes: packet_bytes(red.mean_packet),
         adaptive: red.adaptive.then(AdaptiveRed::default),
-    }
+        mark_up_to: red.mark_p,
+    };
+    QueueConfig { limit, discipline: Discipline::Red(Box::new(config)), full: full_queue(red.priority) }
 }
 
 /// Sizes of packets were found to fit.

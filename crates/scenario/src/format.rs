@@ -143,6 +143,23 @@ pub struct RedFile {
     pub spacing: Option<RedSpacingName>,
     /// Which packets are counted between drops. Without it: by profile.
     pub counting: Option<RedCountingName>,
+    /// Whether packets of an ECN-capable transport are marked where they would be dropped early (RFC 3168). Without it: false.
+    pub ecn: Option<bool>,
+    /// Up to this probability they are marked, from there on dropped; needs `ecn`. Without it: 0.1.
+    pub mark_p: Option<f64>,
+    /// Who goes when the queue is full. Without it: "low-first".
+    pub priority: Option<PriorityName>,
+}
+
+/// Who goes at a full queue. Only TCP Peach sends segments of low priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PriorityName {
+    /// An arriving packet of normal priority takes the place of the low ones queued last, an arriving low one is dropped.
+    #[default]
+    LowFirst,
+    /// The arriving packet is dropped, whatever its priority.
+    Ignored,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -174,6 +191,11 @@ pub struct DropTailFile {
     pub bytes: Option<Bytes>,
     /// What the limit in packets counts.
     pub counts: Option<CountsName>,
+    /// Packets of an ECN-capable transport are marked while more than so many packets wait (the K of RFC 8257). Without
+    /// it: none are.
+    pub mark_above: Option<u32>,
+    /// Who goes when the queue is full. Without it: "low-first".
+    pub priority: Option<PriorityName>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

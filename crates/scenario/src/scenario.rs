@@ -2,7 +2,7 @@
 //! the canonical form.
 
 use crate::diagnostic::{Diagnostics, Problems};
-use crate::format::{ApplicationOptions, CountsName, ErrorFile, RedCountingName, RedSpacingName};
+use crate::format::{ApplicationOptions, CountsName, ErrorFile, PriorityName, RedCountingName, RedSpacingName};
 use crate::overrides::{self, Override};
 use crate::source::Source;
 use crate::tree::{DEEPEST, Node, Origin, Path};
@@ -97,9 +97,25 @@ pub struct Starlink {
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
     Unlimited,
-    DropTail(Room),
-    DropFront(Room),
+    DropTail(Fifo),
+    DropFront(Fifo),
     Red(Red),
+}
+
+/// First in, first out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fifo {
+    #[serde(flatten)]
+    pub room: Room,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark_above: Option<u32>,
+    #[serde(skip_serializing_if = "is_usual")]
+    pub priority: PriorityName,
+}
+
+/// What came to the format later is left out where it says what was the case before.
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Random early detection with every value worked out.
@@ -116,6 +132,13 @@ pub struct Red {
     pub mean_packet: Bytes,
     pub spacing: RedSpacingName,
     pub counting: RedCountingName,
+    #[serde(skip_serializing_if = "is_usual")]
+    pub ecn: bool,
+    /// With `ecn`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark_p: Option<f64>,
+    #[serde(skip_serializing_if = "is_usual")]
+    pub priority: PriorityName,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

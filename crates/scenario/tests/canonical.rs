@@ -123,7 +123,7 @@ fn the_iridium_preset_is_table_1_under_the_rules_of_ns_2() {
     let (isl, uplink) = (spec.links.isl.unwrap(), spec.links.uplink.unwrap());
     assert_eq!((isl.rate.bps(), uplink.rate.bps()), (25_000_000, 1_500_000));
     // ns-2's limit of 50 holds 49 that wait and the one in service.
-    assert_eq!(isl.queue, QueueConfig::DropTail { limit: QueueLimit::Packets(49) });
+    assert_eq!(isl.queue, QueueConfig::drop_tail(QueueLimit::Packets(49)));
     assert_eq!((isl.framing_bytes, uplink.framing_bytes), (16, 16));
     assert_eq!((isl.on_down, uplink.on_down), (OnDown::Drain, OnDown::SendInVain));
     let names: Vec<&str> = spec.flows.iter().map(|flow| flow.name.as_str()).collect();
@@ -248,10 +248,9 @@ fn queues_are_what_they_say() {
         let text = format!(
             "duration = \"1 s\"\nprofile = \"{profile}\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\n{queue}"
         );
-        let QueueConfig::DropTail { limit } = toml(&text).simulation_spec().links.wired[0].queue.clone() else {
-            panic!("{text} is no DropTail");
-        };
-        limit
+        let queue = toml(&text).simulation_spec().links.wired[0].queue.clone();
+        assert_eq!(queue, QueueConfig::drop_tail(queue.limit), "{text}");
+        queue.limit
     };
     assert_eq!(limit("rfc", ""), QueueLimit::Packets(50));
     assert_eq!(limit("ns-2", ""), QueueLimit::Packets(49));
@@ -332,15 +331,20 @@ application = { requests = { request = "300 B", response = "10 kB", think = "1 s
 #[test]
 fn queues_errors_and_applications_arrive_in_the_engine() {
     use skyhop_base::Duration;
-    use skyhop_sim::spec::{ApplicationConfig, RedCounting, RedUnit};
+    use skyhop_sim::SimulationSpec;
+    use skyhop_sim::spec::{ApplicationConfig, Discipline, RedConfig, RedCounting, RedUnit};
     let spec = toml(TRAFFIC).simulation_spec();
-    let QueueConfig::Red(forward) = &spec.links.wired[0].queue else { panic!("no RED") };
+    let red = |link: usize, spec: &SimulationSpec| match &spec.links.wired[link].queue.discipline {
+        Discipline::Red(red) => (spec.links.wired[link].queue.limit, RedConfig::clone(red)),
+        other => panic!("{other:?} is no RED"),
+    };
+    let (_, forward) = red(0, &spec);
     // The worked example adaptive_red_auto: 1.5 Mbit/s, 10 ms, 1000 B.
     assert_eq!((forward.min_threshold, forward.max_threshold, forward.unit), (5.0, 15.0, RedUnit::Packets));
     assert!((forward.weight - 0.005_319_136).abs() < 1e-9 && forward.adaptive.is_some());
-    let QueueConfig::Red(backward) = &spec.links.wired[1].queue else { panic!("no RED") };
-    assert_eq!((backward.limit, backward.weight), (QueueLimit::Packets(50), 0.002));
-    assert_eq!(backward.counting, RedCounting::Floyd);
+    let (limit, backward) = red(1, &spec);
+    assert_eq!((limit, backward.weight), (QueueLimit::Packets(50), 0.002));
+    assert_eq!((backward.counting, backward.mark_up_to), (RedCounting::Floyd, None));
     // The trace names packets and times: two models.
     assert_eq!(spec.links.wired[0].errors.len(), 5);
     assert_eq!(spec.links.wired[0].errors[3], ErrorConfig::PacketNumbers(vec![3, 5]));
@@ -354,9 +358,36 @@ fn queues_errors_and_applications_arrive_in_the_engine() {
     // ns-2's own RED counts bytes: 50 packets of 500 B, thresholds worked out for the link.
     let text = format!("profile = \"ns-2\"\n{TRAFFIC}");
     let spec = toml(&text).simulation_spec();
-    let QueueConfig::Red(red) = &spec.links.wired[1].queue else { panic!("no RED") };
-    assert_eq!((red.limit, red.unit, red.gentle), (QueueLimit::Backlog(25_000), RedUnit::Bytes, true));
+    let (limit, red) = red(1, &spec);
+    assert_eq!((limit, red.unit, red.gentle), (QueueLimit::Backlog(25_000), RedUnit::Bytes, true));
     assert_eq!((red.min_threshold, red.max_threshold), (2500.0, 7500.0));
+}
+
+#[test]
+fn marks_and_priorities_arrive_in_the_engine() {
+    use skyhop_sim::spec::{Discipline, FullQueue};
+    let queue = |queue: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\nqueue = {queue}"
+        );
+        let scenario = toml(&text);
+        assert_eq!(json(&scenario.canonical()).canonical_json(), scenario.canonical_json());
+        (scenario.simulation_spec().links.wired[0].queue.clone(), scenario.hash())
+    };
+    let plain = queue("\"drop_tail\"");
+    assert_eq!(plain.0.full, FullQueue::LowFirst);
+    assert_eq!(plain, queue("{ drop_tail = { priority = \"low-first\" } }"));
+    let ignoring = queue("{ drop_tail = { priority = \"ignored\", mark_above = 20 } }");
+    assert_eq!(ignoring.0.full, FullQueue::Arrival);
+    assert_eq!(ignoring.0.discipline, Discipline::DropTail { mark_above: Some(20) });
+    assert_ne!(plain.1, ignoring.1);
+    let marks = |text: &str| match queue(text).0.discipline {
+        Discipline::Red(red) => red.mark_up_to,
+        other => panic!("{other:?} is no RED"),
+    };
+    assert_eq!(marks("\"red\""), None);
+    assert_eq!(marks("{ red = { ecn = true } }"), Some(0.1));
+    assert_eq!(marks("{ red = { ecn = true, mark_p = 0.5 } }"), Some(0.5));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_scenario::Scenario;
 use skyhop_sim::records::PacketEvent;
-use skyhop_sim::spec::{ErrorConfig, LinkConfig, Pace, QueueConfig, QueueLimit, SlotConfig};
+use skyhop_sim::spec::{Discipline, ErrorConfig, LinkConfig, Pace, QueueConfig, QueueLimit, SlotConfig};
 use skyhop_sim::{Records, Simulation};
 use skyhop_topology::CheckTimes;
 use std::io::Read;
@@ -48,8 +48,8 @@ fn a_wire_has_the_values_of_both_directions() {
     let spec = wire(&json!({ "profile": "starlink" }), &probes(), &json!({})).simulation_spec();
     // In the order of names: internet->terminal is the way down.
     let [down, up] = &spec.links.wired[..] else { panic!() };
-    assert_eq!(down.queue, QueueConfig::DropFront { limit: QueueLimit::Packets(50_000) });
-    assert_eq!(up.queue, QueueConfig::DropFront { limit: QueueLimit::Packets(500) });
+    assert_eq!(down.queue, QueueConfig::drop_front(QueueLimit::Packets(50_000)));
+    assert_eq!(up.queue, QueueConfig::drop_front(QueueLimit::Packets(500)));
     let (down_slots, up_slots) = (slots(down), slots(up));
     assert_eq!(up_slots.rates, [10_000_000, 70_000_000]);
     assert_eq!(down_slots.rates, [10_000_000, 370_000_000]);
@@ -75,7 +75,7 @@ fn every_part_can_be_switched_off() {
     let half = json!({ "profile": "starlink", "rate": "1 Mbit/s", "backward": { "profile": "none" } });
     let spec = wire(&half, &probes(), &json!({})).simulation_spec();
     assert_eq!(spec.links.wired[0].pace, Pace::Steady);
-    assert!(matches!(spec.links.wired[0].queue, QueueConfig::DropTail { .. }));
+    assert!(matches!(spec.links.wired[0].queue.discipline, Discipline::DropTail { .. }));
     assert_eq!(slots(&spec.links.wired[1]).rates, [1_000_000; 2]);
 }
 

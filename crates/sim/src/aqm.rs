@@ -12,11 +12,22 @@ use skyhop_base::{Duration, Rate, Stream, Time};
 pub struct Arrival {
     pub now: Time,
     pub size_bytes: u32,
+    pub ecn_capable: bool,
     /// What waits, the packet in service not.
     pub waiting_packets: u32,
     pub waiting_bytes: u64,
     /// For how long the transmitter has had nothing to send.
     pub idle: Duration,
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Pass,
+    /// It passes, marked (CE of RFC 3168).
+    Mark,
+    /// It is dropped, though there would be room.
+    Drop,
 }
 
 #[derive(Debug)]
@@ -53,8 +64,8 @@ impl Red {
         }
     }
 
-    /// Whether the arriving packet is to be dropped, though there would be room.
-    pub fn drops(&mut self, arrival: &Arrival) -> bool {
+    /// What becomes of the arriving packet, as far as early detection goes.
+    pub fn decides(&mut self, arrival: &Arrival) -> Verdict {
         let queue = match self.config.unit {
             RedUnit::Packets => f64::from(arrival.waiting_packets),
             RedUnit::Bytes => arrival.waiting_bytes as f64,
@@ -69,45 +80,45 @@ impl Red {
             self.adapted = arrival.now;
         }
         match self.config.counting {
-            RedCounting::Floyd => self.drops_floyd(arrival),
-            RedCounting::Ns2 => self.drops_ns2(arrival, queue),
+            RedCounting::Floyd => self.decides_floyd(arrival),
+            RedCounting::Ns2 => self.decides_ns2(arrival, queue),
         }
     }
 
-    fn drops_floyd(&mut self, arrival: &Arrival) -> bool {
+    fn decides_floyd(&mut self, arrival: &Arrival) -> Verdict {
         if self.average < self.config.min_threshold {
             self.count = -1;
             self.count_bytes = 0;
-            return false;
+            return Verdict::Pass;
         }
         self.count += 1;
-        self.is_drawn(arrival, probability(&self.config, self.max_p, self.average))
+        self.draws(arrival, probability(&self.config, self.max_p, self.average))
     }
 
     /// The count runs on every arrival, the first packet above the threshold passes, and so does one that finds at
     /// most one waiting.
-    fn drops_ns2(&mut self, arrival: &Arrival, queue: f64) -> bool {
+    fn decides_ns2(&mut self, arrival: &Arrival, queue: f64) -> Verdict {
         self.count += 1;
         self.count_bytes += u64::from(arrival.size_bytes);
         if self.average < self.config.min_threshold || queue <= 1.0 {
             self.above = false;
-            return false;
+            return Verdict::Pass;
         }
         let p_b = probability(&self.config, self.max_p, self.average);
         if p_b >= 1.0 {
             self.restart_count();
-            return true;
+            return Verdict::Drop;
         }
         if !self.above {
             self.above = true;
             self.count = 1;
             self.count_bytes = u64::from(arrival.size_bytes);
-            return false;
+            return Verdict::Pass;
         }
-        self.is_drawn(arrival, p_b)
+        self.draws(arrival, p_b)
     }
 
-    fn is_drawn(&mut self, arrival: &Arrival, p_b: f64) -> bool {
+    fn draws(&mut self, arrival: &Arrival, p_b: f64) -> Verdict {
         let mean = f64::from(self.config.mean_packet_bytes);
         let share = match self.config.unit {
             RedUnit::Packets => 1.0,
@@ -122,11 +133,14 @@ impl Red {
             // Floyd and Jacobson, §4: p_b · size / largest size, before the spacing.
             _ => spaced(self.config.spacing, p_b * share, self.count.max(0) as f64),
         };
-        let drawn = self.stream.uniform() < p_a;
-        if drawn {
-            self.restart_count();
+        if self.stream.uniform() >= p_a {
+            return Verdict::Pass;
         }
-        drawn
+        self.restart_count();
+        // RFC 3168 §7: a mark stands for a drop that is no bound of the queue; where nearly everything would be dropped,
+        // it is (ns-2's mark_p_, `algorithms.md` §4.2).
+        let marks = arrival.ecn_capable && self.config.mark_up_to.is_some_and(|most| p_b < most);
+        if marks { Verdict::Mark } else { Verdict::Drop }
     }
 
     fn restart_count(&mut self) {
@@ -190,7 +204,6 @@ fn max_p_next(config: &RedConfig, adaptive: &AdaptiveRed, max_p: f64, average: f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::QueueLimit;
     use serde_json::Value;
 
     fn vector(name: &str) -> Value {
@@ -208,7 +221,6 @@ mod tests {
 
     fn config() -> RedConfig {
         RedConfig {
-            limit: QueueLimit::Packets(100),
             unit: RedUnit::Packets,
             min_threshold: 5.0,
             max_threshold: 15.0,
@@ -219,6 +231,7 @@ mod tests {
             counting: RedCounting::Floyd,
             mean_packet_bytes: 1000,
             adaptive: None,
+            mark_up_to: None,
         }
     }
 
@@ -228,7 +241,12 @@ mod tests {
 
     fn arrival(waiting: u32, now: Time) -> Arrival {
         let waiting_bytes = 1000 * u64::from(waiting);
-        Arrival { now, size_bytes: 1000, waiting_packets: waiting, waiting_bytes, idle: Duration::ZERO }
+        let (size_bytes, ecn_capable, idle) = (1000, false, Duration::ZERO);
+        Arrival { now, size_bytes, ecn_capable, waiting_packets: waiting, waiting_bytes, idle }
+    }
+
+    fn drops(red: &mut Red, arrival: &Arrival) -> bool {
+        red.decides(arrival) == Verdict::Drop
     }
 
     #[test]
@@ -282,7 +300,7 @@ mod tests {
         let config = RedConfig { weight: 1.0, ..config() };
         let mut red = red(&config);
         let n = 200_000;
-        let drops = (0..n).filter(|_| red.drops(&arrival(10, Time::ZERO))).count();
+        let drops = (0..n).filter(|_| drops(&mut red, &arrival(10, Time::ZERO))).count();
         // p_b = 0.05: gaps 1..19, variance (19² − 1)/12; four standard deviations of the mean gap.
         let gap = f64::from(n) / drops as f64;
         assert!((gap - 10.0).abs() < 4.0 * (360.0_f64 / 12.0 / drops as f64).sqrt(), "{gap}");
@@ -291,25 +309,45 @@ mod tests {
     #[test]
     fn above_the_upper_threshold_everything_is_dropped_unless_gentle() {
         let mut hard = red(&RedConfig { weight: 1.0, ..config() });
-        assert!((0..100).all(|_| hard.drops(&arrival(15, Time::ZERO))));
+        assert!((0..100).all(|_| drops(&mut hard, &arrival(15, Time::ZERO))));
         let mut gentle = red(&RedConfig { weight: 1.0, gentle: true, ..config() });
-        let passed = (0..1000).filter(|_| !gentle.drops(&arrival(15, Time::ZERO))).count();
+        let passed = (0..1000).filter(|_| !drops(&mut gentle, &arrival(15, Time::ZERO))).count();
         assert!((700..=900).contains(&passed), "{passed}: gaps of 1 to 10");
     }
 
     #[test]
     fn ns2_lets_the_first_packet_above_the_threshold_and_short_queues_pass() {
         let mut red = red(&RedConfig { weight: 1.0, min_threshold: 0.5, counting: RedCounting::Ns2, ..config() });
-        assert!((0..1000).all(|_| !red.drops(&arrival(1, Time::ZERO))));
-        assert!(!red.drops(&arrival(14, Time::ZERO)));
-        assert!((0..1000).any(|_| red.drops(&arrival(14, Time::ZERO))));
+        assert!((0..1000).all(|_| !drops(&mut red, &arrival(1, Time::ZERO))));
+        assert!(!drops(&mut red, &arrival(14, Time::ZERO)));
+        assert!((0..1000).any(|_| drops(&mut red, &arrival(14, Time::ZERO))));
+    }
+
+    /// The same arrivals, capable and not: what is dropped of the ones is marked of the others, up to the bound.
+    #[test]
+    fn marks_stand_for_drops_up_to_the_bound() {
+        let verdicts = |config: RedConfig, capable: bool, waiting: u32| {
+            let mut red = red(&RedConfig { weight: 1.0, gentle: true, ..config });
+            let arrival = Arrival { ecn_capable: capable, ..arrival(waiting, Time::ZERO) };
+            (0..1000).map(|_| red.decides(&arrival)).collect::<Vec<_>>()
+        };
+        let marking = RedConfig { mark_up_to: Some(0.1), ..config() };
+        let swapped = |list: &[Verdict]| {
+            list.iter().map(|v| if *v == Verdict::Drop { Verdict::Mark } else { *v }).collect::<Vec<_>>()
+        };
+        let dropped = verdicts(marking.clone(), false, 10);
+        assert!(dropped.contains(&Verdict::Drop) && !dropped.contains(&Verdict::Mark));
+        assert_eq!(verdicts(marking.clone(), true, 10), swapped(&dropped));
+        // Above `max` p_b is more than 0.1; without the option nothing is marked.
+        assert!(!verdicts(marking, true, 16).contains(&Verdict::Mark));
+        assert_eq!(verdicts(config(), true, 10), dropped);
     }
 
     #[test]
     fn max_p_moves_once_in_an_interval_towards_the_middle() {
         let mut red = red(&RedConfig { weight: 1.0, adaptive: Some(AdaptiveRed::default()), ..config() });
         for ms in [600, 700, 1200] {
-            red.drops(&arrival(14, Time::ZERO + Duration::from_millis(ms)));
+            drops(&mut red, &arrival(14, Time::ZERO + Duration::from_millis(ms)));
         }
         assert!((red.max_p - 0.12).abs() < 1e-12, "{}", red.max_p);
     }

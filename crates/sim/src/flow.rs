@@ -2,6 +2,7 @@
 
 use crate::application::Application;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
+use crate::records::DropCounts;
 use crate::spec::{FlowConfig, TransportConfig};
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_transport::{Receiver, Sender};
@@ -114,8 +115,8 @@ pub struct FlowTotals {
     pub bytes_delivered: u64,
     pub acks_sent: u64,
     pub acks_received: u64,
-    pub drops: [u64; 5],
-    pub ack_drops: [u64; 5],
+    pub drops: DropCounts,
+    pub ack_drops: DropCounts,
 }
 
 pub struct Flow {

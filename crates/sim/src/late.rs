@@ -58,7 +58,7 @@ impl Late {
 
     /// Lets a packet wait, if there is room for it or room is made. Adds to `waited` the time that displaced ones have.
     pub fn keep(&mut self, packet: Packet, now: Time, limit: QueueLimit, waited: &mut Duration) -> Kept {
-        let mut kept = Kept::Yes;
+        let mut kept = if self.displaced.is_empty() { Kept::Yes } else { Kept::Displacing };
         let ever = limit.has_room(0, 0, packet.size);
         while !limit.has_room(self.packets(), self.bytes, packet.size) {
             let front = if ever && self.overflow == Overflow::Front { self.waiting.pop_front() } else { None };
@@ -71,6 +71,37 @@ impl Late {
         self.bytes += u64::from(packet.size);
         self.waiting.push_back((packet, now));
         kept
+    }
+
+    /// Whether a packet can be kept, if need be at the cost of others.
+    pub fn takes(&self, size: u16, limit: QueueLimit) -> bool {
+        let displaces = self.overflow == Overflow::Front && !self.is_empty();
+        limit.has_room(self.packets(), self.bytes, size) || displaces && limit.has_room(0, 0, size)
+    }
+
+    /// Packets of low priority leave for a packet of normal one that found no room, the newest first, as many as are needed;
+    /// none if that is not enough. Adds to `waited` the time that they have.
+    pub fn evict_low(&mut self, packet: &Packet, now: Time, limit: QueueLimit, waited: &mut Duration) {
+        if packet.is_low() {
+            return;
+        }
+        let (mut packets, mut bytes) = (self.packets(), self.bytes);
+        let from = (0..self.waiting.len()).rev().find(|&at| {
+            let low = self.waiting[at].0;
+            if low.is_low() {
+                (packets, bytes) = (packets - 1, bytes - u64::from(low.size));
+            }
+            limit.has_room(packets, bytes, packet.size)
+        });
+        for at in (from.unwrap_or(self.waiting.len())..self.waiting.len()).rev() {
+            if self.waiting[at].0.is_low()
+                && let Some((low, since)) = self.waiting.remove(at)
+            {
+                self.bytes -= u64::from(low.size);
+                *waited += now.since(since);
+                self.displaced.push(low);
+            }
+        }
     }
 
     pub fn take_displaced(&mut self) -> Vec<Packet> {

@@ -2,6 +2,7 @@
 
 mod application;
 mod aqm;
+mod drops;
 mod dynamics;
 mod errors;
 mod events;
@@ -9,6 +10,7 @@ mod flow;
 mod late;
 mod link;
 mod measure;
+mod pace;
 mod packet;
 mod recorder;
 pub mod records;
@@ -16,6 +18,7 @@ mod simulation;
 mod slots;
 pub mod spec;
 mod trace;
+mod wire;
 
 pub use events::LONGEST_RUN;
 pub use measure::jain;

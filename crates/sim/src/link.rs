@@ -5,12 +5,12 @@
 //! One cursor splits the ring into packets whose service has begun and packets that wait; occupancy is exact after
 //! the cursor has been moved to the present.
 
-use crate::aqm::{Arrival, Red};
+use crate::aqm::{Arrival, Red, Verdict};
 use crate::late::{Kept, Late, Overflow};
+use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
-use crate::slots::Slots;
-use crate::spec::{OnDown, Pace, QueueConfig, QueueLimit};
-use crate::trace::{Idle, Served, Trace};
+use crate::spec::{Discipline, FullQueue, OnDown, QueueConfig, QueueLimit};
+use crate::trace::{Idle, Served};
 use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
 use std::collections::VecDeque;
 
@@ -39,8 +39,21 @@ pub enum Offered {
     Waits,
     /// Accepted at the cost of older packets: [`Link::take_displaced`].
     Displaces,
+    /// Dropped early, though there would be room.
+    Early,
     /// No room in the queue.
     Full,
+}
+
+/// What became of a packet that found no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eviction {
+    /// Others left for it, it is accepted.
+    Done,
+    /// Nothing of lower priority waits, or not enough.
+    NoneWaits,
+    /// This queue knows no priorities.
+    Never,
 }
 
 /// Totals over the run.
@@ -53,37 +66,8 @@ pub struct LinkTotals {
     /// Sum over accepted packets of their waiting time. By Little's law the time integral of the queue length.
     pub waiting: Duration,
     pub queue_max: u32,
-}
-
-/// Says when a packet is served and what is added to its delay.
-#[derive(Debug)]
-pub enum Pacemaker {
-    Trace(Trace),
-    Slots(Slots),
-}
-
-impl Pacemaker {
-    pub fn new(pace: &Pace, seed: u64, link: &str) -> Option<Pacemaker> {
-        match pace {
-            Pace::Steady => None,
-            Pace::Trace(trace) => Some(Pacemaker::Trace(Trace::new(trace.clone()))),
-            Pace::Slots(slots) => Some(Pacemaker::Slots(Slots::new(slots, seed, link))),
-        }
-    }
-
-    fn serve(&mut self, ready: Time, bytes: u32, idle: Idle) -> Option<Served> {
-        match self {
-            Pacemaker::Trace(trace) => trace.serve(ready, bytes, idle),
-            Pacemaker::Slots(slots) => Some(slots.serve(ready, bytes, idle)),
-        }
-    }
-
-    fn delay(&self, departure: Time) -> Duration {
-        match self {
-            Pacemaker::Trace(trace) => trace.delay(departure),
-            Pacemaker::Slots(slots) => slots.delay(departure),
-        }
-    }
+    /// Packets that were marked.
+    pub marked: u64,
 }
 
 #[derive(Debug)]
@@ -96,6 +80,9 @@ pub struct Link {
     serialiser: Serialiser,
     framing_bytes: u32,
     limit: QueueLimit,
+    full: FullQueue,
+    /// ECN-capable packets that find more than so many waiting are marked.
+    mark_above: u32,
     red: Option<Box<Red>>,
     /// Packets whose departure is not yet known.
     late: Option<Box<Late>>,
@@ -107,16 +94,18 @@ pub struct Link {
     /// When the transmitter has sent everything that was accepted.
     free_at: Time,
     last_arrival: Time,
+    /// Until then at most, packets of low priority wait in the ring.
+    low_until: Time,
     pub totals: LinkTotals,
 }
 
 impl Link {
     /// `stream` is for disciplines that draw lots.
     pub fn new(rate: Rate, framing_bytes: u32, queue: &QueueConfig, on_down: OnDown, stream: Stream) -> Link {
-        let (limit, red, late) = match queue {
-            QueueConfig::DropTail { limit } => (*limit, None, None),
-            QueueConfig::DropFront { limit } => (*limit, None, Some(Box::new(Late::new(Overflow::Front)))),
-            QueueConfig::Red(config) => (config.limit, Some(Box::new(Red::new(config, rate, stream))), None),
+        let (mark_above, red, late) = match &queue.discipline {
+            Discipline::DropTail { mark_above } => (*mark_above, None, None),
+            Discipline::DropFront { mark_above } => (*mark_above, None, Some(Box::new(Late::new(Overflow::Front)))),
+            Discipline::Red(config) => (None, Some(Box::new(Red::new(config, rate, stream))), None),
         };
         Link {
             ring: VecDeque::new(),
@@ -124,7 +113,9 @@ impl Link {
             waiting_bytes: 0,
             serialiser: Serialiser::new(rate),
             framing_bytes,
-            limit,
+            limit: queue.limit,
+            full: queue.full,
+            mark_above: mark_above.unwrap_or(u32::MAX),
             simple: red.is_none() && late.is_none(),
             red,
             late,
@@ -132,6 +123,7 @@ impl Link {
             on_down,
             free_at: Time::ZERO,
             last_arrival: Time::ZERO,
+            low_until: Time::ZERO,
             totals: LinkTotals::default(),
         }
     }
@@ -198,7 +190,7 @@ impl Link {
     #[inline]
     pub fn offer(
         &mut self,
-        packet: Packet,
+        mut packet: Packet,
         now: Time,
         scheduled: Time,
         delay: impl FnOnce(Time) -> Duration,
@@ -213,24 +205,113 @@ impl Link {
             return self.offer_late(packet, now, delay);
         }
         let waits = self.free_at > now || self.begun < self.ring.len();
-        if self.red.is_some() && self.red_drops(&packet, now) || waits && !self.has_room(packet.size) {
+        let verdict = self.verdict(&packet, now);
+        if verdict == Verdict::Drop {
+            return Offered::Early;
+        }
+        if waits && !self.has_room(packet.size) {
+            self.overflowed();
             return Offered::Full;
         }
+        if verdict == Verdict::Mark {
+            self.mark(&mut packet);
+        }
         self.accept(packet, now, delay);
-        let waiting = (self.ring.len() - self.begun) as u32;
         if waits {
-            self.totals.queue_max = self.totals.queue_max.max(waiting);
+            self.note_waiting(&packet);
         }
         self.accepted()
     }
 
-    fn offer_late(&mut self, packet: Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
-        if self.red.is_some() && self.red_drops(&packet, now) {
+    /// What the queue makes of a packet, whether there is room for it or not.
+    #[inline]
+    fn verdict(&mut self, packet: &Packet, now: Time) -> Verdict {
+        if self.red.is_some() {
+            return self.red_decides(packet, now);
+        }
+        let marks = packet.flags.has(Flags::ECT) && self.waiting().0 > self.mark_above;
+        if marks { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    fn mark(&mut self, packet: &mut Packet) {
+        packet.flags = packet.flags.with(Flags::CE);
+        self.totals.marked += 1;
+    }
+
+    fn overflowed(&mut self) {
+        if let Some(red) = &mut self.red {
+            red.overflowed();
+        }
+    }
+
+    /// What the newest packet, which waits, means for the queue.
+    #[inline]
+    fn note_waiting(&mut self, packet: &Packet) {
+        let waiting = (self.ring.len() - self.begun) as u32;
+        self.totals.queue_max = self.totals.queue_max.max(waiting);
+        if packet.is_low() {
+            self.low_until = self.ring.back().map_or(self.low_until, |entry| entry.start);
+        }
+    }
+
+    /// For a packet that found no room: packets of low priority leave the queue, the newest first, as many as are needed,
+    /// and it is accepted. Otherwise nothing is changed. `delay` as in [`Link::withdraw`]. The oldest packet stays, so
+    /// the link's event does.
+    #[cold]
+    pub fn evict_for(
+        &mut self,
+        packet: &Packet,
+        now: Time,
+        mut delay: impl FnMut(&Packet, Time) -> Duration,
+        out: &mut Vec<Packet>,
+    ) -> Eviction {
+        // What a recording or slots have served keeps its time; late departures have been looked through.
+        if self.full == FullQueue::Arrival || self.pace.is_some() && self.late.is_none() {
+            return Eviction::Never;
+        }
+        if packet.is_low() || self.low_until <= now || self.late.is_some() {
+            return Eviction::NoneWaits;
+        }
+        let (mut packets, mut bytes) = self.waiting();
+        let goes = |entry: &Entry| entry.start > now && entry.packet.is_low();
+        let from = (self.begun..self.ring.len()).rev().find(|&at| {
+            let entry = &self.ring[at];
+            if goes(entry) {
+                (packets, bytes) = (packets - 1, bytes - u64::from(entry.packet.size));
+            }
+            self.limit.has_room(packets, bytes, packet.size)
+        });
+        let Some(from) = from else { return Eviction::NoneWaits };
+        self.lay_again(from, now, Packet::is_low, &mut delay, out);
+        self.accept(*packet, now, |departure| delay(packet, departure));
+        self.note_waiting(packet);
+        let newest = self.ring.iter().rev().find(|entry| goes(entry));
+        self.low_until = newest.map_or(Time::ZERO, |entry| entry.start);
+        Eviction::Done
+    }
+
+    fn offer_late(&mut self, mut packet: Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
+        let verdict = self.verdict(&packet, now);
+        if verdict == Verdict::Drop {
+            return Offered::Early;
+        }
+        let full = !self.has_room(packet.size);
+        let (limit, low_first) = (self.limit, self.full == FullQueue::LowFirst);
+        let Some(late) = &mut self.late else { return Offered::Full };
+        let at_once = self.free_at <= now && late.is_empty();
+        if full && low_first && !at_once {
+            late.evict_low(&packet, now, limit, &mut self.totals.waiting);
+        }
+        // A packet of low priority displaces nothing.
+        if !at_once && (full && low_first && packet.is_low() || !late.takes(packet.size, limit)) {
+            self.overflowed();
             return Offered::Full;
         }
-        let limit = self.limit;
+        if verdict == Verdict::Mark {
+            self.mark(&mut packet);
+        }
         let Some(late) = &mut self.late else { return Offered::Full };
-        if self.free_at <= now && late.is_empty() {
+        if at_once {
             late.foreseen = now;
             self.accept(packet, now, delay);
             self.all_begun();
@@ -268,6 +349,11 @@ impl Link {
         self.all_begun();
     }
 
+    /// Whether a full queue gives up packets of low priority first.
+    pub fn knows_priorities(&self) -> bool {
+        self.full == FullQueue::LowFirst
+    }
+
     /// What the last offer has displaced.
     pub fn take_displaced(&mut self) -> Vec<Packet> {
         self.late.as_mut().map(|late| late.take_displaced()).unwrap_or_default()
@@ -281,21 +367,13 @@ impl Link {
         }
     }
 
-    /// Random early detection: whether the packet is dropped, early or for want of room.
-    fn red_drops(&mut self, packet: &Packet, now: Time) -> bool {
-        let has_room = self.has_room(packet.size);
+    /// What random early detection makes of the packet, whether there is room or not.
+    fn red_decides(&mut self, packet: &Packet, now: Time) -> Verdict {
         let (waiting_packets, waiting_bytes) = self.waiting();
         let idle = if waiting_packets == 0 { now.since(self.free_at) } else { Duration::ZERO };
-        let Some(red) = &mut self.red else { return false };
-        let size_bytes = u32::from(packet.size);
-        if red.drops(&Arrival { now, size_bytes, waiting_packets, waiting_bytes, idle }) {
-            return true;
-        }
-        let waits = waiting_packets > 0 || self.free_at > now;
-        if waits && !has_room {
-            red.overflowed();
-        }
-        waits && !has_room
+        let (size_bytes, ecn_capable) = (u32::from(packet.size), packet.flags.has(Flags::ECT));
+        let arrival = Arrival { now, size_bytes, ecn_capable, waiting_packets, waiting_bytes, idle };
+        self.red.as_mut().map_or(Verdict::Pass, |red| red.decides(&arrival))
     }
 
     /// A quarter more: a ring that doubles is half empty on a long link, and most of a run's memory is rings.
@@ -386,7 +464,7 @@ impl Link {
         &mut self,
         now: Time,
         mut affected: impl FnMut(&Packet) -> bool,
-        mut delay: impl FnMut(&Packet, Time) -> Duration,
+        delay: impl FnMut(&Packet, Time) -> Duration,
         out: &mut Vec<Packet>,
     ) {
         self.advance(now, now);
@@ -394,11 +472,23 @@ impl Link {
             self.totals.waiting += late.withdraw(now, affected, out);
             return;
         }
-        if !self.ring.iter().skip(self.begun).any(|entry| affected(&entry.packet)) {
-            return;
+        if self.ring.iter().skip(self.begun).any(|entry| affected(&entry.packet)) {
+            self.lay_again(self.begun, now, affected, delay, out);
         }
-        let waiting: Vec<Entry> = self.ring.drain(self.begun..).collect();
-        self.waiting_bytes = 0;
+    }
+
+    /// Takes the packets that `affected` names out of the ring from the place `from` on, where none is in service; the
+    /// others move up.
+    fn lay_again(
+        &mut self,
+        from: usize,
+        now: Time,
+        mut affected: impl FnMut(&Packet) -> bool,
+        mut delay: impl FnMut(&Packet, Time) -> Duration,
+        out: &mut Vec<Packet>,
+    ) {
+        let waiting: Vec<Entry> = self.ring.drain(from..).collect();
+        self.waiting_bytes -= waiting.iter().map(|entry| u64::from(entry.packet.size)).sum::<u64>();
         self.free_at = waiting.first().map_or(self.free_at, |entry| entry.start);
         self.last_arrival = self.ring.back().map_or(Time::ZERO, |entry| entry.arrival);
         for entry in waiting {
@@ -469,7 +559,7 @@ mod tests {
     /// 1 Mbit/s: 125 B take 1 ms.
     fn link(limit: QueueLimit) -> Link {
         let stream = Stream::new(1, "link", "queue");
-        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &QueueConfig::DropTail { limit }, OnDown::Drop, stream)
+        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &QueueConfig::drop_tail(limit), OnDown::Drop, stream)
     }
 
     fn packet(seq: u32) -> Packet {
@@ -537,7 +627,7 @@ mod tests {
 
     fn late_link(limit: QueueLimit) -> Link {
         let stream = Stream::new(1, "link", "queue");
-        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &QueueConfig::DropFront { limit }, OnDown::Drop, stream)
+        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &QueueConfig::drop_front(limit), OnDown::Drop, stream)
     }
 
     #[test]
@@ -587,6 +677,89 @@ mod tests {
         assert_eq!((last.packet.seq, last.packet.flags.has(Flags::IN_VAIN), last.start), (2, true, ms(1)));
         // Withdrawn ones waited 1 ms each, so did the one that is sent.
         assert_eq!(link.totals.waiting, ONE_MS * 3);
+    }
+
+    fn low(seq: u32) -> Packet {
+        Packet { flags: Flags::LOW, ..packet(seq) }
+    }
+
+    /// The numbers of the packets that left for `packet`, and of those that are on the link, with their arrivals in ms.
+    fn evict(link: &mut Link, packet: &Packet) -> (Eviction, Vec<u32>, Vec<(u32, Time)>) {
+        let mut out = Vec::new();
+        let eviction = link.evict_for(packet, ms(0), |_, _| Duration::from_millis(10), &mut out);
+        let left = link.entries().map(|entry| (entry.packet.seq, entry.arrival)).collect();
+        (eviction, out.iter().map(|packet| packet.seq).collect(), left)
+    }
+
+    #[test]
+    fn a_normal_packet_takes_the_place_of_the_newest_low_one() {
+        let mut link = link(QueueLimit::Packets(3));
+        for packet in [packet(0), low(1), low(2), packet(3)] {
+            link.offer(packet, ms(0), ms(0), |_| Duration::from_millis(10));
+        }
+        assert_eq!(offer(&mut link, 4, ms(0)), Offered::Full);
+        let (done, out, left) = evict(&mut link, &packet(4));
+        assert_eq!((done, out), (Eviction::Done, vec![2]));
+        // What was queued behind it has moved up; the packet in service is untouched.
+        assert_eq!(left, [(0, ms(11)), (1, ms(12)), (3, ms(13)), (4, ms(14))]);
+        assert_eq!(evict(&mut link, &low(5)).0, Eviction::NoneWaits, "low for low");
+        assert_eq!(evict(&mut link, &packet(5)).1, [1]);
+        assert_eq!(evict(&mut link, &packet(6)).0, Eviction::NoneWaits, "no more of them");
+        assert_eq!((link.totals.packets, link.totals.busy, link.totals.queue_max), (4, ONE_MS * 4, 3));
+        assert_eq!(link.waiting_bytes, 375);
+    }
+
+    #[test]
+    fn low_packets_leave_only_if_that_makes_room() {
+        let mut link = link(QueueLimit::Bytes(300));
+        for packet in [packet(0), low(1), packet(2)] {
+            link.offer(packet, ms(0), ms(0), |_| Duration::from_millis(10));
+        }
+        let large = Packet { size: 176, ..packet(3) };
+        assert_eq!(link.offer(large, ms(0), ms(0), |_| ONE_MS), Offered::Full);
+        assert_eq!(evict(&mut link, &large).0, Eviction::NoneWaits);
+        assert_eq!(evict(&mut link, &Packet { size: 175, ..large }).1, [1]);
+        assert_eq!(link.waiting_bytes, 300);
+    }
+
+    #[test]
+    fn a_queue_that_knows_no_priorities_keeps_what_it_has() {
+        let stream = Stream::new(1, "link", "queue");
+        let queue = QueueConfig { full: FullQueue::Arrival, ..QueueConfig::drop_tail(QueueLimit::Packets(1)) };
+        let mut link = Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &queue, OnDown::Drop, stream);
+        for packet in [packet(0), low(1)] {
+            link.offer(packet, ms(0), ms(0), |_| ONE_MS);
+        }
+        assert_eq!(evict(&mut link, &packet(2)).0, Eviction::Never);
+    }
+
+    #[test]
+    fn capable_packets_are_marked_above_the_threshold() {
+        let stream = Stream::new(1, "link", "queue");
+        let discipline = Discipline::DropTail { mark_above: Some(1) };
+        let queue = QueueConfig { discipline, ..QueueConfig::drop_tail(QueueLimit::Packets(4)) };
+        let mut link = Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &queue, OnDown::Drop, stream);
+        let capable = |seq| Packet { flags: Flags::ECT, ..packet(seq) };
+        for packet in [capable(0), capable(1), capable(2), capable(3), packet(4), capable(5)] {
+            link.offer(packet, ms(0), ms(0), |_| ONE_MS);
+        }
+        let marked = link.entries().filter(|entry| entry.packet.flags.has(Flags::CE)).map(|entry| entry.packet.seq);
+        // 0 is in service; 1, 2, 3 and 4 find none to three waiting, 5 finds no room.
+        assert_eq!(marked.collect::<Vec<_>>(), [3]);
+        assert_eq!(link.totals.marked, 1);
+    }
+
+    #[test]
+    fn late_departures_give_up_low_packets_first() {
+        for mut link in [late_link(QueueLimit::Packets(3)), link(QueueLimit::Packets(3)).with_late_departures()] {
+            for packet in [packet(0), packet(1), low(2), low(3)] {
+                link.offer(packet, ms(0), ms(0), |_| ONE_MS);
+            }
+            assert_eq!(link.offer(low(4), ms(0), ms(0), |_| ONE_MS), Offered::Full, "low for none");
+            assert_eq!(offer(&mut link, 5, ms(0)), Offered::Displaces);
+            assert_eq!(link.take_displaced().iter().map(|packet| packet.seq).collect::<Vec<_>>(), [3]);
+            assert_eq!((link.queue_packets(ms(0)), link.waiting().1), (3, 375));
+        }
     }
 
     #[test]

@@ -31,6 +31,11 @@ impl Packet {
     pub const fn is_ack(&self) -> bool {
         self.flags.has(Flags::ACK)
     }
+
+    /// Whether a queue may drop it before others. An ACK only says that it answers such a segment.
+    pub const fn is_low(&self) -> bool {
+        self.flags.0 & (Flags::LOW.0 | Flags::ACK.0) == Flags::LOW.0
+    }
 }
 
 /// Bits of a packet.
@@ -46,6 +51,17 @@ impl Flags {
 
     /// Of a packet that goes the way of ACKs: asks for the answer whose number stands in `seq`.
     pub const REQUEST: Flags = Flags(8);
+
+    /// Of data: low priority. Of an ACK: the segment that it answers had it.
+    pub const LOW: Flags = Flags(16);
+    /// ECN-capable (RFC 3168 §5): a queue may mark it.
+    pub const ECT: Flags = Flags(32);
+    /// Marked by a queue.
+    pub const CE: Flags = Flags(64);
+    /// Of data: the sender has reacted to an echoed mark.
+    pub const CWR: Flags = Flags(128);
+    /// Of an ACK: echoes a mark. The bit of [`Flags::CWR`], which only data have.
+    pub const ECE: Flags = Flags::CWR;
 
     pub const NONE: Flags = Flags(0);
 

@@ -243,6 +243,7 @@ impl Simulation {
             packets_received: totals.received,
             packets_duplicate: totals.duplicate,
             retransmissions: counters.retransmissions,
+            probes: counters.probes,
             timeouts: counters.timeouts,
             fast_retransmits: counters.fast_retransmits,
             cwnd_cuts: counters.window_cuts,
@@ -278,6 +279,7 @@ impl Simulation {
             bytes: totals.bytes,
             queue_mean_packets: of_span(totals.waiting),
             queue_max_packets: totals.queue_max,
+            marked: totals.marked,
             drops: state.drops,
         }
     }

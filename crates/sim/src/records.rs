@@ -62,11 +62,22 @@ pub enum DropCause {
     NoRoute,
     /// Too many hops.
     Ttl,
+    /// Of low priority, at a full queue: on arrival, or to make room for another.
+    Priority,
 }
 
+/// Packets dropped, by [`DropCause::ALL`].
+pub type DropCounts = [u64; DropCause::ALL.len()];
+
 impl DropCause {
-    pub const ALL: [DropCause; 5] =
-        [DropCause::Queue, DropCause::Error, DropCause::LinkChange, DropCause::NoRoute, DropCause::Ttl];
+    pub const ALL: [DropCause; 6] = [
+        DropCause::Queue,
+        DropCause::Error,
+        DropCause::LinkChange,
+        DropCause::NoRoute,
+        DropCause::Ttl,
+        DropCause::Priority,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,6 +86,7 @@ impl DropCause {
             DropCause::LinkChange => "link-change",
             DropCause::NoRoute => "no-route",
             DropCause::Ttl => "ttl",
+            DropCause::Priority => "priority",
         }
     }
 }
@@ -108,15 +120,17 @@ pub struct FlowSummary {
     pub packets_received: u64,
     pub packets_duplicate: u64,
     pub retransmissions: u64,
+    /// Segments of low priority sent (TCP Peach's dummies); no retransmissions.
+    pub probes: u64,
     pub timeouts: u64,
     pub fast_retransmits: u64,
     pub cwnd_cuts: u64,
     /// User bytes that arrived for the first time.
     pub bytes_delivered: u64,
-    /// Data packets dropped, by [`DropCause::ALL`].
-    pub drops: [u64; 5],
-    /// ACKs dropped, by [`DropCause::ALL`].
-    pub ack_drops: [u64; 5],
+    /// Data packets dropped.
+    pub drops: DropCounts,
+    /// ACKs dropped.
+    pub ack_drops: DropCounts,
     pub delivery_fraction: f64,
     /// Share of the bytes sent that was not sent again; `None` when nothing was sent.
     pub tcp_efficiency: Option<f64>,
@@ -158,7 +172,9 @@ pub struct LinkSummary {
     /// Waiting packets, average over time.
     pub queue_mean_packets: f64,
     pub queue_max_packets: u32,
-    pub drops: [u64; 5],
+    /// ECN-capable packets that the queue marked instead of dropping them, or above its threshold.
+    pub marked: u64,
+    pub drops: DropCounts,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -271,6 +287,7 @@ pub enum PacketEvent {
     Loss,
     Receive,
     Ack,
+    Mark,
 }
 
 impl PacketEvent {
@@ -282,6 +299,7 @@ impl PacketEvent {
             PacketEvent::Loss => "loss",
             PacketEvent::Receive => "rcv",
             PacketEvent::Ack => "ack",
+            PacketEvent::Mark => "mark",
         }
     }
 }

@@ -4,17 +4,19 @@ use crate::application::AppStep;
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, LONGEST_RUN, MOST_SLOTS};
 use crate::flow::{Endpoints, Flow, Jitter};
-use crate::link::{Link, Offered, Pacemaker};
+use crate::link::{Link, Offered};
+use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
-use crate::records::{DropCause, PacketEvent, Records};
+use crate::records::{DropCause, DropCounts, PacketEvent, Records};
 use crate::spec::{LinkConfig, OnDown, SimulationSpec};
+use crate::wire;
 use skyhop_base::{Duration, Index, Stream, Time};
 use skyhop_topology::{
     Change, CheckTimes, DelaySegment, Forwarding, HandoverPolicy, IslChecks, LinkKind, NodeId, SkyOptions, Topology,
     TopologyError, TopologySpec,
 };
-use skyhop_transport::{Ack, Ecn, Priority, SackBlocks, Segment, Transmission};
+use skyhop_transport::{Priority, SackBlocks, Segment, Transmission};
 
 /// Why no simulation can be built.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +57,7 @@ pub(crate) struct LinkState {
     pub from: u32,
     pub delay: Delay,
     pub errors: Vec<ErrorModel>,
-    pub drops: [u64; 5],
+    pub drops: DropCounts,
     /// Whether each packet event is recorded.
     pub recorded: bool,
     /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
@@ -72,7 +74,7 @@ pub(crate) struct Destination {
 
 /// The SACK blocks of ACKs that have some, while they travel.
 #[derive(Default)]
-struct AckDetails {
+pub(crate) struct AckDetails {
     slots: Vec<SackBlocks>,
     free: Vec<u32>,
 }
@@ -91,7 +93,7 @@ impl AckDetails {
         }
     }
 
-    fn take(&mut self, slot: u32) -> SackBlocks {
+    pub(crate) fn take(&mut self, slot: u32) -> SackBlocks {
         self.free.push(slot);
         self.slots[slot as usize]
     }
@@ -127,7 +129,7 @@ pub struct Simulation {
     /// The piece of the delay curve between each node, if it is a station, and its satellite.
     pub(crate) ground: Vec<Option<(u32, DelaySegment)>>,
     pub(crate) flows: Vec<Flow>,
-    ack_details: AckDetails,
+    pub(crate) ack_details: AckDetails,
     pub(crate) recorder: Recorder,
     pub(crate) changes: Vec<Change>,
     pub(crate) packet_hops: u64,
@@ -339,50 +341,23 @@ impl Simulation {
         if state.recorded {
             recorder.packet(now, link, PacketEvent::Enqueue, packet);
         }
+        let marked = state.link.totals.marked;
         let (delay, from) = (&mut state.delay, state.from);
         let offered = state.link.offer(*packet, now, scheduled, |departure| match delay {
             Delay::Fixed(delay) => *delay,
             moving => moving_delay(topology, ground, moving, from, packet.to, departure),
         });
+        if state.recorded && state.link.totals.marked > marked {
+            recorder.packet(now, link, PacketEvent::Mark, packet);
+        }
         match offered {
             Offered::AcceptedFirst { arrival, start } => self.events.arm(self.slots.links + link, arrival, start),
             Offered::Accepted => {}
             Offered::Waits => self.arm_link(link),
-            Offered::Displaces => {
-                for packet in self.links[link as usize].link.take_displaced() {
-                    self.drop_packet(&packet, DropCause::Queue, Some(link));
-                }
-            }
-            Offered::Full => self.drop_packet(packet, DropCause::Queue, Some(link)),
+            Offered::Displaces => self.drop_displaced(link),
+            Offered::Early => self.drop_packet(packet, DropCause::Queue, Some(link)),
+            Offered::Full => self.overflow(link, packet),
         }
-    }
-
-    #[cold]
-    fn drop_packet(&mut self, packet: &Packet, cause: DropCause, link: Option<u32>) {
-        let node = link.map_or(packet.to, |link| self.links[link as usize].from);
-        self.drop_at(packet, cause, link, node);
-    }
-
-    #[cold]
-    pub(crate) fn drop_at(&mut self, packet: &Packet, cause: DropCause, link: Option<u32>, node: u32) {
-        let flow = &mut self.flows[packet.flow as usize];
-        if packet.is_ack() {
-            flow.totals.ack_drops[cause as usize] += 1;
-            if packet.detail != Packet::NO_DETAIL {
-                self.ack_details.take(packet.detail);
-            }
-        } else {
-            flow.totals.drops[cause as usize] += 1;
-        }
-        if let Some(link) = link {
-            let state = &mut self.links[link as usize];
-            state.drops[cause as usize] += 1;
-            if state.recorded {
-                let event = if cause == DropCause::Error { PacketEvent::Loss } else { PacketEvent::Drop };
-                self.recorder.packet(self.now, link, event, packet);
-            }
-        }
-        self.recorder.drop(self.now, cause, link, node, packet);
     }
 
     fn deliver_data(&mut self, packet: &Packet) {
@@ -394,7 +369,7 @@ impl Simulation {
         match &mut flow.ends {
             Endpoints::Datagram { .. } => flow.totals.bytes_delivered += u64::from(packet.detail),
             Endpoints::Tcp(tcp) => {
-                tcp.receiver.on_segment(now, &segment_of(packet), packet.stamp);
+                tcp.receiver.on_segment(now, &wire::segment(packet), packet.stamp);
                 let counters = tcp.receiver.counters();
                 flow.totals.duplicate = counters.duplicates;
                 flow.totals.bytes_delivered = counters.payload_bytes;
@@ -420,15 +395,7 @@ impl Simulation {
             Packet::NO_DETAIL => SackBlocks::EMPTY,
             slot => self.ack_details.take(slot),
         };
-        let ack = Ack {
-            next: packet.seq,
-            size: u32::from(packet.size),
-            echo: packet.stamp,
-            trigger: transmission_of(packet),
-            answers: Priority::Normal,
-            ecn_echo: false,
-            blocks,
-        };
+        let ack = wire::ack(packet, blocks);
         if !packet.flags.has(Flags::REQUEST) {
             self.recorder.ack_arrived(now, packet);
         }
@@ -510,11 +477,14 @@ impl Simulation {
 
     fn send_segment(&mut self, flow_id: u32, segment: &Segment) {
         let flow = &mut self.flows[flow_id as usize];
-        flow.ages.sent(self.now, segment.seq);
-        if segment.transmission == Transmission::Again {
-            flow.totals.resent_bytes += u64::from(segment.size);
+        // A probe repeats a segment, but is neither its repair nor its age.
+        if segment.priority == Priority::Normal {
+            flow.ages.sent(self.now, segment.seq);
+            if segment.transmission == Transmission::Again {
+                flow.totals.resent_bytes += u64::from(segment.size);
+            }
         }
-        let flags = flags_of(segment.transmission);
+        let flags = wire::segment_flags(segment);
         self.send(flow_id, false, segment.seq, segment.size, segment.payload, self.now, flags);
     }
 
@@ -547,7 +517,7 @@ impl Simulation {
                 return self.arm_receiver(flow_id);
             };
             let detail = if ack.blocks.is_empty() { Packet::NO_DETAIL } else { self.ack_details.keep(ack.blocks) };
-            let flags = Flags::ACK.with(flags_of(ack.trigger));
+            let flags = wire::ack_flags(&ack);
             self.send(flow_id, true, ack.next, ack.size, detail, ack.echo, flags);
         }
     }
@@ -675,30 +645,6 @@ fn sends_at(jitter: Option<&Jitter>) -> Time {
     jitter.and_then(|jitter| jitter.due).unwrap_or(Time::MAX)
 }
 
-fn segment_of(packet: &Packet) -> Segment {
-    Segment {
-        seq: packet.seq,
-        size: u32::from(packet.size),
-        payload: packet.detail,
-        transmission: transmission_of(packet),
-        priority: Priority::Normal,
-        ecn: Ecn::NotCapable,
-        window_reduced: false,
-    }
-}
-
-fn flags_of(transmission: Transmission) -> Flags {
-    match transmission {
-        Transmission::First => Flags::NONE,
-        Transmission::Again => Flags::RETRANSMISSION,
-    }
-}
-
-/// Of an ACK: that of the segment which it answers.
-fn transmission_of(packet: &Packet) -> Transmission {
-    if packet.flags.has(Flags::RETRANSMISSION) { Transmission::Again } else { Transmission::First }
-}
-
 /// A network whose check times and choices by chance hang on the run's seed.
 pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (TopologySpec, SkyOptions) {
     if let Some(gsl) = &mut spec.gsl {
@@ -787,7 +733,7 @@ fn build_links(spec: &SimulationSpec, topology: &Topology, seed: u64) -> Result<
                     LinkKind::Uplink | LinkKind::Downlink => Delay::Ground,
                 },
                 errors: config.errors.iter().map(|error| ErrorModel::new(error, seed, &link.name)).collect(),
-                drops: [0; 5],
+                drops: DropCounts::default(),
                 recorded: spec.records.packets.contains(&link.name),
                 held: Vec::new(),
             })

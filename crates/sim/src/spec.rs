@@ -60,24 +60,54 @@ pub enum Pace {
     Slots(SlotConfig),
 }
 
-/// A queue discipline. Limits count packets that wait; what the transmitter serves is not counted.
+/// A queue. Limits count packets that wait; what the transmitter serves is not counted.
 #[derive(Clone, Debug, PartialEq)]
-pub enum QueueConfig {
+pub struct QueueConfig {
+    /// The room, besides what is dropped early.
+    pub limit: QueueLimit,
+    pub discipline: Discipline,
+    pub full: FullQueue,
+}
+
+impl QueueConfig {
+    /// First in, first out, low priorities dropped first.
+    pub fn drop_tail(limit: QueueLimit) -> QueueConfig {
+        QueueConfig { limit, discipline: Discipline::DropTail { mark_above: None }, full: FullQueue::LowFirst }
+    }
+
+    /// The same, but what has waited longest is dropped.
+    pub fn drop_front(limit: QueueLimit) -> QueueConfig {
+        QueueConfig { limit, discipline: Discipline::DropFront { mark_above: None }, full: FullQueue::LowFirst }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Discipline {
     DropTail {
-        limit: QueueLimit,
+        /// ECN-capable arrivals that find more than so many packets waiting are marked (the K of RFC 8257 §3.1).
+        mark_above: Option<u32>,
     },
     /// Where there is no room the packet that has waited longest is dropped, and the new one waits.
     DropFront {
-        limit: QueueLimit,
+        /// As above.
+        mark_above: Option<u32>,
     },
     Red(Box<RedConfig>),
+}
+
+/// Who goes when a packet finds no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FullQueue {
+    /// A packet of normal priority takes the place of the low ones queued last (TCP Peach's routers, `algorithms.md` §2.8);
+    /// if that is not enough, and if it is of low priority itself, it is dropped.
+    LowFirst,
+    /// The arriving packet, or what has waited longest: as the discipline says.
+    Arrival,
 }
 
 /// Random early detection; the model and its sources stand in `aqm.rs`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RedConfig {
-    /// The room, besides what is dropped early.
-    pub limit: QueueLimit,
     /// Unit of the average and of both thresholds.
     pub unit: RedUnit,
     pub min_threshold: f64,
@@ -93,6 +123,8 @@ pub struct RedConfig {
     /// Typical packet: how fast the average sinks while the link is idle, and the unit of drops by size.
     pub mean_packet_bytes: u32,
     pub adaptive: Option<AdaptiveRed>,
+    /// ECN-capable packets are marked where they would be dropped early, up to this probability before spacing.
+    pub mark_up_to: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

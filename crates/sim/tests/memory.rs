@@ -52,7 +52,7 @@ fn spec(flows: usize) -> SimulationSpec {
     let wire = |from, to| WiredLink { from: NodeId::new(from), to: NodeId::new(to), delay: Duration::from_millis(250) };
     let link = LinkConfig {
         rate: Rate::from_bps(1_000_000_000).unwrap(),
-        queue: QueueConfig::DropTail { limit: QueueLimit::Unlimited },
+        queue: QueueConfig::drop_tail(QueueLimit::Unlimited),
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),

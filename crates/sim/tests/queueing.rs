@@ -15,7 +15,7 @@ const RIGHT: NodeId = NodeId::new(1);
 fn link(rate_bps: u64, limit: QueueLimit) -> LinkConfig {
     LinkConfig {
         rate: Rate::from_bps(rate_bps).unwrap(),
-        queue: QueueConfig::DropTail { limit },
+        queue: QueueConfig::drop_tail(limit),
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
@@ -138,7 +138,7 @@ fn dropping_from_the_front_loses_as_much_and_delays_less() {
     };
     let rate = Rate::from_bps(2_000_000).unwrap();
     let limit = QueueLimit::Packets(10);
-    let (tail, front) = (QueueConfig::DropTail { limit }, QueueConfig::DropFront { limit });
+    let (tail, front) = (QueueConfig::drop_tail(limit), QueueConfig::drop_front(limit));
     let source = ApplicationConfig::Poisson { rate, payload_bytes: 125 };
     let (lost, delay, of_tail) = under(tail.clone(), source.clone());
     let (lost_at_front, delay_at_front, of_front) = under(front.clone(), source);

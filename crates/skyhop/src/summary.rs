@@ -3,7 +3,7 @@
 
 use crate::tables::completion_s;
 use serde_json::{Map, Value, json};
-use skyhop_sim::records::{Distribution, DropCause, FlowSummary, LinkSummary, Records};
+use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, Records};
 
 /// `flows` and `links` in the order of the records, and `jain`, the index over the goodputs.
 pub fn summary(records: &Records) -> Value {
@@ -28,6 +28,7 @@ fn flow_totals(flow: &FlowSummary, records: &Records) -> Value {
         "packets_received": flow.packets_received,
         "packets_duplicate": flow.packets_duplicate,
         "retransmissions": flow.retransmissions,
+        "probes": flow.probes,
         "timeouts": flow.timeouts,
         "fast_retransmits": flow.fast_retransmits,
         "cwnd_cuts": flow.cwnd_cuts,
@@ -61,6 +62,7 @@ fn link_totals(link: &LinkSummary, records: &Records) -> Value {
         "bytes": link.bytes,
         "queue_mean_packets": link.queue_mean_packets,
         "queue_max_packets": link.queue_max_packets,
+        "marked": link.marked,
         "drops": drops(&link.drops),
     })
 }
@@ -76,7 +78,7 @@ fn name(names: &[String], id: Option<u32>) -> Option<&str> {
 }
 
 /// Every cause is named, also those that took no packet.
-fn drops(counts: &[u64; 5]) -> Map<String, Value> {
+fn drops(counts: &DropCounts) -> Map<String, Value> {
     DropCause::ALL.iter().zip(counts).map(|(cause, &count)| (cause.name().to_owned(), json!(count))).collect()
 }
 
@@ -92,7 +94,10 @@ mod tests {
         assert_eq!(flow["name"], "a flow whose name is long");
         assert_eq!(flow["from"], "chennai");
         assert_eq!(flow["completion_s"], 30.0);
-        assert_eq!(flow["drops"], json!({ "queue": 3, "error": 0, "link-change": 1, "no-route": 0, "ttl": 0 }));
+        assert_eq!(
+            flow["drops"],
+            json!({ "queue": 3, "error": 0, "link-change": 1, "no-route": 0, "ttl": 0, "priority": 0 })
+        );
         assert_eq!((&flow["rtt_mean_s"], &flow["delay_p95_s"]), (&json!(0.2), &json!(0.2)));
         assert_eq!(flow["jitter_mean_s"], Value::Null, "a mean of no samples");
         let link = &summary["links"][0];

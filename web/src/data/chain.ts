@@ -93,6 +93,7 @@ const CAUSES: Record<string, string> = {
   "link-change": "were lost with the link that they waited for",
   "no-route": "found no way",
   ttl: "took too many hops",
+  priority: "gave way to others at a full queue",
 };
 
 function drops(run: Run, flow: string): Happening[] {

@@ -16,6 +16,7 @@ export interface Tables {
     packets_received: Count;
     packets_duplicate: Count;
     retransmissions: Count;
+    probes: Count;
     timeouts: Count;
     fast_retransmits: Count;
     cwnd_cuts: Count;
@@ -26,6 +27,7 @@ export interface Tables {
     dropped_link_change: Count;
     dropped_no_route: Count;
     dropped_ttl: Count;
+    dropped_priority: Count;
     acks_dropped: Count;
     delivery_fraction: Real;
     tcp_efficiency: Real;
@@ -63,12 +65,14 @@ export interface Tables {
     bytes: Count;
     queue_mean_packets: Real;
     queue_max_packets: Count;
+    marked: Count;
     dropped: Count;
     dropped_queue: Count;
     dropped_error: Count;
     dropped_link_change: Count;
     dropped_no_route: Count;
     dropped_ttl: Count;
+    dropped_priority: Count;
   };
   drops: {
     time_s: Real;

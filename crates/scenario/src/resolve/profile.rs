@@ -80,7 +80,7 @@ pub(super) fn queue(file: &LinkProfileFile, way: Way) -> Option<QueueFile> {
         StarlinkDirection::Up => QUEUE.0,
         StarlinkDirection::Down => QUEUE.1,
     };
-    let room = DropTailFile { packets: Some(packets), bytes: None, counts: Some(CountsName::Waiting) };
+    let room = DropTailFile { packets: Some(packets), counts: Some(CountsName::Waiting), ..DropTailFile::default() };
     Some(QueueFile::Options(QueueOptions::DropFront(room)))
 }
 

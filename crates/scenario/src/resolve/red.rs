@@ -30,6 +30,9 @@ const WEIGHT: f64 = 0.002;
 /// `algorithms.md` §4.2; `linterm_` 10 of ns-2 is the same.
 const MAX_P: f64 = 0.1;
 
+/// `mark_p_` of ns-2 (`algorithms.md` §4.2).
+const MARK_P: f64 = 0.1;
+
 /// Floyd, Gummadi and Shenker 2001; `targetdelay_` of ns-2.
 const TARGET_DELAY: Duration = Duration::from_millis(5);
 
@@ -54,6 +57,10 @@ impl Resolver<'_, '_, '_> {
             let key = if file.bytes.is_some() { "bytes" } else { "packets" };
             self.add(&path.key(key), "is no room", None);
         }
+        let ecn = file.ecn.unwrap_or(false);
+        if file.mark_p.is_some() && !ecn {
+            self.add(&path.key("mark_p"), "needs ecn = true", None);
+        }
         let auto = line.filter(|_| ns2 || adaptive).map(|line| auto(line, mean_packet, file.target_delay));
         let min = file.min.unwrap_or(auto.map_or(MIN_THRESHOLD, |auto| auto.min));
         let red = Red {
@@ -67,13 +74,16 @@ impl Resolver<'_, '_, '_> {
             mean_packet,
             spacing: file.spacing.unwrap_or(self.by_profile(RedSpacingName::Uniform, RedSpacingName::Wait)),
             counting: file.counting.unwrap_or(self.by_profile(RedCountingName::Floyd, RedCountingName::Ns2)),
+            ecn,
+            mark_p: ecn.then_some(file.mark_p.unwrap_or(MARK_P)),
+            priority: file.priority.unwrap_or_default(),
         };
         self.check_red(&red, path);
         Queue::Red(red)
     }
 
     fn check_red(&mut self, red: &Red, path: &Path) {
-        for (key, value) in [("max_p", red.max_p), ("weight", red.weight)] {
+        for (key, value) in [("max_p", red.max_p), ("weight", red.weight), ("mark_p", red.mark_p.unwrap_or(MARK_P))] {
             if !(value > 0.0 && value <= 1.0) {
                 self.add(&path.key(key), format!("{value} is out of range: use more than 0, up to 1"), None);
             }

@@ -5,13 +5,14 @@ use super::red::Line;
 use super::trace::mean_rate;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
-    CountsName, DirectionFile, DropTailFile, ErrorFile, LinkFile, LinkProfileFile, QueueFile, QueueName, QueueOptions,
-    RedFile, SegmentErrors, StarlinkDirection, TraceErrors, TransmitterFile,
+    CountsName, DirectionFile, DropTailFile, ErrorFile, LinkFile, LinkProfileFile, PriorityName, QueueFile, QueueName,
+    QueueOptions, RedFile, SegmentErrors, StarlinkDirection, TraceErrors, TransmitterFile,
 };
 use crate::names::{natural_order, nearest, shorten, there_are};
-use crate::scenario::{Direction, Flow, Link, Queue, Room, Scenario, Transmitter};
+use crate::scenario::{Direction, Fifo, Flow, Link, Queue, Room, Scenario, Transmitter};
 use crate::tree::{Node, Path};
 use skyhop_base::{Bytes, Duration};
+use skyhop_sim::spec::Service;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Room of a queue for which none is given, in packets: ns-2's default (`algorithms.md` appendix A).
@@ -178,6 +179,11 @@ impl Resolver<'_, '_, '_> {
         let of_profile = known.and_then(|known: &LinkProfileFile| profile::queue(known, usual.way));
         let queue = own.queue.as_ref().or(common.and_then(|c| c.queue.as_ref())).or(of_profile.as_ref());
         let line = rate.map(|rate| Line { rate, delay: usual.delay });
+        let served = trace.as_ref().is_some_and(|trace| !matches!(trace.config.service, Service::Constant));
+        if usual.way.is_wire && (served || profile.is_some()) && queue.is_some_and(asks_for_priority) {
+            let message = "\"low-first\" needs a link of constant rate: what a recording has served stays".to_owned();
+            self.add(&at(own.queue.is_some(), "queue"), message, Some("leave \"priority\" out".to_owned()));
+        }
         let queue = self.queue(queue, line, &at(own.queue.is_some(), "queue"));
         let framing = own.framing.or(common.and_then(|c| c.framing)).unwrap_or(usual.framing);
         self.check_packet_size(framing, 0, &at(own.framing.is_some(), "framing"));
@@ -201,15 +207,27 @@ impl Resolver<'_, '_, '_> {
             Some(QueueFile::Named(QueueName::Red)) => return self.red(&RedFile::default(), line, &path.key("red")),
             Some(QueueFile::Options(QueueOptions::Red(options))) => return self.red(options, line, &path.key("red")),
             Some(QueueFile::Named(QueueName::DropFront)) => {
-                return Queue::DropFront(self.room(&DropTailFile::default(), &path.key("drop_front")));
+                return Queue::DropFront(self.fifo(&DropTailFile::default(), &path.key("drop_front")));
             }
             Some(QueueFile::Options(QueueOptions::DropFront(options))) => {
-                return Queue::DropFront(self.room(options, &path.key("drop_front")));
+                return Queue::DropFront(self.fifo(options, &path.key("drop_front")));
             }
             Some(QueueFile::Named(QueueName::DropTail)) | None => &DropTailFile::default(),
             Some(QueueFile::Options(QueueOptions::DropTail(options))) => options,
         };
-        Queue::DropTail(self.room(options, &path.key("drop_tail")))
+        Queue::DropTail(self.fifo(options, &path.key("drop_tail")))
+    }
+
+    fn fifo(&mut self, options: &DropTailFile, path: &Path) -> Fifo {
+        let room = self.room(options, path);
+        let (mark_above, priority) = (options.mark_above, options.priority.unwrap_or_default());
+        if let (Some(above), Room::Packets { packets, .. }) = (mark_above, room)
+            && above >= packets
+        {
+            let message = format!("never comes with room for {packets} packets: use less");
+            self.add(&path.key("mark_above"), message, None);
+        }
+        Fifo { room, mark_above, priority }
     }
 
     fn room(&mut self, options: &DropTailFile, path: &Path) -> Room {
@@ -336,6 +354,17 @@ fn tidy(errors: &[ErrorFile]) -> Vec<ErrorFile> {
 }
 
 /// Every place `errors[..].segments.flow` in the tree, with the name there.
+/// Whether the key says so, not its default.
+fn asks_for_priority(queue: &QueueFile) -> bool {
+    let asked = match queue {
+        // What drops from its front serves late.
+        QueueFile::Named(_) | QueueFile::Options(QueueOptions::DropFront(_)) => None,
+        QueueFile::Options(QueueOptions::DropTail(options)) => options.priority,
+        QueueFile::Options(QueueOptions::Red(options)) => options.priority,
+    };
+    asked == Some(PriorityName::LowFirst)
+}
+
 fn segment_errors(node: &Node, path: &Path, found: &mut Vec<(Path, String)>) {
     if let Some(table) = node.table() {
         for (key, entry) in table {

@@ -11,7 +11,7 @@ pub use content::records_hash;
 use arrow_array::RecordBatch;
 use builder::{Names, TableBuilder};
 use skyhop_base::Duration;
-use skyhop_sim::records::{Distribution, DropCause, FlowSummary, LinkSummary, PathRow, Records};
+use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, PathRow, Records};
 
 /// Every table that a run can have, in the order in which they are written and hashed.
 pub const TABLES: [&str; 12] = [
@@ -118,6 +118,7 @@ fn flow_table(rows: &[FlowSummary], flows: &Names, nodes: &Names) -> RecordBatch
         .count("packets_received", |r| r.packets_received)
         .count("packets_duplicate", |r| r.packets_duplicate)
         .count("retransmissions", |r| r.retransmissions)
+        .count("probes", |r| r.probes)
         .count("timeouts", |r| r.timeouts)
         .count("fast_retransmits", |r| r.fast_retransmits)
         .count("cwnd_cuts", |r| r.cwnd_cuts)
@@ -145,7 +146,8 @@ fn link_table(rows: &[LinkSummary], links: &Names, nodes: &Names) -> RecordBatch
         .count("packets", |r| r.packets)
         .count("bytes", |r| r.bytes)
         .real("queue_mean_packets", |r| r.queue_mean_packets)
-        .count("queue_max_packets", |r| u64::from(r.queue_max_packets));
+        .count("queue_max_packets", |r| u64::from(r.queue_max_packets))
+        .count("marked", |r| r.marked);
     drop_columns(table, |r| &r.drops).finish()
 }
 
@@ -185,7 +187,7 @@ fn path_table(records: &Records, flows: &Names) -> RecordBatch {
         .finish()
 }
 
-fn drop_columns<'a, R>(table: TableBuilder<'a, R>, drops: impl Fn(&R) -> &[u64; 5] + Copy) -> TableBuilder<'a, R> {
+fn drop_columns<'a, R>(table: TableBuilder<'a, R>, drops: impl Fn(&R) -> &DropCounts + Copy) -> TableBuilder<'a, R> {
     let total = table.count("dropped", |r| drops(r).iter().sum::<u64>());
     DropCause::ALL.iter().enumerate().fold(total, |table, (i, cause)| {
         table.count(&format!("dropped_{}", cause.name().replace('-', "_")), |r| drops(r)[i])

@@ -1,0 +1,66 @@
+//! Packets that are lost: who loses them, and why.
+
+use crate::link::Eviction;
+use crate::packet::Packet;
+use crate::records::{DropCause, PacketEvent};
+use crate::simulation::{Simulation, moving_delay};
+
+impl Simulation {
+    /// Packets gave up their places for the last one.
+    #[cold]
+    pub(crate) fn drop_displaced(&mut self, link: u32) {
+        let state = &mut self.links[link as usize];
+        let low_first = state.link.knows_priorities();
+        for packet in state.link.take_displaced() {
+            let cause = if low_first && packet.is_low() { DropCause::Priority } else { DropCause::Queue };
+            self.drop_packet(&packet, cause, Some(link));
+        }
+    }
+
+    /// A packet found no room: packets of low priority make some, or it is lost.
+    #[cold]
+    pub(crate) fn overflow(&mut self, link: u32, packet: &Packet) {
+        let Simulation { now, links, topology, ground, .. } = self;
+        let state = &mut links[link as usize];
+        let (delay, from) = (&mut state.delay, state.from);
+        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
+        let mut out = Vec::new();
+        let eviction = state.link.evict_for(packet, *now, delay_of, &mut out);
+        for evicted in &out {
+            self.drop_packet(evicted, DropCause::Priority, Some(link));
+        }
+        match eviction {
+            Eviction::Done => {}
+            Eviction::NoneWaits if packet.is_low() => self.drop_packet(packet, DropCause::Priority, Some(link)),
+            Eviction::NoneWaits | Eviction::Never => self.drop_packet(packet, DropCause::Queue, Some(link)),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn drop_packet(&mut self, packet: &Packet, cause: DropCause, link: Option<u32>) {
+        let node = link.map_or(packet.to, |link| self.links[link as usize].from);
+        self.drop_at(packet, cause, link, node);
+    }
+
+    #[cold]
+    pub(crate) fn drop_at(&mut self, packet: &Packet, cause: DropCause, link: Option<u32>, node: u32) {
+        let flow = &mut self.flows[packet.flow as usize];
+        if packet.is_ack() {
+            flow.totals.ack_drops[cause as usize] += 1;
+            if packet.detail != Packet::NO_DETAIL {
+                self.ack_details.take(packet.detail);
+            }
+        } else {
+            flow.totals.drops[cause as usize] += 1;
+        }
+        if let Some(link) = link {
+            let state = &mut self.links[link as usize];
+            state.drops[cause as usize] += 1;
+            if state.recorded {
+                let event = if cause == DropCause::Error { PacketEvent::Loss } else { PacketEvent::Drop };
+                self.recorder.packet(self.now, link, event, packet);
+            }
+        }
+        self.recorder.drop(self.now, cause, link, node, packet);
+    }
+}
