@@ -131,6 +131,22 @@ fn the_receiver_echoes_until_the_window_was_reduced() {
 }
 
 #[test]
+fn a_timeout_ends_the_echo_of_a_mark() {
+    // RFC 3168 §6.1.2: an ACK that echoes grows nothing, so the receiver must learn of the cut before all is repaired.
+    let mut sender = opened(&tcp(json!({ "name": "newreno", "ecn": "on", "initial_window": 20, "ack_every": 1 })));
+    let now = Time::from_secs_f64(0.1);
+    sender.on_ack(now, &ack(1));
+    assert!(drain(&mut sender, now).iter().all(|segment| segment.ecn == Ecn::Capable && !segment.window_reduced));
+    let expired = sender.next_timeout();
+    sender.on_timeout(expired);
+    let again = drain(&mut sender, expired);
+    let seen: Vec<_> = again.iter().map(|segment| (segment.seq, segment.ecn, segment.window_reduced)).collect();
+    assert_eq!(seen, [(1, Ecn::NotCapable, true)]);
+    sender.on_ack(expired, &ack(2));
+    assert!(drain(&mut sender, expired).iter().all(|segment| !segment.window_reduced), "once");
+}
+
+#[test]
 fn a_loss_after_a_mark_takes_the_deeper_cut() {
     // RFC 8511 §3: with ABE a mark leaves 0.8; a loss in the same window has to leave 0.5 of the window before.
     let control = json!({ "reno": { "ecn_decrease": 0.8 } });

@@ -421,3 +421,38 @@ fn periodic_loss_follows_the_square_root() {
     let bps = pipe.receiver.counters().payload_bytes as f64 * 8.0 / seconds / model.expected("bps");
     assert!((0.95..1.05).contains(&bps), "throughput {bps} of the formula");
 }
+
+#[test]
+fn rate_halving() {
+    // The first of 20 segments is lost. Recovery begins when three are reported, and counts from there.
+    let example = Example::named("rate_halving");
+    let (prior, acks) = (example.input("prior_cwnd"), example.input("acks") as u32);
+    let windows = numbers(&example.0["expected"]["cwnd_after_each_ack"]);
+    let table = json!({ "name": "fack", "rate_halving": "on", "ack_every": 1, "initial_window": prior as u32, "initial_ssthresh": 1e6 });
+    let mut sender = Sender::new(&tcp(Profile::Rfc, table), Stream::new(1, "test", "tick"));
+    let ack = |next, reported: u32| {
+        let mut blocks = SackBlocks::EMPTY;
+        if reported > 0 {
+            blocks.push(2, 2 + reported);
+        }
+        let (trigger, answers) = (Transmission::First, Priority::Normal);
+        Ack { next, size: 40, echo: Time::ZERO, trigger, answers, ecn_echo: false, blocks }
+    };
+    let now = Time::from_secs_f64(0.1);
+    sender.supply(Time::ZERO, Supply::Unlimited);
+    sender.open(Time::ZERO);
+    let drain = |sender: &mut Sender| std::iter::from_fn(|| sender.poll_transmit(now)).count() as u32;
+    assert_eq!(drain(&mut sender), 1);
+    sender.on_ack(now, &ack(1, 0));
+    assert_eq!(drain(&mut sender), prior as u32);
+    for reported in 1..=3 {
+        sender.on_ack(now, &ack(1, reported));
+        drain(&mut sender);
+    }
+    assert_eq!(sender.cwnd(), prior);
+    for covered in 1..=acks {
+        sender.on_ack(now, &ack(1, 3 + covered));
+        example.check(&format!("after {covered}"), sender.cwnd(), windows[covered as usize - 1]);
+        drain(&mut sender);
+    }
+}

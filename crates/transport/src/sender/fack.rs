@@ -11,7 +11,7 @@
 use super::{NO_LIMIT, Phase, Sender};
 use crate::config::{FackRules, Switch, TimerRestart};
 use crate::{Ack, Segment};
-use skyhop_base::Time;
+use skyhop_base::{Segments, Time};
 use skyhop_cc::{CongestionControl, Lost};
 
 /// A hole that was sent again.
@@ -174,6 +174,13 @@ impl Sender {
         }
     }
 
+    /// The window, under rate halving on its way down (`algorithms.md` §1.9): what each ACK covers takes a half off.
+    #[inline]
+    pub(super) fn fack_window(&self) -> Segments {
+        let halving = self.phase == Phase::Recovery && self.options.rate_halving == Switch::On;
+        if halving { self.control.cwnd().max(self.forward.allowance) } else { self.control.cwnd() }
+    }
+
     /// What recovery or the window releases.
     pub(super) fn poll_fack(&mut self, now: Time) -> Option<Segment> {
         if self.forward.stalled {
@@ -187,10 +194,7 @@ impl Sender {
         }
         let again = self.forward.again.len() as u32;
         let ceiling = self.options.send_window();
-        let window = match self.options.rate_halving {
-            Switch::On => self.control.cwnd().max(self.forward.allowance),
-            Switch::Off => self.control.cwnd(),
-        };
+        let window = self.fack_window();
         let in_flight = f64::from(self.next.saturating_sub(self.forward.end) + again);
         if in_flight + 1.0 > (window as u32).min(ceiling).into() {
             return None;

@@ -474,8 +474,12 @@ impl Sender {
         self.counters.bytes += u64::from(size);
         self.control.on_sent(&SentSample { now, in_flight: (self.high - self.una).into() });
         self.space(now, size);
-        // RFC 3168 §6.1.5: neither the opening segment nor a retransmission is ECN-capable; CWR travels with new data.
-        let marked = self.options.ecn == Switch::On && !empty && transmission == Transmission::First;
+        // RFC 3168 §6.1.5: neither the opening segment nor a retransmission is ECN-capable.
+        let informs = self.options.ecn == Switch::On && !empty;
+        let marked = informs && transmission == Transmission::First;
+        // Deviation: RFC 3168 §6.1.2 sends CWR with new data only. After a timeout all that was out is sent again first, and as long
+        // as the echo lasts nothing may grow: a window of one would repair hundreds of segments (ns-2: SetCWRonRetransmit_).
+        let says_reduced = marked || informs && self.phase == Phase::Loss;
         Segment {
             seq,
             size,
@@ -483,7 +487,7 @@ impl Sender {
             transmission,
             priority: Priority::Normal,
             ecn: if marked { Ecn::Capable } else { Ecn::NotCapable },
-            window_reduced: marked && std::mem::take(&mut self.marks_seen.reduced),
+            window_reduced: says_reduced && std::mem::take(&mut self.marks_seen.reduced),
         }
     }
 
@@ -519,6 +523,8 @@ impl Sender {
         };
         self.control.on_congestion(&event);
         self.counters.window_cuts += 1;
+        // RFC 3168 §6.1.2: CWR says so whatever the reason.
+        self.marks_seen.reduced = true;
     }
 
     /// TCP/Linux's rules are in use.
@@ -555,7 +561,11 @@ impl Sender {
     /// The congestion window without inflation.
     #[inline]
     pub fn cwnd(&self) -> Segments {
-        if self.halves_rate() { self.forward_window() } else { self.control.cwnd() }
+        match self.recovery {
+            Recovery::Fack => self.fack_window(),
+            _ if self.halves_rate() => self.forward_window(),
+            _ => self.control.cwnd(),
+        }
     }
 
     /// The state for records.
