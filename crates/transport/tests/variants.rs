@@ -202,6 +202,24 @@ fn delivered_per_round(config: &TcpConfig, rtt_s: f64, seconds: f64, lose: impl 
 }
 
 #[test]
+fn a_window_that_is_spread_grows() {
+    // Spread evenly, a window is never quite in flight; Hybla at 560 ms adds ρ² = 500 to it in a round trip (its §3.2).
+    let config = tcp(json!({ "name": "hybla", "initial_ssthresh": 20.0, "window": 5_000 }));
+    let mut pipe = Pipe::new(&config, 0.56, Supply::Unlimited, |_| false);
+    pipe.run(8.0);
+    assert!(pipe.sender.cwnd() > 2_000.0, "{}", pipe.sender.cwnd());
+    // What the application does not fill does not grow, paced or not.
+    let config = tcp(json!({ "name": "newreno", "pacing": "always" }));
+    let mut pipe = Pipe::new(&config, 0.1, Supply::Segments(5), |_| false);
+    for _ in 0..50 {
+        pipe.run(1e3);
+        pipe.sender.supply(pipe.now, Supply::Segments(5));
+        pipe.send();
+    }
+    assert!(pipe.sender.cwnd() <= 12.0, "{}", pipe.sender.cwnd());
+}
+
+#[test]
 fn reno_follows_the_square_root_of_the_loss_rate() {
     // Mathis et al. 1997: W = sqrt(3 / 2p) with an ACK per packet, every 1/p-th packet lost. The formula leaves out the
     // round trip that each recovery takes, one in 9 at 1 %: there the cycle of 1/p packets has W/2 + 1 round trips with

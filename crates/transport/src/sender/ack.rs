@@ -105,7 +105,9 @@ impl Sender {
     /// By how much this ACK may grow the window.
     #[inline]
     pub(super) fn growth(&self, advance: Advance) -> Growth {
-        let unused = f64::from(advance.flight_before) + 1.0 <= self.control.cwnd();
+        // What only the pacer holds back uses the window (RFC 7661 §1 means senders without data).
+        let paced = self.pacer.holds_back() && self.next < self.data.limit();
+        let unused = f64::from(advance.flight_before) + 1.0 <= self.control.cwnd() && !paced;
         let idle = unused && self.options.growth_when == GrowthWhen::WindowUsed;
         // RFC 3168 §6.1.2: an ACK that echoes a mark does not grow the window.
         if idle || self.marks_seen.echoed {

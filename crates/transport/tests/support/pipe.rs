@@ -113,7 +113,8 @@ impl<L: FnMut(&Segment) -> bool> Pipe<L> {
         }
     }
 
-    fn send(&mut self) {
+    /// What the sender wants to send, after an input from outside.
+    pub fn send(&mut self) {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             if !(self.lose)(&segment) {
                 self.forward.push_back((self.now + self.half, segment, self.now));
