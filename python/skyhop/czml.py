@@ -113,6 +113,8 @@ def _served(handovers: pl.DataFrame | None, duration_s: float) -> Iterator[tuple
     current: dict[str, tuple[str | None, float]] = {}
     spans: dict[tuple[str, str], Spans] = {}
     for row in handovers.sort("time_s", maintain_order=True).iter_rows(named=True):
+        if row.get("kind") == "gateway":
+            continue
         _close(spans, row["terminal"], current.get(row["terminal"]), row["time_s"])
         current[row["terminal"]] = (row["to"], row["time_s"])
     for station, state in current.items():

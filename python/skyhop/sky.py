@@ -233,12 +233,7 @@ def explain(
         if station is not None and row["terminal"] != station:
             continue
         time_s = row["time_s"]
-        where = f"{row['from'] or 'no satellite'} → {row['to'] or 'no satellite'}"
-        which = "new" if row["to"] else "lost"
-        lines.append(
-            f"{time_s:.3f} s  {row['terminal']}: {where}, because: {row['why']} "
-            f"(the {which} one stands at {row['elevation_deg']:.1f}°, {row['slant_range_km']:.0f} km away)"
-        )
+        lines.append(f"{time_s:.3f} s  {row['terminal']}: {_change(row)}")
         lines += _new_ways(paths, time_s, row["terminal"])
         if drops is not None:
             window = (pl.col("time_s") >= time_s) & (pl.col("time_s") < time_s + AFTERMATH_S)
@@ -246,6 +241,25 @@ def explain(
             for cause, count in lost["cause"].value_counts().sort("cause").iter_rows():
                 lines.append(f"    {count} packets lost within {AFTERMATH_S:g} s: {cause}")
     return lines
+
+
+def _change(row: dict[str, Any]) -> str:
+    """From where to where a station went over, and why."""
+    kind = row.get("kind", "satellite")
+    none = "the terrestrial network" if kind == "terrestrial" else "no satellite"
+    ends = [row["from"] or none, row["to"] or none]
+    for n, beam in enumerate((row.get("from_beam"), row.get("to_beam"))):
+        if beam is not None:
+            ends[n] += f" (beam {beam})"
+    if kind == "gateway":
+        ends = [f"gateway {end}" for end in ends]
+    which = "its satellite" if kind == "gateway" else "the satellite" if kind == "beam" else "the new one"
+    if not row["to"]:
+        which = "the lost one"
+    text = f"{ends[0]} → {ends[1]}, because: {row['why']}"
+    if row["slant_range_km"] == 0:
+        return text
+    return f"{text} ({which} stands at {row['elevation_deg']:.1f}°, {row['slant_range_km']:.0f} km away)"
 
 
 def _new_ways(paths: pl.DataFrame | None, time_s: float, terminal: str) -> list[str]:

@@ -67,16 +67,12 @@ impl Track {
 
 /// The direction at `share` of the way along the great circle from one to another.
 fn between(a: Vec3, b: Vec3, share: f64) -> Vec3 {
-    let angle = libm::atan2(cross(a, b).norm(), a.dot(b));
+    let angle = libm::atan2(a.cross(b).norm(), a.dot(b));
     let whole = libm::sin(angle);
     if whole < 1e-12 {
         return a;
     }
     a * (libm::sin((1.0 - share) * angle) / whole) + b * (libm::sin(share * angle) / whole)
-}
-
-fn cross(a: Vec3, b: Vec3) -> Vec3 {
-    Vec3::new(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 }
 
 #[cfg(test)]

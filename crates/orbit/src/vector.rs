@@ -23,6 +23,11 @@ impl Vec3 {
     }
 
     #[inline]
+    pub fn cross(self, o: Vec3) -> Vec3 {
+        Vec3::new(self.y * o.z - self.z * o.y, self.z * o.x - self.x * o.z, self.x * o.y - self.y * o.x)
+    }
+
+    #[inline]
     pub fn norm(self) -> f64 {
         self.dot(self).sqrt()
     }

@@ -50,8 +50,8 @@ impl Scenario {
         let (topology, wires) = self.network();
         let sky = self.sky_options(&topology);
         let epoch = self.sky(|sky| sky.epoch);
-        let setting = Setting { flows: &flows, epoch };
         let gsl = self.sky(|sky| sky.gsl.as_ref());
+        let setting = Setting { flows: &flows, epoch, on_down: gsl.map_or(OnDown::Drop, |gsl| on_down(gsl.on_down)) };
         let [uplink, feeder, downlink] = gsl.map(|gsl| ground_configs(gsl, &setting)).unwrap_or_default();
         let links = LinkConfigs {
             wired: wires.iter().map(|of| wire_config(of, &setting)).collect(),
@@ -230,6 +230,8 @@ struct Setting<'s> {
     flows: &'s BTreeMap<String, usize>,
     /// Of t = 0, if it has an instant of the calendar.
     epoch: Option<Instant>,
+    /// Of links to satellites.
+    on_down: OnDown,
 }
 
 /// The transmitters of stations, of gateways if they differ, and of satellites. Through a bent pipe the way up to the
@@ -250,8 +252,8 @@ fn ground_configs(gsl: &Gsl, setting: &Setting<'_>) -> [Option<LinkConfig>; 3] {
 
 fn wire_config(wire: &Wire<'_>, setting: &Setting<'_>) -> LinkConfig {
     match wire.transmitter {
-        // Wires do not go down.
-        Transmitted::Link(transmitter) => link_config(transmitter, OnDown::Drop, setting),
+        // Those of terrestrial networks go down like links to satellites, others never.
+        Transmitted::Link(transmitter) => link_config(transmitter, setting.on_down, setting),
         Transmitted::Access(access) => LinkConfig {
             rate: access.rate,
             queue: queue(&access.queue),

@@ -215,3 +215,48 @@ fn links_follow_recordings() {
     let delay = flow.delay.mean_s;
     assert!(delay > 0.2 && delay < 0.6, "{delay}");
 }
+
+#[test]
+fn beams_gateways_and_terrestrial_networks_have_handovers() {
+    let scenario = json(&json!({
+        "duration": "1800 s",
+        "constellation": { "preset": "iridium", "isl": { "layout": "none" }, "gsl": {
+            "gateways": "bent-pipe", "handover": { "policy": "highest-elevation" },
+            "beams": { "rings": [1, 6, 12], "outage": "20 ms" } } },
+        "stations": {
+            "palermo": { "city": "Palermo", "terrestrial": { "to": "internet", "when": { "during": [["600 s", "700 s"]] } } },
+            "rome": { "city": "Rome" }, "tunis": { "city": "Tunis" },
+        },
+        "links": [
+            { "between": ["rome", "internet"], "rate": "1 Gbit/s", "delay": "5 ms" },
+            { "between": ["tunis", "internet"], "rate": "1 Gbit/s", "delay": "5 ms" },
+            { "between": ["palermo", "internet"], "rate": "1 Gbit/s", "delay": "9 ms" },
+        ],
+        "flows": [{ "name": "a", "from": "internet", "to": "palermo", "udp": {}, "application":
+            { "constant_rate": { "rate": "100 kbit/s", "payload": "1000 B" } } }],
+    }));
+    assert_eq!(json(&scenario.canonical()).hash(), scenario.hash());
+    let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();
+    assert!(records.conservation.holds(), "{:?}", records.conservation);
+    let spec = scenario.simulation_spec();
+    let name = |node: u32| spec.topology.nodes[node as usize].name.as_str();
+    let of = |kind: &str| records.handovers.iter().filter(|row| row.kind == kind).collect::<Vec<_>>();
+    let palermo = |kind: &str| of(kind).into_iter().filter(|row| name(row.terminal) == "palermo").collect::<Vec<_>>();
+    assert!(palermo("satellite").len() >= 3);
+    assert!(
+        palermo("beam").iter().all(|row| row.from == row.to && row.from_beam != row.to_beam) && of("beam").len() > 10
+    );
+    let [out, back] = palermo("terrestrial")[..] else { panic!("{:?}", of("terrestrial")) };
+    let at = |row: &skyhop_sim::records::HandoverRow| row.time.since(skyhop_base::Time::ZERO).as_secs_f64();
+    assert_eq!((at(out), out.to, at(back), back.from), (600.0, None, 700.0, None));
+    // On the ground a packet takes 9 ms, in the sky at least twice 780 km and a wire of 5 ms.
+    let delay = records.flows[0].delay;
+    assert!(delay.min_s > 0.009 && delay.min_s < 0.00902 && delay.median_s > 0.0102, "{delay:?}");
+    // Rome and Tunis: whichever is nearer to the satellite.
+    assert!(!palermo("gateway").is_empty() && of("gateway").len() == palermo("gateway").len());
+    assert!(
+        palermo("gateway")
+            .iter()
+            .all(|row| [row.from, row.to].iter().all(|node| ["rome", "tunis"].contains(&name(node.unwrap()))))
+    );
+}

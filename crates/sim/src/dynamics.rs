@@ -1,11 +1,11 @@
 //! What happens when the network changes under the packets: routes, handovers, links that come and go.
 
 use crate::packet::Packet;
-use crate::records::{DropCause, LinkChangeRow, PathRow};
+use crate::records::{DropCause, HandoverRow, LinkChangeRow, PathRow};
 use crate::simulation::{Delay, Simulation, moving_delay};
 use crate::spec::OnDown;
 use skyhop_base::{Index, Time};
-use skyhop_topology::{Change, Handover, LinkId, LinkKind, NodeId, Why};
+use skyhop_topology::{Change, Handover, HandoverKind, LinkId, LinkKind, NodeId, NodeKind, Why};
 
 /// A packet that has left the queue in which it waited, and the node where it is.
 struct Displaced {
@@ -57,6 +57,10 @@ impl Simulation {
 
     fn on_handover(&mut self, handover: &Handover, displaced: &mut Vec<Displaced>) {
         self.recorder.handover(handover);
+        if handover.kind == HandoverKind::Beam {
+            // The satellite stays; an outage is a link that goes down.
+            return;
+        }
         let station = handover.terminal;
         let Some(old) = handover.from else { return };
         if let Some(uplink) = self.topology.uplink(station) {
@@ -113,11 +117,55 @@ impl Simulation {
         for flow in 0..self.flows.len() {
             let (nodes, delay_s) = self.trace_path(flow);
             if nodes != self.flows[flow].path {
+                self.record_gateways(flow, &nodes);
                 self.flows[flow].path.clone_from(&nodes);
                 let row = PathRow { time: self.now, flow: flow as u32, nodes, delay_s };
                 self.recorder.records.paths.push(row);
             }
         }
+    }
+
+    /// Handovers between gateways: the way of a flow enters the sky, or leaves it, at another station that forwards.
+    fn record_gateways(&mut self, flow: usize, nodes: &[u32]) {
+        let [before, after] = [&self.flows[flow].path[..], nodes].map(|way| self.gateways(way));
+        for end in 0..2 {
+            let (Some((_, from, _)), Some((terminal, to, satellite))) = (before[end], after[end]) else { continue };
+            if from == to {
+                continue;
+            }
+            let look = self.topology.look(NodeId::new(to), NodeId::new(satellite), self.now);
+            self.recorder.records.handovers.push(HandoverRow {
+                time: self.now,
+                terminal,
+                from: Some(from),
+                to: Some(to),
+                elevation_deg: look.map_or(0.0, |look| look.elevation.degrees()),
+                slant_range_km: look.map_or(0.0, |look| look.slant_range.km()),
+                why: "the shortest way leads through another gateway",
+                kind: "gateway",
+                from_beam: None,
+                to_beam: None,
+            });
+        }
+    }
+
+    /// Where a way from a terminal comes down to a gateway behind which it goes on by wire, and where a way to a terminal
+    /// goes up from one: terminal, gateway and its satellite.
+    fn gateways(&self, way: &[u32]) -> [Option<(u32, u32, u32)>; 2] {
+        let is_satellite =
+            |node: u32| matches!(self.topology.nodes()[NodeId::new(node)].kind, NodeKind::Satellite { .. });
+        let is_gateway = |node: u32| self.topology.is_gateway(NodeId::new(node));
+        let pass = |first: &[u32]| {
+            let user = first.iter().position(|&node| is_satellite(node))?;
+            let rest = &first[user..];
+            let down = user + rest.iter().position(|&node| !is_satellite(node))?;
+            let terminal = *first.get(user.checked_sub(1)?)?;
+            let behind = first.get(down + 1).is_some_and(|&node| !is_satellite(node));
+            let leads = self.topology.is_station(NodeId::new(terminal)) && is_gateway(first[down]) && behind;
+            leads.then(|| (terminal, first[down], first[down - 1]))
+        };
+        let back: Vec<u32> = way.iter().rev().copied().collect();
+        [pass(way), pass(&back)]
     }
 
     /// The way of a flow's data at this instant and its propagation delay; empty while there is none.

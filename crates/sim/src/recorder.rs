@@ -94,6 +94,9 @@ impl Recorder {
             elevation_deg: handover.elevation.degrees(),
             slant_range_km: handover.slant_range.km(),
             why: handover.why.words(),
+            kind: handover.kind.name(),
+            from_beam: handover.beams[0],
+            to_beam: handover.beams[1],
         });
     }
 }

@@ -246,6 +246,11 @@ pub struct HandoverRow {
     pub elevation_deg: f64,
     pub slant_range_km: f64,
     pub why: &'static str,
+    /// "satellite", "beam", "gateway" or "terrestrial".
+    pub kind: &'static str,
+    /// Of the two satellites, if they have beams.
+    pub from_beam: Option<u32>,
+    pub to_beam: Option<u32>,
 }
 
 #[derive(Clone, Debug)]

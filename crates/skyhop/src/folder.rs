@@ -166,8 +166,8 @@ mod tests {
         let handovers = fs::read_to_string(folder.join("handovers.csv")).unwrap();
         assert_eq!(
             handovers,
-            "time_s,terminal,from,to,elevation_deg,slant_range_km,why\n\
-             10,berkeley,,iridium-0-3,40.5,1100,\"first, \"\"nearest\"\"\"\n"
+            "time_s,terminal,from,to,elevation_deg,slant_range_km,why,kind,from_beam,to_beam\n\
+             10,berkeley,,iridium-0-3,40.5,1100,\"first, \"\"nearest\"\"\",satellite,,7\n"
         );
         let drops = fs::read_to_string(folder.join("drops.csv")).unwrap();
         assert_eq!(drops.lines().nth(1).unwrap(), "2.5,no-route,,iridium-0-3,a flow whose name is long,17,1040,false");

@@ -106,6 +106,9 @@ pub(crate) fn records() -> Records {
             elevation_deg: 40.5,
             slant_range_km: 1100.0,
             why: "first, \"nearest\"",
+            kind: "satellite",
+            from_beam: None,
+            to_beam: Some(7),
         }],
         link_changes: vec![LinkChangeRow { time: seconds(10.0), link: 0, up: true, why: "handover" }],
         paths: vec![

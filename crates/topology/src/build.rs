@@ -2,8 +2,8 @@
 
 use crate::isl::{Layout, Mesh, Pair, PairKind, Seam};
 use crate::{
-    CrossSeam, IslLayout, IslRules, Link, LinkId, LinkKind, NodeId, NodeKind, NodeSpec, SkyOptions, TopologyError,
-    TopologySpec,
+    BeamOptions, CrossSeam, IslLayout, IslRules, Link, LinkId, LinkKind, NodeId, NodeKind, NodeSpec, SkyOptions,
+    TopologyError, TopologySpec,
 };
 use skyhop_base::{Angle, Duration, Index, IndexVec};
 use skyhop_orbit::Orbit;
@@ -91,7 +91,8 @@ fn check_rules(spec: &TopologySpec) -> Result<(), TopologyError> {
     }
 }
 
-pub(crate) fn check_options(options: &SkyOptions, nodes: &[NodeSpec]) -> Result<(), TopologyError> {
+pub(crate) fn check_options(options: &SkyOptions, spec: &TopologySpec) -> Result<(), TopologyError> {
+    let nodes = &spec.nodes;
     match options.isl.longest.map(|longest| longest.km()) {
         Some(km) if km.is_nan() || km <= 0.0 => return Err(TopologyError::LongestIsl { km }),
         None if matches!(options.isl.layout, IslLayout::Nearest { .. }) => return Err(TopologyError::NoLongestIsl),
@@ -106,6 +107,24 @@ pub(crate) fn check_options(options: &SkyOptions, nodes: &[NodeSpec]) -> Result<
         let node = node.filter(|_| seen.insert(station.station)).ok_or(TopologyError::StationOptions { index })?;
         if !(1..=MOST_ANTENNAS).contains(&station.antennas) {
             return Err(TopologyError::Antennas { name: node.name.clone(), antennas: station.antennas });
+        }
+    }
+    if let Some(beams) = &options.beams {
+        let total = beams.rings.iter().try_fold(0_u32, |sum, ring| sum.checked_add(*ring));
+        let sound = total.is_some_and(|total| (1..=BeamOptions::MOST).contains(&total)) && !beams.rings.contains(&0);
+        if !sound || beams.every.is_zero() {
+            return Err(TopologyError::Beams { most: BeamOptions::MOST });
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for (index, terrestrial) in options.terrestrial.iter().enumerate() {
+        let station = terrestrial.station;
+        let is_station = nodes.get(station.index()).is_some_and(|node| matches!(node.kind, NodeKind::Station(_)));
+        let wire = |from, to| spec.wired.iter().any(|wire| wire.from == from && wire.to == to);
+        let joined = wire(station, terrestrial.to) && wire(terrestrial.to, station);
+        let single = options.station(station).is_none_or(|options| options.antennas == 1);
+        if !is_station || !joined || !single || !seen.insert(station) {
+            return Err(TopologyError::Terrestrial { index });
         }
     }
     Ok(())

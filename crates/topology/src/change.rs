@@ -21,16 +21,42 @@ pub enum Change {
     Routes,
 }
 
-/// A station changes its satellite.
+/// Between what a station changes: the kinds of Nirmala and Pujeri, "Evaluation of TCP Vegas, Reno and BIC over Iridium",
+/// but for that between gateways, which is one of a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandoverKind {
+    /// Satellites, or one and none.
+    Satellite,
+    /// Beams of one satellite.
+    Beam,
+    /// Satellites and the terrestrial network.
+    Terrestrial,
+}
+
+impl HandoverKind {
+    /// As records call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HandoverKind::Satellite => "satellite",
+            HandoverKind::Beam => "beam",
+            HandoverKind::Terrestrial => "terrestrial",
+        }
+    }
+}
+
+/// A station changes its satellite, its beam, or its network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Handover {
     pub at: Time,
+    pub kind: HandoverKind,
     pub terminal: NodeId,
     /// `None`: it had none.
     pub from: Option<NodeId>,
     /// `None`: it has none now.
     pub to: Option<NodeId>,
-    /// Of the new satellite, or of the lost one when there is no new one.
+    /// Beams of the two satellites, if they have beams.
+    pub beams: [Option<u32>; 2],
+    /// Of the new satellite, or of the lost one when there is no new one; zero when there is neither.
     pub elevation: Angle,
     /// To the same satellite.
     pub slant_range: Length,
@@ -64,6 +90,12 @@ pub enum Why {
     NoRoom,
     Acquiring,
     Acquired,
+    NextBeam,
+    OnlyTerrestrial,
+    TooLow,
+    TerrestrialTime,
+    TerrestrialCoverage,
+    BackToSatellite,
 }
 
 impl Why {
@@ -92,6 +124,12 @@ impl Why {
             Why::NoRoom => "every satellite in sight serves as many users as it can",
             Why::Acquiring => "the next satellite is being acquired",
             Why::Acquired => "the outage of the handover is over",
+            Why::NextBeam => "another spot beam of the satellite",
+            Why::OnlyTerrestrial => "no satellite can be had, the terrestrial network can",
+            Why::TooLow => "no satellite stands high enough, the terrestrial network is used",
+            Why::TerrestrialTime => "the terrestrial network is used at this time",
+            Why::TerrestrialCoverage => "the terrestrial network covers the place",
+            Why::BackToSatellite => "the terrestrial network is left for a satellite",
         }
     }
 }

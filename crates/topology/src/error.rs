@@ -56,6 +56,12 @@ pub enum TopologyError {
     ListedTwice { first: String, second: String },
     #[error("the options number {} belong to no station of the network, or to one that has options already", .index + 1)]
     StationOptions { index: usize },
+    #[error(
+        "the terrestrial network of entry {index} needs a station with one antenna, named once, and wires to and fro"
+    )]
+    Terrestrial { index: usize },
+    #[error("beams need rings without an empty one, at most {most} beams in all, and an interval longer than zero")]
+    Beams { most: u32 },
     #[error("station \"{name}\" cannot have {antennas} antennas: use 1 to 64")]
     Antennas { name: String, antennas: u32 },
     #[error("no user can be served when a satellite serves at most 0")]

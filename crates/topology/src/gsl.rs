@@ -1,19 +1,24 @@
 //! Which satellite serves which station.
 
+use crate::beams::Beams;
 use crate::build::Plane;
 use crate::choose::{self, Choice, View};
 use crate::link::{End, LinkTable};
-use crate::sky::Sky;
+use crate::sky::{Sky, next_multiple};
 use crate::terminal::Terminal;
 use crate::{
-    Change, CheckTimes, GatewayRule, GslOptions, GslRules, Handover, HandoverPolicy, LinkId, NodeId, Switching, Why,
+    BeamOptions, Change, CheckTimes, GatewayRule, GslOptions, GslRules, Handover, HandoverKind, HandoverPolicy, LinkId,
+    NodeId, Switching, Why,
 };
-use skyhop_base::{Index, IndexVec, Time};
+use skyhop_base::{Angle, Duration, Index, IndexVec, Length, Time};
 use skyhop_orbit::{Site, SkyIndex};
 
 /// From so many satellites on, and so many stations that look at one instant, an index is cheaper than looking at all.
 const INDEX_SATELLITES: usize = 256;
 const INDEX_STATIONS: usize = 4;
+
+/// With exact checks.
+const CONDITION_CHECKS: Duration = Duration::from_secs(1);
 
 /// All stations and the satellites that may serve them.
 #[derive(Clone, Debug)]
@@ -37,6 +42,7 @@ pub(crate) struct Gsls {
     pub trailing: IndexVec<NodeId, Option<NodeId>>,
     /// The earliest check of any terminal.
     pub next: Time,
+    beams: Option<Beams>,
     index: SkyIndex,
     /// Of the index.
     indexed_at: Option<Time>,
@@ -52,6 +58,7 @@ impl Gsls {
         terminals: Vec<Terminal>,
         downlinks: IndexVec<NodeId, Option<LinkId>>,
         planes: &[Plane],
+        beams: Option<BeamOptions>,
     ) -> Gsls {
         let mut trailing: IndexVec<NodeId, Option<NodeId>> = downlinks.iter().map(|_| None).collect();
         for plane in planes.iter().filter(|plane| plane.members.len() > 1) {
@@ -73,6 +80,7 @@ impl Gsls {
             gateways: none(),
             next: if terminals.is_empty() { Time::MAX } else { Time::ZERO },
             terminals,
+            beams: beams.map(|beams| Beams::new(beams, rules.elevation_mask.radians())),
             order,
             downlinks,
             trailing,
@@ -88,7 +96,8 @@ impl Gsls {
 
     /// Nothing will be decided differently while nothing moves.
     pub fn may_stop(&self) -> bool {
-        !matches!(self.rules.policy, HandoverPolicy::Random { .. }) && self.terminals.iter().all(|t| t.ready.is_none())
+        let decided = |terminal: &Terminal| terminal.ready.is_none() && terminal.terrestrial.is_none();
+        !matches!(self.rules.policy, HandoverPolicy::Random { .. }) && self.terminals.iter().all(decided)
     }
 
     /// Lets every station that is due at `now` check its satellite.
@@ -109,11 +118,58 @@ impl Gsls {
                 }
                 self.terminals[n].schedule(now, &self.rules);
                 if exact {
-                    self.terminals[n].next = choose::next_exact(self, n, now, sky);
+                    // The condition of a terrestrial network may be anything.
+                    self.terminals[n].next = match self.terminals[n].terrestrial {
+                        Some(_) => next_multiple(now, CONDITION_CHECKS),
+                        None => choose::next_exact(self, n, now, sky),
+                    };
                 }
             }
         }
+        self.check_beams(now, sky, links, changes);
         self.next = self.terminals.iter().map(Terminal::due).min().unwrap_or(Time::MAX);
+        if let Some(beams) = self.beams.as_ref().filter(|_| self.next < Time::MAX) {
+            self.next = self.next.min(beams.next);
+        }
+    }
+
+    /// Lets every station look for its beam, if that is due.
+    fn check_beams(&mut self, now: Time, sky: &Sky, links: &mut LinkTable, changes: &mut Vec<Change>) {
+        let Some(beams) = self.beams.as_mut().filter(|beams| beams.next <= now) else { return };
+        beams.schedule(now);
+        let outage = Some(beams.options.outage).filter(|outage| !outage.is_zero());
+        for n in 0..self.terminals.len() {
+            let Some(satellite) = self.terminals[n].serving else { continue };
+            let before = self.terminals[n].beam;
+            let beam = self.beam(n, Some(satellite), now, sky);
+            if beam == before {
+                continue;
+            }
+            let site = self.terminals[n].place.site(&sky.earth, now);
+            let look = site.look(sky.position_at(satellite, now));
+            self.terminals[n].beam = beam;
+            changes.push(Change::Handover(Handover {
+                at: now,
+                kind: HandoverKind::Beam,
+                terminal: self.terminals[n].node,
+                from: Some(satellite),
+                to: Some(satellite),
+                beams: [before, beam],
+                elevation: look.elevation,
+                slant_range: look.slant_range,
+                why: Why::NextBeam,
+            }));
+            let Some(outage) = outage.filter(|_| self.terminals[n].ready.is_none()) else { continue };
+            self.disconnect(n, satellite, links, changes);
+            links.set(self.terminals[n].uplink, End::Down, Why::NextBeam, changes);
+            self.terminals[n].ready = Some(now.saturating_add(outage));
+        }
+    }
+
+    /// The beam of a satellite that lights a terminal.
+    fn beam(&self, n: usize, satellite: Option<NodeId>, now: Time, sky: &Sky) -> Option<u32> {
+        let place = self.terminals[n].place.site(&sky.earth, now).position();
+        Some(self.beams.as_ref()?.of(place, satellite?, now, sky))
     }
 
     /// Whether the satellite was changed.
@@ -130,20 +186,24 @@ impl Gsls {
         let several = siblings.len() > 1;
         let site = place.site(&sky.earth, now);
         let Choice { satellite: chosen, why } = self.choose(n, &site, now, indexed, sky);
-        if chosen == serving {
+        let (kind, chosen, why) = self.network(n, (chosen, why), &site, now, sky);
+        if chosen == serving && kind == HandoverKind::Satellite {
             return false;
         }
-        let Some(seen) = chosen.or(serving) else { return false };
-        let look = site.look(sky.position_at(seen, now));
+        let beams = [self.terminals[n].beam, self.beam(n, chosen, now, sky)];
+        let look = chosen.or(serving).map(|seen| site.look(sky.position_at(seen, now)));
         changes.push(Change::Handover(Handover {
             at: now,
+            kind,
             terminal: node,
             from: serving,
             to: chosen,
-            elevation: look.elevation,
-            slant_range: look.slant_range,
+            beams,
+            elevation: look.map_or(Angle::from_degrees(0.0), |look| look.elevation),
+            slant_range: look.map_or(Length::from_km(0.0), |look| look.slant_range),
             why,
         }));
+        self.terminals[n].beam = beams[1];
         let outage = match self.options.switching {
             Switching::BreakBeforeMake { outage } if now > Time::ZERO && !outage.is_zero() => Some(outage),
             _ => None,
@@ -154,7 +214,9 @@ impl Gsls {
             serving.into_iter().for_each(|old| self.users[old] -= 1);
             chosen.into_iter().for_each(|new| self.users[new] += 1);
         }
-        self.terminals[n].ready = chosen.and(outage).map(|outage| now.saturating_add(outage));
+        let on_ground = self.terminals[n].terrestrial.as_ref().is_some_and(|terrestrial| terrestrial.on);
+        let outage = outage.filter(|_| chosen.is_some() || on_ground);
+        self.terminals[n].ready = outage.map(|outage| now.saturating_add(outage));
         // A station's one uplink swings over to the new satellite; that of one antenna of several ends and begins,
         // because a handover does not say which of them it concerns.
         if chosen.is_none() || outage.is_some() || several {
@@ -165,20 +227,50 @@ impl Gsls {
             links.set(uplink, chosen.map_or(End::Down, End::At), why, changes);
         }
         if let Some(old) = connected {
-            self.count(n, old, -1);
-            if let (0, Some(downlink)) = (self.served[old], self.downlinks[old]) {
-                links.set(downlink, End::Down, Why::ServesNone, changes);
-            }
+            self.disconnect(n, old, links, changes);
         }
+        self.switch_wires(n, why, links, changes);
         if self.terminals[n].ready.is_none() {
             self.connect(n, why, links, changes);
         }
         true
     }
 
+    /// Whether a terminal uses satellites or the terrestrial network; `choice` is what it would do without the latter.
+    fn network(
+        &mut self,
+        n: usize,
+        (satellite, why): (Option<NodeId>, Why),
+        site: &Site,
+        now: Time,
+        sky: &Sky,
+    ) -> (HandoverKind, Option<NodeId>, Why) {
+        let Some(terrestrial) = &mut self.terminals[n].terrestrial else {
+            return (HandoverKind::Satellite, satellite, why);
+        };
+        let wanted = terrestrial.wanted(satellite, site, now, sky);
+        let was_on = std::mem::replace(&mut terrestrial.on, wanted.is_some());
+        match (was_on, wanted) {
+            (true, Some(why)) => (HandoverKind::Satellite, None, why),
+            (false, Some(why)) => (HandoverKind::Terrestrial, None, why),
+            (true, None) if satellite.is_some() => (HandoverKind::Terrestrial, satellite, Why::BackToSatellite),
+            (true, None) => (HandoverKind::Terrestrial, None, why),
+            (false, None) => (HandoverKind::Satellite, satellite, why),
+        }
+    }
+
+    /// Ends what a satellite does for a terminal; the uplink is the caller's.
+    fn disconnect(&mut self, n: usize, old: NodeId, links: &mut LinkTable, changes: &mut Vec<Change>) {
+        self.count(n, old, -1);
+        if let (0, Some(downlink)) = (self.served[old], self.downlinks[old]) {
+            links.set(downlink, End::Down, Why::ServesNone, changes);
+        }
+    }
+
     /// Brings up the links with the satellite that is pointed at.
     fn connect(&mut self, n: usize, why: Why, links: &mut LinkTable, changes: &mut Vec<Change>) {
         self.terminals[n].ready = None;
+        self.switch_wires(n, why, links, changes);
         let Some(new) = self.terminals[n].serving else { return };
         links.set(self.terminals[n].uplink, End::At(new), why, changes);
         self.count(n, new, 1);

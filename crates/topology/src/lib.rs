@@ -10,6 +10,7 @@
 //!
 //! Equations, rules, assumptions and sources: `docs/models/topology.md`.
 
+mod beams;
 mod build;
 mod change;
 mod choose;
@@ -24,9 +25,11 @@ mod route;
 mod sky;
 mod spec;
 mod terminal;
+mod terrestrial;
 mod topology;
 
-pub use change::{Change, Handover, Why};
+pub use beams::BeamOptions;
+pub use change::{Change, Handover, HandoverKind, Why};
 pub use delay::DelaySegment;
 pub use error::TopologyError;
 pub use link::{Link, LinkKind};
@@ -40,6 +43,7 @@ pub use spec::{
     CheckTimes, CrossSeam, GslRules, HandoverPolicy, IslRules, Node, NodeKind, NodeSpec, RoutingRules, TopologySpec,
     WiredLink,
 };
+pub use terrestrial::{TerrestrialOptions, TerrestrialRule};
 pub use topology::Topology;
 
 skyhop_base::new_index! {

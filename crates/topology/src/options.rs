@@ -1,6 +1,6 @@
 //! What a network may have beyond the rules of [`TopologySpec`](crate::TopologySpec).
 
-use crate::NodeId;
+use crate::{BeamOptions, NodeId, TerrestrialOptions};
 use skyhop_base::{Duration, Length};
 use skyhop_orbit::{Track, Utc};
 
@@ -12,6 +12,10 @@ pub struct SkyOptions {
     pub metric: Metric,
     /// Stations that move or have several antennas.
     pub stations: Vec<StationOptions>,
+    /// Beams of every satellite; `None`: it lights all its stations with one.
+    pub beams: Option<BeamOptions>,
+    /// Stations with a terrestrial network to fall back on, each once.
+    pub terrestrial: Vec<TerrestrialOptions>,
 }
 
 impl SkyOptions {

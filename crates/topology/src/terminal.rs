@@ -1,6 +1,7 @@
 //! One antenna of a station.
 
 use crate::sky::next_multiple;
+use crate::terrestrial::Terrestrial;
 use crate::{CheckTimes, GslRules, LinkId, NodeId};
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_orbit::{Earth, Site, Track};
@@ -35,6 +36,9 @@ pub(crate) struct Terminal {
     pub serving: Option<NodeId>,
     /// Until when that satellite is being acquired; the link comes up then.
     pub ready: Option<Time>,
+    /// The beam of the satellite that lights it, if they have beams.
+    pub beam: Option<u32>,
+    pub terrestrial: Option<Terrestrial>,
     /// The next check.
     pub next: Time,
     /// Of its check times, if they are random.
@@ -51,6 +55,7 @@ pub(crate) struct Mount {
     pub uplink: LinkId,
     pub gateway: bool,
     pub siblings: Range<usize>,
+    pub terrestrial: Option<Terrestrial>,
 }
 
 impl Terminal {
@@ -65,7 +70,7 @@ impl Terminal {
             _ => 0,
         };
         let draws = Stream::new(seed, name, "handover choice");
-        let Mount { node, place, uplink, gateway, siblings } = mount;
+        let Mount { node, place, uplink, gateway, siblings, terrestrial } = mount;
         Terminal {
             node,
             place,
@@ -74,6 +79,8 @@ impl Terminal {
             siblings,
             serving: None,
             ready: None,
+            beam: None,
+            terrestrial,
             next: Time::ZERO,
             times,
             draws,

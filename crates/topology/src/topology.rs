@@ -7,9 +7,10 @@ use crate::link::{End, LinkTable};
 use crate::route::{Edge, HOP_PENALTY, Hop, Leaf, Router};
 use crate::sky::{Sky, next_multiple};
 use crate::terminal::{Mount, Place, Terminal};
+use crate::terrestrial::Terrestrial;
 use crate::{
     Change, DelaySegment, Forwarding, GslRules, IslLayout, IslRules, Link, LinkId, LinkKind, Metric, Node, NodeId,
-    NodeKind, NodeSpec, Path, PathHop, SkyOptions, TopologyError, TopologySpec,
+    NodeKind, NodeSpec, Path, PathHop, SkyOptions, TopologyError, TopologySpec, Why, WiredLink,
 };
 use skyhop_base::{Duration, Index, IndexVec, Time};
 use skyhop_orbit::{Earth, Look, Motion, Vec3};
@@ -48,7 +49,7 @@ impl Topology {
     /// A network that cannot be: see [`TopologyError`].
     pub fn with_options(spec: TopologySpec, options: SkyOptions) -> Result<Topology, TopologyError> {
         build::check(&spec)?;
-        build::check_options(&options, &spec.nodes)?;
+        build::check_options(&options, &spec)?;
         let TopologySpec { earth, nodes, wired, isl, gsl, routing } = spec;
         let planes = build::planes(&nodes)?;
         let mut links = Links { nodes: &nodes, list: IndexVec::new() };
@@ -57,10 +58,14 @@ impl Topology {
         }
         let isls = isl.map(|rules| build_isls(&mut links, rules, &options, &planes)).transpose()?;
         let mut transit: IndexVec<NodeId, bool> = nodes.iter().map(|_| false).collect();
-        wired.iter().flat_map(|wire| [wire.from, wire.to]).for_each(|node| transit[node] = true);
+        // Who only falls back on a wire forwards nothing for others.
+        let falls_back = |a: NodeId, b: NodeId| options.terrestrial.iter().any(|t| t.station == a && t.to == b);
+        let lasting = |wire: &&WiredLink| !falls_back(wire.from, wire.to) && !falls_back(wire.to, wire.from);
+        wired.iter().filter(lasting).flat_map(|wire| [wire.from, wire.to]).for_each(|node| transit[node] = true);
         let mut terminal: IndexVec<NodeId, Option<u32>> = nodes.iter().map(|_| None).collect();
         let gsls = gsl.map(|rules| {
             let terminals = build_terminals(&mut links, &earth, &rules, &options, &transit);
+            let beams = options.beams.clone();
             for (n, found) in terminals.iter().enumerate().rev() {
                 terminal[found.node] = Some(n as u32);
             }
@@ -69,7 +74,7 @@ impl Topology {
                 satellite.then(|| links.roaming(LinkKind::Downlink, NodeId::from_usize(index), "ground"))
             };
             let downlinks = nodes.iter().enumerate().map(downlink).collect();
-            Gsls::new(rules, options.gsl, terminals, downlinks, &planes)
+            Gsls::new(rules, options.gsl, terminals, downlinks, &planes, beams)
         });
         let links = links.list;
         if let Some(name) = build::duplicate(links.iter().map(|link| link.name.as_str())) {
@@ -89,8 +94,14 @@ impl Topology {
             Metric::Delay => 0,
             Metric::Hops => HOP_PENALTY,
         };
+        let mut table = LinkTable::new(&links);
+        for terminal in gsls.iter().flat_map(|gsls: &Gsls| &gsls.terminals) {
+            for &(link, _) in terminal.terrestrial.iter().flat_map(|terrestrial| &terrestrial.wires) {
+                table.set(link, End::Down, Why::InSight, &mut Vec::new());
+            }
+        }
         Ok(Topology {
-            table: LinkTable::new(&links),
+            table,
             sky: Sky::new(earth, nodes.iter().enumerate().map(motion).collect()),
             wires: wired.iter().map(|wire| wire.delay).collect(),
             next_renewal: Time::ZERO,
@@ -345,9 +356,20 @@ fn build_terminals(
                 Some(track) => Place::Moving(track.clone()),
                 None => Place::Fixed(station.site(earth)),
             };
-            let mount = Mount { node, place, uplink, gateway: transit[node], siblings: siblings.clone() };
+            let fallback = options.terrestrial.iter().find(|terrestrial| terrestrial.station == node);
+            let terrestrial = fallback.map(|to| Terrestrial::new(to.rule.clone(), wires_between(links, node, to.to)));
+            let mount = Mount { node, place, uplink, gateway: transit[node], siblings: siblings.clone(), terrestrial };
             terminals.push(Terminal::new(mount, &format!("{}{suffix}", spec.name), rules));
         }
     }
     terminals
+}
+
+/// The wires between two nodes in both directions.
+fn wires_between(links: &Links<'_>, a: NodeId, b: NodeId) -> Vec<(LinkId, NodeId)> {
+    let joins = |(id, link): (LinkId, &Link)| {
+        let to = link.to.filter(|&to| link.kind == LinkKind::Wired && [(a, b), (b, a)].contains(&(link.from, to)))?;
+        Some((id, to))
+    };
+    links.list.enumerated().filter_map(joins).collect()
 }

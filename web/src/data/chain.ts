@@ -48,11 +48,19 @@ function handovers(run: Run, flow: string): Happening[] {
     const terminal = table.terminal[row] ?? "";
     if (!ends.has(terminal)) continue;
     const [from, to] = [table.from[row], table.to[row]];
-    const text = from && to ? `${terminal} was handed over from ${from} to ${to}` : to ? `${terminal} took its first satellite, ${to}` : `${terminal} lost ${from} and had no satellite`;
+    const kind = table.kind?.[row] ?? "satellite";
+    const text = kind !== "satellite" ? changed(kind, terminal, from, to) : from && to ? `${terminal} was handed over from ${from} to ${to}` : to ? `${terminal} took its first satellite, ${to}` : `${terminal} lost ${from} and had no satellite`;
     const why = table.why[row] ? ` (${table.why[row]})` : "";
     found.push({ kind: from ? "handover" : "life", begin: table.time_s[row], end: table.time_s[row], text: text + why, packets: 0 });
   }
   return found;
+}
+
+/** A handover that is not one between satellites, in words. */
+function changed(kind: string, terminal: string, from: string | null, to: string | null): string {
+  if (kind === "beam") return `${terminal} was handed over to another beam of ${to ?? "its satellite"}`;
+  if (kind === "gateway") return `${terminal} was handed over from gateway ${from ?? "none"} to ${to ?? "none"}`;
+  return to ? `${terminal} left the terrestrial network for ${to}` : `${terminal} was handed over to the terrestrial network`;
 }
 
 /** Every station on any of the flow's ways. */

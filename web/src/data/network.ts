@@ -64,10 +64,12 @@ export class Network {
 
   /** The satellite of each station at a time. */
   serving(time: number): Map<string, string> {
-    const { time_s: times, terminal, to } = this.run.tables.handovers;
+    const { time_s: times, terminal, to, kind } = this.run.tables.handovers;
     const last = lastAtOrBefore(times, time);
     const serving = new Map<string, string>();
     for (let row = 0; row <= last; row++) {
+      // Between gateways the satellite need not change. Runs of older versions name no kinds.
+      if (kind?.[row] === "gateway") continue;
       const satellite = to[row];
       if (satellite) serving.set(terminal[row] ?? "", satellite);
       else serving.delete(terminal[row] ?? "");

@@ -124,6 +124,9 @@ export interface Tables {
     elevation_deg: Real;
     slant_range_km: Real;
     why: Text;
+    kind: Text;
+    from_beam: Count;
+    to_beam: Count;
   };
   link_changes: {
     time_s: Real;

@@ -1,16 +1,18 @@
 //! Satellites and the rules of their links.
 
 use crate::format::{
-    EarthName, GatewaysName, HandoverChecksFile, HandoverChecksName, HandoverChecksOptions, HandoverPolicyName,
-    IslChecksName, LayoutFile, LayoutOptions, MetricName, SwitchingFile, SwitchingOptions,
+    CoverageFile, EarthName, GatewaysName, HandoverChecksFile, HandoverChecksName, HandoverChecksOptions,
+    HandoverPolicyName, IslChecksName, LayoutFile, LayoutOptions, MetricName, SwitchingFile, SwitchingOptions,
+    TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName, TerrestrialRuleOptions,
 };
 use crate::resolve::{track, walker};
-use crate::scenario::{Constellation, Handover, Isl, Scenario};
-use skyhop_base::{Duration, Index};
-use skyhop_orbit::{Earth, Orbit};
+use crate::scenario::{Constellation, Handover, Isl, Scenario, Station};
+use skyhop_base::{Duration, Index, Length, Time};
+use skyhop_orbit::{Earth, GroundPoint, Orbit};
 use skyhop_topology::{
-    CheckTimes, CrossSeam, GatewayRule, GslOptions, GslRules, HandoverPolicy, IslChecks, IslLayout, IslOptions,
-    IslRules, Metric, NodeId, NodeKind, SkyOptions, StationOptions, Switching, TopologySpec, slot_phase,
+    BeamOptions, CheckTimes, CrossSeam, GatewayRule, GslOptions, GslRules, HandoverPolicy, IslChecks, IslLayout,
+    IslOptions, IslRules, Metric, NodeId, NodeKind, SkyOptions, StationOptions, Switching, TerrestrialOptions,
+    TerrestrialRule, TopologySpec, slot_phase,
 };
 
 /// The satellites of all shells, and behind them as shells of their own those from elements and those that were given
@@ -118,7 +120,36 @@ impl Scenario {
                 track: station.track.as_ref().and_then(|points| track(points).ok()),
             })
         });
-        SkyOptions { isl, gsl: gsl.unwrap_or_default(), metric, stations: stations.collect() }
+        let of_gsl = sky.gsl.as_ref().and_then(|gsl| gsl.beams.as_ref());
+        let beams = of_gsl.map(|beams| BeamOptions {
+            rings: beams.rings.clone(),
+            every: beams.every.unwrap_or(Duration::from_secs(1)),
+            outage: beams.outage.unwrap_or(Duration::ZERO),
+        });
+        let ids = super::ids(topology);
+        let falls_back = |(name, station): (&String, &Station)| {
+            let terrestrial = station.terrestrial.as_ref()?;
+            let (station, to) = (station_node(topology, name)?, *ids.get(terrestrial.to.as_str())?);
+            Some(TerrestrialOptions { station, to, rule: terrestrial_rule(terrestrial) })
+        };
+        let terrestrial = self.stations.iter().filter_map(falls_back).collect();
+        SkyOptions { isl, gsl: gsl.unwrap_or_default(), metric, stations: stations.collect(), beams, terrestrial }
+    }
+}
+
+fn terrestrial_rule(terrestrial: &TerrestrialFile) -> TerrestrialRule {
+    let at = |since_start: Duration| Time::from_nanos(since_start.as_nanos());
+    match &terrestrial.when {
+        None | Some(TerrestrialRuleFile::Named(TerrestrialRuleName::NoSatellite)) => TerrestrialRule::NoSatellite,
+        Some(TerrestrialRuleFile::Options(TerrestrialRuleOptions::Below(limit))) => TerrestrialRule::Below(*limit),
+        Some(TerrestrialRuleFile::Options(TerrestrialRuleOptions::During(times))) => {
+            TerrestrialRule::During(times.iter().map(|&[from, until]| (at(from), at(until))).collect())
+        }
+        Some(TerrestrialRuleFile::Options(TerrestrialRuleOptions::Within(coverage))) => {
+            let CoverageFile { latitude, longitude, radius } = *coverage;
+            let centre = GroundPoint { latitude, longitude, altitude: Length::from_km(0.0) };
+            TerrestrialRule::Within { centre, radius }
+        }
     }
 }
 

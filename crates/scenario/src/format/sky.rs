@@ -242,8 +242,37 @@ pub struct GslFile {
     /// A satellite serves at most so many stations that have no wired link. Without it: any number.
     #[schemars(range(min = 1))]
     pub users_per_satellite: Option<u32>,
+    /// Spot beams of every satellite: "iridium", or their rings. Without it: one beam.
+    pub beams: Option<BeamsFile>,
     /// Which satellites stations without a wired link may take. Without it: "any".
     pub gateways: Option<GatewaysName>,
+}
+
+/// Spot beams, by name alone or with values.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum BeamsFile {
+    Named(BeamsName),
+    Options(BeamsOptions),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BeamsName {
+    /// 48 beams in four rings.
+    Iridium,
+}
+
+/// Rings of equal sectors around the point below the satellite; all beams cover the same area.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BeamsOptions {
+    /// Beams of each ring, the innermost first.
+    pub rings: Vec<u32>,
+    /// Time between looks for the beam. Without it: 1 s.
+    pub every: Option<Duration>,
+    /// Time without a link at each change of beams. Without it: 0 s.
+    pub outage: Option<Duration>,
 }
 
 /// A change of satellites, by name alone or with values.
@@ -391,6 +420,55 @@ pub struct StationFile {
     /// Satellites that the station uses at a time, each over an antenna of its own. Without it: 1.
     #[schemars(range(min = 1, max = 64))]
     pub antennas: Option<u32>,
+    /// A wired link that the station uses instead of satellites at times.
+    pub terrestrial: Option<TerrestrialFile>,
+}
+
+/// A terrestrial network to fall back on.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TerrestrialFile {
+    /// The other end of the wired link.
+    pub to: String,
+    /// When it is used. Without it: "no_satellite".
+    pub when: Option<TerrestrialRuleFile>,
+}
+
+/// A condition, by name alone or with values.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TerrestrialRuleFile {
+    Named(TerrestrialRuleName),
+    Options(TerrestrialRuleOptions),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TerrestrialRuleName {
+    /// When no satellite can be had.
+    NoSatellite,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TerrestrialRuleOptions {
+    /// When no satellite can be had that stands higher.
+    Below(Angle),
+    /// From the first to before the second moment of a pair.
+    During(Vec<[Duration; 2]>),
+    /// While the station is so near to a point.
+    Within(CoverageFile),
+}
+
+/// The place that a terrestrial network covers.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CoverageFile {
+    /// Of its middle, north positive.
+    pub latitude: Angle,
+    /// Of its middle, east positive.
+    pub longitude: Angle,
+    pub radius: Length,
 }
 
 /// A point of a track; between two the user moves on the shortest way at an even pace.

@@ -114,6 +114,7 @@ impl Resolver<'_, '_, '_> {
         self.stations_of_file(&mut stations);
         let constellation = self.constellation(&stations);
         let links = self.links();
+        self.check_terrestrial(&stations, &links);
         let flows = self.flows();
         self.check_segment_errors(&flows);
         self.check_reach(constellation.as_ref(), &stations, &links, &flows);

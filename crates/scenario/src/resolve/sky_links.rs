@@ -5,18 +5,22 @@ use super::sky::Preset;
 use super::wires::{Usual, Way};
 use super::{Kind, Resolver};
 use crate::format::{
-    ConstellationFile, GatewaysName, GslFile, HandoverChecksFile, HandoverChecksName, HandoverChecksOptions,
-    HandoverFile, HandoverPolicyName, IslChecksName, IslFile, LayoutFile, LayoutName, LayoutOptions, LinkProfileFile,
-    LinkProfileName, OnDownName, SlotsFile, StarlinkDirection, SwitchingFile, SwitchingName, SwitchingOptions,
-    TransmitterFile,
+    BeamsFile, BeamsName, BeamsOptions, ConstellationFile, GatewaysName, GslFile, HandoverChecksFile,
+    HandoverChecksName, HandoverChecksOptions, HandoverFile, HandoverPolicyName, IslChecksName, IslFile, LayoutFile,
+    LayoutName, LayoutOptions, LinkProfileFile, LinkProfileName, OnDownName, SlotsFile, StarlinkDirection,
+    SwitchingFile, SwitchingName, SwitchingOptions, TransmitterFile,
 };
 use crate::names::natural_order;
 use crate::scenario::{Gsl, Handover, Isl, Shell, Transmitter};
 use crate::tree::Path;
 use skyhop_base::{Angle, Bytes, Duration, Length};
+use skyhop_topology::BeamOptions;
 
 /// Time between checks of satellite links: ns-2's for both kinds (`algorithms.md` §5.5).
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Our choice: a beam lasts about a minute.
+const BEAM_CHECKS: Duration = Duration::from_secs(1);
 
 /// Without a mask of its own a station uses satellites above 10 deg, the usual minimum of user terminals; ns-2's
 /// default is 0 (`algorithms.md` appendix A, elevation_mask_).
@@ -174,6 +178,7 @@ impl Resolver<'_, '_, '_> {
             let message = format!("an outage of {} is not over before the next check after {every}", switching.outage);
             self.add(&path.key("switching").key("break_before_make").key("outage"), message, None);
         }
+        let beams = given.beams.as_ref().map(|beams| self.beams(beams, &path.key("beams")));
         let shared = TransmitterFile {
             rate: given.rate.or(preset.and_then(|p| p.gsl_rate)),
             queue: given.queue,
@@ -199,8 +204,29 @@ impl Resolver<'_, '_, '_> {
             },
             switching: given.switching.unwrap_or(SwitchingFile::Named(SwitchingName::MakeBeforeBreak)),
             users_per_satellite: given.users_per_satellite,
+            beams,
             gateways: given.gateways.unwrap_or(GatewaysName::Any),
         })
+    }
+
+    /// Spot beams with every value.
+    fn beams(&mut self, file: &BeamsFile, path: &Path) -> BeamsOptions {
+        let (rings, every, outage) = match file {
+            BeamsFile::Named(BeamsName::Iridium) => (BeamOptions::IRIDIUM_RINGS.to_vec(), None, None),
+            BeamsFile::Options(options) => (options.rings.clone(), options.every, options.outage),
+        };
+        let total = rings.iter().try_fold(0_u32, |sum, ring| sum.checked_add(*ring));
+        if rings.contains(&0) || !total.is_some_and(|total| (1..=BeamOptions::MOST).contains(&total)) {
+            let message = format!("needs one beam or more in each ring, and at most {} in all", BeamOptions::MOST);
+            self.add(&path.key("rings"), message, Some("write rings = [3, 9, 15, 21]".to_owned()));
+        }
+        let (every, outage) = (every.unwrap_or(BEAM_CHECKS), outage.unwrap_or(Duration::ZERO));
+        self.check_interval(every, &path.key("every"));
+        if outage >= every && !every.is_zero() {
+            let message = format!("an outage of {outage} is not over before the next look after {every}");
+            self.add(&path.key("outage"), message, None);
+        }
+        BeamsOptions { rings, every: Some(every), outage: Some(outage) }
     }
 
     /// The transmitter of a satellite link; `shared` is what both directions have, and the key of this one.

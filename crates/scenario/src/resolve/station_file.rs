@@ -70,7 +70,7 @@ fn checked(
         return Err(format!("{antennas} antennas are not possible: use 1 to {MOST_ANTENNAS}"));
     }
     let GroundPoint { latitude, longitude, altitude } = point;
-    Ok((name, Station { latitude, longitude, altitude, track: None, antennas }))
+    Ok((name, Station { latitude, longitude, altitude, track: None, antennas, terrestrial: None }))
 }
 
 const COLUMNS: [&str; 5] = ["name", "latitude_deg", "longitude_deg", "altitude_km", "antennas"];

@@ -1,9 +1,11 @@
 //! Ground stations: by coordinates, by the name of a city, on a track.
 
 use super::{Kind, MOST_COMPONENTS, Resolver};
-use crate::format::{StationFile, WaypointFile};
+use crate::format::{
+    StationFile, TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName, TerrestrialRuleOptions, WaypointFile,
+};
 use crate::places;
-use crate::scenario::Station;
+use crate::scenario::{Link, Station};
 use crate::tree::Path;
 use skyhop_base::{Angle, Length, Time};
 use skyhop_orbit::{GroundPoint, GroundStation, OrbitError, Track};
@@ -36,6 +38,7 @@ impl Resolver<'_, '_, '_> {
                     altitude: place.altitude,
                     track,
                     antennas: file.antennas.unwrap_or(1),
+                    terrestrial: file.terrestrial.map(with_rule),
                 },
             );
         }
@@ -84,6 +87,45 @@ impl Resolver<'_, '_, '_> {
         Some(point)
     }
 
+    /// Stations that fall back on wires have them, and one antenna.
+    pub(super) fn check_terrestrial(&mut self, stations: &BTreeMap<String, Station>, links: &[(Link, Path)]) {
+        for (name, station) in stations {
+            let Some(terrestrial) = &station.terrestrial else { continue };
+            let path = Path::root().key("stations").key(name).key("terrestrial");
+            let joins = |link: &Link| link.between.contains(name) && link.between.contains(&terrestrial.to);
+            if !self.nodes.incomplete && (*name == terrestrial.to || !links.iter().any(|(link, _)| joins(link))) {
+                let help = format!("write [[links]] with between = [{name:?}, {:?}]", terrestrial.to);
+                self.add(&path.key("to"), format!("no wired link leads there from {name:?}"), Some(help));
+            }
+            if station.antennas > 1 {
+                let path = Path::root().key("stations").key(name).key("antennas");
+                self.add(&path, "a station with a terrestrial network has one antenna", None);
+            }
+            let when = path.key("when");
+            match &terrestrial.when {
+                Some(TerrestrialRuleFile::Options(TerrestrialRuleOptions::Below(limit)))
+                    if !(-90.0..=90.0).contains(&limit.degrees()) =>
+                {
+                    self.add(&when.key("below"), format!("{limit} is no elevation: use 0 to 90 deg"), None);
+                }
+                Some(TerrestrialRuleFile::Options(TerrestrialRuleOptions::During(times))) => {
+                    for (i, [from, until]) in times.iter().enumerate().filter(|(_, [from, until])| from >= until) {
+                        self.add(&when.key("during").index(i), format!("{until} is not after {from}"), None);
+                    }
+                }
+                Some(TerrestrialRuleFile::Options(TerrestrialRuleOptions::Within(coverage))) => {
+                    let altitude = Length::from_km(0.0);
+                    let (latitude, longitude) = (coverage.latitude, coverage.longitude);
+                    self.check_point(GroundPoint { latitude, longitude, altitude }, &when.key("within"));
+                    if coverage.radius.km() <= 0.0 {
+                        self.add(&when.key("within").key("radius"), "must be longer than 0 km", None);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn check_point(&mut self, point: GroundPoint, path: &Path) {
         if let Err(error) = GroundStation::new(point) {
             let key = match error {
@@ -122,6 +164,11 @@ impl Resolver<'_, '_, '_> {
             |point: &WaypointFile| WaypointFile { altitude: Some(ground_point(point).altitude), ..point.clone() };
         Some(points.iter().map(point).collect())
     }
+}
+
+/// The condition is always written out.
+fn with_rule(TerrestrialFile { to, when }: TerrestrialFile) -> TerrestrialFile {
+    TerrestrialFile { to, when: when.or(Some(TerrestrialRuleFile::Named(TerrestrialRuleName::NoSatellite))) }
 }
 
 fn ground_point(point: &WaypointFile) -> GroundPoint {

@@ -2,8 +2,8 @@
 
 use super::Transmitter;
 use crate::format::{
-    EarthName, GatewaysName, HandoverChecksFile, HandoverPolicyName, InlineFile, IslChecksName, LayoutFile, MetricName,
-    OnDownName, PatternName, PhasingFile, SwitchingFile, WaypointFile,
+    BeamsOptions, EarthName, GatewaysName, HandoverChecksFile, HandoverPolicyName, InlineFile, IslChecksName,
+    LayoutFile, MetricName, OnDownName, PatternName, PhasingFile, SwitchingFile, TerrestrialFile, WaypointFile,
 };
 use crate::instant::Instant;
 use serde::Serialize;
@@ -84,6 +84,8 @@ pub struct Gsl {
     pub switching: SwitchingFile,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users_per_satellite: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beams: Option<BeamsOptions>,
     pub gateways: GatewaysName,
 }
 
@@ -103,6 +105,8 @@ pub struct Station {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub track: Option<Vec<WaypointFile>>,
     pub antennas: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terrestrial: Option<TerrestrialFile>,
 }
 
 #[derive(Clone, Debug, Serialize)]

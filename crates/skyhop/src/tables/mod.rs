@@ -69,6 +69,9 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
             .real("elevation_deg", |r| r.elevation_deg)
             .real("slant_range_km", |r| r.slant_range_km)
             .text("why", |r| r.why)
+            .text("kind", |r| r.kind)
+            .count("from_beam", |r| r.from_beam.map(u64::from))
+            .count("to_beam", |r| r.to_beam.map(u64::from))
             .finish(),
         "link_changes" => TableBuilder::over(&records.link_changes)
             .time("time_s", |r| r.time)

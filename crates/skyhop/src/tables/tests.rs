@@ -47,7 +47,7 @@ fn columns_are_the_contract() {
         ),
         ("link_series", "time_s link queue_packets utilisation"),
         ("flow_events", "time_s flow event cwnd ssthresh"),
-        ("handovers", "time_s terminal from to elevation_deg slant_range_km why"),
+        ("handovers", "time_s terminal from to elevation_deg slant_range_km why kind from_beam to_beam"),
         ("link_changes", "time_s link up why"),
         ("paths", "time_s flow hops delay_s path"),
         ("positions", "time_s node latitude_deg longitude_deg altitude_km"),
