@@ -246,8 +246,11 @@ def explain(
 def _change(row: dict[str, Any]) -> str:
     """From where to where a station went over, and why."""
     kind = row.get("kind", "satellite")
-    none = "the terrestrial network" if kind == "terrestrial" else "no satellite"
-    ends = [row["from"] or none, row["to"] or none]
+    ends = [row["from"] or "no satellite", row["to"] or "no satellite"]
+    if kind == "terrestrial":
+        # Of what is left or taken without a satellite on either side the reason tells.
+        taken = row["to"] is None and (row["from"] is not None or "terrestrial" in row["why"])
+        ends[taken] = "the terrestrial network"
     for n, beam in enumerate((row.get("from_beam"), row.get("to_beam"))):
         if beam is not None:
             ends[n] += f" (beam {beam})"

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -105,6 +106,29 @@ def test_every_handover_is_explained(run_folder: Path) -> None:
     assert "one-way propagation" in shown
     assert "palermo" not in call("handovers", run_folder, "--station", "houston").stdout.replace("a: ", "")
     assert call("handovers", run_folder.parent / "none").exit_code == 2
+
+
+def test_each_kind_of_handover_has_words_of_its_own() -> None:
+    from skyhop.sky import explain
+
+    row = {"time_s": 1.0, "terminal": "a", "elevation_deg": 30.0, "slant_range_km": 900.0, "why": "so", "from_beam": None, "to_beam": None}
+    rows = [
+        {**row, "kind": "satellite", "from": None, "to": "s-1"},
+        {**row, "kind": "beam", "from": "s-1", "to": "s-1", "from_beam": 3, "to_beam": 12},
+        {**row, "kind": "gateway", "from": "rome", "to": "tunis"},
+        {**row, "kind": "terrestrial", "from": "s-1", "to": None},
+        {**row, "kind": "terrestrial", "from": None, "to": None, "slant_range_km": 0.0, "why": "terrestrial"},
+        {**row, "kind": "terrestrial", "from": None, "to": "s-2"},
+    ]
+    said = [line.split("a: ")[1] for line in explain(pl.DataFrame(rows, infer_schema_length=None), None, None)]
+    assert said == [
+        "no satellite → s-1, because: so (the new one stands at 30.0°, 900 km away)",
+        "s-1 (beam 3) → s-1 (beam 12), because: so (the satellite stands at 30.0°, 900 km away)",
+        "gateway rome → gateway tunis, because: so (its satellite stands at 30.0°, 900 km away)",
+        "s-1 → the terrestrial network, because: so (the lost one stands at 30.0°, 900 km away)",
+        "no satellite → the terrestrial network, because: terrestrial",
+        "the terrestrial network → s-2, because: so (the new one stands at 30.0°, 900 km away)",
+    ]
 
 
 def test_czml_has_every_node_and_lines_between_nodes_that_it_has(tmp_path: Path, run_folder: Path) -> None:
