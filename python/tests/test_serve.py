@@ -429,7 +429,9 @@ def test_the_worker_says_what_is_wrong_with_a_scenario(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("key", ["elements = 'secret.txt'", "traces = [{ table = 'secret.txt' }]", "stations_file = 'secret.txt'"])
+@pytest.mark.parametrize(
+    "key", ["elements = 'secret.txt'", "traces = [{ table = 'secret.txt' }]", "stations_file = 'secret.txt'"]
+)
 def test_a_scenario_from_the_page_reads_no_file(key: str) -> None:
     from skyhop.server.app import check
 

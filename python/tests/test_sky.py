@@ -111,7 +111,15 @@ def test_every_handover_is_explained(run_folder: Path) -> None:
 def test_each_kind_of_handover_has_words_of_its_own() -> None:
     from skyhop.sky import explain
 
-    row = {"time_s": 1.0, "terminal": "a", "elevation_deg": 30.0, "slant_range_km": 900.0, "why": "so", "from_beam": None, "to_beam": None}
+    row = {
+        "time_s": 1.0,
+        "terminal": "a",
+        "elevation_deg": 30.0,
+        "slant_range_km": 900.0,
+        "why": "so",
+        "from_beam": None,
+        "to_beam": None,
+    }
     rows = [
         {**row, "kind": "satellite", "from": None, "to": "s-1"},
         {**row, "kind": "beam", "from": "s-1", "to": "s-1", "from_beam": 3, "to_beam": 12},
