@@ -54,6 +54,16 @@ struct Plan {
     burst: u32,
 }
 
+impl Plan {
+    /// What an earlier input allowed and a sender that takes its time has not sent yet is still to leave: else a
+    /// duplicate ACK that comes meanwhile would silence a sender with nothing outstanding for ever.
+    fn join(&mut self, earlier: Plan) {
+        self.forced = self.forced.or(earlier.forced);
+        self.limited |= earlier.limited;
+        self.burst = self.burst.max(earlier.burst);
+    }
+}
+
 /// As many as the window holds.
 const NO_LIMIT: u32 = u32::MAX;
 
@@ -267,7 +277,7 @@ impl Sender {
     /// An ACK arrives.
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.events.clear();
-        self.plan = Plan::default();
+        let earlier = std::mem::take(&mut self.plan);
         self.latest_rtt = None;
         if ack.next > self.high {
             debug_assert!(false, "an ACK of what was never sent");
@@ -288,6 +298,7 @@ impl Sender {
             // What the pacer holds back is still to leave.
             self.plan.burst = NO_LIMIT;
         }
+        self.plan.join(earlier);
     }
 
     /// An ACK that may echo a mark: one cut per window of data (RFC 3168 §6.1.2).
@@ -415,6 +426,7 @@ impl Sender {
             _ => self.window_allows(self.next).then(|| self.transmit_next(now)),
         };
         if segment.is_none() {
+            self.plan.burst = 0;
             return self.poll_probe(now);
         }
         if self.plan.burst != NO_LIMIT {

@@ -40,6 +40,19 @@ fn ack(next: u32) -> Ack {
     }
 }
 
+/// A sender that takes its time is asked for segments later: a duplicate ACK in between takes back nothing.
+#[test]
+fn what_one_ack_allowed_leaves_also_after_the_next() {
+    for name in ["tahoe", "reno", "newreno", "sack", "fack", "vegas", "yam"] {
+        let mut sender = sender(Profile::Ns2, json!({ "name": name }));
+        drain(&mut sender, Time::ZERO);
+        let now = Time::from_secs_f64(0.1);
+        sender.on_ack(now, &ack(1));
+        sender.on_ack(now, &ack(1));
+        assert!(!drain(&mut sender, now).is_empty(), "{name} is silent with nothing outstanding");
+    }
+}
+
 #[test]
 fn ns2_reno_cut() {
     let example = example("ns2_reno_cut");
