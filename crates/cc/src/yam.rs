@@ -13,7 +13,8 @@
 //!
 //! The text is ambiguous. Chosen: equal RTTs count as not falling; A includes the present W; the first RTT after a loss is only remembered;
 //! W stays at least 1; a timeout is a loss like any other; an ECN mark is one, but nothing is missing. `update = "every-round"` acts once per
-//! round trip instead of with every ACK.
+//! round trip instead of with every ACK, `"every-change"` only when the RTT is another than before: the list of §3.3 has "≥", the
+//! paragraph behind it "greater than" and "less than", which leaves equal RTTs without effect.
 //!
 //! Known limits: while the RTT rises every ACK takes 1/W; with RTTs in coarse ticks most are equal and W falls to 1.
 
@@ -28,6 +29,8 @@ use serde::{Deserialize, Serialize};
 pub enum YamUpdate {
     EveryAck,
     EveryRound,
+    /// With each ACK whose RTT is another than that of the ACK before.
+    EveryChange,
 }
 
 crate::options! {
@@ -121,7 +124,8 @@ impl Yam {
         }
         let Some(rtt) = sample.latest_rtt.map(|rtt| rtt.as_secs_f64()) else { return };
         let awnd = self.average();
-        if let Some(last_rtt) = self.last_rtt {
+        let acts = self.config.update != YamUpdate::EveryChange || self.last_rtt != Some(rtt);
+        if let Some(last_rtt) = self.last_rtt.filter(|_| acts) {
             let cwnd = yam_avoidance(self.cwnd, awnd, rtt, last_rtt);
             if cwnd < self.cwnd || sample.growth.avoidance > 0.0 {
                 self.cwnd = cwnd.clamp(1.0, self.clamp.max(1.0));

@@ -74,6 +74,7 @@ impl Scenario {
                 grid: self.records.grid,
                 positions: self.records.positions,
                 packets: self.records.packets.clone(),
+                updates: self.records.updates,
             },
         }
     }

@@ -449,4 +449,7 @@ pub struct RecordsFile {
     pub positions: Option<Duration>,
     /// Links, as in "left->right", of which every packet is kept.
     pub packets: Option<Vec<String>>,
+    /// Whether each portion that an application writes by the clock is followed until it can be read, in the table of
+    /// transfers. Without it: false.
+    pub updates: Option<bool>,
 }

@@ -198,6 +198,8 @@ pub struct Records {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<Duration>,
     pub packets: Vec<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub updates: bool,
 }
 
 impl Flow {

@@ -3,7 +3,8 @@
 use crate::application::Application;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
 use crate::records::DropCounts;
-use crate::spec::{FlowConfig, TransportConfig};
+use crate::spec::{FlowConfig, RecordConfig, TransportConfig};
+use crate::updates::Updates;
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_transport::{Receiver, Sender};
 use std::collections::VecDeque;
@@ -134,6 +135,8 @@ pub struct Flow {
     pub completed: Option<Time>,
     pub meter: ArrivalMeter,
     pub ages: SegmentAges,
+    /// Of an application that writes by the clock, when they are recorded.
+    pub updates: Updates,
     pub rtt: Histogram,
     pub cwnd: Option<TimeAverage>,
     /// Totals at the last grid point, once there was one.
@@ -143,7 +146,9 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub fn new(config: &FlowConfig, seed: u64) -> Flow {
+    pub fn new(config: &FlowConfig, records: &RecordConfig, seed: u64) -> Flow {
+        let application = Application::new(config, seed);
+        let followed = records.updates && application.portion_bytes().is_some();
         let ends = match &config.transport {
             TransportConfig::Tcp(tcp) => Endpoints::Tcp(Box::new(TcpEnds {
                 sender: Sender::new(tcp, Stream::new(seed, &config.name, "sender")),
@@ -161,7 +166,7 @@ impl Flow {
         Flow {
             key: Stream::new(0, &config.name, "flow").bits_at(0),
             ends,
-            application: Application::new(config, seed),
+            application,
             jitter: Jitter::new(config.jitter, Stream::new(seed, &config.name, "jitter")).map(Box::new),
             ttl: config.ttl,
             numbers: [0; 2],
@@ -170,6 +175,7 @@ impl Flow {
             completed: None,
             meter: ArrivalMeter::default(),
             ages: SegmentAges::default(),
+            updates: if followed { Updates::followed() } else { Updates::default() },
             rtt: Histogram::default(),
             cwnd,
             at_grid: None,

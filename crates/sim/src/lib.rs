@@ -2,6 +2,7 @@
 
 mod application;
 mod aqm;
+mod check;
 mod drops;
 mod dynamics;
 mod errors;
@@ -18,6 +19,7 @@ mod simulation;
 mod slots;
 pub mod spec;
 mod trace;
+mod updates;
 mod wire;
 
 pub use events::LONGEST_RUN;

@@ -82,7 +82,7 @@ impl Recorder {
 
     pub fn transfer(&mut self, time: Time, flow: u32, transfer: &Transfer) {
         let Transfer { number, bytes, begin } = *transfer;
-        self.records.transfers.push(TransferRow { time, flow, number, bytes, begin });
+        self.records.transfers.push(TransferRow { time, flow, number, bytes, begin, arrived: true });
     }
 
     pub fn handover(&mut self, handover: &Handover) {
@@ -194,6 +194,9 @@ impl Simulation {
     /// Ends the run: sums up, checks that every packet is accounted for, hands the records over.
     pub fn finish(mut self) -> Records {
         self.finish_packets();
+        for (id, flow) in self.flows.iter().enumerate() {
+            flow.updates.end(self.now, id as u32, &mut self.recorder.records.transfers);
+        }
         let flows: Vec<FlowSummary> = (0..self.flows.len()).map(|id| self.flow_summary(id)).collect();
         let links = (0..self.links.len()).map(|id| self.link_summary(id)).collect();
         let conservation = self.conservation();

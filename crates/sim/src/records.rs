@@ -144,10 +144,10 @@ pub struct FlowSummary {
     pub cwnd_mean: Option<f64>,
 }
 
-/// A file, or the answer to a request, that has arrived whole.
+/// A file, or the answer to a request, that has arrived whole; or an update, arrived or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferRow {
-    /// When its last byte arrived.
+    /// When its last byte arrived; the end of the run when it did not.
     pub time: Time,
     pub flow: u32,
     /// Counted from 0 within the flow.
@@ -155,6 +155,7 @@ pub struct TransferRow {
     pub bytes: u64,
     /// When it was written, respectively asked for.
     pub begin: Time,
+    pub arrived: bool,
 }
 
 #[derive(Clone, Debug)]

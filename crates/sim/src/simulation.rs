@@ -1,8 +1,9 @@
 //! The simulation: components, their slots in the event queue, and the way of a packet between them.
 
 use crate::application::AppStep;
+use crate::check::{check_flows, check_size};
 use crate::errors::ErrorModel;
-use crate::events::{Event, EventQueue, LONGEST_RUN, MOST_SLOTS};
+use crate::events::{Event, EventQueue, MOST_SLOTS};
 use crate::flow::{Endpoints, Flow, Jitter};
 use crate::link::{Link, Offered};
 use crate::pace::Pacemaker;
@@ -174,7 +175,7 @@ impl Simulation {
             destinations,
             to,
             links,
-            flows: spec.flows.iter().map(|flow| Flow::new(flow, seed)).collect(),
+            flows: spec.flows.iter().map(|flow| Flow::new(flow, &spec.records, seed)).collect(),
             ack_details: AckDetails::default(),
             changes: Vec::new(),
             packet_hops: 0,
@@ -367,9 +368,14 @@ impl Simulation {
         flow.totals.wire_bytes += u64::from(packet.size);
         flow.meter.arrived(now, packet.stamp);
         match &mut flow.ends {
-            Endpoints::Datagram { .. } => flow.totals.bytes_delivered += u64::from(packet.detail),
+            Endpoints::Datagram { .. } => {
+                flow.totals.bytes_delivered += u64::from(packet.detail);
+                flow.updates.datagram_received(now, packet.stamp, packet.flow, &mut self.recorder.records.transfers);
+            }
             Endpoints::Tcp(tcp) => {
                 tcp.receiver.on_segment(now, &wire::segment(packet), packet.stamp);
+                let (next, rows) = (tcp.receiver.next_expected(), &mut self.recorder.records.transfers);
+                flow.updates.received_before(now, next, packet.flow, rows);
                 let counters = tcp.receiver.counters();
                 flow.totals.duplicate = counters.duplicates;
                 flow.totals.bytes_delivered = counters.payload_bytes;
@@ -480,6 +486,7 @@ impl Simulation {
         // A probe repeats a segment, but is neither its repair nor its age.
         if segment.priority == Priority::Normal {
             flow.ages.sent(self.now, segment.seq);
+            flow.updates.segment_sent(segment.seq, segment.payload);
             if segment.transmission == Transmission::Again {
                 flow.totals.resent_bytes += u64::from(segment.size);
             }
@@ -568,6 +575,9 @@ impl Simulation {
         let now = self.now;
         let flow = &mut self.flows[flow_id as usize];
         let step = flow.application.step(flow.totals.bytes_delivered);
+        if let (Some(AppStep::Start | AppStep::Produce), Some(bytes)) = (step, flow.application.portion_bytes()) {
+            flow.updates.written(now, bytes);
+        }
         match (&mut flow.ends, step) {
             (_, None) => {}
             (Endpoints::Tcp(tcp), Some(AppStep::Start)) => {
@@ -659,43 +669,6 @@ pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (Topolo
         *of_checks = seed;
     }
     (spec, sky)
-}
-
-/// What the event queue can tell apart.
-fn check_size(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {
-    if spec.duration > LONGEST_RUN {
-        return Err(SimulationError::TooLong { days: spec.duration.as_secs_f64() / 86_400.0 });
-    }
-    // Topology, grid and positions have a slot each, a flow has three.
-    let components = topology.links().len() + 3 * spec.flows.len() + 3;
-    if components > MOST_SLOTS {
-        return Err(SimulationError::TooLarge { components });
-    }
-    Ok(())
-}
-
-fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {
-    for flow in &spec.flows {
-        let name = || flow.name.clone();
-        for node in [flow.from, flow.to] {
-            if topology.nodes().get(node).is_none() {
-                return Err(SimulationError::UnknownNode { flow: name(), node: node.as_u32() });
-            }
-        }
-        if flow.from == flow.to {
-            return Err(SimulationError::SelfFlow { flow: name() });
-        }
-        let datagrams = matches!(flow.transport, crate::spec::TransportConfig::Udp { .. });
-        if datagrams && flow.application.needs_tcp() {
-            return Err(SimulationError::TransferOverDatagrams { flow: name() });
-        }
-    }
-    for name in &spec.records.packets {
-        if !topology.links().iter().any(|link| link.name == *name) {
-            return Err(SimulationError::UnknownRecordedLink { name: name.clone() });
-        }
-    }
-    Ok(())
 }
 
 fn build_links(spec: &SimulationSpec, topology: &Topology, seed: u64) -> Result<Vec<LinkState>, SimulationError> {

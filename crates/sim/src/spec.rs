@@ -331,4 +331,6 @@ pub struct RecordConfig {
     pub positions: Option<Duration>,
     /// Links (by name) whose every packet event is kept.
     pub packets: Vec<String>,
+    /// Whether every portion that an application writes by the clock is followed, in the table of transfers.
+    pub updates: bool,
 }

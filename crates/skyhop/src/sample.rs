@@ -115,7 +115,14 @@ pub(crate) fn records() -> Records {
             PathRow { time: seconds(0.0), flow: 0, nodes: vec![], delay_s: 0.0 },
             PathRow { time: seconds(10.0), flow: 0, nodes: vec![0, 1, 2], delay_s: 0.0625 },
         ],
-        transfers: vec![TransferRow { time: seconds(31.0), flow: 1, number: 0, bytes: 100_000, begin: seconds(1.5) }],
+        transfers: vec![TransferRow {
+            time: seconds(31.0),
+            flow: 1,
+            number: 0,
+            bytes: 100_000,
+            begin: seconds(1.5),
+            arrived: true,
+        }],
         jain: Some(1.0),
         end: seconds(76.0),
         ..Records::default()

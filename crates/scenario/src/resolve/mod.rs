@@ -239,6 +239,6 @@ impl Resolver<'_, '_, '_> {
         let mut packets = file.packets.unwrap_or_default();
         packets.sort_by(|a, b| names::natural_order(a, b));
         packets.dedup();
-        Records { grid: file.grid, positions: file.positions, packets }
+        Records { grid: file.grid, positions: file.positions, packets, updates: file.updates.unwrap_or(false) }
     }
 }

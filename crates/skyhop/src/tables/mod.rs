@@ -101,7 +101,7 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
             .count("number", |r| u64::from(r.number))
             .count("bytes", |r| r.bytes)
             .time("begin_s", |r| r.begin)
-            .real("completion_s", |r| r.time.since(r.begin).as_secs_f64())
+            .real("completion_s", |r| r.arrived.then(|| r.time.since(r.begin).as_secs_f64()))
             .finish(),
         _ => return None,
     })
