@@ -41,14 +41,10 @@ demo: build ## TCP Vegas, Reno and BIC over Iridium: the published table beside 
 	$(BIN)/skyhop study run $(DEMO)
 
 studies: build ## Run every study.
-	@for study in studies/*/study.toml; do \
-	  $(BIN)/skyhop study run "$$(basename "$$(dirname "$$study")")" || exit 1; \
-	done
+	$(BIN)/skyhop study run --all
 
 readme: build ## Renew what README files take from the studies: result tables and the figure.
-	@for study in studies/*/study.toml; do \
-	  $(BIN)/skyhop study run "$$(basename "$$(dirname "$$study")")" --renew || exit 1; \
-	done
+	$(BIN)/skyhop study run --all --renew
 	mkdir -p docs/images
 	cp runs/$(DEMO)/figures/delay.svg docs/images/iridium-delay.svg
 

@@ -5,6 +5,7 @@ Exit codes: 0, 1 when something failed, 2 when the input is wrong, 130 after Ctr
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 import time
@@ -252,7 +253,10 @@ def study_show(name: Name, studies: Studies = None) -> None:
     typer.echo(f"{found.title}\n\n{found.question}\n\n{found.paper}\n")
     for axis in found.axes:
         typer.echo(f"{axis.label}: {', '.join(axis.values)}")
-    typer.echo(f"seeds: {', '.join(map(str, found.seeds))}\n")
+    for part in found.parts:
+        what = f"{part.name}: {len(part.cells)} cells, " if part.name else ""
+        typer.echo(f"{what}seeds: {', '.join(map(str, part.seeds))}{', only with --full' if part.long else ''}")
+    typer.echo()
     console = _console()
     table = _table("measure", *(axis.label for axis in found.axes), "source", "value", "printed", "verdict")
     for one in found.expectations:
@@ -277,6 +281,7 @@ def study_run(
         Path, typer.Option("--keep", metavar="DIR", help="Where finished runs are kept, and found again.")
     ] = Path("runs/kept"),
     all_studies: Annotated[bool, typer.Option("--all", help="Run every study, one after another.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="With the parts that take long.")] = False,
 ) -> None:
     """Run a study, print its numbers beside the published ones and write the report.
 
@@ -287,24 +292,29 @@ def study_run(
     from skyhop import study
 
     names = study.names(_studies(studies)) if all_studies else [name]
-    failed = [not _run_study(one, (out or Path("runs")) / one if all_studies else out, studies, renew, keep)
-              for one in names]  # fmt: skip
+    failed = [
+        not _run_study(
+            dataclasses.replace(_study(one, studies), full=full),
+            (out or Path("runs")) / one if all_studies else out or Path("runs") / one,
+            renew=renew,
+            keep=keep,
+        )
+        for one in names
+    ]
     if any(failed):
         raise typer.Exit(FAILED)
 
 
-def _run_study(name: str, out: Path | None, studies: Path | None, renew: bool, keep: Path) -> bool:
+def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
     """Whether the study's numbers bear out its verdicts; a study that is skipped proves nothing wrong."""
-    found = _study(name, studies)
     if found.missing:
-        typer.echo(f"skipped: {name} needs {', '.join(map(str, found.missing))}, which is not there", err=True)
+        typer.echo(f"skipped: {found.name} needs {', '.join(map(str, found.missing))}, which is not there", err=True)
         return True
-    folder = out or Path("runs") / name
     from skyhop import matrix, report, tables
 
     begin = time.perf_counter()
     try:
-        with _bar(name) as show:
+        with _bar(found.name) as show:
             outcome = matrix.run_study(found, keep=keep, on_progress=show)
     except _core.ScenarioError as error:
         _fail(str(error))

@@ -29,6 +29,8 @@ class Sample:
     cell: Cell
     seed: int
     run: Run | KeptRun
+    #: What was measured, by the name of the metric.
+    values: Mapping[str, float]
 
     @property
     def cpu_s(self) -> float:
@@ -85,7 +87,7 @@ class Outcome:
     @property
     def first_of_each_cell(self) -> list[Sample]:
         """One run per cell: that of the first seed."""
-        return [sample for sample in self.samples if sample.seed == self.study.seeds[0]]
+        return [sample for sample in self.samples if sample.seed == self.study.part(sample.cell).seeds[0]]
 
     @cached_property
     def results(self) -> list[Result]:
@@ -95,10 +97,18 @@ class Outcome:
             self._result(cell, metric, expected.get((cell, metric.name), {}))
             for metric in self.study.metrics.values()
             for cell in self.study.cells
+            if metric.name in self.study.part(cell).metrics
         ]
 
+    @cached_property
+    def _by_cell(self) -> dict[Cell, list[Sample]]:
+        by_cell: dict[Cell, list[Sample]] = {}
+        for sample in self.samples:
+            by_cell.setdefault(sample.cell, []).append(sample)
+        return by_cell
+
     def _result(self, cell: Cell, metric: Metric, expected: Mapping[str, Expected]) -> Result:
-        values = [measure(sample.run, metric) for sample in self.samples if sample.cell == cell]
+        values = [sample.values[metric.name] for sample in self._by_cell[cell]]
         ours, half = sweep.mean_and_interval(values)
         bounds = self.study.bounds_of(metric.name, cell)
         return Result(
@@ -116,8 +126,10 @@ class Outcome:
         for claim in self.study.claims:
             values = {one.cell.label: one.ours for one in self.results if one.metric.name == claim.metric}
             qualified = {f"{one.cell.label}@{one.metric.name}": one.ours for one in self.results}
-            values |= {name: qualified[name] for name in claim.names & qualified.keys()}
-            judged.append(ClaimResult(claim, claim.judge(values), values))
+            values = {name: (values | qualified)[name] for name in claim.names & (values | qualified).keys()}
+            # A claim about a long part is judged when that has been run.
+            if values.keys() == claim.names:
+                judged.append(ClaimResult(claim, claim.judge(values), values))
         return judged
 
     @cached_property
@@ -153,6 +165,8 @@ class Outcome:
         """A table of all runs under each other, with a column for each axis and one for the seed."""
         parts = []
         for sample in self.samples:
+            if name not in sample.run.table_names:
+                continue
             axes = [pl.lit(value).alias(axis) for axis, value in sample.cell.point]
             parts.append(sample.run.table(name).with_columns(*axes, pl.lit(sample.seed).alias("seed")))
         return pl.concat(parts)
@@ -180,15 +194,21 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
     """
     begin = time.perf_counter()
     todo = [
-        sweep.Job(cell, seed, api.scenario(study.scenario, overrides=study.overrides(cell)))
+        sweep.Job(cell, seed, scenario)
         for cell in study.cells
-        for seed in study.seeds
+        for scenario in [api.scenario(study.part(cell).scenario, overrides=study.overrides(cell))]
+        for seed in study.part(cell).seeds
     ]
 
     def work(job: sweep.Job, progress: _core.Progress) -> Sample:
+        run: Run | KeptRun
         if keep is not None:
-            return Sample(job.cell, job.seed, Keep(keep).run(job.scenario, job.seed, progress))
-        return Sample(job.cell, job.seed, api.run(job.scenario, seed=job.seed, progress=progress))
+            run = Keep(keep).run(job.scenario, job.seed, progress)
+        else:
+            run = api.run(job.scenario, seed=job.seed, progress=progress)
+        wanted = study.part(job.cell).metrics
+        values = {name: measure(run, metric) for name, metric in study.metrics.items() if name in wanted}
+        return Sample(job.cell, job.seed, run, values)
 
     samples = sweep.spread(todo, work, on_progress=on_progress)
     return Outcome(study, samples, wall_s=time.perf_counter() - begin)

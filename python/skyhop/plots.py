@@ -176,6 +176,100 @@ def bars(
     return figure
 
 
+@style.in_house_style
+def over_axis(
+    results: pl.DataFrame,
+    metric: str,
+    *,
+    x: str,
+    values: list[str],
+    by: str,
+    order: list[str],
+    measure: Measure,
+    label: str,
+    mark: tuple[str, str] | None = None,
+    bottom: float | None = 0.0,
+) -> Figure:
+    """A metric of a study along one of its axes, one line per value of another, with the 95 % interval of the mean.
+
+    `values` are those of the axis `x` from left to right, `label` what it is. `mark` is a source and its name: other
+    people's values, as crosses in the line's colour.
+    """
+    figure, (panel,) = style.blank()
+    place = {value: float(number) for number, value in enumerate(values)}
+    rows = results.filter((pl.col("metric") == metric) & pl.col(x).is_in(values))
+    for number, name in enumerate(order):
+        stroke = style.STROKES[number % len(style.STROKES)]
+        line = sorted((place[row[x]], row) for row in rows.filter(pl.col(by) == name).to_dicts())
+        ours = [(at, row["ours"], row["interval"] or 0.0) for at, row in line]
+        if not ours:
+            continue
+        ats, means, halves = (list(column) for column in zip(*ours, strict=True))
+        panel.errorbar(
+            ats, means, yerr=halves, color=stroke.colour, linestyle=stroke.dash, marker=stroke.marker,
+            markerfacecolor=style.PAPER, elinewidth=0.8, capsize=2.0, label=name,
+        )  # fmt: skip
+        theirs = [(at, row[mark[0]]) for at, row in line if mark and row[mark[0]] is not None]
+        if theirs:
+            panel.plot(*zip(*theirs, strict=True), "x", color=stroke.colour, markersize=6, markeredgewidth=1.4)
+    if mark:
+        panel.plot([], [], "x", color=style.INK, markersize=6, markeredgewidth=1.4, label=mark[1])
+    panel.set_xticks(list(place.values()), values)
+    panel.set_xlabel(label)
+    panel.set_ylabel(measure.axis)
+    panel.margins(y=0.08)
+    if bottom is not None:
+        panel.set_ylim(bottom=bottom)
+    style.legend_above(panel, columns=3)
+    return figure
+
+
+@style.in_house_style
+def dots(
+    names: list[str],
+    series: dict[str, list[tuple[float, float | None]]],
+    *,
+    measure: Measure,
+    marks: dict[str, list[float | None]] | None = None,
+    limits: tuple[float, float] | None = None,
+) -> Figure:
+    """One row per name with a dot for each series, and the 95 % interval of its mean where there is one.
+
+    `series` has (value, half of the interval) for every name; `marks` are other people's values.
+    """
+    figure, (panel,) = style.blank(height=1.0 + 0.27 * len(names))
+    rows = [float(-number) for number in range(len(names))]
+    step = 0.5 / max(len(series), 1)
+    for number, (label, points) in enumerate(series.items()):
+        stroke = style.STROKES[number % len(style.STROKES)]
+        shift = step * ((len(series) - 1) / 2 - number)
+        panel.errorbar(
+            [value for value, _ in points], [row + shift for row in rows], xerr=[half or 0.0 for _, half in points],
+            color=stroke.colour, linestyle="none", marker=stroke.marker, markerfacecolor=stroke.colour,
+            elinewidth=0.9, capsize=2.0, label=label,
+        )  # fmt: skip
+    for symbol, (label, values) in zip("x+*", (marks or {}).items(), strict=False):
+        placed = [(value, row) for value, row in zip(values, rows, strict=True) if value is not None]
+        if placed:
+            panel.plot(
+                *zip(*placed, strict=True), symbol, color=style.INK, markersize=6, markeredgewidth=1.2, label=label,
+                clip_on=False,
+            )  # fmt: skip
+    panel.set_yticks(rows, names)
+    panel.set_ylim(-len(names) + 0.4, 0.6)
+    panel.set_xlabel(measure.axis)
+    if limits is not None:
+        panel.set_xlim(*limits)
+    shown, labels = panel.get_legend_handles_labels()
+    ours_first = sorted(range(len(labels)), key=lambda number: labels[number] not in series)
+    columns = 4 if sum(map(len, labels)) < 34 else 2
+    panel.legend(
+        [shown[number] for number in ours_first], [labels[number] for number in ours_first],
+        loc="lower left", bbox_to_anchor=(0.0, 1.02), ncols=columns, columnspacing=1.2, handlelength=1.4,
+    )  # fmt: skip
+    return figure
+
+
 def _time_axis(panel: Axes, series: pl.DataFrame) -> None:
     last = series["time_s"].max() if series.height else None
     panel.set_xlabel("Time (s)")

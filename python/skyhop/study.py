@@ -1,7 +1,7 @@
 """A study: one question in one folder. This module reads the folder; `matrix` runs it.
 
 scenario.toml  the base case, complete
-study.toml     title, axes, seeds, metrics, sources
+study.toml     title, axes, seeds, metrics, sources; parts, where not every combination of the axes is meant
 expect.toml    what others measured, cell by cell, with tolerance and verdict; the claims in words
 plots.py       functions from tables to figures
 README.md      the question; its result table is generated
@@ -16,6 +16,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,7 +28,7 @@ else:
 
 from skyhop.verdict import FAILS, HOLDS, VERDICTS, Bound, Claim, DefinitionError, Expected, Tolerance
 
-REDUCTIONS = ("sum", "mean", "weighted-mean", "range", "sum-of-means", "jain")
+REDUCTIONS = ("sum", "mean", "weighted-mean", "range", "sum-of-means", "jain", "share-within")
 
 
 @dataclass(frozen=True)
@@ -58,19 +59,15 @@ class Metric:
     from_s: float = 0.0
     #: Rows after this moment are left out; 0 means none.
     until_s: float = 0.0
+    #: The same two as shares of the run's length, so that a longer run of the same kind has the same phases.
+    from_share: float = 0.0
+    until_share: float = 0.0
+    #: The bound of `share-within`, in the column's unit.
+    within: float = 0.0
     #: Regular expression: only the flows, or links, whose name it finds.
     only: str = ""
     #: What the number means, in words for the reader.
     meaning: str = ""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Somebody whose numbers stand beside ours."""
-
-    name: str
-    label: str
-    citation: str
 
 
 @dataclass(frozen=True)
@@ -88,6 +85,31 @@ class Cell:
     def folder(self) -> str:
         """As a folder is named: `tcp=vegas`."""
         return ",".join(f"{axis}={value}" for axis, value in self.point)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some cells of the matrix, with what they have in common."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    scenario: Path
+    #: Overrides besides those of the axes.
+    overrides: tuple[str, ...]
+    seeds: tuple[int, ...]
+    #: Names of the metrics that mean something here.
+    metrics: frozenset[str]
+    #: Whether it is too long for every day, and runs only when the whole study is asked for.
+    long: bool
+
+
+@dataclass(frozen=True)
+class Source:
+    """Somebody whose numbers stand beside ours."""
+
+    name: str
+    label: str
+    citation: str
 
 
 @dataclass(frozen=True)
@@ -109,6 +131,7 @@ class Study:
     paper: str
     axes: tuple[Axis, ...]
     seeds: tuple[int, ...]
+    parts: tuple[Part, ...]
     metrics: Mapping[str, Metric]
     sources: Mapping[str, Source]
     expectations: tuple[Expectation, ...]
@@ -116,6 +139,8 @@ class Study:
     bounds: tuple[Bound, ...] = ()
     #: Material that is not part of the project, from the study's folder.
     needs: tuple[Path, ...] = ()
+    #: Whether the long parts belong to it now.
+    full: bool = False
 
     @property
     def missing(self) -> list[Path]:
@@ -136,14 +161,22 @@ class Study:
         """The base case."""
         return self.folder / "scenario.toml"
 
+    @cached_property
+    def _part_of(self) -> dict[Cell, Part]:
+        return {cell: part for part in self.parts for cell in part.cells if self.full or not part.long}
+
     @property
     def cells(self) -> list[Cell]:
-        """Every combination of the axes' values, the last axis fastest."""
-        return cells_of(self.axes)
+        """The cells that are run, the last axis fastest."""
+        return [cell for cell in cells_of(self.axes) if cell in self._part_of]
+
+    def part(self, cell: Cell) -> Part:
+        """The part to which a cell belongs."""
+        return self._part_of[cell]
 
     def overrides(self, cell: Cell) -> list[str]:
-        """What turns the base case into a cell's scenario."""
-        return overrides_of(self.axes, cell)
+        """What turns the scenario of a cell's part into that of the cell."""
+        return [*self.part(cell).overrides, *overrides_of(self.axes, cell)]
 
     def plots(self) -> ModuleType | None:
         """The study's own figures, if it has any."""
@@ -190,9 +223,12 @@ def load(folder: Path) -> Study:
     axes = tuple(_axis(name, entry) for name, entry in table.tables("axes"))
     metrics = {name: read_metric(name, entry) for name, entry in table.tables("metrics")}
     sources = {name: _source(name, entry) for name, entry in table.tables("sources")}
-    seeds = table.take("seeds", list)
-    if not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
-        raise table.error("seeds", "is a list of whole numbers, at least one")
+    seeds = _seeds(table)
+    parts = tuple(_part(folder, name, entry, axes, metrics, seeds) for name, entry in table.tables("parts"))
+    if not parts:
+        whole = Part("", tuple(cells_of(axes)), folder / "scenario.toml", (), seeds, frozenset(metrics), long=False)
+        parts = (whole,)
+    _disjoint(table, parts)
     expected = Table(folder / "expect.toml", read_toml(folder / "expect.toml"))
     study = Study(
         folder=folder,
@@ -200,21 +236,74 @@ def load(folder: Path) -> Study:
         question=table.text("question"),
         paper=table.text("paper"),
         axes=axes,
-        seeds=tuple(seeds),
+        seeds=seeds,
+        parts=parts,
         metrics=metrics,
         sources=sources,
         expectations=tuple(_expectation(entry, axes, metrics, sources) for entry in expected.items("cells")),
-        claims=tuple(_claim(entry, axes, metrics) for entry in expected.items("claims")),
+        claims=tuple(_claim(entry, parts, metrics) for entry in expected.items("claims")),
         bounds=tuple(_bound(entry, axes, metrics) for entry in expected.items("bounds")),
         needs=tuple(Path(str(one)) for one in table.take("needs", list, [])),
     )
     table.finish()
     expected.finish()
+    everywhere = {cell for part in parts for cell in part.cells}
+    for one in study.expectations:
+        if one.cell not in everywhere:
+            raise DefinitionError(f"{expected.file}: {one.cell.label} belongs to no part of the study")
     seen = [(expectation.cell, expectation.metric) for expectation in study.expectations]
     for key in seen:
         if seen.count(key) > 1:
             raise DefinitionError(f"{expected.file}: {key[1]} of {key[0].label} stands there twice")
     return study
+
+
+def _seeds(table: Table) -> tuple[int, ...]:
+    seeds = table.take("seeds", list)
+    if not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
+        raise table.error("seeds", "is a list of whole numbers, at least one")
+    return tuple(seeds)
+
+
+def _part(
+    folder: Path,
+    name: str,
+    entry: Table,
+    axes: tuple[Axis, ...],
+    metrics: Mapping[str, Metric],
+    seeds: tuple[int, ...],
+) -> Part:
+    chosen = []
+    for axis in axes:
+        values = entry.take(axis.name, list, list(axis.values))
+        if unknown := [value for value in values if value not in axis.values]:
+            raise entry.error(axis.name, f"is among {', '.join(axis.values)}, not {unknown[0]!r}")
+        chosen.append(Axis(axis.name, axis.label, {value: axis.values[value] for value in values}))
+    measured = entry.take("metrics", list, list(metrics))
+    if unknown := [one for one in measured if one not in metrics]:
+        raise entry.error("metrics", f"is among {', '.join(metrics)}, not {unknown[0]!r}")
+    overrides = entry.take("set", list, [])
+    if not all(isinstance(one, str) and "=" in one for one in overrides):
+        raise entry.error("set", 'is a list of "key=value"')
+    part = Part(
+        name=name,
+        cells=tuple(cells_of(tuple(chosen))),
+        scenario=folder / entry.text("scenario", "scenario.toml"),
+        overrides=tuple(overrides),
+        seeds=_seeds(entry) if entry.take("seeds", list, None) is not None else seeds,
+        metrics=frozenset(measured),
+        long=entry.take("long", bool, False),
+    )
+    entry.finish()
+    return part
+
+
+def _disjoint(table: Table, parts: tuple[Part, ...]) -> None:
+    owner: dict[Cell, str] = {}
+    for part in parts:
+        for cell in part.cells:
+            if owner.setdefault(cell, part.name) != part.name:
+                raise table.error(f"parts.{part.name}", f"holds {cell.label}, as does parts.{owner[cell]}")
 
 
 def _axis(name: str, entry: Table) -> Axis:
@@ -277,11 +366,16 @@ def read_metric(name: str, entry: Table) -> Metric:
         weight=entry.text("weight", ""),
         from_s=entry.number("from_s", 0.0),
         until_s=entry.number("until_s", 0.0),
+        from_share=entry.number("from_share", 0.0),
+        until_share=entry.number("until_share", 0.0),
+        within=entry.number("within", 0.0),
         only=entry.text("only", ""),
         meaning=entry.text("meaning", ""),
     )
     if (reduce == "weighted-mean") != bool(metric.weight):
         raise entry.error("weight", "belongs to weighted-mean, and it to it")
+    if (reduce == "share-within") != (metric.within > 0):
+        raise entry.error("within", "is the bound of share-within, above 0")
     entry.finish()
     return metric
 
@@ -349,7 +443,7 @@ def _expected(entry: Table) -> Expected:
     return expected
 
 
-def _claim(entry: Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric]) -> Claim:
+def _claim(entry: Table, parts: tuple[Part, ...], metrics: Mapping[str, Metric]) -> Claim:
     claim = Claim(
         text=entry.text("text"),
         printed=entry.text("printed"),
@@ -358,7 +452,7 @@ def _claim(entry: Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric]) 
         verdict=entry.text("verdict"),
         why=entry.text("why", ""),
     )
-    cells = {cell.label for cell in cells_of(axes)}
+    cells = {cell.label for part in parts for cell in part.cells}
     labels = cells | {f"{cell}@{metric}" for cell in cells for metric in metrics}
     if unknown := sorted(claim.names - labels):
         raise entry.error("order", f"compares {', '.join(sorted(cells))}, not {', '.join(unknown)}")

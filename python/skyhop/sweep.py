@@ -262,15 +262,22 @@ def t_quantile(freedom: int) -> float:
 def measure(done: AnyRun, metric: Metric) -> float:
     """One metric of one run; NaN when its table has nothing to measure."""
     table = done.table(metric.table)
-    if metric.from_s > 0:
+    length_s = done.scenario.duration_s
+    if (from_s := max(metric.from_s, metric.from_share * length_s)) > 0:
         # A row of a time series stands at the end of its step.
-        table = table.filter(pl.col("time_s") > metric.from_s + 1e-9)
-    if metric.until_s > 0:
-        table = table.filter(pl.col("time_s") <= metric.until_s + 1e-9)
+        table = table.filter(pl.col("time_s") > from_s + 1e-9)
+    if (until_s := metric.until_s or metric.until_share * length_s) > 0:
+        table = table.filter(pl.col("time_s") <= until_s + 1e-9)
     if metric.only:
         named = "flow" if "flow" in table.columns else "link"
         table = table.filter(pl.col(named).str.contains(metric.only))
     column = pl.col(metric.column)
+    if metric.reduce == "share-within":
+        if "begin_s" in table.columns:
+            # What was begun too late to be judged before the end of the run does not count.
+            table = table.filter(pl.col("begin_s") <= length_s - metric.within)
+        in_time = table.select((column <= metric.within).sum()).item()
+        return math.nan if table.is_empty() else float(in_time) / table.height * metric.scale
     table = table.drop_nulls(metric.column)
     if table.is_empty():
         return math.nan

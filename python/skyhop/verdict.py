@@ -96,7 +96,8 @@ class Expected:
 class Claim:
     """A sentence of the publication that says which is smaller: `order` is "vegas < bic < reno".
 
-    A name may say which metric it means where that is another: "reno@early < reno@late".
+    A name may say which metric it means where that is another: "reno@early < reno@late". A number in
+    brackets is itself: "[0.95] < reno".
     """
 
     text: str
@@ -109,12 +110,27 @@ class Claim:
     @property
     def names(self) -> set[str]:
         """The names that the order compares."""
-        return {name for chain in self._chains() for name in chain}
+        return {name for chain in self._chains() for name in chain if _number(name) is None}
 
     def judge(self, values: Mapping[str, float]) -> str:
         """Whether every `<` of the order is true of our values."""
+
+        def value(name: str) -> float:
+            number = _number(name)
+            return values[name] if number is None else number
+
         pairs = [pair for chain in self._chains() for pair in itertools.pairwise(chain)]
-        return HOLDS if all(values[low] < values[high] for low, high in pairs) else FAILS
+        return HOLDS if all(value(low) < value(high) for low, high in pairs) else FAILS
 
     def _chains(self) -> list[list[str]]:
         return [[name.strip() for name in chain.split("<")] for chain in self.order.split(",")]
+
+
+def _number(text: str) -> float | None:
+    """The number of "[0.95]"; None for the name of a cell."""
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    try:
+        return float(text[1:-1])
+    except ValueError:
+        return None

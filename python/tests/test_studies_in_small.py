@@ -62,3 +62,43 @@ def test_reno_on_the_small_bottleneck_is_that_of_ns2(flows: int, window: int, go
     done = run("yam-fairness", *sets)
     assert float(done.flows["goodput_bps"].sum()) / 1e3 == pytest.approx(goodput, rel=0.002)
     assert int(done.flows["dropped"].sum()) == pytest.approx(drops, abs=2)
+
+
+def test_a_single_yam_flow_hangs_on_what_equal_rtts_mean() -> None:
+    sets = ["flows.flow.count=1", "flows.flow.tcp.window=20", "duration=40 s"]
+    listed = run("yam-fairness", *sets)
+    by_changes = run("yam-fairness", *sets, 'flows.flow.tcp.control={ yam = { update = "every-change" } }')
+    # The window goes up and down between one and two packets of 1000 B per 22.4 ms; filled, the link carries 961.5 kbit/s.
+    assert 357 < float(listed.flows["goodput_bps"].sum()) / 1e3 < 715
+    assert 930 < float(by_changes.flows["goodput_bps"].sum()) / 1e3 < 961.6
+
+
+def test_fast_is_as_fair_on_the_fast_network_as_published() -> None:
+    sets = ["duration=60 s", "flows.second.start=15 s", "flows.second.stop=45 s", "flows.third.start=30 s"]
+    path = ROOT / "studies" / "yam-fairness" / "fast-network.toml"
+    done = api.run(path, overrides=[*sets, "flows[*].tcp.name=fast"])
+    both = [goodput_bps(done, name, 20, 30) for name in ("first", "second")]
+    # Table 1: 0.96; windows of 3000 packets alone would give 0.9615.
+    assert sum(both) ** 2 / (2 * sum(x * x for x in both)) == pytest.approx(0.96, abs=0.05)
+
+
+def test_updates_are_in_time_while_the_link_carries_them() -> None:
+    folder = ROOT / "studies" / "cve-cloud"
+    few = api.run(folder / "updates-udp.toml", overrides=["flows.user.count=50", "duration=5 s"]).table("transfers")
+    # 10 + 50 + 10 ms and the packets' own times: nobody is faster, and half a link of traffic hardly waits.
+    assert 0.0705 < float(few["completion_s"].min()) < 0.071
+    assert 0.99 < (few["completion_s"] <= 0.1).sum() / few.filter(pl.col("begin_s") <= 4.9).height < 1.02
+    many = api.run(folder / "updates.toml", overrides=["flows.user.count=200", "duration=5 s"]).table("transfers")
+    # 200 users offer 3.84 Mbit/s to 2 Mbit/s.
+    assert 0.0 < (many["completion_s"] <= 0.1).sum() / many.height < 0.2
+
+
+def test_floats_bring_ashore_what_the_channel_carries_while_the_satellite_passes() -> None:
+    data = 71 * 100_000
+    wide = run("argo-floats", "flows[*].tcp.name=sack")
+    assert 0.97 * data < int(wide.flows["bytes_delivered"].sum()) <= data
+    narrow = run("argo-floats", "flows[*].tcp.name=sack", "constellation.gsl.downlink.rate=64 kbit/s")
+    # 500 of 540 B at 64 kbit/s for the 536 s in which the data centre sees the satellite.
+    most = 64e3 / 8 * 536 * 500 / 540
+    assert 0.75 * most < int(narrow.flows["bytes_delivered"].sum()) < most
+    assert float(narrow.flows["stop_s"].max()) > 3000

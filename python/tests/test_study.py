@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import signal
 import subprocess
@@ -9,10 +10,11 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import matrix, report, study, tables
+from skyhop import api, matrix, report, study, tables
 from skyhop.verdict import DefinitionError
 
 STUDY_TOML = """\
@@ -204,6 +206,85 @@ def test_a_study_that_cannot_be_meant_says_where(folder: Path, file: str, old: s
     assert said in str(caught.value)
 
 
+PARTS_TOML = """
+[parts.daily]
+queue = ["5"]
+seeds = [1]
+set = ["duration=2 s"]
+metrics = ["goodput", "late"]
+
+[parts.whole]
+queue = ["long"]
+scenario = "long.toml"
+long = true
+
+[metrics.late]
+label = "In the second half"
+unit = "packets"
+table = "flow_series"
+column = "received"
+reduce = "sum"
+from_share = 0.5
+"""
+
+
+def test_parts_have_their_own_scenario_seeds_and_metrics_and_the_long_ones_wait(folder: Path) -> None:
+    (folder / "long.toml").write_text(DUMBBELL.replace("2 Mbit/s", "1 Mbit/s"), encoding="utf-8")
+    with (folder / "study.toml").open("a", encoding="utf-8") as file:
+        file.write(PARTS_TOML)
+    change(folder / "expect.toml", 'order = "5 < long"', 'order = "[0] < 5@late"')
+    daily = matrix.run_study(study.load(folder))
+    assert [(sample.cell.label, sample.seed) for sample in daily.samples] == [("5", 1)]
+    assert [one.metric.name for one in daily.results] == ["goodput", "late"]
+    assert daily.samples[0].run.scenario.duration_s == 2.0
+    received = daily.table("flow_series").filter(pl.col("time_s") > 1.0 + 1e-9)["received"].sum()
+    assert daily.results[1].ours == received > 0
+    assert daily.problems == [], "what is expected of the long part is not judged"
+    everything = matrix.run_study(dataclasses.replace(study.load(folder), full=True))
+    assert {sample.cell.label for sample in everything.samples} == {"5", "long"}
+    # The other scenario has a link of half the rate.
+    assert (
+        max(one.ours for one in everything.results if one.cell.label == "long" and one.metric.name == "goodput") < 1000
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('queue = ["long"]', 'queue = ["5"]', "parts.whole: holds 5, as does parts.daily"),
+        ('queue = ["long"]', 'queue = ["longer"]', "parts.whole.queue: is among 5, long, not 'longer'"),
+        ('["goodput", "late"]', '["goodput", "lag"]', "parts.daily.metrics: is among"),
+        ("seeds = [1]", "seeds = []", "parts.daily.seeds: is a list of whole numbers"),
+        ("long = true", "lang = true", "parts.whole.lang: has no meaning here"),
+    ],
+)
+def test_parts_that_cannot_be_meant(folder: Path, old: str, new: str, said: str) -> None:
+    with (folder / "study.toml").open("a", encoding="utf-8") as file:
+        file.write(PARTS_TOML)
+    change(folder / "study.toml", old, new)
+    with pytest.raises(DefinitionError) as caught:
+        study.load(folder)
+    assert said in str(caught.value)
+
+
+def test_the_share_in_time_counts_what_never_arrives_and_not_what_began_too_late() -> None:
+    text = DUMBBELL.replace("[records]", "[records]\nupdates = true", 1)
+    done = api.run(
+        text, overrides=['flows[*].application={ constant_rate = { rate = "80 kbit/s", payload = "1000 B" } }']
+    )
+    rows = done.table("transfers")
+    length_s = done.scenario.duration_s
+    for within in (0.06, 0.2):
+        metric = study.read_metric("m", study.Table(Path("x"), {
+            "label": "l", "unit": "", "table": "transfers", "column": "completion_s", "reduce": "share-within",
+            "within": within,
+        }))  # fmt: skip
+        judged = [row for row in rows.to_dicts() if row["begin_s"] <= length_s - within]
+        in_time = [row for row in judged if row["completion_s"] is not None and row["completion_s"] <= within]
+        assert 0 < len(judged) < rows.height
+        assert matrix.measure(done, metric) == len(in_time) / len(judged)
+
+
 def test_a_missing_study_names_those_that_exist(folder: Path, skyhop_program: Skyhop) -> None:
     assert folder.exists()
     done = skyhop_program("study", "run", "queue")
@@ -249,7 +330,7 @@ def test_every_study_of_the_project_is_well_formed_and_stands_alone() -> None:
     assert "iridium-vegas-reno-bic" in names
     for name in names:
         found = study.load(ROOT / "studies" / name)
-        assert {one.cell for one in found.expectations} <= set(found.cells)
+        assert {one.cell for one in found.expectations} <= {cell for part in found.parts for cell in part.cells}
         text = (found.folder / "README.md").read_text(encoding="utf-8")
         assert "<!-- results:" in text
 

@@ -88,3 +88,9 @@ def test_bounds_hold_below_as_well_and_for_their_axis_values_only() -> None:
 def test_claims_of_order(order: str, verdict: str) -> None:
     claim = Claim("", "", "delay", order, HOLDS)
     assert claim.judge({"vegas": 142, "reno": 371, "bic": 456, "same": 142}) == verdict
+
+
+def test_a_number_in_brackets_is_itself() -> None:
+    claim = Claim("t", "p", "m", "[0.5] < 5, 5 < [0.9]", HOLDS)
+    assert claim.names == {"5"}
+    assert claim.judge({"5": 0.7}) == HOLDS and claim.judge({"5": 0.95}) == FAILS

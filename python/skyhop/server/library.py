@@ -186,10 +186,17 @@ def _results(defined: Any, library: Library) -> dict[str, Any]:
             "cells": ["" if label == previous else label, *(result[axis.name] for axis in axes), *values,
                       _number(result["ours"], metric.digits), *judged],
             "first_of_measure": label != previous,
-            "run": _run_of(library, folder, cell, defined.seeds[0]),
+            "run": _run_of(library, folder, cell, _first_seed(defined, result)),
         })  # fmt: skip
         previous = label
     return {"header": header, "rows": rows, "reasons": _reasons(defined, results)}
+
+
+def _first_seed(defined: Any, result: dict[str, str]) -> int:
+    """The seed of a row's run folder: the first one of its part of the study."""
+    point = tuple((axis.name, result[axis.name]) for axis in defined.axes)
+    part = next((part for part in defined.parts if any(cell.point == point for cell in part.cells)), None)
+    return int((part or defined).seeds[0])
 
 
 def _run_of(library: Library, folder: Path, cell: str, seed: int) -> str | None:
