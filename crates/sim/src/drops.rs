@@ -1,9 +1,10 @@
 //! Packets that are lost: who loses them, and why.
 
+use crate::ground::moving_delay;
 use crate::link::Eviction;
 use crate::packet::Packet;
 use crate::records::{DropCause, PacketEvent};
-use crate::simulation::{Simulation, moving_delay};
+use crate::simulation::Simulation;
 
 impl Simulation {
     /// Packets gave up their places for the last one.

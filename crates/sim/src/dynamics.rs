@@ -1,8 +1,9 @@
 //! What happens when the network changes under the packets: routes, handovers, links that come and go.
 
+use crate::ground::moving_delay;
 use crate::packet::Packet;
 use crate::records::{DropCause, HandoverRow, LinkChangeRow, PathRow};
-use crate::simulation::{Delay, Simulation, moving_delay};
+use crate::simulation::{Delay, Simulation};
 use crate::spec::OnDown;
 use skyhop_base::{Index, Time};
 use skyhop_topology::{Change, Handover, HandoverKind, LinkId, LinkKind, NodeId, NodeKind, Why};

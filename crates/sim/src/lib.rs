@@ -8,6 +8,7 @@ mod dynamics;
 mod errors;
 mod events;
 mod flow;
+mod ground;
 mod late;
 mod link;
 mod measure;

@@ -5,6 +5,7 @@ use crate::check::{check_flows, check_size};
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
 use crate::flow::{Endpoints, Flow, Jitter};
+use crate::ground::{Ground, moving_delay};
 use crate::link::{Link, Offered};
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
@@ -127,8 +128,7 @@ pub struct Simulation {
     /// By flow and direction (data, ACKs).
     to: Vec<[Destination; 2]>,
     pub(crate) links: Vec<LinkState>,
-    /// The piece of the delay curve between each node, if it is a station, and its satellite.
-    pub(crate) ground: Vec<Option<(u32, DelaySegment)>>,
+    pub(crate) ground: Ground,
     pub(crate) flows: Vec<Flow>,
     pub(crate) ack_details: AckDetails,
     pub(crate) recorder: Recorder,
@@ -168,7 +168,7 @@ impl Simulation {
             scheduled: Time::ZERO,
             events: EventQueue::new(slots.positions as usize + 1),
             slots,
-            ground: vec![None; topology.nodes().len()],
+            ground: Ground::new(&topology),
             recorder: Recorder::new(spec, &topology),
             topology,
             forwarding: Forwarding::default(),
@@ -619,33 +619,6 @@ impl Simulation {
         self.record_positions();
         if let Some(step) = self.recorder.positions {
             self.events.arm(self.slots.positions, self.now + step, Time::MAX);
-        }
-    }
-}
-
-/// The delay of a link to or from a satellite for a packet that departs at `departure`.
-pub(crate) fn moving_delay(
-    topology: &Topology,
-    ground: &mut [Option<(u32, DelaySegment)>],
-    delay: &mut Delay,
-    from: u32,
-    to: u32,
-    departure: Time,
-) -> Duration {
-    let (kept, a, b) = match delay {
-        Delay::Fixed(delay) => return *delay,
-        Delay::Moving(kept) => (kept, from, to),
-        Delay::Ground if topology.is_station(NodeId::new(from)) => (&mut ground[from as usize], from, to),
-        Delay::Ground => (&mut ground[to as usize], to, from),
-    };
-    match kept {
-        Some((with, segment)) if *with == b && segment.from <= departure && departure < segment.until => {
-            segment.at(departure)
-        }
-        _ => {
-            let segment = topology.delay_segment(NodeId::new(a), NodeId::new(b), departure);
-            *kept = Some((b, segment));
-            segment.at(departure)
         }
     }
 }
