@@ -193,6 +193,7 @@ impl Simulation {
     }
 
     /// An event of a link that works out departures late: whether it was one of its transmitter, not an arrival.
+    #[inline(never)]
     pub(crate) fn serves_late(&mut self, link: u32) -> bool {
         let now = self.now;
         let Simulation { links, topology, ground, .. } = self;

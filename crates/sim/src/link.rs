@@ -86,7 +86,7 @@ pub struct Link {
     red: Option<Box<Red>>,
     /// Packets whose departure is not yet known.
     late: Option<Box<Late>>,
-    /// Neither RED nor late departures.
+    /// Nothing but a limit: no RED, no marks, no late departures.
     simple: bool,
     /// What is served when, if it is not the rate alone that says so.
     pace: Option<Box<Pacemaker>>,
@@ -116,7 +116,7 @@ impl Link {
             limit: queue.limit,
             full: queue.full,
             mark_above: mark_above.unwrap_or(u32::MAX),
-            simple: red.is_none() && late.is_none(),
+            simple: red.is_none() && late.is_none() && mark_above.is_none(),
             red,
             late,
             pace: None,
@@ -190,16 +190,40 @@ impl Link {
     #[inline]
     pub fn offer(
         &mut self,
+        packet: Packet,
+        now: Time,
+        scheduled: Time,
+        delay: impl FnOnce(Time) -> Duration,
+    ) -> Offered {
+        if !self.simple {
+            return self.offer_managed(packet, now, scheduled, delay);
+        }
+        if self.free_at < now {
+            // Most links, most of the time: whatever is on it has long left the transmitter, nothing need be looked at.
+            self.accept(packet, now, delay);
+            return self.accepted();
+        }
+        self.advance(now, scheduled);
+        let waits = self.free_at > now || self.begun < self.ring.len();
+        if waits && !self.limit.has_room((self.ring.len() - self.begun) as u32, self.waiting_bytes, packet.size) {
+            return Offered::Full;
+        }
+        self.accept(packet, now, delay);
+        if waits {
+            self.note_waiting(&packet);
+        }
+        self.accepted()
+    }
+
+    /// [`Link::offer`] for a queue that marks, drops early, or works departures out late.
+    #[inline(never)]
+    fn offer_managed(
+        &mut self,
         mut packet: Packet,
         now: Time,
         scheduled: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> Offered {
-        if self.free_at < now && self.simple {
-            // Most links, most of the time: whatever is on it has long left the transmitter, nothing need be looked at.
-            self.accept(packet, now, delay);
-            return self.accepted();
-        }
         self.advance(now, scheduled);
         if self.late.is_some() {
             return self.offer_late(packet, now, delay);
@@ -392,7 +416,13 @@ impl Link {
             }
             now
         };
-        let (start, departure, busy, extra) = self.serve(start, now, u32::from(packet.size) + self.framing_bytes);
+        let bytes = u32::from(packet.size) + self.framing_bytes;
+        let (Served { start, departure, busy }, extra) = if self.pace.is_none() {
+            let busy = self.serialiser.next(bytes);
+            (Served { start, departure: start + busy, busy }, Duration::ZERO)
+        } else {
+            self.serve_at_pace(start, now, bytes)
+        };
         // Nothing overtakes on a link: a shrinking distance lets packets catch up, never pass.
         let arrival = (departure + delay(departure) + extra).max(self.last_arrival);
         self.totals.packets += 1;
@@ -413,20 +443,16 @@ impl Link {
         }
     }
 
-    /// Beginning and end of the service of a packet that is ready at `ready`, the transmitter's time that it takes, and
-    /// what a recording adds to its delay.
-    #[inline]
-    fn serve(&mut self, ready: Time, now: Time, bytes: u32) -> (Time, Time, Duration, Duration) {
-        let Some(pace) = &mut self.pace else {
-            let busy = self.serialiser.next(bytes);
-            return (ready, ready + busy, busy, Duration::ZERO);
-        };
+    /// The service of a packet that is ready at `ready` on a link that is not steady, and what the link's pace adds to the
+    /// packet's delay.
+    #[inline(never)]
+    fn serve_at_pace(&mut self, ready: Time, now: Time, bytes: u32) -> (Served, Duration) {
         let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
-        let served = pace.serve(ready, bytes, idle).unwrap_or_else(|| {
+        let served = self.pace.as_mut().and_then(|pace| pace.serve(ready, bytes, idle)).unwrap_or_else(|| {
             let busy = self.serialiser.next(bytes);
             Served { start: ready, departure: ready + busy, busy }
         });
-        (served.start, served.departure, served.busy, pace.delay(served.departure))
+        (served, self.pace.as_ref().map_or(Duration::ZERO, |pace| pace.delay(served.departure)))
     }
 
     /// The oldest packet, which has arrived.

@@ -230,7 +230,7 @@ impl Simulation {
         self.now = until;
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, Event { slot, .. }: Event) {
         let slots = self.slots;
         if slot >= slots.links && slot < slots.senders {
@@ -253,10 +253,13 @@ impl Simulation {
     /// The oldest packet of a link is at its other end.
     fn on_arrival(&mut self, link: u32) {
         let slot = self.slots.links + link;
-        if self.links[link as usize].link.is_late() && self.serves_late(link) {
-            return;
+        let mut state = &mut self.links[link as usize];
+        if state.link.is_late() {
+            if self.serves_late(link) {
+                return;
+            }
+            state = &mut self.links[link as usize];
         }
-        let state = &mut self.links[link as usize];
         let Some(mut entry) = state.link.take_arrived() else {
             self.events.disarm(slot);
             return;
@@ -354,6 +357,16 @@ impl Simulation {
         match offered {
             Offered::AcceptedFirst { arrival, start } => self.events.arm(self.slots.links + link, arrival, start),
             Offered::Accepted => {}
+            seldom => self.settle(seldom, link, packet),
+        }
+    }
+
+    /// What follows when a packet was not simply accepted.
+    #[cold]
+    #[inline(never)]
+    fn settle(&mut self, offered: Offered, link: u32, packet: &Packet) {
+        match offered {
+            Offered::AcceptedFirst { .. } | Offered::Accepted => {}
             Offered::Waits => self.arm_link(link),
             Offered::Displaces => self.drop_displaced(link),
             Offered::Early => self.drop_packet(packet, DropCause::Queue, Some(link)),
