@@ -148,3 +148,81 @@ impl Late {
         self.waiting.iter().fold(Duration::ZERO, |sum, (_, since)| sum + now.since(*since))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{Link, Offered};
+    use crate::spec::{OnDown, QueueConfig};
+    use skyhop_base::{Rate, Stream};
+
+    const ONE_MS: Duration = Duration::from_millis(1);
+
+    fn packet(seq: u32) -> Packet {
+        let flags = Flags::NONE;
+        Packet { stamp: Time::ZERO, flow: 0, seq, number: seq, detail: 0, to: 0, size: 125, ttl: 64, flags }
+    }
+
+    fn ms(n: u64) -> Time {
+        Time::ZERO + Duration::from_millis(n)
+    }
+
+    fn offer(link: &mut Link, seq: u32, now: Time) -> Offered {
+        link.offer(packet(seq), now, now, |_| Duration::from_millis(10))
+    }
+
+    /// 1 Mbit/s: 125 B take 1 ms.
+    fn built(queue: &QueueConfig) -> Link {
+        let stream = Stream::new(1, "link", "queue");
+        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, queue, OnDown::Drop, stream)
+    }
+
+    #[test]
+    fn the_front_is_dropped_where_there_is_no_room() {
+        let mut link = built(&QueueConfig::drop_front(QueueLimit::Packets(2)));
+        let offers: Vec<_> = (0..5).map(|seq| offer(&mut link, seq, ms(0))).collect();
+        let first = Offered::AcceptedFirst { arrival: ms(11), start: ms(0) };
+        assert_eq!(offers, [first, Offered::Waits, Offered::Accepted, Offered::Displaces, Offered::Displaces]);
+        // 0 is being sent; 1 and 2 have gone for 3 and 4.
+        assert_eq!(link.take_displaced().iter().map(|packet| packet.seq).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((link.next_event(), link.queue_packets(ms(0))), (Some((ms(1), ms(0))), 2));
+        let delay = |_: &Packet, _: Time| Duration::from_millis(10);
+        link.begin_service(ms(0), delay);
+        assert_eq!(link.queue_packets(ms(0)), 2, "too early");
+        link.begin_service(ms(1), delay);
+        link.begin_service(ms(2), delay);
+        let found: Vec<_> = link.entries().map(|entry| (entry.packet.seq, entry.start, entry.arrival)).collect();
+        assert_eq!(found, [(0, ms(0), ms(11)), (3, ms(1), ms(12)), (4, ms(2), ms(13))]);
+        assert_eq!((link.totals.waiting, link.totals.queue_max), (ONE_MS * 3, 2));
+        assert_eq!(link.next_event(), Some((ms(11), ms(0))));
+    }
+
+    #[test]
+    fn a_full_front_has_room_for_none_where_none_may_wait() {
+        let mut link = built(&QueueConfig::drop_front(QueueLimit::Bytes(200)));
+        let offers: Vec<_> = (0..3).map(|seq| offer(&mut link, seq, ms(0))).collect();
+        assert_eq!(offers[2], Offered::Displaces);
+        let large = Packet { size: 300, ..packet(3) };
+        // It would find no room though it displaced all.
+        assert_eq!(link.offer(large, ms(0), ms(0), |_| ONE_MS), Offered::Full);
+        assert_eq!(link.take_displaced().len(), 1);
+        let mut none = built(&QueueConfig::drop_front(QueueLimit::Packets(0)));
+        offer(&mut none, 0, ms(0));
+        assert_eq!(offer(&mut none, 1, ms(0)), Offered::Full);
+    }
+
+    #[test]
+    fn packets_without_a_departure_can_be_withdrawn_and_condemned() {
+        let mut link = built(&QueueConfig::drop_tail(QueueLimit::Unlimited)).with_late_departures();
+        (0..4).for_each(|seq| _ = offer(&mut link, seq, ms(0)));
+        let mut out = Vec::new();
+        link.withdraw(ms(1), |packet| packet.seq != 2, |_, _| ONE_MS, &mut out);
+        assert_eq!(out.iter().map(|packet| packet.seq).collect::<Vec<_>>(), [1, 3]);
+        link.condemn(ms(1), |_| true);
+        link.begin_service(ms(1), |_, _| ONE_MS);
+        let last = link.entries().last().unwrap();
+        assert_eq!((last.packet.seq, last.packet.flags.has(Flags::IN_VAIN), last.start), (2, true, ms(1)));
+        // Withdrawn ones waited 1 ms each, so did the one that is sent.
+        assert_eq!(link.totals.waiting, ONE_MS * 3);
+    }
+}
