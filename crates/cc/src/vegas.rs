@@ -240,7 +240,9 @@ impl CongestionControl for Vegas {
         if let Some(round) = sample.round {
             self.decide(sample, round);
         }
-        if self.increment > 0.0 && self.window.cwnd - (sample.in_flight + 1.0) <= 2.0 {
+        // A window that has reached the threshold waits for the next decision (ns-2).
+        let at_threshold = self.increment == 1.0 && !self.window.in_slow_start();
+        if !at_threshold && self.window.cwnd - (sample.in_flight + 1.0) <= 2.0 {
             self.window.cwnd += self.increment;
         }
         if let Some(rtt) = sample.latest_rtt {

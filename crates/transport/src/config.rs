@@ -69,6 +69,17 @@ choice! {
 }
 
 choice! {
+    /// How Vegas' fine-grained timer remembers when segments were sent, and how often.
+    pub enum SendTimes {
+        /// By segment.
+        Exact,
+        /// In a ring as long as the receiver window, which an ACK over its end does not clear: the next segment in a
+        /// place left so counts as sent before (ns-2's Vegas).
+        Ring,
+    }
+}
+
+choice! {
     /// When the initial window opens.
     pub enum InitialWindowAt {
         /// With the first segment.
@@ -356,6 +367,8 @@ skyhop_cc::options! {
         fack_rules: FackRules = FackRules::Paper; ns2 = FackRules::Ns2,
         /// Whether FACK halves its rate over a round trip instead of its window at once (Mathis et al. 1999).
         rate_halving: Switch = Switch::Off,
+        /// How Vegas' fine-grained timer remembers when segments were sent, and how often.
+        send_times: SendTimes = SendTimes::Exact; vegas = SendTimes::Ring,
         /// Whether duplicate ACKs counted before a timeout still count after it (ns-2's Tahoe).
         duplicates_survive_timeout: Switch = Switch::Off,
         /// What a timeout does to the selective acknowledgements.

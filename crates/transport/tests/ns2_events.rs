@@ -4,7 +4,7 @@ mod support;
 
 use std::fmt::Write;
 use support::dumbbell::Dumbbell;
-use support::reference::{Event, cases, events, ns2_folder, transport_of};
+use support::reference::{Event, cases, events, ns2_folder, transports_of};
 
 /// The resolution of the traces, and what their rounding adds.
 const TOLERANCE_S: f64 = 1.01e-6;
@@ -16,7 +16,7 @@ fn difference(theirs: &[Event], ours: &[Event]) -> Option<String> {
     let at = at.or((theirs.len() != ours.len()).then_some(theirs.len().min(ours.len())))?;
     let show = |list: &[Event]| {
         let shown = list.iter().skip(at.saturating_sub(2)).take(5);
-        shown.map(|e| format!("{:.6} #{}", e.time_s, e.seq)).collect::<Vec<_>>().join(", ")
+        shown.map(|e| format!("{:.6} {}#{}", e.time_s, e.flow, e.seq)).collect::<Vec<_>>().join(", ")
     };
     Some(format!("event {at} of {} / {}: ns-2 [{}] ours [{}]", theirs.len(), ours.len(), show(theirs), show(ours)))
 }
@@ -31,13 +31,13 @@ fn every_event_list_agrees() {
             if !format!("{} {agent}", case.name).contains(&only) {
                 continue;
             }
-            let Some(config) = transport_of(agent, &case) else {
+            let Some(configs) = transports_of(agent, &case) else {
                 eprintln!("not compared: {} {agent}, no such transport yet", case.name);
                 continue;
             };
             compared += 1;
             let reference = events(&folder, &case.name, agent);
-            let (_, ours) = Dumbbell::new(&case, &config).run(case.events_until_s);
+            let (_, ours) = Dumbbell::new(&case, &configs).run(case.events_until_s);
             for kind in &case.events_kinds {
                 let none = Vec::new();
                 let theirs = reference.get(kind).unwrap_or(&none);

@@ -4,7 +4,7 @@ mod support;
 
 use std::fmt::Write;
 use support::dumbbell::{Dumbbell, Flow};
-use support::reference::{Case, Row, cases, ns2_folder, summary, transport_of, windows};
+use support::reference::{Case, Row, cases, ns2_folder, summary, transports_of, windows};
 
 // The bounds of the comparison: goodput 1 %, drops 5 % or 3 packets, mean RTT 2 %, Jain's index 0.03.
 const GOODPUT: f64 = 0.01;
@@ -74,9 +74,9 @@ fn every_summary_agrees() {
                 eprintln!("not compared: {NOT_REACHED:?}");
                 continue;
             }
-            let Some(config) = transport_of(agent, case) else { continue };
+            let Some(configs) = transports_of(agent, case) else { continue };
             let mine: Vec<Row> = rows.iter().filter(|row| &row["agent"] == agent).cloned().collect();
-            let (flows, _) = Dumbbell::new(case, &config).run(case.duration_s);
+            let (flows, _) = Dumbbell::new(case, &configs).run(case.duration_s);
             compare(case, agent, &mine, &flows, &mut report);
             compared += 1;
         }
@@ -108,9 +108,9 @@ fn windows_follow_ns2() {
             if agent == "vegas" && !case.lost_packets.is_empty() {
                 continue;
             }
-            let Some(config) = transport_of(agent, case) else { continue };
+            let Some(configs) = transports_of(agent, case) else { continue };
             let theirs = windows(&folder, &case.name, agent);
-            let (flows, _) = Dumbbell::new(case, &config).run(UNTIL_S.min(case.duration_s));
+            let (flows, _) = Dumbbell::new(case, &configs).run(UNTIL_S.min(case.duration_s));
             let ours = &flows[0].windows;
             // Rows are rounded to 10 us; just after one, ours has changed too. Of several at one time the last counts.
             let last = |i: usize| theirs.get(i + 1).is_none_or(|next| next.0 > theirs[i].0);

@@ -26,7 +26,10 @@ pub struct Case {
     delayed_ack_s: Option<f64>,
     transfer_packets: Option<f64>,
     random_loss: Option<f64>,
+    /// Numbers of the packets that the bottleneck loses, counted from 0 as they come over it, and of ACKs on their way
+    /// back.
     lost_packets: Vec<f64>,
+    lost_acks: Vec<f64>,
     pub seeds: Vec<u64>,
     pub has_windows: bool,
     events_agents: Vec<String>,
@@ -68,6 +71,7 @@ impl Case {
             transfer_packets: row.optional("transfer_packets")?,
             random_loss: row.optional("random_loss")?,
             lost_packets: row.numbers("lost_packets")?,
+            lost_acks: row.numbers("lost_acks")?,
             seeds,
             has_windows: row.text("cwnd_table") == "1",
             events_agents: texts("events_agents"),
@@ -89,8 +93,7 @@ impl Case {
             errors.push(json!({ "packet": probability }));
         }
         if !self.lost_packets.is_empty() {
-            let segments: Vec<u32> = self.lost_packets.iter().map(|&seq| seq as u32).collect();
-            errors.push(json!({ "segments": { "flow": "flow-0", "segments": segments } }));
+            errors.push(numbers_of(&self.lost_packets));
         }
         let mut link = json!({
             "between": ["left", "right"],
@@ -100,6 +103,9 @@ impl Case {
         });
         if !errors.is_empty() {
             link["forward"] = json!({ "errors": errors });
+        }
+        if !self.lost_acks.is_empty() {
+            link["backward"] = json!({ "errors": [numbers_of(&self.lost_acks)] });
         }
         let mut records = json!({ "packets": ["left->right"] });
         if self.has_windows {
@@ -148,4 +154,10 @@ impl Case {
         }
         tcp
     }
+}
+
+/// Losses by the number of the packet.
+fn numbers_of(packets: &[f64]) -> Value {
+    let packets: Vec<u64> = packets.iter().map(|&number| number as u64).collect();
+    json!({ "trace": { "packets": packets } })
 }

@@ -35,7 +35,7 @@ pub fn compare(
     for &seed in &case.seeds {
         let rows: Vec<Row> = table
             .rows()
-            .filter(|row| row.text("agent") == agent && row.text("seed") == seed.to_string())
+            .filter(|row| is_of(row, agent) && row.text("seed") == seed.to_string())
             .filter(|row| row.text("type").is_empty() || row.text("type") == "tcp")
             .collect();
         if !rows.is_empty() {
@@ -69,6 +69,15 @@ pub fn compare(
         push("Jain's index", theirs.jain, ours.jain, (ours.jain - theirs.jain).abs(), JAIN);
     }
     Ok(())
+}
+
+/// Whether a row belongs to the runs of an agent or a pair, which stands in a column of its own where the column of the
+/// agent names that of the flow.
+fn is_of(row: &Row, agent: &str) -> bool {
+    match row.text("mix") {
+        "" => row.text("agent") == agent,
+        pair => pair == agent || row.text("agent") == agent && agent.contains('+'),
+    }
 }
 
 fn of_reference(rows: &[Row]) -> Result<Totals, ValidateError> {

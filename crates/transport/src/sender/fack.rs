@@ -64,7 +64,13 @@ impl Sender {
     }
 
     fn fack_open(&mut self, now: Time, ack: &Ack, covered: u32) {
-        if ack.next > self.una {
+        if self.options.fack_rules == FackRules::Ns2 && !ack.blocks.is_empty() && ack.next >= self.una {
+            // Whatever it acknowledges, it neither grows the window nor releases new data.
+            let acked = self.advance_quietly(ack).acked;
+            self.ns2_fack_timing(now, ack);
+            self.counters.duplicate_acks += u64::from(acked == 0);
+            self.tell(now, acked);
+        } else if ack.next > self.una {
             let advance = self.advance(now, ack);
             self.leave_loss();
             self.grow(now, advance);
@@ -144,14 +150,8 @@ impl Sender {
         if ack.next == self.una {
             self.counters.duplicate_acks += 1;
         }
-        let timed = self.timed.is_some_and(|timed| ack.next > timed.seq);
         let advance = self.advance_quietly(ack);
-        if timed {
-            self.timed = None;
-            self.rtt.clear_backoff();
-        }
-        self.rtt.sample(ack.echo, now);
-        self.rearm_timer(now);
+        self.ns2_fack_timing(now, ack);
         self.grow(now, advance);
         if ack.blocks.is_empty() && self.una > self.recover {
             self.leave_recovery();
@@ -161,6 +161,16 @@ impl Sender {
         }
         self.next = self.next.max(self.forward.end);
         self.plan.burst = NO_LIMIT;
+    }
+
+    /// Every ACK but one of new data outside recovery restarts the timer, with the old timeout, and then measures the RTT.
+    fn ns2_fack_timing(&mut self, now: Time, ack: &Ack) {
+        self.rearm_timer(now);
+        if self.timed.is_some_and(|timed| ack.next > timed.seq) {
+            self.timed = None;
+            self.rtt.clear_backoff();
+        }
+        self.rtt.sample(ack.echo, now);
     }
 
     /// A timeout: what was reported is forgotten or kept as the option says; ns-2 stays in recovery.

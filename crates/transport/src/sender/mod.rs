@@ -215,7 +215,7 @@ impl Sender {
             pipe: 0,
             ignores_duplicates: false,
             rescued: 0,
-            fine: (recovery == Recovery::Vegas).then(Box::default),
+            fine: (recovery == Recovery::Vegas).then(|| Box::new(FineTimer::new(options.send_times, options.window))),
             missing_below: 0,
             probes: Probes::default(),
             pacer: Pacer::default(),

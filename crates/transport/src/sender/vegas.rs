@@ -3,10 +3,10 @@
 
 use super::{LastCut, NO_LIMIT, Phase, Sender};
 use crate::Ack;
-use crate::config::InitialWindowAt;
+use crate::config::{InitialWindowAt, SendTimes};
 use skyhop_base::{Duration, Time};
 use skyhop_cc::{CongestionControl, Lost};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// When a segment was sent last, and how often.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,10 @@ pub(super) struct FineTimer {
     /// Segments `first..` that were sent.
     sent: VecDeque<Sent>,
     first: u32,
+    /// Length of ns-2's ring; 0: there is none.
+    ring: u32,
+    /// How often what stood in places of the ring that were not cleared was sent, by place.
+    left_over: BTreeMap<u32, u32>,
     /// The first transmission of the connection.
     began: Option<Time>,
     /// SRTT in eighths and deviation in quarters, seconds; `None` before the first ACK.
@@ -36,6 +40,12 @@ pub(super) struct FineTimer {
 }
 
 impl FineTimer {
+    /// `window`: the receiver window.
+    pub(super) fn new(send_times: SendTimes, window: u32) -> FineTimer {
+        let ring = if send_times == SendTimes::Ring { window } else { 0 };
+        FineTimer { ring, ..FineTimer::default() }
+    }
+
     pub(super) fn on_sent(&mut self, now: Time, seq: u32, una: u32) {
         if seq == 0 {
             self.began = Some(now);
@@ -45,7 +55,9 @@ impl FineTimer {
         }
         let index = (seq - self.first) as usize;
         while self.sent.len() <= index {
-            self.sent.push_back(Sent { at: now, times: 0 });
+            let place = (self.first + self.sent.len() as u32).checked_rem(self.ring);
+            let times = place.and_then(|place| self.left_over.remove(&place)).unwrap_or(0);
+            self.sent.push_back(Sent { at: now, times });
         }
         let entry = &mut self.sent[index];
         *entry = Sent { at: now, times: if seq == 0 { 1 } else { entry.times + 1 } };
@@ -70,6 +82,10 @@ impl FineTimer {
     /// the very start, whose RTT the first ACK takes in [`FineTimer::start`].
     fn acknowledge(&mut self, now: Time, una: u32) -> Option<Duration> {
         let count = ((una - self.first) as usize).min(self.sent.len());
+        if self.ring > 0 && count > 0 && self.first % self.ring > (una - 1) % self.ring {
+            let places = (self.first..).map(|seq| seq % self.ring);
+            self.left_over.extend(places.zip(self.sent.range(..count).map(|sent| sent.times)));
+        }
         let last = self.sent.drain(..count).next_back();
         self.first = una;
         let began = self.began;

@@ -49,6 +49,21 @@ enum Hop {
     AckIn(usize),
 }
 
+/// Packets that a direction of the bottleneck loses.
+struct Losses {
+    numbers: Vec<u32>,
+    /// Packets that have crossed.
+    crossed: u32,
+}
+
+impl Losses {
+    /// Whether the next packet is lost.
+    fn next(&mut self) -> bool {
+        self.crossed += 1;
+        self.numbers.contains(&(self.crossed - 1))
+    }
+}
+
 enum What {
     Start(usize),
     Served(Hop),
@@ -96,16 +111,15 @@ pub struct Dumbbell {
     heap: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,
     now: Time,
-    to_lose: Vec<u32>,
-    /// Data packets that have left the bottleneck.
-    crossed: u32,
+    to_lose: Losses,
+    acks_to_lose: Losses,
     transfer: Option<u32>,
     starts: Vec<Time>,
     pub events: BTreeMap<&'static str, Vec<Event>>,
 }
 
 impl Dumbbell {
-    pub fn new(case: &Case, config: &TcpConfig) -> Dumbbell {
+    pub fn new(case: &Case, configs: &[TcpConfig]) -> Dumbbell {
         let mut links = BTreeMap::new();
         let access = |limit| Link {
             serialiser: Serialiser::new(Rate::from_bps(case.access_bps).expect("a rate")),
@@ -125,8 +139,8 @@ impl Dumbbell {
         links.insert(Hop::Bottleneck, bottleneck());
         links.insert(Hop::AckBottleneck, bottleneck());
         let mut flows = Vec::new();
-        let phases = ns2_tick_phases(1, &vec![config; case.starts_s.len()]);
-        for (i, _) in case.starts_s.iter().enumerate() {
+        let phases = ns2_tick_phases(1, &configs.iter().collect::<Vec<_>>());
+        for (i, config) in configs.iter().enumerate() {
             for hop in [Hop::Out(i), Hop::In(i), Hop::AckOut(i), Hop::AckIn(i)] {
                 links.insert(hop, access(None));
             }
@@ -152,8 +166,8 @@ impl Dumbbell {
             heap: BinaryHeap::new(),
             scheduled: 0,
             now: Time::ZERO,
-            to_lose: case.lost_packets.clone(),
-            crossed: 0,
+            to_lose: Losses { numbers: case.lost_packets.clone(), crossed: 0 },
+            acks_to_lose: Losses { numbers: case.lost_acks.clone(), crossed: 0 },
             transfer: case.transfer_packets,
             starts: case.starts_s.iter().map(|&s| Time::from_secs_f64(s)).collect(),
             events: BTreeMap::new(),
@@ -258,7 +272,7 @@ impl Dumbbell {
         match hop {
             Hop::Out(_) => self.offer(Hop::Bottleneck, packet),
             Hop::Bottleneck => {
-                if self.lose(&packet) {
+                if self.to_lose.next() {
                     self.record("loss", &packet);
                 } else {
                     self.record("rcv", &packet);
@@ -272,6 +286,7 @@ impl Dumbbell {
                 }
             }
             Hop::AckOut(_) => self.offer(Hop::AckBottleneck, packet),
+            Hop::AckBottleneck if self.acks_to_lose.next() => {}
             Hop::AckBottleneck => self.offer(Hop::AckIn(flow), packet),
             Hop::AckIn(_) => {
                 self.record("ack", &packet);
@@ -289,15 +304,6 @@ impl Dumbbell {
                 }
             }
         }
-    }
-
-    /// The packets of the list, counted behind the bottleneck.
-    fn lose(&mut self, packet: &Packet) -> bool {
-        if let Content::Ack(_) = packet.content {
-            return false;
-        }
-        self.crossed += 1;
-        self.to_lose.contains(&(self.crossed - 1))
     }
 
     fn pump(&mut self, flow: usize) {

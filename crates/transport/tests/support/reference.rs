@@ -48,6 +48,8 @@ pub struct Case {
     pub transfer_packets: Option<u32>,
     pub random_loss: Option<f64>,
     pub lost_packets: Vec<u32>,
+    /// Numbers of ACKs that the bottleneck loses on their way back.
+    pub lost_acks: Vec<u32>,
     pub events_agents: Vec<String>,
     pub events_until_s: f64,
     pub events_kinds: Vec<String>,
@@ -65,6 +67,10 @@ pub fn cases(folder: &Path) -> Vec<Case> {
 fn case(row: &Row) -> Case {
     let number = |key: &str| row[key].parse::<f64>().unwrap_or_else(|_| panic!("{key} is a number"));
     let optional = |key: &str| row.get(key).and_then(|text| text.parse::<f64>().ok());
+    let numbers = |key: &str| {
+        let entries = row.get(key).map_or(Vec::new(), |text| list(text, ';'));
+        entries.iter().map(|s| s.parse().expect("a packet number")).collect()
+    };
     Case {
         name: row["case"].clone(),
         agents: list(&row["agents"], '|'),
@@ -80,15 +86,22 @@ fn case(row: &Row) -> Case {
         delayed_ack_s: optional("delayed_ack_s"),
         transfer_packets: optional("transfer_packets").map(|n| n as u32),
         random_loss: optional("random_loss"),
-        lost_packets: list(&row["lost_packets"], ';').iter().map(|s| s.parse().expect("a packet number")).collect(),
+        lost_packets: numbers("lost_packets"),
+        lost_acks: numbers("lost_acks"),
         events_agents: list(&row["events_agents"], '|'),
         events_until_s: optional("events_until_s").unwrap_or(0.0),
         events_kinds: list(&row["events_kinds"], '|'),
     }
 }
 
+/// The transports of a case's flows: all of one agent, or of those of a pair ("reno+vegas") in turn.
+pub fn transports_of(agent: &str, case: &Case) -> Option<Vec<TcpConfig>> {
+    let of_pair = agent.split('+').map(|agent| transport_of(agent, case)).collect::<Option<Vec<_>>>()?;
+    Some((0..case.starts_s.len()).map(|i| of_pair[i % of_pair.len()].clone()).collect())
+}
+
 /// The transport that stands for an agent of ns-2; `None` where there is none yet.
-pub fn transport_of(agent: &str, case: &Case) -> Option<TcpConfig> {
+fn transport_of(agent: &str, case: &Case) -> Option<TcpConfig> {
     let mut table = match agent.strip_prefix("linux-") {
         Some(control) => json!({ "recovery": "sack", "control": control, "handshake": "with-data" }),
         None if agent == "sack1" => json!({ "name": "sack" }),
