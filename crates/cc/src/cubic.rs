@@ -272,17 +272,23 @@ impl CubicConfig {
     }
 }
 
-/// The cube root as Linux 2.6.22 finds it: Newton's iteration x = (2 x + a / x²) / 3 in whole numbers.
+/// First estimates of the cube root of 0 to 63, in 64ths (`tcp_cubic` of Linux 2.6.22; from 8 on a little below the root).
+const ROOTS: [u8; 64] = [
+    0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173, 176, 179,
+    181, 185, 187, 190, 192, 194, 197, 199, 200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224, 225, 227,
+    229, 231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
+];
+
+/// The cube root as Linux 2.6.22 finds it, some 0.2 % off: an estimate from the leading bits, then one step of Newton's
+/// iteration, x = (2 x + a / (x (x − 1))) · 341 / 1024.
 fn whole_cube_root(a: u64) -> u64 {
     let bits = u64::BITS - a.leading_zeros();
-    let mut x = 1u64 << (bits / 3);
-    loop {
-        let last = x;
-        x = (2 * x + a / (x * x)) / 3;
-        if last.abs_diff(x) <= 1 {
-            return x;
-        }
+    if bits < 7 {
+        return (u64::from(ROOTS[a as usize]) + 35) >> 6;
     }
+    let thirds = ((bits * 84) >> 8) - 1;
+    let x = ((u64::from(ROOTS[(a >> (3 * thirds)) as usize]) + 10) << thirds) >> 6;
+    ((2 * x + a / (x * (x - 1))) * 341) >> 10
 }
 
 impl LinuxCubic {

@@ -287,7 +287,7 @@ impl CongestionControl for Illinois {
             self.low_rounds = None;
             self.rtts.next_round();
             self.whole_rtts.next_round();
-            self.round.restart();
+            self.round.restart_after(event);
         }
     }
 

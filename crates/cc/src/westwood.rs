@@ -93,9 +93,11 @@ struct Whole {
     fast: u64,
     slow: u64,
     window_start: u64,
+    /// An ACK has come.
+    started: bool,
     bytes: u64,
-    /// Segments delivered when the last ACK came.
-    delivered: Option<u64>,
+    /// Bytes that duplicate ACKs have counted and no later ACK was charged for.
+    counted: u64,
     rtt: u64,
     rtt_min: Option<u64>,
 }
@@ -171,12 +173,31 @@ impl Westwood {
 }
 
 impl Whole {
+    /// Bytes that an ACK stands for: a duplicate for one segment, which is taken off a later ACK of several, or that one
+    /// counts as one segment (`westwood_acked_count`). Nothing is known before the first ACK.
+    fn acknowledged(&mut self, segments: u64, mss: u64) -> u64 {
+        let bytes = segments * mss;
+        if !std::mem::replace(&mut self.started, true) {
+            return 0;
+        }
+        if bytes == 0 {
+            self.counted += mss;
+            mss
+        } else if bytes <= mss {
+            bytes
+        } else if self.counted >= bytes {
+            self.counted -= bytes;
+            mss
+        } else {
+            bytes - std::mem::take(&mut self.counted)
+        }
+    }
+
     fn measure(&mut self, sample: &AckSample) {
         let now = jiffies(sample.now);
         if sample.newly_acked > 0.0 {
             self.rtt = jiffies_in(sample.smoothed_rtt.unwrap_or_default());
         }
-        let before = self.delivered.replace(sample.delivered).unwrap_or(sample.delivered);
         let span = now.saturating_sub(self.window_start);
         if self.rtt > 0 && span > self.rtt.max(SHORTEST_SAMPLE) {
             let rate = self.bytes / span;
@@ -188,7 +209,7 @@ impl Whole {
             }
             (self.bytes, self.window_start) = (0, now);
         }
-        self.bytes += sample.delivered.saturating_sub(before) * u64::from(sample.mss);
+        self.bytes += self.acknowledged(sample.newly_acked as u64, sample.mss.into());
         self.rtt_min = Some(self.rtt_min.map_or(self.rtt, |min| min.min(self.rtt)));
     }
 }

@@ -348,17 +348,26 @@ pub(crate) struct OwnRound {
     end: Option<u64>,
     /// The next segment to send when the last ACK came.
     next: u64,
+    /// Segments acknowledged then.
+    acknowledged: u64,
 }
 
 impl OwnRound {
     /// Takes note of any ACK.
     pub(crate) fn observe(&mut self, sample: &AckSample) {
+        self.acknowledged = sample.acknowledged;
         self.next = sample.acknowledged.saturating_add(sample.in_flight as u64);
     }
 
     /// A round starts now.
     pub(crate) fn restart(&mut self) {
         self.end = Some(self.next);
+    }
+
+    /// A round starts with a timeout, after all that was sent since the last ACK.
+    pub(crate) fn restart_after(&mut self, event: &CongestionEvent) {
+        self.next = self.acknowledged.saturating_add(event.in_flight as u64);
+        self.restart();
     }
 
     /// Whether the round is over; the first ACK starts the first one.

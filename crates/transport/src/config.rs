@@ -80,6 +80,18 @@ choice! {
 }
 
 choice! {
+    /// Where the RTT that a control sees comes from.
+    pub enum ControlRtt {
+        /// From the time stamp that the ACK echoes, unless that of a retransmission: with delayed ACKs the first
+        /// segment's (RFC 7323 §4.3).
+        Echo,
+        /// From the last segment that the ACK acknowledges, when it acknowledges nothing that was sent again (ns-2's
+        /// TCP/Linux).
+        LastSegment,
+    }
+}
+
+choice! {
     /// When the initial window opens.
     pub enum InitialWindowAt {
         /// With the first segment.
@@ -328,6 +340,8 @@ skyhop_cc::options! {
         rtt_arithmetic: RttArithmetic = RttArithmetic::Exact; ns2 = RttArithmetic::Ticks; linux = RttArithmetic::LinuxTicks,
         /// Which ACKs measure the RTT for the retransmission timeout.
         rtt_timing: RttTiming = RttTiming::OneSegment,
+        /// Where the RTT that a control sees comes from.
+        control_rtt: ControlRtt = ControlRtt::Echo; linux = ControlRtt::LastSegment,
         /// Whether a fast retransmit ends the measurement of the segment that is timed (RFC 6298 §3).
         fast_retransmit_ends_timing: Switch = Switch::On; linux = Switch::Off,
         /// Retransmission timeout before the first sample (RFC 6298 §2.1, ns-2 rtxcur_init_).

@@ -15,10 +15,10 @@ mod segment;
 mod sender;
 
 pub use config::{
-    DelayedAck, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, Pacing, PartialAckTimer,
-    Recovery, RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules, SendTimes, Switch,
-    TcpConfig, TcpName, TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart, WindowGrowth,
-    WindowLimit, initial_window_rfc3390, initial_window_rfc6928,
+    ControlRtt, DelayedAck, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Options, Pacing,
+    PartialAckTimer, Recovery, RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules,
+    SendTimes, Switch, TcpConfig, TcpName, TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart,
+    WindowGrowth, WindowLimit, initial_window_rfc3390, initial_window_rfc6928,
 };
 pub use ns2::ns2_tick_phases;
 pub use receiver::{Receiver, ReceiverCounters};

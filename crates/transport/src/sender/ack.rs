@@ -1,7 +1,7 @@
 //! What every ACK of new data does, whatever the recovery.
 
 use super::{LastCut, Phase, Sender};
-use crate::config::{GrowthWhen, IdleRestart, RttTiming, Switch, WindowGrowth};
+use crate::config::{ControlRtt, GrowthWhen, IdleRestart, RttTiming, Switch, WindowGrowth};
 use crate::{Ack, InitialWindowAt, Recovery, Transmission};
 use skyhop_base::{Duration, Segments, Time};
 use skyhop_cc::{AckSample, CongestionControl, Growth, Round};
@@ -12,6 +12,8 @@ pub(super) struct Advance {
     pub(super) acked: u32,
     pub(super) flight_before: u32,
     pub(super) first_before: u32,
+    /// When the last of what was acknowledged left, where the sender remembers it.
+    left: Option<Time>,
 }
 
 impl Sender {
@@ -26,7 +28,7 @@ impl Sender {
         let advance = self.advance_quietly(ack);
         self.duplicates = 0;
         self.limited_sent = 0;
-        self.measure(now, ack);
+        self.measure(now, ack, advance);
         if advance.first_before == 0 && self.counters.timeouts > 0 {
             self.rtt.opened_late();
         }
@@ -41,6 +43,10 @@ impl Sender {
             acked: ack.next - self.una,
             flight_before: self.next.max(self.una) - self.una,
             first_before: self.una,
+            left: match self.options.control_rtt {
+                ControlRtt::Echo => None,
+                ControlRtt::LastSegment => self.departures.acknowledge(ack.next),
+            },
         };
         self.una = ack.next;
         self.next = self.next.max(ack.next);
@@ -63,10 +69,14 @@ impl Sender {
     }
 
     /// Takes what this ACK says about the RTT.
-    fn measure(&mut self, now: Time, ack: &Ack) {
+    fn measure(&mut self, now: Time, ack: &Ack, advance: Advance) {
         let once = ack.trigger == Transmission::First;
-        if self.recovery != Recovery::Vegas && once {
-            self.note_rtt(now.since(ack.echo));
+        let left = match self.options.control_rtt {
+            ControlRtt::Echo => once.then_some(ack.echo),
+            ControlRtt::LastSegment => advance.left,
+        };
+        if let Some(left) = left.filter(|_| self.recovery != Recovery::Vegas) {
+            self.note_rtt(now.since(left));
         }
         let timed = self.timed.filter(|timed| ack.next > timed.seq);
         if timed.is_some() {

@@ -2,6 +2,7 @@
 
 mod ack;
 mod classic;
+mod departures;
 mod fack;
 mod forward;
 mod pacing;
@@ -20,10 +21,11 @@ pub use record::{Phase, SenderCounters, SenderEvent, Snapshot};
 pub use supply::Supply;
 
 use crate::config::{
-    Handshake, IdleRestart, Recovery, RepeatedTimeout, SackAfterTimeout, SackRules, Switch, TickPhase,
+    ControlRtt, Handshake, IdleRestart, Recovery, RepeatedTimeout, SackAfterTimeout, SackRules, Switch, TickPhase,
 };
 use crate::{Ack, InitialWindowAt, Options, RttEstimator, RttSettings, RttTiming, Scoreboard, Segment, TcpConfig};
 use crate::{Ecn, Priority, TickRounding, Transmission};
+use departures::Departures;
 use fack::Forward;
 use forward::Marks;
 use pacing::Pacer;
@@ -139,6 +141,7 @@ pub struct Sender {
     timed: Option<Timed>,
     /// The highest segment ever timed, one past it: none is timed twice.
     timed_high: u32,
+    departures: Departures,
     min_rtt: Option<Duration>,
     latest_rtt: Option<Duration>,
     /// Segments delivered since the start.
@@ -222,6 +225,7 @@ impl Sender {
             marks_seen: EcnEcho::default(),
             timed: None,
             timed_high: 0,
+            departures: Departures::default(),
             min_rtt: None,
             latest_rtt: None,
             delivered: 0,
@@ -474,6 +478,9 @@ impl Sender {
         };
         if let Some(fine) = &mut self.fine {
             fine.on_sent(now, seq, self.una);
+        }
+        if self.options.control_rtt == ControlRtt::LastSegment {
+            self.departures.record(now, seq, transmission);
         }
         if self.timer == Time::MAX || nothing_outstanding {
             self.restart_timer(now);
