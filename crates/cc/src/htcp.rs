@@ -16,7 +16,7 @@
 //! Known limits: changes of the path's RTT (LEO) lower β though no queue is there.
 
 use crate::window::{Form, JIFFIES_PER_SECOND, Window, jiffies, jiffies_in, pass_to_window};
-use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, Segments, Start};
+use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Segments, Start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::Time;
@@ -371,6 +371,10 @@ impl CongestionControl for Htcp {
                 self.window.base(event) * self.beta
             }
             Form::Linux2622 => {
+                if let CongestionKind::Timeout(_) = event.kind {
+                    // A timeout changes the state before the threshold is asked for.
+                    self.whole.last_cut = jiffies(event.now);
+                }
                 self.whole.param_update(&self.config, jiffies(event.now));
                 (self.window.cwnd * self.whole.beta as f64 / 128.0).trunc()
             }

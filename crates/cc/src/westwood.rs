@@ -113,6 +113,8 @@ pub struct Westwood {
     clock: DeliveryClock,
     estimate: Option<Estimate>,
     whole: Whole,
+    /// Segments that the last ACK without growth acknowledged.
+    last_acked: Segments,
     mss: u32,
 }
 
@@ -123,6 +125,7 @@ impl Westwood {
             clock: DeliveryClock::default(),
             estimate: None,
             whole: Whole::default(),
+            last_acked: 0.0,
             mss: start.mss,
             config,
         }
@@ -217,6 +220,7 @@ impl Whole {
 impl CongestionControl for Westwood {
     fn on_ack(&mut self, sample: &AckSample) {
         self.measure(sample);
+        self.last_acked = 0.0;
         let used = self.window.acknowledge(sample);
         match self.config.form {
             Form::Paper => self.window.reno(sample.growth),
@@ -227,6 +231,15 @@ impl CongestionControl for Westwood {
 
     fn on_measured(&mut self, sample: &AckSample) {
         self.measure(sample);
+        self.last_acked = sample.newly_acked;
+    }
+
+    fn on_recovered(&mut self) {
+        self.window.recovered();
+        if self.config.form == Form::Linux2622 {
+            // The ACK that ends recovery counts towards growth, which shows when the floor was above the threshold.
+            self.window.credit(self.last_acked);
+        }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
@@ -246,5 +259,5 @@ impl CongestionControl for Westwood {
         }
     }
 
-    pass_to_window!();
+    pass_to_window!(but on_recovered);
 }

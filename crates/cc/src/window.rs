@@ -116,6 +116,11 @@ impl Window {
         self.episode = Episode::Open;
     }
 
+    /// Counts acknowledged segments towards the next step.
+    pub(crate) fn credit(&mut self, acked: Segments) {
+        self.acked += acked;
+    }
+
     pub(crate) fn set(&mut self, cwnd: Segments) {
         let cwnd = cwnd.clamp(1.0, LARGEST_WINDOW);
         self.cwnd = match self.form {

@@ -242,6 +242,10 @@ impl CongestionControl for Yeah {
         self.fast_rounds = 0;
         self.reno_count = shifted(self.reno_count, 1).max(RENO_COUNT);
         self.window.congestion(event.kind, window - reduction);
+        if self.config.form == Form::Linux2622 {
+            // The module knows no floor of 2.
+            self.window.ssthresh = (window - reduction).max(1.0);
+        }
     }
 
     fn on_recovered(&mut self) {

@@ -7,7 +7,7 @@
 //! The numbers of nodes are those of a dumbbell whose two routers are made first, then source and sink of each flow:
 //! 0, 1, and 2 + 2 i, 3 + 2 i. Another order of creation in a script would deal out the same numbers in another order.
 
-use crate::{Recovery, TcpConfig};
+use crate::{Recovery, RttArithmetic, TcpConfig};
 
 /// MRG32k3a.
 struct Generator {
@@ -17,6 +17,8 @@ struct Generator {
 
 const M1: i64 = 4_294_967_087;
 const M2: i64 = 4_294_944_443;
+/// ns-2 tcpTick_.
+const TICK_S: f64 = 0.01;
 
 impl Generator {
     fn new(seed: u32) -> Generator {
@@ -70,10 +72,20 @@ pub fn ns2_tick_phases(seed: u32, flows: &[&TcpConfig]) -> Vec<f64> {
     for node in tcl_order(2 + 2 * flows.len() as u32) {
         // Even numbers from 2 on are sources.
         if node >= 2 && node % 2 == 0 {
-            phases[(node as usize - 2) / 2] = generator.next();
+            let flow = (node as usize - 2) / 2;
+            phases[flow] = phase(flows[flow], generator.next());
         }
     }
     phases
+}
+
+/// The phase of a clock whose start ns-2 has drawn within a tick. TCP/Linux, whose clock ticks ten times faster, draws it
+/// within the tick of the others.
+fn phase(flow: &TcpConfig, drawn: f64) -> f64 {
+    match flow.options.rtt_arithmetic {
+        RttArithmetic::LinuxTicks => (drawn * (TICK_S / flow.options.tick.as_secs_f64())).fract(),
+        _ => drawn,
+    }
 }
 
 #[cfg(test)]
