@@ -255,7 +255,7 @@ impl CongestionControl for Yeah {
     }
 
     fn recovery_floor(&self) -> Segments {
-        self.window.half_threshold()
+        self.window.half_threshold().max(1.0)
     }
 
     pass_to_window!(but on_recovered);

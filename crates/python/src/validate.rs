@@ -27,7 +27,7 @@ pub fn reference_scenarios(folder: PathBuf) -> PyResult<String> {
                     "case": case.name,
                     "agent": agent,
                     "has_windows": case.has_windows,
-                    "scenario": case.scenario(agent),
+                    "scenario": case.scenario(agent, case.seeds.first().copied().unwrap_or(1)),
                 })
             })
         })

@@ -20,7 +20,7 @@ pub use config::{
     SendTimes, Switch, TcpConfig, TcpName, TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart,
     WindowGrowth, WindowLimit, initial_window_rfc3390, initial_window_rfc6928,
 };
-pub use ns2::ns2_tick_phases;
+pub use ns2::{Ns2Losses, ns2_numbers_drawn, ns2_random_losses, ns2_tick_phases};
 pub use receiver::{Receiver, ReceiverCounters};
 pub use rtt::{RttArithmetic, RttEstimator, RttSettings, TickRounding};
 pub use scoreboard::Scoreboard;

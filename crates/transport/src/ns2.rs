@@ -63,7 +63,7 @@ fn tcl_order(n: u32) -> Vec<u32> {
 pub fn ns2_tick_phases(seed: u32, flows: &[&TcpConfig]) -> Vec<f64> {
     let mut generator = Generator::new(seed);
     for flow in flows {
-        let draws = if flow.recovery == Recovery::Vegas { 2 } else { 1 };
+        let draws = ns2_numbers_drawn(flow.recovery) - 1;
         for _ in 0..draws {
             generator.next();
         }
@@ -88,9 +88,45 @@ fn phase(flow: &TcpConfig, drawn: f64) -> f64 {
     }
 }
 
+/// Random losses of ns-2's error model (unit pkt, its default random variable), whose numbers come from the same generator
+/// as the phases: one for each packet that leaves the link.
+#[derive(Clone, Copy, Debug)]
+pub struct Ns2Losses {
+    /// Of `$defaultRNG seed`.
+    pub seed: u32,
+    /// Numbers that were drawn before the first packet: [`ns2_numbers_drawn`] where only agents draw.
+    pub drawn: u32,
+    /// Probability of a loss.
+    pub probability: f64,
+    /// So many packets are looked at.
+    pub packets: u64,
+}
+
+/// How many numbers an agent of ns-2 draws before it sends: one at its start for the phase of its clock and one when
+/// it is made, Vegas two.
+pub fn ns2_numbers_drawn(recovery: Recovery) -> u32 {
+    if recovery == Recovery::Vegas { 3 } else { 2 }
+}
+
+/// The packets that ns-2 loses, counted from 0.
+pub fn ns2_random_losses(losses: Ns2Losses) -> Vec<u64> {
+    let mut generator = Generator::new(losses.seed);
+    for _ in 0..losses.drawn {
+        generator.next();
+    }
+    (0..losses.packets).filter(|_| generator.next() < losses.probability).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn random_losses_are_those_of_ns2() {
+        // ns-2: tests/reference/ns2/make.py --cases random3 --agents reno loses these packets of the first 100.
+        let losses = Ns2Losses { seed: 1, drawn: 2, probability: 0.03, packets: 100 };
+        assert_eq!(ns2_random_losses(losses), [0, 42, 54, 88, 96]);
+    }
 
     #[test]
     fn numbers_are_those_of_the_generator() {

@@ -4,7 +4,11 @@ use super::ValidateError;
 use super::table::{Row, Table};
 use super::windows::RECORDED_STEP_S;
 use serde_json::{Value, json};
+use skyhop_transport::{Ns2Losses, Recovery, ns2_numbers_drawn, ns2_random_losses};
 use std::path::Path;
+
+/// Packets without data that may cross the bottleneck besides full ones.
+const SMALL_PACKETS: u64 = 1000;
 
 /// One case: a dumbbell, its flows and which tables stand beside it.
 #[derive(Clone, Debug)]
@@ -85,24 +89,19 @@ impl Case {
     }
 
     /// The scenario in which every flow has the agent, or the flows have the agents of a pair ("reno+vegas") in turn.
-    pub fn scenario(&self, agent: &str) -> Value {
+    pub fn scenario(&self, agent: &str, seed: u64) -> Value {
         let pair: Vec<&str> = agent.split(['+', ':', '/']).collect();
         let flows: Vec<Value> = (0..self.flows).map(|i| self.flow(i, pair[i % pair.len()])).collect();
-        let mut errors = Vec::new();
-        if let Some(probability) = self.random_loss.filter(|&probability| probability > 0.0) {
-            errors.push(json!({ "packet": probability }));
-        }
-        if !self.lost_packets.is_empty() {
-            errors.push(numbers_of(&self.lost_packets));
-        }
+        let mut lost = self.lost_packets.clone();
+        lost.extend(self.random_losses(&pair, seed));
         let mut link = json!({
             "between": ["left", "right"],
             "rate": format!("{} bit/s", self.bottleneck_rate_bps),
             "delay": format!("{} s", self.bottleneck_delay_s),
             "queue": { "drop_tail": { "packets": self.limit_packets as u64 } },
         });
-        if !errors.is_empty() {
-            link["forward"] = json!({ "errors": errors });
+        if !lost.is_empty() {
+            link["forward"] = json!({ "errors": [numbers_of(&lost)] });
         }
         if !self.lost_acks.is_empty() {
             link["backward"] = json!({ "errors": [numbers_of(&self.lost_acks)] });
@@ -118,6 +117,22 @@ impl Case {
             "flows": flows,
             "records": records,
         })
+    }
+
+    /// The packets that ns-2's generator loses. A script whose error model has a generator of its own loses others, as
+    /// many on average.
+    fn random_losses(&self, agents: &[&str], seed: u64) -> impl Iterator<Item = f64> {
+        let drawn = |i: usize| {
+            ns2_numbers_drawn(if agents[i % agents.len()] == "vegas" { Recovery::Vegas } else { Recovery::Reno })
+        };
+        let longest = self.bottleneck_rate_bps * self.duration_s / (8.0 * self.packet_size_bytes);
+        let losses = ns2_random_losses(Ns2Losses {
+            seed: seed as u32,
+            drawn: (0..self.flows).map(drawn).sum(),
+            probability: self.random_loss.unwrap_or(0.0),
+            packets: longest as u64 + SMALL_PACKETS,
+        });
+        losses.into_iter().map(|number| number as f64)
     }
 
     fn flow(&self, index: usize, agent: &str) -> Value {

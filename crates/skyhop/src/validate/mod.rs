@@ -124,7 +124,7 @@ fn compare(folder: &Path, case: &Case, agent: &str) -> Result<Vec<Cell>, Validat
 
 fn run(case: &Case, agent: &str, seed: u64) -> Result<Run, ValidateError> {
     let (name, agent_name) = (case.name.clone(), agent.to_owned());
-    let scenario = Scenario::from_json(&case.scenario(agent), "reference", &[]).map_err(|diagnostics| {
+    let scenario = Scenario::from_json(&case.scenario(agent, seed), "reference", &[]).map_err(|diagnostics| {
         ValidateError::Scenario { case: name.clone(), agent: agent_name.clone(), reason: diagnostics.to_string() }
     })?;
     crate::run(&scenario, &RunOptions::with_seed(seed), &Progress::new()).map_err(|source| ValidateError::Run {

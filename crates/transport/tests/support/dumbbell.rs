@@ -4,8 +4,9 @@
 use super::reference::{Case, Event};
 use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
 use skyhop_transport::{Ack, Receiver, Segment, Sender, Snapshot, Supply, TcpConfig, TickPhase, ns2_tick_phases};
+use skyhop_transport::{Ns2Losses, ns2_numbers_drawn, ns2_random_losses};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug)]
@@ -51,12 +52,16 @@ enum Hop {
 
 /// Packets that a direction of the bottleneck loses.
 struct Losses {
-    numbers: Vec<u32>,
+    numbers: BTreeSet<u32>,
     /// Packets that have crossed.
     crossed: u32,
 }
 
 impl Losses {
+    fn of(numbers: impl Iterator<Item = u32>) -> Losses {
+        Losses { numbers: numbers.collect(), crossed: 0 }
+    }
+
     /// Whether the next packet is lost.
     fn next(&mut self) -> bool {
         self.crossed += 1;
@@ -160,14 +165,21 @@ impl Dumbbell {
                 windows: Vec::new(),
             });
         }
+        let random = ns2_random_losses(Ns2Losses {
+            seed: 1,
+            drawn: configs.iter().map(|config| ns2_numbers_drawn(config.recovery)).sum(),
+            probability: case.random_loss.unwrap_or(0.0),
+            packets: 200_000,
+        });
+        let random = random.into_iter().map(|number| number as u32);
         Dumbbell {
             links,
             flows,
             heap: BinaryHeap::new(),
             scheduled: 0,
             now: Time::ZERO,
-            to_lose: Losses { numbers: case.lost_packets.clone(), crossed: 0 },
-            acks_to_lose: Losses { numbers: case.lost_acks.clone(), crossed: 0 },
+            to_lose: Losses::of(case.lost_packets.iter().copied().chain(random)),
+            acks_to_lose: Losses::of(case.lost_acks.iter().copied()),
             transfer: case.transfer_packets,
             starts: case.starts_s.iter().map(|&s| Time::from_secs_f64(s)).collect(),
             events: BTreeMap::new(),
