@@ -21,8 +21,9 @@ pub enum Change {
     Routes,
 }
 
-/// Between what a station changes: the kinds of Nirmala and Pujeri, "Evaluation of TCP Vegas, Reno and BIC over Iridium",
-/// but for that between gateways, which is one of a way.
+/// Between what a station changes: the kinds of Nirmala and Pujeri, "Performance of TCP Vegas, Bic and Reno Congestion
+/// Control Algorithms on Iridium Satellite Constellations" (intra-satellite, inter-satellite, inter-system), but for that
+/// between gateways, which is one of a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandoverKind {
     /// Satellites, or one and none.
