@@ -6,7 +6,7 @@ use crate::records::DropCounts;
 use crate::spec::{FlowConfig, RecordConfig, TransportConfig};
 use crate::updates::Updates;
 use skyhop_base::{Duration, Stream, Time};
-use skyhop_transport::{Receiver, Sender};
+use skyhop_transport::{Receiver, Sender, TcpConfig, TickPhase, ns2_tick_phases};
 use std::collections::VecDeque;
 
 /// The two ends of a flow's transport.
@@ -101,6 +101,22 @@ impl Jitter {
     }
 }
 
+/// The phases of the senders' clocks that ns-2's generator deals out, by flow, with the run's seed as ns-2's: one for
+/// each TCP that asks for it.
+pub fn tick_phases(flows: &[FlowConfig], seed: u64) -> Vec<Option<f64>> {
+    let asking: Vec<&TcpConfig> = flows.iter().filter_map(with_ns2_phase).collect();
+    let mut phases = ns2_tick_phases(seed as u32, &asking).into_iter();
+    flows.iter().map(|flow| with_ns2_phase(flow).and_then(|_| phases.next())).collect()
+}
+
+/// The flow's TCP, if ns-2's generator deals out the phase of its clock.
+fn with_ns2_phase(flow: &FlowConfig) -> Option<&TcpConfig> {
+    match &flow.transport {
+        TransportConfig::Tcp(tcp) => Some(&**tcp).filter(|tcp| tcp.options.tick_phase == TickPhase::Ns2),
+        TransportConfig::Udp { .. } => None,
+    }
+}
+
 /// Running totals of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowTotals {
@@ -146,12 +162,16 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub fn new(config: &FlowConfig, records: &RecordConfig, seed: u64) -> Flow {
+    /// `tick_phase` is that of the sender's clock, where the run deals it out.
+    pub fn new(config: &FlowConfig, records: &RecordConfig, tick_phase: Option<f64>, seed: u64) -> Flow {
         let application = Application::new(config, seed);
         let followed = records.updates && application.portion_bytes().is_some();
         let ends = match &config.transport {
             TransportConfig::Tcp(tcp) => Endpoints::Tcp(Box::new(TcpEnds {
-                sender: Sender::new(tcp, Stream::new(seed, &config.name, "sender")),
+                sender: match tick_phase {
+                    Some(share) => Sender::at_tick_phase(tcp, share),
+                    None => Sender::new(tcp, Stream::new(seed, &config.name, "sender")),
+                },
                 receiver: Receiver::new(tcp),
                 ack_due: Time::MAX,
                 ack_due_since: Time::ZERO,

@@ -4,7 +4,7 @@ use crate::application::AppStep;
 use crate::check::{check_flows, check_size};
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
-use crate::flow::{Endpoints, Flow, Jitter};
+use crate::flow::{Endpoints, Flow, Jitter, tick_phases};
 use crate::ground::{Ground, moving_delay};
 use crate::link::{Link, Offered};
 use crate::pace::Pacemaker;
@@ -175,7 +175,11 @@ impl Simulation {
             destinations,
             to,
             links,
-            flows: spec.flows.iter().map(|flow| Flow::new(flow, &spec.records, seed)).collect(),
+            flows: tick_phases(&spec.flows, seed)
+                .into_iter()
+                .zip(&spec.flows)
+                .map(|(phase, flow)| Flow::new(flow, &spec.records, phase, seed))
+                .collect(),
             ack_details: AckDetails::default(),
             changes: Vec::new(),
             packet_hops: 0,

@@ -164,12 +164,17 @@ pub struct Sender {
 impl Sender {
     /// A sender that has not been opened. `stream` is its own source of random numbers.
     pub fn new(config: &TcpConfig, mut stream: Stream) -> Sender {
-        let options = Arc::clone(&config.options);
-        let tick_phase = match options.tick_phase {
+        let tick_phase = match config.options.tick_phase {
             TickPhase::Random => stream.uniform(),
             TickPhase::Ns2 => crate::ns2_tick_phases(1, &[config])[0],
             TickPhase::Share(share) => share,
         };
+        Sender::at_tick_phase(config, tick_phase)
+    }
+
+    /// The same whose clock has this phase, a share of a tick, whatever the options say.
+    pub fn at_tick_phase(config: &TcpConfig, tick_phase: f64) -> Sender {
+        let options = Arc::clone(&config.options);
         let rto_after_syn = options.rto_after_syn_timeout;
         let rtt = RttEstimator::new(RttSettings {
             arithmetic: options.rtt_arithmetic,
