@@ -13,6 +13,9 @@
 //!
 //! Where the paper is silent: slow start does not react, so that it finds d_max.
 //!
+//! Deviation: a delay is the smaller of two successive RTTs. One ACK waits for the receiver's timer whenever a burst ends with an odd
+//! segment, and 200 ms are more than δ of the range: two LPs would hold each other at one segment on an empty path.
+//!
 //! Deviation: delays are smoothed afresh after a reaction, and are not taken at W < 2, where a delayed ACK adds the
 //! receiver's timer; else a reaction to W = 1 would be the last one.
 //!
@@ -57,6 +60,8 @@ const SMALLEST_MEASURED: Segments = 2.0;
 /// Delays of the connection in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Delays {
+    /// The last RTT since the last reaction.
+    last: Option<f64>,
     /// Since the last reaction.
     smoothed: Option<f64>,
     least: f64,
@@ -86,14 +91,16 @@ impl Lp {
         }
     }
 
-    /// Takes one delay; whether it shows early congestion.
-    fn early_congestion(&mut self, delay: Duration) -> bool {
-        let delay = delay.as_secs_f64();
-        let old = self.delays.unwrap_or(Delays { smoothed: None, least: delay, most: delay });
-        let smoothed = old.smoothed.map_or(delay, |smoothed| smoothed + self.config.gain * (delay - smoothed));
-        let (least, most) = (old.least.min(delay), old.most.max(delay));
-        self.delays = Some(Delays { smoothed: Some(smoothed), least, most });
-        smoothed > least + self.config.threshold * (most - least)
+    /// Takes one RTT; whether it shows early congestion.
+    fn early_congestion(&mut self, rtt: Duration) -> bool {
+        let rtt = rtt.as_secs_f64();
+        let delays = self.delays.get_or_insert(Delays { last: None, smoothed: None, least: rtt, most: rtt });
+        let Some(last) = delays.last.replace(rtt) else { return false };
+        let delay = rtt.min(last);
+        let smoothed = delays.smoothed.map_or(delay, |smoothed| smoothed + self.config.gain * (delay - smoothed));
+        delays.smoothed = Some(smoothed);
+        (delays.least, delays.most) = (delays.least.min(delay), delays.most.max(delay));
+        smoothed > delays.least + self.config.threshold * (delays.most - delays.least)
     }
 
     fn react(&mut self, now: Time, rtt: Duration) {
@@ -102,7 +109,7 @@ impl Lp {
         self.window.set(window);
         self.window.ssthresh = self.window.ssthresh.min(window.max(2.0));
         if let Some(delays) = &mut self.delays {
-            delays.smoothed = None;
+            (delays.last, delays.smoothed) = (None, None);
         }
         self.deaf_until = now.saturating_add(rtt.saturating_mul(DEAF_RTTS));
         self.inference_until = now.saturating_add(rtt.saturating_mul(self.config.inference_rtts.into()));
