@@ -43,10 +43,11 @@ demo: build ## TCP Vegas, Reno and BIC over Iridium: the published table beside 
 studies: build ## Run every study.
 	$(BIN)/skyhop study run --all
 
-readme: build ## Renew what README files take from the studies: result tables and the figure.
+readme: build ## Renew what README files take from the studies: result tables and the figure; and docs/duels.md.
 	$(BIN)/skyhop study run --all --renew
 	mkdir -p docs/images
 	cp runs/$(DEMO)/figures/delay.svg docs/images/iridium-delay.svg
+	$(BIN)/python python/tools/duels.py --renew
 
 test: build ## All tests, Rust and Python, with formatting, types and stubs.
 	$(BIN)/python python/tools/run_tests.py

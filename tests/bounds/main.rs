@@ -56,7 +56,7 @@ fn every_transport_fills_a_clean_link() {
         // difference, and a half rounds up to α (ns-2's rounding).
         "vegas" => 0.45,
         // It halves at 15 % of the queue, which is less than half of what the path holds.
-        "lp" => 0.75,
+        "lp" => 0.7,
         _ => 0.85,
     };
     let mut report = String::new();
