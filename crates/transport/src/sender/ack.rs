@@ -43,10 +43,7 @@ impl Sender {
             acked: ack.next - self.una,
             flight_before: self.next.max(self.una) - self.una,
             first_before: self.una,
-            left: match self.options.control_rtt {
-                ControlRtt::Echo => None,
-                ControlRtt::LastSegment => self.departures.acknowledge(ack.next),
-            },
+            left: self.departures.as_mut().and_then(|departures| departures.acknowledge(ack.next)),
         };
         self.una = ack.next;
         self.next = self.next.max(ack.next);

@@ -141,7 +141,7 @@ pub struct Sender {
     timed: Option<Timed>,
     /// The highest segment ever timed, one past it: none is timed twice.
     timed_high: u32,
-    departures: Departures,
+    departures: Option<Box<Departures>>,
     min_rtt: Option<Duration>,
     latest_rtt: Option<Duration>,
     /// Segments delivered since the start.
@@ -230,7 +230,7 @@ impl Sender {
             marks_seen: EcnEcho::default(),
             timed: None,
             timed_high: 0,
-            departures: Departures::default(),
+            departures: (options.control_rtt == ControlRtt::LastSegment).then(Box::default),
             min_rtt: None,
             latest_rtt: None,
             delivered: 0,
@@ -484,8 +484,8 @@ impl Sender {
         if let Some(fine) = &mut self.fine {
             fine.on_sent(now, seq, self.una);
         }
-        if self.options.control_rtt == ControlRtt::LastSegment {
-            self.departures.record(now, seq, transmission);
+        if let Some(departures) = &mut self.departures {
+            departures.record(now, seq, transmission);
         }
         if self.timer == Time::MAX || nothing_outstanding {
             self.restart_timer(now);
