@@ -350,11 +350,17 @@ impl Simulation {
             recorder.packet(now, link, PacketEvent::Enqueue, packet);
         }
         let marked = state.link.totals.marked;
-        let (delay, from) = (&mut state.delay, state.from);
-        let offered = state.link.offer(*packet, now, scheduled, |departure| match delay {
-            Delay::Fixed(delay) => *delay,
-            moving => moving_delay(topology, ground, moving, from, packet.to, departure),
-        });
+        let from = state.from;
+        // Two copies of `offer`: a fixed delay is no call.
+        let offered = match &mut state.delay {
+            Delay::Fixed(delay) => {
+                let delay = *delay;
+                state.link.offer(*packet, now, scheduled, |_| delay)
+            }
+            moving => state.link.offer(*packet, now, scheduled, |departure| {
+                moving_delay(topology, ground, moving, from, packet.to, departure)
+            }),
+        };
         if state.recorded && state.link.totals.marked > marked {
             recorder.packet(now, link, PacketEvent::Mark, packet);
         }
