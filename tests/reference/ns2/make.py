@@ -15,9 +15,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CLASSIC = ["tahoe", "reno", "newreno", "sack1", "fack", "vegas"]
-CONTROLS = (
-    "reno naive_reno highspeed bic htcp scalable cubic westwood vegas illinois yeah veno".split()
-)
+CONTROLS = [
+    "reno",
+    "naive_reno",
+    "highspeed",
+    "bic",
+    "htcp",
+    "scalable",
+    "cubic",
+    "westwood",
+    "vegas",
+    "illinois",
+    "yeah",
+    "veno",
+]
 LINUX = [f"linux-{name}" for name in CONTROLS]
 NS2 = dict(zip(CLASSIC, ["TCP", "TCP/Reno", "TCP/Newreno", "TCP/Sack1", "TCP/Fack", "TCP/Vegas"], strict=True))
 HEADER_BYTES = 40
@@ -214,10 +225,26 @@ def read_windows(path: str) -> list[tuple[float, float, float]]:
     ]
 
 
-SUMMARY = (
-    "case,agent,seed,flow,type,sent,recv,uniq,queue_drops,link_losses,goodput_kbps,rtt_n,rtt_mean_ms,mix,ndatapack,"
-    "nrexmitpack,timeouts,cwndcuts"
-).split(",")
+SUMMARY = [
+    "case",
+    "agent",
+    "seed",
+    "flow",
+    "type",
+    "sent",
+    "recv",
+    "uniq",
+    "queue_drops",
+    "link_losses",
+    "goodput_kbps",
+    "rtt_n",
+    "rtt_mean_ms",
+    "mix",
+    "ndatapack",
+    "nrexmitpack",
+    "timeouts",
+    "cwndcuts",
+]
 
 
 def summaries(name: str, case: Case, agent: str, seed: int, outcome: Outcome) -> list[list[object]]:
@@ -225,9 +252,23 @@ def summaries(name: str, case: Case, agent: str, seed: int, outcome: Outcome) ->
     for i, (flow, counters) in enumerate(zip(outcome.flows, outcome.counters, strict=True)):
         mean = 1000 * sum(flow.rtts) / len(flow.rtts) if flow.rtts else ""
         rows.append(
-            [name, agent, seed, i, "tcp", flow.sent, flow.received, len(flow.arrived), flow.drops, flow.losses]
-            + [flow.goodput_bytes * 8 / case.duration_s / 1000, len(flow.rtts), mean, ""]
-            + list(counters)
+            [
+                name,
+                agent,
+                seed,
+                i,
+                "tcp",
+                flow.sent,
+                flow.received,
+                len(flow.arrived),
+                flow.drops,
+                flow.losses,
+                flow.goodput_bytes * 8 / case.duration_s / 1000,
+                len(flow.rtts),
+                mean,
+                "",
+                *list(counters),
+            ]
         )
     return rows
 
@@ -251,9 +292,30 @@ def make(folder: Path, names: list[str], agents: list[str]) -> None:
     with open(folder / "cases.csv", "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(
-            "case agents bottleneck_rate_bps bottleneck_delay_s limit_packets access_rate_bps access_delay_s duration_s"
-            " window_packets packet_size_bytes flows start_s delayed_ack_s transfer_packets random_loss lost_packets"
-            " seeds cwnd_table events_agents events_until_s events_kinds lost_acks".split()
+            [
+                "case",
+                "agents",
+                "bottleneck_rate_bps",
+                "bottleneck_delay_s",
+                "limit_packets",
+                "access_rate_bps",
+                "access_delay_s",
+                "duration_s",
+                "window_packets",
+                "packet_size_bytes",
+                "flows",
+                "start_s",
+                "delayed_ack_s",
+                "transfer_packets",
+                "random_loss",
+                "lost_packets",
+                "seeds",
+                "cwnd_table",
+                "events_agents",
+                "events_until_s",
+                "events_kinds",
+                "lost_acks",
+            ]
         )
         writer.writerows(table)
 
