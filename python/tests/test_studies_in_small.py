@@ -49,6 +49,25 @@ def test_bytes_are_lost_as_the_published_efficiency_says(size: str, efficiency: 
     assert statistics.fmean(measured) == pytest.approx(efficiency, abs=0.02)
 
 
+BEEN = "flows[*].tcp.notification=been"
+
+
+@pytest.mark.parametrize(("rate", "information", "least", "most"), [("1e-2", 0.2238, 20, 28), ("1e-3", 0.4617, 38, 52)])
+def test_reports_of_corruption_keep_a_small_packet_going(
+    rate: str, information: float, least: float, most: float
+) -> None:
+    # Equation 1 makes packets of 80 B: (40 / 80) (1 - p)^80 of what is sent arrives as user data, but for the first size.
+    errors = f"constellation.gsl.uplink.errors=[{{ data = {{ byte = {rate} }} }}]"
+    runs = [run("been-packet-size", "duration=60 s", errors, BEEN, seed=seed) for seed in range(1, 6)]
+    measured = [float(one.flows["information_efficiency"][0]) for one in runs]
+    assert statistics.fmean(measured) == pytest.approx(information, abs=0.04)
+    # 20 packets of 40 B of data per round trip of 0.13 to 0.16 s are 40 to 49 kbit/s, less what is sent again.
+    goodput = statistics.fmean(float(one.flows["goodput_bps"][0]) for one in runs) / 1e3
+    assert least < goodput < most
+    plain = run("been-packet-size", "duration=60 s", errors)
+    assert float(plain.flows["goodput_bps"][0]) / 1e3 < goodput / 10
+
+
 def test_telnet_of_two_hundred_users_offers_what_it_does_in_ns2() -> None:
     done = run("cve-cloud", "flows.user.tcp.name=reno")
     # ns-2 with tcplib's table: 996 kbit/s of payload, 1070 kbit/s on the wire.

@@ -6,6 +6,7 @@
 
 extern crate self as skyhop_cc; // the options! macro writes this name
 
+mod assigned;
 mod bandwidth;
 mod bic;
 mod compound;
@@ -34,6 +35,7 @@ mod window;
 mod yam;
 mod yeah;
 
+pub use assigned::Assigned;
 pub use bandwidth::bandwidth_window;
 pub use bic::{AckRatio, Bic, BicConfig, BicSpec, FastConvergence, bic_with_ack_ratio};
 pub use compound::{Compound, CompoundConfig, CompoundSpec};

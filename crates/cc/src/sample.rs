@@ -1,6 +1,6 @@
 //! The measurements that a congestion control sees.
 
-use skyhop_base::{Duration, Segments, Time};
+use skyhop_base::{Duration, Rate, Segments, Time};
 
 /// What every control is started with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,6 +116,8 @@ pub enum PathHint {
     Handover { now: Time },
     /// Segments were lost by transmission errors, not by congestion.
     Corruption { now: Time, lost: Segments },
+    /// The rate that a proxy grants.
+    Assigned { rate: Rate },
 }
 
 /// In which part of its algorithm a control is.

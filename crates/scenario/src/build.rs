@@ -1,7 +1,7 @@
 //! From a [`Scenario`] to what the engine runs: names become ids, which are ranks of names.
 
 use crate::format::{
-    ApplicationOptions, ConstantRateFile, CountsName, EarthName, ErrorFile, FilesFile, GatewaysName,
+    ApplicationOptions, ConstantRateFile, CountsName, DataErrors, EarthName, ErrorFile, FilesFile, GatewaysName,
     GilbertElliottFile, OnDownName, OnOffFile, PriorityName, RedCountingName, RedSpacingName, RequestsFile, SourceFile,
     SpacingName, TelnetFile, TraceErrors,
 };
@@ -23,6 +23,7 @@ use skyhop_topology::{
 };
 use std::collections::BTreeMap;
 
+mod agents;
 mod sky;
 
 pub(crate) use sky::earth;
@@ -64,12 +65,15 @@ impl Scenario {
         };
         let ids = ids(&topology);
         let flows = self.flow_configs(&ids);
+        let agents = self.agents.iter().filter_map(|agent| agents::agent(agent, &ids)).collect();
+        drop(ids);
         SimulationSpec {
             duration: self.duration,
             topology,
             sky,
             links,
             flows,
+            agents,
             records: RecordConfig {
                 grid: self.records.grid,
                 positions: self.records.positions,
@@ -174,7 +178,8 @@ impl Scenario {
 
     /// The index of each flow: its rank among the names.
     fn flow_index(&self) -> BTreeMap<String, usize> {
-        let mut names: Vec<String> = self.flows.iter().flat_map(|flow| flow.names()).collect();
+        let legs = |flow: &crate::scenario::Flow| flow.names().flat_map(|name| flow.legs(&name)).collect::<Vec<_>>();
+        let mut names: Vec<String> = self.flows.iter().flat_map(legs).collect();
         names.sort_by(|a, b| natural_order(a, b));
         names.into_iter().enumerate().map(|(index, name)| (name, index)).collect()
     }
@@ -187,7 +192,7 @@ impl Scenario {
                     Some(_) => (ids[format!("{name}{SOURCE}").as_str()], ids[format!("{name}{SINK}").as_str()]),
                     None => (ids[flow.from.as_str()], ids[flow.to.as_str()]),
                 };
-                configs.push(FlowConfig {
+                let whole = FlowConfig {
                     name,
                     from,
                     to,
@@ -200,7 +205,8 @@ impl Scenario {
                     stop: flow.stop.map(at),
                     ttl: flow.ttl,
                     jitter: flow.jitter.unwrap_or(Duration::ZERO),
-                });
+                };
+                configs.extend(self.legs(flow, whole, ids));
             }
         }
         configs.sort_by(|a, b| natural_order(&a.name, &b.name));
@@ -322,6 +328,14 @@ fn steady_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'
         ErrorFile::Packet(probability) => independent(ErrorUnit::Packet, probability),
         ErrorFile::Byte(probability) => independent(ErrorUnit::Byte, probability),
         ErrorFile::Bit(probability) => independent(ErrorUnit::Bit, probability),
+        ErrorFile::Data(errors) => {
+            let (unit, probability) = match errors {
+                DataErrors::Packet(probability) => (ErrorUnit::Packet, *probability),
+                DataErrors::Byte(probability) => (ErrorUnit::Byte, *probability),
+                DataErrors::Bit(probability) => (ErrorUnit::Bit, *probability),
+            };
+            vec![ErrorConfig::OfData(Box::new(ErrorConfig::Independent { unit, probability }))]
+        }
         ErrorFile::GilbertElliott(GilbertElliottFile { to_bad, to_good, loss_good, loss_bad }) => {
             vec![ErrorConfig::GilbertElliott(GilbertElliott {
                 to_bad: *to_bad,

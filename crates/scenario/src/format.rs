@@ -8,10 +8,12 @@ use skyhop_cc::Profile;
 use skyhop_transport::TcpSpec;
 use std::collections::BTreeMap;
 
+mod agents;
 mod profile;
 mod sky;
 mod trace;
 
+pub use agents::*;
 pub use profile::*;
 pub use sky::*;
 pub use trace::*;
@@ -38,6 +40,9 @@ pub struct ScenarioFile {
     /// Traffic.
     #[serde(default)]
     pub flows: Vec<FlowFile>,
+    /// Helpers at nodes.
+    #[serde(default)]
+    pub agents: Vec<AgentFile>,
     /// How routes follow the network.
     pub routing: Option<RoutingFile>,
     /// What is kept of a run besides its totals.
@@ -217,12 +222,26 @@ pub enum ErrorFile {
     Byte(#[schemars(range(min = 0.0, max = 1.0))] f64),
     /// Each bit is lost with this probability, and with it its packet; headers count, framing does not.
     Bit(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    /// Only packets of data meet these losses, not ACKs.
+    Data(DataErrors),
     /// Losses in bursts: the link is good or bad, and may change after each packet.
     GilbertElliott(GilbertElliottFile),
     /// What was lost is known.
     Trace(TraceErrors),
     /// These data segments of a flow are lost, each at its first transmission.
     Segments(SegmentErrors),
+}
+
+/// Losses of data, as of ns-2's error model in front of a receiver.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DataErrors {
+    /// Each packet is lost with this probability, independently of the others.
+    Packet(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    /// Each byte is lost with this probability, and with it its packet.
+    Byte(#[schemars(range(min = 0.0, max = 1.0))] f64),
+    /// Each bit is lost with this probability, and with it its packet.
+    Bit(#[schemars(range(min = 0.0, max = 1.0))] f64),
 }
 
 /// Two states of a link (Gilbert 1960, Elliott 1963). The mean loss is loss_good to_good / (to_good + to_bad) +
@@ -277,6 +296,8 @@ pub struct FlowFile {
     pub from: String,
     /// The node that receives.
     pub to: String,
+    /// Nodes on the way, in order, that split the connection: each has an agent with `pep`. Needs TCP.
+    pub via: Option<Vec<String>>,
     /// An own link to `from` and one from `to` for each flow, between which it runs.
     pub access: Option<AccessFile>,
     /// TCP: a name, or a table of its parts and options.

@@ -14,9 +14,11 @@ use skyhop_transport::TcpConfig;
 use std::collections::BTreeMap;
 use std::io::Read;
 
+mod agents;
 mod sky;
 mod trace;
 
+pub use agents::*;
 pub use sky::*;
 pub use trace::*;
 
@@ -32,6 +34,9 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// In the order of their names.
     pub flows: Vec<Flow>,
+    /// In the order of the names of their nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<Agent>,
     pub routing: Routing,
     pub records: Records,
     /// What a user should know about a scenario that is right.
@@ -163,6 +168,8 @@ pub struct Flow {
     pub count: Option<u32>,
     pub from: String,
     pub to: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
     #[serde(flatten)]
@@ -208,6 +215,14 @@ impl Flow {
         let single = self.count.is_none().then(|| self.name.clone());
         let several = (0..self.count.unwrap_or(0)).map(|index| format!("{}-{index}", self.name));
         single.into_iter().chain(several)
+    }
+}
+
+impl Flow {
+    /// The names of the legs of one of its flows, in the order of the way: the last one has the name of the whole.
+    pub fn legs(&self, name: &str) -> Vec<String> {
+        let before = self.via.iter().map(|node| format!("{name}.to-{node}"));
+        before.chain([name.to_owned()]).collect()
     }
 }
 

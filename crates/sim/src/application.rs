@@ -106,9 +106,10 @@ impl Pace {
                 let left_s = stream.exponential(on_s);
                 Pace::OnOff(OnOff { serialiser: Serialiser::new(*rate), on_s, off_s, left_s, stream })
             }
-            ApplicationConfig::Ftp { .. } | ApplicationConfig::Files { .. } | ApplicationConfig::Requests { .. } => {
-                Pace::Never
-            }
+            ApplicationConfig::Ftp { .. }
+            | ApplicationConfig::Files { .. }
+            | ApplicationConfig::Relay { .. }
+            | ApplicationConfig::Requests { .. } => Pace::Never,
         }
     }
 
@@ -335,9 +336,10 @@ impl Application {
             | ApplicationConfig::Poisson { payload_bytes, .. }
             | ApplicationConfig::Telnet { payload_bytes, .. }
             | ApplicationConfig::OnOff { payload_bytes, .. } => Some(payload_bytes),
-            ApplicationConfig::Ftp { .. } | ApplicationConfig::Files { .. } | ApplicationConfig::Requests { .. } => {
-                None
-            }
+            ApplicationConfig::Ftp { .. }
+            | ApplicationConfig::Files { .. }
+            | ApplicationConfig::Relay { .. }
+            | ApplicationConfig::Requests { .. } => None,
         }
     }
 }

@@ -45,14 +45,15 @@ impl Simulation {
 
     #[cold]
     pub(crate) fn drop_at(&mut self, packet: &Packet, cause: DropCause, link: Option<u32>, node: u32) {
-        let flow = &mut self.flows[packet.flow as usize];
-        if packet.is_ack() {
-            flow.totals.ack_drops[cause as usize] += 1;
-            if packet.detail != Packet::NO_DETAIL {
-                self.ack_details.take(packet.detail);
+        match self.flows.get_mut(packet.flow as usize) {
+            None => self.agents.drop_notice(packet, cause),
+            Some(flow) if packet.is_ack() => {
+                flow.totals.ack_drops[cause as usize] += 1;
+                if packet.detail != Packet::NO_DETAIL {
+                    self.ack_details.take(packet.detail);
+                }
             }
-        } else {
-            flow.totals.drops[cause as usize] += 1;
+            Some(flow) => flow.totals.drops[cause as usize] += 1,
         }
         if let Some(link) = link {
             let state = &mut self.links[link as usize];

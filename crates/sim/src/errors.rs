@@ -33,6 +33,7 @@ pub enum ErrorModel {
         flow: u32,
         left: BTreeSet<u32>,
     },
+    OfData(Box<ErrorModel>),
 }
 
 /// The channel of Gilbert and Elliott. Its state is one of the link, so a packet's fate hangs on the number of packets
@@ -110,6 +111,7 @@ impl ErrorModel {
                 slots: Slots::new(config, seed, link),
                 stream: Stream::new(seed, link, "loss of slots"),
             },
+            ErrorConfig::OfData(config) => ErrorModel::OfData(Box::new(ErrorModel::new(config, seed, link))),
             ErrorConfig::Segments { flow, segments } => {
                 ErrorModel::Segments { flow: *flow as u32, left: segments.iter().copied().collect() }
             }
@@ -132,6 +134,7 @@ impl ErrorModel {
             }
             ErrorModel::Slots { slots, stream } => stream.uniform_of(flow_key, number_of(packet)) < slots.loss(now),
             ErrorModel::Bursts(bursts) => bursts.loses(),
+            ErrorModel::OfData(model) => !packet.is_ack() && model.loses(now, packet, flow_key),
             ErrorModel::Numbers { passed, lost } => {
                 *passed += 1;
                 lost.remove(&(*passed - 1))
@@ -244,6 +247,15 @@ mod tests {
         assert!((burst / number("expected", "mean_bad_burst") - 1.0).abs() < 0.045, "{burst}");
         let loss = f64::from(lost) / f64::from(n);
         assert!((loss / number("expected", "mean_loss") - 1.0).abs() < 0.08, "{loss}");
+    }
+
+    #[test]
+    fn errors_of_data_leave_acks_alone() {
+        let config =
+            ErrorConfig::OfData(Box::new(ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 1.0 }));
+        let mut model = ErrorModel::new(&config, 1, "link");
+        assert!(model.loses(Time::ZERO, &packet(1, 1, Flags::NONE), 0));
+        assert!(!model.loses(Time::ZERO, &packet(1, 1, Flags::ACK), 0));
     }
 
     #[test]

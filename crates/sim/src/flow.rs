@@ -3,7 +3,8 @@
 use crate::application::Application;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
 use crate::records::DropCounts;
-use crate::spec::{FlowConfig, RecordConfig, TransportConfig};
+use crate::relay::Leg;
+use crate::spec::{ApplicationConfig, FlowConfig, RecordConfig, RelayShare, TransportConfig};
 use crate::updates::Updates;
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_transport::{Receiver, Sender, TcpConfig, TickPhase, ns2_tick_phases};
@@ -159,6 +160,8 @@ pub struct Flow {
     pub at_grid: Option<Box<FlowTotals>>,
     /// Node by node, as last recorded.
     pub path: Vec<u32>,
+    /// Its place in a split connection, if it is a leg of one.
+    pub leg: Option<Box<Leg>>,
 }
 
 impl Flow {
@@ -166,7 +169,7 @@ impl Flow {
     pub fn new(config: &FlowConfig, records: &RecordConfig, tick_phase: Option<f64>, seed: u64) -> Flow {
         let application = Application::new(config, seed);
         let followed = records.updates && application.portion_bytes().is_some();
-        let ends = match &config.transport {
+        let mut ends = match &config.transport {
             TransportConfig::Tcp(tcp) => Endpoints::Tcp(Box::new(TcpEnds {
                 sender: match tick_phase {
                     Some(share) => Sender::at_tick_phase(tcp, share),
@@ -179,6 +182,14 @@ impl Flow {
             })),
             TransportConfig::Udp { header_bytes } => Endpoints::Datagram { next_seq: 0, header_bytes: *header_bytes },
         };
+        if let (
+            ApplicationConfig::Relay { share: RelayShare::OfLink, .. },
+            Endpoints::Tcp(tcp),
+            TransportConfig::Tcp(options),
+        ) = (&config.application, &mut ends, &config.transport)
+        {
+            tcp.sender.replace_control(crate::relay::assigned(options));
+        }
         let cwnd = match &ends {
             Endpoints::Tcp(tcp) => Some(TimeAverage::new(config.start, tcp.sender.cwnd())),
             Endpoints::Datagram { .. } => None,
@@ -200,6 +211,7 @@ impl Flow {
             cwnd,
             at_grid: None,
             path: Vec::new(),
+            leg: None,
         }
     }
 

@@ -1,7 +1,10 @@
 //! The event engine: queues, links, nodes, applications, records.
 
+mod ack_details;
+mod agents;
 mod application;
 mod aqm;
+mod build;
 mod check;
 mod drops;
 mod dynamics;
@@ -16,6 +19,7 @@ mod pace;
 mod packet;
 mod recorder;
 pub mod records;
+mod relay;
 mod simulation;
 mod slots;
 pub mod spec;
@@ -23,8 +27,9 @@ mod trace;
 mod updates;
 mod wire;
 
+pub use build::seeded;
 pub use events::LONGEST_RUN;
 pub use measure::jain;
 pub use records::Records;
-pub use simulation::{Simulation, SimulationError, seeded};
+pub use simulation::{Simulation, SimulationError};
 pub use spec::SimulationSpec;

@@ -302,6 +302,12 @@ impl Simulation {
                 }
             }
         }
+        let notices = &self.agents.totals;
+        sum.sent += notices.sent;
+        sum.delivered += notices.delivered;
+        for cause in DropCause::ALL.into_iter().filter(|&cause| notices.dropped[cause as usize] > 0) {
+            *sum.dropped.entry(cause.name()).or_default() += notices.dropped[cause as usize];
+        }
         for state in &mut self.links {
             let (queued, flying) = state.link.left_over(self.now);
             sum.queued += queued + state.held.len() as u64;

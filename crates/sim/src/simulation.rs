@@ -1,24 +1,23 @@
 //! The simulation: components, their slots in the event queue, and the way of a packet between them.
 
+use crate::ack_details::{AckDetail, AckDetails};
+use crate::agents::Agents;
 use crate::application::AppStep;
+use crate::build::{build_flows, build_links, seeded};
 use crate::check::{check_flows, check_size};
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
-use crate::flow::{Endpoints, Flow, Jitter, tick_phases};
+use crate::flow::{Endpoints, Flow, Jitter};
 use crate::ground::{Ground, moving_delay};
 use crate::link::{Link, Offered};
-use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
-use crate::spec::{LinkConfig, OnDown, SimulationSpec};
+use crate::spec::{OnDown, SimulationSpec};
 use crate::wire;
-use skyhop_base::{Duration, Index, Stream, Time};
-use skyhop_topology::{
-    Change, CheckTimes, DelaySegment, Forwarding, HandoverPolicy, IslChecks, LinkKind, NodeId, SkyOptions, Topology,
-    TopologyError, TopologySpec,
-};
-use skyhop_transport::{Priority, SackBlocks, Segment, Transmission};
+use skyhop_base::{Duration, Index, Time};
+use skyhop_topology::{Change, DelaySegment, Forwarding, NodeId, Topology, TopologyError};
+use skyhop_transport::{Priority, Segment, Transmission};
 
 /// Why no simulation can be built.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +35,12 @@ pub enum SimulationError {
     SelfFlow { flow: String },
     #[error("flow {flow}: its application needs a TCP, datagrams have no acknowledged stream")]
     TransferOverDatagrams { flow: String },
+    #[error("no link is called {name:?}, so its errors cannot be reported")]
+    UnknownWatchedLink { name: String },
+    #[error("the errors of {name:?} are reported to two agents")]
+    WatchedTwice { name: String },
+    #[error("an agent is at node {node}, which does not exist")]
+    UnknownAgentNode { node: u32 },
     #[error("no link is called {name:?}, so its packets cannot be recorded")]
     UnknownRecordedLink { name: String },
     #[error("a run of {days:.0} days is too long: 52 days are possible")]
@@ -74,33 +79,6 @@ pub(crate) struct Destination {
     pub index: u32,
 }
 
-/// The SACK blocks of ACKs that have some, while they travel.
-#[derive(Default)]
-pub(crate) struct AckDetails {
-    slots: Vec<SackBlocks>,
-    free: Vec<u32>,
-}
-
-impl AckDetails {
-    fn keep(&mut self, blocks: SackBlocks) -> u32 {
-        match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = blocks;
-                slot
-            }
-            None => {
-                self.slots.push(blocks);
-                self.slots.len() as u32 - 1
-            }
-        }
-    }
-
-    pub(crate) fn take(&mut self, slot: u32) -> SackBlocks {
-        self.free.push(slot);
-        self.slots[slot as usize]
-    }
-}
-
 /// The slots of the event queue, by class: topology, links, senders, receivers, applications, samplers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
@@ -131,6 +109,7 @@ pub struct Simulation {
     pub(crate) ground: Ground,
     pub(crate) flows: Vec<Flow>,
     pub(crate) ack_details: AckDetails,
+    pub(crate) agents: Agents,
     pub(crate) recorder: Recorder,
     pub(crate) changes: Vec<Change>,
     pub(crate) packet_hops: u64,
@@ -154,14 +133,19 @@ impl Simulation {
             grid: TOPOLOGY + 1 + link_count + 3 * flow_count,
             positions: TOPOLOGY + 2 + link_count + 3 * flow_count,
         };
-        let mut destinations: Vec<NodeId> = spec.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+        let agents = Agents::new(spec, &topology)?;
+        let ends = spec.flows.iter().flat_map(|flow| [flow.from, flow.to]);
+        let mut destinations: Vec<NodeId> = ends.chain(agents.destinations()).collect();
         destinations.sort_unstable();
         destinations.dedup();
         let destination = |node: NodeId| Destination {
             node: node.as_u32(),
             index: destinations.partition_point(|&other| other < node) as u32,
         };
-        let to = spec.flows.iter().map(|flow| [destination(flow.to), destination(flow.from)]).collect();
+        let of_flows = spec.flows.iter().map(|flow| [destination(flow.to), destination(flow.from)]);
+        let to = of_flows.chain(Simulation::channel_ends(&agents, destination)).collect();
+        let mut recorder = Recorder::new(spec, &topology);
+        recorder.records.flow_names.extend(agents.names(&topology));
         let mut simulation = Simulation {
             now: Time::ZERO,
             end: Time::ZERO + spec.duration,
@@ -169,18 +153,15 @@ impl Simulation {
             events: EventQueue::new(slots.positions as usize + 1),
             slots,
             ground: Ground::new(&topology),
-            recorder: Recorder::new(spec, &topology),
+            recorder,
             topology,
             forwarding: Forwarding::default(),
             destinations,
             to,
             links,
-            flows: tick_phases(&spec.flows, seed)
-                .into_iter()
-                .zip(&spec.flows)
-                .map(|(phase, flow)| Flow::new(flow, &spec.records, phase, seed))
-                .collect(),
+            flows: build_flows(spec, seed),
             ack_details: AckDetails::default(),
+            agents,
             changes: Vec::new(),
             packet_hops: 0,
             event_count: 0,
@@ -273,22 +254,35 @@ impl Simulation {
             None => self.events.disarm(slot),
         }
         let packet = &mut entry.packet;
-        if state.recorded {
+        let recorded = state.recorded;
+        if recorded {
             self.recorder.packet(entry.start, link, PacketEvent::Dequeue, packet);
         }
         if packet.flags.has(Flags::IN_VAIN) {
             return self.drop_packet(packet, DropCause::LinkChange, Some(link));
         }
         if !state.errors.is_empty() {
-            let key = self.flows[packet.flow as usize].key;
-            if state.errors.iter_mut().any(|model| model.loses(self.now, packet, key)) {
+            let flow = packet.flow as usize;
+            let key = match self.flows.get(flow) {
+                Some(flow) => flow.key,
+                None => self.agents.key(flow - self.flows.len()),
+            };
+            let lost = state.errors.iter_mut().any(|model| model.loses(self.now, packet, key));
+            if self.agents.watches(link) {
+                self.checked(link, packet, lost);
+            }
+            if lost {
                 return self.drop_packet(packet, DropCause::Error, Some(link));
             }
         }
         self.packet_hops += 1;
-        if state.recorded {
+        if recorded {
             self.recorder.packet(self.now, link, PacketEvent::Receive, packet);
         }
+        if !self.agents.is_empty() {
+            self.pass_agents(link, entry.start, &mut entry.packet);
+        }
+        let packet = &mut entry.packet;
         let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
         if packet.to != to.node {
             let node = packet.to;
@@ -402,6 +396,10 @@ impl Simulation {
                 let counters = tcp.receiver.counters();
                 flow.totals.duplicate = counters.duplicates;
                 flow.totals.bytes_delivered = counters.payload_bytes;
+                if flow.leg.is_some() {
+                    self.deliver_to_leg(packet.flow);
+                    return self.send_acks(packet.flow);
+                }
                 let planned = flow.application.next_event();
                 if let Some((transfer, is_last)) = flow.application.delivered(now, flow.totals.bytes_delivered) {
                     self.recorder.transfer(now, packet.flow, &transfer);
@@ -419,12 +417,18 @@ impl Simulation {
     }
 
     fn deliver_ack(&mut self, packet: &Packet) {
+        if packet.flow as usize >= self.flows.len() {
+            return self.deliver_notice(packet);
+        }
         let now = self.now;
-        let blocks = match packet.detail {
-            Packet::NO_DETAIL => SackBlocks::EMPTY,
+        let details = match packet.detail {
+            Packet::NO_DETAIL => AckDetail::default(),
             slot => self.ack_details.take(slot),
         };
-        let ack = wire::ack(packet, blocks);
+        if !details.news {
+            return self.deliver_window(packet, details.window);
+        }
+        let ack = wire::ack(packet, details.blocks);
         if !packet.flags.has(Flags::REQUEST) {
             self.recorder.ack_arrived(now, packet);
         }
@@ -447,11 +451,21 @@ impl Simulation {
             self.recorder.rtt(packet.flow, now.since(ack.echo));
         }
         tcp.sender.on_ack(now, &ack);
+        if let Some(window) = details.window {
+            tcp.sender.on_window(now, ack.next.saturating_add(window));
+        }
+        if let Some(rate) = details.error_rate {
+            tcp.sender.on_error_rate(rate);
+        }
+        let is_leg = flow.leg.is_some();
         self.after_sender_input(packet.flow);
+        if is_leg {
+            self.leg_acknowledged(packet.flow);
+        }
     }
 
     /// Everything that the sender wants after an input: packets, records, its timer.
-    fn after_sender_input(&mut self, flow_id: u32) {
+    pub(crate) fn after_sender_input(&mut self, flow_id: u32) {
         let now = self.now;
         let sends = self.flows[flow_id as usize].jitter.as_mut().is_none_or(|jitter| jitter.lets_send(now));
         if sends {
@@ -546,10 +560,35 @@ impl Simulation {
             let Some(ack) = tcp.receiver.poll_ack(now) else {
                 return self.arm_receiver(flow_id);
             };
-            let detail = if ack.blocks.is_empty() { Packet::NO_DETAIL } else { self.ack_details.keep(ack.blocks) };
+            let blocks = ack.blocks;
+            let detail = if self.flows[flow_id as usize].leg.is_some() {
+                let window = self.window_of(flow_id);
+                self.ack_details.keep(AckDetail { blocks, window, ..AckDetail::default() })
+            } else if blocks.is_empty() {
+                Packet::NO_DETAIL
+            } else {
+                self.ack_details.keep(AckDetail { blocks, ..AckDetail::default() })
+            };
             let flags = wire::ack_flags(&ack);
             self.send(flow_id, true, ack.next, ack.size, detail, ack.echo, flags);
         }
+    }
+
+    /// An ACK that only tells how much room there is.
+    #[cold]
+    fn deliver_window(&mut self, packet: &Packet, window: Option<u32>) {
+        let now = self.now;
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.totals.acks_received += 1;
+        let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
+        if let Some(window) = window {
+            tcp.sender.on_window(now, packet.seq.saturating_add(window));
+        }
+        self.after_sender_input(packet.flow);
+    }
+
+    pub(crate) fn send_ack_packet(&mut self, flow_id: u32, next: u32, size: u32, detail: u32) {
+        self.send(flow_id, true, next, size, detail, self.now, Flags::ACK);
     }
 
     /// The delayed ACK is set and called off with every other segment. So its slot, once armed, stays where it is,
@@ -586,7 +625,7 @@ impl Simulation {
         self.send_acks(flow_id);
     }
 
-    fn arm_application(&mut self, flow_id: u32) {
+    pub(crate) fn arm_application(&mut self, flow_id: u32) {
         let slot = self.slots.applications + flow_id;
         match self.flows[flow_id as usize].application.next_event() {
             Some(time) => self.events.arm(slot, time, self.now),
@@ -596,13 +635,18 @@ impl Simulation {
 
     fn on_application(&mut self, flow_id: u32) {
         let now = self.now;
+        let delivered = self.delivered_in_all(flow_id);
         let flow = &mut self.flows[flow_id as usize];
-        let step = flow.application.step(flow.totals.bytes_delivered);
+        let step = flow.application.step(delivered);
         if let (Some(AppStep::Start | AppStep::Produce), Some(bytes)) = (step, flow.application.portion_bytes()) {
             flow.updates.written(now, bytes);
         }
+        let is_fed = flow.leg.as_deref().is_some_and(|leg| leg.before.is_some());
         match (&mut flow.ends, step) {
             (_, None) => {}
+            // A leg opens with the first packet of the one before, and sends on what its buffer holds at the stop.
+            (Endpoints::Tcp(_), Some(AppStep::Stop)) if is_fed => flow.at_stop = Some(Box::new(flow.totals)),
+            (Endpoints::Tcp(_), Some(_)) if is_fed => {}
             (Endpoints::Tcp(tcp), Some(AppStep::Start)) => {
                 tcp.sender.open(now);
                 tcp.sender.supply(now, flow.application.supply());
@@ -649,63 +693,4 @@ impl Simulation {
 /// When a sender that takes its time sends; [`Time::MAX`] when there is nothing for it to do.
 fn sends_at(jitter: Option<&Jitter>) -> Time {
     jitter.and_then(|jitter| jitter.due).unwrap_or(Time::MAX)
-}
-
-/// A network whose check times and choices by chance hang on the run's seed.
-pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (TopologySpec, SkyOptions) {
-    if let Some(gsl) = &mut spec.gsl {
-        if let CheckTimes::Randomised { seed: of_checks } = &mut gsl.check_times {
-            *of_checks = seed;
-        }
-        if let HandoverPolicy::Random { seed: of_choices } = &mut gsl.policy {
-            *of_choices = seed;
-        }
-    }
-    if let IslChecks::Randomised { seed: of_checks } = &mut sky.isl.checks {
-        *of_checks = seed;
-    }
-    (spec, sky)
-}
-
-fn build_links(spec: &SimulationSpec, topology: &Topology, seed: u64) -> Result<Vec<LinkState>, SimulationError> {
-    let (count, configs) = (spec.topology.wired.len(), spec.links.wired.len());
-    if count != configs {
-        return Err(SimulationError::WiredConfigs { count, configs });
-    }
-    let needed = |config: &'_ Option<LinkConfig>, kind| config.clone().ok_or(SimulationError::MissingConfig { kind });
-    let mut wired = spec.links.wired.iter();
-    topology
-        .links()
-        .enumerated()
-        .map(|(id, link)| {
-            let config = match link.kind {
-                LinkKind::Wired => wired.next().cloned().ok_or(SimulationError::WiredConfigs { count, configs })?,
-                LinkKind::Isl => needed(&spec.links.isl, "inter-satellite")?,
-                LinkKind::Uplink if spec.links.feeder.is_some() && topology.is_gateway(link.from) => {
-                    needed(&spec.links.feeder, "gateway-to-satellite")?
-                }
-                LinkKind::Uplink => needed(&spec.links.uplink, "station-to-satellite")?,
-                LinkKind::Downlink => needed(&spec.links.downlink, "satellite-to-ground")?,
-            };
-            let goes_down = link.kind != LinkKind::Wired;
-            let stream = Stream::new(seed, &link.name, "queue");
-            let pace = Pacemaker::new(&config.pace, seed, &link.name);
-            let late = goes_down && pace.is_some();
-            let built =
-                Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down, stream).with_pace(pace);
-            Ok(LinkState {
-                link: if late { built.with_late_departures() } else { built },
-                from: link.from.as_u32(),
-                delay: match link.kind {
-                    LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),
-                    LinkKind::Isl => Delay::Moving(None),
-                    LinkKind::Uplink | LinkKind::Downlink => Delay::Ground,
-                },
-                errors: config.errors.iter().map(|error| ErrorModel::new(error, seed, &link.name)).collect(),
-                drops: DropCounts::default(),
-                recorded: spec.records.packets.contains(&link.name),
-                held: Vec::new(),
-            })
-        })
-        .collect()
 }

@@ -17,6 +17,7 @@ pub struct SimulationSpec {
     pub sky: SkyOptions,
     pub links: LinkConfigs,
     pub flows: Vec<FlowConfig>,
+    pub agents: Vec<AgentConfig>,
     pub records: RecordConfig,
 }
 
@@ -232,6 +233,8 @@ pub enum ErrorConfig {
     Varying { steps: Vec<(Duration, f64)>, period: Duration },
     /// Each packet is lost with the probability that the slot gives to the instant at which it arrives.
     Slots(SlotConfig),
+    /// Only packets of data meet these errors: ns-2's error model in front of a receiver.
+    OfData(Box<ErrorConfig>),
     /// The named data segments of the named flow (an index) are lost once each, at their first transmission.
     Segments { flow: usize, segments: Vec<u32> },
 }
@@ -301,6 +304,8 @@ pub enum ApplicationConfig {
     OnOff { rate: Rate, payload_bytes: u32, on: Duration, off: Duration },
     /// Transfers of these sizes, each begun this long after the one before has arrived.
     Files { sizes: Vec<u64>, pause: Duration },
+    /// A leg of a split connection: what has arrived at the end of the flow `before`, from a buffer of so many bytes.
+    Relay { before: String, buffer_bytes: u64, share: RelayShare },
     /// The receiver's side asks with a packet, the sender's side answers with so many bytes; after the answer has
     /// arrived an exponential time of the mean `think` passes. Without `count` there is no end.
     Requests { request_bytes: u32, response_bytes: u64, think: Duration, count: Option<u32> },
@@ -310,8 +315,17 @@ impl ApplicationConfig {
     /// Whether it goes by what has arrived.
     pub fn needs_tcp(&self) -> bool {
         use ApplicationConfig::{Files, Ftp, Requests};
-        matches!(self, Ftp { .. } | Files { .. } | Requests { .. })
+        matches!(self, Ftp { .. } | Files { .. } | Requests { .. } | ApplicationConfig::Relay { .. })
     }
+}
+
+/// How fast a leg of a split connection sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelayShare {
+    /// As its TCP has it.
+    OfTcp,
+    /// At an equal share of the rate of the link that it leaves its proxy by.
+    OfLink,
 }
 
 /// Gaps of a constant rate.
@@ -333,4 +347,74 @@ pub struct RecordConfig {
     pub packets: Vec<String>,
     /// Whether every portion that an application writes by the clock is followed, in the table of transfers.
     pub updates: bool,
+}
+
+/// A helper at a node of the network.
+#[derive(Clone, Debug)]
+pub struct AgentConfig {
+    pub node: NodeId,
+    pub task: AgentTask,
+}
+
+#[derive(Clone, Debug)]
+pub enum AgentTask {
+    /// Tells senders which of their packets were corrupted.
+    ErrorReport(ErrorReportConfig),
+}
+
+/// A gateway that is told of corruption on some links and passes it on; the model and its sources stand in
+/// `agents/report.rs`.
+#[derive(Clone, Debug)]
+pub struct ErrorReportConfig {
+    pub links: Vec<WatchedLinks>,
+    /// Packets of one estimate.
+    pub window: u32,
+    /// Of a new estimate in the smoothed one.
+    pub weight: f64,
+    pub unit: CountUnit,
+    /// Size on the wire of what a satellite sends the gateway for a packet when nothing waits for the way down, …
+    pub probe_bytes: u32,
+    /// … and of the same as an option of packets that wait.
+    pub option_bytes: u32,
+    /// Size on the wire of what the gateway sends a source.
+    pub report_bytes: u32,
+}
+
+impl Default for ErrorReportConfig {
+    /// Window and weight of the paper's section 4.1.2; packets without data are 40 B, an IP option of two words 8 B.
+    fn default() -> ErrorReportConfig {
+        ErrorReportConfig {
+            links: Vec::new(),
+            window: 10,
+            weight: 0.2,
+            unit: CountUnit::Bit,
+            probe_bytes: 40,
+            option_bytes: 8,
+            report_bytes: 40,
+        }
+    }
+}
+
+/// Links whose far ends check what arrives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchedLinks {
+    Named(String),
+    /// All between satellites.
+    Isls,
+}
+
+/// What an error rate is per.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountUnit {
+    Byte,
+    Bit,
+}
+
+impl CountUnit {
+    pub const fn per_byte(self) -> u32 {
+        match self {
+            CountUnit::Byte => 1,
+            CountUnit::Bit => 8,
+        }
+    }
 }

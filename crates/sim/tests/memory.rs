@@ -84,6 +84,7 @@ fn spec(flows: usize) -> SimulationSpec {
         },
         links: LinkConfigs { wired: vec![link.clone(), link], ..LinkConfigs::default() },
         flows: (0..flows).map(flow).collect(),
+        agents: Vec::new(),
         records: RecordConfig::default(),
     }
 }

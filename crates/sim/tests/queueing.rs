@@ -49,6 +49,7 @@ fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: 
             ttl: 64,
             jitter: Duration::ZERO,
         }],
+        agents: Vec::new(),
         records: RecordConfig::default(),
     }
 }

@@ -1,6 +1,6 @@
 //! The three parts of a transport, as a scenario writes them and with every value filled.
 
-use crate::RttArithmetic;
+use crate::{Notification, NotificationSpec, RttArithmetic};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -405,6 +405,8 @@ skyhop_cc::options! {
         recovery: Recovery,
         /// How fast to send.
         control: ControlSpec,
+        /// Whether the sender listens to error reports; needs an agent that makes some. Without it, it does not.
+        notification: NotificationSpec,
     }
 }
 
@@ -516,6 +518,9 @@ pub struct TcpConfig {
     /// One copy for all flows that are cloned from one another, and for their senders.
     #[serde(flatten, serialize_with = "shared")]
     pub options: Arc<Options>,
+    /// What the sender does about error reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notification: Option<Notification>,
 }
 
 fn shared<S: Serializer>(options: &Arc<Options>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -589,7 +594,22 @@ impl TcpSpec {
             let mss = options.mss.0 as u32;
             options.initial_window = initial_window_rfc6928(mss) / mss;
         }
-        Ok(TcpConfig { recovery, control, options: Arc::new(options) })
+        let full = Bytes(options.mss.0 + options.header.0);
+        let notification = table.notification.as_ref().map(|spec| spec.resolve(full)).transpose()?;
+        if notification.is_some() {
+            check_listens(recovery, &options)?;
+        }
+        Ok(TcpConfig { recovery, control, options: Arc::new(options), notification })
+    }
+}
+
+/// Error reports need a recovery that knows which segment is meant, and repairs without cutting.
+fn check_listens(recovery: Recovery, options: &Options) -> Result<(), ConfigError> {
+    let must = "error reports need recovery \"reno\" or \"newreno\", or \"sack\" with sack_rules \"rfc-6675\"";
+    match recovery {
+        Recovery::Reno | Recovery::NewReno => Ok(()),
+        Recovery::Sack if options.sack_rules == SackRules::Rfc6675 => Ok(()),
+        _ => Err(ConfigError::out_of_range("notification", format!("{recovery:?}").to_lowercase(), must)),
     }
 }
 

@@ -7,6 +7,7 @@
 //! Segments are counted, not bytes: segment 0 opens the connection, the last one of a transfer may be short.
 
 mod config;
+mod notification;
 mod ns2;
 mod receiver;
 mod rtt;
@@ -19,6 +20,10 @@ pub use config::{
     PartialAckTimer, Recovery, RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules,
     SendTimes, Switch, TcpConfig, TcpName, TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart,
     WindowGrowth, WindowLimit, initial_window_rfc3390, initial_window_rfc6928,
+};
+pub use notification::{
+    BestSize, ErrorReport, Notification, NotificationName, NotificationOptions, NotificationSpec, PacketSizing,
+    SizingTable,
 };
 pub use ns2::{Ns2Losses, ns2_numbers_drawn, ns2_random_losses, ns2_tick_phases};
 pub use receiver::{Receiver, ReceiverCounters};

@@ -280,6 +280,16 @@ impl Receiver {
         &self.counters
     }
 
+    /// Segments that arrived beyond a gap.
+    pub fn held_segments(&self) -> u32 {
+        self.held.iter().map(|range| range.1 - range.0).sum()
+    }
+
+    /// Size of an ACK without options.
+    pub fn ack_size(&self) -> u32 {
+        self.ack_size
+    }
+
     /// The next segment expected.
     pub fn next_expected(&self) -> u32 {
         self.next

@@ -1,6 +1,7 @@
 //! From the file's twin to a [`Scenario`]: defaults are filled in, names are looked up, and what no schema can say
 //! is checked. Components that are wrong in themselves are left out, so that the others are still looked at.
 
+mod agents;
 mod content;
 mod profile;
 mod reach;
@@ -13,6 +14,7 @@ mod trace;
 mod traffic;
 mod wires;
 
+pub(crate) use agents::ISLS;
 pub(crate) use sky::walker;
 pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};
@@ -45,8 +47,9 @@ const RESERVED_NAMES: [&str; 3] = ["sky", "ground", "seam"];
 pub(crate) fn resolve(tree: &Node, folder: &std::path::Path, problems: &mut Problems<'_>) -> Option<Scenario> {
     let (profile, nodes, warnings) = (Profile::Rfc, Nodes::default(), Vec::new());
     let mut resolver = Resolver { tree, folder, problems, profile, duration: None, nodes, warnings };
-    let mut scenario = resolver.run()?;
+    let (mut scenario, agents) = resolver.run()?;
     resolver.check_link_names(&scenario);
+    resolver.check_agents(&scenario, &agents);
     scenario.warnings = resolver.warnings;
     problems.is_empty().then_some(scenario)
 }
@@ -97,7 +100,8 @@ impl Kind {
 }
 
 impl Resolver<'_, '_, '_> {
-    fn run(&mut self) -> Option<Scenario> {
+    /// The scenario, and the places of its agents.
+    fn run(&mut self) -> Option<(Scenario, Vec<Path>)> {
         let root = Path::root();
         self.profile = self.take(&root.key("profile")).unwrap_or_default();
         self.duration = self.take(&root.key("duration"));
@@ -118,18 +122,21 @@ impl Resolver<'_, '_, '_> {
         let flows = self.flows();
         self.check_segment_errors(&flows);
         self.check_reach(constellation.as_ref(), &stations, &links, &flows);
+        let (agents, places) = self.agents(constellation.as_ref(), &links).into_iter().unzip();
         let routing = self.routing();
         let records = self.records();
-        Some(Scenario {
+        let scenario = Scenario {
             duration: self.duration?,
             constellation,
             stations,
             links: links.into_iter().map(|(link, _)| link).collect(),
             flows: flows.into_iter().map(|(flow, _)| flow).collect(),
+            agents,
             routing,
             records,
             warnings: Vec::new(),
-        })
+        };
+        Some((scenario, places))
     }
 
     /// The value at `path` as a type of the format. `None` when it is not given or the schema found it wrong.

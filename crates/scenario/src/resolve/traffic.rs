@@ -90,11 +90,13 @@ impl Resolver<'_, '_, '_> {
         let access = file.access.as_ref().map(|access| self.access(access, &path.key("access")));
         let transport = self.transport(&file, path);
         let application = self.application(&file, path);
+        let via = self.via(&file, path);
         Some(Flow {
             name: file.name,
             count: file.count,
             from: file.from,
             to: file.to,
+            via,
             access,
             transport: transport?,
             application: application?,
@@ -155,7 +157,7 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// A problem with an option of TCP, at the option where it was written.
-    fn add_config_error(&mut self, error: &ConfigError, path: &Path) {
+    pub(super) fn add_config_error(&mut self, error: &ConfigError, path: &Path) {
         let mut place = path.clone();
         if let ConfigError::OutOfRange { option, .. } = error
             && let Some(node) = self.tree.find(path)

@@ -52,6 +52,9 @@ impl Sender {
         if !self.scoreboard.is_empty() {
             self.scoreboard.advance(self.una);
         }
+        if self.repairs.listens() {
+            self.notified_up_to_una();
+        }
         advance
     }
 

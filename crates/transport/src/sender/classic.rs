@@ -19,14 +19,19 @@ impl Sender {
 
     fn classic_new(&mut self, now: Time, ack: &Ack) {
         let repairing = self.phase == Phase::Recovery;
-        if repairing && self.repairs_holes() && ack.next < self.recover {
+        let until = if self.repairs.is_uncut() { self.repairs.until(ack.next) } else { self.recover };
+        if repairing && self.repairs_holes() && ack.next < until {
             self.partial_ack(now, ack);
             self.plan.burst = self.classic_burst();
             return;
         }
         self.inflation = 0;
+        let uncut = self.repairs.is_uncut();
         let advance = self.advance(now, ack);
-        if repairing {
+        if repairing && uncut {
+            self.leave_recovery();
+            self.grow(now, advance);
+        } else if repairing {
             self.leave_recovery();
             self.control.on_recovered();
             match self.options.recovery_exit {
@@ -59,8 +64,13 @@ impl Sender {
     fn partial_ack(&mut self, now: Time, ack: &Ack) {
         let restart = !self.partial_seen || self.options.partial_ack_timer == PartialAckTimer::Every;
         self.partial_seen = true;
+        let silent = self.repairs.silent(self.una, ack.next);
         let acked = ack.next - self.una;
-        self.deflate(acked);
+        if self.repairs.is_uncut() {
+            self.inflation = (self.inflation + 1).saturating_sub(acked);
+        } else {
+            self.deflate(acked);
+        }
         self.advance_quietly(ack);
         self.tell(now, acked);
         if restart {
@@ -70,7 +80,13 @@ impl Sender {
             self.timed = None;
             self.rtt.clear_backoff();
         }
+        if silent || self.repairs.has(self.una) {
+            return;
+        }
         self.tell_lost(now, 1);
+        if self.repairs.is_uncut() {
+            self.cut_after_all(now);
+        }
         self.plan.forced = Some(self.una);
     }
 
@@ -101,7 +117,11 @@ impl Sender {
         self.duplicates += 1;
         let threshold = self.options.duplicate_threshold;
         if self.duplicates == threshold {
-            if self.fast_retransmit_allowed() {
+            if self.repairs.has(self.una) {
+                if self.phase == Phase::Open {
+                    self.recover_uncut();
+                }
+            } else if self.fast_retransmit_allowed() {
                 self.fast_retransmit(now);
             }
         } else if self.duplicates > threshold {

@@ -2,9 +2,11 @@
 
 mod ack;
 mod classic;
+mod cuts;
 mod departures;
 mod fack;
 mod forward;
+mod notice;
 mod pacing;
 mod peach;
 mod record;
@@ -24,15 +26,18 @@ use crate::config::{
     ControlRtt, Handshake, IdleRestart, Recovery, RepeatedTimeout, SackAfterTimeout, SackRules, Switch, TickPhase,
 };
 use crate::{Ack, InitialWindowAt, Options, RttEstimator, RttSettings, RttTiming, Scoreboard, Segment, TcpConfig};
-use crate::{Ecn, Priority, TickRounding, Transmission};
+use crate::{Ecn, Notification, Priority, TickRounding, Transmission};
 use departures::Departures;
 use fack::Forward;
 use forward::Marks;
+use notice::Repairs;
 use pacing::Pacer;
 use peach::Probes;
 use record::EventLog;
 use skyhop_base::{Duration, Segments, Stream, Time};
-use skyhop_cc::{CongestionControl, CongestionEvent, CongestionKind, Control, LossSample, Lost, SentSample, Start};
+use skyhop_cc::{
+    CongestionControl, CongestionEvent, CongestionKind, Control, LossSample, Lost, PathHint, SentSample, Start,
+};
 use std::sync::Arc;
 use supply::Data;
 use vegas::FineTimer;
@@ -137,6 +142,7 @@ pub struct Sender {
     probes: Probes,
     pacer: Pacer,
     marks_seen: EcnEcho,
+    repairs: Repairs,
 
     timed: Option<Timed>,
     /// The highest segment ever timed, one past it: none is timed twice.
@@ -196,7 +202,14 @@ impl Sender {
             clamp: options.window_clamp(),
             mss: options.mss.0 as u32,
         });
-        Sender::with_control(config.recovery, options, control, rtt)
+        let mut sender = Sender::with_control(config.recovery, options, control, rtt);
+        if let Some(notification) = config.notification {
+            sender.repairs = Repairs::listening(notification);
+            if let Notification::Been(_) = notification {
+                sender.data = sender.data.with_cuts();
+            }
+        }
+        sender
     }
 
     fn with_control(recovery: Recovery, options: Arc<Options>, control: Control, rtt: RttEstimator) -> Sender {
@@ -228,6 +241,7 @@ impl Sender {
             probes: Probes::default(),
             pacer: Pacer::default(),
             marks_seen: EcnEcho::default(),
+            repairs: Repairs::default(),
             timed: None,
             timed_high: 0,
             departures: (options.control_rtt == ControlRtt::LastSegment).then(Box::default),
@@ -251,6 +265,30 @@ impl Sender {
     pub fn replace_control(&mut self, control: Box<dyn CongestionControl + Send>) {
         debug_assert!(self.high == 0, "a control is replaced before anything is sent");
         self.control = Control::Boxed(control);
+    }
+
+    /// What the network says about itself.
+    pub fn on_path_hint(&mut self, hint: &PathHint) {
+        self.control.on_path_hint(hint);
+    }
+
+    /// The receiver has room for the segments before `edge`.
+    pub fn on_window(&mut self, now: Time, edge: u32) {
+        self.data.set_edge(edge);
+        if self.una == self.high && self.data.waits_for_room(self.high) && self.timer == Time::MAX {
+            self.restart_timer(now);
+        }
+        self.plan.burst = NO_LIMIT;
+    }
+
+    /// User bytes of the largest segment.
+    pub fn largest_segment(&self) -> u32 {
+        self.options.mss.0 as u32
+    }
+
+    /// User bytes that were handed over and are not acknowledged.
+    pub fn backlog_bytes(&self) -> u64 {
+        self.data.backlog(self.una)
     }
 
     /// The connection opens.
@@ -280,7 +318,7 @@ impl Sender {
 
     /// All data was acknowledged and there will be no more.
     pub fn is_finished(&self) -> bool {
-        self.data.is_closed() && self.una >= self.data.limit()
+        self.data.is_closed() && self.una >= self.data.end()
     }
 
     /// An ACK arrives.
@@ -342,6 +380,11 @@ impl Sender {
         }
         self.events.clear();
         self.plan = Plan { burst: NO_LIMIT, ..Plan::default() };
+        if self.una == self.high && self.data.waits_for_room(self.high) {
+            // RFC 9293 §3.8.6.1: a segment asks whether there is room again; the notice of it may be lost.
+            self.data.set_edge(self.high + 1);
+            return self.restart_timer(now);
+        }
         if self.una == self.high && self.options.idle_restart != IdleRestart::AsTimeout {
             self.idle_timeout(now);
             return;
@@ -349,6 +392,7 @@ impl Sender {
         self.counters.timeouts += 1;
         self.events.push(SenderEvent::Timeout { seq: self.una });
         self.inflation = 0;
+        self.repairs.clear();
         let lost = if self.timeouts_in_row == 0 { Lost::First } else { Lost::Again };
         if self.una == 0 {
             self.initial_window = self.options.opening_loss_window;
@@ -414,6 +458,9 @@ impl Sender {
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if let Some(seq) = self.plan.forced.take() {
             return Some(self.transmit(now, seq));
+        }
+        if self.repairs.is_due() {
+            return self.poll_repair(now);
         }
         if self.pacer.blocks(now) {
             return self.poll_probe(now);
@@ -579,6 +626,7 @@ impl Sender {
     fn leave_recovery(&mut self) {
         self.phase = Phase::Open;
         self.partial_seen = false;
+        self.repairs.end_uncut();
         self.events.push(SenderEvent::RecoveryLeft);
     }
 

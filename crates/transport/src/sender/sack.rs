@@ -43,7 +43,9 @@ impl Sender {
         let may_start = self.phase == Phase::Open && self.una >= self.recover;
         let threshold = self.options.duplicate_threshold;
         let lost = self.duplicates >= threshold || self.scoreboard.lost_below(threshold) > self.una;
-        if may_start && lost {
+        if may_start && lost && self.repairs.has(self.una) {
+            // Reported and on its way again. What was reported does not count in flight, so new data may leave.
+        } else if may_start && lost {
             let below = self.scoreboard.lost_below(threshold).max(self.una + 1);
             let held = self.scoreboard.sacked() - self.scoreboard.sacked_from(below);
             self.tell_lost(now, (below - self.una) - held);
@@ -97,6 +99,9 @@ impl Sender {
         let pipe = self.scoreboard.pipe(self.una, self.high, threshold);
         if f64::from(pipe) + 1.0 > self.control.cwnd() {
             return None;
+        }
+        while let Some(seq) = self.scoreboard.next_hole(self.una).filter(|&seq| self.repairs.has(seq)) {
+            self.scoreboard.mark_retransmitted(seq);
         }
         let hole = self.scoreboard.next_hole(self.una);
         let lost_below = self.scoreboard.lost_below(threshold);

@@ -1,5 +1,7 @@
 //! The application's data, cut into segments.
 
+use super::cuts::Cuts;
+
 /// What the application hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
@@ -25,8 +27,12 @@ pub(super) struct Data {
     bytes: u64,
     /// One past the last segment with data.
     end: u32,
+    /// One past the last segment that the receiver has room for, as far as it says so.
+    edge: u32,
     /// Segments before `start` that were sent short, with their payload.
     short: Vec<(u32, u32)>,
+    /// In place of all that where the size of segments changes.
+    cuts: Option<Box<Cuts>>,
 }
 
 impl Data {
@@ -41,7 +47,42 @@ impl Data {
             start: first,
             bytes: 0,
             end: first,
+            edge: u32::MAX,
             short: Vec::new(),
+            cuts: None,
+        }
+    }
+
+    /// The size of segments will change; before anything is handed over.
+    pub(super) fn with_cuts(mut self) -> Data {
+        self.cuts = Some(Box::new(Cuts::new(self.first, self.mss)));
+        self
+    }
+
+    /// New segments carry so many user bytes from now on.
+    pub(super) fn set_size(&mut self, payload: u32) {
+        if let Some(cuts) = &mut self.cuts {
+            cuts.set_size(payload.min(self.mss));
+            self.end = cuts.end();
+        }
+    }
+
+    /// User bytes of the next new segment, if there is enough.
+    pub(super) fn size(&self) -> u32 {
+        self.cuts.as_ref().map_or(self.mss, |cuts| cuts.size())
+    }
+
+    /// A copy of `seq` is known to be lost.
+    pub(super) fn lost(&mut self, seq: u32) {
+        if let Some(cuts) = &mut self.cuts {
+            cuts.lost(seq);
+        }
+    }
+
+    /// All before `next` has arrived.
+    pub(super) fn acknowledged(&mut self, next: u32) {
+        if let Some(cuts) = &mut self.cuts {
+            cuts.acknowledged(next);
         }
     }
 
@@ -56,12 +97,52 @@ impl Data {
     /// One past the last segment that may be sent.
     #[inline]
     pub(super) fn limit(&self) -> u32 {
-        if self.opened { self.end } else { 0 }
+        if self.opened { self.end.min(self.edge) } else { 0 }
+    }
+
+    /// One past the last segment with data, whether there is room for it or not.
+    pub(super) fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// The receiver has room for all before `edge`; what it said once it does not take back.
+    pub(super) fn set_edge(&mut self, edge: u32) {
+        self.edge = if self.edge == u32::MAX { edge } else { self.edge.max(edge) };
+    }
+
+    /// Whether there is data, and no room for any of it.
+    pub(super) fn waits_for_room(&self, next: u32) -> bool {
+        self.opened && next >= self.edge && next < self.end
+    }
+
+    /// User bytes that were handed over and are not acknowledged, `una` being the first segment that is not; of data
+    /// without end none.
+    pub(super) fn backlog(&self, una: u32) -> u64 {
+        if let Some(cuts) = &self.cuts {
+            return cuts.backlog();
+        }
+        if self.unlimited {
+            return 0;
+        }
+        let from = una.max(self.start);
+        let gone = u64::from(from - self.start) * u64::from(self.mss);
+        let before = u64::from(self.start - una.clamp(self.first, self.start)) * u64::from(self.mss);
+        self.bytes.saturating_sub(gone) + before
     }
 
     /// `high` is one past the highest segment sent.
     pub(super) fn supply(&mut self, supply: Supply, high: u32) {
         if self.closed {
+            return;
+        }
+        if let Some(cuts) = &mut self.cuts {
+            self.unlimited |= supply == Supply::Unlimited;
+            cuts.supply(match supply {
+                Supply::Unlimited => Cuts::ENDLESS,
+                Supply::Bytes(bytes) => bytes,
+                Supply::Segments(segments) => u64::from(segments) * u64::from(self.mss),
+            });
+            self.end = cuts.end();
             return;
         }
         let partial = self.bytes % u64::from(self.mss);
@@ -87,22 +168,32 @@ impl Data {
 
     pub(super) fn close(&mut self, high: u32) {
         self.closed = true;
+        if let Some(cuts) = &mut self.cuts {
+            cuts.close();
+        }
         self.end = self.end.min(high.max(self.first));
     }
 
-    /// User bytes of a segment.
+    /// User bytes of a segment that is sent now.
     #[inline]
-    pub(super) fn payload(&self, seq: u32) -> u32 {
+    pub(super) fn payload(&mut self, seq: u32) -> u32 {
         if seq < self.first {
             return 0;
         }
-        if self.unlimited && self.short.is_empty() {
+        if self.unlimited && self.short.is_empty() && self.cuts.is_none() {
             return self.mss;
         }
         self.payload_of_part(seq)
     }
 
-    fn payload_of_part(&self, seq: u32) -> u32 {
+    fn payload_of_part(&mut self, seq: u32) -> u32 {
+        if let Some(cuts) = &mut self.cuts {
+            let payload = cuts.send(seq);
+            if !self.closed {
+                self.end = cuts.end();
+            }
+            return payload;
+        }
         if seq < self.start {
             let short = self.short.iter().find(|entry| entry.0 == seq);
             return short.map_or(self.mss, |entry| entry.1);

@@ -131,6 +131,40 @@ fn check(sender: &Sender, what: &str) {
 }
 
 #[test]
+fn any_reports_leave_a_sender_sound() {
+    for notification in ["eten", "been"] {
+        for table in [
+            json!({ "name": "newreno", "window": 64, "notification": notification }),
+            json!({ "name": "reno", "window": 64, "notification": notification }),
+            json!({ "name": "sack", "sack_rules": "rfc-6675", "window": 64, "notification": notification }),
+        ] {
+            let mut numbers = Numbers(11);
+            let mut sender = sender(Profile::Rfc, table.clone());
+            let mut now = Time::ZERO;
+            drain(&mut sender, now);
+            for step in 0..3_000 {
+                now += Duration::from_micros(numbers.below(20_000));
+                if numbers.below(30) == 0 && sender.next_timeout() != Time::MAX {
+                    now = now.max(sender.next_timeout());
+                    sender.on_timeout(now);
+                } else if numbers.below(3) == 0 {
+                    let seq = sender.una.saturating_sub(2) + numbers.below(70) as u32;
+                    let error_rate = Some(10f64.powi(-(numbers.below(8) as i32)));
+                    sender.on_error_report(now, &crate::ErrorReport { seq, error_rate });
+                } else {
+                    let ack = any_ack(&sender, &mut numbers);
+                    sender.on_ack(now, &ack);
+                }
+                for segment in drain(&mut sender, now) {
+                    assert!(segment.size <= 1500 && segment.seq < sender.high);
+                }
+                check(&sender, &format!("{table} after {step} inputs"));
+            }
+        }
+    }
+}
+
+#[test]
 fn any_input_leaves_a_sender_sound() {
     for profile in [Profile::Rfc, Profile::Ns2] {
         for (i, name) in TcpSpec::names().iter().enumerate() {

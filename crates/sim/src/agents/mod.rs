@@ -1,0 +1,183 @@
+//! Helpers at nodes of the network, and the notices that they send. A run without them pays for one comparison per hop.
+
+pub(crate) mod estimator;
+mod report;
+
+use crate::packet::{Flags, Packet};
+use crate::records::{DropCause, DropCounts};
+use crate::simulation::{Destination, Simulation, SimulationError};
+use crate::spec::{AgentTask, SimulationSpec};
+use report::{Gateway, Notice, Watch};
+use skyhop_base::{Stream, Time};
+use skyhop_topology::{NodeId, Topology};
+
+/// No watch of a link.
+const NOBODY: u32 = u32::MAX;
+
+/// Hops of a notice: as many as a packet can have.
+const TTL: u8 = u8::MAX;
+
+/// Notices to one node. In packets and records a channel is a flow behind the last one.
+struct Channel {
+    node: u32,
+    /// Tells it apart in random streams.
+    key: u64,
+    /// Notices sent so far.
+    number: u32,
+}
+
+/// All helpers of a network.
+#[derive(Default)]
+pub(crate) struct Agents {
+    gateways: Vec<Gateway>,
+    watches: Vec<Watch>,
+    /// By link the place in `watches`, or [`NOBODY`].
+    watch_of: Vec<u32>,
+    channels: Vec<Channel>,
+    notices: Vec<Notice>,
+    free: Vec<u32>,
+    pub(crate) totals: NoticeTotals,
+}
+
+/// Where the notices went.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NoticeTotals {
+    pub sent: u64,
+    pub delivered: u64,
+    pub dropped: DropCounts,
+}
+
+impl Agents {
+    pub(crate) fn new(spec: &SimulationSpec, topology: &Topology) -> Result<Agents, SimulationError> {
+        let mut agents = Agents::default();
+        for agent in &spec.agents {
+            let AgentTask::ErrorReport(config) = &agent.task;
+            let node = agent.node.as_u32();
+            if topology.nodes().get(agent.node).is_none() {
+                return Err(SimulationError::UnknownAgentNode { node });
+            }
+            if agents.watch_of.is_empty() {
+                agents.watch_of = vec![NOBODY; topology.links().len()];
+            }
+            let gateway = agents.gateways.len();
+            let links = report::watched(config, topology)?;
+            for &link in &links {
+                let slot = &mut agents.watch_of[link];
+                if *slot != NOBODY {
+                    let name = topology.links().iter().nth(link).map_or(String::new(), |link| link.name.clone());
+                    return Err(SimulationError::WatchedTwice { name });
+                }
+                *slot = agents.watches.len() as u32;
+                agents.watches.push(Watch::new(gateway, config));
+            }
+            agents.gateways.push(Gateway::new(agent.node, config, &links, topology));
+        }
+        if !agents.gateways.is_empty() {
+            agents.open_channels(spec, topology);
+        }
+        Ok(agents)
+    }
+
+    /// A channel to each gateway and to each source.
+    fn open_channels(&mut self, spec: &SimulationSpec, topology: &Topology) {
+        let gateways = self.gateways.iter().map(|gateway| gateway.node);
+        let mut nodes: Vec<u32> = gateways.chain(spec.flows.iter().map(|flow| flow.from.as_u32())).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let key = |node: u32| Stream::new(0, &topology.nodes()[NodeId::new(node)].name, "notices").bits_at(0);
+        self.channels = nodes.into_iter().map(|node| Channel { node, key: key(node), number: 0 }).collect();
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gateways.is_empty()
+    }
+
+    /// The nodes that notices go to.
+    pub(crate) fn destinations(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.channels.iter().map(|channel| NodeId::new(channel.node))
+    }
+
+    /// What tells a packet's sender apart in random streams, for packets that belong to no flow.
+    pub(crate) fn key(&self, channel: usize) -> u64 {
+        self.channels.get(channel).map_or(0, |channel| channel.key)
+    }
+
+    /// Names under which records keep the notices.
+    pub(crate) fn names(&self, topology: &Topology) -> Vec<String> {
+        let name = |channel: &Channel| format!("{}.notices", topology.nodes()[NodeId::new(channel.node)].name);
+        self.channels.iter().map(name).collect()
+    }
+
+    fn keep(&mut self, notice: Notice) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.notices[slot as usize] = notice;
+                slot
+            }
+            None => {
+                self.notices.push(notice);
+                self.notices.len() as u32 - 1
+            }
+        }
+    }
+
+    fn take(&mut self, slot: u32) -> Notice {
+        self.free.push(slot);
+        self.notices[slot as usize]
+    }
+
+    /// A notice was dropped.
+    pub(crate) fn drop_notice(&mut self, packet: &Packet, cause: DropCause) {
+        self.take(packet.seq);
+        self.totals.dropped[cause as usize] += 1;
+    }
+}
+
+impl Simulation {
+    /// Sends a notice from a node to another.
+    fn send_notice(&mut self, from: u32, to: u32, size: u32, notice: Notice) {
+        if from == to {
+            return self.on_notice(to, notice);
+        }
+        let Ok(index) = self.agents.channels.binary_search_by_key(&to, |channel| channel.node) else { return };
+        let seq = self.agents.keep(notice);
+        let channel = &mut self.agents.channels[index];
+        let number = channel.number;
+        channel.number += 1;
+        self.agents.totals.sent += 1;
+        let flow = (self.flows.len() + index) as u32;
+        let packet = Packet {
+            stamp: self.now,
+            flow,
+            seq,
+            number,
+            detail: Packet::NO_DETAIL,
+            to: from,
+            size: size as u16,
+            ttl: TTL,
+            flags: Flags::ACK,
+        };
+        self.forward_from(from, packet);
+    }
+
+    /// A notice is where it was sent to.
+    #[cold]
+    pub(crate) fn deliver_notice(&mut self, packet: &Packet) {
+        self.agents.totals.delivered += 1;
+        let notice = self.agents.take(packet.seq);
+        self.on_notice(packet.to, notice);
+    }
+
+    /// Where each channel leads, in the form that packets of flows have: the same way in both directions.
+    pub(crate) fn channel_ends(agents: &Agents, destination: impl Fn(NodeId) -> Destination) -> Vec<[Destination; 2]> {
+        agents.destinations().map(|node| [destination(node); 2]).collect()
+    }
+
+    /// A packet has come over a link to a node.
+    #[cold]
+    pub(crate) fn pass_agents(&mut self, link: u32, begun: Time, packet: &mut Packet) {
+        self.learn(link, begun, packet);
+        self.write_rate(packet);
+    }
+}

@@ -1,0 +1,83 @@
+//! From a [`SimulationSpec`] to the components of a simulation.
+
+use crate::errors::ErrorModel;
+use crate::flow::{Flow, tick_phases};
+use crate::link::Link;
+use crate::pace::Pacemaker;
+use crate::records::DropCounts;
+use crate::simulation::{Delay, LinkState, SimulationError};
+use crate::spec::{LinkConfig, SimulationSpec};
+use skyhop_base::Stream;
+use skyhop_topology::{CheckTimes, HandoverPolicy, IslChecks, LinkKind, SkyOptions, Topology, TopologySpec};
+
+/// A network whose check times and choices by chance hang on the run's seed.
+pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (TopologySpec, SkyOptions) {
+    if let Some(gsl) = &mut spec.gsl {
+        if let CheckTimes::Randomised { seed: of_checks } = &mut gsl.check_times {
+            *of_checks = seed;
+        }
+        if let HandoverPolicy::Random { seed: of_choices } = &mut gsl.policy {
+            *of_choices = seed;
+        }
+    }
+    if let IslChecks::Randomised { seed: of_checks } = &mut sky.isl.checks {
+        *of_checks = seed;
+    }
+    (spec, sky)
+}
+
+pub(crate) fn build_flows(spec: &SimulationSpec, seed: u64) -> Vec<Flow> {
+    let phases = tick_phases(&spec.flows, seed).into_iter().zip(&spec.flows);
+    let mut flows: Vec<Flow> = phases.map(|(phase, flow)| Flow::new(flow, &spec.records, phase, seed)).collect();
+    for (flow, leg) in flows.iter_mut().zip(crate::relay::legs(&spec.flows)) {
+        flow.leg = leg;
+    }
+    flows
+}
+
+pub(crate) fn build_links(
+    spec: &SimulationSpec,
+    topology: &Topology,
+    seed: u64,
+) -> Result<Vec<LinkState>, SimulationError> {
+    let (count, configs) = (spec.topology.wired.len(), spec.links.wired.len());
+    if count != configs {
+        return Err(SimulationError::WiredConfigs { count, configs });
+    }
+    let needed = |config: &'_ Option<LinkConfig>, kind| config.clone().ok_or(SimulationError::MissingConfig { kind });
+    let mut wired = spec.links.wired.iter();
+    topology
+        .links()
+        .enumerated()
+        .map(|(id, link)| {
+            let config = match link.kind {
+                LinkKind::Wired => wired.next().cloned().ok_or(SimulationError::WiredConfigs { count, configs })?,
+                LinkKind::Isl => needed(&spec.links.isl, "inter-satellite")?,
+                LinkKind::Uplink if spec.links.feeder.is_some() && topology.is_gateway(link.from) => {
+                    needed(&spec.links.feeder, "gateway-to-satellite")?
+                }
+                LinkKind::Uplink => needed(&spec.links.uplink, "station-to-satellite")?,
+                LinkKind::Downlink => needed(&spec.links.downlink, "satellite-to-ground")?,
+            };
+            let goes_down = link.kind != LinkKind::Wired;
+            let stream = Stream::new(seed, &link.name, "queue");
+            let pace = Pacemaker::new(&config.pace, seed, &link.name);
+            let late = goes_down && pace.is_some();
+            let built =
+                Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down, stream).with_pace(pace);
+            Ok(LinkState {
+                link: if late { built.with_late_departures() } else { built },
+                from: link.from.as_u32(),
+                delay: match link.kind {
+                    LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),
+                    LinkKind::Isl => Delay::Moving(None),
+                    LinkKind::Uplink | LinkKind::Downlink => Delay::Ground,
+                },
+                errors: config.errors.iter().map(|error| ErrorModel::new(error, seed, &link.name)).collect(),
+                drops: DropCounts::default(),
+                recorded: spec.records.packets.contains(&link.name),
+                held: Vec::new(),
+            })
+        })
+        .collect()
+}

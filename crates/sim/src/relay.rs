@@ -1,0 +1,255 @@
+//! Split connections (RFC 3135): a node in the way ends one TCP connection and begins another, with a buffer between.
+//!
+//! Each leg is a flow of the engine; the relay hands over what has arrived in order, holds back less than a full segment
+//! while some are outstanding (RFC 896), and tells the leg before how much room is left: the ACKs carry a window, and one
+//! more is sent when half of the buffer has become free after it was full (RFC 1122 §4.2.3.3).
+//!
+//! With a share (SaTPEP, `algorithms.md` §3.1) the legs of a proxy divide the rate of the link that they leave it by: its
+//! rate less what others send, smoothed with a weight of 0.9 each smoothed round trip, over the legs that have data.
+
+use crate::flow::Endpoints;
+use crate::simulation::Simulation;
+use crate::spec::{ApplicationConfig, FlowConfig, RelayShare};
+use skyhop_base::{Duration, Index, Rate, Time};
+use skyhop_cc::{Assigned, PathHint, Start};
+use skyhop_topology::NodeId;
+use skyhop_transport::{Supply, TcpConfig};
+
+/// Weight of the old load in the smoothed one (`algorithms.md` §3.1).
+const SMOOTHING: f64 = 0.9;
+
+/// One leg's place in a split connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leg {
+    /// The leg that feeds this one, …
+    pub before: Option<u32>,
+    /// … and the one that this one feeds.
+    pub after: Option<u32>,
+    /// The first and the last leg.
+    pub ends: [u32; 2],
+    /// Bytes that the buffer behind this leg can hold.
+    room: u64,
+    /// Whether the leg after it was opened.
+    opened: bool,
+    /// User bytes of this leg that were handed on.
+    handed: u64,
+    /// The last window that this leg was told, bytes.
+    told: u64,
+    /// Of a leg that has a share: what it was told.
+    share: Option<Share>,
+}
+
+/// How the share of a leg is worked out.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    updated: Option<Time>,
+    /// Bytes that the link had carried then, and those of them that were of legs with a share.
+    link_bytes: u64,
+    own_bytes: u64,
+    /// Smoothed rate of others, bit/s.
+    load: f64,
+}
+
+/// The legs by flow; none where nothing is split.
+pub(crate) fn legs(flows: &[FlowConfig]) -> Vec<Option<Box<Leg>>> {
+    let mut legs: Vec<Option<Box<Leg>>> = flows.iter().map(|_| None).collect();
+    for (id, flow) in flows.iter().enumerate() {
+        let ApplicationConfig::Relay { before, buffer_bytes, share } = &flow.application else { continue };
+        let Some(before) = flows.iter().position(|other| other.name == *before) else { continue };
+        let leg = legs[before].get_or_insert_default();
+        (leg.after, leg.room, leg.told) = (Some(id as u32), *buffer_bytes, *buffer_bytes);
+        let leg = legs[id].get_or_insert_default();
+        leg.before = Some(before as u32);
+        leg.share = (*share == RelayShare::OfLink).then(Share::default);
+    }
+    for id in 0..legs.len() {
+        let follow = |step: fn(&Leg) -> Option<u32>| {
+            let mut at = id as u32;
+            while let Some(next) = legs[at as usize].as_deref().and_then(step) {
+                at = next;
+            }
+            at
+        };
+        let ends = [follow(|leg| leg.before), follow(|leg| leg.after)];
+        if let Some(leg) = &mut legs[id] {
+            leg.ends = ends;
+        }
+    }
+    legs
+}
+
+/// The control of a leg that has a share.
+pub(crate) fn assigned(config: &TcpConfig) -> Box<Assigned> {
+    let options = &config.options;
+    Box::new(Assigned::new(Start {
+        cwnd: options.initial_window.into(),
+        ssthresh: f64::INFINITY,
+        clamp: options.window.into(),
+        mss: options.mss.0 as u32,
+    }))
+}
+
+impl Simulation {
+    /// Data has arrived at the end of a leg.
+    #[cold]
+    pub(crate) fn relay(&mut self, id: u32) {
+        let now = self.now;
+        let Some(leg) = &self.flows[id as usize].leg else { return };
+        let Some(after) = leg.after else { return };
+        let mut leg_opened = leg.opened;
+        let Endpoints::Tcp(tcp) = &self.flows[id as usize].ends else { return };
+        // Deviation: what is held beyond a gap is counted as full segments.
+        let beyond = u64::from(tcp.receiver.held_segments()) * u64::from(tcp.sender.largest_segment());
+        let in_order = tcp.receiver.counters().payload_bytes.saturating_sub(beyond);
+        let fresh = in_order.saturating_sub(leg.handed);
+        let Endpoints::Tcp(next) = &mut self.flows[after as usize].ends else { return };
+        let full = u64::from(next.sender.largest_segment());
+        let idle = next.sender.backlog_bytes() == 0;
+        let portion = if idle && fresh < full { fresh } else { fresh - fresh % full };
+        if !std::mem::replace(&mut leg_opened, true) {
+            next.sender.open(now);
+            self.recorder.flow_event(now, after, "start", next.sender.snapshot());
+        } else if portion == 0 {
+            return;
+        }
+        next.sender.supply(now, Supply::Bytes(portion));
+        if let Some(leg) = &mut self.flows[id as usize].leg {
+            leg.handed += portion;
+            leg.opened = leg_opened;
+        }
+        self.after_sender_input(after);
+    }
+
+    /// User bytes that the buffer behind a leg can still take.
+    fn room(&self, id: u32) -> Option<u64> {
+        let leg = self.flows[id as usize].leg.as_deref()?;
+        let after = leg.after?;
+        let (Endpoints::Tcp(tcp), Endpoints::Tcp(next)) =
+            (&self.flows[id as usize].ends, &self.flows[after as usize].ends)
+        else {
+            return None;
+        };
+        let held = tcp.receiver.counters().payload_bytes.saturating_sub(leg.handed) + next.sender.backlog_bytes();
+        Some(leg.room.saturating_sub(held))
+    }
+
+    /// The window, in segments, that an ACK of a leg carries.
+    pub(crate) fn window_of(&mut self, id: u32) -> Option<u32> {
+        let room = self.room(id)?;
+        let flow = &mut self.flows[id as usize];
+        let Endpoints::Tcp(tcp) = &flow.ends else { return None };
+        if let Some(leg) = &mut flow.leg {
+            leg.told = room;
+        }
+        Some((room / u64::from(tcp.sender.largest_segment()).max(1)).min(u32::MAX.into()) as u32)
+    }
+
+    /// ACKs have come back to a leg's sender: its buffer has more room, and its share may be due.
+    #[cold]
+    pub(crate) fn leg_acknowledged(&mut self, id: u32) {
+        let Some(before) = self.flows[id as usize].leg.as_deref().and_then(|leg| leg.before) else { return };
+        // What was less than a segment may go now.
+        self.relay(before);
+        if let (Some(room), Some(leg)) = (self.room(before), self.flows[before as usize].leg.as_deref()) {
+            let Endpoints::Tcp(tcp) = &self.flows[before as usize].ends else { return };
+            let full = u64::from(tcp.sender.largest_segment());
+            let step = (leg.room / 2).max(full);
+            // It was told less than a segment, and now has much more.
+            if leg.told < full.max(leg.room / 4) && room >= leg.told + step.min(leg.room) {
+                self.tell_window(before);
+            }
+        }
+        self.share(id);
+    }
+
+    /// An ACK that says nothing but how much room there is.
+    fn tell_window(&mut self, id: u32) {
+        let Some(window) = self.window_of(id) else { return };
+        let Endpoints::Tcp(tcp) = &self.flows[id as usize].ends else { return };
+        let (next, size) = (tcp.receiver.next_expected(), tcp.receiver.ack_size());
+        let detail = crate::ack_details::AckDetail { window: Some(window), news: false, ..Default::default() };
+        let detail = self.ack_details.keep(detail);
+        self.send_ack_packet(id, next, size, detail);
+    }
+
+    /// Works out the share of a leg once per smoothed round trip.
+    fn share(&mut self, id: u32) {
+        let now = self.now;
+        let (source, to) = self.data_ends(id as usize);
+        let Some(mut share) = self.flows[id as usize].leg.as_deref().and_then(|leg| leg.share) else { return };
+        let Endpoints::Tcp(tcp) = &self.flows[id as usize].ends else { return };
+        let Some(rtt) = tcp.sender.snapshot().srtt else { return };
+        if share.updated.is_some_and(|at| now.since(at) < rtt) {
+            return;
+        }
+        let Some(hop) = self.forwarding.next_hop(to.index as usize, NodeId::new(source)) else { return };
+        let link = &self.links[hop.link.index()].link;
+        let same = |other: &&crate::flow::Flow| other.leg.as_deref().is_some_and(|leg| leg.share.is_some());
+        let (mut own_bytes, mut active) = (0, 0);
+        for (other, flow) in self.flows.iter().enumerate().filter(|(_, flow)| same(flow)) {
+            if self.data_ends(other).0 != source {
+                continue;
+            }
+            own_bytes += flow.totals.sent_bytes;
+            let Endpoints::Tcp(tcp) = &flow.ends else { continue };
+            active += u32::from(other == id as usize || tcp.sender.backlog_bytes() > 0);
+        }
+        let link_bytes = link.totals.bytes;
+        if let Some(at) = share.updated {
+            let others = (link_bytes - share.link_bytes).saturating_sub(own_bytes - share.own_bytes);
+            let seconds = now.since(at).max(Duration::from_nanos(1)).as_secs_f64();
+            share.load = SMOOTHING * share.load + (1.0 - SMOOTHING) * others as f64 * 8.0 / seconds;
+        }
+        (share.updated, share.link_bytes, share.own_bytes) = (Some(now), link_bytes, own_bytes);
+        let rate = (link.rate().bps_f64() - share.load) / f64::from(active.max(1));
+        let flow = &mut self.flows[id as usize];
+        if let Some(leg) = &mut flow.leg {
+            leg.share = Some(share);
+        }
+        if let (Endpoints::Tcp(tcp), Some(rate)) = (&mut flow.ends, Rate::from_bps(rate.max(1.0) as u64)) {
+            tcp.sender.on_path_hint(&PathHint::Assigned { rate });
+        }
+    }
+}
+
+impl Simulation {
+    /// Data of a leg has arrived and was counted: on to the next leg, or to the application of the whole.
+    #[cold]
+    pub(crate) fn deliver_to_leg(&mut self, id: u32) {
+        let ends = self.flows[id as usize].leg.as_deref().map_or([id; 2], |leg| leg.ends);
+        if ends[1] == id {
+            self.deliver_whole(ends);
+        } else {
+            self.relay(id);
+        }
+    }
+
+    /// Data has arrived at the end of the last leg.
+    fn deliver_whole(&mut self, [first, last]: [u32; 2]) {
+        let now = self.now;
+        let bytes = self.flows[last as usize].totals.bytes_delivered;
+        let application = &mut self.flows[first as usize].application;
+        let planned = application.next_event();
+        let done = application.delivered(now, bytes);
+        let moved = application.next_event() != planned;
+        if let Some((transfer, is_last)) = done {
+            self.recorder.transfer(now, last, &transfer);
+            if is_last {
+                for id in [first, last] {
+                    self.flows[id as usize].completed = Some(now);
+                    let Endpoints::Tcp(tcp) = &self.flows[id as usize].ends else { continue };
+                    self.recorder.flow_event(now, id, "complete", tcp.sender.snapshot());
+                }
+            }
+        }
+        if moved {
+            self.arm_application(first);
+        }
+    }
+
+    /// User bytes that have arrived where a flow, or the split connection that it begins, ends.
+    pub(crate) fn delivered_in_all(&self, id: u32) -> u64 {
+        let last = self.flows[id as usize].leg.as_deref().map_or(id, |leg| leg.ends[1]);
+        self.flows[last as usize].totals.bytes_delivered
+    }
+}

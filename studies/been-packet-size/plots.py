@@ -1,0 +1,137 @@
+"""The figures of the study: one per claim of the publication."""
+
+import math
+
+import polars as pl
+from matplotlib.ticker import FormatStrFormatter
+
+from skyhop import figure as style
+from skyhop.figure import Figure
+from skyhop.report import study_figure
+
+SIZES = [1540, 540, 240, 140, 90]
+RATES = {"1e-2 per byte": 1e-2, "1e-3 per byte": 1e-3, "1e-4 per byte": 1e-4}
+SCHEMES = ["NewReno", "split", "SaTPEP", "BEEN"]
+# Below, a run has delivered a packet or none.
+LEAST_KBPS = 0.01
+# Section 5.3: the share of packets that arrives, told by TCP efficiency (90, 140 B) and information efficiency (240 B).
+PRINTED_AT_1E3 = {90: 0.90, 140: 0.80, 240: 0.65 * 240 / 200}
+SIZE_AXIS = "Packet (B, 40 B of it header)"
+ERRORS_SECTION = "What an error rate is per"
+SCHEMES_SECTION = "Which scheme"
+
+
+def _values(results: pl.DataFrame, metric: str, errors: str, scheme: str) -> dict[int, float]:
+    rows = results.filter(
+        (pl.col("metric") == metric) & (pl.col("errors") == errors) & (pl.col("scheme") == scheme)
+    ).to_dicts()
+    return {int(row["size"].removesuffix(" B")): float(row["ours"]) for row in rows}
+
+
+@study_figure(
+    section=ERRORS_SECTION,
+    title="Share of packets that survive, by the closed formula",
+    answers="“bit error rate” in sections 2 and 5",
+    caption="Lines: errors per byte; dotted: the same rates per bit. Diamonds: what the paper prints at 1e-3. A packet "
+    "of 80 B would survive 1e-2 per bit once in 620.",
+)
+@style.in_house_style
+def survival() -> Figure:
+    drawn, (panel,) = style.blank()
+    sizes = list(range(50, 1541, 5))
+    for number, (name, rate) in enumerate(RATES.items()):
+        stroke = style.STROKES[number]
+        per_byte = [100 * math.exp(size * math.log1p(-rate)) for size in sizes]
+        per_bit = [100 * math.exp(8 * size * math.log1p(-rate)) for size in sizes]
+        panel.plot(sizes, per_byte, color=stroke.colour, label=name)
+        panel.plot(sizes, per_bit, color=stroke.colour, linestyle=(0, (1, 2)))
+    printed = [100 * share for share in PRINTED_AT_1E3.values()]
+    panel.plot(list(PRINTED_AT_1E3), printed, "D", markersize=6, markerfacecolor=style.PAPER,
+               markeredgecolor=style.INK, markeredgewidth=1.2, label="paper, 1e-3")  # fmt: skip
+    panel.set_xscale("log")
+    panel.set_xticks(SIZES, [str(size) for size in SIZES])
+    panel.minorticks_off()
+    panel.set_xlabel(SIZE_AXIS)
+    panel.set_ylabel("Packets that survive (%)")
+    panel.set_ylim(0, 100)
+    style.legend_above(panel, columns=2)
+    return drawn
+
+
+@study_figure(
+    section=ERRORS_SECTION, title="TCP efficiency of NewReno", answers="Figure 2",
+    caption="Lines: ours, means of 20 seeds; crosses: ns-2; diamonds: the paper's text.",
+)  # fmt: skip
+@style.in_house_style
+def tcp_efficiency(results: pl.DataFrame) -> Figure:
+    drawn, (panel,) = style.blank()
+    for number, errors in enumerate(RATES):
+        stroke = style.STROKES[number]
+        ours = _values(results, "tcp_efficiency", errors, "NewReno")
+        panel.plot(SIZES, [ours[size] for size in SIZES], color=stroke.colour, linestyle=stroke.dash,
+                   marker=stroke.marker, markerfacecolor=style.PAPER, label=errors)  # fmt: skip
+    rows = results.filter((pl.col("metric") == "tcp_efficiency") & (pl.col("scheme") == "NewReno"))
+    for source, symbol, label in (("ns2", "x", "ns-2"), ("paper", "D", "paper")):
+        known = rows.filter(pl.col(source).is_not_null() & pl.col("errors").is_in(list(RATES)))
+        sizes = [int(size.removesuffix(" B")) for size in known["size"]]
+        panel.plot(sizes, known[source].to_list(), symbol, markersize=6, markerfacecolor=style.PAPER,
+                   markeredgecolor=style.INK, markeredgewidth=1.2, label=label)  # fmt: skip
+    panel.set_xscale("log")
+    panel.set_xticks(SIZES, [str(size) for size in SIZES])
+    panel.minorticks_off()
+    panel.set_xlabel(SIZE_AXIS)
+    panel.set_ylabel("TCP efficiency (%)")
+    panel.set_ylim(0, 100)
+    style.legend_above(panel, columns=3)
+    return drawn
+
+
+@style.in_house_style
+def _by_scheme(results: pl.DataFrame, metric: str, axis: str, *, log: bool = False) -> Figure:
+    """One panel per error rate, one line per scheme, the packet size across."""
+    drawn, panels = style.blank(height=6.4, rows=len(RATES), share_x=True)
+    for panel, errors in zip(panels, RATES, strict=True):
+        for number, scheme in enumerate(SCHEMES):
+            stroke = style.STROKES[number]
+            ours = _values(results, metric, errors, scheme)
+            shown = [ours[size] if not log or ours[size] > LEAST_KBPS else math.nan for size in SIZES]
+            panel.plot(SIZES, shown, color=stroke.colour, linestyle=stroke.dash,
+                       marker=stroke.marker, markerfacecolor=style.PAPER, label=scheme)  # fmt: skip
+        panel.annotate(errors, (1.02, 0.5), xycoords="axes fraction", rotation=270, va="center", fontsize=9)
+        panel.set_xscale("log")
+        if log:
+            panel.set_yscale("log")
+            panel.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        else:
+            panel.set_ylim(bottom=0)
+    panels[-1].set_xticks(SIZES, [str(size) for size in SIZES])
+    panels[-1].minorticks_off()
+    panels[-1].set_xlabel(SIZE_AXIS + "; of BEEN the largest one")
+    drawn.supylabel(axis, fontsize=9.5)
+    style.legend_above(panels[0], columns=4)
+    return drawn
+
+
+@study_figure(
+    section=SCHEMES_SECTION, title="Goodput by scheme", answers="Figures 4 to 6, goodput, and bytes delivered",
+    caption="Means of 20 seeds; the axis is logarithmic, below 0.01 kbit/s nothing is drawn. NewReno and split lie "
+    "upon each other.",
+)  # fmt: skip
+def goodput(results: pl.DataFrame) -> Figure:
+    return _by_scheme(results, "goodput", "Goodput (kbit/s)", log=True)
+
+
+@study_figure(
+    section=SCHEMES_SECTION, title="Information efficiency by scheme", answers="Figures 4 to 6, information efficiency",
+    caption="Means of 20 seeds.",
+)  # fmt: skip
+def information_efficiency(results: pl.DataFrame) -> Figure:
+    return _by_scheme(results, "information_efficiency", "Information efficiency (%)")
+
+
+@study_figure(
+    section=SCHEMES_SECTION, title="TCP efficiency by scheme", answers="Figures 4 to 6, TCP efficiency",
+    caption="Means of 20 seeds; with a proxy of the connection that begins there.",
+)  # fmt: skip
+def efficiency_by_scheme(results: pl.DataFrame) -> Figure:
+    return _by_scheme(results, "tcp_efficiency", "TCP efficiency (%)")
