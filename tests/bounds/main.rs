@@ -52,9 +52,6 @@ fn every_transport_fills_a_clean_link() {
     let least = |name: &str| match name {
         // Its text lets every ACK that took no shorter than the last one shrink the window.
         "yam" => 0.0,
-        // Its smallest RTT is that of the SYN, a packet's time shorter than any of data. At a full window that is one packet of
-        // difference, and a half rounds up to α (ns-2's rounding).
-        "vegas" => 0.45,
         // It halves at 15 % of the queue, which is less than half of what the path holds.
         "lp" => 0.7,
         _ => 0.85,

@@ -104,7 +104,7 @@ mod tests {
             min_rtt: Some(rtt),
             in_flight: 1.0,
             round: None,
-            acknowledged: 1.0,
+            acknowledged: 1,
             delivered: 1,
             ecn_marked: 0.0,
             repairing: false,

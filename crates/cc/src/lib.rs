@@ -62,7 +62,7 @@ pub use sample::{
 pub use scalable::{Scalable, ScalableConfig, ScalableSpec};
 pub use skyhop_base::Segments;
 pub use tibet::{Stream, Tibet, TibetConfig, TibetEstimate, TibetSpec};
-pub use vegas::{Vegas, VegasConfig, VegasSpec, vegas_diff};
+pub use vegas::{DiffRounding, Vegas, VegasConfig, VegasSpec, vegas_diff};
 pub use veno::{Veno, VenoConfig, VenoSpec, veno_backlog};
 pub use westwood::{
     BandwidthFilter, Westwood, WestwoodConfig, WestwoodSpec, tustin, tustin_alpha, westwood_linux_filter,

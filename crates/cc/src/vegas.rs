@@ -10,9 +10,11 @@
 //!
 //! How the paper finds losses early (the fine-grained timeout) is the transport's `recovery = "vegas"`.
 //!
-//! Where the paper is silent, this is ns-2 2.35's Agent/TCP/Vegas seen from outside: diff is rounded to the
-//! nearest segment; the +1 is spread over the ACKs of the round as 1/W, fixed at its start; slow start ends
+//! Where the paper is silent, this is ns-2 2.35's Agent/TCP/Vegas seen from outside: the +1 is spread over the ACKs of the round as 1/W, fixed at its start; slow start ends
 //! with W − W/8; increases need W − in flight <= 2; B is overwritten by a round that sent one segment only.
+//!
+//! Deviation (`rounding = "nearest"`, ns-2): diff is rounded to the nearest segment, so a flow whose B is the RTT of a SYN, a
+//! packet's time shorter than that of data, stops at half of what the path holds.
 //!
 //! Deviation (`form = "linux-2.6.22"`, `tcp_vegas`): R is the smallest RTT of the round; with fewer than three it is Reno;
 //! slow start doubles every round and ends with W = min(W, W B / R + 1); W moves by at most one per round, towards the
@@ -25,7 +27,19 @@
 use crate::window::{Form, OwnRound, WholeRtts, Window, linux_rtt};
 use crate::{AckSample, CcState, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Lost};
 use crate::{Round, Segments, Start};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use skyhop_base::Time;
+
+/// In which steps the queue is estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiffRounding {
+    /// In real numbers (the paper's text).
+    Exact,
+    /// To the nearest segment (ns-2).
+    Nearest,
+}
 
 crate::options! {
     /// Parameters of Vegas.
@@ -36,6 +50,8 @@ crate::options! {
         beta: f64 = 3.0; linux = 4.0,
         /// Segments in the queue at which slow start ends (paper §3.3: 1).
         gamma: f64 = 1.0,
+        /// In which steps the queue is estimated; Linux has its own.
+        rounding: DiffRounding = DiffRounding::Exact; ns2 = DiffRounding::Nearest,
         /// Whose description is followed.
         form: Form = Form::Paper; linux = Form::Linux2622,
     }
@@ -135,7 +151,10 @@ impl Vegas {
         self.base_rtt = Some(base);
         // The ACK that ends the round has just taken one segment out of flight.
         let diff = vegas_diff(sample.in_flight + 1.0, f64::from(round.sent), base, rtt);
-        let diff = (diff + 0.5).trunc();
+        let diff = match self.config.rounding {
+            DiffRounding::Exact => diff,
+            DiffRounding::Nearest => (diff + 0.5).trunc(),
+        };
         if self.window.cwnd < self.window.ssthresh {
             self.decide_slow_start(diff);
         } else {

@@ -32,6 +32,8 @@ struct Chaos {
     data: VecDeque<(Time, Time, Segment)>,
     acks: VecDeque<(Time, Ack)>,
     sent: u32,
+    /// The last timeout.
+    given_up: Time,
     what: String,
     /// The first thing that went wrong.
     problem: Option<String>,
@@ -60,6 +62,7 @@ impl Chaos {
             data: VecDeque::new(),
             acks: VecDeque::new(),
             sent: 0,
+            given_up: Time::ZERO,
             what: format!("{name} {profile:?} seed {seed}"),
             problem: None,
         }
@@ -116,6 +119,7 @@ impl Chaos {
             }
         } else if self.sender.next_timeout() <= now {
             self.sender.on_timeout(now);
+            self.given_up = now;
             self.send();
         }
     }
@@ -172,7 +176,10 @@ impl Chaos {
         // Duplicate ACKs allow their number (RFC 5681 §3.2), the first two a segment each (RFC 3042).
         let allowed = snapshot.cwnd + f64::from(snapshot.inflation) + 2.0;
         let una = self.sender.unacknowledged();
-        let needed = |entry: &&(Time, Time, Segment)| entry.2.priority == Priority::Normal && entry.2.seq >= una;
+        // What had left before the last timeout was taken for lost then, whatever the phase is now.
+        let needed = |entry: &&(Time, Time, Segment)| {
+            entry.2.priority == Priority::Normal && entry.2.seq >= una && entry.1 > self.given_up
+        };
         let under_way: BTreeSet<u32> = self.data.iter().filter(needed).map(|entry| entry.2.seq).collect();
         if under_way.len() as f64 > allowed {
             self.broken(&format!("{} under way", under_way.len()));

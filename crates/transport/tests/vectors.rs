@@ -428,7 +428,11 @@ fn rate_halving() {
     let example = Example::named("rate_halving");
     let (prior, acks) = (example.input("prior_cwnd"), example.input("acks") as u32);
     let windows = numbers(&example.0["expected"]["cwnd_after_each_ack"]);
-    let table = json!({ "name": "fack", "rate_halving": "on", "ack_every": 1, "initial_window": prior as u32, "initial_ssthresh": 1e6 });
+    let table = json!({
+        "name": "fack", "rate_halving": "on", "ack_every": 1, "initial_window": prior as u32, "initial_ssthresh": 1e6,
+        // The example halves the window; by RFC 5681 eq. 4 the two segments sent on duplicate ACKs would count, too.
+        "threshold_base": "window",
+    });
     let mut sender = Sender::new(&tcp(Profile::Rfc, table), Stream::new(1, "test", "tick"));
     let ack = |next, reported: u32| {
         let mut blocks = SackBlocks::EMPTY;
