@@ -108,7 +108,7 @@ def _by_scheme(results: pl.DataFrame, metric: str, axis: str, *, log: bool = Fal
     panels[-1].minorticks_off()
     panels[-1].set_xlabel(SIZE_AXIS + "; of BEEN the largest one")
     drawn.supylabel(axis, fontsize=9.5)
-    style.legend_above(panels[0], columns=4)
+    style.legend_above(panels[0], columns=2)
     return drawn
 
 

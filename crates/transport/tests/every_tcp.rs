@@ -210,7 +210,7 @@ fn no_operation_breaks_a_sender() {
 /// Mean rate in segments per round trip when every `period`-th segment is lost.
 fn rate(table: Value, rtt_s: f64, period: u32) -> f64 {
     let lose = move |segment: &Segment| {
-        segment.transmission == Transmission::First && segment.seq > 0 && segment.seq % period == 0
+        segment.transmission == Transmission::First && segment.seq > 0 && segment.seq.is_multiple_of(period)
     };
     let mut pipe = Pipe::new(&tcp(Profile::Rfc, table), rtt_s, Supply::Unlimited, lose);
     let seconds = 60.0 * (1.5 * f64::from(period)).sqrt() * rtt_s;
