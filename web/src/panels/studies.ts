@@ -7,13 +7,18 @@ export function studiesPanel(): HTMLElement {
   const box = h("div", { class: "studies" }, h("p", { class: "empty" }, "Reading the studies …"));
   const load = (): void => {
     source.studies().then(
-      (studies) => box.replaceChildren(...(studies.length > 0 ? studies.map(study) : [h("p", { class: "empty" }, "No study here.")])),
+      (studies) => box.replaceChildren(...(studies.length > 0 ? resultsFirst(studies).map(study) : [h("p", { class: "empty" }, "No study here.")])),
       (error) => box.replaceChildren(h("p", { class: "empty" }, `The studies cannot be read: ${String(error)}`)),
     );
   };
   load();
   panel.watch((name) => name === "studies" && load());
   return box;
+}
+
+/** What has been run before what has not. */
+function resultsFirst(studies: StudyEntry[]): StudyEntry[] {
+  return [...studies.filter((one) => one.header ?? one.problem), ...studies.filter((one) => !(one.header ?? one.problem))];
 }
 
 function study(one: StudyEntry): HTMLElement {
