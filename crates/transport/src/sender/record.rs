@@ -65,8 +65,8 @@ pub enum SenderEvent {
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventLog {
     events: [Option<SenderEvent>; 4],
-    written: usize,
-    read: usize,
+    written: u8,
+    read: u8,
 }
 
 impl EventLog {
@@ -76,8 +76,8 @@ impl EventLog {
     }
 
     pub(super) fn push(&mut self, event: SenderEvent) {
-        debug_assert!(self.written < self.events.len());
-        if let Some(slot) = self.events.get_mut(self.written) {
+        debug_assert!(usize::from(self.written) < self.events.len());
+        if let Some(slot) = self.events.get_mut(usize::from(self.written)) {
             *slot = Some(event);
             self.written += 1;
         }
@@ -88,6 +88,6 @@ impl EventLog {
             return None;
         }
         self.read += 1;
-        self.events[self.read - 1]
+        self.events[usize::from(self.read - 1)]
     }
 }
