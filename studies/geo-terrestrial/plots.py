@@ -58,16 +58,20 @@ def groups(flow_series: pl.DataFrame, senders: str, tcps: list[str]) -> pl.DataF
     return one.group_by("tcp", group.alias("flow"), "time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
 
 
+def full_load(flow_series: pl.DataFrame, senders: str) -> Figure:
+    order = ["reno", "sack", "westwood", "tibet"]
+    return plots.each_flow_over_time(
+        groups(flow_series, senders, order), "goodput_bps", by="tcp", order=order,
+        measure=Measure("Goodput", "Mbit/s", 1e-6),
+    )  # fmt: skip
+
+
 @study_figure(
     section=TIME, title="Both groups and UDP, synchronous senders", answers="Figs 2, 3, 4, 7, 8",
     caption="Means of 100 s.",
 )  # fmt: skip
 def over_time_synchronous(flow_series: pl.DataFrame) -> Figure:
-    order = ["reno", "sack", "westwood", "tibet"]
-    return plots.each_flow_over_time(
-        groups(flow_series, "synchronous", order), "goodput_bps", by="tcp", order=order,
-        measure=Measure("Goodput", "Mbit/s", 1e-6),
-    )  # fmt: skip
+    return full_load(flow_series, "synchronous")
 
 
 @study_figure(
@@ -75,11 +79,7 @@ def over_time_synchronous(flow_series: pl.DataFrame) -> Figure:
     caption="Means of 100 s, first seed.",
 )  # fmt: skip
 def over_time_jitter(flow_series: pl.DataFrame) -> Figure:
-    order = ["reno", "sack", "westwood", "tibet"]
-    return plots.each_flow_over_time(
-        groups(flow_series, "jitter", order), "goodput_bps", by="tcp", order=order,
-        measure=Measure("Goodput", "Mbit/s", 1e-6),
-    )  # fmt: skip
+    return full_load(flow_series, "jitter")
 
 
 @study_figure(

@@ -1,8 +1,10 @@
 //! Reports of corruption: nothing is cut for what was corrupted, the estimate finds the error rate, and the packet size
 //! follows it.
 
-use skyhop_scenario::Scenario;
-use skyhop_sim::{Records, Simulation};
+mod support;
+
+use skyhop_sim::Records;
+use support::run;
 
 /// A source, a gateway and a sink; `errors` on the wire behind the gateway, 2 Mbit/s and 20 ms.
 fn wired(errors: &str, tcp: &str, more: &str) -> Records {
@@ -31,14 +33,7 @@ fn wired(errors: &str, tcp: &str, more: &str) -> Records {
         {more}
         "#
     );
-    records(&text)
-}
-
-fn records(text: &str) -> Records {
-    let scenario = Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap_or_else(|error| panic!("{error}")).run();
-    assert!(records.conservation.holds(), "{:?}", records.conservation);
-    records
+    run(&text, 1)
 }
 
 const REPORTS: &str = "[[agents]]\nat = \"gateway\"\nerror_report = { links = [\"gateway->sink\"] }";
@@ -90,7 +85,7 @@ fn the_packet_size_follows_the_estimated_rate() {
 #[test]
 fn errors_between_satellites_are_reported_too() {
     let iridium = |tcp: &str, more: &str| {
-        records(&format!(
+        let text = format!(
             r#"
             duration = "60 s"
             profile = "ns-2"
@@ -108,7 +103,8 @@ fn errors_between_satellites_are_reported_too() {
 
             {more}
             "#
-        ))
+        );
+        run(&text, 1)
     };
     let agent = "[[agents]]\nat = \"berkeley\"\nerror_report = { links = [\"isl\"] }";
     let (plain, eten) = (iridium("", ""), iridium(", notification = \"eten\"", agent));

@@ -1,16 +1,11 @@
 //! Nodes that split a connection: each leg has its own round trip, the buffer is kept, everything arrives, and a share of
 //! the link is one whatever is lost.
 
-use skyhop_scenario::Scenario;
-use skyhop_sim::records::FlowSummary;
-use skyhop_sim::{Records, Simulation};
+mod support;
 
-fn records(text: &str) -> Records {
-    let scenario = Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap_or_else(|error| panic!("{error}")).run();
-    assert!(records.conservation.holds(), "{:?}", records.conservation);
-    records
-}
+use skyhop_sim::Records;
+use skyhop_sim::records::FlowSummary;
+use support::run;
 
 fn flow<'r>(records: &'r Records, name: &str) -> &'r FlowSummary {
     let id = records.flow_names.iter().position(|other| other == name).unwrap();
@@ -46,12 +41,12 @@ fn network(duration: &str, second: &str, errors: &str, flows: &str) -> String {
 #[test]
 fn each_leg_has_its_own_round_trip() {
     let tcp = "from = \"source\"\nto = \"sink\"\ntcp = { name = \"newreno\", window = 20 }";
-    let plain = records(&network("200 s", "100 Mbit/s", "", &format!("[[flows]]\nname = \"a\"\n{tcp}")));
+    let plain = run(&network("200 s", "100 Mbit/s", "", &format!("[[flows]]\nname = \"a\"\n{tcp}")), 1);
     let split = format!(
         "[[flows]]\nname = \"a\"\nvia = [\"proxy\"]\n{tcp}\n\
          [[agents]]\nat = \"proxy\"\npep = {{ tcp = {{ name = \"newreno\", window = 20 }} }}"
     );
-    let split = records(&network("200 s", "100 Mbit/s", "", &split));
+    let split = run(&network("200 s", "100 Mbit/s", "", &split), 1);
     for (goodput, rtt) in [(flow(&plain, "a").goodput_bps, 0.74), (flow(&split, "a").goodput_bps, 0.54)] {
         let want = 20.0 * 8000.0 / rtt;
         assert!((0.95 * want..=want).contains(&goodput), "{goodput} {want}");
@@ -67,7 +62,7 @@ fn a_full_buffer_holds_the_leg_before_back() {
     let flows = "[[flows]]\nname = \"a\"\nvia = [\"proxy\"]\nfrom = \"source\"\nto = \"sink\"\n\
                  tcp = { name = \"newreno\", window = 500 }\n\
                  [[agents]]\nat = \"proxy\"\npep = { buffer = \"40 kB\", tcp = { name = \"newreno\", window = 30 } }";
-    let run = records(&network("60 s", "200 kbit/s", "", flows));
+    let run = run(&network("60 s", "200 kbit/s", "", flows), 1);
     let (first, last) = (flow(&run, "a.to-proxy"), flow(&run, "a"));
     let held = first.bytes_delivered - last.bytes_delivered;
     assert!((20_000..=41_000).contains(&held), "{held} B");
@@ -115,7 +110,7 @@ fn a_file_arrives_whole_through_two_proxies() {
         at = "c"
         pep = {}
     "#;
-    let run = records(text);
+    let run = run(text, 1);
     for name in ["file.to-b", "file.to-c", "file"] {
         assert_eq!(flow(&run, name).bytes_delivered, 1_234_567, "{name}");
     }
@@ -135,7 +130,7 @@ fn legs_with_a_share_fill_the_link_whatever_is_lost() {
              [[agents]]\nat = \"proxy\"\npep = {{ buffer = \"300 kB\", tcp = {{ {pep}window = 300 }} }}"
         );
         let flows = if pep.is_empty() { flows.replace("pep = {", "pep = { share = \"link\",") } else { flows };
-        let run = records(&network("120 s", "2 Mbit/s", "{ data = { packet = 0.05 } }", &flows));
+        let run = run(&network("120 s", "2 Mbit/s", "{ data = { packet = 0.05 } }", &flows), 1);
         [flow(&run, "a-0").goodput_bps, flow(&run, "a-1").goodput_bps]
     };
     let share = goodput("");

@@ -1,12 +1,9 @@
 //! Queues, errors and sources at work: what a run of them gives, beside closed formulas.
 
-use skyhop_scenario::Scenario;
-use skyhop_sim::{Records, Simulation};
+mod support;
 
-fn run(text: &str, seed: u64) -> Records {
-    let scenario = Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    Simulation::new(&scenario.simulation_spec(), seed).unwrap().run()
-}
+use skyhop_sim::Records;
+use support::run;
 
 fn network(link: &str, flow: &str) -> String {
     format!(

@@ -152,30 +152,9 @@ impl Late {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::{Link, Offered};
-    use crate::spec::{OnDown, QueueConfig};
-    use skyhop_base::{Rate, Stream};
-
-    const ONE_MS: Duration = Duration::from_millis(1);
-
-    fn packet(seq: u32) -> Packet {
-        let flags = Flags::NONE;
-        Packet { stamp: Time::ZERO, flow: 0, seq, number: seq, detail: 0, to: 0, size: 125, ttl: 64, flags }
-    }
-
-    fn ms(n: u64) -> Time {
-        Time::ZERO + Duration::from_millis(n)
-    }
-
-    fn offer(link: &mut Link, seq: u32, now: Time) -> Offered {
-        link.offer(packet(seq), now, now, |_| Duration::from_millis(10))
-    }
-
-    /// 1 Mbit/s: 125 B take 1 ms.
-    fn built(queue: &QueueConfig) -> Link {
-        let stream = Stream::new(1, "link", "queue");
-        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, queue, OnDown::Drop, stream)
-    }
+    use crate::link::Offered;
+    use crate::link::tests::{ONE_MS, built, ms, offer, packet};
+    use crate::spec::QueueConfig;
 
     #[test]
     fn the_front_is_dropped_where_there_is_no_room() {

@@ -172,11 +172,22 @@ impl Link {
     /// Packets and bytes that wait, as of the last advance.
     #[inline]
     fn waiting(&self) -> (u32, u64) {
-        let waiting = (self.ring.len() - self.begun) as u32;
+        let (packets, bytes) = self.waiting_in_ring();
         match &self.late {
-            None => (waiting, self.waiting_bytes),
-            Some(late) => (waiting + late.packets(), self.waiting_bytes + late.bytes()),
+            None => (packets, bytes),
+            Some(late) => (packets + late.packets(), bytes + late.bytes()),
         }
+    }
+
+    #[inline]
+    fn waiting_in_ring(&self) -> (u32, u64) {
+        ((self.ring.len() - self.begun) as u32, self.waiting_bytes)
+    }
+
+    /// Whether a packet that comes now is not served at once.
+    #[inline]
+    fn makes_wait(&self, now: Time) -> bool {
+        self.free_at > now || self.begun < self.ring.len()
     }
 
     /// For a packet that would not be served at once.
@@ -204,15 +215,11 @@ impl Link {
             return self.accepted();
         }
         self.advance(now, scheduled);
-        let waits = self.free_at > now || self.begun < self.ring.len();
-        if waits && !self.limit.has_room((self.ring.len() - self.begun) as u32, self.waiting_bytes, packet.size) {
+        let (packets, bytes) = self.waiting_in_ring();
+        if self.makes_wait(now) && !self.limit.has_room(packets, bytes, packet.size) {
             return Offered::Full;
         }
-        self.accept(packet, now, delay);
-        if waits {
-            self.note_waiting(&packet);
-        }
-        self.accepted()
+        self.admit(packet, now, delay)
     }
 
     /// [`Link::offer`] for a queue that marks, drops early, or works departures out late.
@@ -228,18 +235,24 @@ impl Link {
         if self.late.is_some() {
             return self.offer_late(packet, now, delay);
         }
-        let waits = self.free_at > now || self.begun < self.ring.len();
         let verdict = self.verdict(&packet, now);
         if verdict == Verdict::Drop {
             return Offered::Early;
         }
-        if waits && !self.has_room(packet.size) {
+        if self.makes_wait(now) && !self.has_room(packet.size) {
             self.overflowed();
             return Offered::Full;
         }
         if verdict == Verdict::Mark {
             self.mark(&mut packet);
         }
+        self.admit(packet, now, delay)
+    }
+
+    /// Accepts a packet for which there is room.
+    #[inline(always)]
+    fn admit(&mut self, packet: Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
+        let waits = self.makes_wait(now);
         self.accept(packet, now, delay);
         if waits {
             self.note_waiting(&packet);
@@ -271,8 +284,7 @@ impl Link {
     /// What the newest packet, which waits, means for the queue.
     #[inline]
     fn note_waiting(&mut self, packet: &Packet) {
-        let waiting = (self.ring.len() - self.begun) as u32;
-        self.totals.queue_max = self.totals.queue_max.max(waiting);
+        self.totals.queue_max = self.totals.queue_max.max(self.waiting_in_ring().0);
         if packet.is_low() {
             self.low_until = self.ring.back().map_or(self.low_until, |entry| entry.start);
         }
@@ -577,27 +589,31 @@ impl Link {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    const ONE_MS: Duration = Duration::from_millis(1);
+    pub(crate) const ONE_MS: Duration = Duration::from_millis(1);
 
     /// 1 Mbit/s: 125 B take 1 ms.
-    fn link(limit: QueueLimit) -> Link {
+    pub(crate) fn built(queue: &QueueConfig) -> Link {
         let stream = Stream::new(1, "link", "queue");
-        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &QueueConfig::drop_tail(limit), OnDown::Drop, stream)
+        Link::new(Rate::from_bps(1_000_000).unwrap(), 0, queue, OnDown::Drop, stream)
     }
 
-    fn packet(seq: u32) -> Packet {
+    fn link(limit: QueueLimit) -> Link {
+        built(&QueueConfig::drop_tail(limit))
+    }
+
+    pub(crate) fn packet(seq: u32) -> Packet {
         let flags = Flags::NONE;
         Packet { stamp: Time::ZERO, flow: 0, seq, number: seq, detail: 0, to: 0, size: 125, ttl: 64, flags }
     }
 
-    fn ms(n: u64) -> Time {
+    pub(crate) fn ms(n: u64) -> Time {
         Time::ZERO + Duration::from_millis(n)
     }
 
-    fn offer(link: &mut Link, seq: u32, now: Time) -> Offered {
+    pub(crate) fn offer(link: &mut Link, seq: u32, now: Time) -> Offered {
         link.offer(packet(seq), now, now, |_| Duration::from_millis(10))
     }
 

@@ -1,11 +1,12 @@
 //! Error reports: what was corrupted is sent again without a cut, what nobody reported is congestion, and segments are cut
 //! at the size that suits the error rate.
 
+mod support;
+
 use serde_json::{Value, json};
 use skyhop_base::{Duration, Stream, Time};
-use skyhop_transport::{
-    Ack, ErrorReport, Phase, Priority, Profile, SackBlocks, Segment, Sender, Supply, TcpSpec, Transmission,
-};
+use skyhop_transport::{ErrorReport, Phase, Profile, Segment, Sender, Supply, TcpSpec, Transmission};
+use support::sender::{ack_with, drain};
 
 fn sender(table: Value, supply: Supply) -> Sender {
     let spec: TcpSpec = serde_json::from_value(table).expect("a TCP");
@@ -16,24 +17,6 @@ fn sender(table: Value, supply: Supply) -> Sender {
     sender
 }
 
-fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
-    std::iter::from_fn(|| sender.poll_transmit(now)).collect()
-}
-
-fn ack(next: u32, blocks: &[(u32, u32)]) -> Ack {
-    let mut reported = SackBlocks::EMPTY;
-    blocks.iter().for_each(|&(start, end)| reported.push(start, end));
-    Ack {
-        next,
-        size: 40,
-        echo: Time::ZERO,
-        trigger: Transmission::First,
-        answers: Priority::Normal,
-        ecn_echo: false,
-        blocks: reported,
-    }
-}
-
 /// A sender with segments 1 to 20 acknowledged up to 11, a window of 10 and 11..21 outstanding.
 fn under_way(table: Value) -> (Sender, Time) {
     let mut sender = sender(table, Supply::Unlimited);
@@ -41,7 +24,7 @@ fn under_way(table: Value) -> (Sender, Time) {
     let mut sent = drain(&mut sender, now).last().unwrap().seq;
     for next in 1..=11 {
         now += Duration::from_millis(100);
-        sender.on_ack(now, &ack(next, &[]));
+        sender.on_ack(now, &ack_with(next, &[]));
         sent = drain(&mut sender, now).last().map_or(sent, |segment| segment.seq);
     }
     assert!(sent > 16, "a window of several segments is outstanding");
@@ -65,7 +48,7 @@ fn a_reported_segment_leaves_again_at_once_and_is_not_cut_for() {
         let mut new = 0;
         for duplicate in 1..=6 {
             let blocks = [(12, 12 + duplicate)];
-            sender.on_ack(now, &ack(11, if selective { &blocks } else { &[] }));
+            sender.on_ack(now, &ack_with(11, if selective { &blocks } else { &[] }));
             let sent = drain(&mut sender, now);
             assert!(sent.iter().all(|segment| segment.transmission == Transmission::First), "nothing is sent twice");
             new += sent.len() as u32;
@@ -74,7 +57,7 @@ fn a_reported_segment_leaves_again_at_once_and_is_not_cut_for() {
         let during = sender.snapshot();
         assert_eq!((during.cwnd, during.ssthresh), (before.cwnd, before.ssthresh));
         let next = 11 + before.in_flight + new;
-        sender.on_ack(now, &ack(next, &[]));
+        sender.on_ack(now, &ack_with(next, &[]));
         let after = sender.snapshot();
         assert_eq!(after.phase, Phase::Open);
         assert!(after.cwnd >= before.cwnd, "{} after {}", after.cwnd, before.cwnd);
@@ -89,12 +72,12 @@ fn a_hole_that_nobody_reported_is_congestion() {
     sender.on_error_report(now, &ErrorReport { seq: 11, error_rate: None });
     drain(&mut sender, now);
     for _ in 0..4 {
-        sender.on_ack(now, &ack(11, &[]));
+        sender.on_ack(now, &ack_with(11, &[]));
         drain(&mut sender, now);
     }
     assert_eq!(sender.counters().window_cuts, 0);
     // Segment 14 is missing, too, and was not reported.
-    sender.on_ack(now, &ack(14, &[]));
+    sender.on_ack(now, &ack_with(14, &[]));
     let sent = drain(&mut sender, now);
     assert_eq!(sent.first().map(|segment| segment.seq), Some(14));
     assert_eq!(sender.counters().window_cuts, 1);
@@ -117,7 +100,7 @@ fn segments_are_cut_at_the_size_that_suits_the_error_rate() {
     sender.on_error_report(now, &ErrorReport { seq: 11, error_rate: Some(1e-4) });
     let again = drain(&mut sender, now);
     assert_eq!((again[0].payload, again[0].size), (183, 223), "the only copy is lost: it is cut anew");
-    sender.on_ack(now, &ack(12, &[]));
+    sender.on_ack(now, &ack_with(12, &[]));
     let new = drain(&mut sender, now);
     assert!(!new.is_empty() && new.iter().all(|segment| segment.payload == 183));
     sender.on_error_rate(1e-2);
@@ -147,7 +130,7 @@ fn what_is_handed_over_is_delivered_whole() {
             while arrived.contains(&next) {
                 next += 1;
             }
-            sender.on_ack(now, &ack(next, &[]));
+            sender.on_ack(now, &ack_with(next, &[]));
         }
         queue.extend(drain(&mut sender, now));
         assert!(count < 20_000, "the transfer ends");

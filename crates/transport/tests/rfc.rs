@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_transport::*;
 use support::pipe::Pipe;
+use support::sender::{ack, drain};
 
 const RTT_S: f64 = 0.1;
 
@@ -85,19 +86,7 @@ fn a_lost_tail_waits_for_the_timer() {
 }
 
 fn segments(sender: &mut Sender, now: Time) -> Vec<u32> {
-    std::iter::from_fn(|| sender.poll_transmit(now)).map(|segment| segment.seq).collect()
-}
-
-fn ack(next: u32) -> Ack {
-    Ack {
-        next,
-        size: 40,
-        echo: Time::ZERO,
-        trigger: Transmission::First,
-        answers: Priority::Normal,
-        ecn_echo: false,
-        blocks: SackBlocks::EMPTY,
-    }
+    drain(sender, now).iter().map(|segment| segment.seq).collect()
 }
 
 fn opened(table: Value) -> Sender {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_transport::*;
 use support::pipe::Pipe;
+use support::sender::{ack, drain};
 
 fn example(name: &str) -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/algorithms_vectors.json");
@@ -29,22 +30,6 @@ fn opened(config: &TcpConfig) -> Sender {
     sender.open(Time::ZERO);
     assert_eq!(drain(&mut sender, Time::ZERO).len(), 1);
     sender
-}
-
-fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
-    std::iter::from_fn(|| sender.poll_transmit(now)).collect()
-}
-
-fn ack(next: u32) -> Ack {
-    Ack {
-        next,
-        size: 40,
-        echo: Time::ZERO,
-        trigger: Transmission::First,
-        answers: Priority::Normal,
-        ecn_echo: false,
-        blocks: SackBlocks::EMPTY,
-    }
 }
 
 #[test]

@@ -4,8 +4,7 @@ use super::ValidateError;
 use super::table::{Row, Table};
 use super::windows::RECORDED_STEP_S;
 use serde_json::{Value, json};
-use skyhop_transport::{Ns2Losses, Profile, Recovery, TcpConfig, TcpSpec};
-use skyhop_transport::{ns2_numbers_drawn, ns2_random_losses, ns2_tick_phases};
+use skyhop_transport::{Ns2Losses, Recovery, ns2_numbers_drawn, ns2_random_losses};
 use std::path::Path;
 
 /// Packets without data that may cross the bottleneck besides full ones.
@@ -92,9 +91,7 @@ impl Case {
     /// The scenario in which every flow has the agent, or the flows have the agents of a pair ("reno+vegas") in turn.
     pub fn scenario(&self, agent: &str, seed: u64) -> Value {
         let pair: Vec<&str> = agent.split(['+', ':', '/']).collect();
-        let agents: Vec<&str> = (0..self.flows).map(|i| pair[i % pair.len()]).collect();
-        let phases = self.tick_phases(&agents, seed);
-        let flows: Vec<Value> = (0..self.flows).map(|i| self.flow(i, agents[i], phases.get(i))).collect();
+        let flows: Vec<Value> = (0..self.flows).map(|i| self.flow(i, pair[i % pair.len()])).collect();
         let mut lost = self.lost_packets.clone();
         lost.extend(self.random_losses(&pair, seed));
         let mut link = json!({
@@ -138,22 +135,7 @@ impl Case {
         losses.into_iter().map(|number| number as f64)
     }
 
-    /// The phases of the flows' clocks as ns-2's generator deals them out; none when an agent is not known, which the
-    /// scenario reports.
-    fn tick_phases(&self, agents: &[&str], seed: u64) -> Vec<f64> {
-        let config = |agent: &&str| {
-            let spec: TcpSpec = serde_json::from_value(self.tcp(agent)).ok()?;
-            spec.resolve(Profile::Ns2).ok()
-        };
-        let configs: Option<Vec<TcpConfig>> = agents.iter().map(config).collect();
-        configs.map_or(Vec::new(), |configs| ns2_tick_phases(seed as u32, &configs.iter().collect::<Vec<_>>()))
-    }
-
-    fn flow(&self, index: usize, agent: &str, tick_phase: Option<&f64>) -> Value {
-        let mut tcp = self.tcp(agent);
-        if let Some(phase) = tick_phase {
-            tcp["tick_phase"] = json!(phase);
-        }
+    fn flow(&self, index: usize, agent: &str) -> Value {
         let application = match self.transfer_packets {
             Some(packets) => json!({ "ftp": { "bytes": format!("{} B", packets * self.packet_size_bytes) } }),
             None => json!("ftp"),
@@ -166,7 +148,7 @@ impl Case {
                 "rate": format!("{} bit/s", self.access_rate_bps),
                 "delay": format!("{} s", self.access_delay_s),
             },
-            "tcp": tcp,
+            "tcp": self.tcp(agent),
             "application": application,
             "start": format!("{} s", self.start_s[index]),
         })
