@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+#: Marks a folder as one whose content can be made again (https://bford.info/cachedir/): backup programs and the page's
+#: list of runs pass it over.
+TAG = "CACHEDIR.TAG"
+_TAG_TEXT = """\
+Signature: 8a477f597d28d172789f06886806bc55
+# Finished runs of Skyhop, found again by their hash. The folder can be deleted: what is missing is simulated anew.
+"""
+
+
 @cache
 def engine() -> str:
     """Fingerprint of the engine: a run of another build is another run."""
@@ -65,8 +74,20 @@ class KeptRun:
         return value
 
     def write(self, folder: str | os.PathLike[str], /) -> Path:
-        """Copies the run into a folder."""
-        return Path(shutil.copytree(self._folder, folder, dirs_exist_ok=True))
+        """Copies the run into a folder, with its tables as CSV too: the same files that `Run.write` makes."""
+        # With the time of now, not that of the run: a study's folders stand in the study's order.
+        target = Path(shutil.copytree(self._folder, folder, dirs_exist_ok=True, copy_function=shutil.copyfile))
+        for name in self.table_names:
+            table = self.table(name)
+            if table.is_empty():
+                (target / f"{name}.parquet").unlink()
+            else:
+                table.write_csv(target / f"{name}.csv")
+        return target
+
+
+def _complete(place: Path) -> bool:
+    return (place / "manifest.json").exists() and (place / "scenario.json").exists()
 
 
 class Keep:
@@ -83,23 +104,28 @@ class Keep:
     def find(self, scenario: _core.Scenario, seed: int) -> KeptRun | None:
         """The run, if it has been finished before."""
         place = self.place(scenario, seed)
-        return KeptRun(place, scenario=scenario, seed=seed) if (place / "manifest.json").exists() else None
+        return KeptRun(place, scenario=scenario, seed=seed) if _complete(place) else None
 
     def add(self, run: Run) -> KeptRun:
         """Keeps a finished run."""
         place = self.place(run.scenario, run.seed)
         partial = place.with_name(f"{place.name}.{os.getpid()}-{threading.get_ident()}.partial")
         partial.mkdir(parents=True)
+        tag = self.folder / TAG
+        if not tag.exists():
+            tag.write_text(_TAG_TEXT, encoding="utf-8")
         try:
             for name in run.table_names:
-                run.table(name).write_parquet(partial / f"{name}.parquet")
-            for name, value in (("summary", run.summary), ("manifest", run.manifest)):
+                # Snappy, as in every run folder: the page reads it.
+                run.table(name).write_parquet(partial / f"{name}.parquet", compression="snappy")
+            manifest = run.manifest
+            for name, value in (("summary", run.summary), ("scenario", manifest["scenario"]), ("manifest", manifest)):
                 (partial / f"{name}.json").write_text(json.dumps(value, indent=2), encoding="utf-8")
             try:
                 partial.rename(place)
             except OSError:
                 # Another program finished the same run meanwhile; its folder is as good.
-                if not (place / "manifest.json").exists():
+                if not _complete(place):
                     raise
         finally:
             shutil.rmtree(partial, ignore_errors=True)

@@ -22,6 +22,8 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+import skyhop
+from skyhop.kept import Keep
 from skyhop.server import app, guard
 from skyhop.server.jobs import Limits
 from skyhop.server.library import Library
@@ -396,6 +398,14 @@ def test_progress_comes_as_events(server: Server) -> None:
             states.append(event["state"])
     connection.close()
     assert states[-1] == "done"
+
+
+def test_runs_kept_for_sweeps_are_not_listed(tmp_path: Path) -> None:
+    run = skyhop.run(skyhop.Scenario.from_toml(SMALL))
+    run.write(tmp_path / "mine")
+    Keep(tmp_path / "kept").add(run)
+    assert [entry["id"] for entry in Library(tmp_path).runs()] == ["mine"]
+    assert [entry["scenario_hash"] for entry in Library(tmp_path / "kept").runs()] == [run.scenario.hash]
 
 
 def test_a_folder_that_is_no_run_is_passed_over(tmp_path: Path) -> None:

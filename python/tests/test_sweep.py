@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import signal
@@ -14,7 +15,8 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, Skyhop
 
-from skyhop import sweep
+import skyhop
+from skyhop import kept, sweep
 from skyhop.verdict import DefinitionError
 
 SWEEP = """\
@@ -69,6 +71,24 @@ def test_a_repeated_sweep_costs_nothing_and_a_lost_run_is_made_again(file: Path,
     assert again.table.equals(first.table)
     assert sorted(keep.glob("*/*")) == made
     assert [path.stat().st_mtime_ns for path in made[1:]] == stamps[1:]
+
+
+def test_a_kept_run_is_written_as_any_other(dumbbell: Path, tmp_path: Path) -> None:
+    shelf = kept.Keep(tmp_path / "kept")
+    scenario = skyhop.Scenario.from_file(dumbbell)
+    fresh = skyhop.run(scenario, seed=2)
+    own = fresh.write(tmp_path / "own")
+    copy = shelf.add(fresh).write(tmp_path / "copy")
+    names = sorted(path.name for path in own.iterdir())
+    assert {"manifest.json", "scenario.json", "flows.parquet", "flows.csv"} <= set(names)
+    assert sorted(path.name for path in copy.iterdir()) == names
+    for name in names:
+        if name.endswith(".json"):
+            assert json.loads((copy / name).read_bytes()) == json.loads((own / name).read_bytes())
+        elif name.endswith(".csv"):
+            assert pl.read_csv(copy / name).equals(pl.read_csv(own / name))
+        else:
+            assert pl.read_parquet(copy / name).equals(pl.read_parquet(own / name))
 
 
 def test_a_killed_sweep_goes_on(file: Path, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from skyhop.kept import TAG
+
 #: Run folders are looked for so many folders deep: `<study>/runs/<cell>` is the third.
 DEEPEST = 4
 
@@ -38,7 +40,7 @@ class Library:
         self._entries: dict[Path, tuple[int, dict[str, Any]]] = {}
 
     def runs(self) -> list[dict[str, Any]]:
-        """All runs, the newest first; runs of one study in the order of their names."""
+        """All runs, the newest first; runs of one study in the order in which they were written."""
         entries = [entry for folder in self._folders(self.folder, 0) if (entry := self._entry(folder)) is not None]
         newest: dict[str, float] = {}
         for entry in entries:
@@ -66,7 +68,7 @@ class Library:
         if (folder / "manifest.json").is_file():
             yield folder
             return
-        if depth >= DEEPEST:
+        if depth >= DEEPEST or (depth > 0 and (folder / TAG).is_file()):
             return
         try:
             children = sorted(entry.path for entry in os.scandir(folder)
