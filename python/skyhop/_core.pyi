@@ -145,6 +145,12 @@ class Run:
         Raises FileExistsError if `path` exists and is not an empty folder, OSError if it cannot be written.
         """
 
+    def keep(self, path: str | PathLike[str]) -> None:
+        """Writes manifest, summary, scenario and every table as Parquet, into a folder that appears complete or not at all.
+
+        A folder that is there by then stays as it is. Raises OSError if it cannot be written.
+        """
+
 def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None) -> Run:
     """Simulates the whole scenario. Other threads of Python go on; Ctrl-C interrupts.
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import threading
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,27 +107,12 @@ class Keep:
 
     def add(self, run: Run) -> KeptRun:
         """Keeps a finished run."""
-        place = self.place(run.scenario, run.seed)
-        partial = place.with_name(f"{place.name}.{os.getpid()}-{threading.get_ident()}.partial")
-        partial.mkdir(parents=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         tag = self.folder / TAG
         if not tag.exists():
             tag.write_text(_TAG_TEXT, encoding="utf-8")
-        try:
-            for name in run.table_names:
-                # Snappy, as in every run folder: the page reads it.
-                run.table(name).write_parquet(partial / f"{name}.parquet", compression="snappy")
-            manifest = run.manifest
-            for name, value in (("summary", run.summary), ("scenario", manifest["scenario"]), ("manifest", manifest)):
-                (partial / f"{name}.json").write_text(json.dumps(value, indent=2), encoding="utf-8")
-            try:
-                partial.rename(place)
-            except OSError:
-                # Another program finished the same run meanwhile; its folder is as good.
-                if not _complete(place):
-                    raise
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+        place = self.place(run.scenario, run.seed)
+        run.keep(place)
         return KeptRun(place, scenario=run.scenario, seed=run.seed)
 
     def run(self, scenario: _core.Scenario, seed: int, progress: _core.Progress) -> KeptRun:

@@ -16,7 +16,7 @@ from skyhop import _core, api, sweep
 from skyhop.kept import Keep, KeptRun
 from skyhop.results import Run
 from skyhop.study import Cell, Metric, Study
-from skyhop.sweep import OnProgress, measure
+from skyhop.sweep import OnProgress, measure, measure_all
 from skyhop.verdict import Claim, Expected
 
 __all__ = ["Comparison", "OnProgress", "Outcome", "Result", "Sample", "measure", "run_study"]
@@ -207,7 +207,7 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
         else:
             run = api.run(job.scenario, seed=job.seed, progress=progress)
         wanted = study.part(job.cell).metrics
-        values = {name: measure(run, metric) for name, metric in study.metrics.items() if name in wanted}
+        values = measure_all(run, {name: metric for name, metric in study.metrics.items() if name in wanted})
         return Sample(job.cell, job.seed, run, values)
 
     samples = sweep.spread(todo, work, on_progress=on_progress)

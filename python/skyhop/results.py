@@ -113,6 +113,10 @@ class Run:
 
         return RunPlots(self)
 
+    def keep(self, folder: str | os.PathLike[str], /) -> None:
+        """Writes manifest, summary, scenario and tables into a folder of their own, which appears complete or not at all."""
+        self._core.keep(os.fspath(folder))
+
     def write(self, folder: str | os.PathLike[str], /) -> Path:
         """Writes the run folder (manifest, summary, tables as Parquet and CSV) and returns its path.
 

@@ -212,7 +212,7 @@ def run(sweep: Sweep, *, keep: Path, on_progress: OnProgress | None = None, thre
 
     def work(job: Job, progress: _core.Progress) -> dict[str, Any]:
         done = shelf.run(job.scenario, job.seed, progress)
-        values = {metric.name: measure(done, metric) for metric in sweep.metrics}
+        values = measure_all(done, {metric.name: metric for metric in sweep.metrics})
         return dict(job.cell.point) | {"seed": job.seed, "scenario_hash": job.scenario.hash} | values
 
     rows = spread(jobs(sweep), work, on_progress=on_progress, threads=threads)
@@ -259,9 +259,18 @@ def t_quantile(freedom: int) -> float:
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
+def measure_all(done: AnyRun, metrics: Mapping[str, Metric]) -> dict[str, float]:
+    """Metrics of one run by name; each table that they need is read once."""
+    tables = {name: done.table(name) for name in dict.fromkeys(metric.table for metric in metrics.values())}
+    return {name: _measure(done, tables[metric.table], metric) for name, metric in metrics.items()}
+
+
 def measure(done: AnyRun, metric: Metric) -> float:
     """One metric of one run; NaN when its table has nothing to measure."""
-    table = done.table(metric.table)
+    return _measure(done, done.table(metric.table), metric)
+
+
+def _measure(done: AnyRun, table: pl.DataFrame, metric: Metric) -> float:
     length_s = done.scenario.duration_s
     if (from_s := max(metric.from_s, metric.from_share * length_s)) > 0:
         # A row of a time series stands at the end of its step.

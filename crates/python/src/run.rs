@@ -67,6 +67,10 @@ impl Run {
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.0.write(&path)).map_err(|error| to_python(py, error))
     }
+
+    fn keep(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.keep(&path)).map_err(|error| to_python(py, error))
+    }
 }
 
 /// Runs the scenario in a thread of its own. The calling thread only waits and, where it is Python's main thread,

@@ -7,11 +7,13 @@ use arrow_array::{Array, RecordBatch};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A folder that goes away unless it is kept.
 struct Unfinished(PathBuf);
@@ -23,60 +25,98 @@ impl Drop for Unfinished {
     }
 }
 
-impl Unfinished {
-    /// A new, empty folder beside `target`, which must not exist or be an empty folder.
-    fn beside(target: &Path) -> Result<Unfinished, Error> {
-        let taken = match fs::read_dir(target) {
-            Ok(mut entries) => entries.next().is_some(),
-            Err(error) => error.kind() != io::ErrorKind::NotFound,
-        };
-        if taken {
-            return Err(Error::Exists { path: target.to_owned() });
-        }
+/// Files on their way into the folder `target`.
+struct Files<'a> {
+    unfinished: Unfinished,
+    target: &'a Path,
+}
+
+impl<'a> Files<'a> {
+    /// In a new, empty folder beside `target`.
+    fn beside(target: &'a Path) -> Result<Files<'a>, Error> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
         let mut name = OsString::from(".");
         name.push(target.file_name().unwrap_or_else(|| "run".as_ref()));
-        name.push(format!(".{}.unfinished", std::process::id()));
+        // Threads of one program may be at the same run.
+        name.push(format!(".{}-{}.unfinished", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
         let path = target.with_file_name(name);
         fs::create_dir_all(&path).map_err(Error::write(target))?;
-        Ok(Unfinished(path))
+        Ok(Files { unfinished: Unfinished(path), target })
     }
 
-    fn become_target(self, target: &Path) -> Result<(), Error> {
-        match fs::remove_dir(target) {
+    fn json(&self, name: &str, value: &Value) -> Result<(), Error> {
+        let mut text = serde_json::to_string_pretty(value).expect("a JSON value can always be written");
+        text.push('\n');
+        fs::write(self.unfinished.0.join(name), text).map_err(Error::write(&self.target.join(name)))
+    }
+
+    fn table(
+        &self,
+        name: &str,
+        batch: &RecordBatch,
+        write: fn(&RecordBatch, File) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        File::create_new(self.unfinished.0.join(name))
+            .and_then(|created| write(batch, created))
+            .map_err(Error::write(&self.target.join(name)))
+    }
+
+    fn finish(self) -> Result<(), Error> {
+        match fs::remove_dir(self.target) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => fs::rename(&self.0, target),
+            _ => fs::rename(&self.unfinished.0, self.target),
         }
-        .map_err(Error::write(target))
+        .map_err(Error::write(self.target))
+    }
+}
+
+fn is_taken(target: &Path) -> bool {
+    match fs::read_dir(target) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 
 pub(crate) fn write(run: &Run, target: &Path) -> Result<(), Error> {
-    let folder = Unfinished::beside(target)?;
-    let write_json = |name: &str, value: &Value| {
-        let mut text = serde_json::to_string_pretty(value).expect("a JSON value can always be written");
-        text.push('\n');
-        fs::write(folder.0.join(name), text).map_err(Error::write(&target.join(name)))
-    };
-    write_json("manifest.json", run.manifest())?;
-    write_json("summary.json", run.summary())?;
-    write_json("scenario.json", &run.manifest()["scenario"])?;
+    if is_taken(target) {
+        return Err(Error::Exists { path: target.to_owned() });
+    }
+    let files = Files::beside(target)?;
+    files.json("manifest.json", run.manifest())?;
+    files.json("summary.json", run.summary())?;
+    files.json("scenario.json", &run.manifest()["scenario"])?;
     for name in TABLES {
         let batch = table(&run.records, name).expect("every name of TABLES is a table");
-        if batch.num_rows() == 0 {
-            continue;
-        }
-        for (suffix, write_table) in [("parquet", write_parquet as fn(_, _) -> _), ("csv", write_csv)] {
-            let file = format!("{name}.{suffix}");
-            File::create_new(folder.0.join(&file))
-                .and_then(|created| write_table(&batch, created))
-                .map_err(Error::write(&target.join(&file)))?;
+        if batch.num_rows() > 0 {
+            files.table(&format!("{name}.parquet"), &batch, write_parquet)?;
+            files.table(&format!("{name}.csv"), &batch, write_csv)?;
         }
     }
-    folder.become_target(target)
+    files.finish()
+}
+
+pub(crate) fn keep(run: &Run, target: &Path) -> Result<(), Error> {
+    let files = Files::beside(target)?;
+    for name in TABLES {
+        let batch = table(&run.records, name).expect("every name of TABLES is a table");
+        files.table(&format!("{name}.parquet"), &batch, write_parquet)?;
+    }
+    files.json("summary.json", run.summary())?;
+    files.json("scenario.json", &run.manifest()["scenario"])?;
+    files.json("manifest.json", run.manifest())?;
+    match files.finish() {
+        // Another program or thread has finished the same run meanwhile; its folder is as good.
+        Err(_) if ["manifest.json", "scenario.json"].iter().all(|name| target.join(name).exists()) => Ok(()),
+        done => done,
+    }
 }
 
 fn write_parquet(batch: &RecordBatch, file: File) -> io::Result<()> {
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        // Hardly an instant repeats: a dictionary of them is given up when it is full, after most of the time was spent.
+        .set_column_dictionary_enabled(ColumnPath::from("time_s"), false)
+        .build();
     let mut writer = ArrowWriter::try_new(BufWriter::new(file), batch.schema(), Some(properties))?;
     writer.write(batch)?;
     writer.into_inner()?.flush()
@@ -183,6 +223,31 @@ mod tests {
         let error = run().write(&folder).unwrap_err();
         assert!(matches!(&error, Error::Exists { path } if *path == folder), "{error}");
         assert_eq!(listing(&folder), before);
+    }
+
+    #[test]
+    fn a_kept_run_has_every_table_and_is_kept_once() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("ab/run");
+        run().keep(&folder).unwrap();
+        let mut expected = TABLES.map(|table| format!("{table}.parquet")).to_vec();
+        expected.extend(["manifest.json", "scenario.json", "summary.json"].map(String::from));
+        expected.sort();
+        assert_eq!(listing(&folder), expected);
+        fs::write(folder.join("summary.json"), "the first").unwrap();
+        run().keep(&folder).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("summary.json")).unwrap(), "the first");
+        assert_eq!(listing(&parent.path().join("ab")), ["run"], "nothing unfinished stays behind");
+    }
+
+    #[test]
+    fn a_run_is_not_kept_where_something_else_is() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("run");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("other"), "").unwrap();
+        assert!(matches!(run().keep(&folder), Err(Error::Write { .. })));
+        assert_eq!(listing(&folder), ["other"]);
     }
 
     #[test]

@@ -137,6 +137,16 @@ impl Run {
     pub fn write(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
         folder::write(self, folder.as_ref())
     }
+
+    /// Writes what is needed to take the run up again: `manifest.json`, `summary.json`, `scenario.json` and every
+    /// table as Parquet, those without rows included. The folder appears complete or not at all; if it is there by
+    /// then, it stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Write`] if it cannot be written.
+    pub fn keep(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
+        folder::keep(self, folder.as_ref())
+    }
 }
 
 struct Cost {
