@@ -146,7 +146,7 @@ class Run:
         """
 
     def keep(self, path: str | PathLike[str]) -> None:
-        """Writes manifest, summary, scenario and every table as Parquet, into a folder that appears complete or not at all.
+        """Writes what `write` does without CSV, and tables without rows too; the folder appears complete or not at all.
 
         A folder that is there by then stays as it is. Raises OSError if it cannot be written.
         """

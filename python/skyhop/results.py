@@ -114,7 +114,7 @@ class Run:
         return RunPlots(self)
 
     def keep(self, folder: str | os.PathLike[str], /) -> None:
-        """Writes manifest, summary, scenario and tables into a folder of their own, which appears complete or not at all."""
+        """Writes what is needed to take the run up again; the folder appears complete or not at all."""
         self._core.keep(os.fspath(folder))
 
     def write(self, folder: str | os.PathLike[str], /) -> Path:
