@@ -151,8 +151,10 @@ impl Measured {
         let Measured { cpu_s, packet_hops, events, goodput_bps, queue_mean_packets } = self;
         format!(
             "{{\"workload\": {workload:?}, \"cpu_s\": {cpu_s}, \"peak_rss_kib\": {}, \"packet_hops\": {packet_hops}, \
-             \"events\": {events}, \"goodput_bps\": {goodput_bps}, \"queue_mean_packets\": {queue_mean_packets}}}",
-            peak_rss_kib()
+             \"events\": {events}, \"goodput_bps\": {goodput_bps}, \"queue_mean_packets\": {queue_mean_packets}, \
+             \"cpu\": {:?}}}",
+            peak_rss_kib(),
+            cpu_model()
         )
     }
 }

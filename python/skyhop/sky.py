@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import bisect
+import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -26,6 +28,9 @@ _COORDINATES = re.compile(r"\s*([+-]?[0-9.]+)\s*,\s*([+-]?[0-9.]+)\s*")
 
 #: After a handover, drops of this time are counted as its own, s.
 AFTERMATH_S = 1.0
+
+#: Of more flows than this only so many are named.
+MOST_NAMES = 4
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.", show_default=False)]
 
@@ -155,22 +160,42 @@ def passes(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """List when satellites are in sight of a place."""
-    scenario = terminal.valid(lambda: sky_over(station, constellation, begin=begin, hours=hours, mask_deg=mask))
+    if constellation == "geo":
+        terminal.fail("--constellation geo: geostationary satellites neither rise nor set")
+    options = {"stations.station": "--station", "constellation.epoch": "--from", "constellation": "--constellation"}
+    try:
+        scenario = sky_over(station, constellation, begin=begin, hours=hours, mask_deg=mask)
+    except _core.ScenarioError as error:
+        terminal.fail(_in_options(str(error), options))
     terminal.warn(scenario)
     found: list[dict[str, Any]] = json.loads(scenario.passes_json())
     if as_json:
         typer.echo(json.dumps(found, indent=1))
         return
-    table = terminal.table("satellite", "rise", "set", "minutes", "highest (°)", "azimuth at rise (°)")
+    utc = " (UTC)" if any(one["rise_utc"] for one in found) else ""
+    table = terminal.table("satellite", f"rise{utc}", f"set{utc}", "minutes", "highest (°)", "azimuth at rise (°)")
     for one in found:
-        rise, set_ = (one[f"{key}_utc"] or f"{one[f'{key}_s']:.0f} s" for key in ("rise", "set"))
+        rise, set_ = ((one[f"{key}_utc"] or f"{one[f'{key}_s']:.0f} s")[:19] for key in ("rise", "set"))
+        # What is in sight at the begin or at the end rises before and sets after it.
+        rise = f"< {rise}" if one["rise_s"] <= 0 else rise
+        set_ = f"> {set_}" if one["set_s"] >= scenario.duration_s else set_
         minutes = (one["set_s"] - one["rise_s"]) / 60
         table.add_row(
-            one["satellite"], rise[:19], set_[:19], f"{minutes:.1f}", f"{one['highest_deg']:.1f}",
-            f"{one['azimuth_at_rise_deg']:.0f}",
+            one["satellite"], rise, set_, f"{minutes:.1f}", f"{one['highest_deg']:.1f}",
+            f"{round(one['azimuth_at_rise_deg']) % 360}",
         )  # fmt: skip
     terminal.console().print(table)
     typer.echo(f"{len(found)} passes above {mask:g}° in {hours:g} h")
+
+
+def _in_options(problems: str, options: Mapping[str, str]) -> str:
+    """What is wrong with values that came as options, by their names."""
+    lines = []
+    for line in problems.splitlines():
+        for key, option in options.items():
+            line = re.sub(rf"^scenario: {re.escape(key)}[a-z_.]*:", f"{option}:", line)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def sky_over(station: str, constellation: str, *, begin: str | None, hours: float, mask_deg: float) -> _core.Scenario:
@@ -218,6 +243,15 @@ def handovers(
             terminal.fail(f"{run_folder} is no run folder")
         typer.echo("No station changed its satellite.")
         return
+    if station is not None and station not in changes["terminal"]:
+        scenario = _core.Scenario.from_json((run_folder / "scenario.json").read_text(encoding="utf-8"))
+        names = [one["name"] for one in json.loads(scenario.sky_json(0.0))["stations"]]
+        if station in names:
+            typer.echo(f"{station} did not change its satellite.")
+            return
+        near = difflib.get_close_matches(station, names, n=1)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(names)}"
+        terminal.fail(f'--station: no station is called "{station}"; {hint}')
     for line in explain(changes, _table(run_folder, "paths"), _table(run_folder, "drops"), station=station):
         typer.echo(line)
 
@@ -226,21 +260,39 @@ def explain(
     changes: pl.DataFrame, paths: pl.DataFrame | None, drops: pl.DataFrame | None, *, station: str | None = None
 ) -> list[str]:
     """One paragraph of lines for each handover."""
-    import polars as pl
-
+    ways = _Ways(paths)
     lines = []
-    for row in changes.iter_rows(named=True):
+    # A terminal's new gateway is recorded for each of its flows.
+    for row in changes.unique(maintain_order=True).iter_rows(named=True):
         if station is not None and row["terminal"] != station:
             continue
         time_s = row["time_s"]
         lines.append(f"{time_s:.3f} s  {row['terminal']}: {_change(row)}")
-        lines += _new_ways(paths, time_s, row["terminal"])
+        lines += ways.new(time_s, row["terminal"])
         if drops is not None:
-            window = (pl.col("time_s") >= time_s) & (pl.col("time_s") < time_s + AFTERMATH_S)
-            lost = drops.filter(window & (pl.col("cause").is_in(["link-change", "no-route"])))
-            for cause, count in lost["cause"].value_counts().sort("cause").iter_rows():
-                lines.append(f"    {count} packets lost within {AFTERMATH_S:g} s: {cause}")
+            lines += _losses(drops, ways.flows(time_s, row["terminal"]), time_s, row["terminal"])
     return lines
+
+
+def _losses(drops: pl.DataFrame, flows: set[str], time_s: float, terminal: str) -> list[str]:
+    """What flows through the terminal lost after a moment because ways had changed."""
+    import polars as pl
+
+    window = (pl.col("time_s") >= time_s) & (pl.col("time_s") < time_s + AFTERMATH_S)
+    lost = drops.filter(window & pl.col("cause").is_in(["link-change", "no-route"]))
+    lost = lost.filter(pl.col("flow").is_in(list(flows)) | (pl.col("node") == terminal))
+    lines = []
+    for (cause,), rows in sorted(lost.group_by("cause"), key=lambda group: str(group[0])):
+        packets = "1 packet" if rows.height == 1 else f"{rows.height} packets"
+        names = _list(rows["flow"].unique().to_list())
+        lines.append(f"    {packets} of {names} lost within {AFTERMATH_S:g} s: {cause}")
+    return lines
+
+
+def _list(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    first = sorted(names)[:MOST_NAMES]
+    return ", ".join(first) + (f" and {len(names) - len(first)} more" if len(names) > len(first) else "")
 
 
 def _change(row: dict[str, Any]) -> str:
@@ -265,28 +317,46 @@ def _change(row: dict[str, Any]) -> str:
     return f"{text} ({which} stands at {row['elevation_deg']:.1f}°, {row['slant_range_km']:.0f} km away)"
 
 
-def _new_ways(paths: pl.DataFrame | None, time_s: float, terminal: str) -> list[str]:
-    """How the ways of flows through the terminal changed at a moment."""
-    import polars as pl
+class _Ways:
+    """The ways of flows through the network over time, as the table of paths has them."""
 
-    if paths is None:
-        return []
-    lines = []
-    for row in paths.filter(pl.col("time_s") == time_s).iter_rows(named=True):
-        nodes = (row["path"] or "").split(" > ")
-        earlier = paths.filter((pl.col("flow") == row["flow"]) & (pl.col("time_s") < time_s)).tail(1)
-        before = earlier.row(0, named=True) if earlier.height else None
-        ends = nodes if row["path"] else (before["path"] or "").split(" > ") if before else []
-        if terminal not in ends:
-            continue
-        if not row["path"]:
-            lines.append(f"    {row['flow']}: no way any more")
-            continue
-        delay = f"{row['delay_s'] * 1e3:.2f} ms"
-        if before is not None and before["path"]:
-            delay = f"{before['delay_s'] * 1e3:.2f} → {delay}"
-        lines.append(f"    {row['flow']}: {len(nodes) - 1} hops, one-way propagation {delay}")
-    return lines
+    def __init__(self, paths: pl.DataFrame | None) -> None:
+        """Sorted by flow and by time."""
+        self.of: dict[str, list[tuple[float, list[str], float]]] = {}
+        self.at: dict[float, list[tuple[str, int]]] = {}
+        nodes: dict[str, list[str]] = {}
+        for row in paths.iter_rows(named=True) if paths is not None else ():
+            path = row["path"] or ""
+            steps = nodes.setdefault(path, path.split(" > ") if path else [])
+            ways = self.of.setdefault(row["flow"], [])
+            self.at.setdefault(row["time_s"], []).append((row["flow"], len(ways)))
+            ways.append((row["time_s"], steps, row["delay_s"]))
+
+    def new(self, time_s: float, terminal: str) -> list[str]:
+        """How the ways of flows through the terminal changed at a moment."""
+        flows: dict[str, list[str]] = {}
+        for flow, n in self.at.get(time_s, []):
+            _, nodes, delay_s = self.of[flow][n]
+            _, before, delay_before_s = self.of[flow][n - 1] if n > 0 else (0.0, [], 0.0)
+            if terminal not in (nodes or before):
+                continue
+            text = "no way any more"
+            if nodes:
+                delay = f"{delay_s * 1e3:.2f} ms"
+                delay = f"{delay_before_s * 1e3:.2f} → {delay}" if before else delay
+                text = f"{len(nodes) - 1} hops, one-way propagation {delay}"
+            flows.setdefault(text, []).append(flow)
+        return [f"    {_list(names)}: {text}" for text, names in flows.items()]
+
+    def flows(self, time_s: float, terminal: str) -> set[str]:
+        """Those whose way led through the terminal before a moment, or does within the time after."""
+        found = set()
+        for flow, ways in self.of.items():
+            first = max(0, bisect.bisect_left(ways, time_s, key=lambda way: way[0]) - 1)
+            last = bisect.bisect_left(ways, time_s + AFTERMATH_S, key=lambda way: way[0])
+            if any(terminal in nodes for _, nodes, _ in ways[first:last]):
+                found.add(flow)
+        return found
 
 
 def _table(folder: Path, name: str) -> pl.DataFrame | None:
@@ -315,7 +385,10 @@ def export_sky(
     if czml is None and geojson is None:
         terminal.fail("say where to: --czml FILE or --geojson FILE")
     if czml is not None:
-        ephemeris = json.loads(scenario.ephemeris_json(terminal.seconds(step)))
+        try:
+            ephemeris = json.loads(scenario.ephemeris_json(terminal.seconds(step, option="--step")))
+        except ValueError as error:
+            terminal.fail(f"--step {step}: {error}")
         tables = (_table(run_folder, "handovers"), _table(run_folder, "paths"))
         packets = globe.czml(ephemeris, *tables, duration_s=scenario.duration_s)
         czml.write_text(json.dumps(packets, separators=(",", ":")) + "\n", encoding="utf-8")

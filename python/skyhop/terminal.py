@@ -45,11 +45,11 @@ def warn(scenario: _core.Scenario) -> None:
         typer.echo(f"warning: {warning}", err=True)
 
 
-def seconds(text: str) -> float:
+def seconds(text: str, *, option: str = "--at") -> float:
     """A time as in a scenario: "63 s"."""
     parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
     if parts is None or parts[2] not in _UNITS:
-        fail(f'--at {text}: a time has a number and a unit ({", ".join(_UNITS)}): "63 s"')
+        fail(f'{option} {text}: a time has a number and a unit ({", ".join(_UNITS)}): "63 s"')
     return float(parts[1]) * _UNITS[parts[2]]
 
 

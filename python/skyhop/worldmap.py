@@ -31,8 +31,14 @@ from skyhop.figure import Figure
 EARTH_RADIUS_KM = 6378.0
 
 
-#: Of more satellites than this no edges of footprints are drawn: they would hide the map.
-MOST_EDGES = 200
+#: Of more satellites than this no edges of footprints are drawn, and dots and links are thin: they would hide the map.
+CROWD = 200
+
+#: Of more stations than this not all are named, and of more paths than this lines are thin.
+MOST_NAMES = 12
+
+#: Shades of a map of coverage at most; with more satellites in view one shade stands for several numbers.
+MOST_SHADES = 12
 
 
 @dataclass(frozen=True)
@@ -87,32 +93,54 @@ def world_map(
     figure, panel = _base_map()
     isls = [arc for a, b in _isls_up(links, link_changes, at_s) if a in places and b in places
             for arc in great_circle(places[a], places[b])]  # fmt: skip
-    panel.add_collection(LineCollection(isls, colors=style.LINK, linewidths=0.8, zorder=1))
+    crowd = _crowd(len(places))
+    panel.add_collection(LineCollection(isls, colors=style.LINK, linewidths=0.8 / math.sqrt(crowd), zorder=1))
     ways = [way for way in _paths(paths, at_s) if all(node in places for node in way)]
     hops = sorted({hop for way in ways for hop in itertools.pairwise(way)})
     route = [arc for a, b in hops for arc in great_circle(places[a], places[b])]
-    panel.add_collection(LineCollection(route, colors=style.STROKES[1].colour, linewidths=2.2, zorder=3))
+    width = 2.2 if len(ways) <= MOST_NAMES else 1.0
+    panel.add_collection(LineCollection(route, colors=style.STROKES[1].colour, linewidths=width, zorder=3))
     ends = {end for way in ways for end in (way[0], way[-1])} | set(stations or {})
-    satellites = [place for name, place in places.items() if name not in ends]
-    panel.scatter(
-        [place.longitude_deg for place in satellites], [place.latitude_deg for place in satellites],
-        s=16, color=style.STROKES[0].colour, edgecolor=style.PAPER, linewidth=0.5, zorder=4, label="satellite",
-    )  # fmt: skip
+    # Where there are many, the path and its satellites lie over all others.
+    on_way = {node for way in ways for node in way} - ends if crowd > 1 else set()
+    others = [place for name, place in places.items() if name not in ends | on_way]
+    _dots(panel, others, size=16 / crowd, edge=0.5 if crowd == 1 else 0.0, zorder=4 if crowd == 1 else 2)
+    _dots(panel, [places[name] for name in sorted(on_way)], size=4.5 * width, edge=0.4, zorder=4)
+    named: list[tuple[float, float, float]] = []
     for end in sorted(ends):
         place = places[end]
-        panel.scatter([place.longitude_deg], [place.latitude_deg], marker="*", s=90, color=style.INK, zorder=5,
-                      edgecolor=style.PAPER, linewidth=0.6)  # fmt: skip
+        panel.scatter([place.longitude_deg], [place.latitude_deg], marker="*", color=style.INK, zorder=5,
+                      s=90 if len(ends) <= MOST_NAMES else 40, edgecolor=style.PAPER, linewidth=0.6)  # fmt: skip
         # The name stands on the side where the path is not.
         path_below = any(places[hop].latitude_deg < place.latitude_deg for hop in _neighbours(end, hops))
+        # Of many names those are left out that would lie over another: its middle in degrees, and half its width.
+        box = (place.longitude_deg, place.latitude_deg + (8 if path_below else -8), 2.2 * len(end))
+        hidden = any(abs(box[0] - x) < box[2] + half and abs(box[1] - y) < 8 for x, y, half in named)
+        if hidden and len(ends) > MOST_NAMES:
+            continue
+        named.append(box)
         panel.annotate(
             end, (place.longitude_deg, place.latitude_deg), xytext=(0, 7 if path_below else -13), zorder=6,
             textcoords="offset points", fontsize=8.5, ha="center", weight="bold",
             path_effects=[withStroke(linewidth=2.5, foreground=style.PAPER)],
         )  # fmt: skip
+    panel.scatter([], [], s=16, color=style.STROKES[0].colour, linewidth=0.0, label="satellite")
     panel.plot([], [], color=style.LINK, linewidth=0.8, label="ISL")
     panel.plot([], [], color=style.STROKES[1].colour, linewidth=2.2, label="path")
     style.legend_above(panel, columns=3)
     return figure
+
+
+def _crowd(satellites: int) -> float:
+    """By how much dots are smaller than usual."""
+    return float(max(1.0, satellites / CROWD) ** 0.75)
+
+
+def _dots(panel: Axes, satellites: list[Place], *, size: float, edge: float, zorder: int) -> None:
+    panel.scatter(
+        [place.longitude_deg for place in satellites], [place.latitude_deg for place in satellites],
+        s=size, color=style.STROKES[0].colour, edgecolor=style.PAPER, linewidth=edge, zorder=zorder,
+    )  # fmt: skip
 
 
 @style.in_house_style
@@ -127,24 +155,32 @@ def coverage(positions: pl.DataFrame, *, mask_deg: float, at_s: float = 0.0) -> 
     for place in places.values():
         margin = _cosine_of_angle(place, longitude, latitude) - math.cos(footprint_angle(place.altitude_km, mask_deg))
         in_view += margin >= 0
-        if len(places) <= MOST_EDGES:
+        if len(places) <= CROWD:
             edges.append(margin)
-    most = int(in_view.max())
-    shades = [to_rgba(style.STROKES[0].colour, 0.1 + 0.75 * (step / most) ** 1.3) for step in range(1, most + 1)]
+    starts = shade_starts(int(in_view.max()))
+    steps = len(starts) - 2
+    shades = [to_rgba(style.STROKES[0].colour, 0.1 + 0.75 * (n / steps) ** 1.3) for n in range(1, steps + 1)]
     band = panel.contourf(
-        longitude, latitude, in_view, levels=[step - 0.5 for step in range(most + 2)],
-        colors=["none", *shades], zorder=1,
-    )  # fmt: skip
+        longitude, latitude, in_view, levels=[start - 0.5 for start in starts], colors=["none", *shades], zorder=1
+    )
     for margin in edges:
         panel.contour(longitude, latitude, margin, levels=[0.0], colors=[style.INK], linewidths=0.35, zorder=2)
     panel.scatter(
         [place.longitude_deg for place in places.values()], [place.latitude_deg for place in places.values()],
-        s=10, color=style.INK, zorder=3,
+        s=10 / _crowd(len(places)), linewidth=0.0, color=style.INK, zorder=3,
     )  # fmt: skip
-    bar = figure.colorbar(band, ax=panel, orientation="horizontal", ticks=range(most + 1), aspect=45, shrink=0.75)
+    bar = figure.colorbar(band, ax=panel, orientation="horizontal", aspect=45, shrink=0.75)
+    shown = [f"{a}" if b == a + 1 else f"{a}–{b - 1}" for a, b in itertools.pairwise(starts)]
+    bar.set_ticks([(a + b) / 2 - 0.5 for a, b in itertools.pairwise(starts)], labels=shown)
     bar.set_label(f"Satellites above {mask_deg:g}° of elevation", fontsize=8.5)
     bar.ax.tick_params(labelsize=8)
     return figure
+
+
+def shade_starts(most: int) -> list[int]:
+    """Where the shades for 0 to `most` satellites begin, and the end: 0 has its own, others share even steps."""
+    step = next(n for n in itertools.chain([1, 2], itertools.count(5, 5)) if most <= n * MOST_SHADES)
+    return sorted({0, 1, *range(step, most + 1, step), (most // step + 1) * step})
 
 
 def covered_fraction(positions: pl.DataFrame, *, mask_deg: float, at_s: float = 0.0) -> float:

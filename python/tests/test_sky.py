@@ -31,6 +31,15 @@ to = "houston"
 tcp = "reno"
 """
 
+#: What the preset of Iridium brings by itself.
+GSL = """[constellation.isl]
+rate = "1 Gbit/s"
+
+[constellation.gsl]
+rate = "10 Mbit/s"
+
+[stations]"""
+
 #: The ISS of 2008, from the description of the format on CelesTrak, and the same with a checksum that does not fit.
 LINES = """ISS (ZARYA)
 1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927
@@ -96,7 +105,37 @@ def test_presets_have_passes_too_and_mistakes_are_named() -> None:
     wrong = call("passes", "--station", "Palremo", "--constellation", "starlnk")
     assert wrong.exit_code == 2
     assert 'did you mean "starlink"' in wrong.stderr
+    assert wrong.stderr.startswith("--constellation:") or wrong.stderr.startswith("--station:")
+    late = call("passes", "--station", "Palermo", "--constellation", "iridium", "--from", "yesterday")
+    assert late.exit_code == 2 and late.stderr.startswith("--from:")
+    assert "neither rise nor set" in call("passes", "--station", "Palermo", "--constellation", "geo").stderr
     assert "Palermo, IT" in call("places", "paler").stdout
+
+
+def test_passes_say_what_was_in_sight_before_and_stays() -> None:
+    shown = call("passes", "--station", "Quito", "--constellation", "o3b", "--hours", "3").stdout.splitlines()
+    rows = [line.split() for line in shown if "o3b-" in line]
+    # 20 satellites that are in sight for 108 min each 18 min: six at the begin, six at the end, and none of the same.
+    assert sum(row[1] == "<" for row in rows) == 6 and sum(">" in row for row in rows) == 6
+    assert not any(row[1] == "<" and ">" in row for row in rows)
+
+
+def test_a_crowd_leaves_the_map_readable(tmp_path: Path) -> None:
+    from skyhop import worldmap
+
+    # One shade for each number as long as there are few, even steps after that, and 0 by itself.
+    assert worldmap.shade_starts(0) == [0, 1]
+    assert worldmap.shade_starts(9) == list(range(11))
+    assert worldmap.shade_starts(91) == [0, 1, *range(10, 101, 10)]
+    for most in range(1, 400):
+        starts = worldmap.shade_starts(most)
+        assert starts[-2] <= most < starts[-1] and len(starts) <= worldmap.MOST_SHADES + 3
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO.replace('"iridium"', '"starlink-1"').replace("[stations]", GSL), encoding="utf-8")
+    map_ = tmp_path / "map.svg"
+    result = call("sky", file, "--out", map_, "--coverage", tmp_path / "coverage.svg")
+    assert result.exit_code == 0, result.output
+    assert "1584 satellites" in result.stdout
 
 
 def test_every_handover_is_explained(run_folder: Path) -> None:
@@ -106,6 +145,40 @@ def test_every_handover_is_explained(run_folder: Path) -> None:
     assert "one-way propagation" in shown
     assert "palermo" not in call("handovers", run_folder, "--station", "houston").stdout.replace("a: ", "")
     assert call("handovers", run_folder.parent / "none").exit_code == 2
+    wrong = call("handovers", run_folder, "--station", "palremo")
+    assert wrong.exit_code == 2 and 'did you mean "palermo"' in wrong.stderr
+
+
+def test_losses_belong_to_the_flows_through_the_terminal() -> None:
+    from skyhop.sky import explain
+
+    row = {"time_s": 5.0, "from": "s-1", "to": "s-2", "elevation_deg": 30.0, "slant_range_km": 900.0, "why": "so"}
+    changes = pl.DataFrame([{**row, "terminal": "a"}, {**row, "terminal": "c"}])
+    paths = pl.DataFrame(
+        [
+            {"time_s": time_s, "flow": flow, "delay_s": delay_s, "path": path}
+            for time_s, flow, delay_s, path in [
+                (0.0, "f-0", 0.010, "a > s-1 > b"),
+                (0.0, "f-1", 0.010, "a > s-1 > b"),
+                (0.0, "g", 0.010, "c > s-1 > b"),
+                (5.0, "f-0", 0.012, "a > s-2 > b"),
+                (5.0, "f-1", 0.012, "a > s-2 > b"),
+                (5.0, "g", 0.0, ""),
+            ]
+        ]
+    )
+    causes = [(5.1, "f-0", "link-change"), (5.1, "f-1", "link-change"), (5.2, "g", "no-route"), (5.2, "f-0", "queue")]
+    causes += [(4.9, "f-0", "link-change"), (6.1, "f-0", "link-change")]
+    drops = pl.DataFrame([{"time_s": t, "flow": flow, "cause": cause, "node": "s-1"} for t, flow, cause in causes])
+    end = "because: so (the new one stands at 30.0°, 900 km away)"
+    assert explain(changes, paths, drops) == [
+        f"5.000 s  a: s-1 → s-2, {end}",
+        "    f-0, f-1: 2 hops, one-way propagation 10.00 → 12.00 ms",
+        "    2 packets of f-0, f-1 lost within 1 s: link-change",
+        f"5.000 s  c: s-1 → s-2, {end}",
+        "    g: no way any more",
+        "    1 packet of g lost within 1 s: no-route",
+    ]
 
 
 def test_each_kind_of_handover_has_words_of_its_own() -> None:
@@ -159,6 +232,14 @@ def test_czml_has_every_node_and_lines_between_nodes_that_it_has(tmp_path: Path,
     moving = placed["iridium-0-0"]["cartesian"]
     assert len(moving) % 4 == 0 and moving[4] == 60
     assert math.dist(moving[1:4], (0, 0, 0)) == pytest.approx(6378.137e3 + 780e3, abs=1.0)
+
+
+def test_positions_are_neither_too_many_nor_none(tmp_path: Path, run_folder: Path) -> None:
+    for step in ("0 s", "1 us"):
+        wrong = call("export-sky", run_folder, "--czml", tmp_path / "sky.czml", "--step", step)
+        # 68 nodes over 600 s; 20 million positions at most.
+        assert wrong.exit_code == 2 and "use 0.003 s or more" in wrong.stderr
+    assert "--step 1x:" in call("export-sky", run_folder, "--czml", tmp_path / "x", "--step", "1x").stderr
 
 
 def test_geojson_lies_on_the_globe(tmp_path: Path, run_folder: Path) -> None:

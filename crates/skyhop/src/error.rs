@@ -13,6 +13,8 @@ pub enum Error {
     Cancelled,
     #[error("{at_s} s is outside the run, which lasts from 0 to {duration_s} s")]
     OutsideRun { at_s: f64, duration_s: f64 },
+    #[error("a step of {step_s} s makes too many positions: use {least_s} s or more")]
+    Step { step_s: f64, least_s: f64 },
     #[error("no table is called `{name}`; there are {}", crate::TABLES.join(", "))]
     UnknownTable { name: String },
     #[error("{path} already exists: name another folder or remove it")]

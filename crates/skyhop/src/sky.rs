@@ -8,6 +8,9 @@ use skyhop_orbit::{GroundPoint, Motion, passes};
 use skyhop_scenario::Scenario;
 use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 
+/// Of an ephemeris: a gigabyte of text.
+const MOST_POSITIONS: f64 = 2e7;
+
 /// Everything at `at_s` seconds: satellites with their place on the globe, stations with the satellite that serves them,
 /// links between satellites that are up, ways of the flows.
 ///
@@ -118,13 +121,15 @@ pub fn passes_of(scenario: &Scenario) -> Result<Value, Error> {
 /// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "xyz_m"}]}`.
 ///
 /// # Errors
-/// [`Error::OutsideRun`] for a step that is no time; [`Error::Simulation`].
+/// [`Error::Step`] for one that is no time or makes too many positions; [`Error::Simulation`].
 pub fn ephemeris(scenario: &Scenario, step_s: f64) -> Result<Value, Error> {
     let duration_s = scenario.duration.as_secs_f64();
-    if !(step_s.is_finite() && step_s >= duration_s / 100_000.0 && step_s > 0.0) {
-        return Err(Error::OutsideRun { at_s: step_s, duration_s });
-    }
     let topology = scenario.topology(1).map_err(skyhop_sim::SimulationError::from)?;
+    // Rounded up to milliseconds, so that it can be typed.
+    let least_s = (duration_s * topology.nodes().len() as f64 / MOST_POSITIONS * 1e3).ceil().max(1.0) / 1e3;
+    if !(step_s.is_finite() && step_s >= least_s) {
+        return Err(Error::Step { step_s, least_s });
+    }
     let steps = (duration_s / step_s).ceil() as u32 + 1;
     let moments: Vec<Time> =
         (0..=steps).map(|step| Time::ZERO + Duration::from_secs_f64(f64::from(step) * step_s)).collect();
