@@ -107,6 +107,12 @@ class Progress:
     def fraction(self) -> float:
         """Share of the simulated time that is done, from 0 to 1."""
 
+    def glance(self) -> tuple[float, list[tuple[str, int, float | None]]]:
+        """The simulated time in seconds, and how at most six flows do by then.
+
+        Of each flow: its name, the user bytes delivered, its congestion window in segments (None for UDP).
+        """
+
     def cancel(self) -> None:
         """Ends the run soon, with Cancelled."""
 

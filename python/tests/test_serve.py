@@ -400,6 +400,31 @@ def test_progress_comes_as_events(server: Server) -> None:
     assert states[-1] == "done"
 
 
+def test_results_come_while_a_run_is_under_way(server: Server) -> None:
+    _, job = server.ask("POST", "/api/jobs", {"text": ENDLESS, "seed": 12})
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.request("GET", "/api/events")
+    response = connection.getresponse()
+    points: list[Any] = []
+    kind = ""
+    while len(points) < 4:
+        line = response.readline().decode()
+        assert line, "the stream ended"
+        if line.startswith("event: "):
+            kind = line[7:].strip()
+        elif line.startswith("data: ") and kind == "points" and (news := json.loads(line[6:]))["id"] == job["id"]:
+            assert news["flows"] == ["a"]
+            assert news["from"] <= len(points), "nothing is left out"
+            points[news["from"] :] = news["points"]
+    connection.close()
+    server.ask("POST", f"/api/jobs/{job['id']}/cancel", {})
+    times = [time_s for time_s, _, _ in points]
+    assert times == sorted(set(times))
+    assert all(0 <= goodput < 1e9 and cwnd >= 1 for _, (goodput,), (cwnd,) in points)
+    # The link is filled within seconds of simulated time, most of it with user bytes.
+    assert points[-1][1][0] > 0.5e9
+
+
 def test_runs_kept_for_sweeps_are_not_listed(tmp_path: Path) -> None:
     run = skyhop.run(skyhop.Scenario.from_toml(SMALL))
     run.write(tmp_path / "mine")

@@ -217,7 +217,11 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
     await page.waitForFunction(() => /4320000 s/.test(document.querySelector(".right")?.textContent ?? ""));
     await page.getByRole("button", { name: "Run" }).click();
     await page.locator(".job.running").waitFor();
+    // Results appear while it runs: the second figure is the window's.
+    await page.locator(".job.running .live svg").nth(1).waitFor();
+    assert.match(await page.locator(".job.running .live").innerHTML(), /Goodput \(Mbit\/s\)[\s\S]*Congestion window \(segments\)/);
     await page.reload();
+    await page.locator(".job.running .live svg").first().waitFor();
     await page.waitForSelector("body[data-ready]");
     const job = page.locator(".job", { hasText: "A run without end" }).first();
     await job.getByRole("button", { name: "Cancel" }).click();

@@ -33,6 +33,13 @@ impl Progress {
         self.0.fraction()
     }
 
+    /// The simulated time in seconds, and of each of the first flows its name, the bytes delivered and its window.
+    fn glance(&self) -> (f64, Vec<(String, u64, Option<f64>)>) {
+        let glance = self.0.glance();
+        let flows = glance.flows.into_iter().map(|(name, state)| (name, state.bytes_delivered, state.cwnd));
+        (glance.time_s, flows.collect())
+    }
+
     /// Ends the run soon, with `Cancelled`.
     fn cancel(&self) {
         self.0.cancel();

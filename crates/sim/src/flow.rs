@@ -137,6 +137,15 @@ pub struct FlowTotals {
     pub ack_drops: DropCounts,
 }
 
+/// What can be seen of a flow while the simulation runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowState {
+    /// User bytes that the application at the far end could read by now.
+    pub bytes_delivered: u64,
+    /// Congestion window in segments; none without a window.
+    pub cwnd: Option<f64>,
+}
+
 pub struct Flow {
     /// Tells flows apart in random streams, whatever their order.
     pub key: u64,

@@ -29,6 +29,7 @@ mod wire;
 
 pub use build::seeded;
 pub use events::LONGEST_RUN;
+pub use flow::FlowState;
 pub use measure::jain;
 pub use records::Records;
 pub use simulation::{Simulation, SimulationError};

@@ -7,7 +7,7 @@ use crate::build::{build_flows, build_links, seeded};
 use crate::check::{check_flows, check_size};
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
-use crate::flow::{Endpoints, Flow, Jitter};
+use crate::flow::{Endpoints, Flow, FlowState, Jitter};
 use crate::ground::{Ground, moving_delay};
 use crate::link::{Link, Offered};
 use crate::packet::{Flags, Packet};
@@ -192,6 +192,19 @@ impl Simulation {
     /// The end of the run.
     pub fn end(&self) -> Time {
         self.end
+    }
+
+    /// How a flow is doing now.
+    ///
+    /// # Panics
+    /// If there is no flow of that rank.
+    pub fn flow_state(&self, flow: usize) -> FlowState {
+        let Flow { ends, totals, .. } = &self.flows[flow];
+        let cwnd = match ends {
+            Endpoints::Tcp(tcp) => Some(tcp.sender.cwnd()),
+            Endpoints::Datagram { .. } => None,
+        };
+        FlowState { bytes_delivered: totals.bytes_delivered, cwnd }
     }
 
     /// Runs to the end and gives the records.

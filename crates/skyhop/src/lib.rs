@@ -15,6 +15,7 @@
 mod error;
 mod folder;
 mod paths;
+mod progress;
 mod run;
 #[cfg(test)]
 mod sample;
@@ -25,7 +26,8 @@ pub mod validate;
 
 pub use error::Error;
 pub use paths::paths_at;
-pub use run::{Progress, Run, RunOptions, run};
+pub use progress::{Glance, Progress};
+pub use run::{Run, RunOptions, run};
 pub use sky::{ephemeris, passes_of, sky_at};
 pub use skyhop_scenario::{Diagnostic, Diagnostics, Override, OverrideError, Place, Scenario, json_schema, places};
 pub use skyhop_sim::records;

@@ -1,5 +1,6 @@
 //! One scenario with one seed, from start to end.
 
+use crate::progress::{Pace, Progress};
 use crate::tables::{records_hash, table};
 use crate::{Error, TABLES, folder};
 use arrow_array::RecordBatch;
@@ -9,11 +10,7 @@ use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
 use skyhop_sim::records::Records;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
-
-/// Progress is reported, and cancelling noticed, this often in a run.
-const STEPS: u64 = 1000;
 
 /// What distinguishes runs of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,38 +32,6 @@ impl RunOptions {
     }
 }
 
-/// How far a run is, to be read, and a wish to end it, to be uttered, from another thread.
-#[derive(Debug, Default)]
-pub struct Progress {
-    simulated_ns: AtomicU64,
-    duration_ns: AtomicU64,
-    cancelled: AtomicBool,
-}
-
-impl Progress {
-    pub fn new() -> Progress {
-        Progress::default()
-    }
-
-    /// Share of the simulated time that is done, from 0 to 1.
-    pub fn fraction(&self) -> f64 {
-        match self.duration_ns.load(Ordering::Relaxed) {
-            0 => 0.0,
-            duration => self.simulated_ns.load(Ordering::Relaxed) as f64 / duration as f64,
-        }
-    }
-
-    /// Ends the run soon, with [`Error::Cancelled`].
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
-    }
-
-    fn reach(&self, now_ns: u64) -> Result<(), Error> {
-        self.simulated_ns.store(now_ns, Ordering::Relaxed);
-        if self.cancelled.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
-    }
-}
-
 /// A finished run. The same scenario and seed give the same records on every machine.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -80,12 +45,16 @@ pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Re
     let (wall, cpu) = (Instant::now(), cpu_time_s());
     let spec = scenario.simulation_spec();
     let duration_ns = spec.duration.as_nanos();
-    progress.duration_ns.store(duration_ns, Ordering::Relaxed);
+    progress.begin(duration_ns, spec.flows.iter().map(|flow| flow.name.clone()));
     let mut simulation = Simulation::new(&spec, options.seed)?;
-    for step in 1..=STEPS {
-        let until = (u128::from(duration_ns) * u128::from(step) / u128::from(STEPS)) as u64;
-        simulation.run_until(Time::from_nanos(until));
-        progress.reach(until)?;
+    let mut pace = Pace::new(duration_ns);
+    let mut reached = 0;
+    while reached < duration_ns {
+        let begin = Instant::now();
+        reached = (reached + pace.step_ns()).min(duration_ns);
+        simulation.run_until(Time::from_nanos(reached));
+        progress.reach(reached, |flow| simulation.flow_state(flow))?;
+        pace.took(begin.elapsed());
     }
     let records = simulation.finish();
     let cost = Cost {

@@ -155,7 +155,8 @@ class _Server:
                 if not done:
                     yield ": still here\n\n"
                     continue
-                yield f"event: job\ndata: {json.dumps(as_json(waiting.result()))}\n\n"
+                kind, news = waiting.result()
+                yield f"event: {kind}\ndata: {json.dumps(news)}\n\n"
                 waiting = asyncio.ensure_future(anext(changes))
         finally:
             waiting.cancel()

@@ -10,7 +10,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,10 +19,34 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 #: A line from a worker is short; more than that is none of ours.
 _LONGEST_LINE = 1_000_000
 _KEPT = 50
+#: So many points of a run under way are kept; then every second one goes.
+_MOST_POINTS = 2000
+
+#: What listeners hear: the kind of news and what is new.
+Event = tuple[Literal["job", "points"], dict[str, Any]]
 
 
 class Busy(Exception):
     """So many runs wait already."""
+
+
+@dataclass
+class Live:
+    """How the first flows of a run do while it is under way."""
+
+    flows: list[str] = field(default_factory=list)
+    #: Simulated seconds, goodput of each flow in bit/s since the point before, its window in segments (None for UDP).
+    points: list[tuple[float, list[float], list[float | None]]] = field(default_factory=list)
+
+    def add(self, flows: list[str], point: list[Any]) -> int:
+        """Takes a point; the rank from which points are new to those who had all before."""
+        self.flows = flows
+        begin = len(self.points)
+        if begin >= _MOST_POINTS:
+            self.points = self.points[::2]
+            begin = 0
+        self.points.append((point[0], point[1], point[2]))
+        return begin
 
 
 @dataclass
@@ -63,7 +87,8 @@ class Jobs:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._processes: dict[str, asyncio.subprocess.Process] = {}
-        self._listeners: set[asyncio.Queue[Job]] = set()
+        self._live: dict[str, Live] = {}
+        self._listeners: set[asyncio.Queue[Event]] = set()
         self._slots = asyncio.Semaphore(limits.running)
 
     def all(self) -> list[Job]:
@@ -82,6 +107,7 @@ class Jobs:
         self._jobs[job.id] = job
         for old in [one.id for one in self._jobs.values() if one.ended][: max(0, len(self._jobs) - _KEPT)]:
             del self._jobs[old]
+            self._live.pop(old, None)
         self._tasks[job.id] = asyncio.create_task(self._work(job, text))
         self._tasks[job.id].add_done_callback(lambda _: self._tasks.pop(job.id, None))
         self._tell(job)
@@ -110,13 +136,15 @@ class Jobs:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def listen(self) -> AsyncIterator[Job]:
-        """Every job once, then each that changes."""
-        queue: asyncio.Queue[Job] = asyncio.Queue()
+    async def listen(self) -> AsyncIterator[Event]:
+        """Every job and what is known of its flows once, then what changes."""
+        queue: asyncio.Queue[Event] = asyncio.Queue()
         self._listeners.add(queue)
         try:
             for job in list(self._jobs.values()):
-                yield job
+                yield "job", as_json(job)
+                if live := self._live.get(job.id):
+                    yield "points", _points(job, live, 0)
             while True:
                 yield await queue.get()
         finally:
@@ -169,6 +197,9 @@ class Jobs:
         if "fraction" in said:
             job.fraction = float(said["fraction"])
             self._tell(job)
+            if "point" in said:
+                live = self._live.setdefault(job.id, Live())
+                self._spread(("points", _points(job, live, live.add(said["flows"], said["point"]))))
         elif "run" in said:
             job.run = str(said["run"])
             job.fraction = 1.0
@@ -186,13 +217,20 @@ class Jobs:
         self._tell(job)
 
     def _tell(self, job: Job) -> None:
+        self._spread(("job", as_json(job)))
+
+    def _spread(self, event: Event) -> None:
         for queue in self._listeners:
-            queue.put_nowait(job)
+            queue.put_nowait(event)
 
 
 def as_json(job: Job) -> dict[str, Any]:
     """A job as the page reads it."""
     return asdict(job)
+
+
+def _points(job: Job, live: Live, begin: int) -> dict[str, Any]:
+    return {"id": job.id, "flows": live.flows, "from": begin, "points": live.points[begin:]}
 
 
 def _ask_to_end(process: asyncio.subprocess.Process) -> None:

@@ -1,8 +1,9 @@
 """One run in a process of its own: whatever happens to it happens to it alone.
 
 Read from stdin: one line of JSON (`text`, `seed`, `folder`, `title`), and later perhaps a line `cancel`.
-Written to stdout, one JSON object per line: `{"fraction": 0.25}` while it runs; at the end `{"run": "<folder>"}`,
-`{"cancelled": true}` or `{"failed": "<why>"}`.
+Written to stdout, one JSON object per line: `{"fraction": 0.25}` while it runs, with what the first flows did since the line
+before: `"flows": ["a"], "point": [<simulated s>, [<goodput, bit/s>], [<cwnd, segments>]]`; at the end
+`{"run": "<folder>"}`, `{"cancelled": true}` or `{"failed": "<why>"}`.
 """
 
 from __future__ import annotations
@@ -70,8 +71,18 @@ def _listen(progress: _core.Progress) -> None:
 
 
 def _report(progress: _core.Progress, finished: threading.Event) -> None:
+    before_s, before = 0.0, list[int]()
     while not finished.wait(REPORT_EVERY_S):
-        _say({"fraction": progress.fraction})
+        report: dict[str, Any] = {"fraction": progress.fraction}
+        now_s, flows = progress.glance()
+        if now_s > before_s and flows:
+            delivered = [bytes_ for _, bytes_, _ in flows]
+            before = before or [0] * len(flows)
+            goodput = [8 * (now - then) / (now_s - before_s) for now, then in zip(delivered, before, strict=True)]
+            report["flows"] = [name for name, _, _ in flows]
+            report["point"] = [now_s, goodput, [cwnd for _, _, cwnd in flows]]
+            before_s, before = now_s, delivered
+        _say(report)
 
 
 def _say(what: dict[str, Any]) -> None:

@@ -72,6 +72,19 @@ export interface Job {
   run: string | null;
 }
 
+/** The first flows of a run under way. */
+export interface Live {
+  flows: string[];
+  /** Simulated seconds, goodput of each flow in bit/s since the point before, its window in segments (none for UDP). */
+  points: [number, number[], (number | null)[]][];
+}
+
+/** Points that are new, and their place among all. */
+export interface NewPoints extends Live {
+  id: string;
+  from: number;
+}
+
 export interface Source {
   readonly writable: boolean;
   runs(): Promise<RunEntry[]>;
@@ -160,9 +173,10 @@ export class ServerSource implements Source {
     return this.post(`api/jobs/${encodeURIComponent(job)}/cancel`, {});
   }
 
-  /** Calls back with every job that changes, from now on and again after a lost connection. */
-  watchJobs(changed: (job: Job) => void): void {
+  /** Calls back with every job that changes and what its flows do, from now on and again after a lost connection. */
+  watchJobs(changed: (job: Job) => void, reached: (points: NewPoints) => void): void {
     const events = new EventSource("api/events");
+    events.addEventListener("points", (event) => reached(JSON.parse((event as MessageEvent<string>).data) as NewPoints));
     events.addEventListener("job", (event) => changed(JSON.parse((event as MessageEvent<string>).data) as Job));
   }
 

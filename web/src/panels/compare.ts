@@ -3,9 +3,10 @@ import { loadRun, type FlowMeasure, type Run } from "../data/run";
 import type { RunEntry } from "../data/source";
 import { entries, notice } from "../state/app";
 import { Signal } from "../state/signal";
-import { colour, theme } from "../state/theme";
+import { theme } from "../state/theme";
 import { h, icon, ICONS } from "./dom";
 import { barFigure, curveFigure, type Bars, type Curves, type FigureLook } from "./figure";
+import { pageLook } from "./look";
 
 type How = "sum" | "mean";
 interface Total {
@@ -76,7 +77,7 @@ export function comparePanel(): HTMLElement {
       flowLabel.hidden = !measure.value.startsWith("time");
       offer(flow, loaded);
       drawn = make(loaded, measure.value, flow.value);
-      figure.innerHTML = drawn.svg(pageLook(figure.clientWidth));
+      figure.innerHTML = drawn.svg(pageLook(sizeIn(figure.clientWidth)));
       if (drawn.note) figure.append(h("p", {}, drawn.note));
     } catch (error) {
       notice.value = `The runs cannot be compared: ${String(error)}`;
@@ -177,9 +178,8 @@ function cell(text: string): string {
   return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-function pageLook(width: number): FigureLook {
-  const size = width < 520 ? { width: 420, height: 380 } : { width: 760, height: 400 };
-  return { ...size, paper: colour("panel"), ink: colour("ink"), muted: colour("muted"), rule: colour("rule"), series: [0, 1, 2, 3, 4, 5].map((i) => colour(`series-${i}`)) };
+function sizeIn(width: number): { width: number; height: number } {
+  return width < 520 ? { width: 420, height: 380 } : { width: 760, height: 400 };
 }
 
 /** White paper, whatever the page looks like. */

@@ -2,7 +2,7 @@ import { delayMs, toPlace, type Place } from "../data/geo";
 import { positionOf, type Frame } from "../layers/frame";
 import { clock, run, selection, type Selection } from "../state/app";
 import { h, icon, ICONS } from "./dom";
-import { degrees, fixed, number } from "./format";
+import { count, degrees, fixed, number } from "./format";
 
 export interface Description {
   title: string;
@@ -68,7 +68,7 @@ function station(name: string, frame: Frame): Description {
     const km = frame.run.earth.rangeKm(found.place, at);
     rows.push(["elevation", `${frame.run.earth.elevationDeg(found.place, at).toFixed(1)}°`], ["slant range", `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`]);
   }
-  rows.push(["in view", `${inView(found.place, frame)} satellites above ${frame.run.maskDeg}°`]);
+  rows.push(["in view", `${count(inView(found.place, frame), "satellite")} above ${frame.run.maskDeg}°`]);
   return { title: name, kind: "Station", rows: [...rows, ...loadRows(`${name}->sky`, frame)] };
 }
 

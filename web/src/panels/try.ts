@@ -3,6 +3,7 @@ import { clock, jobs, openRun, panel, refreshRuns } from "../state/app";
 import { h } from "./dom";
 import { scenarioEditor, type Editing } from "./editor";
 import { count } from "./format";
+import { liveFigures } from "./live";
 
 const KEPT = "skyhop.scenario";
 
@@ -141,5 +142,6 @@ function jobRow(job: Job): HTMLElement {
   return h("div", { class: `job ${job.state}`, "data-job": job.id },
     h("header", {}, h("b", {}, job.title), h("span", { class: "state" }, state), busy ? cancel : job.state === "done" ? open : null),
     busy ? bar : null,
+    busy ? liveFigures(job.id) : null,
     job.message ? h("p", {}, job.message) : null);
 }

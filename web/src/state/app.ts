@@ -1,5 +1,5 @@
 import { loadRun, type Run } from "../data/run";
-import { source, server, type Job, type RunEntry } from "../data/source";
+import { source, server, type Job, type Live, type RunEntry } from "../data/source";
 import { Clock } from "./clock";
 import { Signal } from "./signal";
 
@@ -22,6 +22,8 @@ export const run = new Signal<Run | null>(null);
 export const overlays = new Signal<Run[]>([]);
 export const selection = new Signal<Selection | null>(null);
 export const jobs = new Signal<Job[]>([]);
+/** What is known of the flows of runs under way, by job. */
+export const live = new Signal<ReadonlyMap<string, Live>>(new Map());
 /** A message for the reader; empty when there is none. */
 export const notice = new Signal("");
 
@@ -77,5 +79,8 @@ export function followJobs(): void {
     const finished = job.state === "done" && known?.state !== "done";
     jobs.value = known ? jobs.value.map((one) => (one === known ? job : one)) : [job, ...jobs.value];
     if (finished) void refreshRuns();
+  }, ({ id, flows, from, points }) => {
+    const known = live.value.get(id)?.points.slice(0, from) ?? [];
+    live.value = new Map(live.value).set(id, { flows, points: [...known, ...points] });
   });
 }
