@@ -1,8 +1,8 @@
 """One run in a process of its own: whatever happens to it happens to it alone.
 
 Read from stdin: one line of JSON (`text`, `seed`, `folder`, `title`), and later perhaps a line `cancel`.
-Written to stdout, one JSON object per line: `{"fraction": 0.25}` while it runs, with what the first flows did since the line
-before: `"flows": ["a"], "point": [<simulated s>, [<goodput, bit/s>], [<cwnd, segments>]]`; at the end
+Written to stdout, one JSON object per line: `{"fraction": 0.25}` while it runs, with what the first flows did since the
+line before: `"flows": ["a"], "point": [<simulated s>, [<goodput, bit/s>], [<cwnd, segments>]]`; at the end
 `{"run": "<folder>"}`, `{"cancelled": true}` or `{"failed": "<why>"}`.
 """
 
