@@ -291,7 +291,7 @@ fn slots(starlink: &Starlink, setting: &Setting<'_>) -> SlotConfig {
         spike: starlink.spike,
         before: starlink.before,
         after: starlink.after,
-        pause: starlink.pause,
+        pause: starlink.pause.ends(),
         edge_loss: starlink.edge_loss.map(at_edge),
         loss: starlink.loss,
     }

@@ -2,7 +2,9 @@
 //! the canonical form.
 
 use crate::diagnostic::{Diagnostics, Problems};
-use crate::format::{ApplicationOptions, CountsName, ErrorFile, PriorityName, RedCountingName, RedSpacingName};
+use crate::format::{
+    ApplicationOptions, CountsName, ErrorFile, PauseFile, PriorityName, RedCountingName, RedSpacingName,
+};
 use crate::overrides::{self, Override};
 use crate::source::Source;
 use crate::tree::{DEEPEST, Node, Origin, Path};
@@ -93,7 +95,7 @@ pub struct Starlink {
     pub spike: [Duration; 2],
     pub before: Duration,
     pub after: Duration,
-    pub pause: Duration,
+    pub pause: PauseFile,
     pub edge_loss: [f64; 2],
     pub loss: f64,
 }

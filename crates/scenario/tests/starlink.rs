@@ -4,9 +4,9 @@ use flate2::read::GzDecoder;
 use serde_json::json;
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_scenario::Scenario;
+use skyhop_sim::Simulation;
 use skyhop_sim::records::PacketEvent;
 use skyhop_sim::spec::{Discipline, ErrorConfig, LinkConfig, Pace, QueueConfig, QueueLimit, SlotConfig};
-use skyhop_sim::{Records, Simulation};
 use skyhop_topology::CheckTimes;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -79,6 +79,34 @@ fn every_part_can_be_switched_off() {
     assert_eq!(slots(&spec.links.wired[1]).rates, [1_000_000; 2]);
 }
 
+#[test]
+fn values_of_the_recording_are_one_word_away() {
+    let recorded = json!({ "profile": { "starlink": { "values": "recorded" } } });
+    let both = wire(&recorded, &probes(), &json!({})).simulation_spec();
+    let [down, up] = &both.links.wired[..] else { panic!() };
+    let ms = Duration::from_millis;
+    assert_eq!((slots(up).rates, slots(up).pause), ([38_000_000, 58_000_000], [ms(59), ms(106)]));
+    assert_eq!((slots(down).rates, slots(down).pause), ([10_000_000, 370_000_000], [ms(0), ms(0)]));
+    assert_eq!((slots(up).spike, slots(up).step, slots(up).loss), ([ms(0), ms(0)], ms(3), 0.002));
+    // What is written stands for itself.
+    let own = json!({ "profile": { "starlink": { "values": "recorded", "pause": "80 ms", "jitter": "0 ms" } } });
+    let spec = wire(&own, &probes(), &json!({})).simulation_spec();
+    assert_eq!((slots(&spec.links.wired[1]).pause, slots(&spec.links.wired[1]).jitter), ([ms(80), ms(80)], ms(0)));
+    for (pause, said) in [
+        (json!(["90 ms", "80 ms"]), "the first must not be more than the second"),
+        (json!("20 s"), "a pause of 20 s takes the whole slot of 15 s"),
+        (json!(["1 ms", "15 s"]), "a pause of 15 s takes the whole slot of 15 s"),
+        (json!(7), "pause"),
+        (json!(["1 ms"]), "pause"),
+    ] {
+        let value = json!({ "duration": "1 s", "links": [{ "between": ["a", "b"], "delay": "1 ms",
+            "profile": { "starlink": { "pause": pause } } }] });
+        let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains(said), "{problems}");
+        eprintln!("{problems}");
+    }
+}
+
 /// A bent pipe: the gateway is no terminal.
 fn sky() -> serde_json::Value {
     json!({
@@ -136,105 +164,207 @@ fn links_to_satellites_follow_recordings() {
 /// Numbers that a recording and a run are compared by.
 #[derive(Debug)]
 struct Shape {
-    /// Quantiles of what the delay is above the least: 5, 50, 95, 99.9 %.
-    above_ms: [f64; 4],
+    /// Delays above the least, sorted.
+    above_ms: Vec<f64>,
     /// Mean distance of delays 10 ms apart.
     change_ms: f64,
+    /// Mean distance of the mean delays of neighbouring slots.
+    step_ms: f64,
     /// Largest delay near the edges of slots, above the least, in order.
     spikes_ms: Vec<f64>,
 }
 
-/// Delays of probes every 10 ms, the first edge at so many probes.
-fn shape(ms: &[f64], edge: usize) -> Shape {
-    let mut sorted = ms.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let least = sorted[0];
-    let quantile = |q: f64| sorted[(q * (sorted.len() - 1) as f64) as usize] - least;
-    let mut spikes_ms: Vec<f64> = (edge..ms.len() - 20)
-        .step_by(1500)
-        .map(|at| ms[at.saturating_sub(10)..at + 20].iter().copied().fold(0.0, f64::max) - least)
-        .collect();
-    spikes_ms.sort_by(f64::total_cmp);
-    let change_ms = ms.windows(2).map(|two| (two[1] - two[0]).abs()).sum::<f64>() / (ms.len() - 1) as f64;
-    Shape { above_ms: [0.05, 0.5, 0.95, 0.999].map(quantile), change_ms, spikes_ms }
+impl Shape {
+    /// Of delays every 10 ms in whole milliseconds, as the recording has them; the first edge is at so many.
+    fn of(ms: &[f64], edge: usize) -> Shape {
+        let ms: Vec<f64> = ms.iter().map(|ms| ms.floor()).collect();
+        let least = ms.iter().copied().fold(f64::MAX, f64::min);
+        let mut above_ms: Vec<f64> = ms.iter().map(|ms| ms - least).collect();
+        above_ms.sort_by(f64::total_cmp);
+        let edges = || (edge..ms.len() - 20).step_by(1500);
+        let highest = |at: usize| above(&ms[at.saturating_sub(10)..at + 20], least);
+        let mut spikes_ms: Vec<f64> = edges().map(highest).collect();
+        spikes_ms.sort_by(f64::total_cmp);
+        let change_ms = ms.windows(2).map(|two| (two[1] - two[0]).abs()).sum::<f64>() / (ms.len() - 1) as f64;
+        // Without what belongs to edges.
+        let inner = |at: usize| &ms[at + 20..(at + 1490).min(ms.len())];
+        let slots: Vec<f64> = edges().map(|at| inner(at).iter().sum::<f64>() / inner(at).len() as f64).collect();
+        let step_ms = slots.windows(2).map(|two| (two[1] - two[0]).abs()).sum::<f64>() / (slots.len() - 1) as f64;
+        Shape { above_ms, change_ms, step_ms, spikes_ms }
+    }
+
+    fn quantile(&self, q: f64) -> f64 {
+        self.above_ms[(q * (self.above_ms.len() - 1) as f64) as usize]
+    }
+
+    fn middle_spike(&self) -> f64 {
+        self.spikes_ms[self.spikes_ms.len() / 2]
+    }
+
+    /// Largest distance of the distributions of the delays (Kolmogorov and Smirnov).
+    fn distance(&self, other: &Shape) -> f64 {
+        let share = |shape: &Shape, ms: f64| {
+            shape.above_ms.partition_point(|above| *above <= ms) as f64 / shape.above_ms.len() as f64
+        };
+        (0..100).map(f64::from).map(|ms| (share(self, ms) - share(other, ms)).abs()).fold(0.0, f64::max)
+    }
 }
 
-/// Mean rate of each slot, Mbit/s, and the mean deviation of its seconds from it, as a share.
-fn slot_rates(seconds_mbps: &[f64], edge: usize) -> (Vec<f64>, f64) {
-    // The seconds with an edge are left out.
-    let slots: Vec<&[f64]> = seconds_mbps[edge + 1..].chunks(15).filter(|slot| slot.len() >= 14).collect();
-    let means: Vec<f64> = slots.iter().map(|slot| slot[..14].iter().sum::<f64>() / 14.0).collect();
-    let off: f64 = slots
-        .iter()
-        .zip(&means)
-        .map(|(slot, mean)| slot[..14].iter().map(|mbps| (mbps / mean - 1.0).abs()).sum::<f64>() / 14.0)
-        .sum();
-    (means, off / slots.len() as f64)
+fn above(ms: &[f64], least: f64) -> f64 {
+    ms.iter().copied().fold(0.0, f64::max) - least
 }
 
-fn recording() -> Option<(Vec<f64>, Vec<f64>)> {
+/// The numbers of the document.
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let quantiles = [0.05, 0.5, 0.95, 0.999].map(|q| self.quantile(q));
+        let [first, last] = [self.spikes_ms[0], self.spikes_ms[self.spikes_ms.len() - 1]];
+        write!(f, "5, 50, 95, 99.9 % above the least: {quantiles:?} ms, 10 ms apart {:.2} ms, ", self.change_ms)?;
+        write!(f, "slots {:.2} ms, edges {first} to {last} ms, median {} ms", self.step_ms, self.middle_spike())
+    }
+}
+
+/// Service of a link.
+#[derive(Debug)]
+struct Service {
+    /// Mean rate of each slot, Mbit/s.
+    slots_mbps: Vec<f64>,
+    /// Mean deviation of the seconds of a slot from its mean, as a share.
+    off: f64,
+    /// Longest time without service around each edge, ms, in order.
+    gaps_ms: Vec<f64>,
+}
+
+impl Service {
+    /// Of times and bits; the first edge is at so many seconds.
+    fn of(sent: &[(f64, f64)], edge_s: f64) -> Service {
+        let end_s = sent.last().unwrap().0;
+        let mut seconds = vec![0.0; end_s as usize + 1];
+        sent.iter().for_each(|(s, bits)| seconds[*s as usize] += bits / 1e6);
+        // The seconds with an edge are left out.
+        let whole = seconds[edge_s as usize + 1..].chunks(15).filter(|slot| slot.len() == 15).map(|slot| &slot[..14]);
+        let slots: Vec<&[f64]> = whole.collect();
+        let slots_mbps: Vec<f64> = slots.iter().map(|slot| slot.iter().sum::<f64>() / 14.0).collect();
+        let far = |(slot, mean): (&&[f64], &f64)| slot.iter().map(|mbps| (mbps / mean - 1.0).abs()).sum::<f64>() / 14.0;
+        let off = slots.iter().zip(&slots_mbps).map(far).sum::<f64>() / slots.len() as f64;
+        let edges = (0..).map(|n| edge_s + 15.0 * f64::from(n)).take_while(|at| at + 1.0 < end_s);
+        let longest = |at: f64| {
+            let near = sent.windows(2).filter(|two| two[0].0 > at - 0.1 && two[0].0 < at + 0.2);
+            near.map(|two| (two[1].0 - two[0].0) * 1e3).fold(0.0, f64::max)
+        };
+        let mut gaps_ms: Vec<f64> = edges.map(longest).collect();
+        gaps_ms.sort_by(f64::total_cmp);
+        Service { slots_mbps, off, gaps_ms }
+    }
+}
+
+impl std::fmt::Display for Service {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (slots, gaps) = (&self.slots_mbps, &self.gaps_ms);
+        let [least, most] = [f64::min, f64::max].map(|of| slots.iter().copied().fold(slots[0], of));
+        write!(f, "{} slots of {least:.0} to {most:.0} Mbit/s, seconds off by {:.3}, ", slots.len(), self.off)?;
+        let (middle, last) = (gaps[gaps.len() / 2], gaps[gaps.len() - 1]);
+        write!(f, "no service for {:.0} to {last:.0} ms at edges, median {middle:.0} ms", gaps[0])
+    }
+}
+
+/// Delays in ms and the service of the recorded uplink.
+fn recording() -> Option<(Shape, Service)> {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/starlink-trace");
     let delays = std::fs::read_to_string(folder.join("one-way-delay-ms.txt")).ok()?;
     let file = std::fs::File::open(folder.join("uplink-opportunities-ms.txt.gz")).ok()?;
     let mut text = String::new();
     GzDecoder::new(file).read_to_string(&mut text).ok()?;
-    let mut seconds = vec![0.0; 120];
-    for ms in text.lines().filter_map(|line| line.parse::<usize>().ok()).filter(|ms| *ms < 120_000) {
-        seconds[ms / 1000] += 1504.0 * 8.0 / 1e6;
-    }
-    Some((delays.lines().filter_map(|line| line.parse().ok()).collect(), seconds))
+    let delays: Vec<f64> = delays.lines().filter_map(|line| line.parse().ok()).collect();
+    // A packet of 1500 B each, with what mahimahi counts besides.
+    let sent: Vec<(f64, f64)> =
+        text.lines().filter_map(|line| line.parse::<f64>().ok()).map(|ms| (ms / 1e3, 1504.0 * 8.0)).collect();
+    // The first edge is at 8.7 s.
+    Some((Shape::of(&delays, 870), Service::of(&sent, 8.7)))
 }
 
-fn run(scenario: &Scenario) -> Records {
-    Simulation::new(&scenario.simulation_spec(), 1).unwrap().run()
+/// Halves of the round trips of pings every 10 ms, and the share of probes that is lost on the way up.
+fn pings(link: &serde_json::Value) -> (Shape, f64) {
+    let one = |name: &str, from: &str, to: &str| {
+        json!({ "name": name, "from": from, "to": to, "udp": { "header": "0 B" },
+            "application": { "constant_rate": probes() } })
+    };
+    let mut value = json!({
+        "duration": "600 s",
+        "links": [{ "between": ["terminal", "internet"], "delay": "7 ms" }],
+        // In the order of names.
+        "flows": [one("a-up", "terminal", "internet"), one("b-down", "internet", "terminal")],
+        "records": { "packets": ["terminal->internet", "internet->terminal"] },
+    });
+    value["links"][0].as_object_mut().unwrap().extend(link.as_object().unwrap().clone());
+    let records = Simulation::new(&scenario(&value).simulation_spec(), 1).unwrap().run();
+    let mut ways = [vec![f64::NAN; 60_000], vec![f64::NAN; 60_000]];
+    for row in records.packets.iter().filter(|row| row.event == PacketEvent::Receive) {
+        let n = row.seq.unwrap() as usize;
+        ways[row.flow as usize][n] = row.time.since(Time::ZERO).as_secs_f64() * 1e3 - 10.0 * n as f64;
+    }
+    for way in &mut ways {
+        // What is lost is taken to be like the one before, the first like the second.
+        way[0] = if way[0].is_nan() { way[1] } else { way[0] };
+        for n in 1..way.len() {
+            way[n] = if way[n].is_nan() { way[n - 1] } else { way[n] };
+        }
+    }
+    let back = |(n, up): (usize, &f64)| (up + ways[1][(n + (up / 10.0).round() as usize).min(59_980)]) / 2.0;
+    let halves: Vec<f64> = ways[0].iter().enumerate().map(back).take(59_900).collect();
+    (Shape::of(&halves, 1200), 1.0 - records.flows[0].delivery_fraction)
+}
+
+/// The service that a sender gets which always has something to send.
+fn flood(link: &serde_json::Value) -> Service {
+    // Large packets, so that there are few.
+    let flow = json!({ "rate": "80 Mbit/s", "payload": "9000 B" });
+    let scenario = wire(link, &flow, &json!({ "packets": ["terminal->internet"] }));
+    let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();
+    let left = records.packets.iter().filter(|row| row.event == PacketEvent::Dequeue);
+    let sent: Vec<(f64, f64)> =
+        left.map(|row| (row.time.since(Time::ZERO).as_secs_f64(), f64::from(row.size_bytes) * 8.0)).collect();
+    Service::of(&sent, 12.0)
 }
 
 /// `docs/models/starlink.md` has the numbers that this prints.
 #[test]
 fn the_profile_looks_like_a_recorded_link() {
-    let Some((delays, seconds)) = recording() else {
+    let Some((real, real_service)) = recording() else {
         eprintln!("skipped: no recording in ../shared/data/starlink-trace");
         return;
     };
-    let link = json!({ "profile": "starlink" });
-    let received = json!({ "packets": ["terminal->internet"] });
-    let probed = run(&wire(&link, &probes(), &received));
-    // One probe leaves every 10 ms; what is lost is taken to be like the one before.
-    let mut ms = vec![f64::NAN; 60_000];
-    for row in probed.packets.iter().filter(|row| row.event == PacketEvent::Receive) {
-        let n = row.seq.unwrap() as usize;
-        ms[n] = row.time.since(Time::ZERO).as_secs_f64() * 1e3 - 10.0 * n as f64;
+    eprintln!("recording: {real}\n  {real_service}");
+    let of = |values: &str| {
+        let link = json!({ "profile": { "starlink": { "values": values } } });
+        let ((shape, lost), service) = (pings(&link), flood(&link));
+        eprintln!("{values}: {shape}\n  {service}\n  {:.2} % of probes lost, ", lost * 1e2);
+        eprintln!("  distance from the recording's distribution of delays: {:.3}", shape.distance(&real));
+        (shape, service, lost)
+    };
+    let (published, published_service, lost) = of("published");
+    let (recorded, recorded_service, _) = of("recorded");
+    // Every edge is seen in all, and as high as in the recording.
+    for (shape, floor) in [(&real, 3.0), (&recorded, 3.0), (&published, 1.5)] {
+        assert!(shape.spikes_ms[0] > floor * shape.quantile(0.95), "{shape}");
+        assert!((0.67..1.5).contains(&(shape.middle_spike() / real.middle_spike())), "{shape}");
     }
-    // The first one might be.
-    ms[0] = if ms[0].is_nan() { ms[1] } else { ms[0] };
-    for n in 1..ms.len() {
-        ms[n] = if ms[n].is_nan() { ms[n - 1] } else { ms[n] };
+    // Between edges what is published moves more: another terminal, another year. What is recorded is fitted.
+    let [wider, restless] = [published.quantile(0.95) / real.quantile(0.95), published.change_ms / real.change_ms];
+    assert!((1.0..4.0).contains(&wider) && (1.0..4.0).contains(&restless), "{wider} {restless}");
+    assert!((recorded.change_ms / real.change_ms - 1.0).abs() < 0.15, "{} {}", recorded.change_ms, real.change_ms);
+    assert!(recorded.distance(&real) < 0.5 * published.distance(&real), "{recorded}");
+    // Rates belong to slots, and to one range; service pauses at every edge, or at none.
+    for (service, range) in
+        [(&real_service, 38.0..58.0), (&recorded_service, 38.0..58.0), (&published_service, 10.0..70.0)]
+    {
+        assert!(service.slots_mbps.iter().all(|mbps| range.contains(&mbps.round()) || mbps.round() == range.end));
+        assert!(service.off < 0.06, "{service}");
     }
-    ms.truncate(59_990);
-    // Large packets, so that there are few.
-    let flooded = run(&wire(&link, &json!({ "rate": "80 Mbit/s", "payload": "9000 B" }), &received));
-    let mut mbps = vec![0.0; 600];
-    for row in flooded.packets.iter().filter(|row| row.event == PacketEvent::Receive) {
-        mbps[row.time.since(Time::ZERO).as_secs_f64() as usize] += f64::from(row.size_bytes) * 8.0 / 1e6;
+    for (service, gaps) in [(&real_service, 59.0..=135.0), (&recorded_service, 59.0..=110.0)] {
+        assert!(service.gaps_ms.iter().all(|ms| gaps.contains(&ms.round())), "{service}");
     }
-    // In the recording the first edge is at 8.7 s; the profile's is at 12 s.
-    let (real, ours) = (shape(&delays, 870), shape(&ms, 1200));
-    let ((real_rates, real_off), (our_rates, our_off)) = (slot_rates(&seconds, 8), slot_rates(&mbps, 12));
-    eprintln!("recorded: {real:.1?}\n  slots {real_rates:.0?} Mbit/s, seconds off by {real_off:.3}");
-    eprintln!("profile: {ours:.1?}\n  slots {our_rates:.0?} Mbit/s, seconds off by {our_off:.3}");
-    let lost = 1.0 - probed.flows[0].delivery_fraction;
-    eprintln!("profile: {:.2} % of probes lost", lost * 1e2);
-    // Every edge is seen in both, and as high as in the other.
-    let middle = |shape: &Shape| shape.spikes_ms[shape.spikes_ms.len() / 2];
-    assert!(real.spikes_ms[0] > 3.0 * real.above_ms[2] && ours.spikes_ms[0] > 1.5 * ours.above_ms[2]);
-    assert!((0.67..1.5).contains(&(middle(&ours) / middle(&real))), "{} {}", middle(&ours), middle(&real));
-    // Between edges the profile moves more: its jitter is that of another terminal, in another year.
-    let [wider, restless] = [ours.above_ms[2] / real.above_ms[2], ours.change_ms / real.change_ms];
-    assert!((1.0..4.0).contains(&wider) && (1.0..5.3).contains(&restless), "{wider} {restless}");
-    // Rates belong to slots, and to one range.
-    for (rates, off) in [(&real_rates, real_off), (&our_rates, our_off)] {
-        assert!(rates.iter().all(|mbps| (10.0..=70.0).contains(mbps)) && off < 0.06, "{rates:?} {off}");
-    }
+    assert!(published_service.gaps_ms.iter().all(|ms| *ms < 20.0), "{published_service}");
     // 0.2 % and at edges 0.5 to 6 % of one second in 15, 0.22 % on average: four standard deviations are 0.16 %.
     assert!((lost - 0.0042).abs() < 0.0016, "{lost}");
 }

@@ -25,7 +25,7 @@ pub struct SlotConfig {
     pub before: Duration,
     pub after: Duration,
     /// Nothing is sent for so long after an edge; less than a slot.
-    pub pause: Duration,
+    pub pause: [Duration; 2],
     /// Probability of a loss from `before` until `after` each edge, and at other times.
     pub edge_loss: [f64; 2],
     pub loss: f64,
@@ -39,6 +39,7 @@ enum Draw {
     Spike,
     Loss,
     Jitter,
+    Pause,
 }
 
 /// The slots of one link.
@@ -85,9 +86,11 @@ impl Slots {
             self.debt = 0;
         }
         let [least, most] = self.config.rates;
+        let [shortest, longest] = self.config.pause;
         let piece = |ns: u64| {
             let slot = self.slot(ns);
-            let begin = self.edge(slot) + self.config.pause.as_nanos();
+            let pause = shortest + share(longest.saturating_sub(shortest), self.draw(Draw::Pause, slot));
+            let begin = self.edge(slot) + pause.as_nanos();
             if slot > 0 && ns < begin {
                 return (0, begin);
             }
@@ -146,7 +149,7 @@ mod tests {
             spike: [Duration::ZERO; 2],
             before: ms(75),
             after: ms(140),
-            pause: Duration::ZERO,
+            pause: [Duration::ZERO; 2],
             edge_loss: [0.0; 2],
             loss: 0.0,
         }
@@ -188,7 +191,8 @@ mod tests {
 
     #[test]
     fn edges_delay_lose_and_pause() {
-        let config = SlotConfig { spike: [ms(15), ms(25)], edge_loss: [0.1, 0.2], loss: 0.01, pause: ms(60), ..bare() };
+        let config =
+            SlotConfig { spike: [ms(15), ms(25)], edge_loss: [0.1, 0.2], loss: 0.01, pause: [ms(60); 2], ..bare() };
         let mut slots = slots(&config);
         for n in [11_926, 12_000, 12_139, 26_926, 27_139] {
             let (delay, loss) = (slots.delay(at(n)), slots.loss(at(n)));
@@ -202,6 +206,22 @@ mod tests {
         assert_eq!((served.start, served.departure, served.busy), (at(11_999), at(12_061), ms(2)));
         assert_eq!(slots.serve(at(12_010), 125, Idle::No).start, at(12_060));
         assert_eq!(slots.serve(at(0), 125, Idle::No).departure, at(1), "no edge at the start");
+    }
+
+    #[test]
+    fn every_edge_draws_its_pause() {
+        let mut slots = slots(&SlotConfig { pause: [ms(59), ms(135)], ..bare() });
+        let mut seen = Vec::new();
+        for n in 0..400_u64 {
+            let edge = 12_000 + 15_000 * n;
+            let begun = |slots: &mut Slots, t| slots.serve(at(t), 125, Idle::Yes).start;
+            let first = begun(&mut slots, edge);
+            assert_eq!(begun(&mut slots, edge + 58), first, "slot {n}");
+            seen.push(first.since(at(edge)).as_secs_f64() * 1e3);
+        }
+        // Four standard deviations of the mean of 400 are 4 · 76 / √(12 · 400) = 4.4.
+        let mean = seen.iter().sum::<f64>() / 400.0;
+        assert!((mean - 97.0).abs() < 4.4 && seen.iter().all(|ms| (59.0..=135.0).contains(ms)), "{mean}");
     }
 
     #[test]

@@ -35,31 +35,62 @@ pub struct StarlinkFile {
     /// Whose values are the defaults. Without it: "up" for `forward` and `uplink`, "down" for `backward` and `downlink`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<StarlinkDirection>,
+    /// Where the defaults come from. Without it: "published".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<StarlinkValues>,
     /// Length of a slot. Without it: 15 s.
     pub every: Option<Duration>,
     /// A slot begins so much after each full minute. Without it: 12 s.
     pub at: Option<Duration>,
-    /// Rate of a slot. Without it: `rate`, or 10 to 70 Mbit/s up, 10 to 370 Mbit/s down.
+    /// Rate of a slot. Without it: `rate`, or 10 to 70 Mbit/s up (recorded: 38 to 58), 10 to 370 Mbit/s down.
     pub rates: Option<[Rate; 2]>,
-    /// Largest delay that a slot adds. Without it: 3.8 ms; links to satellites 0 ms, their geometry makes it.
+    /// Largest delay that a slot adds. Without it: 3.8 ms (recorded: 3 ms); links to satellites 0 ms, their geometry makes it.
     pub step: Option<Duration>,
-    /// Largest delay that each interval of `jitter_every` adds. Without it: 14.4 ms.
+    /// Largest delay that each interval of `jitter_every` adds. Without it: 14.4 ms (recorded: 5 ms).
     pub jitter: Option<Duration>,
     /// Without it: 20 ms.
     pub jitter_every: Option<Duration>,
-    /// Delay added around an edge. Without it: 15 to 25 ms.
+    /// Delay added around an edge. Without it: 15 to 25 ms (recorded: 0 ms).
     pub spike: Option<[Duration; 2]>,
     /// An edge is felt from so much before it. Without it: 75 ms.
     pub before: Option<Duration>,
     /// An edge is felt until so much after it. Without it: 140 ms.
     pub after: Option<Duration>,
-    /// Nothing is sent for so long after an edge. Without it: 0 s.
-    pub pause: Option<Duration>,
+    /// Nothing is sent for so long after an edge; of a pair each edge draws. Without it: 0 s (recorded, up: 59 to 106 ms).
+    pub pause: Option<PauseFile>,
     /// Packets lost around an edge, as a share of those of one second. Without it: 0.005 to 0.06.
     pub edge_loss: Option<[f64; 2]>,
     /// Probability that a packet is lost at other times. Without it: 0.002 up, 0.0001 down.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: Option<f64>,
+}
+
+/// One length, or between which two each edge draws its own.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PauseFile {
+    Same(Duration),
+    Drawn([Duration; 2]),
+}
+
+impl PauseFile {
+    /// The shortest and the longest.
+    pub fn ends(self) -> [Duration; 2] {
+        match self {
+            PauseFile::Same(pause) => [pause; 2],
+            PauseFile::Drawn(ends) => ends,
+        }
+    }
+}
+
+/// See `docs/models/starlink.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StarlinkValues {
+    /// What articles and measurements state.
+    Published,
+    /// What one recorded uplink of 120 s shows (SpaceNetLab/LeoCC); what it does not show is as published.
+    Recorded,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -3,8 +3,8 @@
 use super::Resolver;
 use super::wires::Way;
 use crate::format::{
-    CountsName, DropTailFile, LinkProfileFile, LinkProfileName, LinkProfileOptions, QueueFile, QueueOptions,
-    StarlinkDirection, StarlinkFile,
+    CountsName, DropTailFile, LinkProfileFile, LinkProfileName, LinkProfileOptions, PauseFile, QueueFile, QueueOptions,
+    StarlinkDirection, StarlinkFile, StarlinkValues,
 };
 use crate::scenario::{LinkProfile, Starlink};
 use crate::tree::Path;
@@ -48,6 +48,55 @@ const EDGE_LOSS: [f64; 2] = [0.005, 0.06];
 const LOSS: (f64, f64) = (0.002, 0.0001);
 const QUEUE: (u32, u32) = (500, 50_000);
 
+/// What the recording of an uplink in SpaceNetLab/LeoCC shows in place of the above, all of it our reading
+/// (`docs/models/starlink.md` has both beside each other). Its delays are halves of round trips: its recorder has pings.
+mod recorded {
+    use super::Duration;
+
+    /// Bit/s up: mean rates of seven whole slots.
+    pub const RATES_UP: [u64; 2] = [38_000_000, 58_000_000];
+    /// The least delays of slots lie in 3 ms.
+    pub const STEP: Duration = Duration::from_millis(3);
+    /// Gives the recording's mean distance of delays 10 ms apart.
+    pub const JITTER: Duration = Duration::from_millis(5);
+    /// What delays more at an edge is the pause.
+    pub const SPIKE: [Duration; 2] = [Duration::ZERO; 2];
+    /// Up: at eight edges there is no opportunity to send for 59, 59, 68, 69, 82, 93, 95 and 135 ms. From the shortest on with
+    /// their mean. The highest delays there are half as much, as half of a round trip is that waits in one direction.
+    pub const PAUSE: [Duration; 2] = [Duration::from_millis(59), Duration::from_millis(106)];
+}
+
+/// What the values that a recording can show are without others.
+struct Usual {
+    rates: [u64; 2],
+    step: Duration,
+    jitter: Duration,
+    spike: [Duration; 2],
+    pause: [Duration; 2],
+}
+
+impl Usual {
+    fn of(values: StarlinkValues, direction: StarlinkDirection) -> Usual {
+        let up = direction == StarlinkDirection::Up;
+        match values {
+            StarlinkValues::Published => Usual {
+                rates: if up { RATES_UP } else { RATES_DOWN },
+                step: STEP,
+                jitter: JITTER,
+                spike: SPIKE,
+                pause: [Duration::ZERO; 2],
+            },
+            StarlinkValues::Recorded => Usual {
+                rates: if up { recorded::RATES_UP } else { RATES_DOWN },
+                step: recorded::STEP,
+                jitter: recorded::JITTER,
+                spike: recorded::SPIKE,
+                pause: if up { recorded::PAUSE } else { [Duration::ZERO; 2] },
+            },
+        }
+    }
+}
+
 /// Where a profile is resolved.
 pub(super) struct ProfilePlace<'p> {
     pub way: Way,
@@ -87,21 +136,22 @@ pub(super) fn queue(file: &LinkProfileFile, way: Way) -> Option<QueueFile> {
 impl Resolver<'_, '_, '_> {
     pub(super) fn link_profile(&mut self, file: &LinkProfileFile, place: &ProfilePlace<'_>) -> Option<LinkProfile> {
         let (given, written) = options(file)?;
-        let up = direction(&given, place.way) == StarlinkDirection::Up;
-        let usual = |[a, b]: [u64; 2]| Rate::from_bps(a).zip(Rate::from_bps(b)).map(|(a, b)| [a, b]);
-        let rates =
-            given.rates.or(place.rate.map(|rate| [rate, rate])).or(usual(if up { RATES_UP } else { RATES_DOWN }))?;
+        let way = direction(&given, place.way);
+        let up = way == StarlinkDirection::Up;
+        let usual = Usual::of(given.values.unwrap_or(StarlinkValues::Published), way);
+        let [least, most] = usual.rates.map(Rate::from_bps);
+        let rates = given.rates.or(place.rate.map(|rate| [rate, rate])).or(least.zip(most).map(<[Rate; 2]>::from))?;
         let starlink = Starlink {
             every: given.every.unwrap_or(SLOT),
             at: given.at.unwrap_or(SLOT_AT),
             rates,
-            step: given.step.unwrap_or(if place.way.is_wire { STEP } else { Duration::ZERO }),
-            jitter: given.jitter.unwrap_or(JITTER),
+            step: given.step.unwrap_or(if place.way.is_wire { usual.step } else { Duration::ZERO }),
+            jitter: given.jitter.unwrap_or(usual.jitter),
             jitter_every: given.jitter_every.unwrap_or(JITTER_EVERY),
-            spike: given.spike.unwrap_or(SPIKE),
+            spike: given.spike.unwrap_or(usual.spike),
             before: given.before.unwrap_or(BEFORE),
             after: given.after.unwrap_or(AFTER),
-            pause: given.pause.unwrap_or(Duration::ZERO),
+            pause: in_few_words(given.pause.map_or(usual.pause, PauseFile::ends)),
             edge_loss: given.edge_loss.unwrap_or(EDGE_LOSS),
             loss: given.loss.unwrap_or(if up { LOSS.0 } else { LOSS.1 }),
         };
@@ -116,15 +166,17 @@ impl Resolver<'_, '_, '_> {
         if starlink.at >= Duration::from_secs(60) {
             self.add(&path.key("at"), format!("{} is not within a minute", starlink.at), None);
         }
-        let longest = Duration::from_secs(1);
+        let limit = Duration::from_secs(1);
         for (key, delay) in [("step", starlink.step), ("jitter", starlink.jitter), ("spike", starlink.spike[1])] {
-            if delay > longest {
-                self.add(&path.key(key), format!("{delay} is more than {longest}"), None);
+            if delay > limit {
+                self.add(&path.key(key), format!("{delay} is more than {limit}"), None);
             }
         }
+        let [shortest, longest] = starlink.pause.ends();
         let pairs = [
             ("rates", starlink.rates[0] <= starlink.rates[1]),
             ("spike", starlink.spike[0] <= starlink.spike[1]),
+            ("pause", shortest <= longest),
             ("edge_loss", starlink.edge_loss[0] <= starlink.edge_loss[1]),
         ];
         for (key, _) in pairs.into_iter().filter(|(_, in_order)| !in_order) {
@@ -138,11 +190,16 @@ impl Resolver<'_, '_, '_> {
             let message = format!("an edge of {edge} in all takes the whole slot of {}", starlink.every);
             self.add(&path.key("after"), message, None);
         }
-        if starlink.pause >= starlink.every {
-            let message = format!("a pause of {} takes the whole slot of {}", starlink.pause, starlink.every);
+        if longest >= starlink.every {
+            let message = format!("a pause of {longest} takes the whole slot of {}", starlink.every);
             self.add(&path.key("pause"), message, None);
         }
     }
+}
+
+/// As one length where every edge has the same.
+fn in_few_words([shortest, longest]: [Duration; 2]) -> PauseFile {
+    if shortest == longest { PauseFile::Same(shortest) } else { PauseFile::Drawn([shortest, longest]) }
 }
 
 /// Mean rate of the slots.
