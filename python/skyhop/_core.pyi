@@ -13,6 +13,7 @@ __all__ = [
     "Table",
     "json_schema",
     "places",
+    "presets_json",
     "reference_scenarios",
     "run",
     "validate_ns2",
@@ -181,5 +182,8 @@ def json_schema() -> str:
 
 def places() -> list[tuple[str, str, float, float]]:
     """Name, country (ISO 3166), latitude and longitude in degrees of the cities that stations may name."""
+
+def presets_json() -> str:
+    """JSON list of the constellations that have a name: shells, satellites, source, what is not in the source."""
 
 def version() -> str: ...

@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
     app.command()(passes)
     app.command()(handovers)
     app.command()(places)
+    app.command()(presets)
     app.command("export-sky")(export_sky)
 
 
@@ -230,6 +231,44 @@ def places(
     for name, country, latitude, longitude in _core.places():
         if part.lower() in name.lower():
             typer.echo(f"{name}, {country}  {latitude:.4f} {longitude:.4f}")
+
+
+def presets(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them.", show_default=False)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """List the constellations that a scenario may name, with their sources."""
+    known: list[dict[str, Any]] = json.loads(_core.presets_json())
+    if name is not None:
+        wanted = name.lower()
+        names = [alias for one in known for alias in (one["name"], *one["aliases"])]
+        known = [one for one in known if wanted in (one["name"], *one["aliases"])]
+        if not known:
+            near = difflib.get_close_matches(wanted, names, n=1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(names)}"
+            terminal.fail(f'no preset is called "{name}"; {hint}')
+    if as_json:
+        typer.echo(json.dumps(known, indent=1))
+        return
+    table = terminal.table(
+        "shell", "planes", "in each", "altitude (km)", "inclination (°)", "spread (°)", "phasing", "minutes"
+    )
+    for one in known:
+        for shell in one["shells"]:
+            phasing = shell["phasing"]
+            table.add_row(
+                shell["name"], str(shell["planes"]), str(shell["per_plane"]), f"{shell['altitude_km']:g}",
+                f"{shell['inclination_deg']:g}", f"{shell['spread_deg']:.4g}",
+                "half a slot" if isinstance(phasing, str) else f"F = {phasing}", f"{shell['period_min']:.1f}",
+            )  # fmt: skip
+    terminal.console().print(table)
+    for one in known:
+        aliases = f" ({', '.join(one['aliases'])})" if one["aliases"] else ""
+        typer.echo(f"{one['name']}{aliases}: {one['satellites']} satellites")
+        typer.echo(f"    source: {one['source']}")
+        typer.echo(f"    not in it: {one['besides']}")
+    if name is None:
+        typer.echo("geo: satellites above the equator at any longitudes.")
 
 
 def handovers(

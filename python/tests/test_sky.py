@@ -120,6 +120,20 @@ def test_passes_say_what_was_in_sight_before_and_stays() -> None:
     assert not any(row[1] == "<" and ">" in row for row in rows)
 
 
+def test_presets_say_where_their_numbers_are_from() -> None:
+    known = {one["name"]: one for one in json.loads(call("presets", "--json").stdout)}
+    for one in known.values():
+        assert sum(shell["planes"] * shell["per_plane"] for shell in one["shells"]) == one["satellites"]
+        assert one["source"] and one["besides"]
+    assert known["starlink"]["satellites"] == 4408 and "SAT-MOD-20200417-00037" in known["starlink"]["source"]
+    # 27 planes over 180° and 40 over 360°; a star's seam is no wider than the others.
+    assert [shell["spread_deg"] for shell in known["telesat"]["shells"]] == pytest.approx([180, 360])
+    shown = call("presets", "kuiper").stdout
+    assert "amazon-leo-3" in shown and "3236 satellites" in shown and "iridium" not in shown
+    wrong = call("presets", "irdium")
+    assert wrong.exit_code == 2 and 'did you mean "iridium"' in wrong.stderr
+
+
 def test_a_crowd_leaves_the_map_readable(tmp_path: Path) -> None:
     from skyhop import worldmap
 

@@ -19,6 +19,8 @@ pub struct Preset {
     pub satellites: u32,
     /// Where the numbers are printed.
     pub source: &'static str,
+    /// What is not printed there, and where it comes from instead.
+    pub besides: &'static str,
 }
 
 /// One shell of a preset.
@@ -71,7 +73,8 @@ static PRESETS: [Preset; 9] = [
         shells: &[IRIDIUM_SHELL],
         satellites: 66,
         source: "Nirmala and Pujeri, \"Performance of TCP Vegas, Bic and Reno Congestion Control Algorithms on Iridium \
-                 Satellite Constellations\", Table 1; phasing of ns-2's sat-iridium.tcl",
+                 Satellite Constellations\", Table 1",
+        besides: "phasing (odd planes half a slot ahead): sat-iridium.tcl of ns-2",
     },
     Preset {
         name: "iridium-next",
@@ -80,6 +83,7 @@ static PRESETS: [Preset; 9] = [
         satellites: 66,
         // The satellites of October 2025 go round 14.342 times a day: 100.4 min.
         source: "FCC IBFS SAT-MOD-20131227-00148: the planes and the altitude of the first generation, 6 x 11 at 780 km",
+        besides: "spread of planes and phasing: those of iridium",
     },
     Preset {
         name: "globalstar",
@@ -89,6 +93,7 @@ static PRESETS: [Preset; 9] = [
         satellites: 48,
         source: "Dietrich, Metzen and Monte, \"The Globalstar cellular satellite system\", IEEE Transactions on \
                  Antennas and Propagation 46 (6), 1998",
+        besides: "nothing: its notation 48/8/1 has spread and phasing",
     },
     Preset {
         name: "teledesic",
@@ -97,6 +102,8 @@ static PRESETS: [Preset; 9] = [
         shells: &[star(12, 24, 1375.0, 84.7, 113.23)],
         satellites: 288,
         source: "the design of 1997 with 288 satellites as in sat-teledesic.tcl of ns-2.35",
+        besides: "spread of planes: a guess, says sat-teledesic.tcl; phasing (odd planes half a slot ahead): \
+                  our reading",
     },
     Preset {
         name: "starlink",
@@ -111,6 +118,8 @@ static PRESETS: [Preset; 9] = [
         ],
         satellites: 4408,
         source: "FCC 21-48 (April 2021), third modification, IBFS SAT-MOD-20200417-00037",
+        besides: "our reading: in shells 1 to 3 the F that keeps satellites furthest apart; in 4 and 5 180 deg, \
+                  odd planes half a slot ahead",
     },
     Preset {
         name: "oneweb",
@@ -120,6 +129,7 @@ static PRESETS: [Preset; 9] = [
         shells: &[star(12, 49, 1200.0, 87.9, 109.4)],
         satellites: 588,
         source: "IBFS SAT-MPL-20200526-00062, the polar planes of phase 1, as they are in orbit",
+        besides: "our reading: planes spread over 180 deg, odd ones half a slot ahead",
     },
     Preset {
         name: "amazon-leo",
@@ -131,6 +141,8 @@ static PRESETS: [Preset; 9] = [
         ],
         satellites: 3236,
         source: "FCC 20-102 (July 2020), IBFS SAT-LOA-20190704-00057",
+        besides: "our reading: planes spread over 360 deg, the F that keeps satellites furthest apart (arXiv \
+                  2109.13994 finds it too for shell 2)",
     },
     Preset {
         name: "telesat",
@@ -139,6 +151,8 @@ static PRESETS: [Preset; 9] = [
         shells: &[star(27, 13, 1015.0, 98.98, 105.4), delta([40, 33, 4], 1325.0, 50.88, 112.2)],
         satellites: 1671,
         source: "IBFS SAT-MPL-20200526-00053 (May 2020)",
+        besides: "our reading: in shell 1 180 deg, odd planes half a slot ahead; in 2 360 deg, the F that keeps \
+                  satellites furthest apart",
     },
     Preset {
         name: "o3b",
@@ -146,6 +160,7 @@ static PRESETS: [Preset; 9] = [
         shells: &[delta([1, 20, 0], 8062.0, 0.0, 287.9)],
         satellites: 20,
         source: "the first generation of O3b in full, FCC call sign S2935: 20 satellites above the equator at 8062 km",
+        besides: "nothing: one plane",
     },
 ];
 
@@ -219,7 +234,7 @@ mod tests {
                 let minutes = walker.period_s(&Earth::WGS84) / 60.0;
                 assert!((minutes / shell.period_min - 1.0).abs() < 2e-3, "{}: {minutes} min", walker.name);
             }
-            assert!(!preset.source.is_empty());
+            assert!(!preset.source.is_empty() && !preset.besides.is_empty());
         }
     }
 

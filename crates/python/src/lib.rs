@@ -18,7 +18,7 @@ mod _core {
     #[pymodule_export]
     use super::run::{Progress, Run, run};
     #[pymodule_export]
-    use super::scenario::{Scenario, json_schema, places};
+    use super::scenario::{Scenario, json_schema, places, presets_json};
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

@@ -113,6 +113,12 @@ pub fn json_schema() -> String {
     format!("{:#}", skyhop::json_schema())
 }
 
+/// The constellations that have a name, as JSON.
+#[pyfunction]
+pub fn presets_json() -> String {
+    skyhop::presets().to_string()
+}
+
 /// Name, country, latitude and longitude of the places that scenarios know, larger ones first.
 #[pyfunction]
 pub fn places() -> Vec<(&'static str, &'static str, f64, f64)> {

@@ -28,7 +28,7 @@ pub use error::Error;
 pub use paths::paths_at;
 pub use progress::{Glance, Progress};
 pub use run::{Run, RunOptions, run};
-pub use sky::{ephemeris, passes_of, sky_at};
+pub use sky::{ephemeris, passes_of, presets, sky_at};
 pub use skyhop_scenario::{Diagnostic, Diagnostics, Override, OverrideError, Place, Scenario, json_schema, places};
 pub use skyhop_sim::records;
 pub use summary::summary;

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::paths::{advance, hops};
 use serde_json::{Value, json};
 use skyhop_base::{Duration, Index, Time};
-use skyhop_orbit::{GroundPoint, Motion, passes};
+use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Walker, passes};
 use skyhop_scenario::Scenario;
 use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 
@@ -148,6 +148,39 @@ fn node_ephemeris(topology: &Topology, node: NodeId, moments: &[Time]) -> Value 
     let xyz_m: Vec<f64> = moments.iter().filter_map(at).flatten().collect();
     let kind = if topology.is_station(node) { "station" } else { "satellite" };
     json!({ "name": topology.nodes()[node].name, "kind": kind, "xyz_m": xyz_m })
+}
+
+/// The constellations that have a name, the geostationary ones excepted: `[{"name", "aliases", "satellites", "source",
+/// "besides", "shells": [{"name", "planes", "per_plane", "altitude_km", "inclination_deg", "spread_deg", "phasing",
+/// "period_min"}]}]`. The spread is that of the planes' nodes, first to beyond the last.
+pub fn presets() -> Value {
+    let shell = |walker: &Walker| {
+        let phasing = match walker.phasing {
+            Phasing::Factor(factor) => json!(factor),
+            Phasing::OddPlanesHalfSpacing => json!("odd-planes-half-spacing"),
+        };
+        json!({
+            "name": walker.name,
+            "planes": walker.planes,
+            "per_plane": walker.per_plane,
+            "altitude_km": walker.altitude.km(),
+            "inclination_deg": walker.inclination.degrees(),
+            "spread_deg": walker.raan_spacing().degrees() * f64::from(walker.planes),
+            "phasing": phasing,
+            "period_min": walker.period_s(&Earth::WGS84) / 60.0,
+        })
+    };
+    let preset = |preset: &Preset| {
+        json!({
+            "name": preset.name,
+            "aliases": preset.aliases,
+            "satellites": preset.satellites,
+            "source": preset.source,
+            "besides": preset.besides,
+            "shells": preset.walkers().iter().map(shell).collect::<Vec<_>>(),
+        })
+    };
+    skyhop_orbit::presets().iter().map(preset).collect()
 }
 
 fn epoch(scenario: &Scenario) -> Option<skyhop_orbit::Utc> {
