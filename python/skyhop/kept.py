@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,7 @@ class KeptRun:
         """One row per change of satellite."""
         return self.table("handovers")
 
-    @property
+    @cached_property
     def manifest(self) -> dict[str, Any]:
         """What `manifest.json` holds."""
         return self._json("manifest")

@@ -105,6 +105,24 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
     await close();
   });
 
+  test("tells about the link under the pointer", async () => {
+    const { page, close } = await visit(`#/watch?run=${run("reno")}&t=30`);
+    await page.waitForFunction(() => window.skyhopLocate?.("iridium-3-0"));
+    const between = async (a, b) => {
+      const text = page.locator(".tip", { hasText: `${a} → ` });
+      await again(async () => {
+        await settle(page);
+        const [[x, y], [u, v]] = await page.evaluate((names) => names.map(window.skyhopLocate), [a, b]);
+        await page.mouse.move((x + u) / 2, (y + v) / 2);
+        await text.waitFor({ timeout: 3000 });
+      });
+      return (await text.innerText()).replace(/\s+/g, " ");
+    };
+    assert.match(await between("iridium-2-3", "iridium-2-2"), /range 4.033 km delay 13\.45 ms queue 0 packets utilisation \d+ %/);
+    assert.match(await between("iridium-3-0", "chennai"), /range 2.0\d\d km delay 6\.\d\d ms elevation 14\.\d° queue \d+ packets utilisation \d+ %/);
+    await close();
+  });
+
   test("finds a station by name with the keyboard alone", async () => {
     const { page, close } = await visit(`#/watch?run=${run("vegas")}`);
     await page.getByLabel("Find a satellite or station").focus();

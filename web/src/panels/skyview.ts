@@ -15,6 +15,8 @@ import { Wires } from "./wires";
 
 const HANDOVER_SHOWN_S = 1.6;
 const TICKER_LINES = 3;
+/** All of a link; a satellite's card has more. */
+const TIP_ROWS = 6;
 
 /** What is switched on; kept for the next visit. */
 export const shown = new Signal<Shown>(keptShown());
@@ -238,7 +240,7 @@ export class SkyView {
     this.stage.classList.toggle("over", found !== null);
     if (!found || !pointer || !frame) return;
     const { title, rows } = describe(found, frame);
-    this.tip.replaceChildren(h("b", {}, title), ...rows.slice(0, 4).map(([name, value]) => h("p", {}, `${name} `, h("span", {}, value))));
+    this.tip.replaceChildren(h("b", {}, title), ...rows.slice(0, TIP_ROWS).map(([name, value]) => h("p", {}, `${name} `, h("span", {}, value))));
     const right = pointer[0] > this.stage.clientWidth - 240;
     const low = pointer[1] > this.stage.clientHeight - 130;
     this.tip.style.transform = `translate(${pointer[0] + (right ? -14 : 14)}px, ${pointer[1] + (low ? -10 : 14)}px) translate(${right ? "-100%" : "0"}, ${low ? "-100%" : "0"})`;
