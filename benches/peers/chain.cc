@@ -8,9 +8,10 @@
 //   starts     first and last start in seconds, "first,last": flow i starts at first + (last - first) i / flows
 //   mark       simulated second from which CPU time and packet-hops count: the network is built and every flow has begun
 //   seed       of the random losses
+//   queue_from simulated second from which the queue is averaged
 //   count      1: count packet-hops and the queue, which costs time; 0: run bare, to be timed
 //
-// Prints one line of JSON; what was not counted is null. Goodput and queue are means over the whole run.
+// Prints one line of JSON; what was not counted is null. Goodput is a mean over the whole run.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -56,6 +57,13 @@ struct QueueAverage
         packetSeconds += packets * (nowS - sinceS);
         sinceS = nowS;
         packets = now;
+    }
+
+    /// What the queue held before does not count.
+    void Forget()
+    {
+        Change(packets, packets);
+        packetSeconds = 0.0;
     }
 };
 
@@ -286,6 +294,8 @@ main(int argc, char* argv[])
     }
 
     Simulator::Schedule(Seconds(std::stod(option.at("mark"))), &Mark);
+    const double queueFromS = std::stod(option.at("queue_from"));
+    Simulator::Schedule(Seconds(queueFromS), &QueueAverage::Forget, &g_queue);
     Simulator::Stop(Seconds(durationS));
     Simulator::Run();
     const double cpuS = CpuSeconds() - g_cpuAtMarkS;
@@ -300,7 +310,7 @@ main(int argc, char* argv[])
     {
         g_queue.Change(0, 0);
         counted = "\"packet_hops\": " + std::to_string(g_packetHops) +
-                  ", \"queue_mean_packets\": " + std::to_string(g_queue.packetSeconds / durationS);
+                  ", \"queue_mean_packets\": " + std::to_string(g_queue.packetSeconds / (durationS - queueFromS));
     }
     std::printf("{\"cpu_s\": %.6f, \"peak_rss_kib\": %ld, %s, \"goodput_bps\": %.1f}\n",
                 cpuS,

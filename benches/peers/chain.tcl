@@ -8,19 +8,22 @@
 #   starts     first and last start in seconds, "first,last": flow i starts at first + (last - first) i / flows
 #   mark       simulated second from which CPU time and packet-hops count: the network is built and every flow has begun
 #   seed       of the random losses
+#   queue_from simulated second from which the queue is averaged
 #   count      1: count packet-hops and the queue, which costs time; 0: run bare, to be timed
+#   headers    used: packets have the headers that are used; all: those of every protocol, as ns-2 is installed
 #
-# Prints one line of JSON; what was not counted is null. Goodput and queue are means over the whole run.
+# Prints one line of JSON; what was not counted is null. Goodput is a mean over the whole run.
 
-array set option {count 0}
+array set option {count 0 queue_from 0 headers used}
 foreach argument $argv {
     set at [string first = $argument]
     set option([string range $argument 0 [expr {$at - 1}]]) [string range $argument [expr {$at + 1}] end]
 }
 
-# Only the headers that are used: otherwise every packet carries those of all protocols.
-remove-all-packet-headers
-add-packet-header Common Flags IP TCP
+if {$option(headers) eq "used"} {
+    remove-all-packet-headers
+    add-packet-header Common Flags IP TCP
+}
 set ns [new Simulator]
 ns-random $option(seed)
 # Routes by hand: with shortest paths between all pairs 1000 flows would spend minutes before they start.
@@ -158,6 +161,13 @@ proc mark {} {
     set cpu_at_mark [cpu_seconds]
 }
 
+# What the queue held before does not count: the sum begins anew.
+proc forget_queue {} {
+    global option queue_integral
+    $queue_integral newpoint $option(queue_from) [$queue_integral set lasty_]
+    $queue_integral set sum_ 0
+}
+
 proc finish {} {
     global option senders received queue_integral cpu_at_mark
     set cpu [expr {[cpu_seconds] - $cpu_at_mark}]
@@ -174,12 +184,13 @@ proc finish {} {
         set hops 0
         foreach monitor $received { incr hops [expr {int([$monitor set parrivals_])}] }
         $queue_integral newpoint $option(duration) [$queue_integral set lasty_]
-        set mean [expr {[$queue_integral set sum_] / $option(duration)}]
+        set mean [expr {[$queue_integral set sum_] / ($option(duration) - $option(queue_from))}]
     }
     puts "{\"cpu_s\": $cpu, \"peak_rss_kib\": [peak_rss_kib], \"packet_hops\": $hops,\
           \"goodput_bps\": $goodput, \"queue_mean_packets\": $mean}"
     exit 0
 }
 $ns at $option(mark) mark
+if {$option(count) && $option(queue_from) > 0} { $ns at $option(queue_from) forget_queue }
 $ns at $option(duration) finish
 $ns run

@@ -4,6 +4,7 @@
 //! and the median counts. `--json` runs each once and prints a line of JSON, which `peers/run.py` reads; `--describe`
 //! prints the scenario with every default filled, from which `peers/run.py` tells the peers what to simulate.
 //! CPU time and packet-hops count from the simulated instant `--mark` on; without it from the start, building included.
+//! The queue is averaged from `--queue-from` on.
 
 use cpu_time::ProcessTime;
 use skyhop_base::{Duration, Time};
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const RUNS: usize = 5;
-const USAGE: &str = "usage: skyhop-benches [--json | --describe] [--mark DURATION] [--seed N] [--set KEY=VALUE]... \
-     [WORKLOAD.toml]...";
+const USAGE: &str = "usage: skyhop-benches [--json | --describe] [--mark DURATION] [--queue-from DURATION] [--seed N] \
+     [--set KEY=VALUE]... [WORKLOAD.toml]...";
 
 /// What is printed about each workload.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,7 @@ struct Arguments {
 #[derive(Clone, Copy)]
 struct Measurement {
     mark: Option<Duration>,
+    queue_from: Duration,
     seed: u64,
 }
 
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
 }
 
 fn arguments() -> Result<Arguments, String> {
-    let measurement = Measurement { mark: None, seed: 1 };
+    let measurement = Measurement { mark: None, queue_from: Duration::ZERO, seed: 1 };
     let mut found = Arguments { output: Output::Table, measurement, overrides: Vec::new(), workloads: Vec::new() };
     let mut rest = std::env::args().skip(1);
     while let Some(argument) = rest.next() {
@@ -68,6 +70,10 @@ fn arguments() -> Result<Arguments, String> {
             "--mark" => {
                 let text = rest.next().ok_or(USAGE)?;
                 found.measurement.mark = Some(text.parse().map_err(|error| format!("--mark: {error}"))?);
+            }
+            "--queue-from" => {
+                let text = rest.next().ok_or(USAGE)?;
+                found.measurement.queue_from = text.parse().map_err(|error| format!("--queue-from: {error}"))?;
             }
             "--seed" => {
                 let text = rest.next().ok_or(USAGE)?;
@@ -113,29 +119,41 @@ fn report(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(scenario: &Scenario, Measurement { mark, seed }: Measurement) -> Result<Measured, String> {
-    let mut spec = scenario.simulation_spec();
+fn measure(scenario: &Scenario, Measurement { mark, queue_from, seed }: Measurement) -> Result<Measured, String> {
+    let spec = scenario.simulation_spec();
     let build = |spec: &SimulationSpec| Simulation::new(spec, seed).map_err(|error| error.to_string());
-    let start = ProcessTime::now();
+    // A run that ends at an instant tells what went before.
+    let before = |instant| build(&SimulationSpec { duration: instant, ..spec.clone() }).map(Simulation::run);
+    let mut start = ProcessTime::now();
     let mut simulation = build(&spec)?;
-    let Some(mark) = mark else {
-        let records = simulation.run();
-        return Ok(Measured::new(start.elapsed(), &records, 0));
-    };
-    simulation.run_until(Time::ZERO + mark);
-    let start = ProcessTime::now();
+    if let Some(mark) = mark {
+        simulation.run_until(Time::ZERO + mark);
+        start = ProcessTime::now();
+    }
     let records = simulation.run();
-    let cpu = start.elapsed();
-    // A run that ends at the mark tells what went before.
-    spec.duration = mark;
-    Ok(Measured::new(cpu, &records, build(&spec)?.run().packet_hops))
+    let mut measured = Measured::new(start.elapsed(), &records);
+    if let Some(mark) = mark {
+        measured.packet_hops -= before(mark)?.packet_hops;
+    }
+    if !queue_from.is_zero() {
+        measured.queue_mean_packets = queue_since(&records, &before(queue_from)?);
+    }
+    Ok(measured)
+}
+
+/// Mean queue from the end of `before` to that of `whole`, of the link where it is longest.
+fn queue_since(whole: &Records, before: &Records) -> f64 {
+    let (until_s, from_s) = (whole.end.as_secs_f64(), before.end.as_secs_f64());
+    let pairs = whole.links.iter().zip(&before.links);
+    let packet_seconds = pairs.map(|(w, b)| w.queue_mean_packets * until_s - b.queue_mean_packets * from_s);
+    packet_seconds.fold(0.0, f64::max) / (until_s - from_s)
 }
 
 impl Measured {
-    fn new(cpu: std::time::Duration, records: &Records, hops_before: u64) -> Measured {
+    fn new(cpu: std::time::Duration, records: &Records) -> Measured {
         Measured {
             cpu_s: cpu.as_secs_f64(),
-            packet_hops: records.packet_hops - hops_before,
+            packet_hops: records.packet_hops,
             events: records.events,
             goodput_bps: records.flows.iter().map(|flow| flow.goodput_bps).sum(),
             queue_mean_packets: records.links.iter().map(|link| link.queue_mean_packets).fold(0.0, f64::max),

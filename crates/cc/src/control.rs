@@ -200,6 +200,7 @@ impl CongestionControl for Control {
     fn recovery_floor(&self) -> Segments {
         forward!(self, c => c.recovery_floor())
     }
+    #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         forward!(self, c => c.pacing_rate())
     }

@@ -139,31 +139,34 @@ pub struct Transfer {
 }
 
 /// Transfers one after another: the next begins some time after the one before is complete.
+#[repr(C)]
 struct Exchange {
-    current: Transfer,
     /// Bytes delivered to the receiver at which the current one is complete; `u64::MAX` while there is none.
     target: u64,
+    /// How often the current one was asked for.
+    asked: u32,
+    current: Transfer,
     /// Bytes delivered when it began: data beyond them answers the request.
     before: u64,
     /// Transfers that are left, the current one not.
     left: Option<u32>,
-    /// How often the current one was asked for.
-    asked: u32,
     /// Whether the sender's side has had the request.
     answered: bool,
     /// Between a completion and the next transfer.
     stream: Stream,
 }
 
+/// What is asked for at each packet stands in front.
+#[repr(C)]
 pub struct Application {
-    config: ApplicationConfig,
-    pace: Pace,
     exchange: Exchange,
+    next: Option<(Time, AppStep)>,
     pub start: Time,
     pub stop: Option<Time>,
     /// The stop, until it is taken.
     stop_due: Option<Time>,
-    next: Option<(Time, AppStep)>,
+    config: ApplicationConfig,
+    pace: Pace,
 }
 
 impl Application {
@@ -278,9 +281,14 @@ impl Application {
         fresh.then_some(Supply::Bytes(exchange.current.bytes))
     }
 
+    /// Whether it matters to the application that so many bytes have been delivered in all: [`Application::delivered`].
+    #[inline]
+    pub fn waits_for(&self, bytes: u64) -> bool {
+        bytes >= self.exchange.target || self.exchange.asked > 0
+    }
+
     /// So many bytes have been delivered in all. Gives the transfer that is complete with them, and whether it is the
     /// last; the next step may have changed then, and when the first data of an answer has come.
-    #[inline]
     pub fn delivered(&mut self, now: Time, bytes: u64) -> Option<(Transfer, bool)> {
         if bytes >= self.exchange.target {
             return self.complete(now, bytes);

@@ -65,17 +65,19 @@ pub(crate) fn build_links(
             let late = goes_down && pace.is_some();
             let built =
                 Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down, stream).with_pace(pace);
+            let recorded = spec.records.packets.contains(&link.name);
             Ok(LinkState {
-                link: if late { built.with_late_departures() } else { built },
                 from: link.from.as_u32(),
+                plain: !late && !recorded && config.errors.is_empty() && !built.is_late(),
+                recorded,
+                link: if late { built.with_late_departures() } else { built },
                 delay: match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),
-                    LinkKind::Isl => Delay::Moving(None),
+                    LinkKind::Isl => Delay::Moving(Box::new(None)),
                     LinkKind::Uplink | LinkKind::Downlink => Delay::Ground,
                 },
                 errors: config.errors.iter().map(|error| ErrorModel::new(error, seed, &link.name)).collect(),
                 drops: DropCounts::default(),
-                recorded: spec.records.packets.contains(&link.name),
                 held: Vec::new(),
             })
         })

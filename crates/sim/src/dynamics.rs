@@ -181,8 +181,8 @@ impl Simulation {
                 Some(hop) if nodes.len() <= self.topology.nodes().len() => hop,
                 _ => return (Vec::new(), 0.0),
             };
-            let delay = match self.links[hop.link.index()].delay {
-                Delay::Fixed(delay) => delay,
+            let delay = match &self.links[hop.link.index()].delay {
+                Delay::Fixed(delay) => *delay,
                 Delay::Moving(_) | Delay::Ground => self.topology.delay_segment(node, hop.to, self.now).at(self.now),
             };
             delay_s += delay.as_secs_f64();
@@ -198,7 +198,7 @@ impl Simulation {
         let now = self.now;
         let Simulation { links, topology, ground, .. } = self;
         let state = &mut links[link as usize];
-        if state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
+        if !state.link.is_late() || state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
             return false;
         }
         let (delay, from) = (&mut state.delay, state.from);

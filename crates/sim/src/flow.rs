@@ -16,6 +16,8 @@ pub enum Endpoints {
     Datagram { next_seq: u32, header_bytes: u32 },
 }
 
+/// The receiver and its timer side by side: what a packet touches stands on few cache lines.
+#[repr(C)]
 pub struct TcpEnds {
     pub sender: Sender,
     pub receiver: Receiver,
@@ -120,19 +122,21 @@ fn with_ns2_phase(flow: &FlowConfig) -> Option<&TcpConfig> {
 
 /// Running totals of a flow.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct FlowTotals {
-    pub sent: u64,
-    /// Of the packets sent, and of those sent again.
-    pub sent_bytes: u64,
-    pub resent_bytes: u64,
-    /// User bytes in the packets sent.
-    pub sent_payload_bytes: u64,
     pub received: u64,
     pub duplicate: u64,
     pub wire_bytes: u64,
     pub bytes_delivered: u64,
     pub acks_sent: u64,
     pub acks_received: u64,
+    pub sent: u64,
+    /// Of the packets sent, …
+    pub sent_bytes: u64,
+    /// … the user bytes in them, …
+    pub sent_payload_bytes: u64,
+    /// … and of those sent again.
+    pub resent_bytes: u64,
     pub drops: DropCounts,
     pub ack_drops: DropCounts,
 }
@@ -146,31 +150,33 @@ pub struct FlowState {
     pub cwnd: Option<f64>,
 }
 
+/// Every packet touches what stands in front. With many flows that has to be fetched each time, hence the order.
+#[repr(C, align(64))]
 pub struct Flow {
-    /// Tells flows apart in random streams, whatever their order.
-    pub key: u64,
     pub ends: Endpoints,
-    pub application: Application,
+    /// Its place in a split connection, if it is a leg of one.
+    pub leg: Option<Box<Leg>>,
+    /// Of an application that writes by the clock, when they are recorded.
+    pub updates: Updates,
     pub jitter: Option<Box<Jitter>>,
-    pub ttl: u8,
     /// Packets that each end has put on the network.
     pub numbers: [u32; 2],
+    pub meter: ArrivalMeter,
+    pub ages: SegmentAges,
+    pub rtt: Histogram,
+    pub ttl: u8,
+    pub cwnd: Option<TimeAverage>,
+    pub application: Application,
     pub totals: FlowTotals,
+    /// Tells flows apart in random streams, whatever their order.
+    pub key: u64,
     /// Totals at the moment when the application stopped: rates count what arrived until then.
     pub at_stop: Option<Box<FlowTotals>>,
     pub completed: Option<Time>,
-    pub meter: ArrivalMeter,
-    pub ages: SegmentAges,
-    /// Of an application that writes by the clock, when they are recorded.
-    pub updates: Updates,
-    pub rtt: Histogram,
-    pub cwnd: Option<TimeAverage>,
     /// Totals at the last grid point, once there was one.
     pub at_grid: Option<Box<FlowTotals>>,
     /// Node by node, as last recorded.
     pub path: Vec<u32>,
-    /// Its place in a split connection, if it is a leg of one.
-    pub leg: Option<Box<Leg>>,
 }
 
 impl Flow {
@@ -203,6 +209,7 @@ impl Flow {
             Endpoints::Tcp(tcp) => Some(TimeAverage::new(config.start, tcp.sender.cwnd())),
             Endpoints::Datagram { .. } => None,
         };
+        let meter = ArrivalMeter::default();
         Flow {
             key: Stream::new(0, &config.name, "flow").bits_at(0),
             ends,
@@ -213,7 +220,7 @@ impl Flow {
             totals: FlowTotals::default(),
             at_stop: None,
             completed: None,
-            meter: ArrivalMeter::default(),
+            meter: if records.grid.is_some() { meter.with_steps() } else { meter },
             ages: SegmentAges::default(),
             updates: if followed { Updates::followed() } else { Updates::default() },
             rtt: Histogram::default(),

@@ -57,7 +57,7 @@ pub(crate) fn moving_delay(
 ) -> Duration {
     let (kept, a, b) = match delay {
         Delay::Fixed(delay) => return *delay,
-        Delay::Moving(kept) => (Some(kept), from, to),
+        Delay::Moving(kept) => (Some(&mut **kept), from, to),
         Delay::Ground if topology.is_station(NodeId::new(from)) => (ground.of(from, to), from, to),
         Delay::Ground => (ground.of(to, from), to, from),
     };

@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(offers[2], Offered::Displaces);
         let large = Packet { size: 300, ..packet(3) };
         // It would find no room though it displaced all.
-        assert_eq!(link.offer(large, ms(0), ms(0), |_| ONE_MS), Offered::Full);
+        assert_eq!(link.offer(&large, ms(0), ms(0), |_| ONE_MS), Offered::Full);
         assert_eq!(link.take_displaced().len(), 1);
         let mut none = built(&QueueConfig::drop_front(QueueLimit::Packets(0)));
         offer(&mut none, 0, ms(0));

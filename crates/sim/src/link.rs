@@ -58,6 +58,7 @@ pub enum Eviction {
 
 /// Totals over the run.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct LinkTotals {
     pub packets: u64,
     pub bytes: u64,
@@ -70,15 +71,25 @@ pub struct LinkTotals {
     pub marked: u64,
 }
 
+/// What every packet touches stands in front, on three cache lines: with many flows each link is read anew.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Link {
     ring: VecDeque<Entry>,
     /// Packets at the front of the ring whose service has begun, as of the last advance.
     begun: usize,
     /// Bytes that wait, as of the last advance.
     waiting_bytes: u64,
+    /// When the transmitter has sent everything that was accepted.
+    free_at: Time,
+    last_arrival: Time,
     serialiser: Serialiser,
     framing_bytes: u32,
+    /// Nothing but a limit: no RED, no marks, no late departures.
+    simple: bool,
+    /// What is served when, if it is not the rate alone that says so.
+    pace: Option<Box<Pacemaker>>,
+    pub totals: LinkTotals,
     limit: QueueLimit,
     full: FullQueue,
     /// ECN-capable packets that find more than so many waiting are marked.
@@ -86,17 +97,9 @@ pub struct Link {
     red: Option<Box<Red>>,
     /// Packets whose departure is not yet known.
     late: Option<Box<Late>>,
-    /// Nothing but a limit: no RED, no marks, no late departures.
-    simple: bool,
-    /// What is served when, if it is not the rate alone that says so.
-    pace: Option<Box<Pacemaker>>,
     pub on_down: OnDown,
-    /// When the transmitter has sent everything that was accepted.
-    free_at: Time,
-    last_arrival: Time,
     /// Until then at most, packets of low priority wait in the ring.
     low_until: Time,
-    pub totals: LinkTotals,
 }
 
 impl Link {
@@ -201,13 +204,13 @@ impl Link {
     #[inline]
     pub fn offer(
         &mut self,
-        packet: Packet,
+        packet: &Packet,
         now: Time,
         scheduled: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> Offered {
         if !self.simple {
-            return self.offer_managed(packet, now, scheduled, delay);
+            return self.offer_managed(*packet, now, scheduled, delay);
         }
         if self.free_at < now {
             // Most links, most of the time: whatever is on it has long left the transmitter, nothing need be looked at.
@@ -246,16 +249,16 @@ impl Link {
         if verdict == Verdict::Mark {
             self.mark(&mut packet);
         }
-        self.admit(packet, now, delay)
+        self.admit(&packet, now, delay)
     }
 
     /// Accepts a packet for which there is room.
     #[inline(always)]
-    fn admit(&mut self, packet: Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
+    fn admit(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
         let waits = self.makes_wait(now);
         self.accept(packet, now, delay);
         if waits {
-            self.note_waiting(&packet);
+            self.note_waiting(packet);
         }
         self.accepted()
     }
@@ -319,7 +322,7 @@ impl Link {
         });
         let Some(from) = from else { return Eviction::NoneWaits };
         self.lay_again(from, now, Packet::is_low, &mut delay, out);
-        self.accept(*packet, now, |departure| delay(packet, departure));
+        self.accept(packet, now, |departure| delay(packet, departure));
         self.note_waiting(packet);
         let newest = self.ring.iter().rev().find(|entry| goes(entry));
         self.low_until = newest.map_or(Time::ZERO, |entry| entry.start);
@@ -349,7 +352,7 @@ impl Link {
         let Some(late) = &mut self.late else { return Offered::Full };
         if at_once {
             late.foreseen = now;
-            self.accept(packet, now, delay);
+            self.accept(&packet, now, delay);
             self.all_begun();
             return self.accepted();
         }
@@ -381,7 +384,7 @@ impl Link {
         let Some((packet, since)) = late.pop() else { return };
         late.foreseen = now;
         self.totals.waiting += now.since(since);
-        self.accept(packet, now, |departure| delay(&packet, departure));
+        self.accept(&packet, now, |departure| delay(&packet, departure));
         self.all_begun();
     }
 
@@ -419,7 +422,7 @@ impl Link {
     }
 
     #[inline(always)]
-    fn accept(&mut self, packet: Packet, now: Time, delay: impl FnOnce(Time) -> Duration) {
+    fn accept(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(Time) -> Duration) {
         let start = if self.free_at > now {
             self.free_at
         } else {
@@ -447,7 +450,7 @@ impl Link {
         if self.ring.len() == self.ring.capacity() {
             self.make_room();
         }
-        self.ring.push_back(Entry { packet, start, arrival });
+        self.ring.push_back(Entry { packet: *packet, start, arrival });
         if start == now {
             // Served at once. What stood before it in the ring has long begun.
             self.begun = self.ring.len();
@@ -487,6 +490,9 @@ impl Link {
     #[inline]
     pub fn next_event(&self) -> Option<(Time, Time)> {
         let arrival = self.ring.front().map(|entry| (entry.arrival, entry.start));
+        if self.simple {
+            return arrival;
+        }
         match &self.late {
             Some(late) if !late.is_empty() => {
                 let begin = (self.free_at, late.foreseen);
@@ -538,7 +544,7 @@ impl Link {
             if affected(&entry.packet) {
                 out.push(entry.packet);
             } else {
-                self.accept(entry.packet, now, |departure| delay(&entry.packet, departure));
+                self.accept(&entry.packet, now, |departure| delay(&entry.packet, departure));
             }
         }
     }
@@ -614,7 +620,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn offer(link: &mut Link, seq: u32, now: Time) -> Offered {
-        link.offer(packet(seq), now, now, |_| Duration::from_millis(10))
+        link.offer(&packet(seq), now, now, |_| Duration::from_millis(10))
     }
 
     #[test]
@@ -650,7 +656,7 @@ pub(crate) mod tests {
     fn departures_follow_one_another_and_arrivals_keep_the_order() {
         let mut link = link(QueueLimit::Unlimited);
         for (seq, delay) in [(0, 10), (1, 9), (2, 5), (3, 30)] {
-            link.offer(packet(seq), ms(0), ms(0), |_| Duration::from_millis(delay));
+            link.offer(&packet(seq), ms(0), ms(0), |_| Duration::from_millis(delay));
         }
         let arrivals: Vec<_> = std::iter::from_fn(|| link.take_arrived()).map(|e| (e.packet.seq, e.arrival)).collect();
         assert_eq!(arrivals, [(0, ms(11)), (1, ms(11)), (2, ms(11)), (3, ms(34))]);
@@ -688,7 +694,7 @@ pub(crate) mod tests {
     fn a_normal_packet_takes_the_place_of_the_newest_low_one() {
         let mut link = link(QueueLimit::Packets(3));
         for packet in [packet(0), low(1), low(2), packet(3)] {
-            link.offer(packet, ms(0), ms(0), |_| Duration::from_millis(10));
+            link.offer(&packet, ms(0), ms(0), |_| Duration::from_millis(10));
         }
         assert_eq!(offer(&mut link, 4, ms(0)), Offered::Full);
         let (done, out, left) = evict(&mut link, &packet(4));
@@ -706,10 +712,10 @@ pub(crate) mod tests {
     fn low_packets_leave_only_if_that_makes_room() {
         let mut link = link(QueueLimit::Bytes(300));
         for packet in [packet(0), low(1), packet(2)] {
-            link.offer(packet, ms(0), ms(0), |_| Duration::from_millis(10));
+            link.offer(&packet, ms(0), ms(0), |_| Duration::from_millis(10));
         }
         let large = Packet { size: 176, ..packet(3) };
-        assert_eq!(link.offer(large, ms(0), ms(0), |_| ONE_MS), Offered::Full);
+        assert_eq!(link.offer(&large, ms(0), ms(0), |_| ONE_MS), Offered::Full);
         assert_eq!(evict(&mut link, &large).0, Eviction::NoneWaits);
         assert_eq!(evict(&mut link, &Packet { size: 175, ..large }).1, [1]);
         assert_eq!(link.waiting_bytes, 300);
@@ -721,7 +727,7 @@ pub(crate) mod tests {
         let queue = QueueConfig { full: FullQueue::Arrival, ..QueueConfig::drop_tail(QueueLimit::Packets(1)) };
         let mut link = Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &queue, OnDown::Drop, stream);
         for packet in [packet(0), low(1)] {
-            link.offer(packet, ms(0), ms(0), |_| ONE_MS);
+            link.offer(&packet, ms(0), ms(0), |_| ONE_MS);
         }
         assert_eq!(evict(&mut link, &packet(2)).0, Eviction::Never);
     }
@@ -734,7 +740,7 @@ pub(crate) mod tests {
         let mut link = Link::new(Rate::from_bps(1_000_000).unwrap(), 0, &queue, OnDown::Drop, stream);
         let capable = |seq| Packet { flags: Flags::ECT, ..packet(seq) };
         for packet in [capable(0), capable(1), capable(2), capable(3), packet(4), capable(5)] {
-            link.offer(packet, ms(0), ms(0), |_| ONE_MS);
+            link.offer(&packet, ms(0), ms(0), |_| ONE_MS);
         }
         let marked = link.entries().filter(|entry| entry.packet.flags.has(Flags::CE)).map(|entry| entry.packet.seq);
         // 0 is in service; 1, 2, 3 and 4 find none to three waiting, 5 finds no room.
@@ -746,9 +752,9 @@ pub(crate) mod tests {
     fn late_departures_give_up_low_packets_first() {
         for mut link in [late_link(QueueLimit::Packets(3)), link(QueueLimit::Packets(3)).with_late_departures()] {
             for packet in [packet(0), packet(1), low(2), low(3)] {
-                link.offer(packet, ms(0), ms(0), |_| ONE_MS);
+                link.offer(&packet, ms(0), ms(0), |_| ONE_MS);
             }
-            assert_eq!(link.offer(low(4), ms(0), ms(0), |_| ONE_MS), Offered::Full, "low for none");
+            assert_eq!(link.offer(&low(4), ms(0), ms(0), |_| ONE_MS), Offered::Full, "low for none");
             assert_eq!(offer(&mut link, 5, ms(0)), Offered::Displaces);
             assert_eq!(link.take_displaced().iter().map(|packet| packet.seq).collect::<Vec<_>>(), [3]);
             assert_eq!((link.queue_packets(ms(0)), link.waiting().1), (3, 375));

@@ -97,26 +97,33 @@ impl Counts {
         self.buckets[bucket - self.first] += 1;
     }
 
-    /// The smallest value of which at least the share `q` of all values is not above; within 0.1 %.
-    fn quantile_s(&self, q: f64) -> f64 {
-        let rank = ((q * self.count as f64).ceil() as u64).max(1);
-        let mut seen = 0;
-        for (i, &count) in self.buckets.iter().enumerate() {
-            seen += u64::from(count);
-            if seen >= rank {
-                // The middle of an end bucket may lie outside of what was seen.
-                return middle_of(self.first + i).clamp(self.min_ns as f64, self.max_ns as f64) / 1e9;
+    /// The smallest values of which at least the shares `q`, ascending, of all values are not above; within 0.1 %.
+    fn quantiles_s<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
+        let mut buckets = self.buckets.iter().enumerate();
+        let (mut seen, mut last) = (0, 0);
+        q.map(|q| {
+            let rank = ((q * self.count as f64).ceil() as u64).max(1);
+            while seen < rank
+                && let Some((i, &count)) = buckets.next()
+            {
+                seen += u64::from(count);
+                last = i;
             }
-        }
-        0.0
+            // The middle of an end bucket may lie outside of what was seen.
+            middle_of(self.first + last).clamp(self.min_ns as f64, self.max_ns as f64) / 1e9
+        })
     }
 
     fn distribution(&self) -> Distribution {
+        if self.count == 0 {
+            return Distribution::default();
+        }
+        let [median_s, p95_s] = self.quantiles_s([0.5, 0.95]);
         Distribution {
             count: self.count,
             mean_s: self.sum_ns as f64 / self.count as f64 / 1e9,
-            median_s: self.quantile_s(0.5),
-            p95_s: self.quantile_s(0.95),
+            median_s,
+            p95_s,
             min_s: self.min_ns as f64 / 1e9,
             max_s: self.max_ns as f64 / 1e9,
         }
@@ -147,31 +154,85 @@ impl StepMean {
 /// What a receiver measures on each arriving data packet.
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalMeter {
-    pub delay: Histogram,
-    pub jitter: Histogram,
-    pub interarrival: Histogram,
-    pub step_delay: StepMean,
-    pub step_jitter: StepMean,
-    pub step_interarrival: StepMean,
-    last: Option<(Time, Duration)>,
+    /// From the first packet on.
+    seen: Option<Box<Seen>>,
+    steps: Option<Box<Steps>>,
 }
 
+/// In one place: with many flows each of them is on cache lines of its own, which have to be fetched.
+#[derive(Clone, Debug)]
+struct Seen {
+    /// When the last packet arrived, and its delay.
+    last: (Time, Duration),
+    delay: Counts,
+    jitter: Counts,
+    interarrival: Counts,
+}
+
+/// What arrivals were like in one step of the grid, or in the whole run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrivals<T> {
+    pub delay: T,
+    pub jitter: T,
+    pub interarrival: T,
+}
+
+type Steps = Arrivals<StepMean>;
+
 impl ArrivalMeter {
+    /// The same with means over steps: [`ArrivalMeter::take_step`].
+    pub fn with_steps(mut self) -> ArrivalMeter {
+        self.steps = Some(Box::default());
+        self
+    }
+
     #[inline]
     pub fn arrived(&mut self, now: Time, sent: Time) {
         let delay = now.since(sent);
-        self.delay.add(delay);
-        self.step_delay.add(delay);
-        if let Some((last_arrival, last_delay)) = self.last {
-            // RFC 3393 §2.4: the difference of the one-way delays of two consecutive packets; here its size.
-            let jitter = Duration::from_nanos(delay.as_nanos().abs_diff(last_delay.as_nanos()));
-            let interarrival = now.since(last_arrival);
-            self.jitter.add(jitter);
-            self.step_jitter.add(jitter);
-            self.interarrival.add(interarrival);
-            self.step_interarrival.add(interarrival);
+        let Some(seen) = &mut self.seen else { return self.begin(now, delay) };
+        let (last_arrival, last_delay) = seen.last;
+        // RFC 3393 §2.4: the difference of the one-way delays of two consecutive packets; here its size.
+        let jitter = Duration::from_nanos(delay.as_nanos().abs_diff(last_delay.as_nanos()));
+        let interarrival = now.since(last_arrival);
+        seen.last = (now, delay);
+        seen.delay.add(delay.as_nanos());
+        seen.jitter.add(jitter.as_nanos());
+        seen.interarrival.add(interarrival.as_nanos());
+        if let Some(steps) = &mut self.steps {
+            steps.delay.add(delay);
+            steps.jitter.add(jitter);
+            steps.interarrival.add(interarrival);
         }
-        self.last = Some((now, delay));
+    }
+
+    /// The first packet has a delay only.
+    #[cold]
+    fn begin(&mut self, now: Time, delay: Duration) {
+        let (jitter, interarrival) = (Counts::default(), Counts::default());
+        let mut seen = Seen { last: (now, delay), delay: Counts::default(), jitter, interarrival };
+        seen.delay.add(delay.as_nanos());
+        self.seen = Some(Box::new(seen));
+        if let Some(steps) = &mut self.steps {
+            steps.delay.add(delay);
+        }
+    }
+
+    /// Over the whole run.
+    pub fn distributions(&self) -> Arrivals<Distribution> {
+        self.seen.as_deref().map_or_else(Arrivals::default, |seen| Arrivals {
+            delay: seen.delay.distribution(),
+            jitter: seen.jitter.distribution(),
+            interarrival: seen.interarrival.distribution(),
+        })
+    }
+
+    /// Means in seconds since the last call, `None` without values or steps.
+    pub fn take_step(&mut self) -> Arrivals<Option<f64>> {
+        self.steps.as_deref_mut().map_or_else(Arrivals::default, |steps| Arrivals {
+            delay: steps.delay.take(),
+            jitter: steps.jitter.take(),
+            interarrival: steps.interarrival.take(),
+        })
     }
 }
 
@@ -280,7 +341,7 @@ mod tests {
             meter.arrived(sent + Duration::from_secs_f64(delay_ms / 1e3), sent);
         }
         let want = jitter["expected"]["mean_abs_ipdv_ms"].as_f64().unwrap() / 1e3;
-        assert!((meter.jitter.distribution().mean_s - want).abs() < 1e-9);
+        assert!((meter.distributions().jitter.mean_s - want).abs() < 1e-9);
 
         let fairness = find("jain");
         let cases = fairness["inputs"]["x"].as_array().unwrap();

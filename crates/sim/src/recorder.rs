@@ -2,7 +2,7 @@
 
 use crate::application::Transfer;
 use crate::flow::Endpoints;
-use crate::measure::{StepMean, information_efficiency, jain, tcp_efficiency};
+use crate::measure::{information_efficiency, jain, tcp_efficiency};
 use crate::packet::Packet;
 use crate::records::{
     Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow, LinkSeriesRow,
@@ -52,6 +52,7 @@ impl Recorder {
         self.records.packets.push(PacketRow { time, link, event, flow: packet.flow, seq, size_bytes });
     }
 
+    #[inline]
     pub fn ack_arrived(&mut self, time: Time, packet: &Packet) {
         if let Some(link) = self.ack_link {
             self.packet(time, link, PacketEvent::Ack, packet);
@@ -71,8 +72,11 @@ impl Recorder {
         });
     }
 
+    #[inline]
     pub fn rtt(&mut self, flow: u32, rtt: Duration) {
-        self.last_rtt[flow as usize] = Some(rtt);
+        if self.grid.is_some() {
+            self.last_rtt[flow as usize] = Some(rtt);
+        }
     }
 
     pub fn flow_event(&mut self, time: Time, flow: u32, event: &'static str, snapshot: Snapshot) {
@@ -136,7 +140,7 @@ impl Simulation {
             let totals = flow.totals;
             let before = std::mem::replace(&mut **flow.at_grid.get_or_insert_default(), totals);
             let bps = |bytes: u64| bytes as f64 * 8.0 / step_s;
-            let mean = StepMean::take;
+            let arrivals = flow.meter.take_step();
             self.recorder.records.flow_series.push(FlowSeriesRow {
                 time: now,
                 flow: id as u32,
@@ -148,9 +152,9 @@ impl Simulation {
                 rtt: self.recorder.last_rtt[id],
                 srtt: snapshot.as_ref().and_then(|s| s.srtt),
                 rto: snapshot.as_ref().map(|s| s.rto),
-                delay_mean_s: mean(&mut flow.meter.step_delay),
-                jitter_mean_s: mean(&mut flow.meter.step_jitter),
-                interarrival_mean_s: mean(&mut flow.meter.step_interarrival),
+                delay_mean_s: arrivals.delay,
+                jitter_mean_s: arrivals.jitter,
+                interarrival_mean_s: arrivals.interarrival,
                 goodput_bps: bps(totals.bytes_delivered - before.bytes_delivered),
                 throughput_bps: bps(totals.wire_bytes - before.wire_bytes),
                 received: totals.received - before.received,
@@ -236,6 +240,7 @@ impl Simulation {
             Endpoints::Tcp(tcp) => *tcp.sender.counters(),
             Endpoints::Datagram { .. } => Default::default(),
         };
+        let arrivals = flow.meter.distributions();
         FlowSummary {
             flow: id as u32,
             from,
@@ -260,9 +265,9 @@ impl Simulation {
             tcp_efficiency: tcp_efficiency(totals.sent_bytes, totals.resent_bytes),
             information_efficiency: information_efficiency(&totals),
             rtt: flow.rtt.distribution(),
-            delay: flow.meter.delay.distribution(),
-            jitter: flow.meter.jitter.distribution(),
-            interarrival: flow.meter.interarrival.distribution(),
+            delay: arrivals.delay,
+            jitter: arrivals.jitter,
+            interarrival: arrivals.interarrival,
             cwnd_mean: flow.cwnd.map(|average| average.mean(stop)),
         }
     }

@@ -50,23 +50,27 @@ pub enum SimulationError {
 }
 
 /// How far it is to the other end of a link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) enum Delay {
     Fixed(Duration),
     /// Between two satellites: the peer and the piece of the delay curve to it that were used last.
-    Moving(Option<(u32, DelaySegment)>),
+    Moving(Box<Option<(u32, DelaySegment)>>),
     /// Between the ground and the serving satellite; the curve is kept with the station.
     Ground,
 }
 
+/// See [`Link`] for the order.
+#[repr(C, align(64))]
 pub(crate) struct LinkState {
-    pub link: Link,
     pub from: u32,
-    pub delay: Delay,
-    pub errors: Vec<ErrorModel>,
-    pub drops: DropCounts,
+    /// No errors, no records of packets, no late departures: arrivals need not ask for them one by one.
+    pub plain: bool,
     /// Whether each packet event is recorded.
     pub recorded: bool,
+    pub delay: Delay,
+    pub link: Link,
+    pub errors: Vec<ErrorModel>,
+    pub drops: DropCounts,
     /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
     pub held: Vec<Packet>,
 }
@@ -231,8 +235,9 @@ impl Simulation {
     #[inline(always)]
     fn handle(&mut self, Event { slot, .. }: Event) {
         let slots = self.slots;
-        if slot >= slots.links && slot < slots.senders {
-            self.on_arrival(slot - slots.links);
+        let link = slot.wrapping_sub(slots.links);
+        if link < self.links.len() as u32 {
+            self.on_arrival(link);
         } else if slot == TOPOLOGY {
             self.on_topology();
         } else if slot < slots.receivers {
@@ -251,13 +256,11 @@ impl Simulation {
     /// The oldest packet of a link is at its other end.
     fn on_arrival(&mut self, link: u32) {
         let slot = self.slots.links + link;
-        let mut state = &mut self.links[link as usize];
-        if state.link.is_late() {
-            if self.serves_late(link) {
-                return;
-            }
-            state = &mut self.links[link as usize];
+        let plain = self.links[link as usize].plain;
+        if !plain && self.serves_late(link) {
+            return;
         }
+        let state = &mut self.links[link as usize];
         let Some(mut entry) = state.link.take_arrived() else {
             self.events.disarm(slot);
             return;
@@ -266,32 +269,16 @@ impl Simulation {
             Some((arrival, start)) => self.events.arm(slot, arrival, start),
             None => self.events.disarm(slot),
         }
-        let packet = &mut entry.packet;
-        let recorded = state.recorded;
-        if recorded {
-            self.recorder.packet(entry.start, link, PacketEvent::Dequeue, packet);
+        if !plain && state.recorded {
+            self.recorder.packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }
-        if packet.flags.has(Flags::IN_VAIN) {
-            return self.drop_packet(packet, DropCause::LinkChange, Some(link));
+        if entry.packet.flags.has(Flags::IN_VAIN) {
+            return self.drop_packet(&entry.packet, DropCause::LinkChange, Some(link));
         }
-        if !state.errors.is_empty() {
-            let flow = packet.flow as usize;
-            let key = match self.flows.get(flow) {
-                Some(flow) => flow.key,
-                None => self.agents.key(flow - self.flows.len()),
-            };
-            let lost = state.errors.iter_mut().any(|model| model.loses(self.now, packet, key));
-            if self.agents.watches(link) {
-                self.checked(link, packet, lost);
-            }
-            if lost {
-                return self.drop_packet(packet, DropCause::Error, Some(link));
-            }
+        if !plain && self.is_corrupted(link, &entry.packet) {
+            return self.drop_packet(&entry.packet, DropCause::Error, Some(link));
         }
         self.packet_hops += 1;
-        if recorded {
-            self.recorder.packet(self.now, link, PacketEvent::Receive, packet);
-        }
         if !self.agents.is_empty() {
             self.pass_agents(link, entry.start, &mut entry.packet);
         }
@@ -305,6 +292,30 @@ impl Simulation {
         } else {
             self.deliver_data(packet);
         }
+    }
+
+    /// Whether the link's errors take a packet; if not, its arrival is recorded where that is wanted.
+    #[inline(never)]
+    fn is_corrupted(&mut self, link: u32, packet: &Packet) -> bool {
+        let state = &mut self.links[link as usize];
+        if !state.errors.is_empty() {
+            let flow = packet.flow as usize;
+            let key = match self.flows.get(flow) {
+                Some(flow) => flow.key,
+                None => self.agents.key(flow - self.flows.len()),
+            };
+            let lost = state.errors.iter_mut().any(|model| model.loses(self.now, packet, key));
+            if self.agents.watches(link) {
+                self.checked(link, packet, lost);
+            }
+            if lost {
+                return true;
+            }
+        }
+        if self.links[link as usize].recorded {
+            self.recorder.packet(self.now, link, PacketEvent::Receive, packet);
+        }
+        false
     }
 
     /// Sends a packet that is at `node` on its way. Half of what a packet-hop costs, hence part of its two callers.
@@ -347,35 +358,48 @@ impl Simulation {
         }
     }
 
-    /// Offers a packet to a link.
+    /// Offers a packet to a link, and keeps record of it where that is wanted.
     #[inline(always)]
     fn transmit(&mut self, link: u32, packet: &Packet) {
-        let (now, scheduled) = (self.now, self.scheduled);
-        let Simulation { links, topology, ground, recorder, .. } = self;
-        let state = &mut links[link as usize];
-        if state.recorded {
-            recorder.packet(now, link, PacketEvent::Enqueue, packet);
-        }
-        let marked = state.link.totals.marked;
-        let from = state.from;
-        // Two copies of `offer`: a fixed delay is no call.
-        let offered = match &mut state.delay {
-            Delay::Fixed(delay) => {
-                let delay = *delay;
-                state.link.offer(*packet, now, scheduled, |_| delay)
-            }
-            moving => state.link.offer(*packet, now, scheduled, |departure| {
-                moving_delay(topology, ground, moving, from, packet.to, departure)
-            }),
+        let offered = if self.links[link as usize].recorded {
+            self.offer_recorded(link, packet)
+        } else {
+            self.offer(link, packet)
         };
-        if state.recorded && state.link.totals.marked > marked {
-            recorder.packet(now, link, PacketEvent::Mark, packet);
-        }
         match offered {
             Offered::AcceptedFirst { arrival, start } => self.events.arm(self.slots.links + link, arrival, start),
             Offered::Accepted => {}
             seldom => self.settle(seldom, link, packet),
         }
+    }
+
+    #[inline(always)]
+    fn offer(&mut self, link: u32, packet: &Packet) -> Offered {
+        let (now, scheduled) = (self.now, self.scheduled);
+        let Simulation { links, topology, ground, .. } = self;
+        let state = &mut links[link as usize];
+        let from = state.from;
+        // Two copies of `Link::offer`: a fixed delay is no call.
+        match &mut state.delay {
+            Delay::Fixed(delay) => {
+                let delay = *delay;
+                state.link.offer(packet, now, scheduled, |_| delay)
+            }
+            moving => state.link.offer(packet, now, scheduled, |departure| {
+                moving_delay(topology, ground, moving, from, packet.to, departure)
+            }),
+        }
+    }
+
+    #[inline(never)]
+    fn offer_recorded(&mut self, link: u32, packet: &Packet) -> Offered {
+        self.recorder.packet(self.now, link, PacketEvent::Enqueue, packet);
+        let marked = self.links[link as usize].link.totals.marked;
+        let offered = self.offer(link, packet);
+        if self.links[link as usize].link.totals.marked > marked {
+            self.recorder.packet(self.now, link, PacketEvent::Mark, packet);
+        }
+        offered
     }
 
     /// What follows when a packet was not simply accepted.
@@ -413,19 +437,29 @@ impl Simulation {
                     self.deliver_to_leg(packet.flow);
                     return self.send_acks(packet.flow);
                 }
-                let planned = flow.application.next_event();
-                if let Some((transfer, is_last)) = flow.application.delivered(now, flow.totals.bytes_delivered) {
-                    self.recorder.transfer(now, packet.flow, &transfer);
-                    if is_last {
-                        flow.completed = Some(now);
-                        self.recorder.flow_event(now, packet.flow, "complete", tcp.sender.snapshot());
-                    }
-                }
-                if flow.application.next_event() != planned {
-                    self.arm_application(packet.flow);
+                if flow.application.waits_for(flow.totals.bytes_delivered) {
+                    self.deliver_to_application(packet.flow);
                 }
                 self.send_acks(packet.flow);
             }
+        }
+    }
+
+    #[inline(never)]
+    fn deliver_to_application(&mut self, flow_id: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[flow_id as usize];
+        let Endpoints::Tcp(tcp) = &flow.ends else { return };
+        let planned = flow.application.next_event();
+        if let Some((transfer, is_last)) = flow.application.delivered(now, flow.totals.bytes_delivered) {
+            self.recorder.transfer(now, flow_id, &transfer);
+            if is_last {
+                flow.completed = Some(now);
+                self.recorder.flow_event(now, flow_id, "complete", tcp.sender.snapshot());
+            }
+        }
+        if flow.application.next_event() != planned {
+            self.arm_application(flow_id);
         }
     }
 

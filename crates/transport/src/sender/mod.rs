@@ -98,13 +98,13 @@ struct EcnEcho {
 ///
 /// After every input (`open`, `supply`, `on_ack`, `on_timeout`) call [`Sender::poll_transmit`] until it returns
 /// `None`.
+///
+/// What every ACK and every segment touch stands in front: with many flows it has to be fetched each time.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
-    recovery: Recovery,
     options: Arc<Options>,
     control: Control,
-    rtt: RttEstimator,
-    data: Data,
 
     /// The first segment not yet acknowledged.
     una: u32,
@@ -114,57 +114,58 @@ pub struct Sender {
     high: u32,
     /// `high` at the last cut.
     recover: u32,
-
-    phase: Phase,
-    last_cut: LastCut,
     duplicates: u32,
     /// Segments that duplicate ACKs add to the window (RFC 5681 §3.2 inflation).
     inflation: u32,
     /// Limited-transmit segments in flight.
     limited_sent: u32,
-    /// A partial ACK was seen in this recovery episode.
-    partial_seen: bool,
     /// Timeouts of the segment `una` in a row.
     timeouts_in_row: u32,
-
-    scoreboard: Scoreboard,
-    marks: Marks,
-    forward: Forward,
-    /// ns-2 Sack1's estimate of what is in flight during recovery.
-    pipe: i64,
+    recovery: Recovery,
+    phase: Phase,
+    last_cut: LastCut,
+    /// A partial ACK was seen in this recovery episode.
+    partial_seen: bool,
     /// ns-2 Sack1: duplicate ACKs count for nothing between a timeout and the next ACK of new data.
     ignores_duplicates: bool,
-    /// RFC 6675 RescueRxt: the rescue retransmission of this episode, one past it.
-    rescued: u32,
-    fine: Option<Box<FineTimer>>,
-    /// Yam: every segment below this one that has not arrived is known to be missing.
-    missing_below: u32,
-    probes: Probes,
+    events: EventLog,
+
+    timer: Time,
+    last_sent: Time,
+    plan: Plan,
+    scoreboard: Scoreboard,
     pacer: Pacer,
     marks_seen: EcnEcho,
     repairs: Repairs,
+    fine: Option<Box<FineTimer>>,
+    departures: Option<Box<Departures>>,
+    probes: Probes,
 
     timed: Option<Timed>,
     /// The highest segment ever timed, one past it: none is timed twice.
     timed_high: u32,
-    departures: Option<Box<Departures>>,
-    min_rtt: Option<Duration>,
-    latest_rtt: Option<Duration>,
-    /// Segments delivered since the start.
-    delivered: u64,
-
     /// The round ends with the ACK of this segment.
     round_mark: u32,
     round_began: Time,
     /// The same for the estimator, which also counts rounds during recovery.
     rtt_round_mark: u32,
-
-    timer: Time,
-    last_sent: Time,
     initial_window: u32,
-    plan: Plan,
+    min_rtt: Option<Duration>,
+    latest_rtt: Option<Duration>,
+    /// Segments delivered since the start.
+    delivered: u64,
     counters: SenderCounters,
-    events: EventLog,
+    data: Data,
+    rtt: RttEstimator,
+
+    marks: Marks,
+    forward: Forward,
+    /// ns-2 Sack1's estimate of what is in flight during recovery.
+    pipe: i64,
+    /// RFC 6675 RescueRxt: the rescue retransmission of this episode, one past it.
+    rescued: u32,
+    /// Yam: every segment below this one that has not arrived is known to be missing.
+    missing_below: u32,
 }
 
 impl Sender {
