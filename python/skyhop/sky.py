@@ -61,6 +61,8 @@ def sky(
     if moment > scenario.duration_s:
         terminal.fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
     state: dict[str, Any] = json.loads(scenario.sky_json(moment))
+    if not state["satellites"] and not state["stations"]:
+        terminal.fail(f"{file}: no constellation and no stations: there is no sky to show")
     if out is not None:
         _draw(map_of(state), out)
     if coverage is not None:
@@ -423,6 +425,9 @@ def export_sky(
     scenario = terminal.valid(lambda: _core.Scenario.from_json(text))
     if czml is None and geojson is None:
         terminal.fail("say where to: --czml FILE or --geojson FILE")
+    first: dict[str, Any] = json.loads(scenario.sky_json(0.0))
+    if not first["satellites"] and not first["stations"]:
+        terminal.fail(f"{run_folder}: no constellation and no stations: there is no sky to write")
     if czml is not None:
         try:
             ephemeris = json.loads(scenario.ephemeris_json(terminal.seconds(step, option="--step")))

@@ -120,6 +120,16 @@ def test_passes_say_what_was_in_sight_before_and_stays() -> None:
     assert not any(row[1] == "<" and ">" in row for row in rows)
 
 
+def test_wires_alone_have_no_sky(tmp_path: Path) -> None:
+    file, folder = tmp_path / "wires.toml", tmp_path / "run"
+    wires = 'links = [{ between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }]\nduration = "1 s"\n'
+    file.write_text(wires + 'flows = [{ name = "f", from = "a", to = "b", tcp = "reno" }]\n', encoding="utf-8")
+    assert "no sky to show" in call("sky", file, "--out", tmp_path / "map.png").stderr
+    assert call("run", file, "--out", folder).exit_code == 0
+    assert "no sky to write" in call("export-sky", folder, "--geojson", tmp_path / "sky.json").stderr
+    assert not (tmp_path / "sky.json").exists()
+
+
 def test_presets_say_where_their_numbers_are_from() -> None:
     known = {one["name"]: one for one in json.loads(call("presets", "--json").stdout)}
     for one in known.values():

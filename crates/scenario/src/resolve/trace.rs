@@ -39,7 +39,13 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("delays_every"), "must be longer than zero", None);
         }
         let delays = self.part(file.delays.as_ref(), &path.key("delays"), |text| delays(text, every));
-        if self.problems.count() > before {
+        // A problem that the other direction of a link has shown is not counted again.
+        let unread = [
+            file.opportunities.is_some() && opportunities.is_none(),
+            file.table.is_some() && table.is_none(),
+            file.delays.is_some() && delays.is_none(),
+        ];
+        if unread.contains(&true) || self.problems.count() > before {
             return None;
         }
         let (opportunities, times) = opportunities.unzip();
