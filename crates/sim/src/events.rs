@@ -116,8 +116,8 @@ impl EventQueue {
         (self.champion != Key::NONE).then(|| self.champion.event())
     }
 
-    #[inline]
-    pub fn armed_at(&self, slot: u32) -> Option<Time> {
+    #[cfg(test)]
+    fn armed_at(&self, slot: u32) -> Option<Time> {
         let seat = self.seat[slot as usize] as usize;
         Some(self.matches.get(seat / 4)?.0[seat % 4].time())
     }

@@ -27,6 +27,8 @@ pub struct TcpEnds {
     pub ack_due_since: Time,
     /// … and for when its slot is armed.
     pub ack_armed: Time,
+    /// For when the sender's slot is armed, [`Time::MAX`] when it is not.
+    pub sender_armed: Time,
 }
 
 /// When each segment that is not yet acknowledged was sent, for the measure of RTT: the age of the segment that an
@@ -194,6 +196,7 @@ impl Flow {
                 ack_due: Time::MAX,
                 ack_due_since: Time::ZERO,
                 ack_armed: Time::MAX,
+                sender_armed: Time::MAX,
             })),
             TransportConfig::Udp { header_bytes } => Endpoints::Datagram { next_seq: 0, header_bytes: *header_bytes },
         };

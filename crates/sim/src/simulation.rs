@@ -528,11 +528,9 @@ impl Simulation {
         }
         // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
         let deadline = tcp.sender.next_timeout().min(sends_at(flow.jitter.as_deref()));
-        let slot = self.slots.senders + flow_id;
-        match self.events.armed_at(slot) {
-            Some(armed) if armed <= deadline => {}
-            _ if deadline == Time::MAX => self.events.disarm(slot),
-            _ => self.events.arm(slot, deadline, now),
+        if deadline < tcp.sender_armed {
+            tcp.sender_armed = deadline;
+            self.events.arm(self.slots.senders + flow_id, deadline, now);
         }
     }
 
@@ -542,10 +540,12 @@ impl Simulation {
         self.events.disarm(slot);
         let flow = &mut self.flows[flow_id as usize];
         let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
+        tcp.sender_armed = Time::MAX;
         let (timeout, sends_at) = (tcp.sender.next_timeout(), sends_at(flow.jitter.as_deref()));
         let deadline = timeout.min(sends_at);
         if deadline > now {
             if deadline != Time::MAX {
+                tcp.sender_armed = deadline;
                 self.events.arm(slot, deadline, now);
             }
             return;
@@ -582,8 +582,8 @@ impl Simulation {
     #[expect(clippy::too_many_arguments, reason = "the fields of a packet, private to this file")]
     fn send(&mut self, flow_id: u32, is_ack: bool, seq: u32, size: u32, detail: u32, stamp: Time, flags: Flags) {
         let direction = usize::from(is_ack);
-        let to = self.to[flow_id as usize][direction];
-        let node = self.to[flow_id as usize][1 - direction].node;
+        let ends = &self.to[flow_id as usize];
+        let (to, node) = (ends[direction], ends[1 - direction].node);
         let flow = &mut self.flows[flow_id as usize];
         let number = flow.numbers[direction];
         flow.numbers[direction] += 1;
