@@ -98,6 +98,7 @@ mod tests {
         let sample = AckSample {
             now: Time::ZERO,
             newly_acked: 1.0,
+            newly_reported: 0.0,
             growth: Growth { slow_start: 1.0, avoidance: 1.0 },
             latest_rtt: Some(rtt),
             smoothed_rtt: Some(rtt),

@@ -371,11 +371,9 @@ impl CongestionControl for Htcp {
                 self.window.base(event) * self.beta
             }
             Form::Linux2622 => {
-                if let CongestionKind::Timeout(_) = event.kind {
-                    // A timeout changes the state before the threshold is asked for.
-                    self.whole.last_cut = jiffies(event.now);
-                }
-                self.whole.param_update(&self.config, jiffies(event.now));
+                // TCP/Linux sets the clock of its modules when an ACK comes: a timeout finds it standing there.
+                let now = if let CongestionKind::Timeout(_) = event.kind { self.now } else { event.now };
+                self.whole.param_update(&self.config, jiffies(now));
                 (self.window.cwnd * self.whole.beta as f64 / 128.0).trunc()
             }
         };

@@ -240,7 +240,8 @@ impl Illinois {
         self.acked = 1.0;
         let delta = (window.count * self.alpha).trunc();
         if delta >= window.cwnd {
-            window.grow((delta / window.cwnd).trunc());
+            // Unlike a step, this one also brings a window above the clamp down to it.
+            window.cwnd = (window.cwnd + (delta / window.cwnd).trunc()).min(window.clamp);
             window.count = 0.0;
         }
     }

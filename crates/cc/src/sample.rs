@@ -47,6 +47,8 @@ pub struct AckSample {
     pub now: Time,
     /// Segments that this ACK acknowledges cumulatively for the first time.
     pub newly_acked: Segments,
+    /// Segments beyond these that it reports selectively for the first time.
+    pub newly_reported: Segments,
     pub growth: Growth,
     /// RTT measured by this ACK; `None` when it acknowledges only what was sent more than once (Karn).
     pub latest_rtt: Option<Duration>,

@@ -109,7 +109,9 @@ impl Veno {
             self.window.whole_reno();
         } else {
             self.decide_whole();
-            self.window.cwnd = self.window.cwnd.max(2.0);
+            // The module looks at the clamp only where the window is at least 2.
+            let most = self.window.clamp.max(1.0);
+            self.window.cwnd = if self.window.cwnd < 2.0 { 2.0 } else { self.window.cwnd.min(most) };
         }
         self.whole_rtts.min = WholeRtts::NONE;
     }

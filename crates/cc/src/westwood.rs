@@ -87,7 +87,7 @@ struct Estimate {
 }
 
 /// `struct westwood` of Linux: bytes per ms, ms.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Whole {
     /// The two filters.
     fast: u64,
@@ -99,11 +99,21 @@ struct Whole {
     /// Bytes that duplicate ACKs have counted and no later ACK was charged for.
     counted: u64,
     rtt: u64,
-    rtt_min: Option<u64>,
+    rtt_min: u64,
+}
+
+/// How Linux takes an ACK (`CA_EVENT_FAST_ACK`, `CA_EVENT_SLOW_ACK`): fast when nothing is being repaired and it
+/// acknowledges new data and reports nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AckPath {
+    Fast,
+    Slow,
 }
 
 /// Shortest window of a sample in Linux, ms.
 const SHORTEST_SAMPLE: u64 = 50;
+/// RTT before there is one, ms (`TCP_WESTWOOD_INIT_RTT`: 20 HZ).
+const INITIAL_RTT: u64 = 20_000;
 
 /// The window of Westwood.
 #[derive(Clone, Debug)]
@@ -113,8 +123,6 @@ pub struct Westwood {
     clock: DeliveryClock,
     estimate: Option<Estimate>,
     whole: Whole,
-    /// Segments that the last ACK without growth acknowledged.
-    last_acked: Segments,
     mss: u32,
 }
 
@@ -124,17 +132,16 @@ impl Westwood {
             window: Window::new(start, config.form),
             clock: DeliveryClock::default(),
             estimate: None,
-            whole: Whole::default(),
-            last_acked: 0.0,
+            whole: Whole::new(),
             mss: start.mss,
             config,
         }
     }
 
-    fn measure(&mut self, sample: &AckSample) {
+    fn measure(&mut self, sample: &AckSample, path: AckPath) {
         match self.config.form {
             Form::Paper => self.estimate(sample),
-            Form::Linux2622 => self.whole.measure(sample),
+            Form::Linux2622 => self.whole.measure(sample, path),
         }
     }
 
@@ -170,19 +177,28 @@ impl Westwood {
 
     /// B · RTTmin in segments, at least 2 (`tcp_westwood_bw_rttmin`).
     fn whole_product(&self) -> Segments {
-        let bytes = self.whole.slow * self.whole.rtt_min.unwrap_or(0);
+        let bytes = self.whole.slow * self.whole.rtt_min;
         ((bytes / u64::from(self.mss.max(1))) as f64).max(2.0)
     }
 }
 
 impl Whole {
-    /// Bytes that an ACK stands for: a duplicate for one segment, which is taken off a later ACK of several, or that one
-    /// counts as one segment (`westwood_acked_count`). Nothing is known before the first ACK.
-    fn acknowledged(&mut self, segments: u64, mss: u64) -> u64 {
-        let bytes = segments * mss;
-        if !std::mem::replace(&mut self.started, true) {
-            return 0;
+    fn new() -> Whole {
+        Whole {
+            fast: 0,
+            slow: 0,
+            window_start: 0,
+            started: false,
+            bytes: 0,
+            counted: 0,
+            rtt: INITIAL_RTT,
+            rtt_min: INITIAL_RTT,
         }
+    }
+
+    /// Bytes that an ACK off the fast path stands for: a duplicate for one segment, which is taken off a later ACK of
+    /// several, or that one counts as one segment (`westwood_acked_count`).
+    fn acknowledged(&mut self, bytes: u64, mss: u64) -> u64 {
         if bytes == 0 {
             self.counted += mss;
             mss
@@ -196,9 +212,13 @@ impl Whole {
         }
     }
 
-    fn measure(&mut self, sample: &AckSample) {
+    fn measure(&mut self, sample: &AckSample, path: AckPath) {
         let now = jiffies(sample.now);
+        if !self.started {
+            self.window_start = now;
+        }
         if sample.newly_acked > 0.0 {
+            // 0 when the opening segment was sent again and nothing has been timed yet.
             self.rtt = jiffies_in(sample.smoothed_rtt.unwrap_or_default());
         }
         let span = now.saturating_sub(self.window_start);
@@ -212,15 +232,23 @@ impl Whole {
             }
             (self.bytes, self.window_start) = (0, now);
         }
-        self.bytes += self.acknowledged(sample.newly_acked as u64, sample.mss.into());
-        self.rtt_min = Some(self.rtt_min.map_or(self.rtt, |min| min.min(self.rtt)));
+        let mss = u64::from(sample.mss);
+        let bytes = sample.newly_acked as u64 * mss;
+        if std::mem::replace(&mut self.started, true) {
+            // Nothing is known of what was sent before the first ACK.
+            self.bytes += match path {
+                AckPath::Fast => bytes,
+                AckPath::Slow => self.acknowledged(bytes, mss),
+            };
+        }
+        self.rtt_min = self.rtt_min.min(self.rtt);
     }
 }
 
 impl CongestionControl for Westwood {
     fn on_ack(&mut self, sample: &AckSample) {
-        self.measure(sample);
-        self.last_acked = 0.0;
+        let plain = !sample.repairing && sample.newly_reported == 0.0 && sample.ecn_marked == 0.0;
+        self.measure(sample, if plain { AckPath::Fast } else { AckPath::Slow });
         let used = self.window.acknowledge(sample);
         match self.config.form {
             Form::Paper => self.window.reno(sample.growth),
@@ -230,15 +258,10 @@ impl CongestionControl for Westwood {
     }
 
     fn on_measured(&mut self, sample: &AckSample) {
-        self.measure(sample);
-        self.last_acked = sample.newly_acked;
-    }
-
-    fn on_recovered(&mut self) {
-        self.window.recovered();
+        self.measure(sample, AckPath::Slow);
         if self.config.form == Form::Linux2622 {
-            // The ACK that ends recovery counts towards growth, which shows when the floor was above the threshold.
-            self.window.credit(self.last_acked);
+            // What recovery acknowledges counts towards growth, which shows when the floor was above the threshold.
+            self.window.credit(sample.newly_acked);
         }
     }
 
@@ -259,5 +282,5 @@ impl CongestionControl for Westwood {
         }
     }
 
-    pass_to_window!(but on_recovered);
+    pass_to_window!();
 }

@@ -358,10 +358,13 @@ pub(crate) struct OwnRound {
 }
 
 impl OwnRound {
-    /// Takes note of any ACK.
+    /// Takes note of any ACK; the first one, a duplicate too, starts the first round.
     pub(crate) fn observe(&mut self, sample: &AckSample) {
         self.acknowledged = sample.acknowledged;
         self.next = sample.acknowledged.saturating_add(sample.in_flight as u64);
+        if self.end.is_none() {
+            self.restart();
+        }
     }
 
     /// A round starts now.
@@ -375,15 +378,9 @@ impl OwnRound {
         self.restart();
     }
 
-    /// Whether the round is over; the first ACK starts the first one.
-    pub(crate) fn ended(&mut self, sample: &AckSample) -> bool {
-        match self.end {
-            Some(end) => sample.acknowledged > end,
-            None => {
-                self.restart();
-                false
-            }
-        }
+    /// Whether the round is over.
+    pub(crate) fn ended(&self, sample: &AckSample) -> bool {
+        self.end.is_some_and(|end| sample.acknowledged > end)
     }
 
     /// The last segment of the round, one past it; 0 before the first one.

@@ -28,6 +28,7 @@ fn ack(now_s: f64, rtt_s: f64, in_flight: Segments, round: Option<Round>) -> Ack
     AckSample {
         now: Time::from_secs_f64(now_s),
         newly_acked: 1.0,
+        newly_reported: 0.0,
         growth: Growth { slow_start: 1.0, avoidance: 1.0 },
         latest_rtt: Some(Duration::from_secs_f64(rtt_s)),
         smoothed_rtt: None,

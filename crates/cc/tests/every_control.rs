@@ -35,6 +35,7 @@ fn any_ack(numbers: &mut Numbers, now: Time, delivered: &mut u64) -> AckSample {
     AckSample {
         now,
         newly_acked: acked as f64,
+        newly_reported: 0.0,
         growth: Growth {
             slow_start: if used { acked.min(2) as f64 } else { 0.0 },
             avoidance: if used { acked as f64 } else { 0.0 },

@@ -54,6 +54,8 @@ pub struct RttEstimator {
     exact: Option<(f64, f64)>,
     /// Tick arithmetic: SRTT in eighths and RTTVAR in quarters of a tick; SRTT 0 before the first sample.
     ticks: (i64, i64),
+    /// SRTT after the last sample: what TCP/Linux shows its modules also when the estimate was given up.
+    shown: i64,
     linux: LinuxEstimate,
     /// RTO before floor, backoff and ceiling, in seconds.
     current: f64,
@@ -76,6 +78,7 @@ impl RttEstimator {
             phase_nanos: (settings.tick_phase * settings.tick.as_nanos() as f64) as u64,
             exact: None,
             ticks: (0, variance),
+            shown: 0,
             linux: LinuxEstimate::default(),
             current: settings.initial.as_secs_f64(),
             backoff: 1,
@@ -126,6 +129,7 @@ impl RttEstimator {
             let falling = self.settings.arithmetic == RttArithmetic::LinuxTicks && error < 0 && change > 0;
             *rttvar = (*rttvar + if falling { change >> 3 } else { change }).max(1);
         }
+        self.shown = *srtt;
         self.current = (((*rttvar << 3) + *srtt) >> 3) as f64 * self.settings.tick.as_secs_f64();
     }
 
@@ -183,7 +187,8 @@ impl RttEstimator {
         match self.settings.arithmetic {
             RttArithmetic::Exact => self.exact.map(|(srtt, _)| Duration::from_secs_f64(srtt)),
             RttArithmetic::Linux => self.linux.started().map(|it| Duration::from_micros((it.srtt_8 >> 3) as u64)),
-            RttArithmetic::Ticks | RttArithmetic::LinuxTicks => self.of_ticks(self.ticks.0, 8),
+            RttArithmetic::Ticks => (self.ticks.0 != 0).then(|| self.of_ticks(self.ticks.0, 8)),
+            RttArithmetic::LinuxTicks => (self.shown != 0).then(|| self.of_ticks(self.shown, 8)),
         }
     }
 
@@ -192,12 +197,14 @@ impl RttEstimator {
         match self.settings.arithmetic {
             RttArithmetic::Exact => self.exact.map(|(_, rttvar)| Duration::from_secs_f64(rttvar)),
             RttArithmetic::Linux => self.linux.started().map(|it| Duration::from_micros(it.rttvar as u64)),
-            RttArithmetic::Ticks | RttArithmetic::LinuxTicks => self.of_ticks(self.ticks.1, 4),
+            RttArithmetic::Ticks | RttArithmetic::LinuxTicks => {
+                (self.ticks.0 != 0).then(|| self.of_ticks(self.ticks.1, 4))
+            }
         }
     }
 
-    fn of_ticks(&self, scaled: i64, scale: u64) -> Option<Duration> {
-        (self.ticks.0 != 0).then(|| Duration::from_nanos(self.settings.tick.as_nanos() * scaled as u64 / scale))
+    fn of_ticks(&self, scaled: i64, scale: u64) -> Duration {
+        Duration::from_nanos(self.settings.tick.as_nanos() * scaled as u64 / scale)
     }
 }
 

@@ -3,6 +3,7 @@
 mod support;
 
 use std::fmt::Write;
+use std::path::Path;
 use support::dumbbell::Dumbbell;
 use support::reference::{Event, cases, events, ns2_folder, transports_of};
 
@@ -21,12 +22,11 @@ fn difference(theirs: &[Event], ours: &[Event]) -> Option<String> {
     Some(format!("event {at} of {} / {}: ns-2 [{}] ours [{}]", theirs.len(), ours.len(), show(theirs), show(ours)))
 }
 
-#[test]
-fn every_event_list_agrees() {
-    let Some(folder) = ns2_folder() else { return };
+/// Compares every case of a folder; says where one parts.
+fn compare(folder: &Path) -> String {
     let only = std::env::var("ONLY").unwrap_or_default();
     let (mut report, mut compared) = (String::new(), 0);
-    for case in cases(&folder) {
+    for case in cases(folder) {
         for agent in &case.events_agents {
             if !format!("{} {agent}", case.name).contains(&only) {
                 continue;
@@ -36,7 +36,7 @@ fn every_event_list_agrees() {
                 continue;
             };
             compared += 1;
-            let reference = events(&folder, &case.name, agent);
+            let reference = events(folder, &case.name, agent);
             let (_, ours) = Dumbbell::new(&case, &configs).run(case.events_until_s);
             for kind in &case.events_kinds {
                 let none = Vec::new();
@@ -49,5 +49,19 @@ fn every_event_list_agrees() {
         }
     }
     assert!(compared > 0, "nothing was compared");
+    report
+}
+
+#[test]
+fn every_event_list_agrees() {
+    let Some(folder) = ns2_folder() else { return };
+    let report = compare(&folder);
+    assert!(report.is_empty(), "{report}");
+}
+
+/// Short runs that each need one rule of ns-2: `RULES` in `tests/reference/ns2/make.py`.
+#[test]
+fn every_rule_of_ns2_is_there() {
+    let report = compare(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/ns2/traces"));
     assert!(report.is_empty(), "{report}");
 }

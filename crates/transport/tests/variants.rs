@@ -179,7 +179,7 @@ fn windows_are_spread_over_the_round_trip() {
     assert_eq!(times.len(), 10);
 }
 
-/// Mean window in segments: what was delivered per round trip without losses' pauses counted out.
+/// Segments delivered per round trip.
 fn delivered_per_round(config: &TcpConfig, rtt_s: f64, seconds: f64, lose: impl FnMut(&Segment) -> bool) -> f64 {
     let mut pipe = Pipe::new(config, rtt_s, Supply::Unlimited, lose);
     pipe.run(seconds);
@@ -204,35 +204,70 @@ fn a_window_that_is_spread_grows() {
     assert!(pipe.sender.cwnd() <= 12.0, "{}", pipe.sender.cwnd());
 }
 
+/// Segments that arrive per round trip, from the 10th cut to the 60th, when every `period`-th segment is lost.
+fn with_periodic_loss(config: &TcpConfig, period: u64) -> f64 {
+    const RTT_S: f64 = 0.1;
+    let mut count = 0;
+    let lose = move |_: &Segment| {
+        count += 1;
+        count % period == 0
+    };
+    let mut pipe = Pipe::new(config, RTT_S, Supply::Unlimited, lose);
+    let mut clock = 0.0;
+    let mut at_cut = |wanted: u64| {
+        while pipe.sender.counters().window_cuts < wanted {
+            clock += 0.1 * RTT_S;
+            pipe.run(clock);
+        }
+        (clock, f64::from(pipe.receiver.next_expected()))
+    };
+    let (start, end) = (at_cut(10), at_cut(60));
+    (end.1 - start.1) / (end.0 - start.0) * RTT_S
+}
+
+fn reno_of(profile: Profile, recovery: &str) -> TcpConfig {
+    let table = json!({
+        "recovery": recovery, "control": "reno", "ack_every": 1, "initial_ssthresh": 20.0, "window": 10_000,
+    });
+    resolved(profile, table)
+}
+
+#[test]
+fn reno_under_periodic_loss_is_that_of_ns2() {
+    // `make.py --periodic` in tests/reference/ns2: ns-2's own Reno and NewReno over the same path.
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference/ns2/traces/periodic.csv");
+    let rows = support::reference::parse_csv(&std::fs::read_to_string(path).expect("part of the project"));
+    assert_eq!(rows.len(), 10);
+    let mut report = String::new();
+    for row in rows {
+        let period: u64 = row["period"].parse().expect("a number");
+        let theirs: f64 = row["segments_per_rtt"].parse().expect("a number");
+        let ours = with_periodic_loss(&reno_of(Profile::Ns2, &row["agent"]), period);
+        if (ours / theirs - 1.0).abs() > 0.01 || std::env::var("SHOW").is_ok() {
+            report += &format!("{} 1 in {period}: {ours:.3}, ns-2 {theirs:.3}\n", row["agent"]);
+        }
+    }
+    assert!(report.is_empty(), "{report}");
+}
+
 #[test]
 fn reno_follows_the_square_root_of_the_loss_rate() {
-    // Mathis et al. 1997: W = sqrt(3 / 2p) with an ACK per packet, every 1/p-th packet lost. The formula leaves out the
-    // round trip that each recovery takes, one in 9 at 1 %: there the cycle of 1/p packets has W/2 + 1 round trips with
-    // W = sqrt(8 / 3p) before the cut.
+    // Mathis et al. 1997: sqrt(3 / 2p) segments per round trip with an ACK per segment, every 1/p-th segment lost.
+    // The formula counts W/2 round trips from W/2 to W and as many segments as a real-valued window holds. TCP needs one round
+    // trip more, in which nothing grows, and sends whole segments: at 1 % a cycle is 9.5 round trips instead of 8.2, so
+    // that ns-2's Reno stays 15 % below (the test above) and one that follows the RFCs 13 to 19 %.
     let mut report = String::new();
-    for (profile, recovery, period) in [
-        (Profile::Ns2, "reno", 100_u64),
-        (Profile::Ns2, "reno", 1_000),
-        (Profile::Ns2, "reno", 10_000),
-        (Profile::Rfc, "newreno", 100),
-        (Profile::Rfc, "newreno", 1_000),
-        (Profile::Rfc, "sack", 1_000),
-        (Profile::Rfc, "sack", 10_000),
-    ] {
-        let mut count = 0;
-        let lose = move |segment: &Segment| {
-            count += u64::from(segment.transmission == Transmission::First);
-            segment.transmission == Transmission::First && count % period == 0
-        };
-        let table = json!({ "recovery": recovery, "control": "reno", "ack_every": 1, "initial_ssthresh": 20.0, "window": 10_000 });
-        let seconds = 40.0 * (1.5 * period as f64).sqrt() * 0.1;
-        let got = delivered_per_round(&resolved(profile, table), 0.1, seconds, lose);
-        let expected = match period {
-            100 => period as f64 / ((8.0 * period as f64 / 3.0).sqrt() / 2.0 + 1.0),
-            _ => (1.5 * period as f64).sqrt(),
-        };
-        if (got / expected - 1.0).abs() > 0.10 || std::env::var("SHOW").is_ok() {
-            report += &format!("{recovery}, 1 in {period}: {got:.1} instead of {expected:.1}\n");
+    for (profile, recovery) in
+        [(Profile::Ns2, "reno"), (Profile::Rfc, "reno"), (Profile::Rfc, "newreno"), (Profile::Rfc, "sack")]
+    {
+        for (period, most) in [(100, 0.20), (333, 0.10), (1_000, 0.10), (3_333, 0.10), (10_000, 0.10)] {
+            let got = with_periodic_loss(&reno_of(profile, recovery), period);
+            let expected = (1.5 * period as f64).sqrt();
+            if !(-most..=0.01).contains(&(got / expected - 1.0)) || std::env::var("SHOW").is_ok() {
+                let off = 100.0 * (got / expected - 1.0);
+                report +=
+                    &format!("{profile:?} {recovery}, 1 in {period}: {got:.2} instead of {expected:.2}, {off:+.1} %\n");
+            }
         }
     }
     assert!(report.is_empty(), "{report}");

@@ -54,16 +54,35 @@ class Case:
     agents: list[str] | None = None
 
 
-def scattered(rate: float, name: str) -> list[int]:
+def scattered(rate: float, name: str, packets: int = 40000) -> list[int]:
     """Numbers of packets lost with this probability."""
     generator = random.Random(name)
-    return [number for number in range(1, 40000) if generator.random() < rate]
+    return [number for number in range(1, packets) if generator.random() < rate]
+
+
+def bursts(between: float, length: float, name: str) -> list[int]:
+    """Numbers of packets lost by a channel of Gilbert's with these mean lengths of its good and its bad state."""
+    generator = random.Random(name)
+    lost, bad = [], False
+    for number in range(1, 40000):
+        if generator.random() < 1 / (length if bad else between):
+            bad = not bad
+        if bad:
+            lost.append(number)
+    return lost
 
 
 def stagger(flows: int) -> list[float]:
     return [round(1.1 * i + 0.07 * i * i, 2) for i in range(flows)]
 
 
+LINUX_PAIRS = [
+    "linux-bic+linux-westwood",
+    "linux-vegas+linux-reno",
+    "linux-htcp+sack1",
+    "linux-illinois+vegas",
+    "linux-yeah+linux-veno+linux-scalable",
+]
 PAIRS = ["reno+vegas", "reno+newreno", "sack1+vegas", "fack+reno", "tahoe+sack1", "newreno+linux-cubic"]
 CASES = {
     "long": Case(delay_s=0.25, limit=100),
@@ -88,6 +107,32 @@ CASES = {
     "pairs_staggered": Case(delay_s=0.1, starts_s=[0.0, 1.3], agents=PAIRS),
     "pairs4": Case(limit=80, starts_s=stagger(4), agents=PAIRS),
     "transfer": Case(packets=500, duration_s=20),
+    **{f"window{n}": Case(window=n, duration_s=20) for n in (1, 2, 3, 4, 7)},
+    **{f"window{n}_loss": Case(window=n, lost=scattered(0.03, f"window{n}")) for n in (2, 3, 5, 8)},
+    **{f"queue{n}": Case(limit=n) for n in (2, 3, 5)},
+    "queue3_flows3": Case(limit=3, starts_s=stagger(3)),
+    "acks10": Case(lost_acks=scattered(0.1, "acks10")),
+    "acks30": Case(delay_s=0.1, lost_acks=scattered(0.3, "acks30"), lost=scattered(0.005, "acks30 data")),
+    "acks30_delack": Case(delayed_ack_s=0.1, lost_acks=scattered(0.3, "acks30_delack")),
+    "late3": Case(starts_s=[0.0, 15.0, 30.0]),
+    "half": Case(limit=1000, window=40, lost=list(range(300, 320)), duration_s=30),
+    "half_again": Case(limit=1000, window=40, lost=[*range(300, 320), 325, 326, 330], duration_s=30),
+    "again3": Case(limit=1000, window=20, lost=[200, 219, 220, 221, 222], duration_s=30),
+    "gilbert3": Case(limit=1000, window=60, lost=bursts(200, 3, "gilbert3")),
+    "gilbert10": Case(delay_s=0.1, window=100, lost=bursts(400, 10, "gilbert10")),
+    "gilbert30_geo": Case(delay_s=0.27, limit=100, window=200, lost=bursts(1500, 30, "gilbert30_geo")),
+    "loss10": Case(delay_s=0.03, limit=1000, window=60, lost=scattered(0.1, "loss10")),
+    "loss20": Case(delay_s=0.03, limit=1000, window=60, lost=scattered(0.2, "loss20")),
+    "delack40": Case(delay_s=0.03, delayed_ack_s=0.04, lost=scattered(0.01, "delack40")),
+    "delack200": Case(delay_s=0.1, delayed_ack_s=0.2, lost=scattered(0.01, "delack200")),
+    "delack500": Case(delayed_ack_s=0.5, window=30, lost=scattered(0.02, "delack500")),
+    "delack_flows3": Case(delayed_ack_s=0.1, starts_s=stagger(3)),
+    "delack_random": Case(delay_s=0.1, delayed_ack_s=0.1, loss=0.01, seeds=2),
+    "wide": Case(rate_mbps=9.5, delay_s=0.1, limit=100, window=500, duration_s=40),
+    "wide_loss": Case(rate_mbps=9.5, delay_s=0.1, limit=100, lost=scattered(0.001, "wide_loss"), duration_s=40),
+    "linux_pairs": Case(starts_s=[0.0, 0.7, 1.3], agents=LINUX_PAIRS),
+    "linux_pairs_loss": Case(starts_s=[0.0, 0.7, 1.3], lost=scattered(0.01, "linux_pairs"), agents=LINUX_PAIRS),
+    **{f"transfer{n}": Case(packets=n, duration_s=20, lost=[2]) for n in (2, 5, 12, 40)},
     **{
         f"f_{name}": Case(limit=1000, window=20, duration_s=20, lost=lost, lost_acks=acks)
         for name, lost, acks in [
@@ -99,6 +144,12 @@ CASES = {
             ("twice", [100, 160, 220], []),
             ("early", [2, 3, 4], []),
             ("second", [2], []),
+            ("first", [1], []),
+            ("firsts", [1, 2, 3, 4], []),
+            ("syn3", [0, 1, 2], []),
+            ("tail", [18, 19, 20, 21], []),
+            ("acks_early", [], [0, 1, 2]),
+            ("acks_all", [150], list(range(120, 145))),
             ("synagain", [0, 1], []),
             ("blackout", list(range(100, 124)), []),
             ("acks", [], list(range(100, 130))),
@@ -106,6 +157,29 @@ CASES = {
             ("both", [100, 104], list(range(97, 107))),
         ]
     },
+}
+
+
+# What `traces/` holds: short runs, each of which showed a rule of ns-2 that Skyhop did not have. Written by
+# `make.py traces --cases rules`.
+RULES = {
+    "timers_fack": Case(
+        delay_s=0.03, limit=1000, window=60, duration_s=20, lost=scattered(0.1, "loss10", 900), agents=["fack"]
+    ),
+    "ring_vegas": Case(window=5, duration_s=8, lost=scattered(0.03, "window5", 500), agents=["vegas"]),
+    "thousand": Case(delay_s=0.25, limit=100, duration_s=11, agents=["linux-bic"]),
+    "paths": Case(delay_s=0.1, limit=100, duration_s=12, lost=scattered(0.03, "paths", 900), agents=["linux-westwood"]),
+    "first": Case(delay_s=0.1, limit=100, duration_s=8, lost=[0], agents=["linux-westwood", "linux-illinois"]),
+    "silence": Case(
+        limit=1000,
+        window=20,
+        duration_s=20,
+        lost=[150],
+        lost_acks=list(range(120, 145)),
+        agents=["linux-westwood", "linux-htcp"],
+    ),
+    "blackout": Case(limit=1000, window=20, duration_s=12, lost=list(range(100, 124)), agents=["linux-htcp"]),
+    "clamp": Case(window=1, duration_s=4, agents=["linux-illinois"]),
 }
 
 
@@ -277,7 +351,7 @@ def make(folder: Path, names: list[str], agents: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     table = []
     for name in names:
-        case = CASES[name]
+        case = CASES.get(name) or RULES[name]
         of_case = case.agents or agents
         lost = bool(case.lost or case.loss or case.lost_acks)
         kinds = "enq|drop|ack" + ("|loss" if lost else "|deq|rcv")
@@ -338,17 +412,64 @@ def write_case(folder: Path, name: str, case: Case, agents: list[str]) -> None:
         csv.writer(file).writerows([["agent", "seed", "flow", "time", "cwnd", "ssthresh"], *windows])
 
 
+RATES = [100, 333, 1000, 3333, 10000]
+
+
+def periodic(path: Path, agents: list[str]) -> None:
+    """Every so-many-th packet is lost over a round trip of 0.1 s without a queue: segments that arrive per round trip,
+    from the 10th loss to the 60th."""
+    rtt_s = 0.1
+    rows = []
+    for agent in agents:
+        for period in RATES:
+            lost = [period * k for k in range(1, 62)]
+            settings = {
+                "agents": ns2_name(agent),
+                "starts": 0.0,
+                "rate": "1000Mb",
+                "delay": "0.048s",
+                "limit": 100000,
+                "access_rate": "1000Mb",
+                "access_delay": "1ms",
+                "window": 10000,
+                "size": 1000,
+                "lose": " ".join(map(str, lost)),
+                "until": 70 * (2 * period / 3) ** 0.5 * rtt_s * 1.3 + 5,
+            }
+            arrived: set[str] = set()
+            at_loss: list[tuple[float, int]] = []
+            with tempfile.TemporaryDirectory() as folder:
+                files = {name: f"{folder}/{name}" for name in ("trace", "windows", "counters")}
+                pairs = [f"{key}={value}" for key, value in {**settings, **files}.items()]
+                subprocess.run(["ns", Path(__file__).with_name("dumbbell.tcl"), *pairs], check=True)
+                with open(files["trace"]) as lines:
+                    for line in lines:
+                        event, time, source, _, kind, *_, seq, _ = line.split()
+                        if kind == "tcp" and event == "d":
+                            at_loss.append((float(time), len(arrived)))
+                        elif kind == "tcp" and event == "r" and source == "1":
+                            arrived.add(seq)
+            (start, before), (end, after) = at_loss[9], at_loss[59]
+            rows.append([agent, period, f"{(after - before) / (end - start) * rtt_s:.3f}"])
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([["agent", "period", "segments_per_rtt"], *rows])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--cases", default="all", help="names, with commas; default: all")
+    parser.add_argument("--cases", default="all", help="names, with commas, or rules; default: all")
     parser.add_argument("--agents", default="classic", help="classic, linux, or names with commas")
+    parser.add_argument("--periodic", action="store_true", help="only write FOLDER/periodic.csv")
     options = parser.parse_args()
-    names = list(CASES) if options.cases == "all" else options.cases.split(",")
+    if options.periodic:
+        periodic(options.folder / "periodic.csv", ["reno", "newreno"])
+        return 0
+    names = {"all": list(CASES), "rules": list(RULES)}.get(options.cases) or options.cases.split(",")
     sets = {"classic": CLASSIC, "linux": LINUX}
     agents = sets.get(options.agents) or options.agents.split(",")
     if options.agents != "classic":
-        names = [name for name in names if not CASES[name].agents]
+        names = [name for name in names if name in RULES or not CASES[name].agents]
     make(options.folder, names, agents)
     return 0
 

@@ -45,6 +45,7 @@ impl Loop {
         self.control.on_ack(&AckSample {
             now: self.now,
             newly_acked: 1.0,
+            newly_reported: 0.0,
             growth: Growth { slow_start: 1.0, avoidance: 1.0 },
             latest_rtt: rtt,
             smoothed_rtt: rtt,

@@ -39,11 +39,12 @@ impl Sender {
     /// Moves the sequence numbers only.
     #[inline]
     pub(super) fn advance_quietly(&mut self, ack: &Ack) -> Advance {
+        let left = self.departures.as_mut().and_then(|departures| departures.acknowledge(ack.next));
         let advance = Advance {
             acked: ack.next - self.una,
             flight_before: self.next.max(self.una) - self.una,
             first_before: self.una,
-            left: self.departures.as_mut().and_then(|departures| departures.acknowledge(ack.next)),
+            left: left.filter(|left| self.times_control(left.1)).map(|left| left.0),
         };
         self.una = ack.next;
         self.next = self.next.max(ack.next);
@@ -56,6 +57,15 @@ impl Sender {
             self.notified_up_to_una();
         }
         advance
+    }
+
+    /// Takes down what the ACK reports selectively at `una` and above; how many segments are new.
+    #[inline]
+    pub(super) fn record_blocks(&mut self, una: u32, ack: &Ack) -> u32 {
+        if !ack.blocks.is_empty() {
+            self.newly_reported = self.scoreboard.record(una, &ack.blocks);
+        }
+        self.newly_reported
     }
 
     /// The timer starts anew for what is outstanding (RFC 6298 §5.2, §5.3).
@@ -164,6 +174,7 @@ impl Sender {
         AckSample {
             now,
             newly_acked: acked.into(),
+            newly_reported: self.newly_reported.into(),
             growth,
             latest_rtt: self.latest_rtt,
             smoothed_rtt: self.rtt.smoothed(),

@@ -30,16 +30,18 @@ impl Departures {
         }
     }
 
-    /// Everything below `una` was acknowledged; when the last of it left, if none of it was sent again.
-    pub(super) fn acknowledge(&mut self, una: u32) -> Option<Time> {
+    /// Everything below `una` was acknowledged; when the last of it left, and whether any of it was sent again.
+    pub(super) fn acknowledge(&mut self, una: u32) -> Option<(Time, Transmission)> {
         let count = (una.saturating_sub(self.first) as usize).min(self.sent.len());
         self.first = una;
         let mut last = None;
-        let mut once = true;
+        let mut transmission = Transmission::First;
         for departure in self.sent.drain(..count) {
-            once &= departure.transmission == Transmission::First;
+            if departure.transmission == Transmission::Again {
+                transmission = Transmission::Again;
+            }
             last = Some(departure.at);
         }
-        last.filter(|_| once)
+        last.map(|at| (at, transmission))
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Forward {
     again: Vec<Again>,
     /// ns-2: a retransmission was lost, only the timer helps.
     stalled: bool,
+    /// ns-2: recovery ends with the ACK of more than this.
+    recover: u32,
     /// Rate halving: the window on its way down, segments.
     allowance: f64,
 }
@@ -54,7 +56,7 @@ impl Sender {
 
     /// Brings scoreboard and `forward` up to date; returns how many segments the ACK newly covers.
     fn take_reports(&mut self, ack: &Ack) -> u32 {
-        let reported = self.scoreboard.record(ack.next.max(self.una), &ack.blocks);
+        let reported = self.record_blocks(ack.next.max(self.una), ack);
         let end = ack.blocks.as_slice().iter().map(|block| block.1).max().unwrap_or(0);
         let forward = &mut self.forward;
         forward.end = forward.end.max(end).max(ack.next);
@@ -113,6 +115,8 @@ impl Sender {
         self.forward.again.clear();
         if self.options.fack_rules == FackRules::Ns2 {
             self.set_window(1.0);
+            // After a timeout less than what was sent, and no timeout changes it.
+            self.forward.recover = self.next;
         }
         self.remember_again(self.una);
         self.plan.forced = Some(self.una);
@@ -153,7 +157,7 @@ impl Sender {
         let advance = self.advance_quietly(ack);
         self.ns2_fack_timing(now, ack);
         self.grow(now, advance);
-        if ack.blocks.is_empty() && self.una > self.recover {
+        if ack.blocks.is_empty() && self.una > self.forward.recover {
             self.leave_recovery();
             self.control.on_recovered();
             self.scoreboard.clear();

@@ -8,7 +8,7 @@
 //!   by each ACK and to flight − 1 after each transmission, which halves the rate.
 
 use super::{NO_LIMIT, Phase, Sender};
-use crate::{Ack, Segment, TimerRestart};
+use crate::{Ack, SackBlocks, Segment, TimerRestart, Transmission};
 use skyhop_base::Time;
 use skyhop_cc::{CongestionControl, Lost};
 
@@ -41,8 +41,14 @@ pub(super) struct Marks {
     order: u32,
     /// The retransmission that arrived last (of one ACK: the highest segment), one past its order.
     arrived: u32,
+    /// One past the highest segment reported.
+    end: u32,
     /// Segments marked lost.
     lost: u32,
+    /// What is marked lost may be sent again.
+    repairs: bool,
+    /// The ACK at hand answers a retransmission.
+    answers_again: bool,
     /// Segments that rate halving allows in flight.
     allowance: u32,
     /// The limit when the last ACK came.
@@ -52,7 +58,7 @@ pub(super) struct Marks {
 impl Marks {
     fn clear(&mut self) {
         self.again.clear();
-        (self.below, self.lost) = (0, 0);
+        (self.below, self.lost, self.end) = (0, 0, 0);
     }
 }
 
@@ -68,9 +74,8 @@ impl Sender {
         if self.phase == Phase::Recovery {
             self.marks.limit = self.marks.limit.max(self.marks.allowance.into());
         }
-        if !ack.blocks.is_empty() {
-            self.scoreboard.record(self.una, &ack.blocks);
-        }
+        self.record_blocks(self.una, ack);
+        self.marks.answers_again = self.answers_retransmission(ack.next);
         let advance = if ack.next > self.una {
             let mut advance = self.advance(now, ack);
             advance.flight_before = flight_before;
@@ -82,7 +87,7 @@ impl Sender {
             }
             None
         };
-        let found = self.mark_losses();
+        let found = self.mark_losses(&ack.blocks);
         let acked = advance.map_or(0, |advance| advance.acked);
         // Linux tcp_ack: the window grows first, in the state that the ACK finds.
         match (self.phase, advance) {
@@ -103,39 +108,92 @@ impl Sender {
         self.plan.burst = NO_LIMIT;
     }
 
+    /// Whether this ACK covers or reports a retransmission that counts as in flight; its time stamp is then of no use.
+    fn answers_retransmission(&self, next: u32) -> bool {
+        let arrived = |seq: u32| seq < next || self.scoreboard.first_missing(seq) != seq;
+        self.marks.again.iter().any(|again| !again.lost && arrived(again.seq))
+    }
+
     /// Brings the marks up to date; whether a segment was newly found lost.
-    fn mark_losses(&mut self) -> bool {
+    ///
+    /// As in ns-2's scoreboard, all marks are looked at when the highest report rises or a retransmission arrived, else
+    /// those up to the first hole above the ACK's blocks; without blocks none are. What is lost may be sent again only
+    /// when the last look came upon something lost.
+    fn mark_losses(&mut self, blocks: &SackBlocks) -> bool {
         if self.scoreboard.is_empty() && self.marks.again.is_empty() && self.marks.below <= self.una {
-            self.marks.lost = 0;
+            (self.marks.lost, self.marks.end) = (0, 0);
             return false;
         }
-        let (una, end) = (self.una, self.scoreboard.end().unwrap_or(0));
+        let top = blocks.as_slice().iter().map(|block| block.1).max().unwrap_or(0);
+        let all = self.note_arrivals();
+        if !all && top <= self.una {
+            self.count_lost();
+            return false;
+        }
+        let reach = if all { u32::MAX } else { self.scoreboard.first_missing(top) };
+        let mut found = self.mark_retransmissions(reach);
+        let before = self.marks.below.max(self.una);
+        self.marks.below = self.marks.below.max(self.marks.end.saturating_sub(LOST_DISTANCE));
+        found |= self.missing(before, self.marks.below) > 0;
+        self.count_lost();
+        self.marks.repairs = self.lowest_marked().is_some_and(|seq| seq <= reach);
+        found
+    }
+
+    /// Takes note of what the ACK says of retransmissions and of the highest report; whether there is news of them.
+    fn note_arrivals(&mut self) -> bool {
+        let (una, scoreboard, marks) = (self.una, &self.scoreboard, &mut self.marks);
+        let end = scoreboard.end().unwrap_or(0).max(marks.end);
+        let arrived = marks.arrived;
+        marks.again.retain(|again| {
+            if again.seq < una && !again.lost {
+                marks.arrived = marks.arrived.max(again.order + 1);
+            }
+            again.seq >= una
+        });
+        let reported = |again: &Again| !again.lost && scoreboard.first_missing(again.seq) != again.seq;
+        let news = end > marks.end || marks.arrived > arrived || marks.again.iter().any(reported);
+        marks.end = end;
+        news
+    }
+
+    /// One pass upwards over the retransmissions up to `reach`: what has arrived leaves the list and counts for what
+    /// stands above it. (For what stands below it counts from the next look on, as in ns-2's scoreboard.)
+    fn mark_retransmissions(&mut self, reach: u32) -> bool {
         let (scoreboard, marks) = (&self.scoreboard, &mut self.marks);
-        // One pass upwards: what has arrived leaves the list and counts for what stands above it. (For what stands
-        // below it counts from the next ACK on, as in ns-2's scoreboard.)
-        let mut arrived = marks.arrived;
+        let (mut arrived, end) = (marks.arrived, marks.end);
         let mut found = false;
         marks.again.retain_mut(|again| {
-            if again.seq < una || scoreboard.first_missing(again.seq) != again.seq {
-                arrived = again.order + 1;
+            if scoreboard.first_missing(again.seq) != again.seq {
+                if !again.lost {
+                    arrived = again.order + 1;
+                }
                 return false;
             }
             let lost = again.next < end || again.order + 1 + LATER_RETRANSMISSIONS <= arrived;
-            found |= lost && !again.lost;
-            again.lost |= lost;
+            if lost && !again.lost && again.seq <= reach {
+                (again.lost, found) = (true, true);
+            }
             true
         });
         marks.arrived = arrived;
-        let before = marks.below.max(una);
-        marks.below = marks.below.max(end.saturating_sub(LOST_DISTANCE));
-        let missing = |from: u32, to: u32| -> u32 {
-            if to <= from { 0 } else { (to - from) - (scoreboard.sacked_from(from) - scoreboard.sacked_from(to)) }
-        };
-        found |= missing(before, marks.below) > 0;
+        found
+    }
+
+    /// Segments from `from` to before `to` that were not reported.
+    fn missing(&self, from: u32, to: u32) -> u32 {
+        if to <= from {
+            return 0;
+        }
+        (to - from) - (self.scoreboard.sacked_from(from) - self.scoreboard.sacked_from(to))
+    }
+
+    fn count_lost(&mut self) {
+        let missing = self.missing(self.una, self.marks.below);
+        let marks = &mut self.marks;
         let in_flight_again = marks.again.iter().filter(|again| !again.lost && again.seq < marks.below).count();
         let lost_again = marks.again.iter().filter(|again| again.lost && again.seq >= marks.below).count();
-        marks.lost = missing(una, marks.below).saturating_sub(in_flight_again as u32) + lost_again as u32;
-        found
+        marks.lost = missing.saturating_sub(in_flight_again as u32) + lost_again as u32;
     }
 
     fn enter_forward(&mut self, now: Time) {
@@ -143,6 +201,7 @@ impl Sender {
         self.tell_lost(now, self.marks.lost);
         self.enter_recovery(now, Lost::First);
         self.set_window(self.control.recovery_floor());
+        self.marks.limit = self.marks.limit.max(self.control.cwnd());
         self.phase = Phase::Recovery;
     }
 
@@ -163,10 +222,15 @@ impl Sender {
         self.marks.again.clear();
         self.marks.below = self.high;
         self.marks.lost = (self.high - self.una) - self.scoreboard.sacked();
+        self.marks.repairs = true;
     }
 
-    /// The lowest segment that is lost and was not sent again since.
+    /// The lowest segment that is lost and was not sent again since, if it may be sent now.
     fn lowest_lost(&self) -> Option<u32> {
+        if self.marks.repairs { self.lowest_marked() } else { None }
+    }
+
+    fn lowest_marked(&self) -> Option<u32> {
         if self.marks.lost == 0 {
             return None;
         }
@@ -220,6 +284,12 @@ impl Sender {
             self.restart_timer(now);
         }
         self.transmit(now, seq)
+    }
+
+    /// Whether an ACK that covers `once`, only segments sent once, has a time stamp that the control may use. ns-2 looks
+    /// at its scoreboard: what was sent again and then reported, marked lost or forgotten does not disturb.
+    pub(super) fn times_control(&self, once: Transmission) -> bool {
+        if self.halves_rate() { !self.marks.answers_again } else { once == Transmission::First }
     }
 
     /// For records: the window, during recovery the limit that held when the last ACK came (ns-2's cwnd_).

@@ -152,6 +152,8 @@ pub struct Sender {
     initial_window: u32,
     min_rtt: Option<Duration>,
     latest_rtt: Option<Duration>,
+    /// Segments that the present ACK reports for the first time.
+    newly_reported: u32,
     /// Segments delivered since the start.
     delivered: u64,
     counters: SenderCounters,
@@ -248,6 +250,7 @@ impl Sender {
             departures: (options.control_rtt == ControlRtt::LastSegment).then(Box::default),
             min_rtt: None,
             latest_rtt: None,
+            newly_reported: 0,
             delivered: 0,
             round_mark: 0,
             round_began: Time::ZERO,
@@ -326,7 +329,7 @@ impl Sender {
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.events.clear();
         let earlier = std::mem::take(&mut self.plan);
-        self.latest_rtt = None;
+        (self.latest_rtt, self.newly_reported) = (None, 0);
         if ack.next > self.high {
             debug_assert!(false, "an ACK of what was never sent");
             return;

@@ -17,7 +17,7 @@ impl Sender {
 
     /// RFC 6675 §5.
     fn rfc6675_ack(&mut self, now: Time, ack: &Ack) {
-        let reported = if ack.blocks.is_empty() { 0 } else { self.scoreboard.record(self.una, &ack.blocks) };
+        let reported = self.record_blocks(self.una, ack);
         if ack.next > self.una {
             let advance = self.advance(now, ack);
             match self.phase {
@@ -145,7 +145,7 @@ impl Sender {
             self.ignores_duplicates = false;
         } else if ack.next == self.una && !self.ignores_duplicates {
             self.counters.duplicate_acks += 1;
-            if self.scoreboard.record(self.una, &ack.blocks) > 0 {
+            if self.record_blocks(self.una, ack) > 0 {
                 self.sack1_duplicate(now);
                 self.tell(now, 0);
             }
@@ -185,12 +185,12 @@ impl Sender {
         } else if ack.next > self.una {
             self.pipe -= 1;
             acked = self.advance_quietly(ack).acked;
-            self.scoreboard.record(self.una, &ack.blocks);
+            self.record_blocks(self.una, ack);
             self.rtt.clear_backoff();
             self.rearm_timer(now);
         } else if ack.next == self.una {
             self.counters.duplicate_acks += 1;
-            self.scoreboard.record(self.una, &ack.blocks);
+            self.record_blocks(self.una, ack);
         }
         self.tell(now, acked);
         self.plan.burst = NO_LIMIT;

@@ -23,8 +23,8 @@ pub(super) struct FineTimer {
     first: u32,
     /// Length of ns-2's ring; 0: there is none.
     ring: u32,
-    /// How often what stood in places of the ring that were not cleared was sent, by place.
-    left_over: BTreeMap<u32, u32>,
+    /// What stands in places of the ring that were not cleared, by place.
+    left_over: BTreeMap<u32, Sent>,
     /// The first transmission of the connection.
     began: Option<Time>,
     /// SRTT in eighths and deviation in quarters, seconds; `None` before the first ACK.
@@ -56,7 +56,7 @@ impl FineTimer {
         let index = (seq - self.first) as usize;
         while self.sent.len() <= index {
             let place = (self.first + self.sent.len() as u32).checked_rem(self.ring);
-            let times = place.and_then(|place| self.left_over.remove(&place)).unwrap_or(0);
+            let times = place.and_then(|place| self.left_over.remove(&place)).map_or(0, |sent| sent.times);
             self.sent.push_back(Sent { at: now, times });
         }
         let entry = &mut self.sent[index];
@@ -68,9 +68,10 @@ impl FineTimer {
         self.cut_to = 0.0;
     }
 
-    /// The first outstanding segment; `None` when it was never sent.
+    /// The first outstanding segment. Of one that was never sent ns-2 finds what its place in the ring still holds.
     fn oldest(&self) -> Option<Sent> {
-        self.sent.front().copied()
+        let place = || self.first.checked_rem(self.ring);
+        self.sent.front().copied().or_else(|| place().and_then(|place| self.left_over.get(&place).copied()))
     }
 
     /// Whether the first outstanding segment is older than the fine-grained timeout.
@@ -84,7 +85,7 @@ impl FineTimer {
         let count = ((una - self.first) as usize).min(self.sent.len());
         if self.ring > 0 && count > 0 && self.first % self.ring > (una - 1) % self.ring {
             let places = (self.first..).map(|seq| seq % self.ring);
-            self.left_over.extend(places.zip(self.sent.range(..count).map(|sent| sent.times)));
+            self.left_over.extend(places.zip(self.sent.range(..count).copied()));
         }
         let last = self.sent.drain(..count).next_back();
         self.first = una;

@@ -14,7 +14,7 @@ const RESTARTED: f64 = 2.0;
 
 impl Sender {
     pub(super) fn yam_ack(&mut self, now: Time, ack: &Ack) {
-        let reported = self.scoreboard.record(ack.next.max(self.una), &ack.blocks);
+        let reported = self.record_blocks(ack.next.max(self.una), ack);
         if ack.next > self.una {
             let advance = self.advance(now, ack);
             if self.phase == Phase::Recovery {
