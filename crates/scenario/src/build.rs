@@ -16,7 +16,7 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_sim::spec::{
     AdaptiveRed, ApplicationConfig, Discipline, ErrorConfig, ErrorUnit, FlowConfig, FullQueue, GilbertElliott,
     LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing,
-    RedUnit, SimulationSpec, SlotConfig, Spacing, TransportConfig,
+    RedUnit, RepairConfig, SimulationSpec, SlotConfig, Spacing, TransportConfig,
 };
 use skyhop_topology::{
     NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
@@ -24,6 +24,7 @@ use skyhop_topology::{
 use std::collections::BTreeMap;
 
 mod agents;
+mod repair;
 mod sky;
 
 pub(crate) use sky::earth;
@@ -268,6 +269,7 @@ fn wire_config(wire: &Wire<'_>, setting: &Setting<'_>) -> LinkConfig {
             on_down: OnDown::Drop,
             errors: Vec::new(),
             pace: Pace::Steady,
+            repair: RepairConfig::default(),
         },
     }
 }
@@ -356,13 +358,19 @@ fn steady_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'
             flows.get(&lost.flow).map(lost_of).into_iter().collect()
         }
     });
+    let repair = transmitter.repair.as_ref().map(repair::repair).unwrap_or_default();
+    let behind_code = |error| match repair.code {
+        Some(code) => repair::coded(error, code),
+        None => error,
+    };
     LinkConfig {
         rate: transmitter.rate,
         queue: queue(&transmitter.queue),
         framing_bytes: packet_bytes(transmitter.framing),
         on_down,
-        errors: errors.collect(),
+        errors: errors.map(behind_code).collect(),
         pace: Pace::Steady,
+        repair,
     }
 }
 

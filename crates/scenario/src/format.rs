@@ -10,11 +10,13 @@ use std::collections::BTreeMap;
 
 mod agents;
 mod profile;
+mod repair;
 mod sky;
 mod trace;
 
 pub use agents::*;
 pub use profile::*;
+pub use repair::*;
 pub use sky::*;
 pub use trace::*;
 
@@ -62,6 +64,8 @@ pub struct LinkFile {
     /// Bytes added to each packet while it is sent.
     pub framing: Option<Bytes>,
     pub errors: Option<Vec<ErrorFile>>,
+    /// What the link does about its errors.
+    pub repair: Option<RepairFile>,
     /// A recording that both directions follow.
     pub trace: Option<TraceFile>,
     /// How links of an operator behave; `forward` is the way up, from the terminal. Not with a recording.
@@ -79,6 +83,8 @@ pub struct DirectionFile {
     pub queue: Option<QueueFile>,
     pub framing: Option<Bytes>,
     pub errors: Option<Vec<ErrorFile>>,
+    /// What the link does about its errors.
+    pub repair: Option<RepairFile>,
     /// A recording that the direction follows.
     pub trace: Option<TraceFile>,
     /// How links of an operator behave.

@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostics, Problems};
 use crate::format::{
-    ApplicationOptions, CountsName, ErrorFile, PauseFile, PriorityName, RedCountingName, RedSpacingName,
+    ApplicationOptions, CountsName, ErrorFile, PauseFile, PriorityName, RedCountingName, RedSpacingName, RepairFile,
 };
 use crate::overrides::{self, Override};
 use crate::source::Source;
@@ -70,6 +70,8 @@ pub struct Transmitter {
     pub queue: Queue,
     pub framing: Bytes,
     pub errors: Vec<ErrorFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<RepairFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
     #[serde(skip_serializing_if = "Option::is_none")]

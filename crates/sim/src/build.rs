@@ -2,7 +2,7 @@
 
 use crate::errors::ErrorModel;
 use crate::flow::{Flow, tick_phases};
-use crate::link::Link;
+use crate::link::{Link, Repairs};
 use crate::pace::Pacemaker;
 use crate::records::DropCounts;
 use crate::simulation::{Delay, LinkState, SimulationError};
@@ -61,22 +61,29 @@ pub(crate) fn build_links(
             };
             let goes_down = link.kind != LinkKind::Wired;
             let stream = Stream::new(seed, &link.name, "queue");
-            let pace = Pacemaker::new(&config.pace, seed, &link.name);
-            let late = goes_down && pace.is_some();
+            let pace = Pacemaker::new(&config, seed, &link.name);
+            // What a code makes of sizes is not worked out again when packets leave the queue.
+            let late = pace.is_some() && (goes_down || config.repair.code.is_some());
+            let repairs = Repairs::new(&config.repair, &config.errors, seed, &link.name);
+            let errors = match repairs {
+                Some(_) => vec![ErrorModel::Repaired],
+                None => config.errors.iter().map(|error| ErrorModel::new(error, seed, &link.name)).collect(),
+            };
             let built =
                 Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down, stream).with_pace(pace);
+            let built = if late { built.with_late_departures() } else { built.with_repairs(repairs) };
             let recorded = spec.records.packets.contains(&link.name);
             Ok(LinkState {
                 from: link.from.as_u32(),
-                plain: !late && !recorded && config.errors.is_empty() && !built.is_late(),
+                plain: !recorded && errors.is_empty() && !built.is_late(),
                 recorded,
-                link: if late { built.with_late_departures() } else { built },
+                link: built,
                 delay: match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),
                     LinkKind::Isl => Delay::Moving(Box::new(None)),
                     LinkKind::Uplink | LinkKind::Downlink => Delay::Ground,
                 },
-                errors: config.errors.iter().map(|error| ErrorModel::new(error, seed, &link.name)).collect(),
+                errors,
                 drops: DropCounts::default(),
                 held: Vec::new(),
             })

@@ -85,10 +85,15 @@ impl Simulation {
                 let delay = &mut state.delay;
                 let new_delay = |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
                 state.link.withdraw(*now, affected, new_delay, &mut out);
+                let repairs = state.link.repairs_errors();
                 if policy == OnDown::Hold && topology.links()[link].kind == LinkKind::Isl {
                     state.held.append(&mut out);
                 } else {
                     displaced.extend(out.into_iter().map(|packet| Displaced { node: from, packet, policy }));
+                }
+                if repairs {
+                    // What waited behind packets that are gone may go on.
+                    self.arm_link(link.as_u32());
                 }
             }
         }

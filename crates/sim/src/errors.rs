@@ -1,5 +1,6 @@
 //! Losses that are no congestion: what a link does to packets after they have used it.
 
+use crate::code::CodedChannel;
 use crate::packet::{Flags, Packet};
 use crate::slots::Slots;
 use crate::spec::{ErrorConfig, ErrorUnit, GilbertElliott};
@@ -12,6 +13,11 @@ pub enum ErrorModel {
     Independent {
         unit: ErrorUnit,
         log_success: f64,
+        stream: Stream,
+    },
+    /// The same behind a code.
+    Coded {
+        channel: Box<CodedChannel>,
         stream: Stream,
     },
     Bursts(Bursts),
@@ -34,6 +40,8 @@ pub enum ErrorModel {
         left: BTreeSet<u32>,
     },
     OfData(Box<ErrorModel>),
+    /// The link itself knows: [`crate::link::Link::take_fate`].
+    Repaired,
 }
 
 /// The channel of Gilbert and Elliott. Its state is one of the link, so a packet's fate hangs on the number of packets
@@ -95,6 +103,10 @@ impl ErrorModel {
                 log_success: libm::log1p(-probability),
                 stream: Stream::new(seed, link, "loss"),
             },
+            ErrorConfig::Coded { unit, probability, code } => ErrorModel::Coded {
+                channel: Box::new(CodedChannel::new(*code, *unit, *probability)),
+                stream: Stream::new(seed, link, "loss"),
+            },
             ErrorConfig::GilbertElliott(config) => {
                 ErrorModel::Bursts(Bursts::new(*config, Stream::new(seed, link, "bursts")))
             }
@@ -126,6 +138,9 @@ impl ErrorModel {
             ErrorModel::Independent { unit, log_success, stream } => {
                 stream.uniform_of(flow_key, number_of(packet)) < failure(*log_success, units(*unit, packet.size))
             }
+            ErrorModel::Coded { channel, stream } => {
+                stream.uniform_of(flow_key, number_of(packet)) < channel.failure(packet.size.into())
+            }
             ErrorModel::Varying { steps, period, stream } => {
                 let into = Duration::from_nanos(now.as_nanos() % period.as_nanos().max(1));
                 let next = steps.partition_point(|&(at, _)| at <= into);
@@ -139,6 +154,7 @@ impl ErrorModel {
                 *passed += 1;
                 lost.remove(&(*passed - 1))
             }
+            ErrorModel::Repaired => false,
             ErrorModel::Intervals(intervals) => intervals.iter().any(|&(from, until)| from <= now && now < until),
             ErrorModel::Segments { flow, left } => {
                 packet.flow == *flow

@@ -4,6 +4,7 @@
 //! taken away by a handover must not have spent its opportunities on it. Such links have a second event: the end of the
 //! service of the packet before.
 
+use crate::link::Repairs;
 use crate::packet::{Flags, Packet};
 use crate::spec::QueueLimit;
 use skyhop_base::{Duration, Time};
@@ -28,6 +29,8 @@ pub struct Late {
     pub foreseen: Time,
     /// Dropped at the last arrival.
     displaced: Vec<Packet>,
+    /// Of a link that repairs its errors: what has left and may have to leave again.
+    pub repairs: Option<Repairs>,
 }
 
 /// What became of a packet that has to wait.
@@ -41,11 +44,31 @@ pub enum Kept {
 
 impl Late {
     pub fn new(overflow: Overflow) -> Late {
-        Late { waiting: VecDeque::new(), bytes: 0, overflow, foreseen: Time::ZERO, displaced: Vec::new() }
+        Late {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            overflow,
+            foreseen: Time::ZERO,
+            displaced: Vec::new(),
+            repairs: None,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
+    }
+
+    /// When the transmitter, which is free at `free_at`, has something to do.
+    pub fn next_service(&self, free_at: Time) -> Option<Time> {
+        match &self.repairs {
+            None => (!self.is_empty()).then_some(free_at),
+            Some(repairs) => repairs.next_service(free_at, !self.is_empty()),
+        }
+    }
+
+    /// Whether a packet that arrives at `now` is served before all else, the transmitter being free.
+    pub fn serves_at_once(&self, now: Time) -> bool {
+        self.is_empty() && self.repairs.as_ref().is_none_or(|repairs| !repairs.is_due(now))
     }
 
     pub fn packets(&self) -> u32 {
@@ -124,6 +147,9 @@ impl Late {
     ) -> Duration {
         let mut waited = Duration::ZERO;
         let mut bytes = 0;
+        if let Some(repairs) = &mut self.repairs {
+            repairs.withdraw(&mut affected, out);
+        }
         self.waiting.retain(|&(packet, since)| {
             let stays = !affected(&packet);
             if !stays {
@@ -138,6 +164,9 @@ impl Late {
     }
 
     pub fn condemn(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
+        if let Some(repairs) = &mut self.repairs {
+            repairs.condemn(&mut affected);
+        }
         for (packet, _) in self.waiting.iter_mut().filter(|(packet, _)| affected(packet)) {
             packet.flags = packet.flags.with(Flags::IN_VAIN);
         }

@@ -6,6 +6,7 @@ mod application;
 mod aqm;
 mod build;
 mod check;
+mod code;
 mod drops;
 mod dynamics;
 mod errors;

@@ -5,6 +5,10 @@
 //! One cursor splits the ring into packets whose service has begun and packets that wait; occupancy is exact after
 //! the cursor has been moved to the present.
 
+mod repair;
+
+pub use repair::{Fate, Repairs};
+
 use crate::aqm::{Arrival, Red, Verdict};
 use crate::late::{Kept, Late, Overflow};
 use crate::pace::Pacemaker;
@@ -337,7 +341,7 @@ impl Link {
         let full = !self.has_room(packet.size);
         let (limit, low_first) = (self.limit, self.full == FullQueue::LowFirst);
         let Some(late) = &mut self.late else { return Offered::Full };
-        let at_once = self.free_at <= now && late.is_empty();
+        let at_once = self.free_at <= now && late.serves_at_once(now);
         if full && low_first && !at_once {
             late.evict_low(&packet, now, limit, &mut self.totals.waiting);
         }
@@ -350,6 +354,10 @@ impl Link {
             self.mark(&mut packet);
         }
         let Some(late) = &mut self.late else { return Offered::Full };
+        if at_once && late.repairs.is_some() {
+            self.repairs_serve_at_once(packet, now, delay);
+            return Offered::Waits;
+        }
         if at_once {
             late.foreseen = now;
             self.accept(&packet, now, delay);
@@ -381,6 +389,9 @@ impl Link {
     /// Begins the service of the packet that has waited longest, if it is time for it. `delay` as in [`Link::offer`].
     pub fn begin_service(&mut self, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
         let Some(late) = self.late.as_mut().filter(|_| self.free_at <= now) else { return };
+        if late.repairs.is_some() {
+            return self.serve_repairing(now, delay);
+        }
         let Some((packet, since)) = late.pop() else { return };
         late.foreseen = now;
         self.totals.waiting += now.since(since);
@@ -464,7 +475,8 @@ impl Link {
     fn serve_at_pace(&mut self, ready: Time, now: Time, bytes: u32) -> (Served, Duration) {
         let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
         let served = self.pace.as_mut().and_then(|pace| pace.serve(ready, bytes, idle)).unwrap_or_else(|| {
-            let busy = self.serialiser.next(bytes);
+            let wire = self.pace.as_ref().map_or(bytes, |pace| pace.wire_bytes(bytes));
+            let busy = self.serialiser.next(wire);
             Served { start: ready, departure: ready + busy, busy }
         });
         (served, self.pace.as_ref().map_or(Duration::ZERO, |pace| pace.delay(served.departure)))
@@ -494,11 +506,14 @@ impl Link {
             return arrival;
         }
         match &self.late {
-            Some(late) if !late.is_empty() => {
-                let begin = (self.free_at, late.foreseen);
-                Some(arrival.map_or(begin, |arrival| arrival.min(begin)))
-            }
-            _ => arrival,
+            Some(late) => match late.next_service(self.free_at) {
+                Some(begin) => {
+                    let begin = (begin, late.foreseen);
+                    Some(arrival.map_or(begin, |arrival| arrival.min(begin)))
+                }
+                None => arrival,
+            },
+            None => arrival,
         }
     }
 
@@ -514,7 +529,7 @@ impl Link {
         self.advance(now, now);
         if let Some(late) = &mut self.late {
             self.totals.waiting += late.withdraw(now, affected, out);
-            return;
+            return self.settle_repairs(now);
         }
         if self.ring.iter().skip(self.begun).any(|entry| affected(&entry.packet)) {
             self.lay_again(self.begun, now, affected, delay, out);
@@ -563,7 +578,8 @@ impl Link {
     /// Packets that wait and packets that are on the way, at the end of the run.
     pub fn left_over(&mut self, end: Time) -> (u64, u64) {
         self.advance(end, end);
-        (u64::from(self.waiting().0), self.begun as u64)
+        let repairs = self.late.as_ref().and_then(|late| late.repairs.as_ref());
+        (u64::from(self.waiting().0), self.begun as u64 + repairs.map_or(0, Repairs::outstanding))
     }
 
     /// The totals cut at the end of the run: waiting and service beyond it do not count.

@@ -1,7 +1,7 @@
-//! When a link serves what, if it is not its rate alone that says so.
+//! When a link serves what, if it is not its rate and the sizes alone that say so.
 
 use crate::slots::Slots;
-use crate::spec::Pace;
+use crate::spec::{BlockCode, LinkConfig, Pace};
 use crate::trace::{Idle, Served, Trace};
 use skyhop_base::{Duration, Time};
 
@@ -10,12 +10,15 @@ use skyhop_base::{Duration, Time};
 pub enum Pacemaker {
     Trace(Trace),
     Slots(Slots),
+    /// A code makes packets longer.
+    Code(BlockCode),
 }
 
 impl Pacemaker {
-    pub fn new(pace: &Pace, seed: u64, link: &str) -> Option<Pacemaker> {
-        match pace {
-            Pace::Steady => None,
+    pub fn new(config: &LinkConfig, seed: u64, link: &str) -> Option<Pacemaker> {
+        match &config.pace {
+            // What repairs packets knows of their code itself.
+            Pace::Steady => config.repair.code.filter(|_| config.repair.frames.is_none()).map(Pacemaker::Code),
             Pace::Trace(trace) => Some(Pacemaker::Trace(Trace::new(trace.clone()))),
             Pace::Slots(slots) => Some(Pacemaker::Slots(Slots::new(slots, seed, link))),
         }
@@ -25,6 +28,7 @@ impl Pacemaker {
         match self {
             Pacemaker::Trace(trace) => trace.serve(ready, bytes, idle),
             Pacemaker::Slots(slots) => Some(slots.serve(ready, bytes, idle)),
+            Pacemaker::Code(_) => None,
         }
     }
 
@@ -32,6 +36,15 @@ impl Pacemaker {
         match self {
             Pacemaker::Trace(trace) => trace.delay(departure),
             Pacemaker::Slots(slots) => slots.delay(departure),
+            Pacemaker::Code(_) => Duration::ZERO,
+        }
+    }
+
+    /// Bytes that a packet of so many has on the wire.
+    pub fn wire_bytes(&self, bytes: u32) -> u32 {
+        match self {
+            Pacemaker::Code(code) => code.wire_bytes(bytes),
+            Pacemaker::Trace(_) | Pacemaker::Slots(_) => bytes,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
 use crate::flow::{Endpoints, Flow, FlowState, Jitter};
 use crate::ground::{Ground, moving_delay};
-use crate::link::{Link, Offered};
+use crate::link::{Fate, Link, Offered};
 use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
@@ -273,6 +273,7 @@ impl Simulation {
             self.recorder.packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }
         if entry.packet.flags.has(Flags::IN_VAIN) {
+            self.links[link as usize].link.take_fate();
             return self.drop_packet(&entry.packet, DropCause::LinkChange, Some(link));
         }
         if !plain && self.is_corrupted(link, &entry.packet) {
@@ -304,7 +305,10 @@ impl Simulation {
                 Some(flow) => flow.key,
                 None => self.agents.key(flow - self.flows.len()),
             };
-            let lost = state.errors.iter_mut().any(|model| model.loses(self.now, packet, key));
+            let lost = match state.link.take_fate() {
+                Some(fate) => fate == Fate::Lost,
+                None => state.errors.iter_mut().any(|model| model.loses(self.now, packet, key)),
+            };
             if self.agents.watches(link) {
                 self.checked(link, packet, lost);
             }

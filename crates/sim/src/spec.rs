@@ -47,6 +47,66 @@ pub struct LinkConfig {
     /// Packets lost behind the queue, after they used the link.
     pub errors: Vec<ErrorConfig>,
     pub pace: Pace,
+    /// What the link does about its errors.
+    pub repair: RepairConfig,
+}
+
+/// What a link does about its errors: a code within each packet, then repetition or packets of parity. The models stand
+/// in `code.rs` and `link/repair.rs`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RepairConfig {
+    pub code: Option<BlockCode>,
+    /// Needs a steady pace.
+    pub frames: Option<FrameRepair>,
+    /// Of what is repaired by repetition or parity.
+    pub order: DeliveryOrder,
+}
+
+/// A block of `n` bytes carries `k` of data; up to `t` wrong ones are corrected. `n` >= `k` >= 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockCode {
+    pub n: u32,
+    pub k: u32,
+    pub t: u32,
+}
+
+/// Repair of whole packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameRepair {
+    /// Failed ones are sent again.
+    Arq {
+        /// Transmissions of a packet at most, at least one.
+        tries: u32,
+        repeats: Repeats,
+        /// From the end of a transmission to when its failure is known; without it twice the propagation delay.
+        round_trip: Option<Duration>,
+    },
+    /// After `k` packets `n` - `k` of parity: any `k` of the `n` tell all (a maximum distance separable code).
+    Erasure {
+        n: u32,
+        k: u32,
+        /// A block is closed so long after its first packet, even if it has fewer.
+        within: Duration,
+    },
+}
+
+/// What is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// The failed packet.
+    Selective,
+    /// The failed packet and all that followed it.
+    GoBackN,
+}
+
+/// When the far end passes a packet on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeliveryOrder {
+    /// When all before it have come or are given up.
+    #[default]
+    Kept,
+    /// At once.
+    AsItComes,
 }
 
 /// What moves rate and delay of a link besides the sky.
@@ -222,6 +282,8 @@ pub enum OnDown {
 pub enum ErrorConfig {
     /// Each unit of the direction is lost with this probability, independently, and the packet with any of its units.
     Independent { unit: ErrorUnit, probability: f64 },
+    /// The same where a code corrects some: needs a unit of bytes or bits.
+    Coded { unit: ErrorUnit, probability: f64, code: BlockCode },
     /// Losses in bursts: the channel is good or bad, and may change with each packet.
     GilbertElliott(GilbertElliott),
     /// The packets of these numbers are lost, counted from 0 as they come over the link.

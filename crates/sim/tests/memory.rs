@@ -4,7 +4,7 @@ use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_sim::spec::{
     ApplicationConfig, FlowConfig, LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig, QueueLimit, RecordConfig,
-    TransportConfig,
+    RepairConfig, TransportConfig,
 };
 use skyhop_sim::{Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
@@ -57,6 +57,7 @@ fn spec(flows: usize) -> SimulationSpec {
         on_down: OnDown::Drop,
         errors: Vec::new(),
         pace: Pace::Steady,
+        repair: RepairConfig::default(),
     };
     let table = serde_json::json!({ "recovery": "sack", "window": WINDOW, "initial_window": WINDOW, "ack_every": 2 });
     let tcp = serde_json::from_value::<TcpSpec>(table).unwrap().resolve(Profile::Rfc).unwrap();

@@ -4,7 +4,7 @@ use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_sim::spec::{
     ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig,
-    QueueLimit, RecordConfig, Spacing, TransportConfig,
+    QueueLimit, RecordConfig, RepairConfig, Spacing, TransportConfig,
 };
 use skyhop_sim::{Records, Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
@@ -20,6 +20,7 @@ fn link(rate_bps: u64, limit: QueueLimit) -> LinkConfig {
         on_down: OnDown::Drop,
         errors: Vec::new(),
         pace: Pace::Steady,
+        repair: RepairConfig::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Constellations, ground stations and routing.
 
-use super::{ErrorFile, LinkProfileFile, QueueFile, TraceFile};
+use super::{ErrorFile, LinkProfileFile, QueueFile, RepairFile, TraceFile};
 use crate::instant::Instant;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -154,6 +154,8 @@ pub struct IslFile {
     /// Bytes added to each packet while it is sent.
     pub framing: Option<Bytes>,
     pub errors: Option<Vec<ErrorFile>>,
+    /// What the link does about its errors.
+    pub repair: Option<RepairFile>,
     /// Whether the first and the last plane of a star are linked.
     pub cross_seam: Option<bool>,
     /// Links between planes are down while one end is beyond this latitude, north or south.
@@ -226,6 +228,8 @@ pub struct GslFile {
     /// Bytes added to each packet while it is sent.
     pub framing: Option<Bytes>,
     pub errors: Option<Vec<ErrorFile>>,
+    /// What the link does about its errors.
+    pub repair: Option<RepairFile>,
     /// A recording that the transmitters of both directions follow, each for itself.
     pub trace: Option<TraceFile>,
     /// How links of an operator behave; concerns stations without a wired link. Not with a recording.
@@ -321,6 +325,8 @@ pub struct TransmitterFile {
     pub queue: Option<QueueFile>,
     pub framing: Option<Bytes>,
     pub errors: Option<Vec<ErrorFile>>,
+    /// What the link does about its errors.
+    pub repair: Option<RepairFile>,
     /// A recording that the transmitters follow, each for itself.
     pub trace: Option<TraceFile>,
     /// How links of an operator behave; concerns stations without a wired link.

@@ -6,6 +6,7 @@ mod content;
 mod profile;
 mod reach;
 mod red;
+mod repair;
 mod sky;
 mod sky_links;
 mod station_file;

@@ -78,6 +78,7 @@ impl Resolver<'_, '_, '_> {
             queue: given.queue,
             framing: given.framing,
             errors: given.errors,
+            repair: given.repair,
             ..TransmitterFile::default()
         };
         let transmitter = self.satellite_transmitter(&own, None, StarlinkDirection::Up, &path)?;
@@ -184,6 +185,7 @@ impl Resolver<'_, '_, '_> {
             queue: given.queue,
             framing: given.framing,
             errors: given.errors,
+            repair: given.repair,
             trace: given.trace,
             profile: given.profile,
         };

@@ -2,6 +2,7 @@
 
 use super::profile::{self, ProfilePlace};
 use super::red::Line;
+use super::repair::Repaired;
 use super::trace::mean_rate;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
@@ -124,11 +125,12 @@ impl Resolver<'_, '_, '_> {
             queue: link.queue.clone(),
             framing: link.framing,
             errors: link.errors.clone(),
+            repair: link.repair.clone(),
             trace: link.trace.clone(),
             profile: link.profile.clone(),
         };
-        let DirectionFile { rate, queue, framing, errors, trace, profile, .. } = own;
-        let own = TransmitterFile { rate, queue, framing, errors, trace, profile };
+        let DirectionFile { rate, queue, framing, errors, repair, trace, profile, .. } = own;
+        let own = TransmitterFile { rate, queue, framing, errors, repair, trace, profile };
         let direction = if key == "forward" { StarlinkDirection::Up } else { StarlinkDirection::Down };
         let way = Way { direction, is_wire: true };
         let usual = Usual { framing: Bytes(0), delay: delay.unwrap_or(Duration::ZERO), way };
@@ -188,9 +190,15 @@ impl Resolver<'_, '_, '_> {
         let framing = own.framing.or(common.and_then(|c| c.framing)).unwrap_or(usual.framing);
         self.check_packet_size(framing, 0, &at(own.framing.is_some(), "framing"));
         let errors = own.errors.as_ref().or(common.and_then(|c| c.errors.as_ref()));
-        self.check_traces(errors.map_or(&[], Vec::as_slice), &at(own.errors.is_some(), "errors"));
+        let errors_path = at(own.errors.is_some(), "errors");
+        self.check_traces(errors.map_or(&[], Vec::as_slice), &errors_path);
         let errors = errors.map(|errors| tidy(errors)).unwrap_or_default();
-        Some(Transmitter { rate: rate?, queue, framing, errors, trace, profile })
+        let repair = own.repair.as_ref().or(common.and_then(|c| c.repair.as_ref())).map(|repair| {
+            let paced = trace.is_some() || profile.is_some();
+            let link = Repaired { rate, errors: &errors, errors_path: &errors_path, paced };
+            self.repair(repair, &link, &at(own.repair.is_some(), "repair"))
+        });
+        Some(Transmitter { rate: rate?, queue, framing, errors, repair, trace, profile })
     }
 
     /// Bytes that belong to one packet: from `least` to the largest packet.

@@ -1,0 +1,41 @@
+//! Repair of a link's errors, as the engine takes it.
+
+use crate::format::{OrderName, RepairFile, RepeatsName};
+use skyhop_sim::spec::{BlockCode, DeliveryOrder, ErrorConfig, FrameRepair, RepairConfig, Repeats};
+
+pub(super) fn repair(file: &RepairFile) -> RepairConfig {
+    let arq = file.arq.map(|arq| FrameRepair::Arq {
+        tries: arq.tries,
+        repeats: match arq.repeats {
+            Some(RepeatsName::GoBackN) => Repeats::GoBackN,
+            Some(RepeatsName::Selective) | None => Repeats::Selective,
+        },
+        round_trip: arq.round_trip,
+    });
+    let erasure = file.erasure.map(|erasure| FrameRepair::Erasure {
+        n: erasure.n,
+        k: erasure.k,
+        within: erasure.within.unwrap_or_default(),
+    });
+    RepairConfig {
+        code: file.code.map(|code| BlockCode {
+            n: code.n,
+            k: code.k,
+            t: code.t.unwrap_or(code.n.saturating_sub(code.k) / 2),
+        }),
+        frames: arq.or(erasure),
+        order: match file.order {
+            Some(OrderName::AsItComes) => DeliveryOrder::AsItComes,
+            Some(OrderName::Kept) | None => DeliveryOrder::Kept,
+        },
+    }
+}
+
+/// Errors behind a code.
+pub(super) fn coded(error: ErrorConfig, code: BlockCode) -> ErrorConfig {
+    match error {
+        ErrorConfig::Independent { unit, probability } => ErrorConfig::Coded { unit, probability, code },
+        ErrorConfig::OfData(of_data) => ErrorConfig::OfData(Box::new(coded(*of_data, code))),
+        other => other,
+    }
+}

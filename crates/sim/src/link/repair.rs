@@ -1,0 +1,434 @@
+//! Links that repair their own errors packet by packet: by repetition (ARQ) or by packets of parity (`algorithms.md` §3.5).
+//!
+//! The transmitter decides when it is free what it sends next, so such a link works departures out late, and the fates of
+//! transmissions are drawn in the order of time: bursts of errors hit what follows one another on the air.
+//!
+//! - **Selective repeat.** A failed packet is sent again as soon as its failure is known, a round trip of the link after
+//!   its end, before what waits; what is in service then is not interrupted.
+//! - **Go-back-N.** The same, and all that was sent in this round trip is sent again with it.
+//! - **Erasure code.** After k packets, or when the block is closed, n − k packets of parity follow, each as long as the
+//!   longest of the block. What is missing is known when as many have arrived as the block has packets of data.
+//!
+//! In order, the far end passes a packet on when all before it have come or are given up, for it knows of the last try as
+//! of the first ones. Errors that hang on the time are those at the arrival of each try.
+//!
+//! Deviation: what the far end says takes no bytes of the link back and is not lost. Windows and sequence numbers are as
+//! large as needed. A transmitter has one sequence, whoever its peers are: after a handover what is for the new satellite
+//! waits for what the old one does not have yet.
+
+use super::{Entry, Link};
+use crate::errors::ErrorModel;
+use crate::late::Late;
+use crate::packet::{Flags, Packet};
+use crate::spec::{DeliveryOrder, ErrorConfig, FrameRepair, RepairConfig, Repeats};
+use skyhop_base::{Duration, Time};
+use std::collections::VecDeque;
+
+/// What the far end has of a packet at last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Sound,
+    Lost,
+}
+
+/// A packet that has been sent and is not yet passed on.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    packet: Packet,
+    number: u64,
+    /// Begin of its first transmission.
+    start: Time,
+    tries: u32,
+    /// When it is there, or was there last and is given up.
+    outcome: Option<(Time, Fate)>,
+}
+
+/// The packets of an erasure code's present block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    /// Of data.
+    packets: u32,
+    /// Of data and parity, that arrived.
+    arrived: u32,
+    /// To be sent.
+    parity: u32,
+    /// The longest packet of data.
+    longest: u16,
+    /// When it is closed, as long as it is open and has packets.
+    closes: Option<Time>,
+}
+
+#[derive(Debug)]
+pub struct Repairs {
+    config: RepairConfig,
+    scheme: FrameRepair,
+    errors: Vec<ErrorModel>,
+    /// Sent and not passed on, in the order of their first transmissions.
+    frames: VecDeque<Frame>,
+    next_number: u64,
+    /// Selective: when the failures of which packets are known.
+    again: VecDeque<(Time, u64)>,
+    /// Go-back-N: when the failure of the first of `frames` is known, …
+    back_at: Option<Time>,
+    /// … and which of them is sent next.
+    next: usize,
+    block: Block,
+    parity_sent: u32,
+    /// Of the packets in the ring.
+    fates: VecDeque<Fate>,
+}
+
+/// What the transmitter does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Job {
+    /// The packet that has waited longest.
+    New,
+    /// One of `frames`, by its place.
+    Again(usize),
+    Parity,
+}
+
+impl Repairs {
+    /// The repairs of a link with these errors, of which its own code corrects some; `None` if packets are not repaired.
+    pub fn new(config: &RepairConfig, errors: &[ErrorConfig], seed: u64, link: &str) -> Option<Repairs> {
+        Some(Repairs {
+            config: config.clone(),
+            scheme: config.frames?,
+            errors: errors.iter().map(|error| ErrorModel::new(error, seed, link)).collect(),
+            frames: VecDeque::new(),
+            next_number: 0,
+            again: VecDeque::new(),
+            back_at: None,
+            next: 0,
+            block: Block::default(),
+            parity_sent: 0,
+            fates: VecDeque::new(),
+        })
+    }
+
+    /// When the transmitter has something to do, not before `free_at`.
+    pub fn next_service(&self, free_at: Time, waits: bool) -> Option<Time> {
+        if waits || self.block.parity > 0 || self.back_at.is_some() && self.next < self.frames.len() {
+            return Some(free_at);
+        }
+        let due = match self.scheme {
+            FrameRepair::Arq { repeats: Repeats::Selective, .. } => self.again.front().map(|&(ready, _)| ready),
+            FrameRepair::Arq { repeats: Repeats::GoBackN, .. } if self.frames.is_empty() => None,
+            FrameRepair::Arq { repeats: Repeats::GoBackN, .. } => Some(self.back_at.unwrap_or(free_at)),
+            FrameRepair::Erasure { .. } => self.block.closes,
+        };
+        due.map(|due| due.max(free_at))
+    }
+
+    /// What was to be known at `now` is known.
+    fn hear(&mut self, now: Time) {
+        if self.back_at.is_some_and(|at| at <= now) {
+            (self.back_at, self.next) = (None, 0);
+        }
+    }
+
+    /// What is to be sent at `now`, when the transmitter is free.
+    fn job(&mut self, now: Time, waits: bool) -> Option<Job> {
+        self.hear(now);
+        if let Some(&(ready, number)) = self.again.front()
+            && ready <= now
+        {
+            self.again.pop_front();
+            return self.frames.binary_search_by_key(&number, |frame| frame.number).ok().map(Job::Again);
+        }
+        if self.next < self.frames.len() && self.goes_back() {
+            return Some(Job::Again(self.next));
+        }
+        if let FrameRepair::Erasure { n, k, .. } = self.scheme
+            && self.block.closes.is_some_and(|at| at <= now)
+        {
+            (self.block.closes, self.block.parity) = (None, n - k);
+        }
+        if self.block.parity > 0 {
+            return Some(Job::Parity);
+        }
+        waits.then_some(Job::New)
+    }
+
+    fn goes_back(&self) -> bool {
+        matches!(self.scheme, FrameRepair::Arq { repeats: Repeats::GoBackN, .. })
+    }
+
+    /// Whether a packet that arrives at `now` while the transmitter is free has to wait for something else.
+    pub fn is_due(&self, now: Time) -> bool {
+        self.next_service(Time::ZERO, false).is_some_and(|at| at <= now)
+    }
+
+    fn loses(&mut self, arrival: Time, packet: &Packet, tries: u32) -> Fate {
+        // Each try of each packet has a fate of its own, whatever the others are.
+        let key = u64::from(tries) << 32 | u64::from(packet.flow);
+        let mut lost = false;
+        for model in &mut self.errors {
+            lost |= model.loses(arrival, packet, key);
+        }
+        if lost { Fate::Lost } else { Fate::Sound }
+    }
+
+    fn wire_bytes(&self, bytes: u32) -> u32 {
+        self.config.code.as_ref().map_or(bytes, |code| code.wire_bytes(bytes))
+    }
+
+    /// Packets that are neither waiting for their first transmission nor passed on.
+    pub fn outstanding(&self) -> u64 {
+        self.frames.len() as u64
+    }
+
+    /// Takes out those of the packets still to be repeated that `affected` names.
+    pub fn withdraw(&mut self, mut affected: impl FnMut(&Packet) -> bool, out: &mut Vec<Packet>) {
+        if matches!(self.scheme, FrameRepair::Erasure { .. }) {
+            return;
+        }
+        let (mut place, mut next) = (0, self.next);
+        let first = self.next;
+        self.frames.retain(|frame| {
+            let stays = frame.outcome.is_some() || !affected(&frame.packet);
+            if !stays {
+                out.push(frame.packet);
+                next -= usize::from(place < first);
+            }
+            place += 1;
+            stays
+        });
+        self.next = next;
+        let frames = &self.frames;
+        self.again.retain(|(_, number)| frames.binary_search_by_key(number, |frame| frame.number).is_ok());
+        if self.frames.is_empty() {
+            self.back_at = None;
+        }
+    }
+
+    /// Marks those of the packets still to be repeated that `affected` names as sent in vain.
+    pub fn condemn(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
+        for frame in self.frames.iter_mut().filter(|frame| frame.outcome.is_none() && affected(&frame.packet)) {
+            frame.packet.flags = frame.packet.flags.with(Flags::IN_VAIN);
+        }
+    }
+
+    /// A try of the packet at a place of `frames` ends at `end` and arrives at `arrival`.
+    fn tried(&mut self, place: usize, end: Time, arrival: Time) {
+        let FrameRepair::Arq { tries, repeats, round_trip } = self.scheme else { return };
+        let wasted = self.back_at.is_some();
+        let Frame { packet, number, tries: before, .. } = self.frames[place];
+        let fate = self.loses(arrival, &packet, before);
+        if repeats == Repeats::GoBackN {
+            self.next = place + 1;
+            if wasted {
+                // Behind a failure the far end takes nothing.
+                return;
+            }
+        }
+        self.frames[place].tries += 1;
+        let gives_up = fate == Fate::Lost && before + 1 >= tries;
+        if fate == Fate::Sound || gives_up {
+            self.frames[place].outcome = Some((arrival, fate));
+        }
+        if fate == Fate::Sound {
+            return;
+        }
+        let known = end + round_trip.unwrap_or_else(|| arrival.since(end) * 2);
+        match repeats {
+            // Where the way gets shorter, what is said does not overtake either.
+            Repeats::Selective if !gives_up => {
+                self.again.push_back((self.again.back().map_or(known, |&(last, _)| last.max(known)), number));
+            }
+            Repeats::Selective => {}
+            Repeats::GoBackN => self.back_at = Some(known),
+        }
+    }
+
+    /// A packet of the present block, of data or of parity, arrives at `arrival`, or does not.
+    fn of_block(&mut self, arrival: Time, fate: Fate) {
+        let block = &mut self.block;
+        block.arrived += u32::from(fate == Fate::Sound);
+        let closed = block.closes.is_none();
+        let all_tried = closed && block.parity == 0;
+        if closed && block.arrived >= block.packets || all_tried {
+            // All is known, or as much as ever will be.
+            let complete = block.arrived >= block.packets;
+            for frame in self.frames.iter_mut().filter(|frame| frame.outcome.is_none()) {
+                frame.outcome = Some((arrival, if complete { Fate::Sound } else { Fate::Lost }));
+            }
+        }
+        if all_tried {
+            self.block = Block::default();
+        }
+    }
+}
+
+impl Link {
+    /// The same link repairing its errors.
+    pub fn with_repairs(mut self, repairs: Option<Repairs>) -> Link {
+        if repairs.is_none() {
+            return self;
+        }
+        self = self.with_late_departures();
+        if let Some(late) = &mut self.late {
+            late.repairs = repairs;
+        }
+        self
+    }
+
+    pub fn repairs_errors(&self) -> bool {
+        self.late.as_ref().is_some_and(|late| late.repairs.is_some())
+    }
+
+    /// Of the packet that has arrived: whether it is lost, on a link that repairs its errors.
+    pub fn take_fate(&mut self) -> Option<Fate> {
+        self.late.as_mut()?.repairs.as_mut()?.fates.pop_front()
+    }
+
+    /// Serves a packet that has just been offered, if this link repairs its errors: the transmitter has nothing else to do.
+    pub(super) fn repairs_serve_at_once(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        delay: impl FnOnce(Time) -> Duration,
+    ) -> bool {
+        let Some(Late { repairs: Some(repairs), foreseen, .. }) = self.late.as_deref_mut() else { return false };
+        repairs.hear(now);
+        *foreseen = now;
+        self.send_new(packet, now, |_, departure| delay(departure));
+        true
+    }
+
+    /// The transmitter is free: it sends what is next.
+    pub(super) fn serve_repairing(&mut self, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
+        let Some(late) = self.late.as_deref_mut() else { return };
+        let waits = !late.is_empty();
+        let Some(repairs) = &mut late.repairs else { return };
+        late.foreseen = now;
+        match repairs.job(now, waits) {
+            None => {}
+            Some(Job::New) => {
+                let Some((packet, since)) = late.pop() else { return };
+                self.totals.waiting += now.since(since);
+                self.send_new(packet, now, delay);
+            }
+            Some(Job::Again(place)) => {
+                let packet = repairs.frames[place].packet;
+                let (end, arrival) = self.transmit(&packet, now, delay);
+                self.tried(place, end, arrival);
+            }
+            Some(Job::Parity) => {
+                let size = repairs.block.longest;
+                repairs.block.parity -= 1;
+                let number = repairs.parity_sent;
+                repairs.parity_sent = number.wrapping_add(1);
+                // It goes where the data of its block went.
+                let to = repairs.frames.back().map_or(0, |frame| frame.packet.to);
+                self.send_parity(parity(number, size, to), now, delay);
+            }
+        }
+    }
+
+    fn repairs(&mut self) -> Option<&mut Repairs> {
+        self.late.as_mut()?.repairs.as_mut()
+    }
+
+    /// Puts a packet on the air: when it has left, and when it arrives.
+    fn transmit(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) -> (Time, Time) {
+        if self.free_at < now {
+            self.serialiser.reset();
+        }
+        let bytes = u32::from(packet.size);
+        let wire = self.repairs().map_or(bytes, |repairs| repairs.wire_bytes(bytes)) + self.framing_bytes;
+        let busy = self.serialiser.next(wire);
+        self.totals.busy += busy;
+        self.free_at = now + busy;
+        (self.free_at, self.free_at + delay(packet, self.free_at))
+    }
+
+    /// The first transmission of a packet.
+    fn send_new(&mut self, packet: Packet, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
+        self.totals.packets += 1;
+        self.totals.bytes += u64::from(packet.size);
+        let (end, arrival) = self.transmit(&packet, now, delay);
+        let Some(repairs) = self.repairs() else { return };
+        let number = repairs.next_number;
+        repairs.next_number += 1;
+        repairs.frames.push_back(Frame { packet, number, start: now, tries: 0, outcome: None });
+        let place = repairs.frames.len() - 1;
+        let FrameRepair::Erasure { n, k, within } = repairs.scheme else { return self.tried(place, end, arrival) };
+        let fate = repairs.loses(arrival, &packet, 0);
+        if fate == Fate::Sound {
+            repairs.frames[place].outcome = Some((arrival, fate));
+        }
+        let block = &mut repairs.block;
+        if block.packets == 0 {
+            block.closes = Some(now.saturating_add(within));
+        }
+        block.packets += 1;
+        block.longest = block.longest.max(packet.size);
+        if block.packets == k {
+            (block.closes, block.parity) = (None, n - k);
+        }
+        repairs.of_block(arrival, fate);
+        self.pass_on();
+    }
+
+    fn send_parity(&mut self, packet: Packet, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
+        let (_, arrival) = self.transmit(&packet, now, delay);
+        let Some(repairs) = self.repairs() else { return };
+        let fate = repairs.loses(arrival, &packet, 0);
+        repairs.of_block(arrival, fate);
+        self.pass_on();
+    }
+
+    fn tried(&mut self, place: usize, end: Time, arrival: Time) {
+        if let Some(repairs) = self.repairs() {
+            repairs.tried(place, end, arrival);
+        }
+        self.pass_on();
+    }
+
+    /// What has arrived and need not wait for anything before it goes into the ring.
+    fn pass_on(&mut self) {
+        let Some(Late { repairs: Some(repairs), .. }) = self.late.as_deref_mut() else { return };
+        if repairs.config.order == DeliveryOrder::AsItComes {
+            let mut place = 0;
+            while place < repairs.frames.len() {
+                if repairs.frames[place].outcome.is_none() {
+                    place += 1;
+                    continue;
+                }
+                let Some(frame) = repairs.frames.remove(place) else { break };
+                repairs.next = repairs.next.saturating_sub(usize::from(place < repairs.next));
+                pass(&mut self.ring, &mut self.last_arrival, &mut repairs.fates, &frame);
+            }
+        }
+        while repairs.frames.front().is_some_and(|frame| frame.outcome.is_some()) {
+            let Some(frame) = repairs.frames.pop_front() else { break };
+            repairs.next = repairs.next.saturating_sub(1);
+            pass(&mut self.ring, &mut self.last_arrival, &mut repairs.fates, &frame);
+        }
+        self.all_begun();
+    }
+
+    /// After packets were taken out, those behind them may have nothing to wait for.
+    pub(super) fn settle_repairs(&mut self, now: Time) {
+        self.last_arrival = self.last_arrival.max(now);
+        self.pass_on();
+    }
+}
+
+fn pass(ring: &mut VecDeque<Entry>, last: &mut Time, fates: &mut VecDeque<Fate>, frame: &Frame) {
+    let Some((time, fate)) = frame.outcome else { return };
+    *last = time.max(*last);
+    ring.push_back(Entry { packet: frame.packet, start: frame.start, arrival: *last });
+    fates.push_back(fate);
+}
+
+/// What errors see of a packet of parity.
+fn parity(number: u32, size: u16, to: u32) -> Packet {
+    let (stamp, flags) = (Time::ZERO, Flags::NONE);
+    Packet { stamp, flow: u32::MAX, seq: number, number, detail: Packet::NO_DETAIL, to, size, ttl: 0, flags }
+}
+
+#[cfg(test)]
+#[path = "repair_tests.rs"]
+mod tests;
