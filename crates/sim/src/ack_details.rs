@@ -7,17 +7,25 @@ use skyhop_transport::SackBlocks;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckDetail {
     pub blocks: SackBlocks,
-    /// The error rate of the way, written by a gateway.
-    pub error_rate: Option<f64>,
+    pub way: Option<Way>,
     /// Segments for which the receiver has room, where it says so.
     pub window: Option<u32>,
     /// Whether it answers a segment: else it only tells the window.
     pub news: bool,
 }
 
+/// What an ACK says about the errors of the way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    /// Their rate, written by a gateway.
+    ErrorRate(f64),
+    /// The probability that nothing corrupts data, echoed by the receiver to a sender that wants to know this.
+    Survival(f64),
+}
+
 impl Default for AckDetail {
     fn default() -> AckDetail {
-        AckDetail { blocks: SackBlocks::EMPTY, error_rate: None, window: None, news: true }
+        AckDetail { blocks: SackBlocks::EMPTY, way: None, window: None, news: true }
     }
 }
 
@@ -42,6 +50,11 @@ impl AckDetails {
         }
     }
 
+    /// Whether the ACK with these details answers a segment.
+    pub fn is_news(&self, slot: u32) -> bool {
+        slot == Packet::NO_DETAIL || self.slots.get(slot as usize).is_some_and(|detail| detail.news)
+    }
+
     pub fn take(&mut self, slot: u32) -> AckDetail {
         self.free.push(slot);
         self.slots[slot as usize]
@@ -49,11 +62,22 @@ impl AckDetails {
 }
 
 impl Simulation {
+    /// The details of an ACK that says more than what has arrived.
+    #[cold]
+    pub(crate) fn detail_of_more(&mut self, flow_id: u32, blocks: SackBlocks) -> u32 {
+        let way = self.agents.survival_of(flow_id).map(Way::Survival);
+        let window = self.window_of(flow_id);
+        self.ack_details.keep(AckDetail { blocks, way, window, ..AckDetail::default() })
+    }
+
     /// A gateway writes the error rate on an ACK that passes it. Deviation: the option takes no bytes.
     pub(crate) fn write_on_ack(&mut self, packet: &mut Packet, error_rate: f64) {
         if packet.detail == Packet::NO_DETAIL {
             packet.detail = self.ack_details.keep(AckDetail::default());
         }
-        self.ack_details.slots[packet.detail as usize].error_rate = Some(error_rate);
+        let way = &mut self.ack_details.slots[packet.detail as usize].way;
+        if !matches!(way, Some(Way::Survival(_))) {
+            *way = Some(Way::ErrorRate(error_rate));
+        }
     }
 }

@@ -30,6 +30,7 @@ pub(crate) fn build_flows(spec: &SimulationSpec, seed: u64) -> Vec<Flow> {
     let phases = tick_phases(&spec.flows, seed).into_iter().zip(&spec.flows);
     let mut flows: Vec<Flow> = phases.map(|(phase, flow)| Flow::new(flow, &spec.records, phase, seed)).collect();
     for (flow, leg) in flows.iter_mut().zip(crate::relay::legs(&spec.flows)) {
+        flow.acks_say_more |= leg.is_some();
         flow.leg = leg;
     }
     flows

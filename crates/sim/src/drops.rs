@@ -55,6 +55,9 @@ impl Simulation {
             }
             Some(flow) => flow.totals.drops[cause as usize] += 1,
         }
+        if !self.agents.is_empty() {
+            self.agents.forget(packet);
+        }
         if let Some(link) = link {
             let state = &mut self.links[link as usize];
             state.drops[cause as usize] += 1;

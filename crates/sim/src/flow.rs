@@ -7,7 +7,7 @@ use crate::relay::Leg;
 use crate::spec::{ApplicationConfig, FlowConfig, RecordConfig, RelayShare, TransportConfig};
 use crate::updates::Updates;
 use skyhop_base::{Duration, Stream, Time};
-use skyhop_transport::{Receiver, Sender, TcpConfig, TickPhase, ns2_tick_phases};
+use skyhop_transport::{Notification, Receiver, Sender, TcpConfig, TickPhase, ns2_tick_phases};
 use std::collections::VecDeque;
 
 /// The two ends of a flow's transport.
@@ -114,6 +114,11 @@ pub fn tick_phases(flows: &[FlowConfig], seed: u64) -> Vec<Option<f64>> {
     flows.iter().map(|flow| with_ns2_phase(flow).and_then(|_| phases.next())).collect()
 }
 
+/// Whether the flow's sender weighs its cuts by what survives the way.
+fn wants_survival(config: &FlowConfig) -> bool {
+    matches!(&config.transport, TransportConfig::Tcp(tcp) if matches!(tcp.notification, Some(Notification::Ceten(_))))
+}
+
 /// The flow's TCP, if ns-2's generator deals out the phase of its clock.
 fn with_ns2_phase(flow: &FlowConfig) -> Option<&TcpConfig> {
     match &flow.transport {
@@ -167,6 +172,8 @@ pub struct Flow {
     pub ages: SegmentAges,
     pub rtt: Histogram,
     pub ttl: u8,
+    /// ACKs have details even without selective reports: of a leg, and to a sender that wants to know about corruption.
+    pub acks_say_more: bool,
     pub cwnd: Option<TimeAverage>,
     pub application: Application,
     pub totals: FlowTotals,
@@ -200,6 +207,9 @@ impl Flow {
             })),
             TransportConfig::Udp { header_bytes } => Endpoints::Datagram { next_seq: 0, header_bytes: *header_bytes },
         };
+        if let (true, Endpoints::Tcp(tcp)) = (wants_survival(config), &mut ends) {
+            tcp.sender.draw_from(Stream::new(seed, &config.name, "cuts"));
+        }
         if let (
             ApplicationConfig::Relay { share: RelayShare::OfLink, .. },
             Endpoints::Tcp(tcp),
@@ -219,6 +229,7 @@ impl Flow {
             application,
             jitter: Jitter::new(config.jitter, Stream::new(seed, &config.name, "jitter")).map(Box::new),
             ttl: config.ttl,
+            acks_say_more: wants_survival(config),
             numbers: [0; 2],
             totals: FlowTotals::default(),
             at_stop: None,

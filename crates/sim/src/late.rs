@@ -58,12 +58,16 @@ impl Late {
         self.waiting.is_empty()
     }
 
-    /// When the transmitter, which is free at `free_at`, has something to do.
-    pub fn next_service(&self, free_at: Time) -> Option<Time> {
-        match &self.repairs {
+    /// When the transmitter, which is free at `free_at`, has something to do, or the next arrival if that is sooner; and when
+    /// it was foreseen.
+    #[inline(never)]
+    pub fn next_event(&self, free_at: Time, arrival: Option<(Time, Time)>) -> Option<(Time, Time)> {
+        let service = match &self.repairs {
             None => (!self.is_empty()).then_some(free_at),
             Some(repairs) => repairs.next_service(free_at, !self.is_empty()),
-        }
+        };
+        let Some(begin) = service.map(|begin| (begin, self.foreseen)) else { return arrival };
+        Some(arrival.map_or(begin, |arrival| arrival.min(begin)))
     }
 
     /// Whether a packet that arrives at `now` is served before all else, the transmitter being free.

@@ -197,6 +197,12 @@ impl Link {
         self.free_at > now || self.begun < self.ring.len()
     }
 
+    /// Whether a packet of this size would find no room if it had to wait.
+    pub fn is_full(&mut self, now: Time, size: u16) -> bool {
+        self.advance(now, now);
+        !self.has_room(size)
+    }
+
     /// For a packet that would not be served at once.
     #[inline]
     fn has_room(&self, size: u16) -> bool {
@@ -506,13 +512,7 @@ impl Link {
             return arrival;
         }
         match &self.late {
-            Some(late) => match late.next_service(self.free_at) {
-                Some(begin) => {
-                    let begin = (begin, late.foreseen);
-                    Some(arrival.map_or(begin, |arrival| arrival.min(begin)))
-                }
-                None => arrival,
-            },
+            Some(late) => late.next_event(self.free_at, arrival),
             None => arrival,
         }
     }

@@ -1,7 +1,7 @@
 //! The simulation: components, their slots in the event queue, and the way of a packet between them.
 
-use crate::ack_details::{AckDetail, AckDetails};
-use crate::agents::Agents;
+use crate::ack_details::{AckDetail, AckDetails, Way};
+use crate::agents::{Agents, Passage};
 use crate::application::AppStep;
 use crate::build::{build_flows, build_links, seeded};
 use crate::check::{check_flows, check_size};
@@ -17,7 +17,7 @@ use crate::spec::{OnDown, SimulationSpec};
 use crate::wire;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, DelaySegment, Forwarding, NodeId, Topology, TopologyError};
-use skyhop_transport::{Priority, Segment, Transmission};
+use skyhop_transport::{Priority, Segment, Sender, Transmission};
 
 /// Why no simulation can be built.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,8 @@ pub enum SimulationError {
     UnknownWatchedLink { name: String },
     #[error("the errors of {name:?} are reported to two agents")]
     WatchedTwice { name: String },
+    #[error("what survives {name:?} is marked by two agents")]
+    MarkedTwice { name: String },
     #[error("an agent is at node {node}, which does not exist")]
     UnknownAgentNode { node: u32 },
     #[error("no link is called {name:?}, so its packets cannot be recorded")]
@@ -83,7 +85,7 @@ pub(crate) struct Destination {
     pub index: u32,
 }
 
-/// The slots of the event queue, by class: topology, links, senders, receivers, applications, samplers.
+/// The slots of the event queue, by class: topology, links, senders, receivers, applications, samplers, helpers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     pub links: u32,
@@ -92,6 +94,13 @@ pub(crate) struct Slots {
     applications: u32,
     grid: u32,
     positions: u32,
+}
+
+impl Slots {
+    /// That of the helpers' timer is the last one.
+    pub fn agents(&self) -> u32 {
+        self.positions + 1
+    }
 }
 
 pub(crate) const TOPOLOGY: u32 = 0;
@@ -154,7 +163,7 @@ impl Simulation {
             now: Time::ZERO,
             end: Time::ZERO + spec.duration,
             scheduled: Time::ZERO,
-            events: EventQueue::new(slots.positions as usize + 1),
+            events: EventQueue::new(slots.agents() as usize + 1),
             slots,
             ground: Ground::new(&topology),
             recorder,
@@ -248,8 +257,10 @@ impl Simulation {
             self.on_application(slot - slots.applications);
         } else if slot == slots.grid {
             self.on_grid();
-        } else {
+        } else if slot == slots.positions {
             self.on_positions();
+        } else {
+            self.on_agents();
         }
     }
 
@@ -280,8 +291,8 @@ impl Simulation {
             return self.drop_packet(&entry.packet, DropCause::Error, Some(link));
         }
         self.packet_hops += 1;
-        if !self.agents.is_empty() {
-            self.pass_agents(link, entry.start, &mut entry.packet);
+        if !self.agents.is_empty() && self.pass_agents(link, entry.start, &mut entry.packet) == Passage::Ends {
+            return;
         }
         let packet = &mut entry.packet;
         let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
@@ -505,8 +516,8 @@ impl Simulation {
         if let Some(window) = details.window {
             tcp.sender.on_window(now, ack.next.saturating_add(window));
         }
-        if let Some(rate) = details.error_rate {
-            tcp.sender.on_error_rate(rate);
+        if let Some(way) = details.way {
+            hear_of_way(&mut tcp.sender, way);
         }
         let is_leg = flow.leg.is_some();
         self.after_sender_input(packet.flow);
@@ -612,9 +623,8 @@ impl Simulation {
                 return self.arm_receiver(flow_id);
             };
             let blocks = ack.blocks;
-            let detail = if self.flows[flow_id as usize].leg.is_some() {
-                let window = self.window_of(flow_id);
-                self.ack_details.keep(AckDetail { blocks, window, ..AckDetail::default() })
+            let detail = if self.flows[flow_id as usize].acks_say_more {
+                self.detail_of_more(flow_id, blocks)
             } else if blocks.is_empty() {
                 Packet::NO_DETAIL
             } else {
@@ -738,6 +748,14 @@ impl Simulation {
         if let Some(step) = self.recorder.positions {
             self.events.arm(self.slots.positions, self.now + step, Time::MAX);
         }
+    }
+}
+
+#[cold]
+fn hear_of_way(sender: &mut Sender, way: Way) {
+    match way {
+        Way::ErrorRate(rate) => sender.on_error_rate(rate),
+        Way::Survival(survival) => sender.on_survival(survival),
     }
 }
 

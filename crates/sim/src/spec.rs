@@ -422,6 +422,37 @@ pub struct AgentConfig {
 pub enum AgentTask {
     /// Tells senders which of their packets were corrupted.
     ErrorReport(ErrorReportConfig),
+    /// Repairs losses behind its node.
+    Snoop(SnoopConfig),
+    /// Marks data with the probability that they survive.
+    Survival(SurvivalConfig),
+}
+
+/// A node that keeps the data of TCP that it forwards; the model and its sources stand in `agents/snoop.rs`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnoopConfig {
+    /// Kept per connection at most.
+    pub packets: u32,
+    /// Of one packet at most.
+    pub repeats: u32,
+    pub least_timer: Duration,
+}
+
+impl Default for SnoopConfig {
+    /// `algorithms.md` §3.2.
+    fn default() -> SnoopConfig {
+        SnoopConfig { packets: 100, repeats: 10, least_timer: Duration::from_millis(100) }
+    }
+}
+
+/// Links whose far ends tell data how many errors they make; the model stands in `agents/survival.rs`.
+#[derive(Clone, Debug)]
+pub struct SurvivalConfig {
+    pub links: Vec<WatchedLinks>,
+    /// As of [`ErrorReportConfig`].
+    pub window: u32,
+    pub weight: f64,
+    pub unit: CountUnit,
 }
 
 /// A gateway that is told of corruption on some links and passes it on; the model and its sources stand in

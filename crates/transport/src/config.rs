@@ -226,6 +226,9 @@ choice! {
         /// ns-2's TCP/Linux: loss marked four below the highest report, rate halving.
         #[serde(rename = "ns-2-linux")]
         Ns2Linux,
+        /// What is below anything reported leaves again at once and cuts nothing: for ways that keep the order and lose to errors.
+        #[serde(rename = "nak")]
+        Nak,
     }
 }
 
@@ -596,11 +599,24 @@ impl TcpSpec {
         }
         let full = Bytes(options.mss.0 + options.header.0);
         let notification = table.notification.as_ref().map(|spec| spec.resolve(full)).transpose()?;
-        if notification.is_some() {
-            check_listens(recovery, &options)?;
+        match notification {
+            Some(Notification::Ceten(_)) => check_weighs(recovery, &control)?,
+            Some(_) => check_listens(recovery, &options)?,
+            None => {}
         }
         Ok(TcpConfig { recovery, control, options: Arc::new(options), notification })
     }
+}
+
+/// What is weighed is the half that Reno takes.
+fn check_weighs(recovery: Recovery, control: &ControlConfig) -> Result<(), ConfigError> {
+    let must = "\"ceten\" weighs the cuts of control \"reno\", with recovery \"reno\", \"newreno\" or \"sack\"";
+    let known = matches!(recovery, Recovery::Reno | Recovery::NewReno | Recovery::Sack);
+    if known && control.name() == "reno" {
+        return Ok(());
+    }
+    let found = format!("{} with {}", format!("{recovery:?}").to_lowercase(), control.name());
+    Err(ConfigError::out_of_range("notification", found, must))
 }
 
 /// Error reports need a recovery that knows which segment is meant, and repairs without cutting.

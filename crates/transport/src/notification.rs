@@ -23,6 +23,19 @@ pub enum Notification {
     Eten,
     /// It also cuts its data into segments of the size that suits the error rate (Govindarajan and Kousalya 2016).
     Been(PacketSizing),
+    /// It cuts for congestion alone, as far as it can tell by what data say of the way (Eddy et al. 2004).
+    Ceten(CetenCut),
+}
+
+/// How corruption spares a sender a cut. Of its losses a share r = min(1, e / p) is corruption, e being what the way corrupts
+/// and p what the sender sends again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CetenCut {
+    /// Each loss leaves (1 + r) / 2 of the window: CETEN_A.
+    Average,
+    /// A loss halves the window with the probability 1 - r, else leaves it: CETEN_C.
+    Chance,
 }
 
 /// How a packet's size follows from the error rate. Sizes count headers.
@@ -82,6 +95,8 @@ pub enum NotificationName {
     Eten,
     /// The same, and the packet size follows the error rate.
     Been,
+    /// The window is cut by the share of losses that are no corruption.
+    Ceten,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -89,6 +104,8 @@ pub enum NotificationName {
 pub enum NotificationOptions {
     /// Segments that were reported corrupted are sent again without a cut, and the packet size follows the error rate.
     Been(SizingTable),
+    /// The window is cut by the share of losses that are no corruption, on "average" or by "chance".
+    Ceten(CetenCut),
 }
 
 /// How the packet size follows the error rate.
@@ -108,6 +125,8 @@ impl NotificationSpec {
     pub(crate) fn resolve(&self, largest: Bytes) -> Result<Notification, ConfigError> {
         let table = match self {
             NotificationSpec::Named(NotificationName::Eten) => return Ok(Notification::Eten),
+            NotificationSpec::Named(NotificationName::Ceten) => return Ok(Notification::Ceten(CetenCut::Average)),
+            NotificationSpec::Options(NotificationOptions::Ceten(cut)) => return Ok(Notification::Ceten(*cut)),
             NotificationSpec::Named(NotificationName::Been) => SizingTable::default(),
             NotificationSpec::Options(NotificationOptions::Been(table)) => table.clone(),
         };

@@ -5,38 +5,49 @@ use crate::format::{ShareName, UnitName};
 use crate::resolve::ISLS;
 use crate::scenario::{Agent, Flow, Pep, Scenario, Task};
 use skyhop_sim::spec::{
-    AgentConfig, AgentTask, ApplicationConfig, CountUnit, ErrorReportConfig, FlowConfig, RelayShare, TransportConfig,
-    WatchedLinks,
+    AgentConfig, AgentTask, ApplicationConfig, CountUnit, ErrorReportConfig, FlowConfig, RelayShare, SnoopConfig,
+    SurvivalConfig, TransportConfig, WatchedLinks,
 };
 use skyhop_topology::NodeId;
 use std::collections::BTreeMap;
 
 /// What an agent does in the engine; those that split connections are legs of flows.
 pub(super) fn agent(agent: &Agent, ids: &BTreeMap<&str, NodeId>) -> Option<AgentConfig> {
-    let Task::ErrorReport(report) = &agent.task else { return None };
     let link = |name: &String| if name == ISLS { WatchedLinks::Isls } else { WatchedLinks::Named(name.clone()) };
-    Some(AgentConfig {
-        node: ids[agent.at.as_str()],
-        task: AgentTask::ErrorReport(ErrorReportConfig {
-            links: report.links.iter().map(link).collect(),
+    let links = |names: &[String]| names.iter().map(link).collect();
+    let unit = |unit| match unit {
+        UnitName::Byte => CountUnit::Byte,
+        UnitName::Bit => CountUnit::Bit,
+    };
+    let task = match &agent.task {
+        Task::Pep(_) => return None,
+        Task::ErrorReport(report) => AgentTask::ErrorReport(ErrorReportConfig {
+            links: links(&report.links),
             window: report.window,
             weight: report.weight,
-            unit: match report.unit {
-                UnitName::Byte => CountUnit::Byte,
-                UnitName::Bit => CountUnit::Bit,
-            },
+            unit: unit(report.unit),
             probe_bytes: packet_bytes(report.probe),
             option_bytes: packet_bytes(report.option),
             report_bytes: packet_bytes(report.report),
         }),
-    })
+        Task::Snoop(snoop) => {
+            AgentTask::Snoop(SnoopConfig { packets: snoop.packets, repeats: snoop.repeats, least_timer: snoop.timer })
+        }
+        Task::Survival(survival) => AgentTask::Survival(SurvivalConfig {
+            links: links(&survival.links),
+            window: survival.window,
+            weight: survival.weight,
+            unit: unit(survival.unit),
+        }),
+    };
+    Some(AgentConfig { node: ids[agent.at.as_str()], task })
 }
 
 impl Scenario {
     fn pep_at(&self, node: &str) -> Option<&Pep> {
         self.agents.iter().filter(|agent| agent.at == node).find_map(|agent| match &agent.task {
             Task::Pep(pep) => Some(&**pep),
-            Task::ErrorReport(_) => None,
+            Task::ErrorReport(_) | Task::Snoop(_) | Task::Survival(_) => None,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::Bytes;
+use skyhop_base::{Bytes, Duration};
 use skyhop_transport::TcpSpec;
 
 /// A helper at a node.
@@ -13,6 +13,10 @@ pub struct AgentFile {
     pub at: String,
     /// It learns which packets were corrupted on some links, and tells their senders.
     pub error_report: Option<ErrorReportFile>,
+    /// It keeps the TCP data that it forwards, and repairs losses behind it.
+    pub snoop: Option<SnoopFile>,
+    /// It makes links tell data how many errors they make.
+    pub survival: Option<SurvivalFile>,
     /// It splits the connections of the flows that go `via` it.
     pub pep: Option<PepFile>,
 }
@@ -38,6 +42,37 @@ pub struct ErrorReportFile {
     pub option: Option<Bytes>,
     /// Size of a report to a sender. Without it: 40 B.
     pub report: Option<Bytes>,
+}
+
+/// Snoop (Balakrishnan et al. 1995): losses behind the node are repaired from there, and duplicate ACKs of them do not reach
+/// the sender.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SnoopFile {
+    /// Kept per connection at most. Without it: 100.
+    #[schemars(range(min = 1))]
+    pub packets: Option<u32>,
+    /// Repetitions of a packet at most. Without it: 10.
+    pub repeats: Option<u32>,
+    /// The timer is at least so long. Without it: 100 ms.
+    pub timer: Option<Duration>,
+}
+
+/// Cumulative explicit notification (Eddy et al. 2004): data carry the probability that nothing corrupts them on their way.
+/// Senders listen whose `tcp` has the notification "ceten".
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SurvivalFile {
+    /// Links whose far ends check what arrives, as of `error_report`.
+    pub links: Option<Vec<String>>,
+    /// Packets of one estimate of the error rate. Without it: 10.
+    #[schemars(range(min = 1))]
+    pub window: Option<u32>,
+    /// Weight of a new estimate in the smoothed one. Without it: 0.2.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub weight: Option<f64>,
+    /// What the error rate is per, as of `error_report`.
+    pub unit: Option<UnitName>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -4,14 +4,16 @@ use super::wires::LARGEST_PACKET;
 use super::{Kind, Resolver};
 use crate::format::{
     AgentFile, ApplicationFile, ApplicationOptions, DataErrors, ErrorFile, ErrorReportFile, FlowFile, PepFile,
-    ShareName, UnitName,
+    ShareName, SnoopFile, SurvivalFile, UnitName,
 };
 use crate::names::{natural_order, nearest, shorten, there_are};
-use crate::scenario::{Agent, Constellation, ErrorReport, Link, Pep, Scenario, Task, Transmitter, Transport};
+use crate::scenario::{
+    Agent, Constellation, ErrorReport, Link, Pep, Scenario, Snoop, Survival, Task, Transmitter, Transport,
+};
 use crate::tree::{Node, Path};
 use skyhop_base::Bytes;
-use skyhop_sim::spec::ErrorReportConfig;
-use skyhop_transport::{Pacing, Recovery, SackRules};
+use skyhop_sim::spec::{ErrorReportConfig, SnoopConfig};
+use skyhop_transport::{Notification, Pacing, Recovery, SackRules};
 use std::collections::BTreeSet;
 
 /// The largest receiver window without scaling (RFC 9293 §3.1).
@@ -29,40 +31,58 @@ impl Resolver<'_, '_, '_> {
         for i in 0..count {
             let path = path.index(i);
             let Some(file) = self.take::<AgentFile>(&path) else { continue };
-            self.look_up(&file.at, &path.key("at"));
-            let task = match (file.error_report, file.pep) {
-                (Some(report), None) => {
+            let at = file.at.clone();
+            self.look_up(&at, &path.key("at"));
+            let has_one = self.the_only_task(&file, &path);
+            let task = match file {
+                _ if !has_one => None,
+                AgentFile { at, error_report: Some(report), .. } => {
                     let path = path.key("error_report");
-                    Some(Task::ErrorReport(self.error_report(&file.at, report, sky, links, &path)))
+                    Some(Task::ErrorReport(self.error_report(&at, report, sky, links, &path)))
                 }
-                (None, Some(pep)) => self.pep(pep, &path.key("pep")),
-                (Some(_), Some(_)) => {
-                    let help = "write another [[agents]] with the same node for one of them".to_owned();
-                    self.add(&path.key("pep"), "excludes \"error_report\"", Some(help));
-                    None
+                AgentFile { at, survival: Some(survival), .. } => {
+                    Some(Task::Survival(self.survival(&at, survival, sky, links, &path.key("survival"))))
                 }
-                (None, None) => {
-                    let help = "write error_report = {} or pep = {}".to_owned();
-                    self.add(&path, "has nothing to do", Some(help));
-                    None
-                }
+                AgentFile { pep: Some(pep), .. } => self.pep(pep, &path.key("pep")),
+                AgentFile { snoop: Some(snoop), .. } => Some(Task::Snoop(snoop_with_all(&snoop))),
+                AgentFile { .. } => None,
             };
             if let Some(task) = task {
-                agents.push((Agent { at: file.at, task }, path));
+                agents.push((Agent { at, task }, path));
             }
         }
         agents.sort_by(|(a, _), (b, _)| natural_order(&a.at, &b.at));
         agents
     }
 
+    /// Whether an agent has one task, as it should.
+    fn the_only_task(&mut self, file: &AgentFile, path: &Path) -> bool {
+        let tasks = [
+            ("error_report", file.error_report.is_some()),
+            ("survival", file.survival.is_some()),
+            ("snoop", file.snoop.is_some()),
+            ("pep", file.pep.is_some()),
+        ];
+        let mut given = tasks.iter().filter(|(_, given)| *given).map(|(key, _)| key);
+        let Some(first) = given.next() else {
+            let help = "write error_report = {}, survival = {}, snoop = {} or pep = {}".to_owned();
+            self.add(path, "has nothing to do", Some(help));
+            return false;
+        };
+        let Some(second) = given.next() else { return true };
+        let help = "write another [[agents]] with the same node for one of them".to_owned();
+        self.add(&path.key(second), format!("excludes {first:?}"), Some(help));
+        false
+    }
+
     fn pep(&mut self, file: PepFile, path: &Path) -> Option<Task> {
         let share = file.share.unwrap_or_default();
         let mut table = file.tcp.unwrap_or_default();
         if share == ShareName::Link {
-            // Its losses are errors: they are repaired one by one, and the rate is kept by spacing.
+            // Its losses are errors: they are repaired one by one as NAKs tell, and the rate is kept by spacing.
             let table = &mut table.0;
             table.recovery.get_or_insert(Recovery::Sack);
-            table.sack_rules.get_or_insert(SackRules::Rfc6675);
+            table.sack_rules.get_or_insert(SackRules::Nak);
             table.pacing.get_or_insert(Pacing::Control);
         }
         let buffer = file.buffer.unwrap_or(LARGEST_PLAIN_WINDOW);
@@ -126,30 +146,60 @@ impl Resolver<'_, '_, '_> {
         path: &Path,
     ) -> ErrorReport {
         let defaults = ErrorReportConfig::default();
-        let is_station = self.nodes.by_name.get(at).is_some_and(|entry| entry.kind == Kind::Station);
-        let uplink = is_station && sky.is_some_and(|sky| sky.gsl.is_some());
-        let default = || if uplink { vec![format!("{at}->sky")] } else { leaving(at, links) };
-        let mut names = file.links.unwrap_or_else(default);
-        if names.is_empty() && self.nodes.by_name.contains_key(at) {
-            let help = "write links = [\"berkeley->sky\"]".to_owned();
-            self.add(&path.key("links"), format!("no link leaves {at:?}"), Some(help));
-        }
-        names.sort_by(|a, b| natural_order(a, b));
-        names.dedup();
+        let names = self.checked_links(at, file.links, sky, links, path);
         let sizes = [("probe", file.probe), ("option", file.option), ("report", file.report)];
         for (key, size) in sizes.into_iter().filter_map(|(key, size)| Some((key, size?))) {
             if size.0 == 0 || size.0 > LARGEST_PACKET {
                 self.add(&path.key(key), format!("must be 1 to {LARGEST_PACKET} B"), None);
             }
         }
-        let per_byte = || names.iter().any(|name| has_errors_per_byte(name, sky, links));
         ErrorReport {
             window: file.window.unwrap_or(defaults.window),
             weight: file.weight.unwrap_or(defaults.weight),
-            unit: file.unit.unwrap_or_else(|| if per_byte() { UnitName::Byte } else { UnitName::Bit }),
+            unit: file.unit.unwrap_or_else(|| usual_unit(&names, sky, links)),
             probe: file.probe.unwrap_or(Bytes(defaults.probe_bytes.into())),
             option: file.option.unwrap_or(Bytes(defaults.option_bytes.into())),
             report: file.report.unwrap_or(Bytes(defaults.report_bytes.into())),
+            links: names,
+        }
+    }
+
+    /// The links whose far ends check what arrives: those given, or those that leave the node.
+    fn checked_links(
+        &mut self,
+        at: &str,
+        given: Option<Vec<String>>,
+        sky: Option<&Constellation>,
+        links: &[(Link, Path)],
+        path: &Path,
+    ) -> Vec<String> {
+        let is_station = self.nodes.by_name.get(at).is_some_and(|entry| entry.kind == Kind::Station);
+        let uplink = is_station && sky.is_some_and(|sky| sky.gsl.is_some());
+        let default = || if uplink { vec![format!("{at}->sky")] } else { leaving(at, links) };
+        let mut names = given.unwrap_or_else(default);
+        if names.is_empty() && self.nodes.by_name.contains_key(at) {
+            let help = "write links = [\"berkeley->sky\"]".to_owned();
+            self.add(&path.key("links"), format!("no link leaves {at:?}"), Some(help));
+        }
+        names.sort_by(|a, b| natural_order(a, b));
+        names.dedup();
+        names
+    }
+
+    fn survival(
+        &mut self,
+        at: &str,
+        file: SurvivalFile,
+        sky: Option<&Constellation>,
+        links: &[(Link, Path)],
+        path: &Path,
+    ) -> Survival {
+        let defaults = ErrorReportConfig::default();
+        let names = self.checked_links(at, file.links, sky, links, path);
+        Survival {
+            window: file.window.unwrap_or(defaults.window),
+            weight: file.weight.unwrap_or(defaults.weight),
+            unit: file.unit.unwrap_or_else(|| usual_unit(&names, sky, links)),
             links: names,
         }
     }
@@ -170,11 +220,15 @@ impl Resolver<'_, '_, '_> {
         };
         let mut known: BTreeSet<&str> = topology.links().iter().map(|link| link.name.as_str()).collect();
         known.insert(ISLS);
-        let mut watched = BTreeSet::new();
+        let mut watched = [BTreeSet::new(), BTreeSet::new()];
         for (agent, path) in scenario.agents.iter().zip(agents) {
-            let Task::ErrorReport(report) = &agent.task else { continue };
-            let path = path.key("error_report").key("links");
-            for name in &report.links {
+            let (key, links, watched) = match &agent.task {
+                Task::ErrorReport(report) => ("error_report", &report.links, &mut watched[0]),
+                Task::Survival(survival) => ("survival", &survival.links, &mut watched[1]),
+                Task::Pep(_) | Task::Snoop(_) => continue,
+            };
+            let path = path.key(key).key("links");
+            for name in links {
                 if !known.contains(name.as_str()) {
                     let help = match nearest(name, known.iter().copied()) {
                         Some(near) => format!("did you mean {near:?}?"),
@@ -182,7 +236,10 @@ impl Resolver<'_, '_, '_> {
                     };
                     self.add(&path, format!("no link is called {:?}", shorten(name)), Some(help));
                 } else if !watched.insert(name.as_str()) {
-                    let message = format!("the errors of {name:?} are reported by another agent already");
+                    let message = match agent.task {
+                        Task::Survival(_) => format!("what survives {name:?} is marked by another agent already"),
+                        _ => format!("the errors of {name:?} are reported by another agent already"),
+                    };
                     self.add(&path, message, None);
                 }
             }
@@ -191,15 +248,24 @@ impl Resolver<'_, '_, '_> {
 
     fn check_listeners(&mut self, scenario: &Scenario) {
         let reports = scenario.agents.iter().any(|agent| matches!(agent.task, Task::ErrorReport(_)));
+        let marks = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Survival(_)));
         let path = Path::root().key("flows");
-        let listens = |flow: &crate::scenario::Flow| match &flow.transport {
-            Transport::Tcp(config) => config.notification.is_some(),
-            Transport::Udp { .. } => false,
-        };
-        if let Some(flow) = scenario.flows.iter().find(|flow| listens(flow) && !reports) {
-            let message = format!("{:?} listens to error reports, but no agent makes any", flow.name);
-            let help = format!("write [[agents]] with at = {:?} and error_report = {{}}", flow.from);
-            self.add(&path, message, Some(help));
+        for flow in &scenario.flows {
+            let notification = match &flow.transport {
+                Transport::Tcp(config) => config.notification,
+                Transport::Udp { .. } => None,
+            };
+            let (message, key) = match notification {
+                Some(Notification::Ceten(_)) if !marks => {
+                    ("weighs its losses, but no agent marks what survives", "survival")
+                }
+                Some(Notification::Eten | Notification::Been(_)) if !reports => {
+                    ("listens to error reports, but no agent makes any", "error_report")
+                }
+                _ => continue,
+            };
+            let help = format!("write [[agents]] with at = {:?} and {key} = {{}}", flow.from);
+            return self.add(&path, format!("{:?} {message}", flow.name), Some(help));
         }
     }
 }
@@ -212,6 +278,21 @@ fn leaving(at: &str, links: &[(Link, Path)]) -> Vec<String> {
         _ => None,
     };
     links.iter().filter_map(|(link, _)| other(link)).map(|other| format!("{at}->{other}")).collect()
+}
+
+/// The unit of the links' errors.
+fn usual_unit(names: &[String], sky: Option<&Constellation>, links: &[(Link, Path)]) -> UnitName {
+    let per_byte = names.iter().any(|name| has_errors_per_byte(name, sky, links));
+    if per_byte { UnitName::Byte } else { UnitName::Bit }
+}
+
+fn snoop_with_all(file: &SnoopFile) -> Snoop {
+    let defaults = SnoopConfig::default();
+    Snoop {
+        packets: file.packets.unwrap_or(defaults.packets),
+        repeats: file.repeats.unwrap_or(defaults.repeats),
+        timer: file.timer.unwrap_or(defaults.least_timer),
+    }
 }
 
 /// Whether a link loses bytes.

@@ -2,7 +2,7 @@
 
 use crate::format::{ShareName, UnitName};
 use serde::Serialize;
-use skyhop_base::Bytes;
+use skyhop_base::{Bytes, Duration};
 use skyhop_transport::TcpConfig;
 
 /// A helper at a node.
@@ -18,6 +18,26 @@ pub struct Agent {
 pub enum Task {
     ErrorReport(ErrorReport),
     Pep(Box<Pep>),
+    Snoop(Snoop),
+    Survival(Survival),
+}
+
+/// Repair of losses behind a node with every value filled in.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Snoop {
+    pub packets: u32,
+    pub repeats: u32,
+    pub timer: Duration,
+}
+
+/// Marks of survival with every value filled in.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Survival {
+    /// By name, or "isl".
+    pub links: Vec<String>,
+    pub window: u32,
+    pub weight: f64,
+    pub unit: UnitName,
 }
 
 /// A split connection with every value filled in.

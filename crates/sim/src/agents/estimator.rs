@@ -1,7 +1,7 @@
 //! How a gateway estimates the error rate of a link from the fate of packets alone (Govindarajan and Kousalya 2016,
 //! equations 2 to 5, after Anderson 2011).
 
-use crate::spec::ErrorReportConfig;
+use crate::spec::CountUnit;
 
 /// The estimate of one link.
 #[derive(Clone, Debug)]
@@ -17,11 +17,12 @@ pub(crate) struct Estimator {
 }
 
 impl Estimator {
-    pub(crate) fn new(config: &ErrorReportConfig) -> Estimator {
+    /// `window` packets make a sample, which has this weight in the smoothed rate per `unit`.
+    pub(crate) fn new(window: u32, weight: f64, unit: CountUnit) -> Estimator {
         Estimator {
-            window: config.window.max(1),
-            weight: config.weight,
-            units_per_byte: config.unit.per_byte(),
+            window: window.max(1),
+            weight,
+            units_per_byte: unit.per_byte(),
             packets: 0,
             units: 0,
             lost_packets: 0,
@@ -33,6 +34,11 @@ impl Estimator {
     /// The smoothed estimate, zero before the first window is full.
     pub(crate) fn rate(&self) -> f64 {
         self.rate
+    }
+
+    /// The probability that a packet of so many bytes is not corrupted.
+    pub(crate) fn survival(&self, bytes: u16) -> f64 {
+        libm::pow(1.0 - self.rate, f64::from(bytes) * f64::from(self.units_per_byte))
     }
 
     /// A packet was checked.
@@ -71,7 +77,6 @@ fn error_rate(units: u64, lost_packets: u32, lost_units: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::CountUnit;
 
     fn example(name: &str) -> serde_json::Value {
         let text = include_str!("../../../../tests/vectors/algorithms_vectors.json");
@@ -80,7 +85,7 @@ mod tests {
     }
 
     fn estimator(unit: CountUnit, weight: f64) -> Estimator {
-        Estimator::new(&ErrorReportConfig { unit, weight, ..ErrorReportConfig::default() })
+        Estimator::new(10, weight, unit)
     }
 
     fn numbers(value: &serde_json::Value) -> Vec<f64> {

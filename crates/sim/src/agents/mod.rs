@@ -1,7 +1,9 @@
-//! Helpers at nodes of the network, and the notices that they send. A run without them pays for one comparison per hop.
+//! Helpers at nodes of the network, and the notices that some of them send. A run without them pays for one comparison per hop.
 
 pub(crate) mod estimator;
 mod report;
+mod snoop;
+mod survival;
 
 use crate::packet::{Flags, Packet};
 use crate::records::{DropCause, DropCounts};
@@ -10,6 +12,9 @@ use crate::spec::{AgentTask, SimulationSpec};
 use report::{Gateway, Notice, Watch};
 use skyhop_base::{Stream, Time};
 use skyhop_topology::{NodeId, Topology};
+pub(crate) use snoop::Passage;
+use snoop::Snoop;
+use survival::Survival;
 
 /// No watch of a link.
 const NOBODY: u32 = u32::MAX;
@@ -36,6 +41,10 @@ pub(crate) struct Agents {
     channels: Vec<Channel>,
     notices: Vec<Notice>,
     free: Vec<u32>,
+    /// There is a helper: one look per hop.
+    present: bool,
+    snoops: Vec<Snoop>,
+    survival: Survival,
     pub(crate) totals: NoticeTotals,
 }
 
@@ -50,17 +59,27 @@ pub(crate) struct NoticeTotals {
 impl Agents {
     pub(crate) fn new(spec: &SimulationSpec, topology: &Topology) -> Result<Agents, SimulationError> {
         let mut agents = Agents::default();
+        agents.present = !spec.agents.is_empty();
         for agent in &spec.agents {
-            let AgentTask::ErrorReport(config) = &agent.task;
-            let node = agent.node.as_u32();
             if topology.nodes().get(agent.node).is_none() {
-                return Err(SimulationError::UnknownAgentNode { node });
+                return Err(SimulationError::UnknownAgentNode { node: agent.node.as_u32() });
             }
+            let config = match &agent.task {
+                AgentTask::ErrorReport(config) => config,
+                AgentTask::Snoop(config) => {
+                    agents.snoops.push(Snoop::new(agent.node, config));
+                    continue;
+                }
+                AgentTask::Survival(config) => {
+                    agents.survival.mark(config, topology)?;
+                    continue;
+                }
+            };
             if agents.watch_of.is_empty() {
                 agents.watch_of = vec![NOBODY; topology.links().len()];
             }
             let gateway = agents.gateways.len();
-            let links = report::watched(config, topology)?;
+            let links = report::watched(&config.links, topology)?;
             for &link in &links {
                 let slot = &mut agents.watch_of[link];
                 if *slot != NOBODY {
@@ -90,7 +109,7 @@ impl Agents {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.gateways.is_empty()
+        !self.present
     }
 
     /// The nodes that notices go to.
@@ -176,8 +195,17 @@ impl Simulation {
 
     /// A packet has come over a link to a node.
     #[cold]
-    pub(crate) fn pass_agents(&mut self, link: u32, begun: Time, packet: &mut Packet) {
-        self.learn(link, begun, packet);
-        self.write_rate(packet);
+    pub(crate) fn pass_agents(&mut self, link: u32, begun: Time, packet: &mut Packet) -> Passage {
+        if !self.agents.gateways.is_empty() {
+            self.learn(link, begun, packet);
+            self.write_rate(packet);
+        }
+        if !self.agents.survival.is_empty()
+            && !packet.is_ack()
+            && packet.to == self.data_ends(packet.flow as usize).1.node
+        {
+            self.agents.survival.arrived(packet);
+        }
+        if self.agents.snoops.is_empty() { Passage::On } else { self.snoop(packet) }
     }
 }

@@ -70,7 +70,12 @@ pub(super) enum Notice {
 
 impl Watch {
     pub(super) fn new(gateway: usize, config: &ErrorReportConfig) -> Watch {
-        Watch { gateway, estimator: Estimator::new(config), records: VecDeque::new(), learned: 0 }
+        Watch {
+            gateway,
+            estimator: Estimator::new(config.window, config.weight, config.unit),
+            records: VecDeque::new(),
+            learned: 0,
+        }
     }
 
     fn learn_one(&mut self) {
@@ -88,10 +93,10 @@ impl Watch {
     }
 }
 
-/// The links that a gateway is told of.
-pub(super) fn watched(config: &ErrorReportConfig, topology: &Topology) -> Result<Vec<usize>, SimulationError> {
+/// The links of these names.
+pub(super) fn watched(links: &[WatchedLinks], topology: &Topology) -> Result<Vec<usize>, SimulationError> {
     let mut found = Vec::new();
-    for wanted in &config.links {
+    for wanted in links {
         let before = found.len();
         let is_wanted = |link: &skyhop_topology::Link| match wanted {
             WatchedLinks::Named(name) => link.name == *name,
@@ -109,6 +114,10 @@ impl Agents {
     /// Whether what arrives over a link is checked for a gateway.
     #[inline]
     pub(crate) fn watches(&self, link: u32) -> bool {
+        self.reports(link) || self.survival.marks(link)
+    }
+
+    fn reports(&self, link: u32) -> bool {
         self.watch_of.get(link as usize).is_some_and(|&watch| watch != NOBODY)
     }
 }
@@ -117,9 +126,13 @@ impl Simulation {
     /// A packet has arrived over a watched link and was checked.
     #[cold]
     pub(crate) fn checked(&mut self, link: u32, packet: &Packet, corrupted: bool) {
+        let fate = if corrupted { Fate::Corrupted } else { Fate::Sound };
+        self.agents.survival.checked(link, packet, fate);
+        if !self.agents.reports(link) {
+            return;
+        }
         let index = self.agents.watch_of[link as usize];
         let watch = &mut self.agents.watches[index as usize];
-        let fate = if corrupted { Fate::Corrupted } else { Fate::Sound };
         if watch.records.len() == MOST_RECORDS {
             watch.learn_one();
         }

@@ -278,6 +278,7 @@ impl Link {
     }
 
     /// Of the packet that has arrived: whether it is lost, on a link that repairs its errors.
+    #[inline(never)]
     pub fn take_fate(&mut self) -> Option<Fate> {
         self.late.as_mut()?.repairs.as_mut()?.fates.pop_front()
     }

@@ -1,11 +1,13 @@
 //! The sender: what every recovery shares.
 
 mod ack;
+mod ceten;
 mod classic;
 mod cuts;
 mod departures;
 mod fack;
 mod forward;
+mod nak;
 mod notice;
 mod pacing;
 mod peach;
@@ -27,9 +29,11 @@ use crate::config::{
 };
 use crate::{Ack, InitialWindowAt, Options, RttEstimator, RttSettings, RttTiming, Scoreboard, Segment, TcpConfig};
 use crate::{Ecn, Notification, Priority, TickRounding, Transmission};
+use ceten::Ceten;
 use departures::Departures;
 use fack::Forward;
 use forward::Marks;
+use nak::Naks;
 use notice::Repairs;
 use pacing::Pacer;
 use peach::Probes;
@@ -161,6 +165,8 @@ pub struct Sender {
     rtt: RttEstimator,
 
     marks: Marks,
+    naks: Naks,
+    ceten: Option<Box<Ceten>>,
     forward: Forward,
     /// ns-2 Sack1's estimate of what is in flight during recovery.
     pipe: i64,
@@ -206,10 +212,14 @@ impl Sender {
             mss: options.mss.0 as u32,
         });
         let mut sender = Sender::with_control(config.recovery, options, control, rtt);
-        if let Some(notification) = config.notification {
-            sender.repairs = Repairs::listening(notification);
-            if let Notification::Been(_) = notification {
-                sender.data = sender.data.with_cuts();
+        match config.notification {
+            None => {}
+            Some(Notification::Ceten(cut)) => sender.ceten = Some(Box::new(Ceten::new(cut))),
+            Some(notification) => {
+                sender.repairs = Repairs::listening(notification);
+                if let Notification::Been(_) = notification {
+                    sender.data = sender.data.with_cuts();
+                }
             }
         }
         sender
@@ -235,6 +245,7 @@ impl Sender {
             timeouts_in_row: 0,
             scoreboard: Scoreboard::default(),
             marks: Marks::default(),
+            naks: Naks::default(),
             forward: Forward::default(),
             pipe: 0,
             ignores_duplicates: false,
@@ -245,6 +256,7 @@ impl Sender {
             pacer: Pacer::default(),
             marks_seen: EcnEcho::default(),
             repairs: Repairs::default(),
+            ceten: None,
             timed: None,
             timed_high: 0,
             departures: (options.control_rtt == ControlRtt::LastSegment).then(Box::default),
@@ -436,6 +448,8 @@ impl Sender {
         self.timed = None;
         if self.halves_rate() {
             self.forward_timeout();
+        } else if matches!(self.recovery, Recovery::Sack) && self.options.sack_rules == SackRules::Nak {
+            self.nak_timeout();
         } else {
             self.next = self.una;
         }
@@ -587,10 +601,12 @@ impl Sender {
     }
 
     fn cut(&mut self, now: Time, kind: CongestionKind) {
+        let weighed = self.ceten.is_some() && kind != CongestionKind::Ecn;
+        let window = if weighed { self.cut_base() * self.spared() } else { self.cut_base() };
         let event = CongestionEvent {
             now,
             kind,
-            window: self.cut_base(),
+            window,
             in_flight: (self.high - self.una).into(),
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt: self.min_rtt,

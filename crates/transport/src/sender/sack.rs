@@ -12,6 +12,7 @@ impl Sender {
             SackRules::Rfc6675 => self.rfc6675_ack(now, ack),
             SackRules::Ns2Sack1 => self.sack1_ack(now, ack),
             SackRules::Ns2Linux => self.forward_ack(now, ack),
+            SackRules::Nak => self.nak_ack(now, ack),
         }
     }
 
@@ -67,6 +68,9 @@ impl Sender {
         if self.options.sack_rules == SackRules::Ns2Linux {
             return self.next_of_forward(now);
         }
+        if self.options.sack_rules == SackRules::Nak {
+            return self.next_of_naks(now);
+        }
         if self.phase != Phase::Recovery && self.scoreboard.is_empty() {
             return self.window_allows(self.next).then(|| self.transmit_next(now));
         }
@@ -79,6 +83,7 @@ impl Sender {
                 SackRules::Rfc6675 => self.next_of_rfc6675(now),
                 SackRules::Ns2Sack1 => self.next_of_sack1(now),
                 SackRules::Ns2Linux => self.next_of_forward(now),
+                SackRules::Nak => self.next_of_naks(now),
             };
         }
         self.poll_skipping_held(now)

@@ -1,0 +1,115 @@
+//! Relatives of error reports, as whole runs: Snoop repairs behind its node, CETEN weighs cuts, NAKs repair at once.
+
+use skyhop_scenario::Scenario;
+use skyhop_sim::records::FlowSummary;
+use skyhop_sim::{Records, Simulation};
+
+fn records(text: &str) -> Records {
+    let scenario = Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let again =
+        Scenario::from_json(&scenario.canonical(), "again", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(scenario.hash(), again.hash(), "the canonical form says it all");
+    let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap_or_else(|error| panic!("{error}")).run();
+    assert!(records.conservation.holds(), "{:?}", records.conservation);
+    records
+}
+
+/// A source, `far` ms away a node, and behind it a link of 2 Mbit/s and `near` ms that loses data.
+fn run([far, near]: [u32; 2], errors: &str, tcp: &str, agent: &str) -> FlowSummary {
+    // Room for what a sender that cuts nothing has outstanding.
+    let queue = if tcp.contains("nak") { ", queue = { drop_tail = { packets = 200 } }" } else { "" };
+    let text = format!(
+        r#"
+        duration = "200 s"
+        profile = "ns-2"
+
+        [[links]]
+        between = ["source", "node"]
+        rate = "10 Mbit/s"
+        delay = "{far} ms"
+
+        [[links]]
+        between = ["node", "sink"]
+        rate = "2 Mbit/s"
+        delay = "{near} ms"
+        forward = {{ errors = [{errors}] {queue} }}
+
+        [[flows]]
+        name = "ftp"
+        from = "source"
+        to = "sink"
+        tcp = {{ {tcp} }}
+
+        {agent}
+        "#
+    );
+    records(&text).flows.remove(0)
+}
+
+const SNOOP: &str = "[[agents]]\nat = \"node\"\nsnoop = {}";
+
+/// 2 % of loss on a short link behind a long one: the sender hardly learns of it. A window of 60 packets of 1000 B is what 220 ms
+/// at 2 Mbit/s hold, 1.92 Mbit/s of user data; without help √1.5 / √0.02 = 8.7 packets per round trip are 0.3 Mbit/s.
+#[test]
+fn snoop_repairs_a_short_link_without_the_sender() {
+    let tcp = "name = \"newreno\", window = 60";
+    let plain = run([100, 5], "{ data = { packet = 0.02 } }", tcp, "");
+    let helped = run([100, 5], "{ data = { packet = 0.02 } }", tcp, SNOOP);
+    assert!((0.2e6..0.5e6).contains(&plain.goodput_bps), "{}", plain.goodput_bps);
+    assert!((1.5e6..1.92e6).contains(&helped.goodput_bps), "{}", helped.goodput_bps);
+    assert!(helped.cwnd_cuts * 20 < plain.cwnd_cuts, "{} {}", helped.cwnd_cuts, plain.cwnd_cuts);
+    assert!(helped.retransmissions * 4 < helped.drops[1], "{} {}", helped.retransmissions, helped.drops[1]);
+}
+
+/// Where the lossy link is most of the way, the node learns of a loss hardly sooner than the sender: the timer of the sender,
+/// which sees nothing, is on its heels. It still gains, but less than half of what it does above.
+#[test]
+fn snoop_gains_little_where_the_lossy_link_is_the_way() {
+    let tcp = "name = \"newreno\", window = 60";
+    let errors = "{ data = { packet = 0.02 } }";
+    let gain = |delays| run(delays, errors, tcp, SNOOP).goodput_bps / run(delays, errors, tcp, "").goodput_bps;
+    let (short, long) = (gain([100, 5]), gain([5, 100]));
+    assert!(short > 3.0 && long < 0.75 * short, "{short} {long}");
+}
+
+/// What a full queue behind the node drops was not kept: a window of 500 packets fills it, and the sender cuts as without.
+#[test]
+fn snoop_leaves_congestion_to_the_sender() {
+    let tcp = "name = \"newreno\", window = 500";
+    let [plain, helped] = ["", SNOOP].map(|agent| run([20, 5], "", tcp, agent));
+    assert!(plain.drops[0] > 0 && plain.cwnd_cuts > 5, "{} {}", plain.drops[0], plain.cwnd_cuts);
+    assert!(helped.cwnd_cuts * 2 > plain.cwnd_cuts, "{} {}", helped.cwnd_cuts, plain.cwnd_cuts);
+    assert!((helped.goodput_bps / plain.goodput_bps - 1.0).abs() < 0.1);
+}
+
+const SURVIVAL: &str = "[[agents]]\nat = \"node\"\nsurvival = { links = [\"node->sink\"] }";
+
+/// All losses are corruption: hardly anything is cut, and the goodput is a multiple. A full queue is none: half is cut as ever.
+#[test]
+fn ceten_cuts_for_congestion_alone() {
+    let tcp = "name = \"newreno\", window = 60";
+    let errors = "{ data = { byte = 1e-5 } }";
+    let plain = run([100, 5], errors, tcp, "");
+    for cut in ["\"ceten\"", "{ ceten = \"average\" }", "{ ceten = \"chance\" }"] {
+        let weighed = run([100, 5], errors, &format!("{tcp}, notification = {cut}"), SURVIVAL);
+        assert!(weighed.goodput_bps > 1.3 * plain.goodput_bps, "{cut}: {} {}", weighed.goodput_bps, plain.goodput_bps);
+        assert!(weighed.goodput_bps < 1.92e6, "{cut}");
+    }
+    let congested = |more: &str, agent| run([20, 5], "", &format!("name = \"newreno\", window = 500{more}"), agent);
+    let (plain, weighed) = (congested("", ""), congested(", notification = \"ceten\"", SURVIVAL));
+    assert_eq!((plain.cwnd_cuts, plain.goodput_bps), (weighed.cwnd_cuts, weighed.goodput_bps));
+}
+
+/// 2 % of loss over 210 ms: every hole is repaired when it is known, also when the repetition is lost, so that hardly a timeout
+/// comes, and of the rate most of the share that survives is goodput. Nothing is cut but by timeouts.
+#[test]
+fn naks_repair_without_a_cut_or_a_timeout() {
+    let tcp = "name = \"sack\", sack_rules = \"nak\", window = 200, sack_memory = 8";
+    let flow = run([5, 100], "{ data = { packet = 0.02 } }", tcp, "");
+    let most = 2e6 * 1000.0 / 1040.0 * 0.98;
+    assert!(flow.timeouts <= 2 && flow.cwnd_cuts == flow.timeouts, "{} {}", flow.timeouts, flow.cwnd_cuts);
+    assert!((0.85 * most..=most).contains(&flow.goodput_bps), "{} {most}", flow.goodput_bps);
+    // Once for each that was lost, also in the first queue, which bursts after a hole overflow.
+    let again = flow.retransmissions as f64 / (flow.drops[0] + flow.drops[1]) as f64;
+    assert!((0.98..1.05).contains(&again), "{again}");
+}

@@ -1,0 +1,121 @@
+//! Repair by negative acknowledgement, for ways that keep the order and lose to errors: the satellite leg of SaTPEP
+//! (`algorithms.md` §3.1), SCPS-TP's SNACK (§3.5). The receiver's selective reports are its NAKs.
+//!
+//! - What lies below anything reported is missing, for nothing overtakes: it leaves again at once, whatever the window says.
+//! - It is missing again when something is reported that left after its repetition: new data, or the repetition of another.
+//! - Nothing is cut, for what is missing was corrupted. After a timeout, which cuts as ever, all that was not reported leaves
+//!   again.
+
+use super::{NO_LIMIT, Phase, Sender};
+use crate::{Ack, Segment};
+use skyhop_base::Time;
+use skyhop_cc::CongestionControl;
+
+/// A segment that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    seq: u32,
+    /// One past the highest segment at that time.
+    high: u32,
+    /// Counts repetitions of the connection.
+    order: u32,
+}
+
+/// What was sent again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Naks {
+    /// Neither acknowledged nor reported since, ascending.
+    again: Vec<Again>,
+    order: u32,
+    /// One past the order of the last repetition known to have arrived.
+    arrived: u32,
+    /// After a timeout everything below is missing.
+    below: u32,
+    /// From here on it is to be looked for holes: all below are filled or on their way.
+    from: u32,
+}
+
+impl Naks {
+    fn repeated(&self, seq: u32) -> Result<usize, usize> {
+        self.again.binary_search_by_key(&seq, |again| again.seq)
+    }
+}
+
+impl Sender {
+    #[inline(never)]
+    pub(super) fn nak_ack(&mut self, now: Time, ack: &Ack) {
+        let reported = if ack.blocks.is_empty() { 0 } else { self.scoreboard.record(self.una, &ack.blocks) };
+        if ack.next > self.una {
+            let advance = self.advance(now, ack);
+            self.leave_loss();
+            self.grow(now, advance);
+            self.open_initial_window(advance);
+        } else if ack.next == self.una && reported > 0 {
+            self.counters.duplicate_acks += 1;
+            self.tell(now, 0);
+        }
+        let (una, scoreboard, naks) = (self.una, &self.scoreboard, &mut self.naks);
+        let mut arrived = naks.arrived;
+        naks.again.retain(|again| {
+            let missing = again.seq >= una && scoreboard.first_missing(again.seq) == again.seq;
+            if !missing {
+                arrived = arrived.max(again.order + 1);
+            }
+            missing
+        });
+        naks.arrived = arrived;
+        naks.from = una;
+        self.plan.burst = NO_LIMIT;
+    }
+
+    /// The lowest segment that is missing and not on its way.
+    fn next_missing(&mut self) -> Option<u32> {
+        let top = self.scoreboard.end().unwrap_or(0).max(self.naks.below);
+        let mut seq = self.scoreboard.first_missing(self.naks.from.max(self.una));
+        while seq < top.min(self.high) {
+            match self.naks.repeated(seq) {
+                Err(_) => return Some(seq),
+                Ok(at) => {
+                    let again = self.naks.again[at];
+                    let reported = self.scoreboard.end().unwrap_or(0);
+                    if again.high < reported || again.order + 1 < self.naks.arrived {
+                        return Some(seq);
+                    }
+                }
+            }
+            self.naks.from = seq + 1;
+            seq = self.scoreboard.first_missing(seq + 1);
+        }
+        None
+    }
+
+    /// What is missing, then new data as far as the window lets them.
+    #[inline(never)]
+    pub(super) fn next_of_naks(&mut self, now: Time) -> Option<Segment> {
+        if let Some(seq) = self.next_missing() {
+            let again = Again { seq, high: self.high, order: self.naks.order };
+            self.naks.order += 1;
+            match self.naks.repeated(seq) {
+                Ok(at) => self.naks.again[at] = again,
+                Err(at) => self.naks.again.insert(at, again),
+            }
+            self.naks.from = seq + 1;
+            if seq == self.una {
+                // It is on its way, and all waits for it.
+                self.restart_timer(now);
+            }
+            return Some(self.transmit(now, seq));
+        }
+        let flight = (self.high - self.una).saturating_sub(self.scoreboard.sacked());
+        let open = f64::from(flight) + 1.0 <= self.control.cwnd() && self.high - self.una < self.options.send_window();
+        self.next = self.high;
+        (open && self.next < self.data.limit()).then(|| self.transmit_next(now))
+    }
+
+    #[cold]
+    pub(super) fn nak_timeout(&mut self) {
+        self.phase = Phase::Loss;
+        self.naks.again.clear();
+        (self.naks.below, self.naks.from) = (self.high, self.una);
+    }
+}
