@@ -41,7 +41,7 @@ fn packet(number: u32) -> Packet {
 }
 
 fn offer(link: &mut Link, number: u32, now: Time) {
-    assert_ne!(link.offer(packet(number), now, now, |_| ms(5)), Offered::Full, "{number}");
+    assert_ne!(link.offer(&packet(number), now, now, |_| ms(5)), Offered::Full, "{number}");
 }
 
 /// A packet that has come over a link.
@@ -58,7 +58,7 @@ fn run(link: &mut Link, packets: u32, backlog: u32) -> Vec<Arrived> {
     let mut now = Time::ZERO;
     loop {
         while offered < packets && link.queue_packets(now) < backlog {
-            link.offer(packet(offered), now, now, |_| ms(5));
+            link.offer(&packet(offered), now, now, |_| ms(5));
             offered += 1;
         }
         let Some((at, _)) = link.next_event() else { break };
