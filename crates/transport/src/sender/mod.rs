@@ -165,7 +165,7 @@ pub struct Sender {
     rtt: RttEstimator,
 
     marks: Marks,
-    naks: Naks,
+    naks: Option<Box<Naks>>,
     ceten: Option<Box<Ceten>>,
     forward: Forward,
     /// ns-2 Sack1's estimate of what is in flight during recovery.
@@ -245,7 +245,7 @@ impl Sender {
             timeouts_in_row: 0,
             scoreboard: Scoreboard::default(),
             marks: Marks::default(),
-            naks: Naks::default(),
+            naks: (options.sack_rules == SackRules::Nak).then(Box::default),
             forward: Forward::default(),
             pipe: 0,
             ignores_duplicates: false,

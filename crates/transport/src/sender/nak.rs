@@ -39,6 +39,17 @@ impl Naks {
     fn repeated(&self, seq: u32) -> Result<usize, usize> {
         self.again.binary_search_by_key(&seq, |again| again.seq)
     }
+
+    /// A segment leaves again, one past the highest being `high`.
+    fn repeats(&mut self, seq: u32, high: u32) {
+        let again = Again { seq, high, order: self.order };
+        self.order += 1;
+        match self.repeated(seq) {
+            Ok(at) => self.again[at] = again,
+            Err(at) => self.again.insert(at, again),
+        }
+        self.from = seq + 1;
+    }
 }
 
 impl Sender {
@@ -54,7 +65,9 @@ impl Sender {
             self.counters.duplicate_acks += 1;
             self.tell(now, 0);
         }
-        let (una, scoreboard, naks) = (self.una, &self.scoreboard, &mut self.naks);
+        self.plan.burst = NO_LIMIT;
+        let (una, scoreboard) = (self.una, &self.scoreboard);
+        let Some(naks) = self.naks.as_deref_mut() else { return };
         let mut arrived = naks.arrived;
         naks.again.retain(|again| {
             let missing = again.seq >= una && scoreboard.first_missing(again.seq) == again.seq;
@@ -65,25 +78,25 @@ impl Sender {
         });
         naks.arrived = arrived;
         naks.from = una;
-        self.plan.burst = NO_LIMIT;
     }
 
     /// The lowest segment that is missing and not on its way.
     fn next_missing(&mut self) -> Option<u32> {
-        let top = self.scoreboard.end().unwrap_or(0).max(self.naks.below);
-        let mut seq = self.scoreboard.first_missing(self.naks.from.max(self.una));
+        let naks = self.naks.as_deref_mut()?;
+        let top = self.scoreboard.end().unwrap_or(0).max(naks.below);
+        let mut seq = self.scoreboard.first_missing(naks.from.max(self.una));
         while seq < top.min(self.high) {
-            match self.naks.repeated(seq) {
+            match naks.repeated(seq) {
                 Err(_) => return Some(seq),
                 Ok(at) => {
-                    let again = self.naks.again[at];
+                    let again = naks.again[at];
                     let reported = self.scoreboard.end().unwrap_or(0);
-                    if again.high < reported || again.order + 1 < self.naks.arrived {
+                    if again.high < reported || again.order + 1 < naks.arrived {
                         return Some(seq);
                     }
                 }
             }
-            self.naks.from = seq + 1;
+            naks.from = seq + 1;
             seq = self.scoreboard.first_missing(seq + 1);
         }
         None
@@ -93,13 +106,9 @@ impl Sender {
     #[inline(never)]
     pub(super) fn next_of_naks(&mut self, now: Time) -> Option<Segment> {
         if let Some(seq) = self.next_missing() {
-            let again = Again { seq, high: self.high, order: self.naks.order };
-            self.naks.order += 1;
-            match self.naks.repeated(seq) {
-                Ok(at) => self.naks.again[at] = again,
-                Err(at) => self.naks.again.insert(at, again),
+            if let Some(naks) = self.naks.as_deref_mut() {
+                naks.repeats(seq, self.high);
             }
-            self.naks.from = seq + 1;
             if seq == self.una {
                 // It is on its way, and all waits for it.
                 self.restart_timer(now);
@@ -115,7 +124,9 @@ impl Sender {
     #[cold]
     pub(super) fn nak_timeout(&mut self) {
         self.phase = Phase::Loss;
-        self.naks.again.clear();
-        (self.naks.below, self.naks.from) = (self.high, self.una);
+        if let Some(naks) = self.naks.as_deref_mut() {
+            naks.again.clear();
+            (naks.below, naks.from) = (self.high, self.una);
+        }
     }
 }
