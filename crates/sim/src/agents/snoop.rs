@@ -277,7 +277,6 @@ impl Simulation {
     fn arm_agents(&mut self) {
         let slot = self.slots.agents();
         match self.agents.next_timer() {
-            Some(time) if self.events.armed_at(slot).is_some_and(|armed| armed <= time) => {}
             Some(time) => self.events.arm(slot, time, self.now),
             None => self.events.disarm(slot),
         }

@@ -43,16 +43,20 @@ impl Ceten {
 }
 
 impl Sender {
+    fn ceten(&mut self) -> Option<&mut Ceten> {
+        self.rare.as_deref_mut()?.ceten.as_mut()
+    }
+
     /// An ACK echoes the probability that nothing corrupts data on their way. A sender that does not weigh its cuts ignores it.
     pub fn on_survival(&mut self, survival: f64) {
-        if let Some(ceten) = &mut self.ceten {
+        if let Some(ceten) = self.ceten() {
             ceten.survival = survival.clamp(0.0, 1.0);
         }
     }
 
     /// Where a sender that cuts by chance has its lots from.
     pub fn draw_from(&mut self, stream: Stream) {
-        if let Some(ceten) = &mut self.ceten {
+        if let Some(ceten) = self.ceten() {
             ceten.stream = Some(stream);
         }
     }
@@ -61,7 +65,7 @@ impl Sender {
     #[cold]
     pub(super) fn spared(&mut self) -> f64 {
         let loss = self.counters.retransmissions as f64 / (self.counters.segments as f64).max(1.0);
-        self.ceten.as_mut().map_or(1.0, |ceten| ceten.spares(loss))
+        self.ceten().map_or(1.0, |ceten| ceten.spares(loss))
     }
 }
 

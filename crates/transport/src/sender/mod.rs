@@ -98,6 +98,13 @@ struct EcnEcho {
     reduced: bool,
 }
 
+/// What few senders need, aside so that the others stay small.
+#[derive(Debug, Default)]
+struct Rare {
+    naks: Naks,
+    ceten: Option<Ceten>,
+}
+
 /// One sending endpoint.
 ///
 /// After every input (`open`, `supply`, `on_ack`, `on_timeout`) call [`Sender::poll_transmit`] until it returns
@@ -165,8 +172,7 @@ pub struct Sender {
     rtt: RttEstimator,
 
     marks: Marks,
-    naks: Option<Box<Naks>>,
-    ceten: Option<Box<Ceten>>,
+    rare: Option<Box<Rare>>,
     forward: Forward,
     /// ns-2 Sack1's estimate of what is in flight during recovery.
     pipe: i64,
@@ -214,7 +220,7 @@ impl Sender {
         let mut sender = Sender::with_control(config.recovery, options, control, rtt);
         match config.notification {
             None => {}
-            Some(Notification::Ceten(cut)) => sender.ceten = Some(Box::new(Ceten::new(cut))),
+            Some(Notification::Ceten(cut)) => sender.rare.get_or_insert_default().ceten = Some(Ceten::new(cut)),
             Some(notification) => {
                 sender.repairs = Repairs::listening(notification);
                 if let Notification::Been(_) = notification {
@@ -245,7 +251,7 @@ impl Sender {
             timeouts_in_row: 0,
             scoreboard: Scoreboard::default(),
             marks: Marks::default(),
-            naks: (options.sack_rules == SackRules::Nak).then(Box::default),
+            rare: (options.sack_rules == SackRules::Nak).then(Box::default),
             forward: Forward::default(),
             pipe: 0,
             ignores_duplicates: false,
@@ -256,7 +262,6 @@ impl Sender {
             pacer: Pacer::default(),
             marks_seen: EcnEcho::default(),
             repairs: Repairs::default(),
-            ceten: None,
             timed: None,
             timed_high: 0,
             departures: (options.control_rtt == ControlRtt::LastSegment).then(Box::default),
@@ -601,7 +606,7 @@ impl Sender {
     }
 
     fn cut(&mut self, now: Time, kind: CongestionKind) {
-        let weighed = self.ceten.is_some() && kind != CongestionKind::Ecn;
+        let weighed = self.rare.is_some() && kind != CongestionKind::Ecn;
         let window = if weighed { self.cut_base() * self.spared() } else { self.cut_base() };
         let event = CongestionEvent {
             now,

@@ -67,7 +67,7 @@ impl Sender {
         }
         self.plan.burst = NO_LIMIT;
         let (una, scoreboard) = (self.una, &self.scoreboard);
-        let Some(naks) = self.naks.as_deref_mut() else { return };
+        let Some(naks) = self.rare.as_deref_mut().map(|rare| &mut rare.naks) else { return };
         let mut arrived = naks.arrived;
         naks.again.retain(|again| {
             let missing = again.seq >= una && scoreboard.first_missing(again.seq) == again.seq;
@@ -82,7 +82,7 @@ impl Sender {
 
     /// The lowest segment that is missing and not on its way.
     fn next_missing(&mut self) -> Option<u32> {
-        let naks = self.naks.as_deref_mut()?;
+        let naks = self.rare.as_deref_mut().map(|rare| &mut rare.naks)?;
         let top = self.scoreboard.end().unwrap_or(0).max(naks.below);
         let mut seq = self.scoreboard.first_missing(naks.from.max(self.una));
         while seq < top.min(self.high) {
@@ -106,7 +106,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn next_of_naks(&mut self, now: Time) -> Option<Segment> {
         if let Some(seq) = self.next_missing() {
-            if let Some(naks) = self.naks.as_deref_mut() {
+            if let Some(naks) = self.rare.as_deref_mut().map(|rare| &mut rare.naks) {
                 naks.repeats(seq, self.high);
             }
             if seq == self.una {
@@ -124,7 +124,7 @@ impl Sender {
     #[cold]
     pub(super) fn nak_timeout(&mut self) {
         self.phase = Phase::Loss;
-        if let Some(naks) = self.naks.as_deref_mut() {
+        if let Some(naks) = self.rare.as_deref_mut().map(|rare| &mut rare.naks) {
             naks.again.clear();
             (naks.below, naks.from) = (self.high, self.una);
         }
