@@ -175,7 +175,7 @@ pub struct Sender {
     rare: Option<Box<Rare>>,
     forward: Forward,
     /// ns-2 Sack1's estimate of what is in flight during recovery.
-    pipe: i64,
+    pipe: i32,
     /// RFC 6675 RescueRxt: the rescue retransmission of this episode, one past it.
     rescued: u32,
     /// Yam: every segment below this one that has not arrived is known to be missing.

@@ -168,7 +168,7 @@ impl Sender {
                 self.tell_lost(now, 1);
                 self.enter_recovery(now, Lost::First);
                 self.phase = Phase::Recovery;
-                self.pipe = i64::from(self.high - self.una) - i64::from(threshold);
+                self.pipe = (self.high - self.una) as i32 - threshold as i32;
                 self.scoreboard.mark_retransmitted(self.una);
                 self.plan.forced = Some(self.una);
             }
@@ -204,7 +204,7 @@ impl Sender {
     /// Holes first, lowest first, each once, then new data, as long as the counter is below the window.
     fn next_of_sack1(&mut self, now: Time) -> Option<Segment> {
         debug_assert!(self.last_cut == LastCut::FastRetransmit);
-        if self.pipe >= self.control.cwnd() as i64 || self.next >= self.data.limit() {
+        if self.pipe >= self.control.cwnd() as i32 || self.next >= self.data.limit() {
             return None;
         }
         if let Some(seq) = self.scoreboard.next_hole(self.una) {
