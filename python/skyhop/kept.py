@@ -85,10 +85,6 @@ class KeptRun:
         return target
 
 
-def _complete(place: Path) -> bool:
-    return (place / "manifest.json").exists() and (place / "scenario.json").exists()
-
-
 class Keep:
     """A folder of finished runs. Each appears whole or not at all, so a killed program leaves nothing half done."""
 
@@ -103,7 +99,7 @@ class Keep:
     def find(self, scenario: _core.Scenario, seed: int) -> KeptRun | None:
         """The run, if it has been finished before."""
         place = self.place(scenario, seed)
-        return KeptRun(place, scenario=scenario, seed=seed) if _complete(place) else None
+        return KeptRun(place, scenario=scenario, seed=seed) if (place / "manifest.json").exists() else None
 
     def add(self, run: Run) -> KeptRun:
         """Keeps a finished run."""

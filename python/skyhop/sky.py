@@ -235,6 +235,12 @@ def places(
             typer.echo(f"{name}, {country}  {latitude:.4f} {longitude:.4f}")
 
 
+def _hint(wanted: str, names: list[str]) -> str:
+    """What may have been meant: the nearest name, or all of them."""
+    near = difflib.get_close_matches(wanted, names, n=1)
+    return f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(names)}"
+
+
 def presets(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them.", show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -246,9 +252,7 @@ def presets(
         names = [alias for one in known for alias in (one["name"], *one["aliases"])]
         known = [one for one in known if wanted in (one["name"], *one["aliases"])]
         if not known:
-            near = difflib.get_close_matches(wanted, names, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(names)}"
-            terminal.fail(f'no preset is called "{name}"; {hint}')
+            terminal.fail(f'no preset is called "{name}"; {_hint(wanted, names)}')
     if as_json:
         typer.echo(json.dumps(known, indent=1))
         return
@@ -290,9 +294,7 @@ def handovers(
         if station in names:
             typer.echo(f"{station} did not change its satellite.")
             return
-        near = difflib.get_close_matches(station, names, n=1)
-        hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(names)}"
-        terminal.fail(f'--station: no station is called "{station}"; {hint}')
+        terminal.fail(f'--station: no station is called "{station}"; {_hint(station, names)}')
     for line in explain(changes, _table(run_folder, "paths"), _table(run_folder, "drops"), station=station):
         typer.echo(line)
 

@@ -1,18 +1,8 @@
 //! Relatives of error reports, as whole runs: Snoop repairs behind its node, CETEN weighs cuts, NAKs repair at once.
 
-use skyhop_scenario::Scenario;
-use skyhop_sim::records::FlowSummary;
-use skyhop_sim::{Records, Simulation};
+mod support;
 
-fn records(text: &str) -> Records {
-    let scenario = Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let again =
-        Scenario::from_json(&scenario.canonical(), "again", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    assert_eq!(scenario.hash(), again.hash(), "the canonical form says it all");
-    let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap_or_else(|error| panic!("{error}")).run();
-    assert!(records.conservation.holds(), "{:?}", records.conservation);
-    records
-}
+use skyhop_sim::records::FlowSummary;
 
 /// A source, `far` ms away a node, and behind it a link of 2 Mbit/s and `near` ms that loses data.
 fn run([far, near]: [u32; 2], errors: &str, tcp: &str, agent: &str) -> FlowSummary {
@@ -43,7 +33,7 @@ fn run([far, near]: [u32; 2], errors: &str, tcp: &str, agent: &str) -> FlowSumma
         {agent}
         "#
     );
-    records(&text).flows.remove(0)
+    support::run(&text, 1).flows.remove(0)
 }
 
 const SNOOP: &str = "[[agents]]\nat = \"node\"\nsnoop = {}";

@@ -1,16 +1,11 @@
 //! Links that repair their own errors, as whole runs: what is lost, how much time it takes, and that a scenario says so.
 
-use skyhop_scenario::Scenario;
-use skyhop_sim::{Records, Simulation};
+mod support;
+
+use skyhop_sim::Records;
 
 fn run(text: &str) -> Records {
-    let scenario = Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let again =
-        Scenario::from_json(&scenario.canonical(), "again", &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    assert_eq!(scenario.hash(), again.hash(), "the canonical form says it all");
-    let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap_or_else(|error| panic!("{error}")).run();
-    assert!(records.conservation.holds(), "{:?}", records.conservation);
-    records
+    support::run(text, 1)
 }
 
 /// Datagrams of 1000 B over 8 Mbit/s and 50 ms, each after 1.25 ms, for 199 s.

@@ -56,6 +56,15 @@ pub(crate) struct NoticeTotals {
     pub dropped: DropCounts,
 }
 
+/// Gives a link to the helper at a place; the link's name when another helper has it.
+fn claim(place_of: &mut [u32], link: usize, place: usize, topology: &Topology) -> Result<(), String> {
+    if place_of[link] != NOBODY {
+        return Err(topology.links().iter().nth(link).map_or(String::new(), |link| link.name.clone()));
+    }
+    place_of[link] = place as u32;
+    Ok(())
+}
+
 impl Agents {
     pub(crate) fn new(spec: &SimulationSpec, topology: &Topology) -> Result<Agents, SimulationError> {
         let mut agents = Agents::default();
@@ -75,18 +84,12 @@ impl Agents {
                     continue;
                 }
             };
-            if agents.watch_of.is_empty() {
-                agents.watch_of = vec![NOBODY; topology.links().len()];
-            }
+            agents.watch_of.resize(topology.links().len(), NOBODY);
             let gateway = agents.gateways.len();
             let links = report::watched(&config.links, topology)?;
             for &link in &links {
-                let slot = &mut agents.watch_of[link];
-                if *slot != NOBODY {
-                    let name = topology.links().iter().nth(link).map_or(String::new(), |link| link.name.clone());
-                    return Err(SimulationError::WatchedTwice { name });
-                }
-                *slot = agents.watches.len() as u32;
+                claim(&mut agents.watch_of, link, agents.watches.len(), topology)
+                    .map_err(|name| SimulationError::WatchedTwice { name })?;
                 agents.watches.push(Watch::new(gateway, config));
             }
             agents.gateways.push(Gateway::new(agent.node, config, &links, topology));

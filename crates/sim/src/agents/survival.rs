@@ -5,7 +5,7 @@
 //! a packet of L units survives the link with (1 − rate)^L. Deviation: the option takes no bytes.
 
 use super::estimator::{Estimator, Fate};
-use super::{Agents, NOBODY, report};
+use super::{Agents, NOBODY, claim, report};
 use crate::packet::Packet;
 use crate::simulation::SimulationError;
 use crate::spec::SurvivalConfig;
@@ -26,15 +26,10 @@ pub(super) struct Survival {
 
 impl Survival {
     pub(super) fn mark(&mut self, config: &SurvivalConfig, topology: &Topology) -> Result<(), SimulationError> {
-        if self.of_link.is_empty() {
-            self.of_link = vec![NOBODY; topology.links().len()];
-        }
+        self.of_link.resize(topology.links().len(), NOBODY);
         for link in report::watched(&config.links, topology)? {
-            if self.of_link[link] != NOBODY {
-                let name = topology.links().iter().nth(link).map_or(String::new(), |link| link.name.clone());
-                return Err(SimulationError::MarkedTwice { name });
-            }
-            self.of_link[link] = self.estimators.len() as u32;
+            claim(&mut self.of_link, link, self.estimators.len(), topology)
+                .map_err(|name| SimulationError::MarkedTwice { name })?;
             self.estimators.push(Estimator::new(config.window, config.weight, config.unit));
         }
         Ok(())

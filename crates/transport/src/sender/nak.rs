@@ -55,7 +55,7 @@ impl Naks {
 impl Sender {
     #[inline(never)]
     pub(super) fn nak_ack(&mut self, now: Time, ack: &Ack) {
-        let reported = if ack.blocks.is_empty() { 0 } else { self.scoreboard.record(self.una, &ack.blocks) };
+        let reported = self.record_blocks(self.una, ack);
         if ack.next > self.una {
             let advance = self.advance(now, ack);
             self.leave_loss();
