@@ -3,16 +3,56 @@
 use crate::flow::FlowTotals;
 use crate::records::Distribution;
 use skyhop_base::{Duration, Time};
+use std::ops::Range;
 
 /// Buckets per octave. The relative width of a bucket is at most 1/1024, so a quantile is within 0.1 %.
 const PER_OCTAVE_BITS: u32 = 10;
 /// Room is made for so many buckets at a time.
 const PAGE: usize = 128;
 
-/// Counts durations. Memory grows with the range of the values seen (some 14 kB per decade), not with their number;
+/// So many values wait until they are counted together. Their counters are scattered over more memory than caches hold when
+/// flows are many: fetched together they come at the same time, fetched one by one each is waited for.
+const BATCH: usize = 16;
+
+/// Values that wait to be counted.
+#[derive(Clone, Debug)]
+struct Batch<T> {
+    values: [T; BATCH],
+    length: usize,
+}
+
+impl<T: Copy + Default> Default for Batch<T> {
+    fn default() -> Batch<T> {
+        Batch { values: [T::default(); BATCH], length: 0 }
+    }
+}
+
+impl<T: Copy> Batch<T> {
+    /// Whether the batch is full now.
+    #[inline]
+    fn add(&mut self, value: T) -> bool {
+        self.values[self.length % BATCH] = value;
+        self.length += 1;
+        self.length == BATCH
+    }
+
+    /// What has been added since the last call.
+    fn take(&mut self) -> &[T] {
+        &self.values[..std::mem::take(&mut self.length)]
+    }
+}
+
+/// Counts durations. Memory is 2 B per value, but no more than the range of the values asks for (some 14 kB per decade);
 /// before the first value there is none: flows that wait for their start are many.
 #[derive(Clone, Debug, Default)]
-pub struct Histogram(Option<Box<Counts>>);
+pub struct Histogram(Option<Box<Sample>>);
+
+#[derive(Clone, Debug, Default)]
+struct Sample {
+    /// Nanoseconds.
+    waiting: Batch<u64>,
+    counts: Counts,
+}
 
 #[derive(Clone, Debug)]
 struct Counts {
@@ -20,9 +60,23 @@ struct Counts {
     sum_ns: u128,
     min_ns: u64,
     max_ns: u64,
-    /// Bucket number of `buckets[0]`.
+    buckets: Buckets,
+}
+
+/// How many values fell into each bucket.
+#[derive(Clone, Debug)]
+enum Buckets {
+    /// The bucket of each value, in the order of arrival; numbers of buckets are below 2¹⁶.
+    Few(Vec<u16>),
+    Many(Counters),
+}
+
+/// A counter for each bucket of a range.
+#[derive(Clone, Debug)]
+struct Counters {
+    /// Bucket number of `counts[0]`.
     first: usize,
-    buckets: Vec<u32>,
+    counts: Vec<u32>,
 }
 
 /// Values below 1024 ns have a bucket each; above, the ten bits below the leading one choose within an octave.
@@ -47,71 +101,83 @@ fn middle_of(bucket: usize) -> f64 {
 
 impl Default for Counts {
     fn default() -> Counts {
-        Counts { count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, first: 0, buckets: Vec::new() }
+        Counts { count: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, buckets: Buckets::Few(Vec::new()) }
     }
 }
 
 impl Histogram {
     #[inline]
     pub fn add(&mut self, value: Duration) {
-        self.0.get_or_insert_default().add(value.as_nanos());
+        let sample = self.0.get_or_insert_default();
+        if sample.waiting.add(value.as_nanos()) {
+            sample.count();
+        }
     }
 
-    pub fn distribution(&self) -> Distribution {
-        self.0.as_deref().map(Counts::distribution).unwrap_or_default()
+    pub fn distribution(&mut self) -> Distribution {
+        let Some(sample) = &mut self.0 else { return Distribution::default() };
+        sample.count();
+        sample.counts.distribution()
+    }
+}
+
+impl Sample {
+    #[inline(never)]
+    fn count(&mut self) {
+        self.counts.add(self.waiting.take());
     }
 }
 
 impl Counts {
     #[inline]
-    fn add(&mut self, ns: u64) {
-        let bucket = bucket_of(ns);
-        self.sum_ns += u128::from(ns);
-        self.min_ns = self.min_ns.min(ns);
-        self.max_ns = self.max_ns.max(ns);
-        self.count += 1;
-        match self.buckets.get_mut(bucket.wrapping_sub(self.first)) {
-            Some(count) => *count += 1,
-            None => self.grow_to(bucket),
+    fn add(&mut self, values_ns: &[u64]) {
+        let (mut sum_ns, mut min_ns, mut max_ns) = (0, self.min_ns, self.max_ns);
+        for &ns in values_ns {
+            sum_ns += u128::from(ns);
+            min_ns = min_ns.min(ns);
+            max_ns = max_ns.max(ns);
+        }
+        self.count += values_ns.len() as u64;
+        self.sum_ns += sum_ns;
+        (self.min_ns, self.max_ns) = (min_ns, max_ns);
+        if let Buckets::Few(values) = &self.buckets
+            && values.capacity() - values.len() < values_ns.len()
+        {
+            self.make_room();
+        }
+        match &mut self.buckets {
+            Buckets::Few(values) => values.extend(values_ns.iter().map(|&ns| bucket_of(ns) as u16)),
+            Buckets::Many(counters) => values_ns.iter().for_each(|&ns| counters.add(bucket_of(ns))),
         }
     }
 
-    /// Makes room for a bucket outside the range seen so far, and for a quarter more, and counts one in it.
+    /// For a batch: in the list as long as it takes less memory than counters.
     #[cold]
-    fn grow_to(&mut self, bucket: usize) {
-        let length = self.buckets.len();
-        let ahead = length / 4 / PAGE * PAGE;
-        if length == 0 {
-            self.first = bucket / PAGE * PAGE;
-            self.buckets = vec![0; PAGE];
-        } else if bucket < self.first {
-            let first = (bucket / PAGE * PAGE).min(self.first.saturating_sub(ahead));
-            let mut wider = vec![0; length + self.first - first];
-            wider[self.first - first..].copy_from_slice(&self.buckets);
-            (self.first, self.buckets) = (first, wider);
+    fn make_room(&mut self) {
+        let range = self.range();
+        let Buckets::Few(values) = &mut self.buckets else { return };
+        if size_of_val(values.as_slice()) < range.len() * size_of::<u32>() {
+            values.reserve_exact(values.len() / 4 + 2 * BATCH);
         } else {
-            let wider = (bucket + 1 - self.first).next_multiple_of(PAGE).max(length + ahead);
-            self.buckets.reserve_exact(wider - length);
-            self.buckets.resize(wider, 0);
+            self.buckets = Buckets::Many(Counters::of(values, range));
         }
-        self.buckets[bucket - self.first] += 1;
+    }
+
+    /// The buckets that values fell into lie in here.
+    fn range(&self) -> Range<usize> {
+        bucket_of(self.min_ns)..bucket_of(self.max_ns) + 1
     }
 
     /// The smallest values of which at least the shares `q`, ascending, of all values are not above; within 0.1 %.
     fn quantiles_s<const N: usize>(&self, q: [f64; N]) -> [f64; N] {
-        let mut buckets = self.buckets.iter().enumerate();
-        let (mut seen, mut last) = (0, 0);
-        q.map(|q| {
-            let rank = ((q * self.count as f64).ceil() as u64).max(1);
-            while seen < rank
-                && let Some((i, &count)) = buckets.next()
-            {
-                seen += u64::from(count);
-                last = i;
-            }
-            // The middle of an end bucket may lie outside of what was seen.
-            middle_of(self.first + last).clamp(self.min_ns as f64, self.max_ns as f64) / 1e9
-        })
+        let ranks = q.map(|q| ((q * self.count as f64).ceil() as u64).max(1));
+        // The middle of an end bucket may lie outside of what was seen.
+        let (min_ns, max_ns) = (self.min_ns as f64, self.max_ns as f64);
+        let buckets = match &self.buckets {
+            Buckets::Few(values) => Counters::of(values, self.range()).at_ranks(ranks),
+            Buckets::Many(counters) => counters.at_ranks(ranks),
+        };
+        buckets.map(|bucket| middle_of(bucket).clamp(min_ns, max_ns) / 1e9)
     }
 
     fn distribution(&self) -> Distribution {
@@ -130,6 +196,57 @@ impl Counts {
     }
 }
 
+impl Counters {
+    /// Of values in a range of buckets.
+    fn of(buckets: &[u16], range: Range<usize>) -> Counters {
+        let first = range.start / PAGE * PAGE;
+        let mut counts = vec![0; (range.end - first).next_multiple_of(PAGE)];
+        buckets.iter().for_each(|&bucket| counts[usize::from(bucket) - first] += 1);
+        Counters { first, counts }
+    }
+
+    #[inline]
+    fn add(&mut self, bucket: usize) {
+        match self.counts.get_mut(bucket.wrapping_sub(self.first)) {
+            Some(count) => *count += 1,
+            None => self.grow_to(bucket),
+        }
+    }
+
+    /// Makes room for a bucket outside the range seen so far, and for a quarter more, and counts one in it.
+    #[cold]
+    fn grow_to(&mut self, bucket: usize) {
+        let length = self.counts.len();
+        let ahead = length / 4 / PAGE * PAGE;
+        if bucket < self.first {
+            let first = (bucket / PAGE * PAGE).min(self.first.saturating_sub(ahead));
+            let mut wider = vec![0; length + self.first - first];
+            wider[self.first - first..].copy_from_slice(&self.counts);
+            (self.first, self.counts) = (first, wider);
+        } else {
+            let wider = (bucket + 1 - self.first).next_multiple_of(PAGE).max(length + ahead);
+            self.counts.reserve_exact(wider - length);
+            self.counts.resize(wider, 0);
+        }
+        self.counts[bucket - self.first] += 1;
+    }
+
+    /// The buckets of the values of these ranks, ascending, from 1 on.
+    fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [usize; N] {
+        let mut counts = self.counts.iter().enumerate();
+        let (mut seen, mut last) = (0, 0);
+        ranks.map(|rank| {
+            while seen < rank
+                && let Some((i, &count)) = counts.next()
+            {
+                seen += u64::from(count);
+                last = i;
+            }
+            self.first + last
+        })
+    }
+}
+
 /// Mean of the durations seen since it was last read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepMean {
@@ -139,9 +256,9 @@ pub struct StepMean {
 
 impl StepMean {
     #[inline]
-    pub fn add(&mut self, value: Duration) {
-        self.count += 1;
-        self.sum_ns += value.as_nanos();
+    fn add(&mut self, values_ns: &[u64]) {
+        self.count += values_ns.len() as u32;
+        self.sum_ns += values_ns.iter().sum::<u64>();
     }
 
     /// The mean in seconds, `None` without values; starts afresh.
@@ -162,7 +279,9 @@ pub struct ArrivalMeter {
 /// In one place: with many flows each of them is on cache lines of its own, which have to be fetched.
 #[derive(Clone, Debug)]
 struct Seen {
-    /// When the last packet arrived, and its delay.
+    /// When packets arrived, and their delays, since the last that was counted.
+    waiting: Batch<(Time, Duration)>,
+    /// The last that was counted.
     last: (Time, Duration),
     delay: Counts,
     jitter: Counts,
@@ -190,35 +309,51 @@ impl ArrivalMeter {
     pub fn arrived(&mut self, now: Time, sent: Time) {
         let delay = now.since(sent);
         let Some(seen) = &mut self.seen else { return self.begin(now, delay) };
-        let (last_arrival, last_delay) = seen.last;
-        // RFC 3393 §2.4: the difference of the one-way delays of two consecutive packets; here its size.
-        let jitter = Duration::from_nanos(delay.as_nanos().abs_diff(last_delay.as_nanos()));
-        let interarrival = now.since(last_arrival);
-        seen.last = (now, delay);
-        seen.delay.add(delay.as_nanos());
-        seen.jitter.add(jitter.as_nanos());
-        seen.interarrival.add(interarrival.as_nanos());
+        if seen.waiting.add((now, delay)) {
+            self.count();
+        }
+    }
+
+    /// Counts what has arrived.
+    #[inline(never)]
+    fn count(&mut self) {
+        let Some(seen) = self.seen.as_deref_mut() else { return };
+        let [mut delays, mut jitters, mut gaps] = [[0; BATCH]; 3];
+        let arrivals = seen.waiting.take();
+        for (i, &(now, delay)) in arrivals.iter().enumerate() {
+            let (last_arrival, last_delay) = std::mem::replace(&mut seen.last, (now, delay));
+            delays[i] = delay.as_nanos();
+            // RFC 3393 §2.4: the difference of the one-way delays of two consecutive packets; here its size.
+            jitters[i] = delay.as_nanos().abs_diff(last_delay.as_nanos());
+            gaps[i] = now.since(last_arrival).as_nanos();
+        }
+        let length = arrivals.len();
+        let [delays, jitters, gaps] = [&delays[..length], &jitters[..length], &gaps[..length]];
+        seen.delay.add(delays);
+        seen.jitter.add(jitters);
+        seen.interarrival.add(gaps);
         if let Some(steps) = &mut self.steps {
-            steps.delay.add(delay);
-            steps.jitter.add(jitter);
-            steps.interarrival.add(interarrival);
+            steps.delay.add(delays);
+            steps.jitter.add(jitters);
+            steps.interarrival.add(gaps);
         }
     }
 
     /// The first packet has a delay only.
     #[cold]
     fn begin(&mut self, now: Time, delay: Duration) {
-        let (jitter, interarrival) = (Counts::default(), Counts::default());
-        let mut seen = Seen { last: (now, delay), delay: Counts::default(), jitter, interarrival };
-        seen.delay.add(delay.as_nanos());
+        let (mut delays, jitter, interarrival) = (Counts::default(), Counts::default(), Counts::default());
+        delays.add(&[delay.as_nanos()]);
+        let seen = Seen { waiting: Batch::default(), last: (now, delay), delay: delays, jitter, interarrival };
         self.seen = Some(Box::new(seen));
         if let Some(steps) = &mut self.steps {
-            steps.delay.add(delay);
+            steps.delay.add(&[delay.as_nanos()]);
         }
     }
 
     /// Over the whole run.
-    pub fn distributions(&self) -> Arrivals<Distribution> {
+    pub fn distributions(&mut self) -> Arrivals<Distribution> {
+        self.count();
         self.seen.as_deref().map_or_else(Arrivals::default, |seen| Arrivals {
             delay: seen.delay.distribution(),
             jitter: seen.jitter.distribution(),
@@ -228,6 +363,7 @@ impl ArrivalMeter {
 
     /// Means in seconds since the last call, `None` without values or steps.
     pub fn take_step(&mut self) -> Arrivals<Option<f64>> {
+        self.count();
         self.steps.as_deref_mut().map_or_else(Arrivals::default, |steps| Arrivals {
             delay: steps.delay.take(),
             jitter: steps.jitter.take(),
@@ -306,23 +442,32 @@ mod tests {
         }
     }
 
+    /// As a list of few values and with counters.
     #[test]
     fn quantiles_agree_with_sorting() {
+        for count in [1, 2, 15, 16, 17, 1001, 10_001, 100_001] {
+            quantiles_agree(count);
+        }
+    }
+
+    fn quantiles_agree(count: usize) {
         let mut stream = Stream::new(1, "measure", "test");
         let mut histogram = Histogram::default();
-        let mut values: Vec<f64> = (0..10_001).map(|_| stream.exponential(0.07)).collect();
+        let mut values: Vec<f64> = (0..count).map(|_| stream.exponential(0.07)).collect();
+        let at = |q: f64| ((q * count as f64).ceil() as usize).max(1) - 1;
         values.iter().for_each(|&v| histogram.add(Duration::from_secs_f64(v)));
         values.sort_by(f64::total_cmp);
         let got = histogram.distribution();
+        assert_eq!(got.count, count as u64);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         for (got, want) in [
             (got.mean_s, mean),
-            (got.median_s, values[5000]),
-            (got.p95_s, values[9500]),
+            (got.median_s, values[at(0.5)]),
+            (got.p95_s, values[at(0.95)]),
             (got.min_s, values[0]),
-            (got.max_s, values[10_000]),
+            (got.max_s, values[count - 1]),
         ] {
-            assert!((got / want - 1.0).abs() < 1.1e-3, "{got} {want}");
+            assert!((got / want - 1.0).abs() < 1.1e-3, "{count} values: {got} {want}");
         }
     }
 

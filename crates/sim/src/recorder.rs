@@ -228,9 +228,10 @@ impl Simulation {
         self.recorder.records.packets.sort_by_key(|row| row.time);
     }
 
-    fn flow_summary(&self, id: usize) -> FlowSummary {
-        let flow = &self.flows[id];
+    fn flow_summary(&mut self, id: usize) -> FlowSummary {
         let (from, to) = self.data_ends(id);
+        let flow = &mut self.flows[id];
+        let (arrivals, rtt) = (flow.meter.distributions(), flow.rtt.distribution());
         let (start, stop) = (flow.application.start.min(self.now), flow.end(self.now));
         let own_s = stop.since(start).as_secs_f64();
         let at_stop = flow.at_stop.as_deref().unwrap_or(&flow.totals);
@@ -240,7 +241,6 @@ impl Simulation {
             Endpoints::Tcp(tcp) => *tcp.sender.counters(),
             Endpoints::Datagram { .. } => Default::default(),
         };
-        let arrivals = flow.meter.distributions();
         FlowSummary {
             flow: id as u32,
             from,
@@ -264,7 +264,7 @@ impl Simulation {
             delivery_fraction: if totals.sent > 0 { totals.received as f64 / totals.sent as f64 } else { 0.0 },
             tcp_efficiency: tcp_efficiency(totals.sent_bytes, totals.resent_bytes),
             information_efficiency: information_efficiency(&totals),
-            rtt: flow.rtt.distribution(),
+            rtt,
             delay: arrivals.delay,
             jitter: arrivals.jitter,
             interarrival: arrivals.interarrival,

@@ -10,26 +10,30 @@ use skyhop_sim::{Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
 use skyhop_transport::{Profile, TcpSpec};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicIsize, Ordering};
+use std::cell::Cell;
 
 /// The system's allocator with a count of the bytes that are handed out.
 struct Counting;
 
-static BYTES: AtomicIsize = AtomicIsize::new(0);
-/// One test at a time: they count the same bytes.
-static ONE: Mutex<()> = Mutex::new(());
+thread_local! {
+    /// Of this thread: other tests do not count.
+    static BYTES: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(bytes: isize) {
+    BYTES.set(BYTES.get() + bytes);
+}
 
 // SAFETY: every call goes to `System` with the caller's arguments unchanged; only a number is kept beside it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
+        count(layout.size() as isize);
         // SAFETY: the caller's contract is that of `System`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
+        count(-(layout.size() as isize));
         // SAFETY: as above.
         unsafe { System.dealloc(place, layout) }
     }
@@ -39,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn live() -> isize {
-    BYTES.load(Ordering::Relaxed)
+    BYTES.get()
 }
 
 /// Segments that a sender may have on their way.
@@ -101,7 +105,6 @@ fn idle(flows: usize) -> (Simulation, isize) {
 
 #[test]
 fn an_idle_flow_holds_at_most_two_kibibytes() {
-    let _one = ONE.lock();
     let few = idle(1000).1;
     let many = idle(3000).1;
     let each = (many - few) / 2000;
@@ -112,7 +115,6 @@ fn an_idle_flow_holds_at_most_two_kibibytes() {
 
 #[test]
 fn a_packet_in_flight_holds_at_most_160_bytes() {
-    let _one = ONE.lock();
     let (mut simulation, built) = idle(1);
     let before = live();
     // Ten round trips: the window is full all the time, its segments on the way out or as ACKs on the way back.
