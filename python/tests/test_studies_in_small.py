@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import statistics
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
 import pytest
 from conftest import ROOT
 
-from skyhop import api
+from skyhop import api, study
 from skyhop.results import Run
 
 
-def run(study: str, *overrides: str, seed: int = 1) -> Run:
-    return api.run(Path(ROOT / "studies" / study / "scenario.toml"), seed=seed, overrides=overrides)
+def run(name: str, *overrides: str, seed: int = 1, file: str = "scenario.toml") -> Run:
+    return api.run(Path(ROOT / "studies" / name / file), seed=seed, overrides=overrides)
+
+
+def script(name: str) -> ModuleType:
+    """A program beside a study."""
+    spec = importlib.util.spec_from_file_location(Path(name).stem, ROOT / "studies" / name)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def goodput_bps(done: Run, group: str, from_s: float, until_s: float) -> float:
@@ -121,3 +133,64 @@ def test_floats_bring_ashore_what_the_channel_carries_while_the_satellite_passes
     most = 64e3 / 8 * 536 * 500 / 540
     assert 0.75 * most < int(narrow.flows["bytes_delivered"].sum()) < most
     assert float(narrow.flows["stop_s"].max()) > 3000
+
+
+@pytest.mark.parametrize(
+    ("users", "sources", "typed", "steady"), [(200, 2, 992.6, 842.8), (400, 4, 966.6, 878.7), (600, 6, 1042.2, 777.7)]
+)
+def test_typing_users_push_out_constant_rate_sources_as_in_ns2(
+    users: int, sources: int, typed: float, steady: float
+) -> None:
+    # ns tests/reference/ns2/cve.tcl agent=TCP/Reno users=200 cbr=2
+    counts = [f"flows.user.count={users}", f"flows.udp.count={sources}"]
+    done = run("cve-cloud", *counts, "flows.user.tcp.name=reno", file="beside-udp.toml")
+    group = pl.col("flow").str.starts_with("user")
+    assert float(done.flows.filter(group)["goodput_bps"].sum()) / 1e3 == pytest.approx(typed, rel=0.08)
+    assert float(done.flows.filter(~group)["goodput_bps"].sum()) / 1e3 == pytest.approx(steady, rel=0.08)
+
+
+def test_windows_alone_give_what_table_1_has_for_fast() -> None:
+    windows = script("yam-fairness/windows.py")
+    assert windows.jain(windows.rates_bps([0.1, 0.15])) == pytest.approx(0.96, abs=0.01)
+    assert windows.jain(windows.rates_bps([0.1, 0.15, 0.2])) == pytest.approx(0.972, abs=0.02)
+    # 3000 packets of 1000 B per 0.1 and per 0.2 s leave a part of the link free.
+    assert windows.rates_bps([0.1, 0.2]) == pytest.approx([240e6, 120e6])
+
+
+def test_a_single_yam_flow_sees_a_third_of_its_rtts_unchanged_or_all() -> None:
+    rtts = script("yam-fairness/rtts.py")
+    sets = [
+        "flows.flow.count=1",
+        "flows.flow.tcp.window=20",
+        "duration=10 s",
+        'records.packets=["flow-0.source->left"]',
+    ]
+    assert rtts.shares(run("yam-fairness", *sets), "flow-0", 2.0)[:3] == pytest.approx((1 / 3, 1 / 3, 1 / 3), abs=0.03)
+    longer, same, shorter, acks = rtts.shares(run("yam-fairness", *sets, rtts.CHANGES), "flow-0", 2.0)
+    assert (longer, same, shorter) == pytest.approx((0, 1, 0), abs=0.01)
+    # The link is full: 1040 B each 8.32 ms for 8 s.
+    assert acks == pytest.approx(961, abs=5)
+
+
+def test_a_window_of_64_kb_does_not_fill_a_t1_line_over_a_geostationary_satellite() -> None:
+    done = run("geo-terrestrial", "duration=100 s", "records.grid=1 s", file="window.toml")
+    # 65 packets of 1000 B per 580 ms and the 5.4 ms that sending one takes.
+    assert goodput_bps(done, "sat", 20, 100) == pytest.approx(65 * 8000 / 0.5854, rel=0.01)
+
+
+def test_westwood_beside_terrestrial_tcp_is_the_published_one() -> None:
+    geo = study.load(ROOT / "studies" / "geo-terrestrial")
+    forms = {}
+    for name in ("westwood", "westwood of Linux"):
+        cell = next(cell for cell in geo.cells if dict(cell.point) == {"tcp": name, "senders": "synchronous"})
+        scenario = json.loads(api.scenario(geo.scenario, overrides=geo.overrides(cell)).canonical_json())
+        forms[name] = {flow["tcp"]["control"]["westwood"]["form"] for flow in scenario["flows"] if "tcp" in flow}
+    assert forms == {"westwood": {"paper"}, "westwood of Linux": {"linux-2.6.22"}}
+
+
+def test_both_readings_of_yam_are_the_same_where_no_two_rtts_are_equal() -> None:
+    full = ["constellation.gsl.downlink.rate=128 kbit/s", "flows[*].tcp.name=yam"]
+    listed = run("argo-floats", *full)
+    by_changes = run("argo-floats", *full, 'flows[*].tcp.control={ yam = { update = "every-change" } }')
+    assert 0.8 * 7.1e6 < int(listed.flows["bytes_delivered"].sum()) < 7.1e6
+    assert listed.flows["bytes_delivered"].to_list() == by_changes.flows["bytes_delivered"].to_list()
