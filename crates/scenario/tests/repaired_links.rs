@@ -48,6 +48,55 @@ fn repetition_leaves_few_losses_and_takes_its_time() {
     assert!(flow.delay.median_s > 0.1, "{}", flow.delay.median_s);
 }
 
+/// The same with answers of 500 B: each of the 1.111 transmissions of a packet has one, half as long, on the link back, which is idle
+/// otherwise. A failure is known half a packet later: a packet that takes four is 1.5 ms later than above.
+#[test]
+fn answers_take_the_link_back() {
+    let records = datagrams("errors = [{ packet = 0.1 }], repair = { arq = { tries = 4, answer = \"500 B\" } }");
+    let want = 199.0 / 200.0 * 0.8 * 1.111;
+    let [there, back] = [0, 1].map(|link| records.links[link].utilisation);
+    assert!((there / want - 1.0).abs() < 0.01, "{there} {want}");
+    assert!((back / there - 0.5).abs() < 1e-3, "{back} {there}");
+    let plain = datagrams("errors = [{ packet = 0.1 }], repair = { arq = { tries = 4 } }");
+    assert_eq!(plain.links[1].utilisation, 0.0);
+    let later = records.flows[0].delay.mean_s - plain.flows[0].delay.mean_s;
+    assert!((0.0..0.0015).contains(&later), "{later}");
+}
+
+/// Answers of 1000 B over a link back of a tenth of the rate: it carries 100 of them per second, so every failure waits for ever
+/// longer, and what arrives in order is bound by it.
+#[test]
+fn a_link_back_that_is_too_slow_holds_repetition_up() {
+    let text = |answer: &str| {
+        format!(
+            r#"
+            duration = "100 s"
+
+            [[links]]
+            between = ["left", "right"]
+            delay = "50 ms"
+            queue = {{ drop_tail = {{ packets = 100 }} }}
+            forward = {{ rate = "8 Mbit/s", errors = [{{ packet = 0.1 }}], repair = {{ arq = {{ tries = 9{answer} }} }} }}
+            backward = {{ rate = "800 kbit/s" }}
+
+            [[flows]]
+            name = "a"
+            from = "left"
+            to = "right"
+            udp = {{ header = "0 B" }}
+            application = {{ constant_rate = {{ rate = "6.4 Mbit/s", payload = "1000 B" }} }}
+            stop = "99 s"
+            "#
+        )
+    };
+    let carried = |answer| run(&text(answer)).flows[0].packets_received as f64 / 99.0;
+    assert!((carried("") / 800.0 - 1.0).abs() < 0.01);
+    let small = carried(", answer = \"40 B\"");
+    assert!((small / 800.0 - 1.0).abs() < 0.01, "{small}: 889 answers of 40 B are 284 kbit/s");
+    let large = carried(", answer = \"1000 B\"");
+    assert!(large < 200.0, "{large}");
+}
+
 /// As they come 90 % are not delayed, but for the queue that repetitions make.
 #[test]
 fn without_order_only_the_failed_are_late() {

@@ -1,6 +1,7 @@
 //! What happens when the network changes under the packets: routes, handovers, links that come and go.
 
 use crate::ground::moving_delay;
+use crate::link::Answer;
 use crate::packet::Packet;
 use crate::records::{DropCause, HandoverRow, LinkChangeRow, PathRow};
 use crate::simulation::{Delay, Simulation};
@@ -201,6 +202,9 @@ impl Simulation {
     #[inline(never)]
     pub(crate) fn serves_late(&mut self, link: u32) -> bool {
         let now = self.now;
+        while let Some(answer) = self.links[link as usize].link.take_answer(now) {
+            self.send_answer(link, &answer);
+        }
         let Simulation { links, topology, ground, .. } = self;
         let state = &mut links[link as usize];
         if !state.link.is_late() || state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
@@ -210,6 +214,38 @@ impl Simulation {
         state.link.begin_service(now, |packet, at| moving_delay(topology, ground, delay, from, packet.to, at));
         self.arm_link(link);
         true
+    }
+
+    /// The far end of a link that repeats answers a transmission: the answer takes the link back.
+    fn send_answer(&mut self, link: u32, answer: &Answer) {
+        let now = self.now;
+        let (near, far) = (self.links[link as usize].from, answer.node);
+        let Some(back) = self.link_back(link, far) else {
+            // Nothing leads back any more: the transmitter tries again.
+            return self.links[link as usize].link.hear_answer(answer, now);
+        };
+        let Simulation { links, topology, ground, .. } = self;
+        let state = &mut links[back as usize];
+        let left = state.link.occupy(now, answer.bytes);
+        let known = left + moving_delay(topology, ground, &mut state.delay, far, near, left);
+        links[link as usize].link.hear_answer(answer, known);
+    }
+
+    /// The link from the far end of a link to its near end.
+    fn link_back(&self, link: u32, far: u32) -> Option<u32> {
+        let (link, far) = (LinkId::new(link), NodeId::new(far));
+        let (kind, near) = (self.topology.links()[link].kind, NodeId::new(self.links[link.index()].from));
+        let back = match kind {
+            LinkKind::Uplink => self.topology.downlink(far),
+            LinkKind::Downlink => self.topology.uplink(far),
+            LinkKind::Wired | LinkKind::Isl => {
+                let leads_back = |other: &skyhop_topology::Link| {
+                    other.kind == kind && other.from == far && other.to.is_none_or(|to| to == near)
+                };
+                self.topology.links().enumerated().find(|(_, other)| leads_back(other)).map(|(id, _)| id)
+            }
+        };
+        back.map(LinkId::as_u32)
     }
 
     pub(crate) fn arm_link(&mut self, link: u32) {

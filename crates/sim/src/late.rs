@@ -64,7 +64,7 @@ impl Late {
     pub fn next_event(&self, free_at: Time, arrival: Option<(Time, Time)>) -> Option<(Time, Time)> {
         let service = match &self.repairs {
             None => (!self.is_empty()).then_some(free_at),
-            Some(repairs) => repairs.next_service(free_at, !self.is_empty()),
+            Some(repairs) => repairs.next_event(free_at, !self.is_empty()),
         };
         let Some(begin) = service.map(|begin| (begin, self.foreseen)) else { return arrival };
         Some(arrival.map_or(begin, |arrival| arrival.min(begin)))

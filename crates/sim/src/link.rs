@@ -7,7 +7,7 @@
 
 mod repair;
 
-pub use repair::{Fate, Repairs};
+pub use repair::{Answer, Fate, Repairs};
 
 use crate::aqm::{Arrival, Red, Verdict};
 use crate::late::{Kept, Late, Overflow};

@@ -80,6 +80,8 @@ pub enum FrameRepair {
         repeats: Repeats,
         /// From the end of a transmission to when its failure is known; without it twice the propagation delay.
         round_trip: Option<Duration>,
+        /// What the far end sends back for each transmission that it takes or finds wrong, in place of `round_trip`; 0 takes nothing.
+        answer_bytes: u32,
     },
     /// After `k` packets `n` - `k` of parity: any `k` of the `n` tell all (a maximum distance separable code).
     Erasure {

@@ -1,5 +1,6 @@
 //! Repair of a link's errors, as the engine takes it.
 
+use super::packet_bytes;
 use crate::format::{OrderName, RepairFile, RepeatsName};
 use skyhop_sim::spec::{BlockCode, DeliveryOrder, ErrorConfig, FrameRepair, RepairConfig, Repeats};
 
@@ -11,6 +12,7 @@ pub(super) fn repair(file: &RepairFile) -> RepairConfig {
             Some(RepeatsName::Selective) | None => Repeats::Selective,
         },
         round_trip: arq.round_trip,
+        answer_bytes: arq.answer.map_or(0, packet_bytes),
     });
     let erasure = file.erasure.map(|erasure| FrameRepair::Erasure {
         n: erasure.n,

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::Duration;
+use skyhop_base::{Bytes, Duration};
 
 /// Repair of a link's errors: a code within each packet, and either repetition of packets or packets of parity.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -47,6 +47,10 @@ pub struct ArqFile {
     /// From the end of a transmission to when its failure is known. Without it: twice the propagation delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Duration>,
+    /// What the far end sends back for each transmission, which takes the time of the link back: a failure is known when it is there.
+    /// Without it answers take no bytes. Not with `round_trip`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Bytes>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

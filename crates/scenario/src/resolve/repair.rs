@@ -1,6 +1,7 @@
 //! Links that repair their errors: values that fit each other and the errors.
 
 use super::Resolver;
+use super::wires::LARGEST_PACKET;
 use crate::format::{
     ArqFile, CodeFile, DataErrors, ErasureFile, ErrorFile, OrderName, RepairFile, RepeatsName, TraceErrors,
 };
@@ -42,10 +43,21 @@ impl Resolver<'_, '_, '_> {
         self.check_repairable(file.code.is_some(), frames, link);
         RepairFile {
             code: file.code.map(|code| self.code(code, &path.key("code"))),
-            arq: file.arq.map(|arq| ArqFile { repeats: arq.repeats.or(Some(RepeatsName::Selective)), ..arq }),
+            arq: file.arq.map(|arq| self.arq(arq, &path.key("arq"))),
             erasure: file.erasure.map(|erasure| self.erasure(erasure, link.rate, &path.key("erasure"))),
             order: frames.then(|| file.order.unwrap_or(OrderName::Kept)),
         }
+    }
+
+    fn arq(&mut self, arq: ArqFile, path: &Path) -> ArqFile {
+        let path = path.key("answer");
+        if arq.answer.is_some_and(|answer| answer.0 == 0 || answer.0 > LARGEST_PACKET) {
+            self.add(&path, format!("must be 1 to {LARGEST_PACKET} B; without it answers take no bytes"), None);
+        }
+        if arq.answer.is_some() && arq.round_trip.is_some() {
+            self.add(&path, "excludes \"round_trip\": answers take the time that the link back needs", None);
+        }
+        ArqFile { repeats: arq.repeats.or(Some(RepeatsName::Selective)), ..arq }
     }
 
     fn code(&mut self, code: CodeFile, path: &Path) -> CodeFile {

@@ -12,8 +12,11 @@
 //! In order, the far end passes a packet on when all before it have come or are given up, for it knows of the last try as
 //! of the first ones. Errors that hang on the time are those at the arrival of each try.
 //!
-//! Deviation: what the far end says takes no bytes of the link back and is not lost. Windows and sequence numbers are as
-//! large as needed. A transmitter has one sequence, whoever its peers are: after a handover what is for the new satellite
+//! With `answer_bytes` the far end answers each transmission that it takes or finds wrong when it arrives; the answers take the time
+//! of the link back, behind what was accepted there, and a failure is known when its answer is there. Behind a failure that goes
+//! back N the far end takes nothing and says nothing. Deviation: answers are neither lost nor counted as packets of the link back,
+//! which gets free earlier than with them when packets are withdrawn from its queue. Windows and sequence numbers are as large as
+//! needed. A transmitter has one sequence, whoever its peers are: after a handover what is for the new satellite
 //! waits for what the old one does not have yet.
 
 use super::{Entry, Link};
@@ -68,7 +71,7 @@ pub struct Repairs {
     next_number: u64,
     /// Selective: when the failures of which packets are known.
     again: VecDeque<(Time, u64)>,
-    /// Go-back-N: when the failure of the first of `frames` is known, …
+    /// Go-back-N: when the failure of the first of `frames` is known, [`Time::MAX`] until its answer has left; …
     back_at: Option<Time>,
     /// … and which of them is sent next.
     next: usize,
@@ -76,6 +79,21 @@ pub struct Repairs {
     parity_sent: u32,
     /// Of the packets in the ring.
     fates: VecDeque<Fate>,
+    /// Still to be given by the far end, in the order of time.
+    answers: VecDeque<Answer>,
+}
+
+/// What the far end says when a transmission has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    at: Time,
+    number: u64,
+    /// It is to be sent again.
+    again: bool,
+    /// Of the link back.
+    pub bytes: u32,
+    /// The far end.
+    pub node: u32,
 }
 
 /// What the transmitter does next.
@@ -103,11 +121,18 @@ impl Repairs {
             block: Block::default(),
             parity_sent: 0,
             fates: VecDeque::new(),
+            answers: VecDeque::new(),
         })
     }
 
+    /// When the transmitter has something to do, not before `free_at`, or the far end something to say.
+    pub fn next_event(&self, free_at: Time, waits: bool) -> Option<Time> {
+        let answer = self.answers.front().map(|answer| answer.at);
+        self.next_service(free_at, waits).map_or(answer, |service| Some(answer.map_or(service, |at| at.min(service))))
+    }
+
     /// When the transmitter has something to do, not before `free_at`.
-    pub fn next_service(&self, free_at: Time, waits: bool) -> Option<Time> {
+    fn next_service(&self, free_at: Time, waits: bool) -> Option<Time> {
         if waits || self.block.parity > 0 || self.back_at.is_some() && self.next < self.frames.len() {
             return Some(free_at);
         }
@@ -117,7 +142,7 @@ impl Repairs {
             FrameRepair::Arq { repeats: Repeats::GoBackN, .. } => Some(self.back_at.unwrap_or(free_at)),
             FrameRepair::Erasure { .. } => self.block.closes,
         };
-        due.map(|due| due.max(free_at))
+        due.filter(|&due| due < Time::MAX).map(|due| due.max(free_at))
     }
 
     /// What was to be known at `now` is known.
@@ -211,7 +236,7 @@ impl Repairs {
 
     /// A try of the packet at a place of `frames` ends at `end` and arrives at `arrival`.
     fn tried(&mut self, place: usize, end: Time, arrival: Time) {
-        let FrameRepair::Arq { tries, repeats, round_trip } = self.scheme else { return };
+        let FrameRepair::Arq { tries, repeats, round_trip, answer_bytes } = self.scheme else { return };
         let wasted = self.back_at.is_some();
         let Frame { packet, number, tries: before, .. } = self.frames[place];
         let fate = self.loses(arrival, &packet, before);
@@ -227,17 +252,37 @@ impl Repairs {
         if fate == Fate::Sound || gives_up {
             self.frames[place].outcome = Some((arrival, fate));
         }
-        if fate == Fate::Sound {
-            return;
-        }
-        let known = end + round_trip.unwrap_or_else(|| arrival.since(end) * 2);
-        match repeats {
-            // Where the way gets shorter, what is said does not overtake either.
-            Repeats::Selective if !gives_up => {
-                self.again.push_back((self.again.back().map_or(known, |&(last, _)| last.max(known)), number));
+        // Go-back-N goes back from a packet that is given up, too: behind it the far end took nothing.
+        let again = fate == Fate::Lost && (repeats == Repeats::GoBackN || !gives_up);
+        if answer_bytes > 0 {
+            let at = self.answers.back().map_or(arrival, |last| last.at.max(arrival));
+            self.answers.push_back(Answer { at, number, again, bytes: answer_bytes, node: packet.to });
+            if again && repeats == Repeats::GoBackN {
+                self.back_at = Some(Time::MAX);
             }
-            Repeats::Selective => {}
-            Repeats::GoBackN => self.back_at = Some(known),
+        } else if again {
+            self.failed(number, end + round_trip.unwrap_or_else(|| arrival.since(end) * 2));
+        }
+    }
+
+    /// The failure of a packet is known at `known`.
+    fn failed(&mut self, number: u64, known: Time) {
+        if self.goes_back() {
+            self.back_at = Some(known);
+        } else {
+            // Where the way gets shorter, what is said does not overtake either.
+            self.again.push_back((self.again.back().map_or(known, |&(last, _)| last.max(known)), number));
+        }
+    }
+
+    /// An answer is there at `known`. Of a packet that was withdrawn meanwhile it says nothing.
+    fn heard(&mut self, answer: &Answer, known: Time) {
+        let waits_for_it = match self.goes_back() {
+            true => self.back_at == Some(Time::MAX),
+            false => self.frames.binary_search_by_key(&answer.number, |frame| frame.number).is_ok(),
+        };
+        if answer.again && waits_for_it {
+            self.failed(answer.number, known);
         }
     }
 
@@ -281,6 +326,46 @@ impl Link {
     #[inline(never)]
     pub fn take_fate(&mut self) -> Option<Fate> {
         self.late.as_mut()?.repairs.as_mut()?.fates.pop_front()
+    }
+
+    /// Takes the transmitter for something that is no packet, behind what was accepted: when it has left.
+    #[cold]
+    pub fn occupy(&mut self, now: Time, bytes: u32) -> Time {
+        let ready = self.free_at.max(now);
+        if self.free_at < now {
+            self.serialiser.reset();
+        }
+        let bytes = bytes + self.framing_bytes;
+        let (departure, busy) = if self.pace.is_some() {
+            let (served, _) = self.serve_at_pace(ready, now, bytes);
+            (served.departure, served.busy)
+        } else {
+            let busy = self.serialiser.next(bytes);
+            (ready + busy, busy)
+        };
+        self.totals.busy += busy;
+        self.free_at = departure;
+        departure
+    }
+
+    /// Bits of packets per second that the transmitter is busy, as far as it has been: its rate less what frames and repairs take.
+    pub fn packet_rate_bps(&self) -> f64 {
+        let busy = self.totals.busy.as_secs_f64();
+        if busy > 0.0 { self.totals.bytes as f64 * 8.0 / busy } else { self.rate().bps_f64() }
+    }
+
+    /// What the far end says at `now`.
+    pub fn take_answer(&mut self, now: Time) -> Option<Answer> {
+        let answers = &mut self.repairs()?.answers;
+        answers.front().filter(|answer| answer.at <= now)?;
+        answers.pop_front()
+    }
+
+    /// An answer that was taken is there at `known`.
+    pub fn hear_answer(&mut self, answer: &Answer, known: Time) {
+        if let Some(repairs) = self.repairs() {
+            repairs.heard(answer, known);
+        }
     }
 
     /// Serves a packet that has just been offered, if this link repairs its errors: the transmitter has nothing else to do.

@@ -21,7 +21,10 @@ fn packet_errors(probability: f64) -> ErrorConfig {
 
 fn arq(tries: u32, repeats: Repeats) -> RepairConfig {
     // 5 ms there and 5 ms back.
-    RepairConfig { frames: Some(FrameRepair::Arq { tries, repeats, round_trip: None }), ..RepairConfig::default() }
+    RepairConfig {
+        frames: Some(FrameRepair::Arq { tries, repeats, round_trip: None, answer_bytes: 0 }),
+        ..RepairConfig::default()
+    }
 }
 
 fn built(config: &RepairConfig, error: ErrorConfig) -> Link {
@@ -141,12 +144,67 @@ fn a_failed_packet_leaves_again_a_round_trip_later_and_the_others_wait_for_it() 
     // A round trip that is given counts.
     let mut given = built(
         &RepairConfig {
-            frames: Some(FrameRepair::Arq { tries: 9, repeats: Repeats::Selective, round_trip: Some(ms(30)) }),
+            frames: Some(FrameRepair::Arq {
+                tries: 9,
+                repeats: Repeats::Selective,
+                round_trip: Some(ms(30)),
+                answer_bytes: 0,
+            }),
             ..RepairConfig::default()
         },
         errors(),
     );
     assert_eq!(times(&mut given)[1], (1, 38));
+}
+
+/// As above, but each answer takes 2 ms of a link back that is as fast: those of 0 to 4 leave it at 8, 10, 12, 14 and 16 ms, and are
+/// there 5 ms later. 1 is known to have failed at 15 ms.
+#[test]
+fn a_failure_is_known_when_its_answer_is_there() {
+    let answered = |repeats| {
+        let frames = Some(FrameRepair::Arq { tries: 9, repeats, round_trip: None, answer_bytes: 2000 });
+        let bad = (Time::ZERO + ms(7), Time::ZERO + ms(8));
+        let mut link = built(&RepairConfig { frames, ..RepairConfig::default() }, ErrorConfig::Intervals(vec![bad]));
+        let back = ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.0 };
+        let mut back = built(&RepairConfig::default(), back);
+        (0..5).for_each(|n| offer(&mut link, n, Time::ZERO));
+        let mut times = Vec::new();
+        while let Some((now, _)) = link.next_event() {
+            while let Some(answer) = link.take_answer(now) {
+                let left = back.occupy(now, answer.bytes);
+                link.hear_answer(&answer, left + ms(5));
+            }
+            if link.next_arrival().is_some_and(|arrival| arrival <= now) {
+                let entry = link.take_arrived().unwrap();
+                assert_eq!(link.take_fate(), Some(Fate::Sound));
+                times.push((entry.packet.number, entry.arrival.as_nanos() / 1_000_000));
+            } else {
+                link.begin_service(now, |_, _| ms(5));
+            }
+        }
+        (times, link.totals.busy, back.totals.busy)
+    };
+    let want = |times: [u64; 5]| (0..5).zip(times).collect::<Vec<_>>();
+    // Answers to five and one.
+    assert_eq!(answered(Repeats::Selective), (want([6, 21, 21, 21, 21]), ms(6), ms(12)));
+    // Behind the failure nothing is answered; all four are sent again.
+    assert_eq!(answered(Repeats::GoBackN), (want([6, 21, 22, 23, 24]), ms(9), ms(12)));
+}
+
+/// 1000 B with 250 B of frame leave four fifths of the rate for packets; half of them sent twice, two thirds of that.
+#[test]
+fn frames_and_repairs_leave_the_rest_of_the_rate_for_packets() {
+    let queue = QueueConfig::drop_tail(QueueLimit::Unlimited);
+    let rate = Rate::from_bps(8_000_000).unwrap();
+    let mut framed = Link::new(rate, 250, &queue, OnDown::Drop, Stream::new(1, "link", "queue"));
+    assert_eq!(framed.packet_rate_bps(), 8e6, "nothing has been sent");
+    (0..3).for_each(|n| offer(&mut framed, n, Time::ZERO));
+    assert!((framed.packet_rate_bps() - 6.4e6).abs() < 1e-3, "{}", framed.packet_rate_bps());
+    let bad = ErrorConfig::Intervals(vec![(Time::ZERO + ms(6), Time::ZERO + ms(7))]);
+    let mut link = built(&arq(9, Repeats::Selective), bad);
+    (0..2).for_each(|n| offer(&mut link, n, Time::ZERO));
+    run(&mut link, 2, 0);
+    assert!((link.packet_rate_bps() - 8e6 * 2.0 / 3.0).abs() < 1e-3, "{}", link.packet_rate_bps());
 }
 
 /// A new packet that is being sent is not interrupted, and a repetition goes before those that wait.
@@ -166,7 +224,8 @@ fn repetitions_go_before_what_waits() {
 fn bursts_are_met_in_the_order_of_time() {
     let bursts = GilbertElliott { to_bad: 1.0 / 180.0, to_good: 0.05, loss_good: 0.0, loss_bad: 1.0 };
     let residual = |round_trip| {
-        let frames = FrameRepair::Arq { tries: 2, repeats: Repeats::Selective, round_trip: Some(round_trip) };
+        let round_trip = Some(round_trip);
+        let frames = FrameRepair::Arq { tries: 2, repeats: Repeats::Selective, round_trip, answer_bytes: 0 };
         let config = RepairConfig { frames: Some(frames), ..RepairConfig::default() };
         let arrived = run(&mut built(&config, ErrorConfig::GilbertElliott(bursts)), 200_000, 3);
         arrived.iter().filter(|packet| packet.fate == Fate::Lost).count() as f64 / 200_000.0
