@@ -90,6 +90,77 @@ fn ceten_cuts_for_congestion_alone() {
     assert_eq!((plain.cwnd_cuts, plain.goodput_bps), (weighed.cwnd_cuts, weighed.goodput_bps));
 }
 
+/// A sender behind a lossy link of its own: 2 % of loss on 5 ms, 100 ms behind it. Marked duplicate ACKs repair without a cut; a
+/// repetition that is lost again (2 %) waits for the timer, so that there are few timeouts and no other cuts. As the window is not
+/// inflated, a hole still costs its round trip.
+#[test]
+fn eln_repairs_a_lossy_first_link_without_a_cut() {
+    let run = |more: &str, agent: &str| {
+        let text = format!(
+            r#"
+            duration = "200 s"
+            profile = "ns-2"
+
+            [[links]]
+            between = ["source", "node"]
+            rate = "2 Mbit/s"
+            delay = "5 ms"
+            forward = {{ errors = [{{ data = {{ packet = 0.02 }} }}] }}
+
+            [[links]]
+            between = ["node", "sink"]
+            rate = "10 Mbit/s"
+            delay = "100 ms"
+
+            [[flows]]
+            name = "ftp"
+            from = "source"
+            to = "sink"
+            tcp = {{ name = "newreno", window = 60 {more} }}
+
+            {agent}
+            "#
+        );
+        support::run(&text, 1).flows.remove(0)
+    };
+    let plain = run("", "");
+    // Where the lossy link ends, or where its ACKs come from there.
+    for agent in ["at = \"node\"\neln = { links = [\"source->node\"] }", "at = \"source\"\neln = {}"] {
+        let told = run(", notification = \"eln\"", &format!("[[agents]]\n{agent}"));
+        assert_eq!(told.cwnd_cuts, told.timeouts, "{agent}");
+        assert!(told.timeouts * 4 < plain.cwnd_cuts, "{agent}: {} {}", told.timeouts, plain.cwnd_cuts);
+        assert!(
+            (1.2 * plain.goodput_bps..0.96e6).contains(&told.goodput_bps),
+            "{agent}: {} {}",
+            told.goodput_bps,
+            plain.goodput_bps
+        );
+    }
+}
+
+/// What is lost behind the link is congestion for ELN: a queue there that overflows cuts as ever.
+#[test]
+fn eln_leaves_congestion_behind_its_link_to_the_sender() {
+    let tcp = "name = \"newreno\", window = 500";
+    let agent = "[[agents]]\nat = \"node\"\neln = { links = [\"source->node\"] }";
+    let plain = run([20, 5], "", tcp, "");
+    let told = run([20, 5], "", &format!("{tcp}, notification = \"eln\""), agent);
+    assert!(plain.drops[0] > 0);
+    assert_eq!((plain.cwnd_cuts, plain.goodput_bps), (told.cwnd_cuts, told.goodput_bps));
+}
+
+/// Where the way stays as it is, it matters little how long a sender remembers its losses; how fast it forgets is held to a formula
+/// beside the sender's code.
+#[test]
+fn the_memory_of_ceten_reaches_the_sender() {
+    let tcp =
+        |memory: &str| format!("name = \"newreno\", window = 60, notification = {{ ceten = {{ memory = {memory} }} }}");
+    let [short, long] =
+        ["100", "100000"].map(|memory| run([100, 5], "{ data = { byte = 1e-5 } }", &tcp(memory), SURVIVAL));
+    assert_ne!(short.goodput_bps, long.goodput_bps);
+    assert!((short.goodput_bps / long.goodput_bps - 1.0).abs() < 0.3, "{} {}", short.goodput_bps, long.goodput_bps);
+}
+
 /// 2 % of loss over 210 ms: every hole is repaired when it is known, also when the repetition is lost, so that hardly a timeout
 /// comes, and of the rate most of the share that survives is goodput. Nothing is cut but by timeouts.
 #[test]

@@ -12,6 +12,8 @@ pub(crate) struct AckDetail {
     pub window: Option<u32>,
     /// Whether it answers a segment: else it only tells the window.
     pub news: bool,
+    /// What it asks for was corrupted, says a node on its way.
+    pub loss_marked: bool,
 }
 
 /// What an ACK says about the errors of the way.
@@ -25,7 +27,7 @@ pub(crate) enum Way {
 
 impl Default for AckDetail {
     fn default() -> AckDetail {
-        AckDetail { blocks: SackBlocks::EMPTY, way: None, window: None, news: true }
+        AckDetail { blocks: SackBlocks::EMPTY, way: None, window: None, news: true, loss_marked: false }
     }
 }
 
@@ -53,6 +55,15 @@ impl AckDetails {
     /// Whether the ACK with these details answers a segment.
     pub fn is_news(&self, slot: u32) -> bool {
         slot == Packet::NO_DETAIL || self.slots.get(slot as usize).is_some_and(|detail| detail.news)
+    }
+
+    /// Marks an ACK on its way.
+    #[cold]
+    pub fn mark_loss(&mut self, packet: &mut Packet) {
+        if packet.detail == Packet::NO_DETAIL {
+            packet.detail = self.keep(AckDetail::default());
+        }
+        self.slots[packet.detail as usize].loss_marked = true;
     }
 
     pub fn take(&mut self, slot: u32) -> AckDetail {

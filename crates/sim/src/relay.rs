@@ -5,7 +5,8 @@
 //! more is sent when half of the buffer has become free after it was full (RFC 1122 §4.2.3.3).
 //!
 //! With a share (SaTPEP, `algorithms.md` §3.1) the legs of a proxy divide the rate of the link that they leave it by: its
-//! rate less what others send, smoothed with a weight of 0.9 each smoothed round trip, over the legs that have data.
+//! rate less what others send, smoothed with a weight of 0.9 each smoothed round trip, over the legs that have data. Its rate is
+//! that of packets: what frames and repairs take of it is no leg's, or small packets would fill the queue.
 
 use crate::flow::Endpoints;
 use crate::simulation::Simulation;
@@ -201,7 +202,7 @@ impl Simulation {
             share.load = SMOOTHING * share.load + (1.0 - SMOOTHING) * others as f64 * 8.0 / seconds;
         }
         (share.updated, share.link_bytes, share.own_bytes) = (Some(now), link_bytes, own_bytes);
-        let rate = (link.rate().bps_f64() - share.load) / f64::from(active.max(1));
+        let rate = (link.packet_rate_bps() - share.load) / f64::from(active.max(1));
         let flow = &mut self.flows[id as usize];
         if let Some(leg) = &mut flow.leg {
             leg.share = Some(share);

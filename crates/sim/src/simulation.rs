@@ -39,7 +39,7 @@ pub enum SimulationError {
     UnknownWatchedLink { name: String },
     #[error("the errors of {name:?} are reported to two agents")]
     WatchedTwice { name: String },
-    #[error("what survives {name:?} is marked by two agents")]
+    #[error("what survives {name:?}, or is lost on it, is marked by two agents")]
     MarkedTwice { name: String },
     #[error("an agent is at node {node}, which does not exist")]
     UnknownAgentNode { node: u32 },
@@ -511,6 +511,9 @@ impl Simulation {
         // Over time, the round trip of the moment: a segment that waited behind a hole is older than that.
         if ack.trigger == Transmission::First {
             self.recorder.rtt(packet.flow, now.since(ack.echo));
+        }
+        if details.loss_marked {
+            tcp.sender.hear_loss_mark();
         }
         tcp.sender.on_ack(now, &ack);
         if let Some(window) = details.window {

@@ -428,6 +428,14 @@ pub enum AgentTask {
     Snoop(SnoopConfig),
     /// Marks data with the probability that they survive.
     Survival(SurvivalConfig),
+    /// Marks ACKs that ask for what was corrupted.
+    Eln(ElnConfig),
+}
+
+/// Links of which the far ends note what is missing; the model and its sources stand in `agents/eln.rs`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElnConfig {
+    pub links: Vec<WatchedLinks>,
 }
 
 /// A node that keeps the data of TCP that it forwards; the model and its sources stand in `agents/snoop.rs`.

@@ -601,6 +601,7 @@ impl TcpSpec {
         let notification = table.notification.as_ref().map(|spec| spec.resolve(full)).transpose()?;
         match notification {
             Some(Notification::Ceten(_)) => check_weighs(recovery, &control)?,
+            Some(Notification::Eln) => check_hears_marks(recovery)?,
             Some(_) => check_listens(recovery, &options)?,
             None => {}
         }
@@ -625,6 +626,15 @@ fn check_listens(recovery: Recovery, options: &Options) -> Result<(), ConfigErro
     match recovery {
         Recovery::Reno | Recovery::NewReno => Ok(()),
         Recovery::Sack if options.sack_rules == SackRules::Rfc6675 => Ok(()),
+        _ => Err(ConfigError::out_of_range("notification", format!("{recovery:?}").to_lowercase(), must)),
+    }
+}
+
+/// Marks on duplicate ACKs stand in for their third one, and SACK counts otherwise.
+fn check_hears_marks(recovery: Recovery) -> Result<(), ConfigError> {
+    let must = "\"eln\" needs recovery \"reno\" or \"newreno\"";
+    match recovery {
+        Recovery::Reno | Recovery::NewReno => Ok(()),
         _ => Err(ConfigError::out_of_range("notification", format!("{recovery:?}").to_lowercase(), must)),
     }
 }

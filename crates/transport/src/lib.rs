@@ -22,8 +22,8 @@ pub use config::{
     WindowGrowth, WindowLimit, initial_window_rfc3390, initial_window_rfc6928,
 };
 pub use notification::{
-    BestSize, CetenCut, ErrorReport, Notification, NotificationName, NotificationOptions, NotificationSpec,
-    PacketSizing, SizingTable,
+    BestSize, CetenCut, CetenSpec, ErrorReport, Notification, NotificationName, NotificationOptions, NotificationSpec,
+    PacketSizing, SizingTable, Weighing, WeighingTable,
 };
 pub use ns2::{Ns2Losses, ns2_numbers_drawn, ns2_random_losses, ns2_tick_phases};
 pub use receiver::{Receiver, ReceiverCounters};

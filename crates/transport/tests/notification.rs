@@ -84,6 +84,51 @@ fn a_hole_that_nobody_reported_is_congestion() {
     assert!(sender.snapshot().ssthresh <= before / 2.0 + 1.0);
 }
 
+/// The first marked duplicate sends the hole again, whatever the window says; the others and those of the repetition's loss send
+/// nothing again, and none of them cuts or inflates.
+#[test]
+fn a_marked_duplicate_repeats_its_hole_once_and_cuts_nothing() {
+    for name in ["newreno", "reno"] {
+        let (mut sender, now) = under_way(json!({ "name": name, "notification": "eln", "window": 100 }));
+        let before = sender.snapshot();
+        let mut marked = |next| {
+            sender.hear_loss_mark();
+            sender.on_ack(now, &ack_with(next, &[]));
+            drain(&mut sender, now).iter().map(|segment| segment.seq).collect::<Vec<_>>()
+        };
+        assert_eq!(marked(11), [11], "{name}");
+        for _ in 0..5 {
+            assert_eq!(marked(11), [0; 0], "{name}");
+        }
+        // The next segment is missing, too: ns-2 would wait for the timer.
+        let new = marked(12);
+        assert!(!new.is_empty() && new.iter().all(|&seq| seq >= 11 + before.in_flight), "{name}: {new:?}");
+        assert_eq!(marked(12), [12], "{name}");
+        let after = sender.snapshot();
+        assert_eq!((after.inflation, after.phase, sender.counters().window_cuts), (0, Phase::Open, 0), "{name}");
+        assert!(after.cwnd > before.cwnd, "{name}");
+    }
+}
+
+#[test]
+fn duplicates_without_a_mark_are_congestion_and_reports_say_nothing_to_eln() {
+    let (mut sender, now) = under_way(json!({ "name": "newreno", "notification": "eln", "window": 100 }));
+    sender.on_error_report(now, &ErrorReport { seq: 11, error_rate: None });
+    assert!(drain(&mut sender, now).is_empty());
+    for _ in 0..3 {
+        sender.on_ack(now, &ack_with(11, &[]));
+        drain(&mut sender, now);
+    }
+    assert_eq!(sender.counters().window_cuts, 1);
+    let (mut deaf, now) = under_way(json!({ "name": "newreno", "window": 100 }));
+    for _ in 0..3 {
+        deaf.hear_loss_mark();
+        deaf.on_ack(now, &ack_with(11, &[]));
+        drain(&mut deaf, now);
+    }
+    assert_eq!(deaf.counters().window_cuts, 1, "who does not listen cuts");
+}
+
 #[test]
 fn a_sender_that_does_not_listen_sends_nothing() {
     let (mut sender, now) = under_way(json!({ "name": "newreno", "window": 100 }));
@@ -145,6 +190,8 @@ fn what_cannot_listen_is_refused() {
     for (table, wanted) in [
         (json!({ "name": "tahoe", "notification": "been" }), "newreno"),
         (json!({ "name": "sack", "notification": "eten" }), "rfc-6675"),
+        (json!({ "name": "sack", "notification": "eln" }), "newreno"),
+        (json!({ "notification": { "ceten": { "memory": 0.5 } } }), "memory"),
         (json!({ "notification": { "been": { "smallest": "2000 B" } } }), "mss + header"),
         (json!({ "notification": { "been": { "density": 0.5 } } }), "density"),
     ] {

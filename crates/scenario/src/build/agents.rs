@@ -5,8 +5,8 @@ use crate::format::{ShareName, UnitName};
 use crate::resolve::ISLS;
 use crate::scenario::{Agent, Flow, Pep, Scenario, Task};
 use skyhop_sim::spec::{
-    AgentConfig, AgentTask, ApplicationConfig, CountUnit, ErrorReportConfig, FlowConfig, RelayShare, SnoopConfig,
-    SurvivalConfig, TransportConfig, WatchedLinks,
+    AgentConfig, AgentTask, ApplicationConfig, CountUnit, ElnConfig, ErrorReportConfig, FlowConfig, RelayShare,
+    SnoopConfig, SurvivalConfig, TransportConfig, WatchedLinks,
 };
 use skyhop_topology::NodeId;
 use std::collections::BTreeMap;
@@ -33,6 +33,7 @@ pub(super) fn agent(agent: &Agent, ids: &BTreeMap<&str, NodeId>) -> Option<Agent
         Task::Snoop(snoop) => {
             AgentTask::Snoop(SnoopConfig { packets: snoop.packets, repeats: snoop.repeats, least_timer: snoop.timer })
         }
+        Task::Eln(eln) => AgentTask::Eln(ElnConfig { links: links(&eln.links) }),
         Task::Survival(survival) => AgentTask::Survival(SurvivalConfig {
             links: links(&survival.links),
             window: survival.window,
@@ -47,7 +48,7 @@ impl Scenario {
     fn pep_at(&self, node: &str) -> Option<&Pep> {
         self.agents.iter().filter(|agent| agent.at == node).find_map(|agent| match &agent.task {
             Task::Pep(pep) => Some(&**pep),
-            Task::ErrorReport(_) | Task::Snoop(_) | Task::Survival(_) => None,
+            Task::ErrorReport(_) | Task::Snoop(_) | Task::Survival(_) | Task::Eln(_) => None,
         })
     }
 

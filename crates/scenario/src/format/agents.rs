@@ -17,6 +17,8 @@ pub struct AgentFile {
     pub snoop: Option<SnoopFile>,
     /// It makes links tell data how many errors they make.
     pub survival: Option<SurvivalFile>,
+    /// It marks the ACKs that ask for what was corrupted.
+    pub eln: Option<ElnFile>,
     /// It splits the connections of the flows that go `via` it.
     pub pep: Option<PepFile>,
 }
@@ -73,6 +75,15 @@ pub struct SurvivalFile {
     pub weight: Option<f64>,
     /// What the error rate is per, as of `error_report`.
     pub unit: Option<UnitName>,
+}
+
+/// Explicit loss notification (Balakrishnan and Katz 1998): the far ends of some links note which segments are missing, and ACKs
+/// that ask for one of them are marked when they come to the node. Senders listen whose `tcp` has the notification "eln".
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ElnFile {
+    /// Links whose far ends note what is missing, as of `error_report`.
+    pub links: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

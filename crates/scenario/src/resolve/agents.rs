@@ -3,12 +3,12 @@
 use super::wires::LARGEST_PACKET;
 use super::{Kind, Resolver};
 use crate::format::{
-    AgentFile, ApplicationFile, ApplicationOptions, DataErrors, ErrorFile, ErrorReportFile, FlowFile, PepFile,
+    AgentFile, ApplicationFile, ApplicationOptions, DataErrors, ElnFile, ErrorFile, ErrorReportFile, FlowFile, PepFile,
     ShareName, SnoopFile, SurvivalFile, UnitName,
 };
 use crate::names::{natural_order, nearest, shorten, there_are};
 use crate::scenario::{
-    Agent, Constellation, ErrorReport, Link, Pep, Scenario, Snoop, Survival, Task, Transmitter, Transport,
+    Agent, Constellation, Eln, ErrorReport, Link, Pep, Scenario, Snoop, Survival, Task, Transmitter, Transport,
 };
 use crate::tree::{Node, Path};
 use skyhop_base::Bytes;
@@ -43,6 +43,10 @@ impl Resolver<'_, '_, '_> {
                 AgentFile { at, survival: Some(survival), .. } => {
                     Some(Task::Survival(self.survival(&at, survival, sky, links, &path.key("survival"))))
                 }
+                AgentFile { at, eln: Some(ElnFile { links: given }), .. } => {
+                    let links = self.checked_links(&at, given, sky, links, &path.key("eln"));
+                    Some(Task::Eln(Eln { links }))
+                }
                 AgentFile { pep: Some(pep), .. } => self.pep(pep, &path.key("pep")),
                 AgentFile { snoop: Some(snoop), .. } => Some(Task::Snoop(snoop_with_all(&snoop))),
                 AgentFile { .. } => None,
@@ -61,11 +65,12 @@ impl Resolver<'_, '_, '_> {
             ("error_report", file.error_report.is_some()),
             ("survival", file.survival.is_some()),
             ("snoop", file.snoop.is_some()),
+            ("eln", file.eln.is_some()),
             ("pep", file.pep.is_some()),
         ];
         let mut given = tasks.iter().filter(|(_, given)| *given).map(|(key, _)| key);
         let Some(first) = given.next() else {
-            let help = "write error_report = {}, survival = {}, snoop = {} or pep = {}".to_owned();
+            let help = "write error_report = {}, survival = {}, snoop = {}, eln = {} or pep = {}".to_owned();
             self.add(path, "has nothing to do", Some(help));
             return false;
         };
@@ -220,11 +225,12 @@ impl Resolver<'_, '_, '_> {
         };
         let mut known: BTreeSet<&str> = topology.links().iter().map(|link| link.name.as_str()).collect();
         known.insert(ISLS);
-        let mut watched = [BTreeSet::new(), BTreeSet::new()];
+        let mut watched = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
         for (agent, path) in scenario.agents.iter().zip(agents) {
             let (key, links, watched) = match &agent.task {
                 Task::ErrorReport(report) => ("error_report", &report.links, &mut watched[0]),
                 Task::Survival(survival) => ("survival", &survival.links, &mut watched[1]),
+                Task::Eln(eln) => ("eln", &eln.links, &mut watched[2]),
                 Task::Pep(_) | Task::Snoop(_) => continue,
             };
             let path = path.key(key).key("links");
@@ -238,6 +244,7 @@ impl Resolver<'_, '_, '_> {
                 } else if !watched.insert(name.as_str()) {
                     let message = match agent.task {
                         Task::Survival(_) => format!("what survives {name:?} is marked by another agent already"),
+                        Task::Eln(_) => format!("what is lost on {name:?} is marked by another agent already"),
                         _ => format!("the errors of {name:?} are reported by another agent already"),
                     };
                     self.add(&path, message, None);
@@ -249,6 +256,7 @@ impl Resolver<'_, '_, '_> {
     fn check_listeners(&mut self, scenario: &Scenario) {
         let reports = scenario.agents.iter().any(|agent| matches!(agent.task, Task::ErrorReport(_)));
         let marks = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Survival(_)));
+        let marks_losses = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Eln(_)));
         let path = Path::root().key("flows");
         for flow in &scenario.flows {
             let notification = match &flow.transport {
@@ -258,6 +266,9 @@ impl Resolver<'_, '_, '_> {
             let (message, key) = match notification {
                 Some(Notification::Ceten(_)) if !marks => {
                     ("weighs its losses, but no agent marks what survives", "survival")
+                }
+                Some(Notification::Eln) if !marks_losses => {
+                    ("listens to marks of losses, but no agent makes any", "eln")
                 }
                 Some(Notification::Eten | Notification::Been(_)) if !reports => {
                     ("listens to error reports, but no agent makes any", "error_report")

@@ -20,6 +20,7 @@ pub enum Task {
     Pep(Box<Pep>),
     Snoop(Snoop),
     Survival(Survival),
+    Eln(Eln),
 }
 
 /// Repair of losses behind a node with every value filled in.
@@ -28,6 +29,13 @@ pub struct Snoop {
     pub packets: u32,
     pub repeats: u32,
     pub timer: Duration,
+}
+
+/// Marks of losses with every value filled in.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Eln {
+    /// By name, or "isl".
+    pub links: Vec<String>,
 }
 
 /// Marks of survival with every value filled in.

@@ -1,14 +1,17 @@
 //! Helpers at nodes of the network, and the notices that some of them send. A run without them pays for one comparison per hop.
 
+mod eln;
 pub(crate) mod estimator;
 mod report;
 mod snoop;
 mod survival;
 
+use crate::flow::Endpoints;
 use crate::packet::{Flags, Packet};
 use crate::records::{DropCause, DropCounts};
 use crate::simulation::{Destination, Simulation, SimulationError};
 use crate::spec::{AgentTask, SimulationSpec};
+use eln::Markers;
 use report::{Gateway, Notice, Watch};
 use skyhop_base::{Stream, Time};
 use skyhop_topology::{NodeId, Topology};
@@ -45,6 +48,7 @@ pub(crate) struct Agents {
     present: bool,
     snoops: Vec<Snoop>,
     survival: Survival,
+    markers: Markers,
     pub(crate) totals: NoticeTotals,
 }
 
@@ -81,6 +85,10 @@ impl Agents {
                 }
                 AgentTask::Survival(config) => {
                     agents.survival.mark(config, topology)?;
+                    continue;
+                }
+                AgentTask::Eln(config) => {
+                    agents.markers.add(agent.node, config, topology)?;
                     continue;
                 }
             };
@@ -196,6 +204,14 @@ impl Simulation {
         agents.destinations().map(|node| [destination(node); 2]).collect()
     }
 
+    /// Whether a packet is data of a TCP, or an ACK that answers some.
+    fn is_of_connection(&self, packet: &Packet) -> bool {
+        let is_tcp = self.flows.get(packet.flow as usize).is_some_and(|flow| matches!(flow.ends, Endpoints::Tcp(_)));
+        let is_news = !packet.is_ack() || self.ack_details.is_news(packet.detail);
+        // A probe is no data, and a request no ACK.
+        is_tcp && is_news && !packet.is_low() && !(packet.is_ack() && packet.flags.has(Flags::REQUEST))
+    }
+
     /// A packet has come over a link to a node.
     #[cold]
     pub(crate) fn pass_agents(&mut self, link: u32, begun: Time, packet: &mut Packet) -> Passage {
@@ -208,6 +224,9 @@ impl Simulation {
             && packet.to == self.data_ends(packet.flow as usize).1.node
         {
             self.agents.survival.arrived(packet);
+        }
+        if self.agents.marks_losses() && self.is_of_connection(packet) {
+            self.mark_losses(link, packet);
         }
         if self.agents.snoops.is_empty() { Passage::On } else { self.snoop(packet) }
     }

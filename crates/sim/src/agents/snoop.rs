@@ -12,7 +12,6 @@
 //! rttvar. A repetition goes behind what waits, without priority. Selective reports are suppressed with their ACKs.
 
 use super::Agents;
-use crate::flow::Endpoints;
 use crate::packet::Packet;
 use crate::simulation::Simulation;
 use crate::spec::SnoopConfig;
@@ -220,12 +219,10 @@ impl Simulation {
         let Some(index) = self.agents.snoops.iter().position(|snoop| snoop.node == packet.to) else {
             return Passage::On;
         };
-        let is_tcp = self.flows.get(packet.flow as usize).is_some_and(|flow| matches!(flow.ends, Endpoints::Tcp(_)));
-        // An ACK that only tells a window is no duplicate, a probe is no data, and what ends here passes nothing.
-        let is_news = !packet.is_ack() || self.ack_details.is_news(packet.detail);
-        if !is_tcp || !is_news || packet.is_low() {
+        if !self.is_of_connection(packet) {
             return Passage::On;
         }
+        // What ends here passes nothing.
         let (source, to) = self.data_ends(packet.flow as usize);
         if packet.to == source || packet.to == to.node {
             return Passage::On;

@@ -1,27 +1,57 @@
 //! Cuts that spare corruption (CETEN; Eddy, Ostermann and Allman 2004; `algorithms.md` §3.3).
 //!
-//! - p, the sender's estimate of its losses: segments sent again over segments sent, since the start.
+//! - p, the sender's estimate of its losses: segments sent again over segments sent, of which those weigh e⁻¹ that lie `memory`
+//!   segments back. So p follows a way that gets worse or better, as e does, which links smooth likewise.
 //! - e = 1 − s, s being the probability that data survive their way, as ACKs echo it.
 //! - r = min(1, e / p): p may be smaller by chance. A loss leaves (1 + r) / 2 of the window, or with the probability r all of it and
 //!   half of it otherwise. So is the threshold after a timeout; the window is then one segment as ever.
 //!
 //! The amount that Reno halves is given to it (1 + r) times as large. An echoed mark is congestion whatever e is.
+//!
+//! Deviation: what is sent again in vain counts as lost, too (Allman, Eddy and Ostermann 2003 take it out of the count): p is too
+//! large then, and the cut deeper than it need be. How long the authors' senders remember is not in what we have of them.
 
 use super::Sender;
-use crate::notification::CetenCut;
+use crate::notification::{CetenCut, Weighing};
 use skyhop_base::Stream;
 
 /// What a sender that weighs its cuts keeps.
 #[derive(Clone, Debug)]
 pub(super) struct Ceten {
-    cut: CetenCut,
+    weighing: Weighing,
     survival: f64,
     stream: Option<Stream>,
+    losses: Losses,
+}
+
+/// The rate of losses of late.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    /// Segments sent, and those of them sent again, as they weigh now.
+    sent: f64,
+    again: f64,
+    /// The same counted, at the last look.
+    seen: [u64; 2],
+}
+
+impl Losses {
+    /// p, when so many segments were sent in all, and so many of them again. Between two looks the latter count as evenly spread.
+    fn rate(&mut self, counted: [u64; 2], memory: f64) -> f64 {
+        let [sent, again] = [0, 1].map(|i| counted[i].saturating_sub(self.seen[i]) as f64);
+        self.seen = counted;
+        if sent > 0.0 {
+            let kept = libm::exp(-sent / memory);
+            let weight = memory * (1.0 - kept);
+            self.sent = self.sent * kept + weight;
+            self.again = self.again * kept + weight * again / sent;
+        }
+        if self.sent > 0.0 { self.again / self.sent } else { 0.0 }
+    }
 }
 
 impl Ceten {
-    pub(super) fn new(cut: CetenCut) -> Ceten {
-        Ceten { cut, survival: 1.0, stream: None }
+    pub(super) fn new(weighing: Weighing) -> Ceten {
+        Ceten { weighing, survival: 1.0, stream: None, losses: Losses::default() }
     }
 
     /// What the amount that is to be halved is multiplied by: 1 halves, 2 leaves all. `loss` is p.
@@ -32,7 +62,7 @@ impl Ceten {
             true => 1.0,
             false => 0.0,
         };
-        match self.cut {
+        match self.weighing.cut {
             CetenCut::Average => 1.0 + share,
             CetenCut::Chance => {
                 let spared = self.stream.as_mut().is_some_and(|stream| stream.uniform() < share);
@@ -64,8 +94,11 @@ impl Sender {
     /// The factor of the amount that a loss is to halve.
     #[cold]
     pub(super) fn spared(&mut self) -> f64 {
-        let loss = self.counters.retransmissions as f64 / (self.counters.segments as f64).max(1.0);
-        self.ceten().map_or(1.0, |ceten| ceten.spares(loss))
+        let counted = [self.counters.segments, self.counters.retransmissions];
+        self.ceten().map_or(1.0, |ceten| {
+            let loss = ceten.losses.rate(counted, ceten.weighing.memory);
+            ceten.spares(loss)
+        })
     }
 }
 
@@ -87,11 +120,12 @@ mod tests {
         let wanted = v["expected"]["cwnd_after"].as_array().unwrap();
         for (loss, want) in v["inputs"]["total_loss"].as_array().unwrap().iter().zip(wanted) {
             let (loss, want) = (loss.as_f64().unwrap(), want.as_f64().unwrap());
-            let mut average = Ceten { survival, ..Ceten::new(CetenCut::Average) };
+            let mut average = Ceten { survival, ..Ceten::new(Weighing::default()) };
             assert!((cwnd * average.spares(loss) / 2.0 - want).abs() < 1e-9, "{loss}");
             // By chance the same in the mean: 10 000 lots, four standard deviations of the mean are at most 1.
             let stream = Some(Stream::new(1, "ceten", "test"));
-            let mut chance = Ceten { survival, stream, ..Ceten::new(CetenCut::Chance) };
+            let by_chance = Weighing { cut: CetenCut::Chance, ..Weighing::default() };
+            let mut chance = Ceten { survival, stream, ..Ceten::new(by_chance) };
             let mean = (0..10_000).map(|_| cwnd * chance.spares(loss) / 2.0).sum::<f64>() / 1e4;
             assert!((mean - want).abs() < 1.0, "{loss}: {mean} {want}");
         }
@@ -99,9 +133,34 @@ mod tests {
 
     #[test]
     fn without_corruption_a_loss_halves_and_less_loss_than_corruption_leaves_all() {
-        let mut ceten = Ceten::new(CetenCut::Average);
+        let mut ceten = Ceten::new(Weighing::default());
         assert_eq!([ceten.spares(0.1), ceten.spares(0.0)], [1.0, 1.0]);
         ceten.survival = 0.9;
         assert_eq!([ceten.spares(0.05), ceten.spares(0.0)], [2.0, 2.0]);
+    }
+    /// A way that loses 1 % for 20 000 segments, then 10 %: p is 1 %, and n segments later 10 % − 9 % · e^(−n / 1000), whatever the
+    /// looks in between. Counted from the start it would be 2.3 % after 3000 of the latter.
+    #[test]
+    fn the_rate_of_losses_forgets_as_its_memory_says() {
+        let mut losses = Losses::default();
+        let mut counted = [0u64; 2];
+        let mut run = |segments: u64, again: u64, step: u64| {
+            let mut rate = 0.0;
+            for _ in 0..segments / step {
+                counted = [counted[0] + step, counted[1] + again * step / segments];
+                rate = losses.rate(counted, 1000.0);
+            }
+            rate
+        };
+        assert!((run(20_000, 200, 100) - 0.01).abs() < 1e-9);
+        for (n, step) in [(1000u64, 10), (2000, 1000)] {
+            let before = if n == 1000 { 0.01 } else { 0.1 - 0.09 * libm::exp(-1.0) };
+            let want = 0.1 - (0.1 - before) * libm::exp(-(n as f64) / 1000.0);
+            let rate = run(n, n / 10, step);
+            assert!((rate - want).abs() < 1e-9, "{n}: {rate} {want}");
+        }
+        // The first segments of all weigh alike: nothing is forgotten that was never known.
+        assert_eq!(Losses::default().rate([10, 1], 1000.0), 0.1);
+        assert_eq!(Losses::default().rate([0, 0], 1000.0), 0.0);
     }
 }

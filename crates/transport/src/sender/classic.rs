@@ -10,10 +10,16 @@ impl Sender {
     pub(super) fn classic_ack(&mut self, now: Time, ack: &Ack) {
         if ack.next > self.una {
             self.classic_new(now, ack);
+        } else if ack.next == self.una && self.repairs.take_mark() {
+            self.marked_duplicate();
         } else if ack.next == self.una {
             self.classic_duplicate(now);
-        } else if self.repairs_holes() || self.duplicates == 0 {
-            self.plan.burst = self.classic_burst();
+        } else {
+            // What an old ACK was marked for has arrived.
+            self.repairs.take_mark();
+            if self.repairs_holes() || self.duplicates == 0 {
+                self.plan.burst = self.classic_burst();
+            }
         }
     }
 

@@ -6,8 +6,12 @@
 //! - A hole that nobody has reported is congestion: then the window is cut, also in the middle of such a recovery.
 //! - The timer starts anew when the first outstanding segment is reported. The paper says "seqno = highestack", which is
 //!   acknowledged already in ns-2 (`algorithms.md` §3.4).
+//!
+//! Explicit loss notification (ELN; Balakrishnan and Katz 1998) says it with a mark on the duplicate ACKs instead: the first one of
+//! a hole sends the segment again, each hole once, and none of them cuts or inflates the window; only the timer finds that the
+//! repetition was lost. Deviation: ns-2 does not repeat the segment that follows the one that it repeated last.
 
-use super::{Phase, Plan, Sender};
+use super::{NO_LIMIT, Phase, Plan, Sender};
 use crate::{ErrorReport, Notification, SenderEvent};
 use skyhop_base::Time;
 use skyhop_cc::Lost;
@@ -35,6 +39,10 @@ struct Listener {
     uncut: bool,
     /// It ends with the ACK of this segment.
     until: u32,
+    /// The ACK that arrives now is marked.
+    marked: bool,
+    /// Below this no mark sends anything again.
+    repeated: u32,
 }
 
 impl Repairs {
@@ -45,6 +53,8 @@ impl Repairs {
             due: Vec::new(),
             uncut: false,
             until: 0,
+            marked: false,
+            repeated: 0,
         })))
     }
 
@@ -127,8 +137,22 @@ impl Repairs {
         }
     }
 
+    /// Whether the present ACK, which brings nothing new, is marked.
+    #[inline]
+    pub(super) fn take_mark(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|listener| std::mem::take(&mut listener.marked))
+    }
+
+    /// Whether a mark may send `seq` again; not another time.
+    fn repeats(&mut self, seq: u32) -> bool {
+        let Some(listener) = self.0.as_deref_mut().filter(|listener| listener.repeated <= seq) else { return false };
+        listener.repeated = seq + 1;
+        true
+    }
+
     fn acknowledged(&mut self, next: u32) {
-        let Some(Listener { segments, due, .. }) = self.0.as_deref_mut() else { return };
+        let Some(Listener { segments, due, marked, .. }) = self.0.as_deref_mut() else { return };
+        *marked = false;
         let gone = segments.partition_point(|repair| repair.seq < next);
         segments.drain(..gone);
         due.retain(|&seq| seq >= next);
@@ -138,7 +162,7 @@ impl Repairs {
 impl Sender {
     /// A report arrives. A sender that does not listen to reports ignores it.
     pub fn on_error_report(&mut self, now: Time, report: &ErrorReport) {
-        if !self.repairs.listens() {
+        if self.repairs.notification().is_none_or(|notification| *notification == Notification::Eln) {
             return;
         }
         self.events.clear();
@@ -169,6 +193,29 @@ impl Sender {
         let largest = header + self.options.mss.0 as u32;
         let packet = sizing.packet_bytes(error_rate, header, largest);
         self.data.set_size(packet - header);
+    }
+
+    /// The ACK that arrives next says that what it asks for was corrupted. A sender that does not listen to marks ignores it.
+    pub fn hear_loss_mark(&mut self) {
+        if let Some(listener) = self.repairs.0.as_deref_mut()
+            && listener.notification == Notification::Eln
+        {
+            listener.marked = true;
+        }
+    }
+
+    /// A duplicate ACK that is marked: corruption made its hole.
+    pub(super) fn marked_duplicate(&mut self) {
+        self.counters.duplicate_acks += 1;
+        self.duplicates += 1;
+        if self.repairs.repeats(self.una) {
+            // Karn: what is sent twice measures nothing.
+            if self.timed.is_some_and(|timed| timed.seq == self.una) {
+                self.timed = None;
+            }
+            self.plan.forced = Some(self.una);
+        }
+        self.plan.burst = NO_LIMIT;
     }
 
     /// User bytes of the next new segment, if there is enough data.
