@@ -28,7 +28,7 @@ else:
 
 from skyhop.verdict import FAILS, HOLDS, VERDICTS, Bound, Claim, DefinitionError, Expected, Tolerance
 
-REDUCTIONS = ("sum", "mean", "weighted-mean", "range", "sum-of-means", "jain", "share-within")
+REDUCTIONS = ("sum", "mean", "weighted-mean", "ratio", "range", "sum-of-means", "jain", "share-within")
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Metric:
     digits: int = 1
     #: Column by which `weighted-mean` weighs.
     weight: str = ""
+    #: Column by whose sum `ratio` divides that of `column`.
+    over: str = ""
     #: Rows until this moment are left out (tables with a time only).
     from_s: float = 0.0
     #: Rows after this moment are left out; 0 means none.
@@ -364,6 +366,7 @@ def read_metric(name: str, entry: Table) -> Metric:
         scale=entry.number("scale", 1.0),
         digits=entry.take("digits", int, 1),
         weight=entry.text("weight", ""),
+        over=entry.text("over", ""),
         from_s=entry.number("from_s", 0.0),
         until_s=entry.number("until_s", 0.0),
         from_share=entry.number("from_share", 0.0),
@@ -374,6 +377,8 @@ def read_metric(name: str, entry: Table) -> Metric:
     )
     if (reduce == "weighted-mean") != bool(metric.weight):
         raise entry.error("weight", "belongs to weighted-mean, and it to it")
+    if (reduce == "ratio") != bool(metric.over):
+        raise entry.error("over", "belongs to ratio, and it to it")
     if (reduce == "share-within") != (metric.within > 0):
         raise entry.error("within", "is the bound of share-within, above 0")
     entry.finish()

@@ -298,6 +298,9 @@ def _measure(done: AnyRun, table: pl.DataFrame, metric: Metric) -> float:
         case "weighted-mean":
             weight = pl.col(metric.weight)
             value = table.select((column * weight).sum() / weight.sum()).item()
+        case "ratio":
+            total = table.select(pl.col(metric.over).sum()).item()
+            value = table.select(column.sum()).item() / total if total else None
         case "sum-of-means":
             value = table.group_by("flow", maintain_order=True).agg(column.mean()).select(column.sum()).item()
         case "jain":

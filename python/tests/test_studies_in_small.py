@@ -80,6 +80,42 @@ def test_reports_of_corruption_keep_a_small_packet_going(
     assert float(plain.flows["goodput_bps"][0]) / 1e3 < goodput / 10
 
 
+UPLINK = "constellation.gsl.uplink"
+
+
+def test_a_code_on_the_uplink_leaves_the_losses_of_the_formula() -> None:
+    # Reed-Solomon (255, 223) at 3 % of wrong bytes: six blocks fail with 2.016e-3 each, one of 202 B with 0.799e-3; 60 s carry some
+    # 2000 packets, so that four standard deviations of three runs are 0.6 points.
+    coded = f"{UPLINK}.repair={{ code = {{ n = 255, k = 223 }} }}"
+    runs = [
+        run("been-packet-size", "duration=60 s", f"{UPLINK}.errors=[{{ data = {{ byte = 3e-2 }} }}]", coded, seed=seed)
+        for seed in range(1, 4)
+    ]
+    lost = sum(int(one.flows["dropped_error"][0]) for one in runs) / sum(
+        int(one.flows["packets_sent"][0]) for one in runs
+    )
+    assert lost == pytest.approx(0.01283, abs=0.006)
+    link = runs[0].table("links").filter(pl.col("link") == "berkeley->sky").row(0, named=True)
+    # 1540 B, seven times 32 B of parity and 16 B of the link at 1.5 Mbit/s.
+    assert link["utilisation"] * 60 / link["packets"] == pytest.approx((1540 + 7 * 32 + 16) * 8 / 1.5e6, rel=0.01)
+
+
+def test_repetition_on_the_uplink_takes_the_time_of_the_formula_and_answers_take_the_way_back() -> None:
+    repeated = f'{UPLINK}.repair={{ arq = {{ tries = 10, answer = "100 B" }} }}'
+    done = run("been-packet-size", "duration=60 s", f"{UPLINK}.errors=[{{ data = {{ byte = 1e-4 }} }}]", repeated)
+    links = {row["link"]: row for row in done.table("links").to_dicts()}
+    up = links["berkeley->sky"]
+    # 1 / (1 - P), P = 1 - (1 - 1e-4)^1540 = 0.1427; some 6000 packets have four standard deviations of 2 %.
+    transmissions = up["utilisation"] * 60 * 1.5e6 / (1556 * 8)
+    assert transmissions / up["packets"] == pytest.approx(1.1665, rel=0.02)
+    # Each is answered with 100 B and 16 B of the link, and so are the ACKs on Chennai's uplink, which loses none.
+    back = [row for row in links.values() if row["kind"] == "downlink"]
+    packets = sum(row["bytes"] + 16 * row["packets"] for row in back)
+    answers = sum(row["utilisation"] for row in back) * 60 * 1.5e6 / 8 - packets
+    assert answers / 116 == pytest.approx(transmissions + links["chennai->sky"]["packets"], rel=0.02)
+    assert int(done.flows["dropped_error"][0]) == 0
+
+
 def test_telnet_of_two_hundred_users_offers_what_it_does_in_ns2() -> None:
     done = run("cve-cloud", "flows.user.tcp.name=reno")
     # ns-2 with tcplib's table: 996 kbit/s of payload, 1070 kbit/s on the wire.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 import signal
 import subprocess
@@ -283,6 +284,22 @@ def test_the_share_in_time_counts_what_never_arrives_and_not_what_began_too_late
         in_time = [row for row in judged if row["completion_s"] is not None and row["completion_s"] <= within]
         assert 0 < len(judged) < rows.height
         assert matrix.measure(done, metric) == len(in_time) / len(judged)
+
+
+def test_a_ratio_divides_the_sums_of_two_columns() -> None:
+    done = api.run(DUMBBELL)
+    table = {
+        "label": "l", "unit": "", "table": "flows", "column": "packets_received", "reduce": "ratio",
+        "over": "packets_sent",
+    }  # fmt: skip
+    metric = study.read_metric("m", study.Table(Path("x"), table))
+    received, sent = int(done.flows["packets_received"].sum()), int(done.flows["packets_sent"].sum())
+    assert 0 < received < sent and matrix.measure(done, metric) == received / sent
+    none_sent = study.read_metric("m", study.Table(Path("x"), {**table, "over": "probes"}))
+    assert math.isnan(matrix.measure(done, none_sent))
+    for wrong in ({**table, "over": ""}, {**table, "reduce": "sum"}):
+        with pytest.raises(DefinitionError, match="over: belongs to ratio"):
+            study.read_metric("m", study.Table(Path("x"), wrong))
 
 
 def test_a_missing_study_names_those_that_exist(folder: Path, skyhop_program: Skyhop) -> None:

@@ -19,6 +19,31 @@ PRINTED_AT_1E3 = {90: 0.90, 140: 0.80, 240: 0.65 * 240 / 200}
 SIZE_AXIS = "Packet (B, 40 B of it header)"
 ERRORS_SECTION = "What an error rate is per"
 SCHEMES_SECTION = "Which scheme"
+RELATIVES_SECTION = "What else is done about errors"
+OPEN_ENDS_SECTION = "The paper's open ends"
+RELATIVES = {
+    "NewReno": "NewReno",
+    "Snoop": "Snoop at the gateway",
+    "CETEN": "CETEN",
+    "ELN": "ELN",
+    "ETEN": "ETEN",
+    "BEEN": "BEEN",
+    "SaTPEP": "SaTPEP",
+    "ARQ": "uplink repeats (ARQ)",
+    "FEC": "uplink with a code (FEC)",
+}
+SIZINGS = {
+    "BEEN": "equation 1, rate per byte",
+    "BEEN in bits": "equation 1, rate per bit",
+    "BEEN in probability": "best in probability",
+}
+BETWEEN_SATELLITES = {
+    "NewReno": "NewReno",
+    "ETEN": "ETEN",
+    "BEEN": "BEEN",
+    "BEEN in bits": "BEEN in bits",
+    "BEEN with ISLs": "BEEN in bits, ISLs report",
+}
 
 
 def _values(results: pl.DataFrame, metric: str, errors: str, scheme: str) -> dict[int, float]:
@@ -135,3 +160,63 @@ def information_efficiency(results: pl.DataFrame) -> Figure:
 )  # fmt: skip
 def efficiency_by_scheme(results: pl.DataFrame) -> Figure:
     return _by_scheme(results, "tcp_efficiency", "TCP efficiency (%)")
+
+
+def _at_1540(results: pl.DataFrame, metric: str, errors: str) -> dict[str, float]:
+    rows = results.filter(
+        (pl.col("metric") == metric) & (pl.col("errors") == errors) & (pl.col("size") == "1540 B")
+    ).to_dicts()
+    return {row["scheme"]: float(row["ours"]) for row in rows}
+
+
+@style.in_house_style
+def _dots(series: dict[str, dict[str, float]], rows: dict[str, str], axis: str, *, log: bool, height: float) -> Figure:
+    """One line per scheme from above, one marker per series across; what is next to nothing is left out."""
+    drawn, (panel,) = style.blank(height=height)
+    for number, (label, values) in enumerate(series.items()):
+        stroke = style.STROKES[number]
+        found = [(values[name], place) for place, name in enumerate(rows) if values.get(name, 0.0) > LEAST_KBPS]
+        panel.plot([value for value, _ in found], [place for _, place in found], stroke.marker, color=stroke.colour,
+                   markersize=6, markerfacecolor=style.PAPER, markeredgewidth=1.4, label=label)  # fmt: skip
+    panel.set_yticks(range(len(rows)), list(rows.values()))
+    panel.invert_yaxis()
+    if log:
+        panel.set_xscale("log")
+        panel.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    else:
+        panel.set_xlim(left=0)
+    panel.set_xlabel(axis)
+    style.legend_above(panel, columns=2, right=True)
+    return drawn
+
+
+@study_figure(
+    section=RELATIVES_SECTION, title="Goodput of the relatives", answers="sections 1 and 3, related works",
+    caption="Packets of 1540 B, means of 10 seeds (NewReno 20); the axis is logarithmic, below 0.01 kbit/s nothing is "
+    "drawn. With a code all three lie upon each other.",
+)  # fmt: skip
+def relatives(results: pl.DataFrame) -> Figure:
+    series = {errors: _at_1540(results, "goodput", errors) for errors in RATES}
+    return _dots(series, RELATIVES, "Goodput (kbit/s)", log=True, height=3.8)
+
+
+@study_figure(
+    section=OPEN_ENDS_SECTION, title="Information efficiency by what a size is best for",
+    answers="section 6: “deterministic” and “probabilistic”", caption="Packets of 1540 B at most, means of 10 seeds.",
+)  # fmt: skip
+def best_size(results: pl.DataFrame) -> Figure:
+    series = {errors: _at_1540(results, "information_efficiency", errors) for errors in RATES}
+    return _dots(series, SIZINGS, "Information efficiency (%)", log=False, height=2.4)
+
+
+@study_figure(
+    section=OPEN_ENDS_SECTION, title="Goodput with errors between satellites", answers="section 6: errors on ISLs",
+    caption="1e-4 per byte on the uplink, with and without 1e-5 on each inter-satellite link; packets of 1540 B, means "
+    "of 10 seeds (NewReno without: 20).",
+)  # fmt: skip
+def between_satellites(results: pl.DataFrame) -> Figure:
+    quiet = _at_1540(results, "goodput", "1e-4 per byte")
+    # Where ISLs make no errors there is nothing of them to report.
+    quiet["BEEN with ISLs"] = quiet["BEEN in bits"]
+    series = {"uplink alone": quiet, "ISLs, too": _at_1540(results, "goodput", "1e-4 and ISLs")}
+    return _dots(series, BETWEEN_SATELLITES, "Goodput (kbit/s)", log=False, height=2.8)
