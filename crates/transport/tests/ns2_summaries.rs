@@ -3,6 +3,7 @@
 mod support;
 
 use std::fmt::Write;
+use support::clock::Clock;
 use support::dumbbell::{Dumbbell, Flow};
 use support::reference::{Case, Row, cases, ns2_folder, summary, transports_of, windows};
 
@@ -68,7 +69,7 @@ fn every_summary_agrees() {
             let Some(configs) = transports_of(agent, case) else { continue };
             let mine: Vec<Row> =
                 rows.iter().filter(|row| &row["agent"] == agent && row["seed"] == "1").cloned().collect();
-            let (flows, _) = Dumbbell::new(case, &configs).run(case.duration_s);
+            let flows = Dumbbell::new(case, &configs, Clock::Exact).run(case.duration_s).flows;
             compare(case, agent, &mine, &flows, &mut report);
             compared += 1;
         }
@@ -102,7 +103,7 @@ fn windows_follow_ns2() {
             }
             let Some(configs) = transports_of(agent, case) else { continue };
             let theirs = windows(&folder, &case.name, agent);
-            let (flows, _) = Dumbbell::new(case, &configs).run(UNTIL_S.min(case.duration_s));
+            let flows = Dumbbell::new(case, &configs, Clock::Exact).run(UNTIL_S.min(case.duration_s)).flows;
             let ours = &flows[0].windows;
             // Rows are rounded to 10 us; just after one, ours has changed too. Of several at one time the last counts.
             let last = |i: usize| theirs.get(i + 1).is_none_or(|next| next.0 > theirs[i].0);

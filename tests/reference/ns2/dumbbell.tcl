@@ -9,7 +9,8 @@
 #   loss seed         probability of a random loss; seed of the default generator
 #   until trace windows  end of the run; files for the packets and for cwnd_ and ssthresh_
 #   counters          file for the senders' own counters
-array set o {packets 0 delack "" lose "" lose_acks "" loss 0 seed 1}
+#   acks              1: the way of ACKs is in the file for the packets, too
+array set o {packets 0 delack "" lose "" lose_acks "" loss 0 seed 1 acks 0}
 foreach pair $argv {
     set at [string first = $pair]
     set o([string range $pair 0 [expr $at - 1]]) [string range $pair [expr $at + 1] end]
@@ -76,11 +77,13 @@ foreach start $o(starts) {
     $ns trace-queue $source $left $packets
     if {$n == 0} {
         $ns trace-queue $left $right $packets
+        if {$o(acks)} { $ns trace-queue $right $left $packets }
         $tcp(0) attach $windows
         $tcp(0) trace cwnd_
         $tcp(0) trace ssthresh_
     }
     $ns trace-queue $right $sink $packets
+    if {$o(acks)} { $ns trace-queue $sink $right $packets }
     $ns trace-queue $left $source $packets
     incr n
 }

@@ -180,6 +180,11 @@ RULES = {
     ),
     "blackout": Case(limit=1000, window=20, duration_s=12, lost=list(range(100, 124)), agents=["linux-htcp"]),
     "clamp": Case(window=1, duration_s=4, agents=["linux-illinois"]),
+    # The rounding of ns-2's clock decides: who is dropped, whether a delayed ACK waits.
+    "rounding_queue": Case(limit=5, duration_s=4, agents=["reno", "vegas"]),
+    "rounding_delack": Case(
+        delay_s=0.03, duration_s=12, delayed_ack_s=0.04, lost=scattered(0.01, "delack40", 1500), agents=["vegas"]
+    ),
 }
 
 
@@ -209,31 +214,37 @@ class Outcome:
     windows: list[tuple[float, float, float]]
 
 
+def simulate(case: Case, agent: str, seed: int, files: dict[str, str]) -> None:
+    """Runs ns-2, which writes these files."""
+    settings = {
+        "agents": " ".join(ns2_name(part) for part in agent.split("+")),
+        "starts": " ".join(map(str, case.starts_s)),
+        "rate": f"{case.rate_mbps}Mb",
+        "delay": f"{case.delay_s}s",
+        "limit": case.limit,
+        "access_rate": "10Mb",
+        "access_delay": "1ms",
+        "window": case.window,
+        "size": 1000,
+        "packets": case.packets or 0,
+        "delack": case.delayed_ack_s or "",
+        "lose": " ".join(map(str, case.lost)),
+        "lose_acks": " ".join(map(str, case.lost_acks)),
+        "loss": case.loss or 0,
+        "seed": seed,
+        "until": case.duration_s,
+        **files,
+    }
+    script = Path(__file__).with_name("dumbbell.tcl")
+    pairs = [f"{key}={value}" for key, value in settings.items()]
+    subprocess.run(["ns", script, *pairs], check=True, stdout=subprocess.DEVNULL)
+
+
 def run(case: Case, agent: str, seed: int) -> Outcome:
     """One run of ns-2."""
     with tempfile.TemporaryDirectory() as folder:
         files = {name: f"{folder}/{name}" for name in ("trace", "windows", "counters")}
-        settings = {
-            "agents": " ".join(ns2_name(part) for part in agent.split("+")),
-            "starts": " ".join(map(str, case.starts_s)),
-            "rate": f"{case.rate_mbps}Mb",
-            "delay": f"{case.delay_s}s",
-            "limit": case.limit,
-            "access_rate": "10Mb",
-            "access_delay": "1ms",
-            "window": case.window,
-            "size": 1000,
-            "packets": case.packets or 0,
-            "delack": case.delayed_ack_s or "",
-            "lose": " ".join(map(str, case.lost)),
-            "lose_acks": " ".join(map(str, case.lost_acks)),
-            "loss": case.loss or 0,
-            "seed": seed,
-            "until": case.duration_s,
-            **files,
-        }
-        script = Path(__file__).with_name("dumbbell.tcl")
-        subprocess.run(["ns", script, *(f"{key}={value}" for key, value in settings.items())], check=True)
+        simulate(case, agent, seed, files)
         flows, events = read_packets(files["trace"], len(case.starts_s))
         counters = [line.split() for line in Path(files["counters"]).read_text().splitlines()]
         return Outcome(flows, counters, events, read_windows(files["windows"]))
