@@ -2,13 +2,24 @@
 
 use skyhop::validate::{Cell, Selection, ns2};
 use skyhop_tests::shared;
+use std::path::Path;
 
 /// Every cell of the ns-2 reference is within its bound. The harness knows no case by name.
 #[test]
 fn ns2_reference() {
     let Some(folder) = shared("reference/ns2") else { return };
-    let cells = ns2(&folder, &Selection::default()).unwrap_or_else(|error| panic!("{error}"));
-    assert!(cells.len() > 1000, "only {} cells compared", cells.len());
+    every_cell_is_within_its_bound(&folder, 1000);
+}
+
+/// The short runs that each need one rule of ns-2 (`ns2/README.md`), in the engine.
+#[test]
+fn ns2_rules() {
+    every_cell_is_within_its_bound(&Path::new(env!("CARGO_MANIFEST_DIR")).join("reference/ns2/traces"), 100);
+}
+
+fn every_cell_is_within_its_bound(folder: &Path, least: usize) {
+    let cells = ns2(folder, &Selection::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert!(cells.len() > least, "only {} cells compared", cells.len());
     let wrong: Vec<String> = cells
         .iter()
         .filter(|cell| !cell.ok)

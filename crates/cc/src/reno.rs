@@ -3,7 +3,8 @@
 //! Each ACK of N segments, W the window in segments:
 //!
 //! - slow start (W < ssthresh): W += min(N, L), L by byte counting (RFC 3465 §2.2);
-//! - congestion avoidance: W += a · N / W, a = 1 (RFC 5681 §3.1 eq. 3 with the byte counting of RFC 3465 §2.1);
+//! - congestion avoidance: W += a · N / W, a = 1 (RFC 5681 §3.1 eq. 3 with the byte counting of RFC 3465 §2.1), or W += a
+//!   once W segments are acknowledged (`counting = "by-window"`: what RFC 5681 §3.1 recommends);
 //! - loss: ssthresh = W = max(b · flight, 2), b = 1/2 (RFC 5681 eq. 4); timeout: the same ssthresh, W = 1;
 //! - ECN mark: as loss (RFC 3168 §6.1.2), or with the factor of RFC 8511.
 //!
@@ -32,8 +33,11 @@ pub enum Rounding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counting {
-    /// The window is a real number.
+    /// The window is a real number; each ACK adds its share of a segment (RFC 5681 §3.1 eq. 3).
     Real,
+    /// The window is a real number; a segment is added once a window of data is acknowledged (RFC 5681 §3.1,
+    /// recommended).
+    ByWindow,
     /// The window is a whole number with a counter beside it (Linux 2.6.22).
     Whole,
 }
@@ -51,7 +55,7 @@ crate::options! {
         max_ssthresh: f64 = 0.0,
         /// How the halved window becomes the slow-start threshold.
         rounding: Rounding = Rounding::Exact; ns2 = Rounding::Truncate,
-        /// Whether the window is a real or a whole number.
+        /// Whether the window is a real or a whole number, and in which steps it grows.
         counting: Counting = Counting::Real; linux = Counting::Whole,
     }
 }
@@ -82,7 +86,7 @@ pub struct Reno {
     ssthresh: Segments,
     /// The window does not grow above this one.
     clamp: Segments,
-    /// `Counting::Whole`: segments acknowledged since the last step.
+    /// Not with `Counting::Real`: segments acknowledged since the last step.
     acked: Segments,
 }
 
@@ -98,10 +102,20 @@ impl Reno {
             let limited = self.config.max_ssthresh > 0.0;
             let step = if limited { limited_slow_start(self.cwnd, self.config.max_ssthresh) } else { 1.0 };
             self.cwnd += step * sample.growth.slow_start;
+        } else if self.config.counting == Counting::ByWindow {
+            self.grow_by_window(sample.growth.avoidance);
         } else {
             self.cwnd += self.config.increase * sample.growth.avoidance / self.cwnd;
         }
         self.cwnd = self.cwnd.min(self.clamp);
+    }
+
+    fn grow_by_window(&mut self, acked: Segments) {
+        self.acked += acked;
+        if self.acked >= self.cwnd {
+            self.acked -= self.cwnd;
+            self.cwnd += self.config.increase;
+        }
     }
 
     /// One ACK in whole numbers: acknowledged segments are counted whether the window was used or not, a step
@@ -133,11 +147,11 @@ impl Reno {
                 self.ssthresh = (self.cwnd * share).trunc().max(2.0);
                 self.cwnd = self.ssthresh;
             }
-            (Counting::Real, Rounding::Exact) => {
+            (_, Rounding::Exact) => {
                 self.ssthresh = (window * share).max(2.0);
                 self.cwnd = self.ssthresh;
             }
-            (Counting::Real, Rounding::Truncate) => {
+            (_, Rounding::Truncate) => {
                 self.cwnd = (window * share).max(1.0);
                 self.ssthresh = (window * share).trunc().max(2.0);
             }
@@ -150,7 +164,7 @@ impl CongestionControl for Reno {
     #[inline]
     fn on_ack(&mut self, sample: &AckSample) {
         match self.config.counting {
-            Counting::Real => self.grow(sample),
+            Counting::Real | Counting::ByWindow => self.grow(sample),
             Counting::Whole => self.grow_whole(sample),
         }
     }

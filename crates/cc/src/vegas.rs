@@ -24,7 +24,7 @@
 //! Known limits: when the path becomes longer (LEO), B is too small for ever and W falls to about α; a flow
 //! that starts late measures B with the others' queue in it.
 
-use crate::window::{Form, OwnRound, WholeRtts, Window, linux_rtt};
+use crate::window::{Form, LARGEST_WINDOW, OwnRound, WholeRtts, Window, linux_rtt};
 use crate::{AckSample, CcState, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Lost};
 use crate::{Round, Segments, Start};
 use schemars::JsonSchema;
@@ -311,7 +311,11 @@ impl CongestionControl for Vegas {
     }
 
     fn set_cwnd(&mut self, cwnd: Segments) {
-        self.window.set(cwnd);
+        match self.config.form {
+            // ns-2's may be without a window until its timer expires.
+            Form::Paper => self.window.cwnd = cwnd.clamp(0.0, LARGEST_WINDOW),
+            Form::Linux2622 => self.window.set(cwnd),
+        }
     }
 
     #[inline]

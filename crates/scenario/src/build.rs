@@ -1,9 +1,9 @@
 //! From a [`Scenario`] to what the engine runs: names become ids, which are ranks of names.
 
 use crate::format::{
-    ApplicationOptions, ConstantRateFile, CountsName, DataErrors, EarthName, ErrorFile, FilesFile, GatewaysName,
-    GilbertElliottFile, OnDownName, OnOffFile, PriorityName, RedCountingName, RedSpacingName, RequestsFile, SourceFile,
-    SpacingName, TelnetFile, TraceErrors,
+    ApplicationOptions, ClockName, ConstantRateFile, CountsName, DataErrors, EarthName, ErrorFile, FilesFile,
+    GatewaysName, GilbertElliottFile, OnDownName, OnOffFile, PriorityName, RedCountingName, RedSpacingName,
+    RequestsFile, SourceFile, SpacingName, TelnetFile, TraceErrors,
 };
 use crate::instant::Instant;
 use crate::names::natural_order;
@@ -16,7 +16,7 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_sim::spec::{
     AdaptiveRed, ApplicationConfig, Discipline, ErrorConfig, ErrorUnit, FlowConfig, FullQueue, GilbertElliott,
     LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing,
-    RedUnit, RepairConfig, SimulationSpec, SlotConfig, Spacing, TransportConfig,
+    RedUnit, RepairConfig, RunClock, SimulationSpec, SlotConfig, Spacing, TransportConfig,
 };
 use skyhop_topology::{
     NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
@@ -70,6 +70,10 @@ impl Scenario {
         drop(ids);
         SimulationSpec {
             duration: self.duration,
+            clock: match self.clock {
+                ClockName::Nanoseconds => RunClock::Nanoseconds,
+                ClockName::Ns2 => RunClock::Ns2,
+            },
             topology,
             sky,
             links,

@@ -28,6 +28,8 @@ pub struct ScenarioFile {
     pub duration: Duration,
     /// Defaults to start from. Without it: "rfc".
     pub profile: Option<Profile>,
+    /// What orders the events of a run. Without it: "nanoseconds".
+    pub clock: Option<ClockName>,
     /// Satellites and the links between them and to the ground.
     pub constellation: Option<ConstellationFile>,
     /// Ground stations by name.
@@ -49,6 +51,17 @@ pub struct ScenarioFile {
     pub routing: Option<RoutingFile>,
     /// What is kept of a run besides its totals.
     pub records: Option<RecordsFile>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum ClockName {
+    /// Whole nanoseconds, and within one when the event was scheduled.
+    #[default]
+    #[serde(rename = "nanoseconds")]
+    Nanoseconds,
+    /// ns-2's: a double, whose rounding orders what exact arithmetic finds simultaneous. For wires of a steady rate.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 /// A wired link. `forward` (from the first to the second node) and `backward` say where the directions differ.

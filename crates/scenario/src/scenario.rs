@@ -3,7 +3,8 @@
 
 use crate::diagnostic::{Diagnostics, Problems};
 use crate::format::{
-    ApplicationOptions, CountsName, ErrorFile, PauseFile, PriorityName, RedCountingName, RedSpacingName, RepairFile,
+    ApplicationOptions, ClockName, CountsName, ErrorFile, PauseFile, PriorityName, RedCountingName, RedSpacingName,
+    RepairFile,
 };
 use crate::overrides::{self, Override};
 use crate::source::Source;
@@ -29,6 +30,8 @@ pub use trace::*;
 pub struct Scenario {
     /// Simulated time.
     pub duration: Duration,
+    #[serde(skip_serializing_if = "is_usual")]
+    pub clock: ClockName,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constellation: Option<Constellation>,
     pub stations: BTreeMap<String, Station>,

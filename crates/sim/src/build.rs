@@ -1,13 +1,14 @@
 //! From a [`SimulationSpec`] to the components of a simulation.
 
+use crate::doubles::Doubles;
 use crate::errors::ErrorModel;
 use crate::flow::{Flow, tick_phases};
 use crate::link::{Link, Repairs};
 use crate::pace::Pacemaker;
 use crate::records::DropCounts;
 use crate::simulation::{Delay, LinkState, SimulationError};
-use crate::spec::{LinkConfig, SimulationSpec};
-use skyhop_base::Stream;
+use crate::spec::{LinkConfig, RunClock, SimulationSpec, TransportConfig};
+use skyhop_base::{Duration, Stream};
 use skyhop_topology::{CheckTimes, HandoverPolicy, IslChecks, LinkKind, SkyOptions, Topology, TopologySpec};
 
 /// A network whose check times and choices by chance hang on the run's seed.
@@ -34,6 +35,15 @@ pub(crate) fn build_flows(spec: &SimulationSpec, seed: u64) -> Vec<Flow> {
         flow.leg = leg;
     }
     flows
+}
+
+/// ns-2's clock, if the run is to go by it.
+pub(crate) fn build_doubles(spec: &SimulationSpec) -> Option<Box<Doubles>> {
+    let units = spec.flows.iter().map(|flow| match &flow.transport {
+        TransportConfig::Tcp(tcp) => [tcp.options.tick, tcp.options.ack_delay],
+        TransportConfig::Udp { .. } => [Duration::ZERO; 2],
+    });
+    (spec.clock == RunClock::Ns2).then(|| Box::new(Doubles::new(units)))
 }
 
 pub(crate) fn build_links(
@@ -73,11 +83,15 @@ pub(crate) fn build_links(
             let built =
                 Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down, stream).with_pace(pace);
             let built = if late { built.with_late_departures() } else { built.with_repairs(repairs) };
+            let by_doubles = spec.clock == RunClock::Ns2;
+            let built = if by_doubles { built.with_doubles() } else { Some(built) };
+            let built = built.ok_or_else(|| SimulationError::NotByDoubles { link: link.name.clone() })?;
             let recorded = spec.records.packets.contains(&link.name);
             Ok(LinkState {
                 from: link.from.as_u32(),
-                plain: !recorded && errors.is_empty() && !built.is_late(),
+                plain: !recorded && !by_doubles && errors.is_empty() && !built.is_late(),
                 recorded,
+                watched: recorded || by_doubles,
                 link: built,
                 delay: match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),

@@ -205,6 +205,11 @@ impl Simulation {
         while let Some(answer) = self.links[link as usize].link.take_answer(now) {
             self.send_answer(link, &answer);
         }
+        if let Some(doubles) = &mut self.doubles
+            && let Some(moment) = self.links[link as usize].link.take_moment()
+        {
+            doubles.now = moment;
+        }
         let Simulation { links, topology, ground, .. } = self;
         let state = &mut links[link as usize];
         if !state.link.is_late() || state.link.next_arrival().is_some_and(|arrival| arrival <= now) {

@@ -7,6 +7,7 @@ mod aqm;
 mod build;
 mod check;
 mod code;
+mod doubles;
 mod drops;
 mod dynamics;
 mod errors;

@@ -10,6 +10,7 @@ mod repair;
 pub use repair::{Answer, Fate, Repairs};
 
 use crate::aqm::{Arrival, Red, Verdict};
+use crate::doubles::{DoublePace, Moment, Passage};
 use crate::late::{Kept, Late, Overflow};
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
@@ -159,14 +160,20 @@ impl Link {
     #[inline]
     fn advance(&mut self, now: Time, scheduled: Time) {
         while let Some(entry) = self.ring.get(self.begun) {
-            let begun = entry.start < now
-                || entry.start == now
-                    && self.begun.checked_sub(1).is_none_or(|before| self.ring[before].start <= scheduled);
+            let begun = entry.start < now || entry.start == now && self.begins_first(scheduled);
             if !begun {
                 break;
             }
             self.waiting_bytes -= u64::from(entry.packet.size);
             self.begun += 1;
+        }
+    }
+
+    /// Whether a service that begins at the instant of the event that is being handled begins before it.
+    fn begins_first(&self, scheduled: Time) -> bool {
+        match self.pace.as_deref() {
+            Some(Pacemaker::Doubles(pace)) => pace.has_begun(self.begun),
+            _ => self.begun.checked_sub(1).is_none_or(|before| self.ring[before].start <= scheduled),
         }
     }
 
@@ -259,7 +266,19 @@ impl Link {
         if verdict == Verdict::Mark {
             self.mark(&mut packet);
         }
-        self.admit(&packet, now, delay)
+        let offered = self.admit(&packet, now, delay);
+        self.in_order_of_doubles(offered)
+    }
+
+    /// By ns-2's clock a link's event stands elsewhere in the queue.
+    fn in_order_of_doubles(&self, offered: Offered) -> Offered {
+        match (offered, self.pace.as_deref()) {
+            (Offered::AcceptedFirst { arrival, start }, Some(Pacemaker::Doubles(pace))) => {
+                let (arrival, start) = pace.front().map_or((arrival, start), Moment::key);
+                Offered::AcceptedFirst { arrival, start }
+            }
+            _ => offered,
+        }
     }
 
     /// Accepts a packet for which there is room.
@@ -315,7 +334,8 @@ impl Link {
         out: &mut Vec<Packet>,
     ) -> Eviction {
         // What a recording or slots have served keeps its time; late departures have been looked through.
-        if self.full == FullQueue::Arrival || self.pace.is_some() && self.late.is_none() {
+        let keeps_time = self.pace.is_some() && self.late.is_none() && !self.has_doubles();
+        if self.full == FullQueue::Arrival || keeps_time {
             return Eviction::Never;
         }
         if packet.is_low() || self.low_until <= now || self.late.is_some() {
@@ -449,14 +469,15 @@ impl Link {
             now
         };
         let bytes = u32::from(packet.size) + self.framing_bytes;
-        let (Served { start, departure, busy }, extra) = if self.pace.is_none() {
+        let (Served { start, departure, busy }, arrival) = if self.pace.is_none() {
             let busy = self.serialiser.next(bytes);
-            (Served { start, departure: start + busy, busy }, Duration::ZERO)
+            let departure = start + busy;
+            (Served { start, departure, busy }, departure + delay(departure))
         } else {
-            self.serve_at_pace(start, now, bytes)
+            self.serve_at_pace(start, now, bytes, delay)
         };
         // Nothing overtakes on a link: a shrinking distance lets packets catch up, never pass.
-        let arrival = (departure + delay(departure) + extra).max(self.last_arrival);
+        let arrival = arrival.max(self.last_arrival);
         self.totals.packets += 1;
         self.totals.bytes += u64::from(packet.size);
         self.totals.busy += busy;
@@ -475,17 +496,57 @@ impl Link {
         }
     }
 
-    /// The service of a packet that is ready at `ready` on a link that is not steady, and what the link's pace adds to the
-    /// packet's delay.
+    /// The service of a packet that is ready at `ready` on a link whose rate is not all, and its arrival.
     #[inline(never)]
-    fn serve_at_pace(&mut self, ready: Time, now: Time, bytes: u32) -> (Served, Duration) {
+    fn serve_at_pace(
+        &mut self,
+        ready: Time,
+        now: Time,
+        bytes: u32,
+        delay: impl FnOnce(Time) -> Duration,
+    ) -> (Served, Time) {
+        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
+            let Passage { start, departure, arrival } = pace.accept(now, bytes, delay);
+            return (Served { start, departure, busy: self.serialiser.rate().time_of(bytes) }, arrival);
+        }
         let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
         let served = self.pace.as_mut().and_then(|pace| pace.serve(ready, bytes, idle)).unwrap_or_else(|| {
             let wire = self.pace.as_ref().map_or(bytes, |pace| pace.wire_bytes(bytes));
             let busy = self.serialiser.next(wire);
             Served { start: ready, departure: ready + busy, busy }
         });
-        (served, self.pace.as_ref().map_or(Duration::ZERO, |pace| pace.delay(served.departure)))
+        let extra = self.pace.as_ref().map_or(Duration::ZERO, |pace| pace.delay(served.departure));
+        (served, served.departure + delay(served.departure) + extra)
+    }
+
+    /// The same link by ns-2's clock; `None` if something else than its rate says when it serves what.
+    pub fn with_doubles(mut self) -> Option<Link> {
+        if self.pace.is_some() || self.late.is_some() {
+            return None;
+        }
+        let pace = DoublePace::new(self.serialiser.rate().bps_f64());
+        self.pace = Some(Box::new(Pacemaker::Doubles(Box::new(pace))));
+        self.simple = false;
+        Some(self)
+    }
+
+    fn has_doubles(&self) -> bool {
+        matches!(self.pace.as_deref(), Some(Pacemaker::Doubles(_)))
+    }
+
+    /// By ns-2's clock: the event that is being handled.
+    pub fn set_moment(&mut self, now: Moment) {
+        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
+            pace.now = now;
+        }
+    }
+
+    /// By ns-2's clock: the arrival of the oldest packet, which is to be taken next.
+    pub fn take_moment(&mut self) -> Option<Moment> {
+        let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() else { return None };
+        let front = pace.front();
+        pace.pop();
+        front
     }
 
     /// The oldest packet, which has arrived.
@@ -510,6 +571,9 @@ impl Link {
         let arrival = self.ring.front().map(|entry| (entry.arrival, entry.start));
         if self.simple {
             return arrival;
+        }
+        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref() {
+            return pace.front().map(Moment::key);
         }
         match &self.late {
             Some(late) => late.next_event(self.free_at, arrival),
@@ -547,6 +611,9 @@ impl Link {
         out: &mut Vec<Packet>,
     ) {
         let waiting: Vec<Entry> = self.ring.drain(from..).collect();
+        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
+            pace.truncate(from);
+        }
         self.waiting_bytes -= waiting.iter().map(|entry| u64::from(entry.packet.size)).sum::<u64>();
         self.free_at = waiting.first().map_or(self.free_at, |entry| entry.start);
         self.last_arrival = self.ring.back().map_or(Time::ZERO, |entry| entry.arrival);

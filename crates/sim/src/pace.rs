@@ -1,5 +1,6 @@
 //! When a link serves what, if it is not its rate and the sizes alone that say so.
 
+use crate::doubles::DoublePace;
 use crate::slots::Slots;
 use crate::spec::{BlockCode, LinkConfig, Pace};
 use crate::trace::{Idle, Served, Trace};
@@ -12,6 +13,8 @@ pub enum Pacemaker {
     Slots(Slots),
     /// A code makes packets longer.
     Code(BlockCode),
+    /// The link's rate, by ns-2's clock.
+    Doubles(Box<DoublePace>),
 }
 
 impl Pacemaker {
@@ -28,7 +31,7 @@ impl Pacemaker {
         match self {
             Pacemaker::Trace(trace) => trace.serve(ready, bytes, idle),
             Pacemaker::Slots(slots) => Some(slots.serve(ready, bytes, idle)),
-            Pacemaker::Code(_) => None,
+            Pacemaker::Code(_) | Pacemaker::Doubles(_) => None,
         }
     }
 
@@ -36,7 +39,7 @@ impl Pacemaker {
         match self {
             Pacemaker::Trace(trace) => trace.delay(departure),
             Pacemaker::Slots(slots) => slots.delay(departure),
-            Pacemaker::Code(_) => Duration::ZERO,
+            Pacemaker::Code(_) | Pacemaker::Doubles(_) => Duration::ZERO,
         }
     }
 
@@ -44,7 +47,7 @@ impl Pacemaker {
     pub fn wire_bytes(&self, bytes: u32) -> u32 {
         match self {
             Pacemaker::Code(code) => code.wire_bytes(bytes),
-            Pacemaker::Trace(_) | Pacemaker::Slots(_) => bytes,
+            Pacemaker::Trace(_) | Pacemaker::Slots(_) | Pacemaker::Doubles(_) => bytes,
         }
     }
 }

@@ -3,8 +3,9 @@
 use crate::ack_details::{AckDetail, AckDetails, Way};
 use crate::agents::{Agents, Passage};
 use crate::application::AppStep;
-use crate::build::{build_flows, build_links, seeded};
+use crate::build::{build_doubles, build_flows, build_links, seeded};
 use crate::check::{check_flows, check_size};
+use crate::doubles::{Doubles, Whose};
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
 use crate::flow::{Endpoints, Flow, FlowState, Jitter};
@@ -47,6 +48,8 @@ pub enum SimulationError {
     UnknownRecordedLink { name: String },
     #[error("a run of {days:.0} days is too long: 52 days are possible")]
     TooLong { days: f64 },
+    #[error("the clock of ns-2 is for links of a steady rate, and {link} is none")]
+    NotByDoubles { link: String },
     #[error("{components} links and endpoints are too many: {MOST_SLOTS} are possible")]
     TooLarge { components: usize },
 }
@@ -69,6 +72,8 @@ pub(crate) struct LinkState {
     pub plain: bool,
     /// Whether each packet event is recorded.
     pub recorded: bool,
+    /// Recorded, or by ns-2's clock.
+    pub watched: bool,
     pub delay: Delay,
     pub link: Link,
     pub errors: Vec<ErrorModel>,
@@ -112,6 +117,8 @@ pub struct Simulation {
     /// Scheduling time of the event that is being handled.
     scheduled: Time,
     pub(crate) events: EventQueue,
+    /// ns-2's clock, in a run by it.
+    pub(crate) doubles: Option<Box<Doubles>>,
     pub(crate) slots: Slots,
     pub(crate) topology: Topology,
     pub(crate) forwarding: Forwarding,
@@ -164,6 +171,7 @@ impl Simulation {
             end: Time::ZERO + spec.duration,
             scheduled: Time::ZERO,
             events: EventQueue::new(slots.agents() as usize + 1),
+            doubles: build_doubles(spec),
             slots,
             ground: Ground::new(&topology),
             recorder,
@@ -246,8 +254,12 @@ impl Simulation {
         let slots = self.slots;
         let link = slot.wrapping_sub(slots.links);
         if link < self.links.len() as u32 {
-            self.on_arrival(link);
-        } else if slot == TOPOLOGY {
+            return self.on_arrival(link);
+        }
+        if self.doubles.is_some() {
+            self.set_doubles(slot);
+        }
+        if slot == TOPOLOGY {
             self.on_topology();
         } else if slot < slots.receivers {
             self.on_sender_timeout(slot - slots.senders);
@@ -376,11 +388,8 @@ impl Simulation {
     /// Offers a packet to a link, and keeps record of it where that is wanted.
     #[inline(always)]
     fn transmit(&mut self, link: u32, packet: &Packet) {
-        let offered = if self.links[link as usize].recorded {
-            self.offer_recorded(link, packet)
-        } else {
-            self.offer(link, packet)
-        };
+        let offered =
+            if self.links[link as usize].watched { self.offer_watched(link, packet) } else { self.offer(link, packet) };
         match offered {
             Offered::AcceptedFirst { arrival, start } => self.events.arm(self.slots.links + link, arrival, start),
             Offered::Accepted => {}
@@ -407,7 +416,13 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn offer_recorded(&mut self, link: u32, packet: &Packet) -> Offered {
+    fn offer_watched(&mut self, link: u32, packet: &Packet) -> Offered {
+        if let Some(doubles) = &self.doubles {
+            self.links[link as usize].link.set_moment(doubles.now);
+        }
+        if !self.links[link as usize].recorded {
+            return self.offer(link, packet);
+        }
         self.recorder.packet(self.now, link, PacketEvent::Enqueue, packet);
         let marked = self.links[link as usize].link.totals.marked;
         let offered = self.offer(link, packet);
@@ -546,6 +561,9 @@ impl Simulation {
         }
         // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
         let deadline = tcp.sender.next_timeout().min(sends_at(flow.jitter.as_deref()));
+        if self.doubles.is_some() {
+            return self.arm_by_doubles(flow_id, Whose::Sender, deadline);
+        }
         if deadline < tcp.sender_armed {
             tcp.sender_armed = deadline;
             self.events.arm(self.slots.senders + flow_id, deadline, now);
@@ -665,6 +683,9 @@ impl Simulation {
             return;
         }
         (tcp.ack_due, tcp.ack_due_since) = (deadline, self.now);
+        if self.doubles.is_some() {
+            return self.arm_by_doubles(flow_id, Whose::Receiver, deadline);
+        }
         let slot = self.slots.receivers + flow_id;
         if deadline < tcp.ack_armed {
             tcp.ack_armed = deadline;
@@ -687,6 +708,37 @@ impl Simulation {
         }
         tcp.receiver.on_timeout(self.now);
         self.send_acks(flow_id);
+    }
+
+    /// Before an event that is none of a link: ns-2's clock shows its time.
+    #[cold]
+    fn set_doubles(&mut self, slot: u32) {
+        let Some(doubles) = &mut self.doubles else { return };
+        let (senders, receivers, applications) = (self.slots.senders, self.slots.receivers, self.slots.applications);
+        if (senders..receivers).contains(&slot) {
+            self.now = doubles.at_timer(slot - senders, Whose::Sender, self.now);
+        } else if (receivers..applications).contains(&slot) {
+            self.now = doubles.at_timer(slot - receivers, Whose::Receiver, self.now);
+        } else {
+            doubles.at(self.now);
+        }
+    }
+
+    /// By ns-2's clock the slot of a timer stands where its deadline is, always.
+    #[cold]
+    fn arm_by_doubles(&mut self, flow_id: u32, whose: Whose, deadline: Time) {
+        let Some(doubles) = &mut self.doubles else { return };
+        let (time, scheduled) = doubles.set(flow_id, whose, deadline, self.now);
+        let slot = flow_id
+            + match whose {
+                Whose::Sender => self.slots.senders,
+                Whose::Receiver => self.slots.receivers,
+            };
+        if deadline == Time::MAX {
+            self.events.disarm(slot);
+        } else {
+            self.events.arm(slot, time, scheduled);
+        }
     }
 
     pub(crate) fn arm_application(&mut self, flow_id: u32) {

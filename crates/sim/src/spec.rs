@@ -12,6 +12,7 @@ use skyhop_transport::TcpConfig;
 pub struct SimulationSpec {
     /// Simulated time from zero to the end of the run.
     pub duration: Duration,
+    pub clock: RunClock,
     pub topology: TopologySpec,
     /// What the network has beyond the rules of `topology`.
     pub sky: SkyOptions,
@@ -19,6 +20,17 @@ pub struct SimulationSpec {
     pub flows: Vec<FlowConfig>,
     pub agents: Vec<AgentConfig>,
     pub records: RecordConfig,
+}
+
+/// What orders the events of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunClock {
+    /// Whole nanoseconds, and within one the time of scheduling.
+    #[default]
+    Nanoseconds,
+    /// ns-2's clock, a double whose rounding orders what exact arithmetic finds simultaneous (`doubles.rs`). For links of a
+    /// steady rate.
+    Ns2,
 }
 
 /// How each link of the topology transmits.

@@ -4,7 +4,7 @@ use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_sim::spec::{
     ApplicationConfig, FlowConfig, LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig, QueueLimit, RecordConfig,
-    RepairConfig, TransportConfig,
+    RepairConfig, RunClock, TransportConfig,
 };
 use skyhop_sim::{Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
@@ -78,6 +78,7 @@ fn spec(flows: usize) -> SimulationSpec {
     };
     SimulationSpec {
         duration: Duration::from_secs(60),
+        clock: RunClock::default(),
         sky: SkyOptions::default(),
         topology: TopologySpec {
             earth: Earth::WGS84,

@@ -4,7 +4,7 @@ use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_sim::spec::{
     ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig,
-    QueueLimit, RecordConfig, RepairConfig, Spacing, TransportConfig,
+    QueueLimit, RecordConfig, RepairConfig, RunClock, Spacing, TransportConfig,
 };
 use skyhop_sim::{Records, Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
@@ -29,6 +29,7 @@ fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: 
     let node = |name: &str| NodeSpec { name: name.into(), kind: NodeKind::Wired };
     SimulationSpec {
         duration,
+        clock: RunClock::default(),
         sky: SkyOptions::default(),
         topology: TopologySpec {
             earth: Earth::WGS84,

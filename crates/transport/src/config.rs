@@ -199,7 +199,8 @@ choice! {
         Flight,
         /// The window is the threshold (RFC 6582 §3.2 step 3 option 2).
         Threshold,
-        /// The window without inflation stays, and the ACK that ends recovery grows it (ns-2).
+        /// The window without inflation stays, and the ACK that ends recovery grows it (ns-2). Vegas' is the one at the last
+        /// cut, 0 after a timeout: then another timeout has to come.
         BaseWindow,
     }
 }

@@ -25,6 +25,8 @@ struct Chaos {
     receiver: Receiver,
     /// On what is out.
     bound: u32,
+    /// ns-2's Vegas may be without a window until its timer expires.
+    least_window: f64,
     dice: Stream,
     loss: f64,
     now: Time,
@@ -56,6 +58,7 @@ impl Chaos {
             sender: Sender::new(&config, Stream::new(seed, name, "sender")),
             receiver: Receiver::new(&config),
             bound,
+            least_window: if name == "vegas" && profile == Profile::Ns2 { 0.0 } else { 1.0 },
             loss: [0.0, 0.002, 0.02, 0.2][below(&mut dice, 4) as usize],
             dice,
             now: Time::ZERO,
@@ -155,7 +158,8 @@ impl Chaos {
             }
         }
         let snapshot = self.sender.snapshot();
-        if !snapshot.cwnd.is_finite() || snapshot.cwnd < 1.0 || snapshot.ssthresh.is_nan() || snapshot.ssthresh < 1.0 {
+        let window = snapshot.cwnd.is_finite() && snapshot.cwnd >= self.least_window;
+        if !window || snapshot.ssthresh.is_nan() || snapshot.ssthresh < 1.0 {
             self.broken("window or threshold");
         }
         if self.sent > self.sender.unacknowledged() && self.sender.next_timeout() == Time::MAX {

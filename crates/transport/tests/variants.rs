@@ -1,4 +1,4 @@
-//! What Peach, ECN, pacing and rate halving add, and whole transfers against closed formulas.
+//! What Peach, ECN, pacing and rate halving add.
 
 mod support;
 
@@ -179,13 +179,6 @@ fn windows_are_spread_over_the_round_trip() {
     assert_eq!(times.len(), 10);
 }
 
-/// Segments delivered per round trip.
-fn delivered_per_round(config: &TcpConfig, rtt_s: f64, seconds: f64, lose: impl FnMut(&Segment) -> bool) -> f64 {
-    let mut pipe = Pipe::new(config, rtt_s, Supply::Unlimited, lose);
-    pipe.run(seconds);
-    pipe.receiver.next_expected() as f64 * rtt_s / seconds
-}
-
 #[test]
 fn a_window_that_is_spread_grows() {
     // Spread evenly, a window is never quite in flight; Hybla at 560 ms adds ρ² = 500 to it in a round trip (its §3.2).
@@ -202,92 +195,6 @@ fn a_window_that_is_spread_grows() {
         pipe.send();
     }
     assert!(pipe.sender.cwnd() <= 12.0, "{}", pipe.sender.cwnd());
-}
-
-/// Segments that arrive per round trip, from the 10th cut to the 60th, when every `period`-th segment is lost.
-fn with_periodic_loss(config: &TcpConfig, period: u64) -> f64 {
-    const RTT_S: f64 = 0.1;
-    let mut count = 0;
-    let lose = move |_: &Segment| {
-        count += 1;
-        count % period == 0
-    };
-    let mut pipe = Pipe::new(config, RTT_S, Supply::Unlimited, lose);
-    let mut clock = 0.0;
-    let mut at_cut = |wanted: u64| {
-        while pipe.sender.counters().window_cuts < wanted {
-            clock += 0.1 * RTT_S;
-            pipe.run(clock);
-        }
-        (clock, f64::from(pipe.receiver.next_expected()))
-    };
-    let (start, end) = (at_cut(10), at_cut(60));
-    (end.1 - start.1) / (end.0 - start.0) * RTT_S
-}
-
-fn reno_of(profile: Profile, recovery: &str) -> TcpConfig {
-    let table = json!({
-        "recovery": recovery, "control": "reno", "ack_every": 1, "initial_ssthresh": 20.0, "window": 10_000,
-    });
-    resolved(profile, table)
-}
-
-#[test]
-fn reno_under_periodic_loss_is_that_of_ns2() {
-    // `make.py --periodic` in tests/reference/ns2: ns-2's own Reno and NewReno over the same path.
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/reference/ns2/traces/periodic.csv");
-    let rows = support::reference::parse_csv(&std::fs::read_to_string(path).expect("part of the project"));
-    assert_eq!(rows.len(), 10);
-    let mut report = String::new();
-    for row in rows {
-        let period: u64 = row["period"].parse().expect("a number");
-        let theirs: f64 = row["segments_per_rtt"].parse().expect("a number");
-        let ours = with_periodic_loss(&reno_of(Profile::Ns2, &row["agent"]), period);
-        if (ours / theirs - 1.0).abs() > 0.01 || std::env::var("SHOW").is_ok() {
-            report += &format!("{} 1 in {period}: {ours:.3}, ns-2 {theirs:.3}\n", row["agent"]);
-        }
-    }
-    assert!(report.is_empty(), "{report}");
-}
-
-#[test]
-fn reno_follows_the_square_root_of_the_loss_rate() {
-    // Mathis et al. 1997: sqrt(3 / 2p) segments per round trip with an ACK per segment, every 1/p-th segment lost.
-    // The formula counts W/2 round trips from W/2 to W and as many segments as a real-valued window holds. TCP needs one round
-    // trip more, in which nothing grows, and sends whole segments: at 1 % a cycle is 9.5 round trips instead of 8.2, so
-    // that ns-2's Reno stays 15 % below (the test above) and one that follows the RFCs 13 to 19 %.
-    let mut report = String::new();
-    for (profile, recovery) in
-        [(Profile::Ns2, "reno"), (Profile::Rfc, "reno"), (Profile::Rfc, "newreno"), (Profile::Rfc, "sack")]
-    {
-        for (period, most) in [(100, 0.20), (333, 0.10), (1_000, 0.10), (3_333, 0.10), (10_000, 0.10)] {
-            let got = with_periodic_loss(&reno_of(profile, recovery), period);
-            let expected = (1.5 * period as f64).sqrt();
-            if !(-most..=0.01).contains(&(got / expected - 1.0)) || std::env::var("SHOW").is_ok() {
-                let off = 100.0 * (got / expected - 1.0);
-                report +=
-                    &format!("{profile:?} {recovery}, 1 in {period}: {got:.2} instead of {expected:.2}, {off:+.1} %\n");
-            }
-        }
-    }
-    assert!(report.is_empty(), "{report}");
-}
-
-#[test]
-fn reno_under_random_loss_follows_pftk() {
-    // Padhye, Firoiu, Towsley and Kurose 1998, eq. 30, b = 1.
-    for p in [0.001, 0.01] {
-        const RTT_S: f64 = 0.2;
-        let mut stream = Stream::new(3, "path", "loss");
-        let lose = move |_: &Segment| stream.uniform() < p;
-        let table = json!({ "recovery": "newreno", "control": "reno", "ack_every": 1, "initial_ssthresh": 20.0 });
-        let got = delivered_per_round(&tcp(table), RTT_S, 4000.0, lose) / RTT_S;
-        let timeout = 1.0; // the floor of RFC 6298
-        let triggered = RTT_S * (2.0 * p / 3.0_f64).sqrt();
-        let expired = timeout * (3.0 * (3.0 * p / 8.0_f64).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
-        let expected = 1.0 / (triggered + expired);
-        assert!((got / expected - 1.0).abs() <= 0.15, "p = {p}: {got:.1} instead of {expected:.1} segments/s");
-    }
 }
 
 #[test]

@@ -180,8 +180,22 @@ RULES = {
     ),
     "blackout": Case(limit=1000, window=20, duration_s=12, lost=list(range(100, 124)), agents=["linux-htcp"]),
     "clamp": Case(window=1, duration_s=4, agents=["linux-illinois"]),
-    # The rounding of ns-2's clock decides: who is dropped, whether a delayed ACK waits.
+    # Veno looks at the clamp only where its window is at least 2. Its count of RTTs starts with what stands in memory: zero when there is
+    # an error model.
+    "veno_clamp": Case(window=1, duration_s=4, loss=0.0001, agents=["linux-veno"]),
+    # Which RTTs count after retransmissions.
+    "samples": Case(
+        delay_s=0.1,
+        limit=100,
+        duration_s=10,
+        lost=scattered(0.03, "samples", 900),
+        agents=["linux-veno", "linux-illinois", "linux-vegas", "linux-yeah"],
+    ),
+    # ns-2's Vegas without a window.
+    "no_window": Case(limit=1000, window=20, duration_s=8, lost=[100, 101, 119, 120, 121], agents=["vegas"]),
+    # The rounding of ns-2's clock decides: who is dropped, when TCP/Linux's clock has ticked, whether a delayed ACK waits.
     "rounding_queue": Case(limit=5, duration_s=4, agents=["reno", "vegas"]),
+    "rounding_tick": Case(delay_s=0.25, limit=100, delayed_ack_s=0.1, duration_s=20, agents=["linux-cubic"]),
     "rounding_delack": Case(
         delay_s=0.03, duration_s=12, delayed_ack_s=0.04, lost=scattered(0.01, "delack40", 1500), agents=["vegas"]
     ),

@@ -21,9 +21,9 @@ pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};
 
 use crate::diagnostic::Problems;
-use crate::format::{MetricName, RecordsFile, RoutingFile};
+use crate::format::{ClockName, MetricName, RecordsFile, RoutingFile};
 use crate::names;
-use crate::scenario::{Records, Routing, Scenario};
+use crate::scenario::{Link, Queue, Records, Routing, Scenario, Transmitter};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
 use skyhop_base::Duration;
@@ -119,6 +119,7 @@ impl Resolver<'_, '_, '_> {
         self.stations_of_file(&mut stations);
         let constellation = self.constellation(&stations);
         let links = self.links();
+        let clock = self.clock(constellation.is_some(), &links);
         self.check_terrestrial(&stations, &links);
         let flows = self.flows();
         self.check_segment_errors(&flows);
@@ -128,6 +129,7 @@ impl Resolver<'_, '_, '_> {
         let records = self.records();
         let scenario = Scenario {
             duration: self.duration?,
+            clock,
             constellation,
             stations,
             links: links.into_iter().map(|(link, _)| link).collect(),
@@ -225,6 +227,29 @@ impl Resolver<'_, '_, '_> {
             let message = format!("{every} makes more than {MOST_STEPS} steps in {duration}");
             self.add(path, message, Some(format!("use at least {least}")));
         }
+    }
+
+    /// ns-2's clock is for what it has: wires whose rate alone says when a packet leaves.
+    fn clock(&mut self, has_sky: bool, links: &[(Link, Path)]) -> ClockName {
+        let path = Path::root().key("clock");
+        let clock = self.take(&path).unwrap_or_default();
+        if clock == ClockName::Nanoseconds {
+            return clock;
+        }
+        let steady = |transmitter: &Transmitter| {
+            let Transmitter { queue, repair, trace, profile, .. } = transmitter;
+            repair.is_none() && trace.is_none() && profile.is_none() && !matches!(queue, Queue::DropFront(_))
+        };
+        let unsteady =
+            links.iter().find(|(link, _)| !steady(&link.forward.transmitter) || !steady(&link.backward.transmitter));
+        let what = match unsteady {
+            _ if has_sky => "satellites".to_owned(),
+            Some((Link { between: [a, b], .. }, _)) => format!("a link like that between {a:?} and {b:?}"),
+            None => return clock,
+        };
+        let help = "it needs wires of a steady rate without repairs, with unlimited, drop_tail or red queues; else leave it out";
+        self.add(&path, format!("the clock of ns-2 does not go with {what}"), Some(help.to_owned()));
+        clock
     }
 
     fn routing(&mut self) -> Routing {

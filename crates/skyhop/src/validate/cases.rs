@@ -113,6 +113,7 @@ impl Case {
         json!({
             "duration": format!("{} s", self.duration_s),
             "profile": "ns-2",
+            "clock": "ns-2",
             "links": [link],
             "flows": flows,
             "records": records,

@@ -3,7 +3,7 @@
 
 use super::{LastCut, NO_LIMIT, Phase, Sender};
 use crate::Ack;
-use crate::config::{InitialWindowAt, SendTimes};
+use crate::config::{InitialWindowAt, RecoveryExit, SendTimes};
 use skyhop_base::{Duration, Time};
 use skyhop_cc::{CongestionControl, Lost};
 use std::collections::{BTreeMap, VecDeque};
@@ -169,7 +169,9 @@ impl Sender {
         self.inflation = 0;
         let cut_to = self.fine().cut_to;
         if self.duplicates > self.options.duplicate_threshold && inflated > cut_to {
-            self.set_window(cut_to);
+            // ns-2 has noted no window since a timeout, and so has none until the next one.
+            let least = if self.options.recovery_exit == RecoveryExit::BaseWindow { 0.0 } else { 1.0 };
+            self.control.set_cwnd(cut_to.max(least));
             self.control.on_recovered();
         } else if inflated > self.control.cwnd() {
             self.set_window(inflated);
