@@ -170,6 +170,7 @@ impl Link {
     }
 
     /// Whether a service that begins at the instant of the event that is being handled begins before it.
+    #[inline(never)]
     fn begins_first(&self, scheduled: Time) -> bool {
         match self.pace.as_deref() {
             Some(Pacemaker::Doubles(pace)) => pace.has_begun(self.begun),
@@ -572,6 +573,11 @@ impl Link {
         if self.simple {
             return arrival;
         }
+        self.next_event_of_unsteady(arrival)
+    }
+
+    #[inline(never)]
+    fn next_event_of_unsteady(&self, arrival: Option<(Time, Time)>) -> Option<(Time, Time)> {
         if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref() {
             return pace.front().map(Moment::key);
         }

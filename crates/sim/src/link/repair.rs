@@ -337,7 +337,7 @@ impl Link {
         }
         let bytes = bytes + self.framing_bytes;
         let (departure, busy) = if self.pace.is_some() {
-            let (served, _) = self.serve_at_pace(ready, now, bytes);
+            let (served, _) = self.serve_at_pace(ready, now, bytes, |_| Duration::ZERO);
             (served.departure, served.busy)
         } else {
             let busy = self.serialiser.next(bytes);

@@ -74,7 +74,7 @@ impl Span {
     /// A multiple of a tick of 1 or 10 ms, as ns-2 multiplies it; anything else as it is.
     pub fn of_ticks(exact: Duration, tick: Duration) -> Span {
         let (whole, tick_s) = (exact.as_nanos() / tick.as_nanos(), tick.as_secs_f64());
-        let is_whole = exact.as_nanos() % tick.as_nanos() == 0;
+        let is_whole = exact.as_nanos().is_multiple_of(tick.as_nanos());
         Span { exact, double_s: if is_whole { whole as f64 * tick_s } else { exact.as_secs_f64() } }
     }
 }
