@@ -4,10 +4,8 @@ mod support;
 
 use skyhop_sim::records::FlowSummary;
 
-/// A source, `far` ms away a node, and behind it a link of 2 Mbit/s and `near` ms that loses data.
-fn run([far, near]: [u32; 2], errors: &str, tcp: &str, agent: &str) -> FlowSummary {
-    // Room for what a sender that cuts nothing has outstanding.
-    let queue = if tcp.contains("nak") { ", queue = { drop_tail = { packets = 200 } }" } else { "" };
+/// A source, a node and a sink, and the links between them.
+fn over([first, second]: [&str; 2], tcp: &str, agent: &str) -> FlowSummary {
     let text = format!(
         r#"
         duration = "200 s"
@@ -15,14 +13,11 @@ fn run([far, near]: [u32; 2], errors: &str, tcp: &str, agent: &str) -> FlowSumma
 
         [[links]]
         between = ["source", "node"]
-        rate = "10 Mbit/s"
-        delay = "{far} ms"
+        {first}
 
         [[links]]
         between = ["node", "sink"]
-        rate = "2 Mbit/s"
-        delay = "{near} ms"
-        forward = {{ errors = [{errors}] {queue} }}
+        {second}
 
         [[flows]]
         name = "ftp"
@@ -34,6 +29,15 @@ fn run([far, near]: [u32; 2], errors: &str, tcp: &str, agent: &str) -> FlowSumma
         "#
     );
     support::run(&text, 1).flows.remove(0)
+}
+
+/// A node that is `far` ms away, and behind it a link of 2 Mbit/s and `near` ms that loses data.
+fn run([far, near]: [u32; 2], errors: &str, tcp: &str, agent: &str) -> FlowSummary {
+    // Room for what a sender that cuts nothing has outstanding.
+    let queue = if tcp.contains("nak") { ", queue = { drop_tail = { packets = 200 } }" } else { "" };
+    let first = format!("rate = \"10 Mbit/s\"\ndelay = \"{far} ms\"");
+    let second = format!("rate = \"2 Mbit/s\"\ndelay = \"{near} ms\"\nforward = {{ errors = [{errors}] {queue} }}");
+    over([&first, &second], tcp, agent)
 }
 
 const SNOOP: &str = "[[agents]]\nat = \"node\"\nsnoop = {}";
@@ -95,34 +99,11 @@ fn ceten_cuts_for_congestion_alone() {
 /// inflated, a hole still costs its round trip.
 #[test]
 fn eln_repairs_a_lossy_first_link_without_a_cut() {
-    let run = |more: &str, agent: &str| {
-        let text = format!(
-            r#"
-            duration = "200 s"
-            profile = "ns-2"
-
-            [[links]]
-            between = ["source", "node"]
-            rate = "2 Mbit/s"
-            delay = "5 ms"
-            forward = {{ errors = [{{ data = {{ packet = 0.02 }} }}] }}
-
-            [[links]]
-            between = ["node", "sink"]
-            rate = "10 Mbit/s"
-            delay = "100 ms"
-
-            [[flows]]
-            name = "ftp"
-            from = "source"
-            to = "sink"
-            tcp = {{ name = "newreno", window = 60 {more} }}
-
-            {agent}
-            "#
-        );
-        support::run(&text, 1).flows.remove(0)
-    };
+    let links = [
+        "rate = \"2 Mbit/s\"\ndelay = \"5 ms\"\nforward = { errors = [{ data = { packet = 0.02 } }] }",
+        "rate = \"10 Mbit/s\"\ndelay = \"100 ms\"",
+    ];
+    let run = |more: &str, agent: &str| over(links, &format!("name = \"newreno\", window = 60 {more}"), agent);
     let plain = run("", "");
     // Where the lossy link ends, or where its ACKs come from there.
     for agent in ["at = \"node\"\neln = { links = [\"source->node\"] }", "at = \"source\"\neln = {}"] {

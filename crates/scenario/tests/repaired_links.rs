@@ -8,18 +8,17 @@ fn run(text: &str) -> Records {
     support::run(text, 1)
 }
 
-/// Datagrams of 1000 B over 8 Mbit/s and 50 ms, each after 1.25 ms, for 199 s.
-fn datagrams(forward: &str) -> Records {
+/// Datagrams of 1000 B over a link, each after 1.25 ms, until a second before the end.
+fn datagrams_over(link: &str, seconds: u32) -> Records {
+    let stop = seconds - 1;
     run(&format!(
         r#"
-        duration = "200 s"
+        duration = "{seconds} s"
 
         [[links]]
         between = ["left", "right"]
-        rate = "8 Mbit/s"
         delay = "50 ms"
-        queue = "unlimited"
-        forward = {{ {forward} }}
+        {link}
 
         [[flows]]
         name = "a"
@@ -27,9 +26,15 @@ fn datagrams(forward: &str) -> Records {
         to = "right"
         udp = {{ header = "0 B" }}
         application = {{ constant_rate = {{ rate = "6.4 Mbit/s", payload = "1000 B" }} }}
-        stop = "199 s"
+        stop = "{stop} s"
         "#
     ))
+}
+
+/// The same over 8 Mbit/s for 199 s.
+fn datagrams(forward: &str) -> Records {
+    let link = format!("rate = \"8 Mbit/s\"\nqueue = \"unlimited\"\nforward = {{ {forward} }}");
+    datagrams_over(&link, 200)
 }
 
 /// Selective repeat, P = 0.1, four tries: 1e-4 of 159 200 packets are lost, 16 ± 4 standard deviations; the transmitter is
@@ -67,29 +72,16 @@ fn answers_take_the_link_back() {
 /// longer, and what arrives in order is bound by it.
 #[test]
 fn a_link_back_that_is_too_slow_holds_repetition_up() {
-    let text = |answer: &str| {
+    let link = |answer: &str| {
         format!(
             r#"
-            duration = "100 s"
-
-            [[links]]
-            between = ["left", "right"]
-            delay = "50 ms"
             queue = {{ drop_tail = {{ packets = 100 }} }}
             forward = {{ rate = "8 Mbit/s", errors = [{{ packet = 0.1 }}], repair = {{ arq = {{ tries = 9{answer} }} }} }}
             backward = {{ rate = "800 kbit/s" }}
-
-            [[flows]]
-            name = "a"
-            from = "left"
-            to = "right"
-            udp = {{ header = "0 B" }}
-            application = {{ constant_rate = {{ rate = "6.4 Mbit/s", payload = "1000 B" }} }}
-            stop = "99 s"
             "#
         )
     };
-    let carried = |answer| run(&text(answer)).flows[0].packets_received as f64 / 99.0;
+    let carried = |answer| datagrams_over(&link(answer), 100).flows[0].packets_received as f64 / 99.0;
     assert!((carried("") / 800.0 - 1.0).abs() < 0.01);
     let small = carried(", answer = \"40 B\"");
     assert!((small / 800.0 - 1.0).abs() < 0.01, "{small}: 889 answers of 40 B are 284 kbit/s");

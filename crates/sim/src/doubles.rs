@@ -9,6 +9,7 @@
 //! Deviation: what the scenario sets a time for (starts, samples) stands at the double nearest to its nanosecond, before
 //! other events of that nanosecond.
 
+use crate::simulation::Simulation;
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -189,9 +190,9 @@ impl DoublePace {
         self.entries.front().copied()
     }
 
-    /// The oldest packet has arrived.
-    pub fn pop(&mut self) {
-        self.entries.pop_front();
+    /// The oldest packet has arrived: its moment.
+    pub fn pop(&mut self) -> Option<Moment> {
+        self.entries.pop_front()
     }
 
     /// Takes back what stands behind `place`; the transmitter is free when it would have been for the first of them.
@@ -203,24 +204,53 @@ impl DoublePace {
     }
 }
 
+impl Simulation {
+    /// Before an event that is none of a link: ns-2's clock shows its time.
+    #[cold]
+    pub(crate) fn set_doubles(&mut self, slot: u32) {
+        let Some(doubles) = &mut self.doubles else { return };
+        let (senders, receivers, applications) = (self.slots.senders, self.slots.receivers, self.slots.applications);
+        if (senders..receivers).contains(&slot) {
+            self.now = doubles.at_timer(slot - senders, Whose::Sender, self.now);
+        } else if (receivers..applications).contains(&slot) {
+            self.now = doubles.at_timer(slot - receivers, Whose::Receiver, self.now);
+        } else {
+            doubles.at(self.now);
+        }
+    }
+
+    /// By ns-2's clock the slot of a timer stands where its deadline is, always.
+    #[cold]
+    pub(crate) fn arm_by_doubles(&mut self, flow_id: u32, whose: Whose, deadline: Time) {
+        let Some(doubles) = &mut self.doubles else { return };
+        let (time, scheduled) = doubles.set(flow_id, whose, deadline, self.now);
+        let slot = flow_id
+            + match whose {
+                Whose::Sender => self.slots.senders,
+                Whose::Receiver => self.slots.receivers,
+            };
+        if deadline == Time::MAX {
+            self.events.disarm(slot);
+        } else {
+            self.events.arm(slot, time, scheduled);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn order_of(moment: Moment) -> (Time, Time) {
-        moment.key()
-    }
 
     #[test]
     fn the_order_is_that_of_the_doubles() {
         // 0.1 + 0.2 is the double after 0.3; both stand in the same nanosecond or in neighbours.
         let at = |due_s: f64| Moment { due_s, scheduled_s: 0.0 };
-        assert!(order_of(at(0.3)) < order_of(at(0.1 + 0.2)));
+        assert!(at(0.3).key() < at(0.1 + 0.2).key());
         // Below an eighth of a second doubles stand closer than the bits can say.
         let mut seconds = 0.125;
         for _ in 0..2000 {
             let next = f64::from_bits(f64::to_bits(seconds) + 1);
-            assert!(order_of(at(seconds)) < order_of(at(next)), "{seconds:?}");
+            assert!(at(seconds).key() < at(next).key(), "{seconds:?}");
             seconds *= 1.01;
         }
     }
@@ -237,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_is_equal_comes_in_the_order_of_scheduling() {
-        let of = |scheduled_s: f64| order_of(Moment { due_s: 10.0, scheduled_s });
+        let of = |scheduled_s: f64| Moment { due_s: 10.0, scheduled_s }.key();
         assert!(of(9.0) < of(9.5));
         assert_eq!(of(0.5), of(1.0), "more than 8 s are one");
     }

@@ -6,16 +6,16 @@
 //! the cursor has been moved to the present.
 
 mod repair;
+mod unsteady;
 
 pub use repair::{Answer, Fate, Repairs};
 
 use crate::aqm::{Arrival, Red, Verdict};
-use crate::doubles::{DoublePace, Moment, Passage};
 use crate::late::{Kept, Late, Overflow};
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
 use crate::spec::{Discipline, FullQueue, OnDown, QueueConfig, QueueLimit};
-use crate::trace::{Idle, Served};
+use crate::trace::Served;
 use skyhop_base::{Duration, Rate, Serialiser, Stream, Time};
 use std::collections::VecDeque;
 
@@ -169,15 +169,6 @@ impl Link {
         }
     }
 
-    /// Whether a service that begins at the instant of the event that is being handled begins before it.
-    #[inline(never)]
-    fn begins_first(&self, scheduled: Time) -> bool {
-        match self.pace.as_deref() {
-            Some(Pacemaker::Doubles(pace)) => pace.has_begun(self.begun),
-            _ => self.begun.checked_sub(1).is_none_or(|before| self.ring[before].start <= scheduled),
-        }
-    }
-
     /// Packets that wait for the transmitter.
     pub fn queue_packets(&mut self, now: Time) -> u32 {
         self.advance(now, now);
@@ -269,17 +260,6 @@ impl Link {
         }
         let offered = self.admit(&packet, now, delay);
         self.in_order_of_doubles(offered)
-    }
-
-    /// By ns-2's clock a link's event stands elsewhere in the queue.
-    fn in_order_of_doubles(&self, offered: Offered) -> Offered {
-        match (offered, self.pace.as_deref()) {
-            (Offered::AcceptedFirst { arrival, start }, Some(Pacemaker::Doubles(pace))) => {
-                let (arrival, start) = pace.front().map_or((arrival, start), Moment::key);
-                Offered::AcceptedFirst { arrival, start }
-            }
-            _ => offered,
-        }
     }
 
     /// Accepts a packet for which there is room.
@@ -497,59 +477,6 @@ impl Link {
         }
     }
 
-    /// The service of a packet that is ready at `ready` on a link whose rate is not all, and its arrival.
-    #[inline(never)]
-    fn serve_at_pace(
-        &mut self,
-        ready: Time,
-        now: Time,
-        bytes: u32,
-        delay: impl FnOnce(Time) -> Duration,
-    ) -> (Served, Time) {
-        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
-            let Passage { start, departure, arrival } = pace.accept(now, bytes, delay);
-            return (Served { start, departure, busy: self.serialiser.rate().time_of(bytes) }, arrival);
-        }
-        let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
-        let served = self.pace.as_mut().and_then(|pace| pace.serve(ready, bytes, idle)).unwrap_or_else(|| {
-            let wire = self.pace.as_ref().map_or(bytes, |pace| pace.wire_bytes(bytes));
-            let busy = self.serialiser.next(wire);
-            Served { start: ready, departure: ready + busy, busy }
-        });
-        let extra = self.pace.as_ref().map_or(Duration::ZERO, |pace| pace.delay(served.departure));
-        (served, served.departure + delay(served.departure) + extra)
-    }
-
-    /// The same link by ns-2's clock; `None` if something else than its rate says when it serves what.
-    pub fn with_doubles(mut self) -> Option<Link> {
-        if self.pace.is_some() || self.late.is_some() {
-            return None;
-        }
-        let pace = DoublePace::new(self.serialiser.rate().bps_f64());
-        self.pace = Some(Box::new(Pacemaker::Doubles(Box::new(pace))));
-        self.simple = false;
-        Some(self)
-    }
-
-    fn has_doubles(&self) -> bool {
-        matches!(self.pace.as_deref(), Some(Pacemaker::Doubles(_)))
-    }
-
-    /// By ns-2's clock: the event that is being handled.
-    pub fn set_moment(&mut self, now: Moment) {
-        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
-            pace.now = now;
-        }
-    }
-
-    /// By ns-2's clock: the arrival of the oldest packet, which is to be taken next.
-    pub fn take_moment(&mut self) -> Option<Moment> {
-        let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() else { return None };
-        let front = pace.front();
-        pace.pop();
-        front
-    }
-
     /// The oldest packet, which has arrived.
     #[inline]
     pub fn take_arrived(&mut self) -> Option<Entry> {
@@ -574,17 +501,6 @@ impl Link {
             return arrival;
         }
         self.next_event_of_unsteady(arrival)
-    }
-
-    #[inline(never)]
-    fn next_event_of_unsteady(&self, arrival: Option<(Time, Time)>) -> Option<(Time, Time)> {
-        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref() {
-            return pace.front().map(Moment::key);
-        }
-        match &self.late {
-            Some(late) => late.next_event(self.free_at, arrival),
-            None => arrival,
-        }
     }
 
     /// Takes the waiting packets that `affected` names out of the queue; the others move up. `delay` as in

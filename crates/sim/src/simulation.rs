@@ -94,9 +94,9 @@ pub(crate) struct Destination {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     pub links: u32,
-    senders: u32,
-    receivers: u32,
-    applications: u32,
+    pub senders: u32,
+    pub receivers: u32,
+    pub applications: u32,
     grid: u32,
     positions: u32,
 }
@@ -708,37 +708,6 @@ impl Simulation {
         }
         tcp.receiver.on_timeout(self.now);
         self.send_acks(flow_id);
-    }
-
-    /// Before an event that is none of a link: ns-2's clock shows its time.
-    #[cold]
-    fn set_doubles(&mut self, slot: u32) {
-        let Some(doubles) = &mut self.doubles else { return };
-        let (senders, receivers, applications) = (self.slots.senders, self.slots.receivers, self.slots.applications);
-        if (senders..receivers).contains(&slot) {
-            self.now = doubles.at_timer(slot - senders, Whose::Sender, self.now);
-        } else if (receivers..applications).contains(&slot) {
-            self.now = doubles.at_timer(slot - receivers, Whose::Receiver, self.now);
-        } else {
-            doubles.at(self.now);
-        }
-    }
-
-    /// By ns-2's clock the slot of a timer stands where its deadline is, always.
-    #[cold]
-    fn arm_by_doubles(&mut self, flow_id: u32, whose: Whose, deadline: Time) {
-        let Some(doubles) = &mut self.doubles else { return };
-        let (time, scheduled) = doubles.set(flow_id, whose, deadline, self.now);
-        let slot = flow_id
-            + match whose {
-                Whose::Sender => self.slots.senders,
-                Whose::Receiver => self.slots.receivers,
-            };
-        if deadline == Time::MAX {
-            self.events.disarm(slot);
-        } else {
-            self.events.arm(slot, time, scheduled);
-        }
     }
 
     pub(crate) fn arm_application(&mut self, flow_id: u32) {

@@ -6,10 +6,7 @@
 #   seed     of the default generator
 # Prints what arrived of the users' data for the first time, and of the sources', in kbit/s over 40 s.
 array set o {agent TCP/Reno users 200 cbr 2 random 0 seed 1}
-foreach pair $argv {
-    set at [string first = $pair]
-    set o([string range $pair 0 [expr $at - 1]]) [string range $pair [expr $at + 1] end]
-}
+source [file join [file dirname [info script]] options.tcl]
 $defaultRNG seed $o(seed)
 set ns [new Simulator]
 set left [$ns node]

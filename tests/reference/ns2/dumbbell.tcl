@@ -11,10 +11,7 @@
 #   counters          file for the senders' own counters
 #   acks              1: the way of ACKs is in the file for the packets, too
 array set o {packets 0 delack "" lose "" lose_acks "" loss 0 seed 1 acks 0}
-foreach pair $argv {
-    set at [string first = $pair]
-    set o([string range $pair 0 [expr $at - 1]]) [string range $pair [expr $at + 1] end]
-}
+source [file join [file dirname [info script]] options.tcl]
 $defaultRNG seed $o(seed)
 set ns [new Simulator]
 set left [$ns node]

@@ -7,10 +7,7 @@
 #   seed      of the default generator
 # Prints for the second and the third phase the shares of the 2 Mbit/s, in per cent, of satellite, terrestrial and UDP.
 array set o {agent TCP/Reno overhead 0.004 random 1 phase 500 sky 0.2595 seed 1}
-foreach pair $argv {
-    set at [string first = $pair]
-    set o([string range $pair 0 [expr $at - 1]]) [string range $pair [expr $at + 1] end]
-}
+source [file join [file dirname [info script]] options.tcl]
 $defaultRNG seed $o(seed)
 set ns [new Simulator]
 foreach node {a b left right t palermo houston} { set $node [$ns node] }

@@ -63,9 +63,7 @@ pub(super) struct Markers {
 
 impl Markers {
     pub(super) fn add(&mut self, node: NodeId, config: &ElnConfig, topology: &Topology) -> Result<(), SimulationError> {
-        if self.of_link.is_empty() {
-            self.of_link = vec![NOBODY; topology.links().len()];
-        }
+        self.of_link.resize(topology.links().len(), NOBODY);
         for link in report::watched(&config.links, topology)? {
             claim(&mut self.of_link, link, self.markers.len(), topology)
                 .map_err(|name| SimulationError::MarkedTwice { name })?;

@@ -1,0 +1,92 @@
+//! What is different on links whose rate and the sizes alone do not say when they serve what: recordings, slots, codes, ns-2's clock.
+
+use super::{Link, Offered};
+use crate::doubles::{DoublePace, Moment, Passage};
+use crate::pace::Pacemaker;
+use crate::trace::{Idle, Served};
+use skyhop_base::{Duration, Time};
+
+impl Link {
+    /// Whether a service that begins at the instant of the event that is being handled begins before it.
+    #[inline(never)]
+    pub(super) fn begins_first(&self, scheduled: Time) -> bool {
+        match self.pace.as_deref() {
+            Some(Pacemaker::Doubles(pace)) => pace.has_begun(self.begun),
+            _ => self.begun.checked_sub(1).is_none_or(|before| self.ring[before].start <= scheduled),
+        }
+    }
+
+    /// By ns-2's clock a link's event stands elsewhere in the queue.
+    pub(super) fn in_order_of_doubles(&self, offered: Offered) -> Offered {
+        match (offered, self.pace.as_deref()) {
+            (Offered::AcceptedFirst { arrival, start }, Some(Pacemaker::Doubles(pace))) => {
+                let (arrival, start) = pace.front().map_or((arrival, start), Moment::key);
+                Offered::AcceptedFirst { arrival, start }
+            }
+            _ => offered,
+        }
+    }
+
+    /// The service of a packet that is ready at `ready` on a link whose rate is not all, and its arrival.
+    #[inline(never)]
+    pub(super) fn serve_at_pace(
+        &mut self,
+        ready: Time,
+        now: Time,
+        bytes: u32,
+        delay: impl FnOnce(Time) -> Duration,
+    ) -> (Served, Time) {
+        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
+            let Passage { start, departure, arrival } = pace.accept(now, bytes, delay);
+            return (Served { start, departure, busy: self.serialiser.rate().time_of(bytes) }, arrival);
+        }
+        let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
+        let served = self.pace.as_mut().and_then(|pace| pace.serve(ready, bytes, idle)).unwrap_or_else(|| {
+            let wire = self.pace.as_ref().map_or(bytes, |pace| pace.wire_bytes(bytes));
+            let busy = self.serialiser.next(wire);
+            Served { start: ready, departure: ready + busy, busy }
+        });
+        let extra = self.pace.as_ref().map_or(Duration::ZERO, |pace| pace.delay(served.departure));
+        (served, served.departure + delay(served.departure) + extra)
+    }
+
+    /// The same link by ns-2's clock; `None` if something else than its rate says when it serves what.
+    pub fn with_doubles(mut self) -> Option<Link> {
+        if self.pace.is_some() || self.late.is_some() {
+            return None;
+        }
+        let pace = DoublePace::new(self.serialiser.rate().bps_f64());
+        self.pace = Some(Box::new(Pacemaker::Doubles(Box::new(pace))));
+        self.simple = false;
+        Some(self)
+    }
+
+    pub(super) fn has_doubles(&self) -> bool {
+        matches!(self.pace.as_deref(), Some(Pacemaker::Doubles(_)))
+    }
+
+    /// By ns-2's clock: the event that is being handled.
+    pub fn set_moment(&mut self, now: Moment) {
+        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
+            pace.now = now;
+        }
+    }
+
+    /// By ns-2's clock: the arrival of the oldest packet, which is to be taken next.
+    pub fn take_moment(&mut self) -> Option<Moment> {
+        let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() else { return None };
+        pace.pop()
+    }
+
+    /// [`Link::next_event`], where that is not the next arrival alone.
+    #[inline(never)]
+    pub(super) fn next_event_of_unsteady(&self, arrival: Option<(Time, Time)>) -> Option<(Time, Time)> {
+        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref() {
+            return pace.front().map(Moment::key);
+        }
+        match &self.late {
+            Some(late) => late.next_event(self.free_at, arrival),
+            None => arrival,
+        }
+    }
+}
