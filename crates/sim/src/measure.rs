@@ -174,7 +174,10 @@ impl Counts {
         // The middle of an end bucket may lie outside of what was seen.
         let (min_ns, max_ns) = (self.min_ns as f64, self.max_ns as f64);
         let buckets = match &self.buckets {
-            Buckets::Few(values) => Counters::of(values, self.range()).at_ranks(ranks),
+            Buckets::Few(values) => {
+                let mut values = values.clone();
+                ranks.map(|rank| usize::from(*values.select_nth_unstable(rank as usize - 1).1))
+            }
             Buckets::Many(counters) => counters.at_ranks(ranks),
         };
         buckets.map(|bucket| middle_of(bucket).clamp(min_ns, max_ns) / 1e9)

@@ -1,14 +1,16 @@
 //! The run folder. It appears complete or not at all: everything is written to a folder beside it, which is
 //! renamed at the end.
 
-use crate::tables::{Column, TABLES, table};
+use crate::summary::Summary;
+use crate::tables::{Column, RecordsHasher, TABLES, table};
 use crate::{Error, Run};
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use serde_json::Value;
+use serde::Serialize;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -44,8 +46,8 @@ impl<'a> Files<'a> {
         Ok(Files { unfinished: Unfinished(path), target })
     }
 
-    fn json(&self, name: &str, value: &Value) -> Result<(), Error> {
-        let mut text = serde_json::to_string_pretty(value).expect("a JSON value can always be written");
+    fn json(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
+        let mut text = serde_json::to_string_pretty(value).expect("names and numbers can always be written");
         text.push('\n');
         fs::write(self.unfinished.0.join(name), text).map_err(Error::write(&self.target.join(name)))
     }
@@ -82,28 +84,19 @@ pub(crate) fn write(run: &Run, target: &Path) -> Result<(), Error> {
         return Err(Error::Exists { path: target.to_owned() });
     }
     let files = Files::beside(target)?;
-    files.json("manifest.json", run.manifest())?;
-    files.json("summary.json", run.summary())?;
-    files.json("scenario.json", &run.manifest()["scenario"])?;
-    for name in TABLES {
-        let batch = table(&run.records, name).expect("every name of TABLES is a table");
+    write_all(run, &files, |name, batch| {
         if batch.num_rows() > 0 {
-            files.table(&format!("{name}.parquet"), &batch, write_parquet)?;
-            files.table(&format!("{name}.csv"), &batch, write_csv)?;
+            files.table(&format!("{name}.parquet"), batch, write_parquet)?;
+            files.table(&format!("{name}.csv"), batch, write_csv)?;
         }
-    }
+        Ok(())
+    })?;
     files.finish()
 }
 
 pub(crate) fn keep(run: &Run, target: &Path) -> Result<(), Error> {
     let files = Files::beside(target)?;
-    for name in TABLES {
-        let batch = table(&run.records, name).expect("every name of TABLES is a table");
-        files.table(&format!("{name}.parquet"), &batch, write_parquet)?;
-    }
-    files.json("summary.json", run.summary())?;
-    files.json("scenario.json", &run.manifest()["scenario"])?;
-    files.json("manifest.json", run.manifest())?;
+    write_all(run, &files, |name, batch| files.table(&format!("{name}.parquet"), batch, write_parquet))?;
     match files.finish() {
         // Another program or thread has finished the same run meanwhile; its folder is as good.
         Err(_) if target.join("manifest.json").exists() => Ok(()),
@@ -111,12 +104,36 @@ pub(crate) fn keep(run: &Run, target: &Path) -> Result<(), Error> {
     }
 }
 
+/// Every table in the way of `write`, and the JSON. Each table is made once, for its files and for the hash.
+fn write_all(
+    run: &Run,
+    files: &Files<'_>,
+    write: impl Fn(&str, &RecordBatch) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut hasher = RecordsHasher::default();
+    for name in TABLES {
+        let batch = table(&run.records, name).expect("every name of TABLES is a table");
+        hasher.table(name, &batch);
+        write(name, &batch)?;
+    }
+    let manifest = run.manifest_with(|| hasher.finish());
+    files.json("summary.json", &Summary(&run.records))?;
+    files.json("scenario.json", &manifest["scenario"])?;
+    files.json("manifest.json", manifest)
+}
+
+/// Without statistics, which nobody asks for: tables are read whole. Hardly a real number repeats: a dictionary of them is
+/// given up when it is full, after most of the time was spent.
 fn write_parquet(batch: &RecordBatch, file: File) -> io::Result<()> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        // Hardly an instant repeats: a dictionary of them is given up when it is full, after most of the time was spent.
-        .set_column_dictionary_enabled(ColumnPath::from("time_s"), false)
-        .build();
+        .set_statistics_enabled(EnabledStatistics::None);
+    let schema = batch.schema();
+    let reals = schema.fields().iter().filter(|field| *field.data_type() == DataType::Float64);
+    let properties = reals.fold(properties, |properties, field| {
+        properties.set_column_dictionary_enabled(ColumnPath::from(field.name().as_str()), false)
+    });
+    let properties = properties.build();
     let mut writer = ArrowWriter::try_new(BufWriter::new(file), batch.schema(), Some(properties))?;
     writer.write(batch)?;
     writer.into_inner()?.flush()

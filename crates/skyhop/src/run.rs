@@ -10,6 +10,7 @@ use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
 use skyhop_sim::records::Records;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// What distinguishes runs of one scenario.
@@ -36,8 +37,10 @@ impl RunOptions {
 #[derive(Clone, Debug)]
 pub struct Run {
     pub records: Records,
-    manifest: Value,
-    summary: Value,
+    /// The manifest but for the hash of the records: that is worked out when it is asked for, or on the way when the
+    /// tables are written.
+    unhashed: Value,
+    manifest: OnceLock<Value>,
 }
 
 /// Simulates the whole of `scenario`.
@@ -61,31 +64,38 @@ pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Re
         wall_time_s: wall.elapsed().as_secs_f64(),
         cpu_time_s: cpu.zip(cpu_time_s()).map(|(before, after)| after - before),
     };
-    let manifest = manifest(scenario, options, &records, &cost);
-    let summary = crate::summary(&records);
-    Ok(Run { records, manifest, summary })
+    let unhashed = manifest(scenario, options, &records, &cost);
+    Ok(Run { records, unhashed, manifest: OnceLock::new() })
 }
 
 impl Run {
     #[cfg(test)]
-    pub(crate) fn by_hand(records: Records, manifest: Value) -> Run {
-        let summary = crate::summary(&records);
-        Run { records, manifest, summary }
+    pub(crate) fn by_hand(records: Records, unhashed: Value) -> Run {
+        Run { records, unhashed, manifest: OnceLock::new() }
     }
 
     /// What was run and what became of its packets; `manifest.json`.
     pub fn manifest(&self) -> &Value {
-        &self.manifest
+        self.manifest_with(|| records_hash(&self.records))
+    }
+
+    /// The manifest, when the hash of the records is at hand.
+    pub(crate) fn manifest_with(&self, hash: impl FnOnce() -> String) -> &Value {
+        self.manifest.get_or_init(|| {
+            let mut manifest = self.unhashed.clone();
+            manifest["records_hash"] = hash().into();
+            manifest
+        })
     }
 
     /// The totals; `summary.json`.
-    pub fn summary(&self) -> &Value {
-        &self.summary
+    pub fn summary(&self) -> Value {
+        crate::summary(&self.records)
     }
 
     /// SHA-256 over the content of all tables, in hexadecimal: two runs found the same if it is the same.
     pub fn records_hash(&self) -> &str {
-        self.manifest["records_hash"].as_str().unwrap_or_default()
+        self.manifest()["records_hash"].as_str().unwrap_or_default()
     }
 
     /// The names that [`table`](Run::table) takes.
@@ -129,7 +139,8 @@ fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: 
         "version": env!("CARGO_PKG_VERSION"),
         "seed": options.seed,
         "scenario_hash": scenario.hash(),
-        "records_hash": records_hash(records),
+        // Its place; see [`Run::manifest`].
+        "records_hash": null,
         "simulated_s": records.end.as_secs_f64(),
         "wall_time_s": cost.wall_time_s,
         "cpu_time_s": cost.cpu_time_s,

@@ -2,69 +2,105 @@
 //! Definitions of the measures: `docs/models/measures.md`. A value that was not measured is null.
 
 use crate::tables::completion_s;
-use serde_json::{Map, Value, json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, Records};
 
 /// `flows` and `links` in the order of the records, and `jain`, the index over the goodputs.
 pub fn summary(records: &Records) -> Value {
-    json!({
-        "flows": records.flows.iter().map(|flow| flow_totals(flow, records)).collect::<Vec<_>>(),
-        "links": records.links.iter().map(|link| link_totals(link, records)).collect::<Vec<_>>(),
-        "jain": records.jain,
-    })
+    serde_json::to_value(Summary(records)).expect("totals are names and numbers")
 }
 
-fn flow_totals(flow: &FlowSummary, records: &Records) -> Value {
-    let mut totals = json!({
-        "name": name(&records.flow_names, Some(flow.flow)),
-        "from": name(&records.node_names, Some(flow.from)),
-        "to": name(&records.node_names, Some(flow.to)),
-        "start_s": flow.start.as_secs_f64(),
-        "stop_s": flow.stop.as_secs_f64(),
-        "completion_s": completion_s(flow),
-        "goodput_bps": flow.goodput_bps,
-        "throughput_bps": flow.throughput_bps,
-        "packets_sent": flow.packets_sent,
-        "packets_received": flow.packets_received,
-        "packets_duplicate": flow.packets_duplicate,
-        "retransmissions": flow.retransmissions,
-        "probes": flow.probes,
-        "timeouts": flow.timeouts,
-        "fast_retransmits": flow.fast_retransmits,
-        "cwnd_cuts": flow.cwnd_cuts,
-        "bytes_delivered": flow.bytes_delivered,
-        "drops": drops(&flow.drops),
-        "acks_dropped": flow.ack_drops.iter().sum::<u64>(),
-        "delivery_fraction": flow.delivery_fraction,
-        "tcp_efficiency": flow.tcp_efficiency,
-        "information_efficiency": flow.information_efficiency,
-        "cwnd_mean": flow.cwnd_mean,
-    });
-    let measures =
-        [("rtt", flow.rtt), ("delay", flow.delay), ("jitter", flow.jitter), ("interarrival", flow.interarrival)];
-    for (measure, distribution) in measures {
-        for (statistic, value) in statistics(&distribution) {
-            totals[format!("{measure}_{statistic}_s")] = json!(value);
-        }
+/// The totals as they are written. With a thousand flows they are 20,000 values: none is made but in its place.
+pub(crate) struct Summary<'a>(pub &'a Records);
+
+struct Flow<'a>(&'a FlowSummary, &'a Records);
+struct Link<'a>(&'a LinkSummary, &'a Records);
+/// Every cause is named, also those that took no packet.
+struct Drops<'a>(&'a DropCounts);
+
+impl Serialize for Summary<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let records = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("flows", &Sequence(|| records.flows.iter().map(|flow| Flow(flow, records))))?;
+        map.serialize_entry("links", &Sequence(|| records.links.iter().map(|link| Link(link, records))))?;
+        map.serialize_entry("jain", &records.jain)?;
+        map.end()
     }
-    totals
 }
 
-fn link_totals(link: &LinkSummary, records: &Records) -> Value {
-    json!({
-        "name": name(&records.link_names, Some(link.link)),
-        "kind": link.kind,
-        "from": name(&records.node_names, Some(link.from)),
-        "to": name(&records.node_names, link.to),
-        "rate_bps": link.rate_bps,
-        "utilisation": link.utilisation,
-        "packets": link.packets,
-        "bytes": link.bytes,
-        "queue_mean_packets": link.queue_mean_packets,
-        "queue_max_packets": link.queue_max_packets,
-        "marked": link.marked,
-        "drops": drops(&link.drops),
-    })
+/// What an iterator gives, as a sequence.
+struct Sequence<F>(F);
+
+impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Sequence<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+impl Serialize for Flow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Flow(flow, records) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", &name(&records.flow_names, Some(flow.flow)))?;
+        map.serialize_entry("from", &name(&records.node_names, Some(flow.from)))?;
+        map.serialize_entry("to", &name(&records.node_names, Some(flow.to)))?;
+        map.serialize_entry("start_s", &flow.start.as_secs_f64())?;
+        map.serialize_entry("stop_s", &flow.stop.as_secs_f64())?;
+        map.serialize_entry("completion_s", &completion_s(flow))?;
+        map.serialize_entry("goodput_bps", &flow.goodput_bps)?;
+        map.serialize_entry("throughput_bps", &flow.throughput_bps)?;
+        map.serialize_entry("packets_sent", &flow.packets_sent)?;
+        map.serialize_entry("packets_received", &flow.packets_received)?;
+        map.serialize_entry("packets_duplicate", &flow.packets_duplicate)?;
+        map.serialize_entry("retransmissions", &flow.retransmissions)?;
+        map.serialize_entry("probes", &flow.probes)?;
+        map.serialize_entry("timeouts", &flow.timeouts)?;
+        map.serialize_entry("fast_retransmits", &flow.fast_retransmits)?;
+        map.serialize_entry("cwnd_cuts", &flow.cwnd_cuts)?;
+        map.serialize_entry("bytes_delivered", &flow.bytes_delivered)?;
+        map.serialize_entry("drops", &Drops(&flow.drops))?;
+        map.serialize_entry("acks_dropped", &flow.ack_drops.iter().sum::<u64>())?;
+        map.serialize_entry("delivery_fraction", &flow.delivery_fraction)?;
+        map.serialize_entry("tcp_efficiency", &flow.tcp_efficiency)?;
+        map.serialize_entry("information_efficiency", &flow.information_efficiency)?;
+        map.serialize_entry("cwnd_mean", &flow.cwnd_mean)?;
+        let measures =
+            [("rtt", flow.rtt), ("delay", flow.delay), ("jitter", flow.jitter), ("interarrival", flow.interarrival)];
+        for (measure, distribution) in measures {
+            for (statistic, value) in statistics(&distribution) {
+                map.serialize_entry(&format_args!("{measure}_{statistic}_s"), &value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Link<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Link(link, records) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", &name(&records.link_names, Some(link.link)))?;
+        map.serialize_entry("kind", link.kind)?;
+        map.serialize_entry("from", &name(&records.node_names, Some(link.from)))?;
+        map.serialize_entry("to", &name(&records.node_names, link.to))?;
+        map.serialize_entry("rate_bps", &link.rate_bps)?;
+        map.serialize_entry("utilisation", &link.utilisation)?;
+        map.serialize_entry("packets", &link.packets)?;
+        map.serialize_entry("bytes", &link.bytes)?;
+        map.serialize_entry("queue_mean_packets", &link.queue_mean_packets)?;
+        map.serialize_entry("queue_max_packets", &link.queue_max_packets)?;
+        map.serialize_entry("marked", &link.marked)?;
+        map.serialize_entry("drops", &Drops(&link.drops))?;
+        map.end()
+    }
+}
+
+impl Serialize for Drops<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(DropCause::ALL.iter().map(|cause| cause.name()).zip(self.0))
+    }
 }
 
 /// The statistics of a measure by the name that stands between the measure's and the unit; none without samples.
@@ -77,15 +113,11 @@ fn name(names: &[String], id: Option<u32>) -> Option<&str> {
     id.and_then(|id| names.get(id as usize)).map(String::as_str)
 }
 
-/// Every cause is named, also those that took no packet.
-fn drops(counts: &DropCounts) -> Map<String, Value> {
-    DropCause::ALL.iter().zip(counts).map(|(cause, &count)| (cause.name().to_owned(), json!(count))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample;
+    use serde_json::json;
 
     #[test]
     fn totals_stand_under_their_names() {

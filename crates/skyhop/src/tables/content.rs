@@ -12,14 +12,26 @@ use std::fmt::Write as _;
 const LATER: [(&str, &str); 4] =
     [("flows", "probes"), ("flows", "dropped_priority"), ("links", "marked"), ("links", "dropped_priority")];
 
-/// SHA-256, in hexadecimal, over every table: its name, and per column the name, the type and all values.
+/// [`RecordsHasher`] over every table.
+pub fn records_hash(records: &Records) -> String {
+    let mut hasher = RecordsHasher::default();
+    for name in TABLES {
+        hasher.table(name, &table(records, name).expect("every name of TABLES is a table"));
+    }
+    hasher.finish()
+}
+
+/// SHA-256, in hexadecimal, over every table of [`TABLES`], in that order: its name, and per column the name, the type
+/// and all values.
 ///
 /// Rows are taken in the order of time and then of the names in them, so the hash does not depend on the order in
 /// which flows and links were declared. Wall time, version and file formats have no part in it.
-pub fn records_hash(records: &Records) -> String {
-    let mut hasher = Hasher(Sha256::new());
-    for name in TABLES {
-        let batch = table(records, name).expect("every name of TABLES is a table");
+#[derive(Default)]
+pub(crate) struct RecordsHasher(Hasher);
+
+impl RecordsHasher {
+    pub fn table(&mut self, name: &str, batch: &RecordBatch) {
+        let hasher = &mut self.0;
         hasher.text(name);
         let schema = batch.schema();
         let counted: Vec<_> = schema
@@ -30,16 +42,19 @@ pub fn records_hash(records: &Records) -> String {
             .collect();
         hasher.length(batch.num_rows());
         hasher.length(counted.len());
-        let order = row_order(&batch);
+        let order = row_order(batch);
         for (field, column) in counted {
             hasher.text(field.name());
             hasher.column(column, &order);
         }
     }
-    hasher.0.finalize().iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+
+    pub fn finish(self) -> String {
+        self.0.0.finalize().iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
 }
 
 fn is_zero(column: &dyn Array) -> bool {
@@ -65,6 +80,7 @@ fn row_order(batch: &RecordBatch) -> Vec<u32> {
 
 /// Feeds values so that no two different contents give the same bytes: lengths before texts, a mark before each
 /// value that may be absent.
+#[derive(Default)]
 struct Hasher(Sha256);
 
 impl Hasher {

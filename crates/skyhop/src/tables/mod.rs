@@ -6,6 +6,7 @@ mod column;
 mod content;
 
 pub(crate) use column::Column;
+pub(crate) use content::RecordsHasher;
 pub use content::records_hash;
 
 use arrow_array::RecordBatch;
