@@ -260,58 +260,69 @@ def t_quantile(freedom: int) -> float:
 
 
 def measure_all(done: AnyRun, metrics: Mapping[str, Metric]) -> dict[str, float]:
-    """Metrics of one run by name; each table that they need is read once."""
+    """Metrics of one run by name; each table that they need is read once. NaN where there is nothing to measure."""
     tables = {name: done.table(name) for name in dict.fromkeys(metric.table for metric in metrics.values())}
-    return {name: _measure(done, tables[metric.table], metric) for name, metric in metrics.items()}
+    # In one go: of small tables each query costs more than what it does.
+    rows = pl.collect_all(_rows(done, tables[metric.table], metric) for metric in metrics.values())
+    return {
+        # In one chunk, as sums of several depend on how many threads there are.
+        metric.name: _reduced(of_metric.rechunk(), metric) * metric.scale if of_metric.height > 0 else math.nan
+        for metric, of_metric in zip(metrics.values(), rows, strict=True)
+    }
 
 
 def measure(done: AnyRun, metric: Metric) -> float:
     """One metric of one run; NaN when its table has nothing to measure."""
-    return _measure(done, done.table(metric.table), metric)
+    return measure_all(done, {metric.name: metric})[metric.name]
 
 
-def _measure(done: AnyRun, table: pl.DataFrame, metric: Metric) -> float:
+def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
+    """What the metric is taken from: rows of the table, or one row for each flow."""
     length_s = done.scenario.duration_s
+    rows = table.lazy()
     if (from_s := max(metric.from_s, metric.from_share * length_s)) > 0:
         # A row of a time series stands at the end of its step.
-        table = table.filter(pl.col("time_s") > from_s + 1e-9)
+        rows = rows.filter(pl.col("time_s") > from_s + 1e-9)
     if (until_s := metric.until_s or metric.until_share * length_s) > 0:
-        table = table.filter(pl.col("time_s") <= until_s + 1e-9)
+        rows = rows.filter(pl.col("time_s") <= until_s + 1e-9)
     if metric.only:
         named = "flow" if "flow" in table.columns else "link"
-        table = table.filter(pl.col(named).str.contains(metric.only))
-    column = pl.col(metric.column)
+        rows = rows.filter(pl.col(named).str.contains(metric.only))
     if metric.reduce == "share-within":
-        if "begin_s" in table.columns:
-            # What was begun too late to be judged before the end of the run does not count.
-            table = table.filter(pl.col("begin_s") <= length_s - metric.within)
-        in_time = table.select((column <= metric.within).sum()).item()
-        return math.nan if table.is_empty() else float(in_time) / table.height * metric.scale
-    table = table.drop_nulls(metric.column)
-    if table.is_empty():
-        return math.nan
+        # What was begun too late to be judged before the end of the run does not count.
+        begun = pl.col("begin_s") <= length_s - metric.within
+        return (rows.filter(begun) if "begin_s" in table.columns else rows).select(metric.column)
+    column = pl.col(metric.column)
+    rows = rows.filter(column.is_not_null())
     match metric.reduce:
-        case "sum":
-            value = table.select(column.sum()).item()
-        case "mean":
-            value = table.select(column.mean()).item()
+        case "sum-of-means" | "jain":
+            return rows.group_by("flow", maintain_order=True).agg(column.mean())
+        case "range":
+            return rows.group_by("flow", maintain_order=True).agg(column.max() - column.min())
+        case _:
+            return rows.select({metric.column, metric.weight, metric.over} - {""})
+
+
+def _reduced(rows: pl.DataFrame, metric: Metric) -> float:
+    column: Any = rows[metric.column]
+    value: Any
+    match metric.reduce:
+        case "sum" | "sum-of-means":
+            value = column.sum()
+        case "mean" | "range":
+            value = column.mean()
         case "weighted-mean":
-            weight = pl.col(metric.weight)
-            value = table.select((column * weight).sum() / weight.sum()).item()
+            weight: Any = rows[metric.weight]
+            value = (column * weight).sum() / weight.sum()
         case "ratio":
-            total = table.select(pl.col(metric.over).sum()).item()
-            value = table.select(column.sum()).item() / total if total else None
-        case "sum-of-means":
-            value = table.group_by("flow", maintain_order=True).agg(column.mean()).select(column.sum()).item()
+            total: Any = rows[metric.over].sum()
+            value = column.sum() / total if total else None
+        case "share-within":
+            value = (column <= metric.within).sum() / rows.height
         case "jain":
-            means = table.group_by("flow", maintain_order=True).agg(column.mean())[metric.column].to_list()
+            means = column.to_list()
             squares = sum(x * x for x in means)
             value = 1.0 if squares == 0 else sum(means) ** 2 / (len(means) * squares)
         case _:
-            value = (
-                table.group_by("flow", maintain_order=True)
-                .agg(column.max() - column.min())
-                .select(column.mean())
-                .item()
-            )
-    return math.nan if value is None else float(value) * metric.scale
+            raise ValueError(f"no reduction is called {metric.reduce!r}")
+    return math.nan if value is None else float(value)
