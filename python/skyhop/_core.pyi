@@ -11,11 +11,13 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Table",
+    "empty_table",
     "json_schema",
     "places",
     "presets_json",
     "reference_scenarios",
     "run",
+    "table_names",
     "validate_ns2",
     "version",
 ]
@@ -163,6 +165,12 @@ def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None) 
 
     Raises Cancelled after `progress.cancel()`.
     """
+
+def table_names() -> list[str]:
+    """The names of all tables that a run has."""
+
+def empty_table(name: str) -> Table:
+    """The table of that name as it is without rows. Raises KeyError for an unknown name."""
 
 def validate_ns2(folder: str | PathLike[str], *, cases: list[str] = ..., agents: list[str] = ...) -> str:
     """Runs the cases of an ns-2 reference folder; JSON list of cells with case, agent, measure, reference, ours,

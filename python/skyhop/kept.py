@@ -43,15 +43,14 @@ class KeptRun:
     @property
     def table_names(self) -> list[str]:
         """Names that `table` knows."""
-        return sorted(path.stem for path in self._folder.glob("*.parquet"))
+        return _core.table_names()
 
     def table(self, name: str, /) -> pl.DataFrame:
-        """The table of that name."""
+        """The table of that name. Tables without rows have no file."""
         import polars as pl
 
-        if name not in self.table_names:
-            raise KeyError(f"no table named {name!r}; there are: {', '.join(self.table_names)}")
-        return pl.read_parquet(self._folder / f"{name}.parquet")
+        path = self._folder / f"{name}.parquet"
+        return pl.read_parquet(path) if path.exists() else pl.DataFrame(_core.empty_table(name))
 
     @property
     def handovers(self) -> pl.DataFrame:
@@ -76,12 +75,8 @@ class KeptRun:
         """Copies the run into a folder, with its tables as CSV too: the same files that `Run.write` makes."""
         # With the time of now, not that of the run: a study's folders stand in the study's order.
         target = Path(shutil.copytree(self._folder, folder, dirs_exist_ok=True, copy_function=shutil.copyfile))
-        for name in self.table_names:
-            table = self.table(name)
-            if table.is_empty():
-                (target / f"{name}.parquet").unlink()
-            else:
-                table.write_csv(target / f"{name}.csv")
+        for parquet in self._folder.glob("*.parquet"):
+            self.table(parquet.stem).write_csv(target / f"{parquet.stem}.csv")
         return target
 
 

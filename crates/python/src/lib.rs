@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::scenario::{Scenario, json_schema, places, presets_json};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::{Table, empty_table, table_names};
     #[pymodule_export]
     use super::validate::{reference_scenarios, validate_ns2};
 

@@ -2,6 +2,7 @@
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -42,4 +43,17 @@ impl Table {
     fn __repr__(&self) -> String {
         format!("Table({} rows: {})", self.batch.num_rows(), self.column_names().join(", "))
     }
+}
+
+/// The names of all tables.
+#[pyfunction]
+pub fn table_names() -> Vec<&'static str> {
+    skyhop::TABLES.to_vec()
+}
+
+/// The table of that name as it is without rows.
+#[pyfunction]
+pub fn empty_table(name: &str) -> PyResult<Table> {
+    let unknown = || PyKeyError::new_err(format!("no table named {name:?}; there are: {}", skyhop::TABLES.join(", ")));
+    skyhop::empty_table(name).map(|batch| Table { batch }).ok_or_else(unknown)
 }

@@ -85,11 +85,8 @@ pub(crate) fn write(run: &Run, target: &Path) -> Result<(), Error> {
     }
     let files = Files::beside(target)?;
     write_all(run, &files, |name, batch| {
-        if batch.num_rows() > 0 {
-            files.table(&format!("{name}.parquet"), batch, write_parquet)?;
-            files.table(&format!("{name}.csv"), batch, write_csv)?;
-        }
-        Ok(())
+        files.table(&format!("{name}.parquet"), batch, write_parquet)?;
+        files.table(&format!("{name}.csv"), batch, write_csv)
     })?;
     files.finish()
 }
@@ -104,7 +101,7 @@ pub(crate) fn keep(run: &Run, target: &Path) -> Result<(), Error> {
     }
 }
 
-/// Every table in the way of `write`, and the JSON. Each table is made once, for its files and for the hash.
+/// Every table that has rows in the way of `write`, and the JSON. Each table is made once, for its files and for the hash.
 fn write_all(
     run: &Run,
     files: &Files<'_>,
@@ -114,7 +111,9 @@ fn write_all(
     for name in TABLES {
         let batch = table(&run.records, name).expect("every name of TABLES is a table");
         hasher.table(name, &batch);
-        write(name, &batch)?;
+        if batch.num_rows() > 0 {
+            write(name, &batch)?;
+        }
     }
     let manifest = run.manifest_with(|| hasher.finish());
     files.json("summary.json", &Summary(&run.records))?;
@@ -243,11 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_run_has_every_table_and_is_kept_once() {
+    fn a_kept_run_has_each_table_with_rows_and_is_kept_once() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("ab/run");
         run().keep(&folder).unwrap();
-        let mut expected = TABLES.map(|table| format!("{table}.parquet")).to_vec();
+        let full = TABLES.iter().filter(|&&name| name != "positions" && name != "packets");
+        let mut expected: Vec<_> = full.map(|table| format!("{table}.parquet")).collect();
         expected.extend(["manifest.json", "scenario.json", "summary.json"].map(String::from));
         expected.sort();
         assert_eq!(listing(&folder), expected);

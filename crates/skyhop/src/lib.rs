@@ -32,4 +32,4 @@ pub use sky::{ephemeris, passes_of, presets, sky_at};
 pub use skyhop_scenario::{Diagnostic, Diagnostics, Override, OverrideError, Place, Scenario, json_schema, places};
 pub use skyhop_sim::records;
 pub use summary::summary;
-pub use tables::{TABLES, records_hash, table};
+pub use tables::{TABLES, empty_table, records_hash, table};

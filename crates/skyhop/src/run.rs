@@ -117,9 +117,9 @@ impl Run {
         folder::write(self, folder.as_ref())
     }
 
-    /// Writes what is needed to take the run up again: `manifest.json`, `summary.json`, `scenario.json` and every
-    /// table as Parquet, those without rows included. The folder appears complete or not at all; if it is there by
-    /// then, it stays as it is.
+    /// Writes what is needed to take the run up again: `manifest.json`, `summary.json`, `scenario.json` and each table
+    /// that has rows, as Parquet ([`crate::empty_table`] gives the others). The folder appears complete or not at all;
+    /// if it is there by then, it stays as it is.
     ///
     /// # Errors
     /// [`Error::Write`] if it cannot be written.

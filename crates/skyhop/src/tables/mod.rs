@@ -108,6 +108,11 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
     })
 }
 
+/// The table of that name as it is without rows; `None` for a name that is not in [`TABLES`].
+pub fn empty_table(name: &str) -> Option<RecordBatch> {
+    table(&Records::default(), name)
+}
+
 fn flow_table(rows: &[FlowSummary], flows: &Names, nodes: &Names) -> RecordBatch {
     let table = TableBuilder::over(rows)
         .name("flow", flows, |r| r.flow)
