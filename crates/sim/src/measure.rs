@@ -174,10 +174,12 @@ impl Counts {
         // The middle of an end bucket may lie outside of what was seen.
         let (min_ns, max_ns) = (self.min_ns as f64, self.max_ns as f64);
         let buckets = match &self.buckets {
-            Buckets::Few(values) => {
+            // Counters have to be zeroed and looked through; finding a rank takes as long as some eight of them per value.
+            Buckets::Few(values) if values.len() < self.range().len() / 8 => {
                 let mut values = values.clone();
                 ranks.map(|rank| usize::from(*values.select_nth_unstable(rank as usize - 1).1))
             }
+            Buckets::Few(values) => Counters::of(values, self.range()).at_ranks(ranks),
             Buckets::Many(counters) => counters.at_ranks(ranks),
         };
         buckets.map(|bucket| middle_of(bucket).clamp(min_ns, max_ns) / 1e9)
