@@ -31,7 +31,7 @@ def steps(file: Path, overrides: list[str]) -> dict[str, float]:
     simulation = float(run.manifest["wall_time_s"])
     return {
         "simulation": simulation,
-        "setting up": ran - begin - simulation,
+        "handing over": ran - begin - simulation,
         "tables, their hash and files": written - ran,
         "measures": end - written,
         "all": end - begin,
@@ -39,6 +39,7 @@ def steps(file: Path, overrides: list[str]) -> dict[str, float]:
 
 
 def main() -> None:
+    """Takes the scenario and its overrides from the command line."""
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     turns = [steps(Path(sys.argv[1]), sys.argv[2:]) for _ in range(TURNS)]

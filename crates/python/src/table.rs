@@ -54,6 +54,8 @@ pub fn table_names() -> Vec<&'static str> {
 /// The table of that name as it is without rows.
 #[pyfunction]
 pub fn empty_table(name: &str) -> PyResult<Table> {
-    let unknown = || PyKeyError::new_err(format!("no table named {name:?}; there are: {}", skyhop::TABLES.join(", ")));
-    skyhop::empty_table(name).map(|batch| Table { batch }).ok_or_else(unknown)
+    match skyhop::empty_table(name) {
+        Ok(batch) => Ok(Table { batch }),
+        Err(error) => Err(PyKeyError::new_err(error.to_string())),
+    }
 }

@@ -174,7 +174,8 @@ impl Counts {
         // The middle of an end bucket may lie outside of what was seen.
         let (min_ns, max_ns) = (self.min_ns as f64, self.max_ns as f64);
         let buckets = match &self.buckets {
-            // Counters have to be zeroed and looked through; finding a rank takes as long as some eight of them per value.
+            // Counters have to be zeroed and looked through; selecting goes over the values instead. Selecting always costs
+            // 2 % more instructions on workload 1; the eighth comes from no measurement of its own.
             Buckets::Few(values) if values.len() < self.range().len() / 8 => {
                 let mut values = values.clone();
                 ranks.map(|rank| usize::from(*values.select_nth_unstable(rank as usize - 1).1))

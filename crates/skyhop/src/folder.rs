@@ -115,10 +115,11 @@ fn write_all(
             write(name, &batch)?;
         }
     }
-    let manifest = run.manifest_with(|| hasher.finish());
+    run.hash_is(hasher.finish());
+    let manifest = run.manifest();
     files.json("summary.json", &Summary(&run.records))?;
     files.json("scenario.json", &manifest["scenario"])?;
-    files.json("manifest.json", manifest)
+    files.json("manifest.json", &manifest)
 }
 
 /// Without statistics, which nobody asks for: tables are read whole. Hardly a real number repeats: a dictionary of them is
@@ -177,6 +178,11 @@ mod tests {
         Run::by_hand(sample::records(), json!({ "seed": 3, "scenario": { "duration": "76 s" } }))
     }
 
+    /// The tables of [`run`] that have rows.
+    fn full() -> impl Iterator<Item = &'static str> {
+        TABLES.into_iter().filter(|&name| name != "positions" && name != "packets")
+    }
+
     fn listing(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
         let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -189,8 +195,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("deeper/run");
         run().write(&folder).unwrap();
-        let full = TABLES.iter().filter(|&&name| name != "positions" && name != "packets");
-        let mut expected: Vec<_> = full.flat_map(|t| [format!("{t}.csv"), format!("{t}.parquet")]).collect();
+        let mut expected: Vec<_> = full().flat_map(|t| [format!("{t}.csv"), format!("{t}.parquet")]).collect();
         expected.extend(["manifest.json", "scenario.json", "summary.json"].map(String::from));
         expected.sort();
         assert_eq!(listing(&folder), expected);
@@ -204,7 +209,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
         run().write(&folder).unwrap();
-        for name in TABLES.iter().filter(|&&name| name != "positions" && name != "packets") {
+        for name in full() {
             let file = File::open(folder.join(format!("{name}.parquet"))).unwrap();
             let mut reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
             let read = reader.next().unwrap().unwrap();
@@ -246,8 +251,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("ab/run");
         run().keep(&folder).unwrap();
-        let full = TABLES.iter().filter(|&&name| name != "positions" && name != "packets");
-        let mut expected: Vec<_> = full.map(|table| format!("{table}.parquet")).collect();
+        let mut expected: Vec<_> = full().map(|table| format!("{table}.parquet")).collect();
         expected.extend(["manifest.json", "scenario.json", "summary.json"].map(String::from));
         expected.sort();
         assert_eq!(listing(&folder), expected);

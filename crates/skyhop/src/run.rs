@@ -37,10 +37,10 @@ impl RunOptions {
 #[derive(Clone, Debug)]
 pub struct Run {
     pub records: Records,
-    /// The manifest but for the hash of the records: that is worked out when it is asked for, or on the way when the
-    /// tables are written.
-    unhashed: Value,
-    manifest: OnceLock<Value>,
+    /// The manifest with a null for the hash of the records.
+    manifest: Value,
+    /// Worked out when it is asked for, or on the way when the tables are written.
+    hash: OnceLock<String>,
 }
 
 /// Simulates the whole of `scenario`.
@@ -64,28 +64,21 @@ pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Re
         wall_time_s: wall.elapsed().as_secs_f64(),
         cpu_time_s: cpu.zip(cpu_time_s()).map(|(before, after)| after - before),
     };
-    let unhashed = manifest(scenario, options, &records, &cost);
-    Ok(Run { records, unhashed, manifest: OnceLock::new() })
+    let manifest = manifest(scenario, options, &records, &cost);
+    Ok(Run { records, manifest, hash: OnceLock::new() })
 }
 
 impl Run {
     #[cfg(test)]
-    pub(crate) fn by_hand(records: Records, unhashed: Value) -> Run {
-        Run { records, unhashed, manifest: OnceLock::new() }
+    pub(crate) fn by_hand(records: Records, manifest: Value) -> Run {
+        Run { records, manifest, hash: OnceLock::new() }
     }
 
     /// What was run and what became of its packets; `manifest.json`.
-    pub fn manifest(&self) -> &Value {
-        self.manifest_with(|| records_hash(&self.records))
-    }
-
-    /// The manifest, when the hash of the records is at hand.
-    pub(crate) fn manifest_with(&self, hash: impl FnOnce() -> String) -> &Value {
-        self.manifest.get_or_init(|| {
-            let mut manifest = self.unhashed.clone();
-            manifest["records_hash"] = hash().into();
-            manifest
-        })
+    pub fn manifest(&self) -> Value {
+        let mut manifest = self.manifest.clone();
+        manifest["records_hash"] = self.records_hash().into();
+        manifest
     }
 
     /// The totals; `summary.json`.
@@ -95,7 +88,12 @@ impl Run {
 
     /// SHA-256 over the content of all tables, in hexadecimal: two runs found the same if it is the same.
     pub fn records_hash(&self) -> &str {
-        self.manifest()["records_hash"].as_str().unwrap_or_default()
+        self.hash.get_or_init(|| records_hash(&self.records))
+    }
+
+    /// Takes the hash of the records from who has worked it out while writing them.
+    pub(crate) fn hash_is(&self, hash: String) {
+        self.hash.get_or_init(|| hash);
     }
 
     /// The names that [`table`](Run::table) takes.

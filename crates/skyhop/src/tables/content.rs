@@ -26,13 +26,14 @@ pub fn records_hash(records: &Records) -> String {
 ///
 /// Rows are taken in the order of time and then of the names in them, so the hash does not depend on the order in
 /// which flows and links were declared. Wall time, version and file formats have no part in it.
+///
+/// No two different contents feed the same bytes: lengths go before texts, a mark before each value that may be absent.
 #[derive(Default)]
-pub(crate) struct RecordsHasher(Hasher);
+pub(crate) struct RecordsHasher(Sha256);
 
 impl RecordsHasher {
     pub fn table(&mut self, name: &str, batch: &RecordBatch) {
-        let hasher = &mut self.0;
-        hasher.text(name);
+        self.text(name);
         let schema = batch.schema();
         let counted: Vec<_> = schema
             .fields()
@@ -40,50 +41,22 @@ impl RecordsHasher {
             .zip(batch.columns())
             .filter(|(field, column)| !LATER.contains(&(name, field.name())) || !is_zero(column))
             .collect();
-        hasher.length(batch.num_rows());
-        hasher.length(counted.len());
+        self.length(batch.num_rows());
+        self.length(counted.len());
         let order = row_order(batch);
         for (field, column) in counted {
-            hasher.text(field.name());
-            hasher.column(column, &order);
+            self.text(field.name());
+            self.column(column, &order);
         }
     }
 
     pub fn finish(self) -> String {
-        self.0.0.finalize().iter().fold(String::new(), |mut hex, byte| {
+        self.0.finalize().iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
             hex
         })
     }
-}
 
-fn is_zero(column: &dyn Array) -> bool {
-    matches!(Column::of(column), Column::Count(counts) if counts.iter().all(|count| count == Some(0)))
-}
-
-/// Rows sorted by time and then by every column of text, from left to right. Equal rows keep their order.
-fn row_order(batch: &RecordBatch) -> Vec<u32> {
-    let time = batch.column_by_name("time_s").and_then(|c| c.as_any().downcast_ref::<Float64Array>());
-    let texts: Vec<&StringViewArray> = batch.columns().iter().filter_map(|c| c.as_any().downcast_ref()).collect();
-    fn text(column: &StringViewArray, row: usize) -> Option<&str> {
-        column.is_valid(row).then(|| column.value(row))
-    }
-    let compare = |&a: &u32, &b: &u32| {
-        let (a, b) = (a as usize, b as usize);
-        let by_time = time.map_or(Ordering::Equal, |t| t.value(a).total_cmp(&t.value(b)));
-        texts.iter().fold(by_time, |order, column| order.then_with(|| text(column, a).cmp(&text(column, b))))
-    };
-    let mut order: Vec<u32> = (0..batch.num_rows() as u32).collect();
-    order.sort_by(compare);
-    order
-}
-
-/// Feeds values so that no two different contents give the same bytes: lengths before texts, a mark before each
-/// value that may be absent.
-#[derive(Default)]
-struct Hasher(Sha256);
-
-impl Hasher {
     fn length(&mut self, n: usize) {
         self.0.update((n as u64).to_le_bytes());
     }
@@ -128,4 +101,25 @@ impl Hasher {
         }
         self.0.update(&bytes);
     }
+}
+
+fn is_zero(column: &dyn Array) -> bool {
+    matches!(Column::of(column), Column::Count(counts) if counts.iter().all(|count| count == Some(0)))
+}
+
+/// Rows sorted by time and then by every column of text, from left to right. Equal rows keep their order.
+fn row_order(batch: &RecordBatch) -> Vec<u32> {
+    let time = batch.column_by_name("time_s").and_then(|c| c.as_any().downcast_ref::<Float64Array>());
+    let texts: Vec<&StringViewArray> = batch.columns().iter().filter_map(|c| c.as_any().downcast_ref()).collect();
+    fn text(column: &StringViewArray, row: usize) -> Option<&str> {
+        column.is_valid(row).then(|| column.value(row))
+    }
+    let compare = |&a: &u32, &b: &u32| {
+        let (a, b) = (a as usize, b as usize);
+        let by_time = time.map_or(Ordering::Equal, |t| t.value(a).total_cmp(&t.value(b)));
+        texts.iter().fold(by_time, |order, column| order.then_with(|| text(column, a).cmp(&text(column, b))))
+    };
+    let mut order: Vec<u32> = (0..batch.num_rows() as u32).collect();
+    order.sort_by(compare);
+    order
 }

@@ -9,6 +9,7 @@ pub(crate) use column::Column;
 pub(crate) use content::RecordsHasher;
 pub use content::records_hash;
 
+use crate::Error;
 use arrow_array::RecordBatch;
 use builder::{Names, TableBuilder};
 use skyhop_base::Duration;
@@ -108,9 +109,12 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
     })
 }
 
-/// The table of that name as it is without rows; `None` for a name that is not in [`TABLES`].
-pub fn empty_table(name: &str) -> Option<RecordBatch> {
-    table(&Records::default(), name)
+/// The table of that name as it is without rows.
+///
+/// # Errors
+/// [`Error::UnknownTable`] for a name that is not in [`TABLES`].
+pub fn empty_table(name: &str) -> Result<RecordBatch, Error> {
+    table(&Records::default(), name).ok_or_else(|| Error::UnknownTable { name: name.to_owned() })
 }
 
 fn flow_table(rows: &[FlowSummary], flows: &Names, nodes: &Names) -> RecordBatch {
