@@ -332,7 +332,7 @@ pub struct FlowFile {
     /// Hops after which a packet is dropped.
     #[schemars(range(min = 1))]
     pub ttl: Option<u8>,
-    /// Longest time that the sender takes over an input before it sends, each time a random one between zero and this;
+    /// Longest time that the sender takes before it sends what its window releases, each time a random one between zero and this;
     /// breaks the lock-step of flows. Needs TCP. Without it: 0 s.
     pub jitter: Option<Duration>,
 }

@@ -72,10 +72,9 @@ impl SegmentAges {
     }
 }
 
-/// A sender that takes a random time over what an input makes it send: `overhead_` of ns-2. The time runs once for all
-/// that it may send when the time is over, so the order stays.
-///
-/// Deviation: ns-2 delays new segments only; here retransmissions take their time, too.
+/// A sender that takes a random time over what its window releases: `overhead_` of ns-2. The time begins when there is
+/// something to send, and runs once for all that may be sent when it is over. What leaves whatever the window says, as a fast
+/// retransmission does, leaves at once.
 #[derive(Debug)]
 pub struct Jitter {
     longest: Duration,
@@ -89,20 +88,15 @@ impl Jitter {
         (!longest.is_zero()).then_some(Jitter { longest, stream, due: None })
     }
 
-    /// Whether the sender may send now. If not, it gets its time.
-    pub fn lets_send(&mut self, now: Time) -> bool {
-        match self.due {
-            Some(due) if due <= now => {
-                self.due = None;
-                true
-            }
-            Some(_) => false,
-            None => {
-                let share = self.stream.uniform();
-                self.due = Some(now + Duration::from_secs_f64(self.longest.as_secs_f64() * share));
-                false
-            }
-        }
+    /// Whether the time is over now.
+    pub fn is_over(&mut self, now: Time) -> bool {
+        self.due.take_if(|due| *due <= now).is_some()
+    }
+
+    /// There is something to send: the time begins.
+    pub fn begin(&mut self, now: Time) {
+        let share = self.stream.uniform();
+        self.due = Some(now + Duration::from_secs_f64(self.longest.as_secs_f64() * share));
     }
 }
 
@@ -273,12 +267,12 @@ mod tests {
         let at = Time::from_nanos;
         assert!(Jitter::new(Duration::ZERO, Stream::new(1, "a", "jitter")).is_none());
         let mut jitter = Jitter::new(Duration::from_nanos(1000), Stream::new(1, "a", "jitter")).unwrap();
-        assert!(!jitter.lets_send(at(5000)));
+        assert!(!jitter.is_over(at(5000)), "nothing has begun");
+        jitter.begin(at(5000));
         let due = jitter.due.unwrap();
         assert!((at(5000)..=at(6000)).contains(&due));
-        assert!(!jitter.lets_send(at(5000)), "a second input does not begin another time");
-        assert_eq!(jitter.due, Some(due));
-        assert!(jitter.lets_send(due));
+        assert!(!jitter.is_over(at(4999)));
+        assert!(jitter.is_over(due));
         assert_eq!(jitter.due, None);
     }
 }

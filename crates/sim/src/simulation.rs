@@ -547,8 +547,7 @@ impl Simulation {
     /// Everything that the sender wants after an input: packets, records, its timer.
     pub(crate) fn after_sender_input(&mut self, flow_id: u32) {
         let now = self.now;
-        let sends = self.flows[flow_id as usize].jitter.as_mut().is_none_or(|jitter| jitter.lets_send(now));
-        if sends {
+        if self.flows[flow_id as usize].jitter.is_none() || self.jitter_lets_send(flow_id) {
             self.send_segments(flow_id);
         }
         let flow = &mut self.flows[flow_id as usize];
@@ -599,6 +598,30 @@ impl Simulation {
             let Some(segment) = tcp.sender.poll_transmit(self.now) else { return };
             self.send_segment(flow_id, &segment);
         }
+    }
+
+    /// Sends what leaves at once. Whether the rest may leave now: its time is over or was set by the pacer; else its time begins.
+    #[cold]
+    fn jitter_lets_send(&mut self, flow_id: u32) -> bool {
+        let now = self.now;
+        loop {
+            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return true };
+            let Some(segment) = tcp.sender.poll_urgent(now) else { break };
+            self.send_segment(flow_id, &segment);
+        }
+        let flow = &mut self.flows[flow_id as usize];
+        let (Endpoints::Tcp(tcp), Some(jitter)) = (&mut flow.ends, &mut flow.jitter) else { return true };
+        if jitter.is_over(now) {
+            tcp.sender.release();
+            return true;
+        }
+        if tcp.sender.is_paced_now() {
+            return true;
+        }
+        if jitter.due.is_none() && tcp.sender.has_released(now) {
+            jitter.begin(now);
+        }
+        false
     }
 
     fn send_segment(&mut self, flow_id: u32, segment: &Segment) {

@@ -351,8 +351,8 @@ pub struct FlowConfig {
     pub stop: Option<Time>,
     /// Hops after which a packet is dropped.
     pub ttl: u8,
-    /// The longest time that a TCP sender takes over an input before it sends; each time is uniform between zero and
-    /// this (`overhead_` of ns-2).
+    /// The longest time that a TCP sender takes before it sends what its window releases; each time is uniform between zero
+    /// and this (`overhead_` of ns-2).
     pub jitter: Duration,
 }
 

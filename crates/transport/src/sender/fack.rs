@@ -206,18 +206,35 @@ impl Sender {
             }
             return self.poll_skipping_held(now);
         }
-        let again = self.forward.again.len() as u32;
-        let ceiling = self.options.send_window();
-        let window = self.fack_window();
-        let in_flight = f64::from(self.next.saturating_sub(self.forward.end) + again);
-        if in_flight + 1.0 > (window as u32).min(ceiling).into() {
+        if !self.fack_is_open() {
             return None;
         }
         if let Some(seq) = self.scoreboard.next_hole(self.una) {
             self.remember_again(seq);
             return Some(self.transmit(now, seq));
         }
-        let room = self.next < self.data.limit() && self.next - self.una < ceiling;
-        room.then(|| self.transmit_next(now))
+        self.has_room().then(|| self.transmit_next(now))
+    }
+
+    /// Whether recovery has room for a segment.
+    fn fack_is_open(&self) -> bool {
+        let again = self.forward.again.len() as u32;
+        let in_flight = f64::from(self.next.saturating_sub(self.forward.end) + again);
+        in_flight + 1.0 <= (self.fack_window() as u32).min(self.options.send_window()).into()
+    }
+
+    fn has_room(&self) -> bool {
+        self.next < self.data.limit() && self.next - self.una < self.options.send_window()
+    }
+
+    /// Whether [`poll_fack`](Sender::poll_fack) would give a segment in recovery or by RFC rules.
+    pub(super) fn fack_releases(&mut self) -> bool {
+        if self.forward.stalled {
+            return false;
+        }
+        if self.phase != Phase::Recovery {
+            return self.next_is_open();
+        }
+        self.fack_is_open() && (self.has_room() || self.scoreboard.next_hole(self.una).is_some())
     }
 }

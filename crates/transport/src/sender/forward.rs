@@ -11,6 +11,7 @@ use super::{NO_LIMIT, Phase, Sender};
 use crate::{Ack, SackBlocks, Segment, TimerRestart, Transmission};
 use skyhop_base::Time;
 use skyhop_cc::{CongestionControl, Lost};
+use std::num::NonZeroU32;
 
 /// A segment with one reported this far above it is lost.
 const LOST_DISTANCE: u32 = 4;
@@ -53,6 +54,8 @@ pub(super) struct Marks {
     allowance: u32,
     /// The limit when the last ACK came.
     limit: f64,
+    /// The limit before what is leaving now was released late.
+    before_release: Option<NonZeroU32>,
 }
 
 impl Marks {
@@ -98,9 +101,6 @@ impl Sender {
             Phase::Recovery | Phase::Loss if self.una >= self.recover => self.leave_forward(),
             Phase::Open | Phase::Loss if found => self.enter_forward(now),
             _ => {}
-        }
-        if self.phase == Phase::Recovery {
-            self.marks.allowance = self.marks.allowance.min(self.forward_flight() + 1);
         }
         if let Some(advance) = advance {
             self.open_initial_window(advance);
@@ -251,12 +251,58 @@ impl Sender {
         }
     }
 
+    /// Whether rate halving or the window have room for a segment.
+    fn forward_is_open(&mut self) -> bool {
+        let flight = self.forward_flight();
+        if self.phase == Phase::Recovery {
+            self.marks.allowance = self.marks.allowance.min(flight + 1);
+        }
+        flight < self.forward_limit()
+    }
+
+    /// What may be in flight.
+    fn forward_limit(&self) -> u32 {
+        let window = self.control.cwnd() as u32;
+        if self.phase == Phase::Recovery { window.max(self.marks.allowance) } else { window }
+    }
+
+    pub(super) fn forward_releases(&mut self) -> bool {
+        self.forward_is_open() && (self.next < self.data.limit() || self.lowest_lost().is_some())
+    }
+
+    /// What was held back is about to leave.
+    pub(super) fn release_forward(&mut self) {
+        if self.phase == Phase::Recovery {
+            self.marks.before_release = NonZeroU32::new(self.forward_limit());
+        }
+    }
+
+    /// It has left. ns-2's timer of `overhead_` saves the limit as its cwnd_ before and loads that afterwards: the allowance is
+    /// as it was, or the window has become what the allowance was.
+    #[cold]
+    fn released_forward(&mut self, before: u32) {
+        let window = self.control.cwnd() as u32;
+        if self.marks.allowance > window {
+            self.marks.allowance = before;
+        } else if before > window {
+            self.set_window(before.into());
+        }
+    }
+
     /// What rate halving or the window releases.
     pub(super) fn next_of_forward(&mut self, now: Time) -> Option<Segment> {
-        let window = self.control.cwnd() as u32;
-        let recovering = self.phase == Phase::Recovery;
-        let limit = if recovering { window.max(self.marks.allowance) } else { window };
-        if self.forward_flight() >= limit {
+        let segment = self.forward_segment(now);
+        if segment.is_none()
+            && let Some(before) = self.marks.before_release.take()
+        {
+            self.released_forward(before.get());
+        }
+        segment
+    }
+
+    #[inline]
+    fn forward_segment(&mut self, now: Time) -> Option<Segment> {
+        if !self.forward_is_open() {
             return None;
         }
         let segment = match self.lowest_lost() {
@@ -264,7 +310,7 @@ impl Sender {
             None if self.next < self.data.limit() => self.transmit_next(now),
             None => return None,
         };
-        if recovering {
+        if self.phase == Phase::Recovery {
             self.marks.allowance = self.forward_flight().saturating_sub(1);
         }
         Some(segment)
@@ -298,5 +344,42 @@ impl Sender {
             Phase::Recovery => self.marks.limit,
             Phase::Open | Phase::Loss => self.control.cwnd(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, drain, sender};
+    use super::*;
+    use crate::Profile;
+    use serde_json::json;
+
+    /// ns-2's TCP/Linux forgets, when `overhead_` held something back, what rate halving took off meanwhile.
+    #[test]
+    fn a_late_release_gives_the_allowance_back() {
+        let mut sender = sender(Profile::Ns2, json!({ "name": "westwood", "control": "reno" }));
+        let now = Time::from_secs_f64(0.1);
+        drain(&mut sender, Time::ZERO);
+        sender.on_ack(now, &ack(1));
+        sender.control.set_cwnd(16.0);
+        drain(&mut sender, now);
+        let reported = |end: u32| {
+            let mut blocks = SackBlocks::EMPTY;
+            blocks.push(2, end);
+            Ack { blocks, ..ack(1) }
+        };
+        for end in 3..=7 {
+            sender.on_ack(now, &reported(end));
+        }
+        assert_eq!((sender.phase, sender.control.cwnd()), (Phase::Recovery, 4.0));
+        assert!(sender.has_released(now), "the first segment may leave again");
+        let (allowance, flight) = (sender.marks.allowance, sender.forward_flight());
+        assert_eq!((allowance, flight), (11, 10));
+        for end in 8..=9 {
+            sender.on_ack(now, &reported(end));
+        }
+        sender.release();
+        assert_eq!(drain(&mut sender, now).len(), 1);
+        assert_eq!((sender.marks.allowance, sender.forward_flight()), (11, 9), "cut to 9 and 8, loaded as 11");
     }
 }

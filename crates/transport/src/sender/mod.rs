@@ -7,6 +7,7 @@ mod cuts;
 mod departures;
 mod fack;
 mod forward;
+mod held;
 mod nak;
 mod notice;
 mod pacing;
@@ -61,6 +62,8 @@ struct Plan {
     forced: Option<u32>,
     /// Limited transmit may add one new segment (RFC 3042).
     limited: bool,
+    /// It is time for what the pacer held back.
+    paced: bool,
     /// Segments that the window may release.
     burst: u32,
 }
@@ -394,7 +397,7 @@ impl Sender {
 
     /// The time of `next_timeout` has come.
     pub fn on_timeout(&mut self, now: Time) {
-        self.pacer.on_time(now);
+        self.plan.paced = self.pacer.on_time(now);
         self.probes.on_time(now);
         if now < self.timer {
             return;
@@ -479,21 +482,14 @@ impl Sender {
     /// The next segment to put on the wire. Call until `None` after every input.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if let Some(seq) = self.plan.forced.take() {
-            return Some(self.transmit(now, seq));
-        }
-        if self.repairs.is_due() {
-            return self.poll_repair(now);
+        if let Some(segment) = self.poll_forced(now) {
+            return Some(segment);
         }
         if self.pacer.blocks(now) {
             return self.poll_probe(now);
         }
-        if self.plan.limited {
-            self.plan.limited = false;
-            if self.limited_transmit_allowed() {
-                self.limited_sent += 1;
-                return Some(self.transmit_next(now));
-            }
+        if let Some(segment) = self.poll_limited(now) {
+            return Some(segment);
         }
         if self.plan.burst == 0 {
             return self.poll_probe(now);
@@ -512,6 +508,28 @@ impl Sender {
             self.plan.burst -= 1;
         }
         segment
+    }
+
+    /// The next segment that leaves whatever the window says.
+    #[inline]
+    fn poll_forced(&mut self, now: Time) -> Option<Segment> {
+        if let Some(seq) = self.plan.forced.take() {
+            return Some(self.transmit(now, seq));
+        }
+        if self.repairs.is_due() { self.poll_repair(now) } else { None }
+    }
+
+    /// The segment that limited transmit adds.
+    #[inline]
+    fn poll_limited(&mut self, now: Time) -> Option<Segment> {
+        if !self.plan.limited {
+            return None;
+        }
+        self.plan.limited = false;
+        self.limited_transmit_allowed().then(|| {
+            self.limited_sent += 1;
+            self.transmit_next(now)
+        })
     }
 
     /// RFC 3042; window and duplicates as in tcp.cc send_one.

@@ -115,10 +115,20 @@ impl Sender {
             }
             return Some(self.transmit(now, seq));
         }
+        self.next = self.high;
+        self.new_is_open().then(|| self.transmit_next(now))
+    }
+
+    /// Whether the window lets a new segment go.
+    fn new_is_open(&self) -> bool {
         let flight = (self.high - self.una).saturating_sub(self.scoreboard.sacked());
         let open = f64::from(flight) + 1.0 <= self.control.cwnd() && self.high - self.una < self.options.send_window();
-        self.next = self.high;
-        (open && self.next < self.data.limit()).then(|| self.transmit_next(now))
+        open && self.high < self.data.limit()
+    }
+
+    #[cold]
+    pub(super) fn naks_release(&mut self) -> bool {
+        self.new_is_open() || self.next_missing().is_some()
     }
 
     #[cold]

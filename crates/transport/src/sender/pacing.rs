@@ -46,11 +46,14 @@ impl Pacer {
         self.wake
     }
 
+    /// Whether it is time for what waits.
     #[inline]
-    pub(super) fn on_time(&mut self, now: Time) {
-        if self.wake <= now {
+    pub(super) fn on_time(&mut self, now: Time) -> bool {
+        let due = self.wake <= now;
+        if due {
             self.wake = Time::MAX;
         }
+        due
     }
 
     pub(super) fn wait_until(&mut self, time: Time) {

@@ -103,6 +103,10 @@ impl Sender {
         }
     }
 
+    pub(super) fn has_probe(&self) -> bool {
+        self.probes.ready > 0
+    }
+
     /// A dummy segment, when one may leave.
     #[inline]
     pub(super) fn poll_probe(&mut self, _now: Time) -> Option<Segment> {

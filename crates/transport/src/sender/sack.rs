@@ -89,22 +89,31 @@ impl Sender {
         self.poll_skipping_held(now)
     }
 
-    /// What the receiver holds is skipped and does not count in flight.
     pub(super) fn poll_skipping_held(&mut self, now: Time) -> Option<Segment> {
+        self.next_is_open().then(|| self.transmit_next(now))
+    }
+
+    /// Whether `next` may be sent outside of recovery. What the receiver holds is skipped and does not count in flight.
+    pub(super) fn next_is_open(&mut self) -> bool {
         self.next = self.scoreboard.first_missing(self.next);
         let held = self.scoreboard.sacked() - self.scoreboard.sacked_from(self.next);
         let flight = self.next - self.una - held;
         let open = f64::from(flight) + 1.0 <= self.control.cwnd() && self.next - self.una < self.options.send_window();
-        (open && self.next < self.data.limit()).then(|| self.transmit_next(now))
+        open && self.next < self.data.limit()
+    }
+
+    /// RFC 6675 §4: cwnd − pipe >= 1.
+    pub(super) fn pipe_is_open(&self) -> bool {
+        let pipe = self.scoreboard.pipe(self.una, self.high, self.options.duplicate_threshold);
+        f64::from(pipe) + 1.0 <= self.control.cwnd()
     }
 
     /// RFC 6675 §4 NextSeg, as long as cwnd − pipe >= 1.
     fn next_of_rfc6675(&mut self, now: Time) -> Option<Segment> {
-        let threshold = self.options.duplicate_threshold;
-        let pipe = self.scoreboard.pipe(self.una, self.high, threshold);
-        if f64::from(pipe) + 1.0 > self.control.cwnd() {
+        if !self.pipe_is_open() {
             return None;
         }
+        let threshold = self.options.duplicate_threshold;
         while let Some(seq) = self.scoreboard.next_hole(self.una).filter(|&seq| self.repairs.has(seq)) {
             self.scoreboard.mark_retransmitted(seq);
         }
@@ -201,10 +210,19 @@ impl Sender {
         self.plan.burst = NO_LIMIT;
     }
 
+    fn sack1_is_open(&self) -> bool {
+        self.pipe < self.control.cwnd() as i32 && self.next < self.data.limit()
+    }
+
+    pub(super) fn sack1_releases(&self) -> bool {
+        let room = self.next - self.una < self.options.send_window();
+        self.sack1_is_open() && (room || self.scoreboard.next_hole(self.una).is_some())
+    }
+
     /// Holes first, lowest first, each once, then new data, as long as the counter is below the window.
     fn next_of_sack1(&mut self, now: Time) -> Option<Segment> {
         debug_assert!(self.last_cut == LastCut::FastRetransmit);
-        if self.pipe >= self.control.cwnd() as i32 || self.next >= self.data.limit() {
+        if !self.sack1_is_open() {
             return None;
         }
         if let Some(seq) = self.scoreboard.next_hole(self.una) {

@@ -1,7 +1,7 @@
 //! What only shows inside: the window and its inflation at a cut, and invariants under any input.
 
 use super::*;
-use crate::config::RecoveryExit;
+use crate::config::{RecoveryExit, SackRules};
 use crate::{Priority, Profile, SackBlocks, TcpSpec};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
 }
 
-fn sender(profile: Profile, table: Value) -> Sender {
+pub(super) fn sender(profile: Profile, table: Value) -> Sender {
     let spec: TcpSpec = serde_json::from_value(table).expect("a TCP");
     let config = spec.resolve(profile).expect("a valid TCP");
     let mut sender = Sender::new(&config, Stream::new(1, "test", "tick"));
@@ -25,11 +25,11 @@ fn sender(profile: Profile, table: Value) -> Sender {
     sender
 }
 
-fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
+pub(super) fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
     std::iter::from_fn(|| sender.poll_transmit(now)).collect()
 }
 
-fn ack(next: u32) -> Ack {
+pub(super) fn ack(next: u32) -> Ack {
     Ack {
         next,
         size: 40,
@@ -193,4 +193,72 @@ fn any_input_leaves_a_sender_sound() {
             }
         }
     }
+}
+
+#[test]
+fn released_is_what_the_window_lets_go() {
+    let mut held = 0;
+    for profile in [Profile::Rfc, Profile::Ns2] {
+        for (i, name) in TcpSpec::names().iter().enumerate() {
+            let mut numbers = Numbers(7 + i as u64);
+            let mut sender = sender(profile, json!({ "name": name, "window": 64 }));
+            let mut now = Time::ZERO;
+            for step in 0..3_000 {
+                now += Duration::from_micros(numbers.below(20_000));
+                if numbers.below(30) == 0 && sender.next_timeout() != Time::MAX {
+                    now = now.max(sender.next_timeout());
+                    sender.on_timeout(now);
+                } else {
+                    let ack = any_ack(&sender, &mut numbers);
+                    sender.on_ack(now, &ack);
+                }
+                while sender.poll_urgent(now).is_some() {}
+                if numbers.below(3) == 0 {
+                    // Held back over the next input.
+                    held += u32::from(sender.has_released(now));
+                    continue;
+                }
+                let released = sender.has_released(now);
+                let leaves = drain(&mut sender, now).len();
+                // RFC 6675 may have room in the pipe and nothing to send.
+                let undecided = sender.phase == Phase::Recovery && sender.options.sack_rules == SackRules::Rfc6675;
+                assert!(
+                    released == (leaves > 0) || (released && undecided),
+                    "{name}, input {step}: {released}, {leaves} left"
+                );
+                check(&sender, &format!("{name} after {step} inputs"));
+            }
+        }
+    }
+    assert!(held > 1_000, "{held}");
+}
+
+#[test]
+fn a_fast_retransmission_is_urgent_and_new_data_is_not() {
+    let mut sender = sender(Profile::Ns2, json!({ "name": "reno" }));
+    let now = Time::from_secs_f64(0.1);
+    assert!(sender.poll_urgent(Time::ZERO).is_none() && sender.has_released(Time::ZERO));
+    drain(&mut sender, Time::ZERO);
+    sender.on_ack(now, &ack(1));
+    sender.control.set_cwnd(8.0);
+    drain(&mut sender, now);
+    let urgent: Vec<_> = (0..3)
+        .map(|_| {
+            sender.on_ack(now, &ack(1));
+            sender.poll_urgent(now).map(|segment| segment.seq)
+        })
+        .collect();
+    assert_eq!(urgent, [Some(9), Some(10), Some(1)], "limited transmit, and the fast retransmission");
+    // Ten are outstanding, and the window is 4 and as many as there were duplicates.
+    let released: Vec<_> = (0..4)
+        .map(|_| {
+            sender.on_ack(now, &ack(1));
+            assert!(sender.poll_urgent(now).is_none());
+            sender.has_released(now)
+        })
+        .collect();
+    assert_eq!(released, [false, false, false, true]);
+    sender.on_ack(now, &ack(1));
+    sender.release();
+    assert_eq!(drain(&mut sender, now).iter().map(|segment| segment.seq).collect::<Vec<_>>(), [11, 12]);
 }

@@ -75,13 +75,17 @@ impl Sender {
         }
     }
 
+    pub(super) fn yam_missing(&self) -> Option<u32> {
+        self.scoreboard.next_missing(self.una, self.missing_below.min(self.high))
+    }
+
     /// What is missing, each segment once, and no new data; outside of recovery what the window allows.
     pub(super) fn poll_yam(&mut self, now: Time) -> Option<Segment> {
         if self.phase != Phase::Recovery {
             return self.poll_skipping_held(now);
         }
         self.next = self.next.max(self.high);
-        let seq = self.scoreboard.next_missing(self.una, self.missing_below.min(self.high))?;
+        let seq = self.yam_missing()?;
         self.scoreboard.mark_retransmitted(seq);
         Some(self.transmit(now, seq))
     }
