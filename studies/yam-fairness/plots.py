@@ -62,6 +62,28 @@ def two_goodput(flow_series: pl.DataFrame) -> Figure:
 
 
 @study_figure(
+    section=ALONE, title="Congestion windows beside a flow of Yam", answers="Figs 10, 12, 14, 21",
+    caption="The first flow is Yam as its list has it; beside it the flow that the panel names, in the first panel"
+    " a third one after it. A sender uses at most 24 segments of its window.",
+)  # fmt: skip
+def windows(flow_series: pl.DataFrame) -> Figure:
+    panels = {
+        "come and go": "Yam, in turns",
+        "2": "Yam for all time",
+        "against reno": "Reno",
+        "against vegas": "Vegas",
+    }
+    flows = {"flow-0": "first", "flow-1": "second", "yam": "first", "other": "second"}
+    yam = flow_series.filter(
+        (pl.col("queue") == "drop-tail") & (pl.col("tcp") == "yam") & pl.col("flows").is_in(list(panels))
+    )
+    rows = yam.filter(pl.col("time_s") <= 20).with_columns(
+        pl.col("flows").replace(panels).alias("beside"), pl.col("flow").replace(flows)
+    )
+    return plots.each_flow_over_time(rows.sort("flow"), "cwnd", by="beside", order=list(panels.values()))
+
+
+@study_figure(
     section=ALONE, title="Yam beside another TCP", answers="Figs 12, 13, 14, 15",
     caption="In the paper Yam has much more than Reno and than Vegas. Only beside Vegas, under drop-tail and with equal"
     " RTTs ignored, has it more.",
