@@ -296,7 +296,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="timed runs of each tool (0: only the check)")
     parser.add_argument("--only", default="", help="workloads whose name contains this text")
-    parser.add_argument("--without", choices=["ns-2", "ns-3"], action="append", default=[], help="leave a peer out")
+    parser.add_argument(
+        "--without", choices=list(simulators.PACKAGES), action="append", default=[], help="leave a peer out"
+    )
     parser.add_argument("--skyhop", type=Path, help="the benchmark's program; without it, it is built")
     return parser.parse_args()
 
@@ -304,18 +306,15 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     """Runs the comparison; 1 when the peers cannot be had."""
     options = parse()
+    peers = set(simulators.PACKAGES) - set(options.without)
     try:
-        simulators.install_peers()
+        simulators.install_peers(peers)
     except simulators.Unavailable as problem:
         print(problem, file=sys.stderr)
         return 1
     skyhop = options.skyhop or simulators.build_skyhop()
-    ns3 = simulators.build_ns3_program(simulators.ROOT / "target" / "peers")
-    programs = Programs(
-        skyhop=skyhop,
-        ns2=None if "ns-2" in options.without else "ns",
-        ns3=None if "ns-3" in options.without else ns3,
-    )
+    ns3 = simulators.build_ns3_program(simulators.ROOT / "target" / "peers") if "ns-3" in peers else None
+    programs = Programs(skyhop=skyhop, ns2="ns" if "ns-2" in peers else None, ns3=ns3)
     rows = []
     for workload in WORKLOADS:
         if options.only in workload.name:
@@ -327,8 +326,11 @@ def main() -> int:
         rows += telesat(programs, options.runs)
     busy = os.getloadavg()[0]
     print(f"CPU: {simulators.cpu_model()}; load {busy:.1f}" + (" (busy: figures are noisy)" if busy > 1.5 else ""))
-    print(f"ns-2: Debian's ns2 {simulators.package_version('ns2')}. ns-3: {simulators.ns3_build(ns3)}.")
-    print("ns-2 as installed carries the headers of every protocol in each packet; ns-2 only those in use.")
+    if programs.ns2:
+        print(f"ns-2: Debian's ns2 {simulators.package_version('ns2')}.")
+        print("ns-2 as installed carries the headers of every protocol in each packet; ns-2 only those in use.")
+    if programs.ns3:
+        print(f"ns-3: {simulators.ns3_build(programs.ns3)}.")
     print(f"Medians of {options.runs} runs in turn; in brackets the smallest and the largest.\n")
     print_table(rows)
     if options.only in "recording":

@@ -12,7 +12,8 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PACKAGES = ("ns2", "libns3-dev", "g++")
+#: Debian's packages by peer; g++ compiles chain.cc.
+PACKAGES = {"ns-2": ["ns2"], "ns-3": ["libns3-dev", "g++"]}
 NS3_MODULES = ("applications", "internet", "network", "nix-vector-routing", "point-to-point", "core")
 
 
@@ -55,9 +56,10 @@ def run(command: list[str]) -> Measured:
     )
 
 
-def install_peers() -> None:
-    """Installs Debian's packages where they are missing."""
-    missing = [name for name in PACKAGES if not package_version(name)]
+def install_peers(peers: set[str]) -> None:
+    """Installs Debian's packages of these peers where they are missing."""
+    packages = [package for peer in sorted(peers) for package in PACKAGES[peer]]
+    missing = [package for package in packages if not package_version(package)]
     if not missing:
         return
     install = f"apt-get install -y --no-install-recommends {' '.join(missing)}"
