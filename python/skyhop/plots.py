@@ -130,6 +130,23 @@ def each_flow_over_time(
 
 
 @style.in_house_style
+def beside_reference(
+    series: pl.DataFrame, theirs: tuple[list[float], list[float]], *, title: str, source: str
+) -> Figure:
+    """The window of one flow over that of `source`: times in s, and the window in segments from each on."""
+    figure, (panel,) = style.blank(width=7.2, height=3.2)
+    ours, reference = style.STROKES[:2]
+    panel.step(*theirs, where="post", color=reference.colour, linewidth=3.0, alpha=0.5, label=source)
+    panel.plot(series["time_s"].to_numpy(), series["cwnd"].to_numpy(), color=ours.colour, linewidth=0.9, label="Skyhop")
+    panel.set_ylabel(MEASURES["cwnd"].axis)
+    panel.set_title(title)
+    panel.set_ylim(bottom=0)
+    _time_axis(panel, series)
+    style.legend_above(panel, columns=2, right=True)
+    return figure
+
+
+@style.in_house_style
 def bars(
     names: list[str],
     values: list[float],

@@ -87,9 +87,8 @@ def _entry(cells: list[Cell], kind: str) -> str:
 
 def figures(folder: str | os.PathLike[str], out: str | os.PathLike[str], *, cells: list[Cell]) -> list[Path]:
     """Draws the congestion window of each compared run over the reference's; returns the files, SVG."""
-    from matplotlib.figure import Figure
-
-    from skyhop import api
+    from skyhop import api, plots
+    from skyhop.figure import svg
 
     wanted = {(cell.case, cell.agent) for cell in cells}
     target = Path(out)
@@ -101,14 +100,9 @@ def figures(folder: str | os.PathLike[str], out: str | os.PathLike[str], *, cell
             continue
         theirs = _windows(Path(folder) / f"cwnd_{case}.csv.gz", agent)
         series = api.run(entry["scenario"]).flow_series.filter(flow="flow-0")
-        figure = Figure(figsize=(7.2, 3.2), layout="constrained")
-        axes = figure.add_subplot()
-        axes.plot(series["time_s"], series["cwnd"], color="black", linewidth=0.9, label="Skyhop")
-        axes.step(*theirs, where="post", color="0.6", linewidth=2.2, zorder=1, label="ns-2")
-        axes.set(xlabel="Time (s)", ylabel="Congestion window (segments)", title=f"{agent}, case {case}")
-        axes.legend(loc="upper right", frameon=False)
+        figure = plots.beside_reference(series, theirs, title=f"{agent}, case {case}", source="ns-2")
         files.append(target / f"{case}-{agent}.svg")
-        figure.savefig(files[-1], metadata={"Date": None})
+        files[-1].write_text(svg(figure), encoding="utf-8")
     return files
 
 
