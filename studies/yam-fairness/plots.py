@@ -151,8 +151,7 @@ def come_and_go(flow_series: pl.DataFrame) -> Figure:
     caption="Times over 20: means of 2.5 s stand for the paper's 50 s.",
 )  # fmt: skip
 def fast_network(flow_series: pl.DataFrame) -> Figure:
-    rows = stepped(drop_tail(flow_series, "400M"), STEP_S)
-    return plots.each_flow_over_time(rows, "goodput_bps", by="tcp", order=ORDER, measure=RATE)
+    return fast_network_in_steps(flow_series, STEP_S)
 
 
 @study_figure(
@@ -160,7 +159,11 @@ def fast_network(flow_series: pl.DataFrame) -> Figure:
     caption="Means of 1 s stand for the paper's 20 s; of its wave a ripple of the second flow is left.",
 )  # fmt: skip
 def fast_network_short(flow_series: pl.DataFrame) -> Figure:
-    rows = stepped(drop_tail(flow_series, "400M"), SHORT_STEP_S)
+    return fast_network_in_steps(flow_series, SHORT_STEP_S)
+
+
+def fast_network_in_steps(flow_series: pl.DataFrame, step_s: float) -> Figure:
+    rows = stepped(drop_tail(flow_series, "400M"), step_s)
     return plots.each_flow_over_time(rows, "goodput_bps", by="tcp", order=ORDER, measure=RATE)
 
 

@@ -3,7 +3,6 @@
 use crate::errors::to_python;
 use crate::scenario::Scenario;
 use crate::table::Table;
-use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use skyhop::RunOptions;
 use std::panic::resume_unwind;
@@ -57,10 +56,7 @@ impl Run {
     }
 
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
-        match py.detach(|| self.0.table(name)) {
-            Ok(batch) => Ok(Table { batch }),
-            Err(error) => Err(PyKeyError::new_err(error.to_string())),
-        }
+        Table::found(py.detach(|| self.0.table(name)))
     }
 
     fn summary_json(&self) -> String {

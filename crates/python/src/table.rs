@@ -12,6 +12,13 @@ pub struct Table {
     pub(crate) batch: RecordBatch,
 }
 
+impl Table {
+    /// The table that was asked for by name.
+    pub(crate) fn found(batch: Result<RecordBatch, skyhop::Error>) -> PyResult<Table> {
+        batch.map(|batch| Table { batch }).map_err(|error| PyKeyError::new_err(error.to_string()))
+    }
+}
+
 #[pymethods]
 impl Table {
     #[getter]
@@ -54,8 +61,5 @@ pub fn table_names() -> Vec<&'static str> {
 /// The table of that name as it is without rows.
 #[pyfunction]
 pub fn empty_table(name: &str) -> PyResult<Table> {
-    match skyhop::empty_table(name) {
-        Ok(batch) => Ok(Table { batch }),
-        Err(error) => Err(PyKeyError::new_err(error.to_string())),
-    }
+    Table::found(skyhop::empty_table(name))
 }

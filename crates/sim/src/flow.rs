@@ -1,6 +1,7 @@
 //! One flow: its application, its two endpoints and what is measured of them.
 
 use crate::application::Application;
+use crate::jitter::Jitter;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
 use crate::records::DropCounts;
 use crate::relay::Leg;
@@ -69,34 +70,6 @@ impl SegmentAges {
         let last = last?;
         self.first = next;
         (last != Time::MAX).then(|| now.since(last))
-    }
-}
-
-/// A sender that takes a random time over what its window releases: `overhead_` of ns-2. The time begins when there is
-/// something to send, and runs once for all that may be sent when it is over. What leaves whatever the window says, as a fast
-/// retransmission does, leaves at once.
-#[derive(Debug)]
-pub struct Jitter {
-    longest: Duration,
-    stream: Stream,
-    /// When the sender sends.
-    pub due: Option<Time>,
-}
-
-impl Jitter {
-    fn new(longest: Duration, stream: Stream) -> Option<Jitter> {
-        (!longest.is_zero()).then_some(Jitter { longest, stream, due: None })
-    }
-
-    /// Whether the time is over now.
-    pub fn is_over(&mut self, now: Time) -> bool {
-        self.due.take_if(|due| *due <= now).is_some()
-    }
-
-    /// There is something to send: the time begins.
-    pub fn begin(&mut self, now: Time) {
-        let share = self.stream.uniform();
-        self.due = Some(now + Duration::from_secs_f64(self.longest.as_secs_f64() * share));
     }
 }
 
@@ -260,19 +233,5 @@ mod tests {
         assert_eq!(ages.acknowledged(at(21), 2), None, "no new ACK");
         assert_eq!(ages.acknowledged(at(22), 3), None, "sent again");
         assert_eq!(ages.acknowledged(at(23), 5), Some(Duration::from_nanos(19)));
-    }
-
-    #[test]
-    fn a_sender_takes_its_time_once_for_all_that_it_may_send() {
-        let at = Time::from_nanos;
-        assert!(Jitter::new(Duration::ZERO, Stream::new(1, "a", "jitter")).is_none());
-        let mut jitter = Jitter::new(Duration::from_nanos(1000), Stream::new(1, "a", "jitter")).unwrap();
-        assert!(!jitter.is_over(at(5000)), "nothing has begun");
-        jitter.begin(at(5000));
-        let due = jitter.due.unwrap();
-        assert!((at(5000)..=at(6000)).contains(&due));
-        assert!(!jitter.is_over(at(4999)));
-        assert!(jitter.is_over(due));
-        assert_eq!(jitter.due, None);
     }
 }

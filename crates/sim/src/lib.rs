@@ -14,6 +14,7 @@ mod errors;
 mod events;
 mod flow;
 mod ground;
+mod jitter;
 mod late;
 mod link;
 mod measure;

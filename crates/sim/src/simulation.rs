@@ -8,8 +8,9 @@ use crate::check::{check_flows, check_size};
 use crate::doubles::{Doubles, Whose};
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
-use crate::flow::{Endpoints, Flow, FlowState, Jitter};
+use crate::flow::{Endpoints, Flow, FlowState};
 use crate::ground::{Ground, moving_delay};
+use crate::jitter::sends_at;
 use crate::link::{Fate, Link, Offered};
 use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
@@ -600,31 +601,7 @@ impl Simulation {
         }
     }
 
-    /// Sends what leaves at once. Whether the rest may leave now: its time is over or was set by the pacer; else its time begins.
-    #[cold]
-    fn jitter_lets_send(&mut self, flow_id: u32) -> bool {
-        let now = self.now;
-        loop {
-            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return true };
-            let Some(segment) = tcp.sender.poll_urgent(now) else { break };
-            self.send_segment(flow_id, &segment);
-        }
-        let flow = &mut self.flows[flow_id as usize];
-        let (Endpoints::Tcp(tcp), Some(jitter)) = (&mut flow.ends, &mut flow.jitter) else { return true };
-        if jitter.is_over(now) {
-            tcp.sender.release();
-            return true;
-        }
-        if tcp.sender.is_paced_now() {
-            return true;
-        }
-        if jitter.due.is_none() && tcp.sender.has_released(now) {
-            jitter.begin(now);
-        }
-        false
-    }
-
-    fn send_segment(&mut self, flow_id: u32, segment: &Segment) {
+    pub(crate) fn send_segment(&mut self, flow_id: u32, segment: &Segment) {
         let flow = &mut self.flows[flow_id as usize];
         // A probe repeats a segment, but is neither its repair nor its age.
         if segment.priority == Priority::Normal {
@@ -804,9 +781,4 @@ fn hear_of_way(sender: &mut Sender, way: Way) {
         Way::ErrorRate(rate) => sender.on_error_rate(rate),
         Way::Survival(survival) => sender.on_survival(survival),
     }
-}
-
-/// When a sender that takes its time sends; [`Time::MAX`] when there is nothing for it to do.
-fn sends_at(jitter: Option<&Jitter>) -> Time {
-    jitter.and_then(|jitter| jitter.due).unwrap_or(Time::MAX)
 }

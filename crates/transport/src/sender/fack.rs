@@ -223,10 +223,6 @@ impl Sender {
         in_flight + 1.0 <= (self.fack_window() as u32).min(self.options.send_window()).into()
     }
 
-    fn has_room(&self) -> bool {
-        self.next < self.data.limit() && self.next - self.una < self.options.send_window()
-    }
-
     /// Whether [`poll_fack`](Sender::poll_fack) would give a segment in recovery or by RFC rules.
     pub(super) fn fack_releases(&mut self) -> bool {
         if self.forward.stalled {

@@ -5,7 +5,7 @@
 //! - Recovery starts with the first segment marked lost and ends at the highest segment sent at its start.
 //! - In flight is what is outstanding, not reported and not marked lost. During recovery a segment leaves while
 //!   that is below max(floor of the control, allowance); the allowance starts at the old window, is cut to flight + 1
-//!   by each ACK and to flight − 1 after each transmission, which halves the rate.
+//!   before a segment may leave and to flight − 1 after each transmission, which halves the rate.
 
 use super::{NO_LIMIT, Phase, Sender};
 use crate::{Ack, SackBlocks, Segment, TimerRestart, Transmission};
@@ -251,7 +251,7 @@ impl Sender {
         }
     }
 
-    /// Whether rate halving or the window have room for a segment.
+    /// Whether rate halving or the window have room for a segment; to ask cuts the allowance.
     fn forward_is_open(&mut self) -> bool {
         let flight = self.forward_flight();
         if self.phase == Phase::Recovery {

@@ -535,9 +535,13 @@ impl Sender {
     /// RFC 3042; window and duplicates as in tcp.cc send_one.
     fn limited_transmit_allowed(&self) -> bool {
         let flight = f64::from(self.next + 1 - self.una);
-        self.next < self.data.limit()
-            && self.next - self.una < self.options.send_window()
-            && flight <= self.control.cwnd() + f64::from(self.duplicates)
+        self.has_room() && flight <= self.control.cwnd() + f64::from(self.duplicates)
+    }
+
+    /// Whether data and receiver window have a next segment.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.next < self.data.limit() && self.next - self.una < self.options.send_window()
     }
 
     /// Whether `seq` may be sent: within the data, the receiver window and the inflated congestion window.

@@ -98,8 +98,7 @@ impl Sender {
         self.next = self.scoreboard.first_missing(self.next);
         let held = self.scoreboard.sacked() - self.scoreboard.sacked_from(self.next);
         let flight = self.next - self.una - held;
-        let open = f64::from(flight) + 1.0 <= self.control.cwnd() && self.next - self.una < self.options.send_window();
-        open && self.next < self.data.limit()
+        f64::from(flight) + 1.0 <= self.control.cwnd() && self.has_room()
     }
 
     /// RFC 6675 §4: cwnd − pipe >= 1.
@@ -124,7 +123,7 @@ impl Sender {
             return Some(self.retransmit_hole(now, seq));
         }
         self.next = self.next.max(self.high);
-        if self.next < self.data.limit() && self.next - self.una < self.options.send_window() {
+        if self.has_room() {
             return Some(self.transmit_next(now));
         }
         if let Some(seq) = hole {
@@ -215,8 +214,7 @@ impl Sender {
     }
 
     pub(super) fn sack1_releases(&self) -> bool {
-        let room = self.next - self.una < self.options.send_window();
-        self.sack1_is_open() && (room || self.scoreboard.next_hole(self.una).is_some())
+        self.sack1_is_open() && (self.has_room() || self.scoreboard.next_hole(self.una).is_some())
     }
 
     /// Holes first, lowest first, each once, then new data, as long as the counter is below the window.
@@ -229,7 +227,7 @@ impl Sender {
             self.pipe += 1;
             return Some(self.retransmit_hole(now, seq));
         }
-        if self.next - self.una < self.options.send_window() {
+        if self.has_room() {
             self.pipe += 1;
             return Some(self.transmit_next(now));
         }

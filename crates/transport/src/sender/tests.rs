@@ -120,6 +120,17 @@ fn any_ack(sender: &Sender, numbers: &mut Numbers) -> Ack {
     Ack { blocks, ..ack(next) }
 }
 
+/// Up to 20 ms pass, or the time to the timer; whether it expires.
+fn time_passes(sender: &mut Sender, now: &mut Time, numbers: &mut Numbers) -> bool {
+    *now += Duration::from_micros(numbers.below(20_000));
+    let expires = numbers.below(30) == 0 && sender.next_timeout() != Time::MAX;
+    if expires {
+        *now = (*now).max(sender.next_timeout());
+        sender.on_timeout(*now);
+    }
+    expires
+}
+
 fn check(sender: &Sender, what: &str) {
     let (cwnd, ssthresh) = (sender.control.cwnd(), sender.control.state().ssthresh);
     // ns-2's Vegas may be without a window until its timer expires.
@@ -147,10 +158,8 @@ fn any_reports_leave_a_sender_sound() {
             let mut now = Time::ZERO;
             drain(&mut sender, now);
             for step in 0..3_000 {
-                now += Duration::from_micros(numbers.below(20_000));
-                if numbers.below(30) == 0 && sender.next_timeout() != Time::MAX {
-                    now = now.max(sender.next_timeout());
-                    sender.on_timeout(now);
+                if time_passes(&mut sender, &mut now, &mut numbers) {
+                    // The timer was the input.
                 } else if numbers.below(3) == 0 {
                     let seq = sender.una.saturating_sub(2) + numbers.below(70) as u32;
                     let error_rate = Some(10f64.powi(-(numbers.below(8) as i32)));
@@ -178,11 +187,7 @@ fn any_input_leaves_a_sender_sound() {
             drain(&mut sender, now);
             let mut acknowledged = 0;
             for step in 0..3_000 {
-                now += Duration::from_micros(numbers.below(20_000));
-                if numbers.below(30) == 0 && sender.next_timeout() != Time::MAX {
-                    now = now.max(sender.next_timeout());
-                    sender.on_timeout(now);
-                } else {
+                if !time_passes(&mut sender, &mut now, &mut numbers) {
                     let ack = any_ack(&sender, &mut numbers);
                     sender.on_ack(now, &ack);
                 }
@@ -204,11 +209,7 @@ fn released_is_what_the_window_lets_go() {
             let mut sender = sender(profile, json!({ "name": name, "window": 64 }));
             let mut now = Time::ZERO;
             for step in 0..3_000 {
-                now += Duration::from_micros(numbers.below(20_000));
-                if numbers.below(30) == 0 && sender.next_timeout() != Time::MAX {
-                    now = now.max(sender.next_timeout());
-                    sender.on_timeout(now);
-                } else {
+                if !time_passes(&mut sender, &mut now, &mut numbers) {
                     let ack = any_ack(&sender, &mut numbers);
                     sender.on_ack(now, &ack);
                 }
