@@ -14,11 +14,14 @@
 
 use skyhop_base::{Duration, Time};
 use std::hint::select_unpredictable;
+use std::ops::Range;
 
 const TIME_BITS: u32 = 52;
 const SLOT_BITS: u32 = 24;
 const LATEST: u64 = (1 << TIME_BITS) - 1;
 const NOWHERE: u32 = u32::MAX;
+/// Three matches deep: no need to shrink.
+const FEW_SEATS: usize = 64;
 
 /// The longest run whose events can be told apart: 52 days.
 pub const LONGEST_RUN: Duration = Duration::from_nanos(LATEST - 1);
@@ -78,31 +81,33 @@ fn sooner(a: Key, b: Key) -> Key {
     select_unpredictable(b < a, b, a)
 }
 
+/// A tournament for the links, whose events are those of packets, and one for everything else: timers are many, two for
+/// each flow, and fire seldom, and packets need not climb past them.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// Side s of match m is place 4 m + s. The winner of match m > 0 stands in place m − 1, that of match 0 is the
-    /// champion. The places of no winner, from `matches.len() - 1` on, are the seats of slots; an empty one holds
-    /// [`Key::NONE`].
-    matches: Vec<Match>,
-    champion: Key,
+    tournaments: [Tournament; 2],
     /// The place where each slot sits, [`NOWHERE`] when it is not armed.
     seat: Vec<u32>,
-    /// Empty seats.
-    free: Vec<u32>,
-    /// A seat that its slot has left while its key still stands in the matches. Most handlers disarm the slot of their
-    /// event and then arm another: that one takes the seat, and the matches are played once instead of twice.
+    first_link: u32,
+    links: u32,
+    /// A seat that its slot has left while its key still stands in the matches, and in which tournament. Most handlers
+    /// disarm the slot of their event and then arm another: that one takes the seat, and the matches are played once
+    /// instead of twice.
     vacated: u32,
+    vacated_in: usize,
 }
 
 impl EventQueue {
-    pub fn new(slots: usize) -> EventQueue {
+    /// `links` are the slots of links, of `slots` in all.
+    pub fn new(slots: usize, links: Range<u32>) -> EventQueue {
         debug_assert!(slots <= MOST_SLOTS);
         EventQueue {
-            matches: vec![Match([Key::NONE; 4])],
-            champion: Key::NONE,
+            tournaments: Default::default(),
             seat: vec![NOWHERE; slots],
-            free: vec![3, 2, 1, 0],
+            first_link: links.start,
+            links: links.end - links.start,
             vacated: NOWHERE,
+            vacated_in: 0,
         }
     }
 
@@ -110,27 +115,43 @@ impl EventQueue {
     #[inline]
     pub fn first(&mut self) -> Option<Event> {
         if self.vacated != NOWHERE {
-            let seat = std::mem::replace(&mut self.vacated, NOWHERE);
-            self.leave(seat);
+            self.settle();
         }
-        (self.champion != Key::NONE).then(|| self.champion.event())
+        let [links, others] = &self.tournaments;
+        let champion = sooner(links.champion, others.champion);
+        (champion != Key::NONE).then(|| champion.event())
+    }
+
+    /// The number of the slot's tournament.
+    #[inline(always)]
+    fn tournament(&self, slot: u32) -> usize {
+        usize::from(slot.wrapping_sub(self.first_link) >= self.links)
     }
 
     #[cfg(test)]
     fn armed_at(&self, slot: u32) -> Option<Time> {
         let seat = self.seat[slot as usize] as usize;
-        Some(self.matches.get(seat / 4)?.0[seat % 4].time())
+        Some(self.tournaments[self.tournament(slot)].matches.get(seat / 4)?.0[seat % 4].time())
     }
 
     /// Arms the slot, or moves it if it is armed. Without the call a packet-hop is spared a dozen instructions.
     #[inline(always)]
     pub fn arm(&mut self, slot: u32, time: Time, scheduled: Time) {
+        let which = self.tournament(slot);
         let mut seat = self.seat[slot as usize];
         if seat == NOWHERE {
-            seat = self.take_seat();
+            seat = self.take_seat(which);
             self.seat[slot as usize] = seat;
         }
-        self.play(seat, Key::new(time, scheduled, slot));
+        self.tournaments[which].play(seat, Key::new(time, scheduled, slot));
+    }
+
+    #[inline]
+    fn take_seat(&mut self, which: usize) -> u32 {
+        if self.vacated != NOWHERE && self.vacated_in == which {
+            return std::mem::replace(&mut self.vacated, NOWHERE);
+        }
+        self.tournaments[which].take_seat(&mut self.seat)
     }
 
     #[inline]
@@ -139,36 +160,83 @@ impl EventQueue {
         if seat == NOWHERE {
             return;
         }
+        let which = self.tournament(slot);
         if self.vacated == NOWHERE {
-            self.vacated = seat;
+            (self.vacated, self.vacated_in) = (seat, which);
         } else {
-            self.leave(seat);
+            self.tournaments[which].leave(seat);
         }
     }
 
+    /// Nobody has taken the seat.
+    fn settle(&mut self) {
+        let tournament = &mut self.tournaments[self.vacated_in];
+        tournament.leave(std::mem::replace(&mut self.vacated, NOWHERE));
+        if tournament.is_sparse() {
+            tournament.shrink(&mut self.seat);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Tournament {
+    /// Side s of match m is place 4 m + s. The winner of match m > 0 stands in place m − 1, that of match 0 is the
+    /// champion. The places of no winner, from `matches.len() - 1` on, are the seats of slots; an empty one holds
+    /// [`Key::NONE`].
+    matches: Vec<Match>,
+    champion: Key,
+    /// Empty seats.
+    free: Vec<u32>,
+}
+
+impl Default for Tournament {
+    fn default() -> Tournament {
+        Tournament { matches: vec![Match([Key::NONE; 4])], champion: Key::NONE, free: vec![3, 2, 1, 0] }
+    }
+}
+
+impl Tournament {
     fn leave(&mut self, seat: u32) {
         self.play(seat, Key::NONE);
         self.free.push(seat);
     }
 
+    /// An empty seat. `seats` are those of the slots.
     #[inline]
-    fn take_seat(&mut self) -> u32 {
-        if self.vacated != NOWHERE {
-            return std::mem::replace(&mut self.vacated, NOWHERE);
-        }
-        self.free.pop().unwrap_or_else(|| self.grow())
+    fn take_seat(&mut self, seats: &mut [u32]) -> u32 {
+        self.free.pop().unwrap_or_else(|| self.grow(seats))
     }
 
     /// All seats are taken: another match takes the place of the first one, whose slot goes there. Gives a new seat.
     #[cold]
-    fn grow(&mut self) -> u32 {
+    fn grow(&mut self, seats: &mut [u32]) -> u32 {
         let new = self.matches.len() as u32;
         let place = new as usize - 1;
         let first = self.matches[place / 4].0[place % 4];
         self.matches.push(Match([first, Key::NONE, Key::NONE, Key::NONE]));
-        self.seat[first.event().slot as usize] = 4 * new;
+        seats[first.event().slot as usize] = 4 * new;
         self.free.extend([4 * new + 3, 4 * new + 2]);
         4 * new + 1
+    }
+
+    /// Whether three of four seats are empty. When a thousand flows begin at once all links are armed, later one of ten
+    /// is: without the empty seats every event has fewer matches to play.
+    #[inline]
+    fn is_sparse(&self) -> bool {
+        let seats = 3 * self.matches.len() + 1;
+        seats > FEW_SEATS && 4 * self.free.len() > 3 * seats
+    }
+
+    /// Begins again with as many matches as the armed slots need.
+    #[cold]
+    fn shrink(&mut self, seats: &mut [u32]) {
+        let old = std::mem::take(self);
+        let places = old.matches.iter().flat_map(|played| played.0).skip(old.matches.len() - 1);
+        for key in places.filter(|&key| key != Key::NONE) {
+            let seat = self.take_seat(seats);
+            seats[key.event().slot as usize] = seat;
+            self.play(seat, key);
+        }
     }
 
     /// Puts `key` on the seat and plays its matches again, up to the champion.
@@ -197,7 +265,7 @@ mod tests {
     #[test]
     fn events_come_in_the_order_of_time_then_scheduling_then_slot() {
         let at = Time::from_nanos;
-        let mut queue = EventQueue::new(4);
+        let mut queue = EventQueue::new(4, 1..3);
         queue.arm(3, at(5), at(1));
         queue.arm(2, at(5), at(2));
         queue.arm(1, at(5), at(1));
@@ -212,7 +280,7 @@ mod tests {
 
     #[test]
     fn times_that_are_never_reached_are_after_all_others() {
-        let mut queue = EventQueue::new(3);
+        let mut queue = EventQueue::new(3, 0..1);
         let end = Time::ZERO + LONGEST_RUN;
         queue.arm(0, Time::MAX, Time::ZERO);
         queue.arm(1, end, Time::MAX);
@@ -226,29 +294,57 @@ mod tests {
         assert!(next().1 > end);
     }
 
-    /// Against the plainest possible model: a list that is searched for its least entry.
+    /// Against the plainest possible model: a list that is searched for its least entry. In turn most slots are armed
+    /// and most are not, so that the tournaments grow and shrink.
     #[test]
     fn random_arming_and_disarming_keeps_the_order() {
-        let slots = 57;
+        let slots = 400;
         let mut stream = Stream::new(1, "events", "test");
-        let mut queue = EventQueue::new(slots);
+        let mut queue = EventQueue::new(slots, 50..300);
         let mut model: Vec<Option<Event>> = vec![None; slots];
+        let mut sizes = Vec::new();
         for step in 0..20_000u64 {
             let slot = (stream.uniform() * slots as f64) as u32;
             let time = Time::from_nanos((stream.uniform() * 50.0) as u64);
-            match (stream.uniform() * 3.0) as u32 {
-                0 => {
-                    queue.disarm(slot);
-                    model[slot as usize] = None;
-                }
-                _ => {
-                    let scheduled = Time::from_nanos(step % 7);
-                    queue.arm(slot, time, scheduled);
-                    model[slot as usize] = Some(Event { time, scheduled, slot });
-                }
+            let armed = if step / 2_500 % 2 == 0 { 0.9 } else { 0.05 };
+            if stream.uniform() < armed {
+                let scheduled = Time::from_nanos(step % 7);
+                queue.arm(slot, time, scheduled);
+                model[slot as usize] = Some(Event { time, scheduled, slot });
+            } else {
+                queue.disarm(slot);
+                model[slot as usize] = None;
             }
             assert_eq!(queue.first(), model.iter().flatten().min().copied());
             assert_eq!(queue.armed_at(slot), model[slot as usize].map(|event| event.time));
+            if step % 2_500 == 2_499 {
+                sizes.push(queue.tournaments.each_ref().map(|tournament| tournament.matches.len()));
+            }
         }
+        // Some 225 and 135 armed, then some 13 and 8: at most every fourth seat is armed, or there are few.
+        for dense_sparse in sizes.chunks(2) {
+            let [dense, sparse] = dense_sparse else { panic!("an even number of phases") };
+            assert!(
+                dense.iter().all(|&matches| matches > 40) && sparse.iter().all(|&matches| matches <= 22),
+                "{sizes:?}"
+            );
+        }
+    }
+
+    /// A handler that disarms two slots leaves one seat to the next and one for good, whatever shrinks meanwhile.
+    #[test]
+    fn a_slot_that_left_does_not_come_back_when_the_tournament_shrinks() {
+        let at = Time::from_nanos;
+        let slots = 200;
+        let mut queue = EventQueue::new(slots, 0..slots as u32);
+        (0..slots as u32).for_each(|slot| queue.arm(slot, at(u64::from(slot)), at(0)));
+        let mut order = Vec::new();
+        while let Some(event) = queue.first() {
+            order.push(event.slot);
+            queue.disarm(event.slot);
+            queue.disarm(event.slot + 1);
+        }
+        assert_eq!(order, (0..slots as u32).step_by(2).collect::<Vec<_>>());
+        assert_eq!(queue.tournaments[0].free.len(), 3 * queue.tournaments[0].matches.len() + 1);
     }
 }

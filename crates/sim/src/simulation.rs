@@ -171,7 +171,7 @@ impl Simulation {
             now: Time::ZERO,
             end: Time::ZERO + spec.duration,
             scheduled: Time::ZERO,
-            events: EventQueue::new(slots.agents() as usize + 1),
+            events: EventQueue::new(slots.agents() as usize + 1, slots.links..slots.senders),
             doubles: build_doubles(spec),
             slots,
             ground: Ground::new(&topology),
