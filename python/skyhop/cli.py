@@ -214,7 +214,7 @@ def sweep(
         Path, typer.Option("--keep", metavar="DIR", help="Where finished runs are kept, and found again.")
     ] = Path("runs/kept"),
     threads: Annotated[
-        int | None, typer.Option("--threads", min=1, help="Runs at a time; by default one per core.")
+        int | None, typer.Option("--threads", min=1, help="Runs at a time; by default one more than there are cores.")
     ] = None,
 ) -> None:
     """Run a scenario over a grid of its keys and seeds; print each cell's mean with its 95 % interval.

@@ -162,7 +162,11 @@ def spread(
     on_progress: OnProgress | None = None,
     threads: int | None = None,
 ) -> list[Answer]:
-    """Does the work of every job, spread over threads; stops them all when interrupted or when one fails."""
+    """Does the work of every job, spread over threads; stops them all when interrupted or when one fails.
+
+    By default there is a thread more than there are cores: while runs are measured, they wait for each other.
+    """
+    threads = threads or (os.cpu_count() or 1) + 1
     progress = [_core.Progress() for _ in todo]
     finished = [0.0] * len(todo)
 
@@ -171,7 +175,7 @@ def spread(
         finished[number] = 1.0
         return answer
 
-    with ThreadPoolExecutor(max_workers=max(1, min(len(todo), threads or os.cpu_count() or 1))) as pool:
+    with ThreadPoolExecutor(max_workers=max(1, min(len(todo), threads))) as pool:
         futures = [pool.submit(one, number) for number in range(len(todo))]
         pending = set(futures)
         try:
