@@ -39,12 +39,12 @@ class Drawn:
     wide: bool
 
 
-def study_figure(*, section: str, title: str, answers: str, caption: str) -> Callable[[Draw], Draw]:
+def study_figure(*, section: str, title: str, caption: str, answers: str = "") -> Callable[[Draw], Draw]:
     """Marks a function of a study's `plots.py` as a figure of its report.
 
     The function's parameters are names of tables (of all runs under each other, with the axes as columns), `results`
     (the study's results as a table) or `scenario` (the base case in canonical form). `answers` names the published
-    figure that it stands beside.
+    figure that it stands beside, if there is one.
     """
 
     def mark(draw: Draw) -> Draw:

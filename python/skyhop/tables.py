@@ -74,6 +74,8 @@ def conclusion(outcome: Outcome) -> str:
     if outcome.claims:
         held = sum(claim.verdict == HOLDS for claim in outcome.claims)
         parts.append(f"{held} of {len(outcome.claims)} claims hold")
+    if not parts:
+        return "No published number stands beside ours."
     text = "; ".join(parts)
     return text[:1].upper() + text[1:] + "."
 
