@@ -287,6 +287,29 @@ def dots(
     return figure
 
 
+def dots_by(
+    results: pl.DataFrame,
+    metric: str,
+    *,
+    names: str,
+    by: str,
+    series: dict[str, str],
+    measure: Measure,
+    limits: tuple[float, float] | None = None,
+) -> Figure:
+    """A metric of a study as dots: a row per value of the axis `names`, a series per value of the axis `by`.
+
+    `series` are the values of `by` that are shown, and what they are called.
+    """
+    rows = results.filter(pl.col("metric") == metric)
+    shown = [str(name) for name in rows[names].unique(maintain_order=True)]
+    points = {}
+    for value, label in series.items():
+        here = {row[names]: row for row in rows.filter(pl.col(by) == value).to_dicts()}
+        points[label] = [(here[name]["ours"], here[name]["interval"]) for name in shown]
+    return dots(shown, points, measure=measure, limits=limits)
+
+
 def _time_axis(panel: Axes, series: pl.DataFrame) -> None:
     last = series["time_s"].max() if series.height else None
     panel.set_xlabel("Time (s)")

@@ -52,10 +52,5 @@ def over_the_pass(flow_series: pl.DataFrame) -> Figure:
 
 
 def by_tcp(results: pl.DataFrame, metric: str, measure: Measure, *, limits: tuple[float, float]) -> Figure:
-    rows = results.filter(pl.col("metric") == metric)
-    names = [str(name) for name in rows["tcp"].unique(maintain_order=True)]
-    series = {}
-    for channel in CHANNELS:
-        here = {row["tcp"]: row for row in rows.filter(pl.col("channel") == channel).to_dicts()}
-        series[channel] = [(here[name]["ours"], here[name]["interval"]) for name in names]
-    return plots.dots(names, series, measure=measure, limits=limits)
+    channels = {channel: channel for channel in CHANNELS}
+    return plots.dots_by(results, metric, names="tcp", by="channel", series=channels, measure=measure, limits=limits)

@@ -28,10 +28,5 @@ def delay(results: pl.DataFrame) -> Figure:
 
 
 def by_tcp(results: pl.DataFrame, metric: str, measure: Measure, *, most: float) -> Figure:
-    rows = results.filter(pl.col("metric") == metric)
-    names = [str(name) for name in rows["tcp"].unique(maintain_order=True)]
-    series = {}
-    for loss, label in (("none", "no random loss"), ("0.002", "0.2 % lost at random")):
-        here = {row["tcp"]: row for row in rows.filter(pl.col("loss") == loss).to_dicts()}
-        series[label] = [(here[name]["ours"], here[name]["interval"]) for name in names]
-    return plots.dots(names, series, measure=measure, limits=(0, most))
+    losses = {"none": "no random loss", "0.002": "0.2 % lost at random"}
+    return plots.dots_by(results, metric, names="tcp", by="loss", series=losses, measure=measure, limits=(0, most))
