@@ -133,7 +133,10 @@ def path(
 
 @validate_app.command("ns2")
 def validate_ns2(
-    reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv; by default the project's own."),
+    ] = None,
     cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
     agents: Annotated[list[str] | None, typer.Option("--agent", metavar="NAME", help="Only this agent.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all cells as JSON.")] = False,
@@ -146,6 +149,7 @@ def validate_ns2(
     from skyhop import validate
 
     try:
+        reference = reference or validate.own_reference("ns2")
         cells = validate.ns2(reference, cases=cases, agents=agents)
     except ValueError as error:
         _fail(str(error))

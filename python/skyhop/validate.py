@@ -31,6 +31,20 @@ class Cell:
     detail: str | None
 
 
+def own_reference(name: str) -> Path:
+    """The folder of a reference that the project ships in its tests: "ns2".
+
+    Raises ValueError outside a checkout: an installed package does not carry the traces.
+    """
+    folder = Path(__file__).resolve().parents[2] / "tests" / "reference" / name / "cases"
+    if not (folder / "cases.csv").is_file():
+        raise ValueError(
+            f"the {name} traces are in the source repository (tests/reference/{name}/cases), not in the installed "
+            "package; name a folder that has a cases.csv with --reference"
+        )
+    return folder
+
+
 def ns2(
     folder: str | os.PathLike[str], *, cases: list[str] | None = None, agents: list[str] | None = None
 ) -> list[Cell]:

@@ -1,20 +1,23 @@
-//! Against what independent simulators did: `../shared/reference/`.
+//! Against what ns-2 did: the traces in `ns2/`.
 
 use skyhop::validate::{Cell, Selection, ns2};
-use skyhop_tests::shared;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// A folder below `tests/reference/ns2/`.
+fn traces(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("reference/ns2").join(name)
+}
 
 /// Every cell of the ns-2 reference is within its bound. The harness knows no case by name.
 #[test]
 fn ns2_reference() {
-    let Some(folder) = shared("reference/ns2") else { return };
-    every_cell_is_within_its_bound(&folder, 1000);
+    every_cell_is_within_its_bound(&traces("cases"), 1000);
 }
 
 /// The short runs that each need one rule of ns-2 (`ns2/README.md`), in the engine.
 #[test]
 fn ns2_rules() {
-    every_cell_is_within_its_bound(&Path::new(env!("CARGO_MANIFEST_DIR")).join("reference/ns2/traces"), 100);
+    every_cell_is_within_its_bound(&traces("traces"), 100);
 }
 
 fn every_cell_is_within_its_bound(folder: &Path, least: usize) {

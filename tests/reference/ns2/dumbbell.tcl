@@ -1,4 +1,4 @@
-# A dumbbell for ns-2 2.35, as ../shared/reference/ns2/README.md describes it. Called by make.py with name=value pairs:
+# A dumbbell for ns-2 2.35, as cases/README.md describes it. Called by make.py with name=value pairs:
 #   agents  what flow i runs is entry i modulo their number: TCP/Reno, or Linux:cubic for TCP/Linux
 #   starts  start times in s, one per flow
 #   rate delay limit  of the bottleneck; access_rate access_delay of both ends

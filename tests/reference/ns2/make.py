@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a reference folder like ../../../../shared/reference/ns2 with ns-2 itself: see README.md beside this file."""
+"""Makes a reference folder like `cases/` with ns-2 itself: see README.md beside this file."""
 
 from __future__ import annotations
 
