@@ -48,3 +48,17 @@ fn no_crate_depends_on_its_own_layer_or_a_higher_one() {
     }
     assert!(edges >= 12, "only {edges} edges found: is the metadata read rightly?");
 }
+
+/// The root of every library and program says so; the extension module is pyo3's, whose macros write such code.
+#[test]
+fn no_crate_has_unsafe_code() {
+    let folders = std::fs::read_dir(skyhop_tests::root().join("crates")).expect("the folder of crates");
+    let names = folders.map(|entry| entry.expect("a crate").path()).filter(|path| !path.ends_with("python"));
+    let mut roots: Vec<_> = names.map(|path| path.join("src/lib.rs")).collect();
+    roots.extend(["benches/src/main.rs", "tests/lib.rs"].map(|path| skyhop_tests::root().join(path)));
+    assert!(roots.len() >= 10, "{roots:?}");
+    for root in roots {
+        let text = std::fs::read_to_string(&root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
+        assert!(text.contains("#![forbid(unsafe_code)]"), "{} does not forbid unsafe code", root.display());
+    }
+}

@@ -1,5 +1,7 @@
 //! What the tests across crates share.
 
+#![forbid(unsafe_code)]
+
 use serde_json::Value;
 use skyhop::{Progress, Run, RunOptions};
 use skyhop_scenario::Scenario;

@@ -6,6 +6,8 @@
 //! CPU time and packet-hops count from the simulated instant `--mark` on; without it from the start, building included.
 //! The queue is averaged from `--queue-from` on.
 
+#![forbid(unsafe_code)]
+
 use cpu_time::ProcessTime;
 use skyhop_base::{Duration, Time};
 use skyhop_scenario::{Override, Scenario};

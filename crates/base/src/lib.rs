@@ -3,6 +3,8 @@
 //! Nothing here knows networks. Engine time is an unsigned number of nanoseconds; a quantity at a file
 //! boundary is a string with its unit ([`units`]).
 
+#![forbid(unsafe_code)]
+
 pub mod id;
 pub mod random;
 pub mod rate;

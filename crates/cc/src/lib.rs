@@ -4,6 +4,8 @@
 //! or other flows. The transport owns what every algorithm would repeat: bytes in flight, RTT and RTO,
 //! recovery episodes, pacing, the floor of the window. Windows are real numbers of segments.
 
+#![forbid(unsafe_code)]
+
 extern crate self as skyhop_cc; // the options! macro writes this name
 
 mod assigned;

@@ -13,6 +13,8 @@
 //!
 //! Equations, assumptions and sources: `docs/models/orbits.md`.
 
+#![forbid(unsafe_code)]
+
 mod catalogue;
 mod earth;
 mod elements;

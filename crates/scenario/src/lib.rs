@@ -9,6 +9,8 @@
 //!
 //! The format is described in `docs/models/scenario.md`.
 
+#![forbid(unsafe_code)]
+
 mod build;
 mod check;
 mod diagnostic;

@@ -255,7 +255,7 @@ impl Simulation {
 
     pub(crate) fn arm_link(&mut self, link: u32) {
         let slot = self.slots.links + link;
-        match self.links[link as usize].link.next_event() {
+        match self.links[link as usize].link.next_event(self.now) {
             Some((time, foreseen)) => self.events.arm(slot, time, foreseen),
             None => self.events.disarm(slot),
         }

@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(offers, [first, Offered::Waits, Offered::Accepted, Offered::Displaces, Offered::Displaces]);
         // 0 is being sent; 1 and 2 have gone for 3 and 4.
         assert_eq!(link.take_displaced().iter().map(|packet| packet.seq).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!((link.next_event(), link.queue_packets(ms(0))), (Some((ms(1), ms(0))), 2));
+        assert_eq!((link.next_event(ms(0)), link.queue_packets(ms(0))), (Some((ms(1), ms(0))), 2));
         let delay = |_: &Packet, _: Time| Duration::from_millis(10);
         link.begin_service(ms(0), delay);
         assert_eq!(link.queue_packets(ms(0)), 2, "too early");
@@ -206,7 +206,7 @@ mod tests {
         let found: Vec<_> = link.entries().map(|entry| (entry.packet.seq, entry.start, entry.arrival)).collect();
         assert_eq!(found, [(0, ms(0), ms(11)), (3, ms(1), ms(12)), (4, ms(2), ms(13))]);
         assert_eq!((link.totals.waiting, link.totals.queue_max), (ONE_MS * 3, 2));
-        assert_eq!(link.next_event(), Some((ms(11), ms(0))));
+        assert_eq!(link.next_event(ms(2)), Some((ms(11), ms(0))));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The event engine: queues, links, nodes, applications, records.
 
+#![forbid(unsafe_code)]
+
 mod ack_details;
 mod agents;
 mod application;

@@ -5,9 +5,11 @@
 //! One cursor splits the ring into packets whose service has begun and packets that wait; occupancy is exact after
 //! the cursor has been moved to the present.
 
+mod meter;
 mod repair;
 mod unsteady;
 
+pub use meter::Meter;
 pub use repair::{Answer, Fate, Repairs};
 
 use crate::aqm::{Arrival, Red, Verdict};
@@ -67,7 +69,8 @@ pub enum Eviction {
 pub struct LinkTotals {
     pub packets: u64,
     pub bytes: u64,
-    /// Time that the accepted packets take the transmitter, also beyond the end of the run.
+    /// Time that the accepted packets take the transmitter, also beyond the end of the run. An opportunity stands for the
+    /// time since the one before it.
     pub busy: Duration,
     /// Sum over accepted packets of their waiting time. By Little's law the time integral of the queue length.
     pub waiting: Duration,
@@ -92,8 +95,10 @@ pub struct Link {
     framing_bytes: u32,
     /// Nothing but a limit: no RED, no marks, no late departures.
     simple: bool,
-    /// What is served when, if it is not the rate alone that says so.
+    /// What is served when, if it is not the rate alone that says so, …
     pace: Option<Box<Pacemaker>>,
+    /// … and then what has been used.
+    meter: Option<Box<Meter>>,
     pub totals: LinkTotals,
     limit: QueueLimit,
     full: FullQueue,
@@ -128,6 +133,7 @@ impl Link {
             red,
             late,
             pace: None,
+            meter: None,
             on_down,
             free_at: Time::ZERO,
             last_arrival: Time::ZERO,
@@ -138,6 +144,7 @@ impl Link {
 
     /// The same link at another pace.
     pub fn with_pace(mut self, pace: Option<Pacemaker>) -> Link {
+        self.meter = pace.is_some().then(Box::default);
         self.pace = pace.map(Box::new);
         self
     }
@@ -457,6 +464,8 @@ impl Link {
         } else {
             self.serve_at_pace(start, now, bytes, delay)
         };
+        // ns-2's clock rounds each of these instants.
+        debug_assert!(now <= start && (start <= departure && departure <= arrival || self.has_doubles()));
         // Nothing overtakes on a link: a shrinking distance lets packets catch up, never pass.
         let arrival = arrival.max(self.last_arrival);
         self.totals.packets += 1;
@@ -498,13 +507,14 @@ impl Link {
     }
 
     /// When the oldest packet on the link arrives, or a departure has to be worked out; and when that was foreseen.
+    /// Neither lies before `now`.
     #[inline]
-    pub fn next_event(&self) -> Option<(Time, Time)> {
+    pub fn next_event(&self, now: Time) -> Option<(Time, Time)> {
         let arrival = self.ring.front().map(|entry| (entry.arrival, entry.start));
         if self.simple {
             return arrival;
         }
-        self.next_event_of_unsteady(arrival)
+        self.next_event_of_unsteady(arrival, now)
     }
 
     /// Takes the waiting packets that `affected` names out of the queue; the others move up. `delay` as in
@@ -541,13 +551,24 @@ impl Link {
             pace.truncate(from);
         }
         self.waiting_bytes -= waiting.iter().map(|entry| u64::from(entry.packet.size)).sum::<u64>();
+        let taken_until = self.free_at;
         self.free_at = waiting.first().map_or(self.free_at, |entry| entry.start);
+        if self.pace.is_none() {
+            // Everything behind the packet in service is taken back, answers of a link that repeats among it.
+            self.totals.busy = self.totals.busy.saturating_sub(taken_until.since(self.free_at));
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.cut(self.free_at);
+        }
         self.last_arrival = self.ring.back().map_or(Time::ZERO, |entry| entry.arrival);
         for entry in waiting {
             let size = u32::from(entry.packet.size);
             self.totals.packets -= 1;
             self.totals.bytes -= u64::from(size);
-            self.totals.busy = self.totals.busy.saturating_sub(self.rate().time_of(size + self.framing_bytes));
+            if self.pace.is_some() {
+                let busy = self.rate().time_of(size + self.framing_bytes);
+                self.totals.busy = self.totals.busy.saturating_sub(busy);
+            }
             self.totals.waiting = self.totals.waiting.saturating_sub(entry.start.since(now));
             if affected(&entry.packet) {
                 out.push(entry.packet);
@@ -588,13 +609,21 @@ impl Link {
         if let Some(late) = &self.late {
             totals.waiting += late.waited(end);
         }
-        totals.busy = totals.busy.saturating_sub(self.free_at.since(end));
         totals
     }
 
-    /// Time that the transmitter has been busy until `now`.
-    pub fn busy_until(&self, now: Time) -> Duration {
-        self.totals.busy.saturating_sub(self.free_at.since(now))
+    /// What has been used of the link until `now`, in nanoseconds of its transmitter, or in bytes of its opportunities.
+    pub fn used(&mut self, now: Time) -> u64 {
+        match &mut self.meter {
+            Some(meter) => meter.used(now),
+            // Without a pause from now to the end of the last service.
+            None => self.totals.busy.saturating_sub(self.free_at.since(now)).as_nanos(),
+        }
+    }
+
+    /// All that there was to use until `now`, in the unit of [`Link::used`].
+    pub fn offered(&self, now: Time) -> u64 {
+        self.pace.as_ref().and_then(|pace| pace.offered(now)).unwrap_or(now.as_nanos())
     }
 
     /// The packets of the ring, oldest first, for records.
@@ -678,7 +707,7 @@ pub(crate) mod tests {
         // Packets wait 0, 1, 2 and 3 ms; cut at 2 ms the last two count 2 ms each.
         assert_eq!(link.totals.waiting, ONE_MS * 6);
         let cut = link.totals_at(ms(2));
-        assert_eq!((cut.waiting, cut.busy), (ONE_MS * 5, ONE_MS * 2));
+        assert_eq!((cut.waiting, link.used(ms(2)), link.offered(ms(2))), (ONE_MS * 5, 2_000_000, 2_000_000));
         assert_eq!(link.left_over(ms(2)), (1, 3));
     }
 

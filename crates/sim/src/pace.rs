@@ -1,6 +1,7 @@
 //! When a link serves what, if it is not its rate and the sizes alone that say so.
 
 use crate::doubles::DoublePace;
+use crate::link::Meter;
 use crate::slots::Slots;
 use crate::spec::{BlockCode, LinkConfig, Pace};
 use crate::trace::{Idle, Served, Trace};
@@ -27,10 +28,10 @@ impl Pacemaker {
         }
     }
 
-    pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle) -> Option<Served> {
+    pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle, meter: &mut Meter) -> Option<Served> {
         match self {
-            Pacemaker::Trace(trace) => trace.serve(ready, bytes, idle),
-            Pacemaker::Slots(slots) => Some(slots.serve(ready, bytes, idle)),
+            Pacemaker::Trace(trace) => trace.serve(ready, bytes, idle, meter),
+            Pacemaker::Slots(slots) => Some(slots.serve(ready, bytes, idle, meter)),
             Pacemaker::Code(_) | Pacemaker::Doubles(_) => None,
         }
     }
@@ -40,6 +41,14 @@ impl Pacemaker {
             Pacemaker::Trace(trace) => trace.delay(departure),
             Pacemaker::Slots(slots) => slots.delay(departure),
             Pacemaker::Code(_) | Pacemaker::Doubles(_) => Duration::ZERO,
+        }
+    }
+
+    /// What could be sent up to `t`, in bytes, where opportunities bound it and not the time.
+    pub fn offered(&self, t: Time) -> Option<u64> {
+        match self {
+            Pacemaker::Trace(trace) => trace.offered(t),
+            Pacemaker::Slots(_) | Pacemaker::Code(_) | Pacemaker::Doubles(_) => None,
         }
     }
 

@@ -22,8 +22,8 @@ pub(crate) struct Recorder {
     /// Under this link the arrivals of ACKs are recorded: the first of those whose packets are.
     ack_link: Option<u32>,
     last_rtt: Vec<Option<Duration>>,
-    /// Transmitter time of each link up to the last grid point.
-    busy_at_grid: Vec<Duration>,
+    /// What had been used of each link at the last grid point: [`crate::link::Link::used`].
+    used_at_grid: Vec<u64>,
     pub records: Records,
 }
 
@@ -36,7 +36,7 @@ impl Recorder {
             positions: spec.records.positions.filter(|step| !step.is_zero()),
             ack_link: topology.links().iter().position(recorded).map(|link| link as u32),
             last_rtt: vec![None; spec.flows.len()],
-            busy_at_grid: vec![Duration::ZERO; topology.links().len()],
+            used_at_grid: vec![0; topology.links().len()],
             records: Records {
                 flow_names: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
                 link_names: topology.links().iter().map(|link| link.name.clone()).collect(),
@@ -105,6 +105,12 @@ impl Recorder {
     }
 }
 
+/// Which share of what was offered was used; 0 where nothing was.
+fn share(used: u64, offered: u64) -> f64 {
+    debug_assert!(used <= offered, "more than all of a link: {used} of {offered}");
+    if offered > 0 { used as f64 / offered as f64 } else { 0.0 }
+}
+
 /// `None` while it was never set.
 fn threshold_of(snapshot: &Snapshot) -> Option<f64> {
     Some(snapshot.ssthresh).filter(|ssthresh| ssthresh.is_finite())
@@ -167,9 +173,12 @@ impl Simulation {
                 continue;
             }
             let queue_packets = state.link.queue_packets(now);
-            let busy = state.link.busy_until(now);
-            let before = std::mem::replace(&mut self.recorder.busy_at_grid[id], busy);
-            let utilisation = busy.saturating_sub(before).as_secs_f64() / step_s;
+            let used = state.link.used(now);
+            let before = std::mem::replace(&mut self.recorder.used_at_grid[id], used);
+            // Opportunities at the very start belong to the first step.
+            let step_began = Time::ZERO + now.since(Time::ZERO + step);
+            let offered_before = if step_began > Time::ZERO { state.link.offered(step_began) } else { 0 };
+            let utilisation = share(used.saturating_sub(before), state.link.offered(now) - offered_before);
             let row = LinkSeriesRow { time: now, link: id as u32, queue_packets, utilisation };
             self.recorder.records.link_series.push(row);
         }
@@ -285,7 +294,7 @@ impl Simulation {
             from: state.from,
             to: link.and_then(|link| link.to).map(|node| node.index() as u32),
             rate_bps: state.link.rate().bps_f64(),
-            utilisation: of_span(totals.busy),
+            utilisation: share(state.link.used(end), state.link.offered(end)),
             packets: totals.packets,
             bytes: totals.bytes,
             queue_mean_packets: of_span(totals.waiting),

@@ -166,7 +166,7 @@ pub struct LinkSummary {
     /// `None` where the peer changes (up- and downlinks).
     pub to: Option<u32>,
     pub rate_bps: f64,
-    /// Share of the run in which the transmitter was busy.
+    /// Share of the run in which the transmitter was busy; with opportunities the share of their bytes that was used.
     pub utilisation: f64,
     pub packets: u64,
     pub bytes: u64,
@@ -223,7 +223,8 @@ pub struct LinkSeriesRow {
     pub link: u32,
     /// Waiting at this instant.
     pub queue_packets: u32,
-    /// Share of the step in which the transmitter was busy.
+    /// Share of the step in which the transmitter was busy; with opportunities the share of their bytes that was used, 0
+    /// where the step had none.
     pub utilisation: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::events::{Event, EventQueue, MOST_SLOTS};
 use crate::flow::{Endpoints, Flow, FlowState};
 use crate::ground::{Ground, moving_delay};
 use crate::jitter::sends_at;
-use crate::link::{Fate, Link, Offered};
+use crate::link::{Entry, Fate, Link, Offered};
 use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
@@ -81,6 +81,20 @@ pub(crate) struct LinkState {
     pub drops: DropCounts,
     /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
     pub held: Vec<Packet>,
+}
+
+impl LinkState {
+    /// Whether a packet that arrives at `now` was on the link for its transmission and the propagation at least, as
+    /// far as these are constant.
+    fn took_its_time(&self, entry: &Entry, now: Time) -> bool {
+        let propagation = match self.delay {
+            Delay::Fixed(delay) => delay,
+            Delay::Moving(_) | Delay::Ground => Duration::ZERO,
+        };
+        // The fraction of a nanosecond that the packet before left over may shorten this one by one.
+        let least = self.link.least_service(entry.packet.size) + propagation;
+        entry.arrival <= now && entry.arrival + Duration::from_nanos(1) >= entry.start + least
+    }
 }
 
 /// Where packets of one direction of a flow go.
@@ -242,6 +256,8 @@ impl Simulation {
             if event.time > until {
                 break;
             }
+            // By ns-2's clock a timer sees its deadline, which its event may precede by the rounding of a double.
+            debug_assert!(event.time >= self.now || self.doubles.is_some(), "an event before the present");
             self.now = event.time;
             self.scheduled = event.scheduled;
             self.event_count += 1;
@@ -289,10 +305,11 @@ impl Simulation {
             self.events.disarm(slot);
             return;
         };
-        match state.link.next_event() {
+        match state.link.next_event(self.now) {
             Some((arrival, start)) => self.events.arm(slot, arrival, start),
             None => self.events.disarm(slot),
         }
+        debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
         if !plain && state.recorded {
             self.recorder.packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }

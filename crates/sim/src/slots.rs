@@ -2,6 +2,7 @@
 //!
 //! Nothing is kept: what a slot is like is a function of the seed, the link's name and the number of the slot.
 
+use crate::link::Meter;
 use crate::trace::{Idle, Served, send};
 use skyhop_base::{Duration, Stream, Time};
 
@@ -81,7 +82,7 @@ impl Slots {
         self.draws.uniform_of(what as u64, n)
     }
 
-    pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle) -> Served {
+    pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle, meter: &mut Meter) -> Served {
         if idle == Idle::Yes {
             self.debt = 0;
         }
@@ -97,7 +98,7 @@ impl Slots {
             let rate = least as f64 + self.draw(Draw::Rate, slot) * most.saturating_sub(least) as f64;
             ((rate as u64).max(1), self.edge(slot + 1))
         };
-        let (served, debt) = send(piece, ready, bytes, self.debt);
+        let (served, debt) = send(piece, ready, bytes, self.debt, meter);
         self.debt = debt;
         served
     }
@@ -164,7 +165,7 @@ mod tests {
         let mut slots = slots(&bare());
         // 125 B at 1 Mbit/s take 1 ms, also over an edge.
         for n in [0, 11_999, 12_000, 26_999] {
-            let served = slots.serve(at(n), 125, Idle::No);
+            let served = slots.serve(at(n), 125, Idle::No, &mut Meter::default());
             assert_eq!((served.start, served.departure, served.busy), (at(n), at(n + 1), ms(1)), "{n}");
             assert_eq!((slots.delay(at(n)), slots.loss(at(n))), (Duration::ZERO, 0.0));
         }
@@ -177,7 +178,7 @@ mod tests {
         let mut seen = Vec::new();
         for n in 0..400_u64 {
             let edge = 12_000 + 15_000 * n;
-            let mut of = |t| (slots.serve(at(t), 12_500, Idle::Yes).busy, slots.delay(at(t)));
+            let mut of = |t| (slots.serve(at(t), 12_500, Idle::Yes, &mut Meter::default()).busy, slots.delay(at(t)));
             let first = of(edge + 200);
             assert_eq!((first, first), (of(edge + 7000), of(edge + 14_900)), "slot {n}");
             seen.push((100_000.0 / first.0.as_secs_f64(), first.1.as_secs_f64()));
@@ -202,10 +203,10 @@ mod tests {
             assert_eq!((slots.delay(at(n)), slots.loss(at(n))), (Duration::ZERO, 0.01), "{n}");
         }
         // 2 ms of work: the first before the edge, the other after the pause.
-        let served = slots.serve(at(11_999), 250, Idle::No);
+        let served = slots.serve(at(11_999), 250, Idle::No, &mut Meter::default());
         assert_eq!((served.start, served.departure, served.busy), (at(11_999), at(12_061), ms(2)));
-        assert_eq!(slots.serve(at(12_010), 125, Idle::No).start, at(12_060));
-        assert_eq!(slots.serve(at(0), 125, Idle::No).departure, at(1), "no edge at the start");
+        assert_eq!(slots.serve(at(12_010), 125, Idle::No, &mut Meter::default()).start, at(12_060));
+        assert_eq!(slots.serve(at(0), 125, Idle::No, &mut Meter::default()).departure, at(1), "no edge at the start");
     }
 
     #[test]
@@ -214,7 +215,7 @@ mod tests {
         let mut seen = Vec::new();
         for n in 0..400_u64 {
             let edge = 12_000 + 15_000 * n;
-            let begun = |slots: &mut Slots, t| slots.serve(at(t), 125, Idle::Yes).start;
+            let begun = |slots: &mut Slots, t| slots.serve(at(t), 125, Idle::Yes, &mut Meter::default()).start;
             let first = begun(&mut slots, edge);
             assert_eq!(begun(&mut slots, edge + 58), first, "slot {n}");
             seen.push(first.since(at(edge)).as_secs_f64() * 1e3);

@@ -4,6 +4,7 @@
 //! accepted, so the link keeps its single event. Recordings begin anew after their period, as mahimahi's do (Netravali
 //! et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC 2015).
 
+use crate::link::Meter;
 use skyhop_base::{Duration, Time};
 use std::sync::Arc;
 
@@ -58,15 +59,16 @@ impl Trace {
     }
 
     /// Serves a packet not before `ready`; `None` where the link's own rate does. `idle`: nothing was served just before.
-    pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle) -> Option<Served> {
+    /// `meter` is told what that uses.
+    pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle, meter: &mut Meter) -> Option<Served> {
         match self.config.service.clone() {
             Service::Constant => None,
-            Service::Opportunities(at) => Some(self.use_opportunities(&at, ready, bytes)),
+            Service::Opportunities(at) => Some(self.use_opportunities(&at, ready, bytes, meter)),
             Service::Rates(rates) => {
                 if idle == Idle::Yes {
                     self.debt = 0;
                 }
-                Some(self.send_at(&rates, ready, bytes))
+                Some(self.send_at(&rates, ready, bytes, meter))
             }
         }
     }
@@ -79,7 +81,17 @@ impl Trace {
         entry.map_or(Duration::ZERO, |&(_, delay)| delay)
     }
 
-    fn use_opportunities(&mut self, at: &[Duration], ready: Time, bytes: u32) -> Served {
+    /// Bytes of all opportunities up to `t`, that instant included; `None` where something else says what is served.
+    pub fn offered(&self, t: Time) -> Option<u64> {
+        let Service::Opportunities(at) = &self.config.service else { return None };
+        let period = self.config.period.as_nanos();
+        let (rounds, into) = (t.as_nanos() / period, t.as_nanos() % period);
+        // The list may end with the period: what stands there in the round before is at the beginning of this one.
+        let found = rounds * at.len() as u64 + at.partition_point(|at| at.as_nanos() <= into) as u64;
+        Some(found * u64::from(OPPORTUNITY_BYTES))
+    }
+
+    fn use_opportunities(&mut self, at: &[Duration], ready: Time, bytes: u32, meter: &mut Meter) -> Served {
         let period = self.config.period.as_nanos();
         let instant = |round: u64, place: usize| Time::from_nanos(round * period + at[place].as_nanos());
         let next = |round: u64, place: usize| if place + 1 < at.len() { (round, place + 1) } else { (round + 1, 0) };
@@ -105,6 +117,7 @@ impl Trace {
         let mut busy = 0;
         loop {
             let used = need.min(left);
+            meter.takes(instant(round, place), u64::from(used));
             // An opportunity stands for the time since the one before it.
             let before = match place {
                 0 => (round * period + at[0].as_nanos())
@@ -123,7 +136,7 @@ impl Trace {
         Served { start, departure: instant(round, place), busy: Duration::from_nanos(busy) }
     }
 
-    fn send_at(&mut self, rates: &[(Duration, u64)], ready: Time, bytes: u32) -> Served {
+    fn send_at(&mut self, rates: &[(Duration, u64)], ready: Time, bytes: u32, meter: &mut Meter) -> Served {
         let period = self.config.period.as_nanos();
         let piece = |t: u64| {
             let into = t % period;
@@ -131,7 +144,7 @@ impl Trace {
             let rate = rates[next.checked_sub(1).unwrap_or(rates.len() - 1)].1;
             (rate, t - into + rates.get(next).map_or(period, |(at, _)| at.as_nanos()))
         };
-        let (served, debt) = send(piece, ready, bytes, self.debt);
+        let (served, debt) = send(piece, ready, bytes, self.debt, meter);
         self.debt = debt;
         served
     }
@@ -139,8 +152,14 @@ impl Trace {
 
 /// Sends a packet over a transmitter whose rate changes. `piece` gives the rate at an instant, in bit/s, and until when
 /// it holds; it is more than zero again and again. `debt` is what the packet before needs beyond its departure, in
-/// bit · ns / s, less than one nanosecond's worth; that of this packet comes back.
-pub(crate) fn send(piece: impl Fn(u64) -> (u64, u64), ready: Time, bytes: u32, debt: u128) -> (Served, u128) {
+/// bit · ns / s, less than one nanosecond's worth; that of this packet comes back. `meter` is told when it sends.
+pub(crate) fn send(
+    piece: impl Fn(u64) -> (u64, u64),
+    ready: Time,
+    bytes: u32,
+    debt: u128,
+    meter: &mut Meter,
+) -> (Served, u128) {
     let mut need = u128::from(bytes) * 8_000_000_000 + debt;
     let mut t = ready.as_nanos();
     let mut start = None;
@@ -152,9 +171,11 @@ pub(crate) fn send(piece: impl Fn(u64) -> (u64, u64), ready: Time, bytes: u32, d
             let needed = need / u128::from(rate);
             if needed < u128::from(until - t) {
                 let departure = Time::from_nanos(t + needed as u64);
+                meter.sends(Time::from_nanos(t), departure);
                 let busy = Duration::from_nanos(busy + needed as u64);
                 return (Served { start: Time::from_nanos(start), departure, busy }, need % u128::from(rate));
             }
+            meter.sends(Time::from_nanos(t), Time::from_nanos(until));
             need -= u128::from(rate) * u128::from(until - t);
             busy += until - t;
         }
@@ -190,7 +211,7 @@ mod tests {
     fn opportunities_are_used_as_mahimahi_does() {
         let mut trace = trace(Service::Opportunities(Arc::from([ms(2), ms(2), ms(5)])), ms(5));
         let mut serve = |ready, bytes| {
-            let served = trace.serve(at(ready), bytes, Idle::Yes).unwrap();
+            let served = trace.serve(at(ready), bytes, Idle::Yes, &mut Meter::default()).unwrap();
             (served.start, served.departure)
         };
         // Two small packets share one opportunity with the beginning of a third, which ends with the second.
@@ -216,7 +237,7 @@ mod tests {
         let mut last = Time::ZERO;
         let mut busy = Duration::ZERO;
         for _ in 0..1000 {
-            let served = trace.serve(last, 1504, Idle::No).unwrap();
+            let served = trace.serve(last, 1504, Idle::No, &mut Meter::default()).unwrap();
             assert!(served.start >= last && served.departure >= served.start);
             last = served.departure;
             busy += served.busy;
@@ -232,7 +253,7 @@ mod tests {
         let rates: Arc<[(Duration, u64)]> = Arc::from([(ms(0), 1_000_000), (ms(10), 0), (ms(20), 2_000_000)]);
         let mut trace = trace(Service::Rates(rates), ms(30));
         let mut serve = |ready, bytes| {
-            let served = trace.serve(at(ready), bytes, Idle::No).unwrap();
+            let served = trace.serve(at(ready), bytes, Idle::No, &mut Meter::default()).unwrap();
             (served.start, served.departure, served.busy)
         };
         assert_eq!(serve(0, 1000), (at(0), at(8), ms(8)));
@@ -248,7 +269,7 @@ mod tests {
         let mut trace = trace(Service::Rates(Arc::from([(ms(0), 3_000_000)])), ms(1000));
         let mut now = Time::ZERO;
         for _ in 0..3000 {
-            now = trace.serve(now, 1000, Idle::No).unwrap().departure;
+            now = trace.serve(now, 1000, Idle::No, &mut Meter::default()).unwrap().departure;
         }
         // 24 Mbit at 3 Mbit/s.
         assert_eq!(now, at(8000));

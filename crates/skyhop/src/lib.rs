@@ -12,6 +12,8 @@
 //! # }
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod error;
 mod folder;
 mod paths;

@@ -10,6 +10,8 @@
 //!
 //! Equations, rules, assumptions and sources: `docs/models/topology.md`.
 
+#![forbid(unsafe_code)]
+
 mod beams;
 mod build;
 mod change;

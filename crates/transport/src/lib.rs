@@ -6,6 +6,8 @@
 //!
 //! Segments are counted, not bytes: segment 0 opens the connection, the last one of a transfer may be short.
 
+#![forbid(unsafe_code)]
+
 mod config;
 mod notification;
 mod ns2;

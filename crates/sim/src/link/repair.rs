@@ -57,6 +57,8 @@ struct Block {
     parity: u32,
     /// The longest packet of data.
     longest: u16,
+    /// The node to which its last packet of data went.
+    to: u32,
     /// When it is closed, as long as it is open and has packets.
     closes: Option<Time>,
 }
@@ -401,12 +403,11 @@ impl Link {
                 self.tried(place, end, arrival);
             }
             Some(Job::Parity) => {
-                let size = repairs.block.longest;
+                // It goes where the data of its block went, which may have been passed on already.
+                let Block { longest: size, to, .. } = repairs.block;
                 repairs.block.parity -= 1;
                 let number = repairs.parity_sent;
                 repairs.parity_sent = number.wrapping_add(1);
-                // It goes where the data of its block went.
-                let to = repairs.frames.back().map_or(0, |frame| frame.packet.to);
                 self.send_parity(parity(number, size, to), now, delay);
             }
         }
@@ -425,6 +426,7 @@ impl Link {
         let wire = self.repairs().map_or(bytes, |repairs| repairs.wire_bytes(bytes)) + self.framing_bytes;
         let busy = self.serialiser.next(wire);
         self.totals.busy += busy;
+        debug_assert!(self.free_at <= now, "two transmissions at a time");
         self.free_at = now + busy;
         (self.free_at, self.free_at + delay(packet, self.free_at))
     }
@@ -450,6 +452,7 @@ impl Link {
         }
         block.packets += 1;
         block.longest = block.longest.max(packet.size);
+        block.to = packet.to;
         if block.packets == k {
             (block.closes, block.parity) = (None, n - k);
         }

@@ -64,7 +64,7 @@ fn run(link: &mut Link, packets: u32, backlog: u32) -> Vec<Arrived> {
             link.offer(&packet(offered), now, now, |_| ms(5));
             offered += 1;
         }
-        let Some((at, _)) = link.next_event() else { break };
+        let Some((at, _)) = link.next_event(now) else { break };
         assert!(at >= now, "no event lies in the past");
         now = at;
         if link.next_arrival().is_some_and(|arrival| arrival <= now) {
@@ -169,7 +169,9 @@ fn a_failure_is_known_when_its_answer_is_there() {
         let mut back = built(&RepairConfig::default(), back);
         (0..5).for_each(|n| offer(&mut link, n, Time::ZERO));
         let mut times = Vec::new();
-        while let Some((now, _)) = link.next_event() {
+        let mut now = Time::ZERO;
+        while let Some((at, _)) = link.next_event(now) {
+            now = at;
             while let Some(answer) = link.take_answer(now) {
                 let left = back.occupy(now, answer.bytes);
                 link.hear_answer(&answer, left + ms(5));
@@ -323,4 +325,32 @@ fn packets_that_wait_for_repetition_can_be_withdrawn_and_free_those_behind_them(
         assert_eq!(arrived.iter().map(|packet| packet.number).collect::<Vec<_>>(), [1, 2], "{repeats:?}");
         assert!(arrived[0].at >= Time::ZERO + ms(9), "not before they were free");
     }
+}
+
+/// Without errors every packet of the block has been passed on by the time at which its parity leaves.
+#[test]
+fn parity_goes_where_the_data_of_its_block_went() {
+    let frames = FrameRepair::Erasure { n: 5, k: 3, within: ms(20) };
+    let config = RepairConfig { frames: Some(frames), ..RepairConfig::default() };
+    let mut link = built(&config, packet_errors(0.0));
+    let mut destinations = Vec::new();
+    // A full block, and one that is closed in time.
+    for number in 0..4 {
+        let packet = Packet { to: 7, ..packet(number) };
+        link.offer(&packet, Time::ZERO, Time::ZERO, |_| ms(5));
+    }
+    let mut now = Time::ZERO;
+    while let Some((at, _)) = link.next_event(now) {
+        now = at;
+        if link.next_arrival().is_some_and(|arrival| arrival <= now) {
+            link.take_arrived();
+            continue;
+        }
+        link.begin_service(now, |packet, _| {
+            destinations.push(packet.to);
+            ms(5)
+        });
+    }
+    // The first packet is served when it is offered; three of data and twice two of parity follow.
+    assert_eq!(destinations, [7; 7]);
 }

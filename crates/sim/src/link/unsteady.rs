@@ -38,12 +38,19 @@ impl Link {
     ) -> (Served, Time) {
         if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
             let Passage { start, departure, arrival } = pace.accept(now, bytes, delay);
+            if let Some(meter) = &mut self.meter {
+                meter.advance(now);
+                meter.sends(start, departure);
+            }
             return (Served { start, departure, busy: self.serialiser.rate().time_of(bytes) }, arrival);
         }
         let idle = if self.free_at < now { Idle::Yes } else { Idle::No };
-        let served = self.pace.as_mut().and_then(|pace| pace.serve(ready, bytes, idle)).unwrap_or_else(|| {
+        let meter = self.meter.get_or_insert_default();
+        meter.advance(now);
+        let served = self.pace.as_mut().and_then(|pace| pace.serve(ready, bytes, idle, meter)).unwrap_or_else(|| {
             let wire = self.pace.as_ref().map_or(bytes, |pace| pace.wire_bytes(bytes));
             let busy = self.serialiser.next(wire);
+            meter.sends(ready, ready + busy);
             Served { start: ready, departure: ready + busy, busy }
         });
         let extra = self.pace.as_ref().map_or(Duration::ZERO, |pace| pace.delay(served.departure));
@@ -57,12 +64,21 @@ impl Link {
         }
         let pace = DoublePace::new(self.serialiser.rate().bps_f64());
         self.pace = Some(Box::new(Pacemaker::Doubles(Box::new(pace))));
+        self.meter = Some(Box::default());
         self.simple = false;
         Some(self)
     }
 
     pub(super) fn has_doubles(&self) -> bool {
         matches!(self.pace.as_deref(), Some(Pacemaker::Doubles(_)))
+    }
+
+    /// The shortest transmission of a packet of `size` bytes, where the rate alone says how long it takes.
+    pub fn least_service(&self, size: u16) -> Duration {
+        match self.pace {
+            None => self.rate().time_of(u32::from(size) + self.framing_bytes),
+            Some(_) => Duration::ZERO,
+        }
     }
 
     /// By ns-2's clock: the event that is being handled.
@@ -80,12 +96,13 @@ impl Link {
 
     /// [`Link::next_event`], where that is not the next arrival alone.
     #[inline(never)]
-    pub(super) fn next_event_of_unsteady(&self, arrival: Option<(Time, Time)>) -> Option<(Time, Time)> {
+    pub(super) fn next_event_of_unsteady(&self, arrival: Option<(Time, Time)>, now: Time) -> Option<(Time, Time)> {
         if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref() {
             return pace.front().map(Moment::key);
         }
         match &self.late {
-            Some(late) => late.next_event(self.free_at, arrival),
+            // The transmitter may have been free for long when a packet comes at the instant at which something else is due.
+            Some(late) => late.next_event(self.free_at.max(now), arrival),
             None => arrival,
         }
     }
