@@ -192,7 +192,7 @@ impl Scenario {
     fn flow_configs(&self, ids: &BTreeMap<&str, NodeId>) -> Vec<FlowConfig> {
         let mut configs = Vec::new();
         for flow in &self.flows {
-            for name in flow.names() {
+            for (index, name) in flow.names().enumerate() {
                 let (from, to) = match &flow.access {
                     Some(_) => (ids[format!("{name}{SOURCE}").as_str()], ids[format!("{name}{SINK}").as_str()]),
                     None => (ids[flow.from.as_str()], ids[flow.to.as_str()]),
@@ -206,7 +206,7 @@ impl Scenario {
                         Transport::Udp { header } => TransportConfig::Udp { header_bytes: packet_bytes(*header) },
                     },
                     application: application(&flow.application),
-                    start: at(flow.start),
+                    start: at(flow.start_of(index as u64)),
                     stop: flow.stop.map(at),
                     ttl: flow.ttl,
                     jitter: flow.jitter.unwrap_or(Duration::ZERO),

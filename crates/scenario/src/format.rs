@@ -327,6 +327,9 @@ pub struct FlowFile {
     pub application: Option<ApplicationFile>,
     /// Without it: 0 s.
     pub start: Option<Duration>,
+    /// Time over which the flows of a count start, evenly: flow i of n (from 0) starts at `start` + i/n of this. Needs
+    /// `count`. Without it: all start together.
+    pub start_spread: Option<Duration>,
     /// When the application stops producing data. Without it: at the end.
     pub stop: Option<Duration>,
     /// Hops after which a packet is dropped.

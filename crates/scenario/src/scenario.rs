@@ -183,6 +183,9 @@ pub struct Flow {
     pub transport: Transport,
     pub application: ApplicationOptions,
     pub start: Duration,
+    /// The flows of a count start evenly over this time, from `start` on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_spread: Option<Duration>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
     pub ttl: u8,
@@ -222,6 +225,15 @@ impl Flow {
         let single = self.count.is_none().then(|| self.name.clone());
         let several = (0..self.count.unwrap_or(0)).map(|index| format!("{}-{index}", self.name));
         single.into_iter().chain(several)
+    }
+
+    /// When the flow with this index in the count starts: the starts divide `start_spread` evenly.
+    pub fn start_of(&self, index: u64) -> Duration {
+        let count = u64::from(self.count.unwrap_or(1)).max(1);
+        let spread = self.start_spread.unwrap_or(Duration::ZERO).as_nanos();
+        let after = u128::from(spread) * u128::from(index) / u128::from(count);
+        // The quotient is below `spread`, which is 64 bits wide.
+        self.start + Duration::from_nanos(after as u64)
     }
 }
 

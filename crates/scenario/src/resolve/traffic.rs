@@ -83,6 +83,7 @@ impl Resolver<'_, '_, '_> {
         }
         let start = file.start.unwrap_or(Duration::ZERO);
         self.check_times(start, file.stop, path);
+        self.check_start_spread(start, &file, path);
         if file.jitter.is_some() && file.tcp.is_none() && file.udp.is_some() {
             let help = "for UDP write application = { constant_rate = { ..., spacing = \"random\" } }".to_owned();
             self.add(&path.key("jitter"), "needs TCP", Some(help));
@@ -101,6 +102,7 @@ impl Resolver<'_, '_, '_> {
             transport: transport?,
             application: application?,
             start,
+            start_spread: file.start_spread.filter(|spread| !spread.is_zero()),
             // What ends with the run has no end of its own.
             stop: file.stop.filter(|&stop| self.duration.is_none_or(|duration| stop < duration)),
             ttl: file.ttl.unwrap_or(self.by_profile(TTL.0, TTL.1)),
@@ -119,6 +121,25 @@ impl Resolver<'_, '_, '_> {
             && stop <= start
         {
             self.add(&path.key("stop"), format!("{stop} is not after the start, {start}"), None);
+        }
+    }
+
+    /// The last flow of a count has to start within the run and before its own end.
+    fn check_start_spread(&mut self, start: Duration, file: &FlowFile, path: &Path) {
+        let Some(spread) = file.start_spread else { return };
+        let path = path.key("start_spread");
+        if file.count.is_none() {
+            let help = "add count, or leave start_spread out: one flow starts at `start`".to_owned();
+            self.add(&path, "spreads the starts of a count, and this flow has none", Some(help));
+            return;
+        }
+        for (end, what) in [(self.duration, "the end of the run"), (file.stop, "the end of the flows")] {
+            if let Some(end) = end
+                && start.as_nanos().saturating_add(spread.as_nanos()) > end.as_nanos()
+            {
+                self.add(&path, format!("{start} and {spread} together are behind {what}, {end}"), None);
+                return;
+            }
         }
     }
 
