@@ -51,17 +51,34 @@ class Scenario:
     """A validated scenario, defaults filled in and names resolved.
 
     `overrides` are `key=value` as on the command line: `["constellation.gsl.rate=3 Mbit/s"]`.
+    `files` are the files that the scenario may name, and folders below which it may name any; an empty list stands for
+    no file, None for every file. What is none of them is not opened. Pipes and devices are never read.
     Every way to make one raises ScenarioError with all problems found.
     """
 
     @staticmethod
-    def from_file(path: str | PathLike[str], overrides: Sequence[str] = ()) -> Scenario: ...
+    def from_file(
+        path: str | PathLike[str],
+        overrides: Sequence[str] = (),
+        *,
+        files: Sequence[str | PathLike[str]] | None = None,
+    ) -> Scenario:
+        """The scenario itself is read wherever it lies."""
+
     @staticmethod
-    def from_toml(text: str, *, origin: str = "<text>", overrides: Sequence[str] = ()) -> Scenario:
+    def from_toml(
+        text: str,
+        *,
+        origin: str = "<text>",
+        overrides: Sequence[str] = (),
+        files: Sequence[str | PathLike[str]] | None = None,
+    ) -> Scenario:
         """`origin` stands for the file in messages."""
 
     @staticmethod
-    def from_json(text: str, *, overrides: Sequence[str] = ()) -> Scenario:
+    def from_json(
+        text: str, *, overrides: Sequence[str] = (), files: Sequence[str | PathLike[str]] | None = None
+    ) -> Scenario:
         """The same keys as in a file, as a JSON object; also the canonical form."""
 
     @property

@@ -182,6 +182,10 @@ def serve(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs.")] = Path("runs"),
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8641,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    memory: Annotated[
+        float | None,
+        typer.Option(metavar="GB", min=0.05, help="Memory of a run; 4, or a third of the machine's."),
+    ] = None,
 ) -> None:
     """Serve the page over a folder of runs on this machine until Ctrl-C."""
     from skyhop import serve as page
@@ -189,7 +193,7 @@ def serve(
     try:
         if folder == Path("runs"):
             folder.mkdir(exist_ok=True)
-        page.serve(folder, port=port, open_browser=browser)
+        page.serve(folder, port=port, open_browser=browser, memory=round(memory * 1e9) if memory else None)
     except OSError as error:
         _fail(str(error))
 

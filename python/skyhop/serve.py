@@ -12,19 +12,29 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from skyhop.server.guard import Guard
 
 #: Asked for when the caller names none; taken by nothing common.
 PORT = 8641
 
 
-def serve(folder: str | os.PathLike[str], *, port: int = PORT, open_browser: bool = True) -> None:
+def serve(
+    folder: str | os.PathLike[str], *, port: int = PORT, open_browser: bool = True, memory: int | None = None
+) -> None:
     """Serves the page over a folder of runs on 127.0.0.1 until Ctrl-C. Port 0 takes any that is free.
 
+    A run from the page may use `memory` bytes: without it 4 GB, or a third of the machine's memory where that is less.
     Raises FileNotFoundError when the page was not built or the folder does not exist, OSError when the port is taken.
     """
     import uvicorn
 
     from skyhop.server.app import create, page_folder
+    from skyhop.server.jobs import Limits
 
     page_folder()
     root = Path(folder)
@@ -40,14 +50,21 @@ def serve(folder: str | os.PathLike[str], *, port: int = PORT, open_browser: boo
     port = listening.getsockname()[1]
     address = f"http://127.0.0.1:{port}/"
     sys.stderr.write(f"Skyhop is at {address} (Ctrl-C ends it)\n")
-    config = uvicorn.Config(
-        create(root, port=port), log_level="warning", access_log=False, server_header=False, lifespan="on",
-        timeout_graceful_shutdown=1,
-    )  # fmt: skip
+    config = configuration(create(root, port=port, limits=Limits(memory=memory)))
     if open_browser:
         threading.Timer(0.5, webbrowser.open, (address,)).start()
     with listening:
         asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
+
+
+def configuration(app: Guard, log_level: str = "error") -> uvicorn.Config:
+    """How uvicorn serves the application. Its warnings are about what others send, which is answered and no concern."""
+    import uvicorn
+
+    return uvicorn.Config(
+        app, http=app.doors.protocol(), ws="none", log_level=log_level, access_log=False, server_header=False,
+        lifespan="on", timeout_graceful_shutdown=1,
+    )  # fmt: skip
 
 
 def export(run_dir: str | os.PathLike[str], html_dir: str | os.PathLike[str]) -> Path:

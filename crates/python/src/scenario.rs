@@ -3,7 +3,7 @@
 use crate::errors::{nowhere, scenario_error, to_python};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use skyhop::{Diagnostic, Diagnostics, Override};
+use skyhop::{Diagnostic, Diagnostics, Files, Override};
 use std::path::PathBuf;
 
 /// A validated scenario.
@@ -13,29 +13,51 @@ pub struct Scenario(pub(crate) skyhop::Scenario);
 #[pymethods]
 impl Scenario {
     #[staticmethod]
-    #[pyo3(signature = (path, overrides = Vec::new()), text_signature = "(path, overrides=())")]
-    fn from_file(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Scenario> {
-        let overrides = parse(py, &overrides)?;
-        checked(py, py.detach(|| skyhop::Scenario::from_file(&path, &overrides)))
+    #[pyo3(
+        signature = (path, overrides = Vec::new(), *, files = None),
+        text_signature = "(path, overrides=(), *, files=None)"
+    )]
+    fn from_file(
+        py: Python<'_>,
+        path: PathBuf,
+        overrides: Vec<String>,
+        files: Option<Vec<PathBuf>>,
+    ) -> PyResult<Scenario> {
+        let (overrides, files) = (parse(py, &overrides)?, readable(files));
+        checked(py, py.detach(|| skyhop::Scenario::from_file_with(&path, &overrides, &files)))
     }
 
     #[staticmethod]
     #[pyo3(
-        signature = (text, *, origin = "<text>", overrides = Vec::new()),
-        text_signature = "(text, *, origin='<text>', overrides=())"
+        signature = (text, *, origin = "<text>", overrides = Vec::new(), files = None),
+        text_signature = "(text, *, origin='<text>', overrides=(), files=None)"
     )]
-    fn from_toml(py: Python<'_>, text: &str, origin: &str, overrides: Vec<String>) -> PyResult<Scenario> {
-        let overrides = parse(py, &overrides)?;
-        checked(py, py.detach(|| skyhop::Scenario::from_toml(text, origin, &overrides)))
+    fn from_toml(
+        py: Python<'_>,
+        text: &str,
+        origin: &str,
+        overrides: Vec<String>,
+        files: Option<Vec<PathBuf>>,
+    ) -> PyResult<Scenario> {
+        let (overrides, files) = (parse(py, &overrides)?, readable(files));
+        checked(py, py.detach(|| skyhop::Scenario::from_toml_with(text, origin, &overrides, &files)))
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, *, overrides = Vec::new()), text_signature = "(text, *, overrides=())")]
-    fn from_json(py: Python<'_>, text: &str, overrides: Vec<String>) -> PyResult<Scenario> {
-        let overrides = parse(py, &overrides)?;
+    #[pyo3(
+        signature = (text, *, overrides = Vec::new(), files = None),
+        text_signature = "(text, *, overrides=(), files=None)"
+    )]
+    fn from_json(
+        py: Python<'_>,
+        text: &str,
+        overrides: Vec<String>,
+        files: Option<Vec<PathBuf>>,
+    ) -> PyResult<Scenario> {
+        let (overrides, files) = (parse(py, &overrides)?, readable(files));
         let value = serde_json::from_str(text)
             .map_err(|error| PyValueError::new_err(format!("the text is no JSON: {error}")))?;
-        checked(py, py.detach(|| skyhop::Scenario::from_json(&value, ORIGIN, &overrides)))
+        checked(py, py.detach(|| skyhop::Scenario::from_json_with(&value, ORIGIN, &overrides, &files)))
     }
 
     #[getter]
@@ -84,6 +106,11 @@ fn text(py: Python<'_>, result: Result<serde_json::Value, skyhop::Error>) -> PyR
 
 /// What messages call values that came from no file.
 const ORIGIN: &str = "scenario";
+
+/// What a scenario may read: everything where nothing is said.
+fn readable(files: Option<Vec<PathBuf>>) -> Files {
+    files.map_or(Files::Any, Files::Only)
+}
 
 fn parse(py: Python<'_>, overrides: &[String]) -> PyResult<Vec<Override>> {
     let (mut parsed, mut problems) = (Vec::new(), Vec::new());

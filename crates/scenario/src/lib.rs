@@ -14,6 +14,7 @@
 mod build;
 mod check;
 mod diagnostic;
+mod files;
 pub mod format;
 mod instant;
 mod names;
@@ -28,6 +29,7 @@ mod text;
 mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, MOST_PROBLEMS};
+pub use files::Files;
 pub use instant::Instant;
 pub use names::natural_order;
 pub use overrides::{Override, OverrideError};

@@ -2,6 +2,7 @@
 //! the canonical form.
 
 use crate::diagnostic::{Diagnostics, Problems};
+use crate::files::{Files, Shelf};
 use crate::format::{
     ApplicationOptions, ClockName, CountsName, ErrorFile, PauseFile, PriorityName, RedCountingName, RedSpacingName,
     RepairFile,
@@ -252,19 +253,27 @@ impl Scenario {
     /// # Errors
     /// Every problem of the text, at its place.
     pub fn from_toml(text: &str, origin: &str, overrides: &[Override]) -> Result<Scenario, Diagnostics> {
-        Scenario::from_toml_in(text, origin, std::path::Path::new(""), overrides)
+        Scenario::from_toml_with(text, origin, overrides, &Files::Any)
     }
 
-    fn from_toml_in(
+    /// [`Scenario::from_toml`] of a text that may name only these files.
+    ///
+    /// # Errors
+    /// Every problem of the text, at its place; a file that may not be read is one.
+    pub fn from_toml_with(
         text: &str,
         origin: &str,
-        folder: &std::path::Path,
         overrides: &[Override],
+        files: &Files,
     ) -> Result<Scenario, Diagnostics> {
+        Scenario::from_text(text, origin, overrides, &Shelf { folder: std::path::Path::new(""), files })
+    }
+
+    fn from_text(text: &str, origin: &str, overrides: &[Override], shelf: &Shelf<'_>) -> Result<Scenario, Diagnostics> {
         let source = Source::of_text(origin, text, overrides);
         let mut problems = Problems::new(&source);
         let tree = text::parse(text, &source, &mut problems);
-        finish(tree, folder, overrides, problems)
+        finish(tree, shelf, overrides, problems)
     }
 
     /// Reads a scenario from a file of TOML. Files that it names are looked for in its folder.
@@ -272,28 +281,41 @@ impl Scenario {
     /// # Errors
     /// A file that cannot be read, that is too large or no UTF-8; every problem of its text.
     pub fn from_file(path: &std::path::Path, overrides: &[Override]) -> Result<Scenario, Diagnostics> {
+        Scenario::from_file_with(path, overrides, &Files::Any)
+    }
+
+    /// [`Scenario::from_file`] of a scenario that may name only these files. The scenario itself is read wherever it
+    /// lies.
+    ///
+    /// # Errors
+    /// A file that cannot be read, that is too large or no UTF-8; every problem of its text.
+    pub fn from_file_with(
+        path: &std::path::Path,
+        overrides: &[Override],
+        files: &Files,
+    ) -> Result<Scenario, Diagnostics> {
         let name = path.display().to_string();
-        let folder = path.parent().unwrap_or(path);
+        let shelf = Shelf { folder: path.parent().unwrap_or(path), files };
         let refuse = |message: String| {
             let source = Source::without_text(&name, overrides);
             let mut problems = Problems::new(&source);
             problems.add(&Origin::Nowhere, &Path::root(), message, None);
-            finish(None, folder, &[], problems)
+            finish(None, &shelf, &[], problems)
         };
-        if path.is_dir() {
-            return refuse("is a folder, not a file".to_owned());
-        }
+        let file = match (Shelf { folder: std::path::Path::new(""), files: &Files::Any }).open(path) {
+            Ok(file) => file,
+            Err(unread) => return refuse(unread.reason),
+        };
         let mut bytes = Vec::new();
-        // A file can be larger than it says it is; /dev/zero has no end.
-        let read = std::fs::File::open(path).and_then(|file| file.take(text::LARGEST_TEXT + 1).read_to_end(&mut bytes));
-        if let Err(error) = read {
+        // A file can be larger than it says it is: those of /proc say 0.
+        if let Err(error) = file.take(text::LARGEST_TEXT + 1).read_to_end(&mut bytes) {
             return refuse(format!("cannot be read: {error}"));
         }
         if bytes.len() as u64 > text::LARGEST_TEXT {
             return refuse(format!("the file is too large: at most {} bytes are read", text::LARGEST_TEXT));
         }
         match std::str::from_utf8(&bytes) {
-            Ok(text) => Scenario::from_toml_in(text, &name, folder, overrides),
+            Ok(text) => Scenario::from_text(text, &name, overrides, &shelf),
             Err(error) => {
                 let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned();
                 let source = Source::of_text(&name, &valid, overrides);
@@ -301,7 +323,7 @@ impl Scenario {
                 let place = Origin::Text(valid.len()..valid.len());
                 let help = Some("save the file as UTF-8".to_owned());
                 problems.add(&place, &Path::root(), "the file is no UTF-8 text", help);
-                finish(None, folder, &[], problems)
+                finish(None, &shelf, &[], problems)
             }
         }
     }
@@ -311,6 +333,19 @@ impl Scenario {
     /// # Errors
     /// Every problem of the values; they have no line and column.
     pub fn from_json(value: &serde_json::Value, origin: &str, overrides: &[Override]) -> Result<Scenario, Diagnostics> {
+        Scenario::from_json_with(value, origin, overrides, &Files::Any)
+    }
+
+    /// [`Scenario::from_json`] of values that may name only these files.
+    ///
+    /// # Errors
+    /// Every problem of the values; a file that may not be read is one.
+    pub fn from_json_with(
+        value: &serde_json::Value,
+        origin: &str,
+        overrides: &[Override],
+        files: &Files,
+    ) -> Result<Scenario, Diagnostics> {
         let source = Source::without_text(origin, overrides);
         let mut problems = Problems::new(&source);
         let tree = Node::from_json(value);
@@ -318,7 +353,7 @@ impl Scenario {
             let message = format!("tables and lists nest more than {DEEPEST} deep");
             problems.add(&Origin::Nowhere, &Path::root(), message, None);
         }
-        finish(tree, std::path::Path::new(""), overrides, problems)
+        finish(tree, &Shelf { folder: std::path::Path::new(""), files }, overrides, problems)
     }
 
     /// The canonical form: a scenario in the same format with every default written out, sorted. Scenarios that mean
@@ -344,7 +379,7 @@ impl Scenario {
 /// Applies overrides and runs both checks.
 fn finish(
     tree: Option<Node>,
-    folder: &std::path::Path,
+    shelf: &Shelf<'_>,
     overrides: &[Override],
     mut problems: Problems<'_>,
 ) -> Result<Scenario, Diagnostics> {
@@ -359,7 +394,7 @@ fn finish(
             return None;
         }
         check::check(&tree, schema::shared(), check::Scope::Everything, &mut problems);
-        resolve::resolve(&tree, folder, &mut problems)
+        resolve::resolve(&tree, shelf, &mut problems)
     });
     problems.into_result(scenario)
 }

@@ -31,7 +31,9 @@ pub use paths::paths_at;
 pub use progress::{Glance, Progress};
 pub use run::{Run, RunOptions, run};
 pub use sky::{ephemeris, passes_of, presets, sky_at};
-pub use skyhop_scenario::{Diagnostic, Diagnostics, Override, OverrideError, Place, Scenario, json_schema, places};
+pub use skyhop_scenario::{
+    Diagnostic, Diagnostics, Files, Override, OverrideError, Place, Scenario, json_schema, places,
+};
 pub use skyhop_sim::records;
 pub use summary::summary;
 pub use tables::{TABLES, empty_table, records_hash, table};

@@ -7,30 +7,41 @@ import json
 import os
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import Receive, Scope, Send
 
 from skyhop import _core
 from skyhop.server import library as lib
-from skyhop.server import scenarios
-from skyhop.server.guard import TOO_LARGE, Guard, TooLarge
+from skyhop.server.checks import CheckLimits, Checks
+from skyhop.server.doors import Doors
+from skyhop.server.guard import TOO_LARGE, Guard, TooLarge, TooSlow
 from skyhop.server.jobs import Busy, Jobs, Limits, as_json
 
 #: Of the page itself; everything else is an answer of the routes below.
 _ASSETS = {"page.js": "text/javascript", "page.css": "text/css"}
 _TYPES = {".json": "application/json", ".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 _LARGEST_SEED = 2**64 - 1
-_MOST_LISTENERS = 32
+MOST_LISTENERS = 32
 _HEARTBEAT_S = 15.0
+
+
+class _Folder(PathConvertor):
+    """A name of folders in an address; that of a folder may hold a line's end."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("folder", _Folder())
 
 
 class Bad(Exception):
@@ -45,13 +56,20 @@ def page_folder() -> Path:
     return folder
 
 
-def create(folder: Path, *, port: int, limits: Limits | None = None) -> ASGIApp:
-    """The application over a folder of runs."""
-    server = _Server(folder, limits or Limits())
+def create(
+    folder: Path,
+    *,
+    port: int,
+    limits: Limits | None = None,
+    checks: CheckLimits | None = None,
+    doors: Doors | None = None,
+) -> Guard:
+    """The application over a folder of runs. Its `doors` are what uvicorn is to ask about connections."""
+    server = _Server(folder, limits or Limits(), checks)
     routes = [
         Route("/", server.index),
         Route("/api/runs", server.runs),
-        Route("/api/files/{run:path}/{name}", server.file),
+        Route("/api/files/{run:folder}/{name}", server.file),
         Route("/api/studies", server.studies),
         Route("/api/schema", server.schema),
         Route("/api/presets", server.presets),
@@ -67,18 +85,18 @@ def create(folder: Path, *, port: int, limits: Limits | None = None) -> ASGIApp:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         await server.jobs.close()
+        await server.checks.close()
 
-    app = Starlette(
-        routes=routes, lifespan=lifespan, exception_handlers={Bad: _bad, TooLarge: _too_large, 404: _missing}
-    )
-    return Guard(app, port=port)
+    refusals = {Bad: _bad, TooLarge: _too_large, TooSlow: _too_slow, 404: _missing}
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
+    return Guard(app, port=port, doors=doors)
 
 
 class _Server:
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    def __init__(self, folder: Path, limits: Limits, checks: CheckLimits | None) -> None:
         self.library = lib.Library(folder)
         self.jobs = Jobs(self.library.folder, limits)
-        self._checks = asyncio.Semaphore(4)
+        self.checks = Checks(checks)
         self._listeners = 0
 
     async def index(self, _: Request) -> Response:
@@ -110,8 +128,7 @@ class _Server:
 
     async def check(self, request: Request) -> Response:
         text = _text(await _json(request))
-        async with self._checks:
-            return JSONResponse(await run_in_threadpool(check, text))
+        return JSONResponse(await self.checks.check(text))
 
     async def jobs_list(self, _: Request) -> Response:
         return JSONResponse([as_json(job) for job in self.jobs.all()])
@@ -122,8 +139,7 @@ class _Server:
         seed = body.get("seed", 1)
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed <= _LARGEST_SEED:
             raise Bad("The seed is a whole number from 0 to 2^64 - 1.")
-        async with self._checks:
-            verdict = await run_in_threadpool(check, text)
+        verdict = await self.checks.check(text)
         if not verdict["ok"]:
             return JSONResponse({"message": "The scenario has problems.", **verdict}, status_code=422)
         try:
@@ -140,39 +156,65 @@ class _Server:
         return JSONResponse(as_json(job))
 
     async def events(self, _: Request) -> Response:
-        if self._listeners >= _MOST_LISTENERS:
-            return _message(429, "Too many pages are open.")
-        return StreamingResponse(self._stream(), media_type="text/event-stream")
+        return _Events(self)
 
-    async def _stream(self) -> AsyncIterator[str]:
-        self._listeners += 1
-        changes = self.jobs.listen()
+    async def listen(self, receive: Receive, send: Send) -> None:
+        """Sends what happens to the jobs until the other end has gone or takes nothing any more."""
+        kind = (b"content-type", b"text/event-stream; charset=utf-8")
+        await send({"type": "http.response.start", "status": 200, "headers": [kind]})
+
+        async def say(text: str, more: bool = True) -> None:
+            await send({"type": "http.response.body", "body": text.encode(), "more_body": more})
+
+        listener = self.jobs.listen()
+        gone = asyncio.ensure_future(_gone(receive))
+        news = asyncio.ensure_future(listener.next())
         try:
-            yield "retry: 2000\n\n"
-            waiting = asyncio.ensure_future(anext(changes))
-            while True:
-                done, _ = await asyncio.wait({waiting}, timeout=_HEARTBEAT_S)
-                if not done:
-                    yield ": still here\n\n"
+            await say("retry: 2000\n\n")
+            while not gone.done():
+                await asyncio.wait({news, gone}, timeout=_HEARTBEAT_S, return_when=asyncio.FIRST_COMPLETED)
+                if not news.done():
+                    await say(": still here\n\n")
                     continue
-                kind, news = waiting.result()
-                yield f"event: {kind}\ndata: {json.dumps(news)}\n\n"
-                waiting = asyncio.ensure_future(anext(changes))
+                event = news.result()
+                if event is None:
+                    break
+                await say(f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n")
+                news = asyncio.ensure_future(listener.next())
+            await say("", more=False)
         finally:
-            waiting.cancel()
+            self.jobs.leave(listener)
+            news.cancel()
+            gone.cancel()
+
+    async def count(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets one more listen, where there are not too many. Nothing happens between the question and the count."""
+        if self._listeners >= MOST_LISTENERS:
+            await _message(429, "Too many pages are open.")(scope, receive, send)
+            return
+        self._listeners += 1
+        try:
+            await self.listen(receive, send)
+        finally:
             self._listeners -= 1
 
 
-def check(text: str) -> dict[str, Any]:
-    """What is wrong with a scenario, or how long it simulates and its hash."""
-    try:
-        scenario = scenarios.read(text)
-    except _core.ScenarioError as error:
-        return {"ok": False, "diagnostics": [dict(one) for one in error.diagnostics]}
-    except scenarios.FileNamed as error:
-        nowhere = {"file": "scenario", "line": None, "column": None, "path": "", "help": None}
-        return {"ok": False, "diagnostics": [{**nowhere, "message": str(error)}]}
-    return {"ok": True, "diagnostics": [], "duration_s": scenario.duration_s, "hash": scenario.hash}
+class _Events(Response):
+    """The stream of what happens to the jobs."""
+
+    def __init__(self, server: _Server) -> None:
+        super().__init__()
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._server.count(scope, receive, send)
+
+
+async def _gone(receive: Receive) -> None:
+    """Comes back when the other end has gone, or does not come to the end of its request."""
+    with suppress(TooLarge, TooSlow):
+        while (await receive())["type"] != "http.disconnect":
+            pass
 
 
 def presets() -> list[dict[str, str]]:
@@ -227,7 +269,17 @@ async def _bad(_: Request, error: Exception) -> Response:
 
 
 async def _too_large(_: Request, __: Exception) -> Response:
-    return _message(413, TOO_LARGE)
+    return _last(_message(413, TOO_LARGE))
+
+
+async def _too_slow(_: Request, __: Exception) -> Response:
+    return _last(_message(408, "The request took too long to come."))
+
+
+def _last(response: Response) -> Response:
+    """The connection ends with it: what is left of the body is not read."""
+    response.headers["connection"] = "close"
+    return response
 
 
 async def _missing(_: Request, __: Exception) -> Response:

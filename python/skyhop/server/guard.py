@@ -1,4 +1,4 @@
-"""What stands before every request: only this machine's own page may ask, and it may not send much.
+"""What stands before every request: only this machine's own page may ask, it may not send much, and not for long.
 
 A page from elsewhere reaches a server on 127.0.0.1 in two ways: by a name that it points there (refused by the Host
 header), and by sending a request without reading the answer (refused by the Origin and Sec-Fetch-Site headers).
@@ -6,10 +6,13 @@ header), and by sending a request without reading the answer (refused by the Ori
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from skyhop.server.doors import Doors
 
 #: A scenario is a few kilobytes; the engine's own limit for a file is far above that.
 LARGEST_BODY = 1_000_000
@@ -35,11 +38,20 @@ class TooLarge(Exception):
     """The body that the application reads is larger than allowed; it answers with 413."""
 
 
-class Guard:
-    """Refuses foreign hosts, foreign origins and large bodies before the application sees them."""
+class TooSlow(Exception):
+    """The body that the application reads takes longer than allowed; it answers with 408."""
 
-    def __init__(self, app: ASGIApp, *, port: int) -> None:
+
+class _NotTaken(Exception):
+    """The other end does not read its answer."""
+
+
+class Guard:
+    """Refuses foreign hosts, foreign origins, large and slow bodies before the application sees them."""
+
+    def __init__(self, app: ASGIApp, *, port: int, doors: Doors | None = None) -> None:
         self._app = app
+        self.doors = doors or Doors()
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         if port == 80:
             self._hosts |= {"127.0.0.1", "localhost"}
@@ -51,8 +63,22 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        headers = _headers(scope)
-        refusal = self._refusal(scope, headers)
+        client = scope.get("client")
+        self.doors.begin(client)
+        try:
+            await self._request(scope, receive, send)
+        except _NotTaken:
+            # Closing in order would first send what is not taken.
+            self.doors.abort(client)
+        finally:
+            self.doors.end(client)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        patience = self.doors.patience
+        if self.doors.is_foreign(scope.get("client")):
+            await _answer(send, 403, "This page is that of another user of this machine.")
+            return
+        refusal = self._refusal(scope, _headers(scope))
         if refusal is not None:
             await _answer(send, *refusal)
             return
@@ -61,9 +87,12 @@ class Guard:
             if message["type"] == "http.response.start":
                 given = [(key.encode(), value.encode()) for key, value in HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", []), *given]}
-            await send(message)
+            try:
+                await asyncio.wait_for(send(message), patience.answer_s)
+            except asyncio.TimeoutError:
+                raise _NotTaken from None
 
-        await self._app(scope, _Limited(receive), tell)
+        await self._app(scope, _Limited(receive, patience.body_s), tell)
 
     def _refusal(self, scope: Scope, headers: dict[str, list[str]]) -> tuple[int, str] | None:
         hosts = headers.get("host", [])
@@ -85,20 +114,30 @@ class Guard:
             if kinds != ["application/json"]:
                 return 415, "Write with Content-Type: application/json."
         length = headers.get("content-length", ["0"])[0]
-        if not length.isdigit() or int(length) > LARGEST_BODY:
+        # Other digits than these ten are digits, too, for isdigit().
+        if not (length.isascii() and length.isdigit()) or len(length) > 20 or int(length) > LARGEST_BODY:
             return 413, TOO_LARGE
         return None
 
 
 class _Limited:
-    """Counts the body as it comes, also where no length was announced."""
+    """Counts the body as it comes, also where no length was announced, and gives it a time."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, within_s: float) -> None:
         self._receive = receive
         self._seen = 0
+        self._ends = asyncio.get_running_loop().time() + within_s
+        self._more = True
 
     async def __call__(self) -> Message:
-        message = await self._receive()
+        if not self._more:
+            # What comes now is only that the other end has gone.
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), self._ends - asyncio.get_running_loop().time())
+        except asyncio.TimeoutError:
+            raise TooSlow from None
+        self._more = bool(message.get("more_body"))
         self._seen += len(message.get("body", b""))
         if self._seen > LARGEST_BODY:
             raise TooLarge

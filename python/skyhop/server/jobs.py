@@ -1,18 +1,19 @@
-"""Runs that were started from the page: a process each, a few at a time, with progress, cancel and a limit of time."""
+"""Runs that were started from the page: a process each, a few at a time, with progress, cancel, and limits of time and
+memory.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import signal
-import sys
 import uuid
 from collections import OrderedDict
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from skyhop.server import limits, process
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
@@ -24,6 +25,34 @@ _MOST_POINTS = 2000
 
 #: What listeners hear: the kind of news and what is new.
 Event = tuple[Literal["job", "points"], dict[str, Any]]
+
+#: So much news waits for one listener; one that takes none for longer is let go, and hears all when it comes again.
+_MOST_NEWS = 1000
+
+
+class Listener:
+    """What one page has still to hear."""
+
+    def __init__(self) -> None:
+        self._news: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    def tell(self, event: Event) -> bool:
+        """False when too much waits already: then this is the end."""
+        if self._news.qsize() >= _MOST_NEWS:
+            self.end()
+            return False
+        self._news.put_nowait(event)
+        return True
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        while not self._news.empty():
+            self._news.get_nowait()
+        self._news.put_nowait(None)
+
+    async def next(self) -> Event | None:
+        """What is new; None when nothing more comes."""
+        return await self._news.get()
 
 
 class Busy(Exception):
@@ -76,6 +105,13 @@ class Limits:
     run_s: float = 3600.0
     #: Between asking a run to end and ending its process.
     grace_s: float = 2.0
+    #: Bytes that one run may use; None stands for `default_memory`.
+    memory: int | None = None
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that one run may use."""
+        return self.memory if self.memory is not None else limits.default_memory()
 
 
 class Jobs:
@@ -88,7 +124,7 @@ class Jobs:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._processes: dict[str, asyncio.subprocess.Process] = {}
         self._live: dict[str, Live] = {}
-        self._listeners: set[asyncio.Queue[Event]] = set()
+        self._listeners: set[Listener] = set()
         self._slots = asyncio.Semaphore(limits.running)
 
     def all(self) -> list[Job]:
@@ -117,17 +153,17 @@ class Jobs:
         """Ends a run: first it is asked, then its process is ended."""
         if job.ended:
             return
-        process, task = self._processes.get(job.id), self._tasks.get(job.id)
-        if process is None or task is None:
+        worker, task = self._processes.get(job.id), self._tasks.get(job.id)
+        if worker is None or task is None:
             self._end(job, "cancelled", "")
             return
         job.message = "ending …"
         self._tell(job)
-        _ask_to_end(process)
+        _ask_to_end(worker)
         # What it says last is heard: it may just have come to its end.
         await asyncio.wait({task}, timeout=self._limits.grace_s)
         self._end(job, "cancelled", "")
-        _kill(process)
+        process.kill(worker)
 
     async def close(self) -> None:
         """Ends everything; the server stops."""
@@ -136,19 +172,19 @@ class Jobs:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def listen(self) -> AsyncIterator[Event]:
+    def listen(self) -> Listener:
         """Every job and what is known of its flows once, then what changes."""
-        queue: asyncio.Queue[Event] = asyncio.Queue()
-        self._listeners.add(queue)
-        try:
-            for job in list(self._jobs.values()):
-                yield "job", as_json(job)
-                if live := self._live.get(job.id):
-                    yield "points", _points(job, live, 0)
-            while True:
-                yield await queue.get()
-        finally:
-            self._listeners.discard(queue)
+        listener = Listener()
+        for job in list(self._jobs.values()):
+            listener.tell(("job", as_json(job)))
+            if live := self._live.get(job.id):
+                listener.tell(("points", _points(job, live, 0)))
+        self._listeners.add(listener)
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        """Somebody listens no more."""
+        self._listeners.discard(listener)
 
     async def _work(self, job: Job, text: str) -> None:
         async with self._slots:
@@ -162,31 +198,31 @@ class Jobs:
                 self._end(job, "failed", f"The run cannot be started: {error}")
 
     async def _simulate(self, job: Job, text: str) -> None:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "skyhop.server.worker",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            limit=_LONGEST_LINE,
-        )  # fmt: skip
-        self._processes[job.id] = process
+        worker = await process.start("skyhop.server.worker", longest_line=_LONGEST_LINE)
+        self._processes[job.id] = worker
         try:
-            await self._follow(job, text, process)
+            await self._follow(job, text, worker)
         finally:
             self._processes.pop(job.id, None)
-            await _ended(process)
+            await process.ended(worker)
 
-    async def _follow(self, job: Job, text: str, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin and process.stdout and process.stderr
+    async def _follow(self, job: Job, text: str, worker: asyncio.subprocess.Process) -> None:
+        assert worker.stdin and worker.stdout and worker.stderr
         job.state = "running"
         self._tell(job)
-        errors = asyncio.create_task(_tail(process.stderr))
-        order = {"id": job.id, "text": text, "seed": job.seed, "folder": str(self._folder), "title": job.title}
+        memory = self._limits.memory_bytes
+        errors = asyncio.create_task(process.tail(worker.stderr))
+        order = {
+            "id": job.id, "text": text, "seed": job.seed, "folder": str(self._folder), "title": job.title,
+            "memory": memory,
+        }  # fmt: skip
         with suppress(ConnectionError):
-            process.stdin.write((json.dumps(order) + "\n").encode())
-            await process.stdin.drain()
+            worker.stdin.write((json.dumps(order) + "\n").encode())
+            await worker.stdin.drain()
         try:
-            async for line in process.stdout:
+            async for line in worker.stdout:
                 self._hear(job, line)
-            self._end(job, "failed", _what_happened(await process.wait(), await errors))
+            self._end(job, "failed", limits.what_happened(await worker.wait(), await errors, memory))
         except ValueError:
             self._end(job, "failed", "The run gave an answer that nobody understands.")
         finally:
@@ -220,8 +256,7 @@ class Jobs:
         self._spread(("job", as_json(job)))
 
     def _spread(self, event: Event) -> None:
-        for queue in self._listeners:
-            queue.put_nowait(event)
+        self._listeners = {listener for listener in self._listeners if listener.tell(event)}
 
 
 def as_json(job: Job) -> dict[str, Any]:
@@ -233,47 +268,7 @@ def _points(job: Job, live: Live, begin: int) -> dict[str, Any]:
     return {"id": job.id, "flows": live.flows, "from": begin, "points": live.points[begin:]}
 
 
-def _ask_to_end(process: asyncio.subprocess.Process) -> None:
-    if process.stdin is not None and not process.stdin.is_closing():
+def _ask_to_end(worker: asyncio.subprocess.Process) -> None:
+    if worker.stdin is not None and not worker.stdin.is_closing():
         with suppress(ConnectionError):
-            process.stdin.write(b"cancel\n")
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            process.kill()
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Ends a process that did not end by itself, and waits until it is gone with all its pipes."""
-    _kill(process)
-    if process.stdin is not None:
-        process.stdin.close()
-    await process.wait()
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            with suppress(ValueError):
-                while await stream.read(65536):
-                    pass
-
-
-async def _tail(stream: asyncio.StreamReader) -> str:
-    """The end of what a process says; the rest is read and forgotten, so that it never waits for us."""
-    text = b""
-    while chunk := await stream.read(65536):
-        text = (text + chunk)[-4000:]
-    return text.decode("utf-8", errors="replace")
-
-
-def _what_happened(code: int, errors: str) -> str:
-    """The end of a process that said nothing about it."""
-    if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
-        how = f"The run's process was ended by {name}"
-        return f"{how}, perhaps for want of memory." if name == "SIGKILL" else f"{how}."
-    last = errors.strip().splitlines()[-1] if errors.strip() else "it gave no reason"
-    return f"The run broke off: {last}"
+            worker.stdin.write(b"cancel\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,10 @@ _TOTALS = ("name", "from", "to", "goodput_bps", "throughput_bps", "packets_sent"
            "timeouts", "delivery_fraction", "rtt_mean_s", "delay_mean_s", "jitter_mean_s")  # fmt: skip
 _MOST_FLOWS = 200
 
+#: Bytes. The summary of a million flows has 500 MB, and nobody looks at it on the page.
+_LARGEST_SUMMARY = 50_000_000
+_LONGEST_TITLE = 10_000
+
 
 class Library:
     """A folder with runs in it, at any depth up to `DEEPEST`."""
@@ -50,7 +55,7 @@ class Library:
 
     def file(self, run: str, name: str) -> Path | None:
         """A file of a run; None for what is no file of a run below the folder, wherever the words lead."""
-        if name not in FILES or "\\" in run or "\0" in run:
+        if name not in FILES or "\0" in run:
             return None
         parts = run.split("/")
         if run != "." and any(part in ("", ".", "..") or part.startswith(".") for part in parts):
@@ -72,7 +77,8 @@ class Library:
             return
         try:
             children = sorted(entry.path for entry in os.scandir(folder)
-                              if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."))  # fmt: skip
+                              if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+                              and _can_be_asked_for(entry.name))  # fmt: skip
         except OSError:
             return
         for child in children:
@@ -87,7 +93,9 @@ class Library:
         if known is None or known[0] != modified:
             try:
                 known = (modified, entry_of(folder, self.folder))
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                # What the page cannot be told, a text that is half a character for example, would hide all other runs.
+                json.dumps(known[1], allow_nan=False, ensure_ascii=False).encode()
+            except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
                 # A folder that is being written, or that something else wrote.
                 return None
             self._entries[folder] = known
@@ -130,8 +138,8 @@ def entry_of(folder: Path, root: Path) -> dict[str, Any]:
 def _title(folder: Path) -> str:
     """What the person who started the run called it, else the folder's name."""
     try:
-        return (folder / "title.txt").read_text(encoding="utf-8").strip()[:80] or folder.name
-    except (OSError, UnicodeDecodeError):
+        return _text(folder / "title.txt", _LONGEST_TITLE).strip()[:80] or folder.name
+    except (OSError, ValueError):
         return folder.name
 
 
@@ -155,7 +163,7 @@ def studies(library: Library) -> list[dict[str, Any]]:
             defined = study.load(definitions / name)
             entry |= {"title": defined.title, "question": defined.question, "paper": defined.paper}
             entry |= _results(defined, library)
-        except (DefinitionError, OSError, ValueError, KeyError) as error:
+        except (DefinitionError, OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             entry["problem"] = str(error)
         found.append(entry)
     return found
@@ -242,5 +250,28 @@ def _sign(result: dict[str, str], source: str, digits: int) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    data: dict[str, Any] = json.loads(_text(path, _LARGEST_SUMMARY), parse_constant=_no_number)
     return data
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _text(path: Path, largest: int) -> str:
+    """A file of a run folder, which may come from anybody: no link to elsewhere, no pipe, not too large."""
+    # Without NONBLOCK, opening a pipe waits for somebody who writes into it.
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > largest:
+            raise OSError(f"{path} is no file of a run")
+        return file.read(largest).decode("utf-8")
+
+
+def _can_be_asked_for(name: str) -> bool:
+    """Whether the name of a folder is UTF-8: addresses of the page know no other names."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,6 +1,7 @@
 """One run in a process of its own: whatever happens to it happens to it alone.
 
-Read from stdin: one line of JSON (`text`, `seed`, `folder`, `title`), and later perhaps a line `cancel`.
+Read from stdin: one line of JSON (`id`, `text`, `seed`, `folder`, `title`, `memory` in bytes), and later perhaps a line
+`cancel`.
 Written to stdout, one JSON object per line: `{"fraction": 0.25}` while it runs, with what the first flows did since the
 line before: `"flows": ["a"], "point": [<simulated s>, [<goodput, bit/s>], [<cwnd, segments>]]`; at the end
 `{"run": "<folder>"}`, `{"cancelled": true}` or `{"failed": "<why>"}`.
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from skyhop import _core
-from skyhop.server import scenarios
+from skyhop.server import checks, limits
 
 REPORT_EVERY_S = 0.1
 
@@ -26,6 +27,7 @@ _writing = threading.Lock()
 def main() -> None:
     """Does what stdin says."""
     job = json.loads(sys.stdin.readline())
+    limits.limit_memory(job["memory"])
     progress = _core.Progress()
     finished = threading.Event()
     threading.Thread(target=_listen, args=(progress,), daemon=True).start()
@@ -34,18 +36,23 @@ def main() -> None:
         outcome = _run(job, progress)
     except _core.Cancelled:
         outcome = {"cancelled": True}
-    except (_core.ScenarioError, scenarios.FileNamed) as error:
+    except _core.ScenarioError as error:
         outcome = {"failed": str(error)}
     except MemoryError:
-        outcome = {"failed": "there is not enough memory for this run"}
+        outcome = {"failed": limits.needs_more(job["memory"])}
     except OSError as error:
-        outcome = {"failed": f"the run folder cannot be written: {error}"}
+        outcome = {"failed": f"The run folder cannot be written: {error}"}
+    except KeyboardInterrupt:
+        outcome = {"failed": "Ctrl-C ended it."}
+    except BaseException as error:
+        # A panic of the engine is no Exception.
+        outcome = {"failed": f"The engine broke off: {error}. That is a mistake of Skyhop, not of the scenario."}
     finished.set()
     _say(outcome)
 
 
 def _run(job: dict[str, Any], progress: _core.Progress) -> dict[str, Any]:
-    scenario = scenarios.read(job["text"])
+    scenario = checks.read(job["text"])
     name = f"{scenario.hash[:12]}-{job['seed']}"
     folder = Path(job["folder"]) / name
     run = _core.run(scenario, seed=job["seed"], progress=progress)

@@ -1,12 +1,13 @@
 //! Files that a scenario names.
 
 use super::Resolver;
+use crate::files::Unread;
 use crate::format::ContentFile;
 use crate::tree::Path;
 use flate2::read::GzDecoder;
 use std::fmt::Display;
-use std::fs::File;
 use std::io::Read;
+use std::path::Path as FilePath;
 
 /// Elements of every object in orbit, in the most verbose format, need half of it.
 const LARGEST_FILE: u64 = 64 << 20;
@@ -33,19 +34,20 @@ impl Resolver<'_, '_, '_> {
             }
             ContentFile::Path(name) => name,
         };
-        let place = self.folder.join(name);
+        let file = match self.shelf.open(FilePath::new(name)) {
+            Ok(file) => file,
+            Err(Unread { reason, help }) => {
+                self.add(path, format!("the file {name:?} {reason}"), help);
+                return None;
+            }
+        };
         let mut bytes = Vec::new();
-        let read = match place.is_dir() {
-            true => Err("is a folder, not a file".to_owned()),
-            false => File::open(&place)
-                .and_then(|file| match place.extension().is_some_and(|extension| extension == "gz") {
-                    true => GzDecoder::new(file).take(LARGEST_FILE + 1).read_to_end(&mut bytes),
-                    false => file.take(LARGEST_FILE + 1).read_to_end(&mut bytes),
-                })
-                .map_err(|error| format!("cannot be read: {error}")),
+        let read = match FilePath::new(name).extension().is_some_and(|extension| extension == "gz") {
+            true => GzDecoder::new(file).take(LARGEST_FILE + 1).read_to_end(&mut bytes),
+            false => file.take(LARGEST_FILE + 1).read_to_end(&mut bytes),
         };
         let refused = match read {
-            Err(reason) => reason,
+            Err(error) => format!("cannot be read: {error}"),
             Ok(_) if bytes.len() as u64 > LARGEST_FILE => {
                 format!("is too large: at most {LARGEST_FILE} bytes are read")
             }

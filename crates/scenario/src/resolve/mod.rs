@@ -21,6 +21,7 @@ pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};
 
 use crate::diagnostic::Problems;
+use crate::files::Shelf;
 use crate::format::{ClockName, MetricName, RecordsFile, RoutingFile};
 use crate::names;
 use crate::scenario::{Link, Queue, Records, Routing, Scenario, Transmitter};
@@ -44,10 +45,10 @@ const MOST_STEPS: u64 = 10_000_000;
 const RESERVED_NAMES: [&str; 3] = ["sky", "ground", "seam"];
 
 /// The scenario of a tree that the schema has been compared with. `None` when it has problems, which are added.
-/// Files that it names are looked for in `folder`.
-pub(crate) fn resolve(tree: &Node, folder: &std::path::Path, problems: &mut Problems<'_>) -> Option<Scenario> {
+/// Files that it names come from `shelf`.
+pub(crate) fn resolve(tree: &Node, shelf: &Shelf<'_>, problems: &mut Problems<'_>) -> Option<Scenario> {
     let (profile, nodes, warnings) = (Profile::Rfc, Nodes::default(), Vec::new());
-    let mut resolver = Resolver { tree, folder, problems, profile, duration: None, nodes, warnings };
+    let mut resolver = Resolver { tree, shelf, problems, profile, duration: None, nodes, warnings };
     let (mut scenario, agents) = resolver.run()?;
     resolver.check_link_names(&scenario);
     resolver.check_agents(&scenario, &agents);
@@ -57,7 +58,7 @@ pub(crate) fn resolve(tree: &Node, folder: &std::path::Path, problems: &mut Prob
 
 struct Resolver<'t, 'p, 's> {
     tree: &'t Node,
-    folder: &'t std::path::Path,
+    shelf: &'t Shelf<'t>,
     problems: &'p mut Problems<'s>,
     profile: Profile,
     /// Unknown while it is wrong.
