@@ -293,7 +293,7 @@ def study_run(
 ) -> None:
     """Run a study, print its numbers beside the published ones and write the report.
 
-    Exit code 1 when a number does not bear out the verdict that the study declares.
+    Exit code 1 when a number does not bear out the verdict that the study declares, or a README says another one.
     """
     if all_studies == bool(name):
         _fail("give the name of one study, or --all")
@@ -318,7 +318,7 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
     if found.missing:
         typer.echo(f"skipped: {found.name} needs {', '.join(map(str, found.missing))}, which is not there", err=True)
         return True
-    from skyhop import matrix, report, tables
+    from skyhop import matrix, prose, report
 
     begin = time.perf_counter()
     try:
@@ -329,18 +329,25 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
     _print_outcome(outcome)
     with _bar("figures and report") as show:
         page = report.write(outcome, folder, on_progress=show)
+    readme = found.folder / "README.md"
     if renew:
-        tables.renew_readme(found.folder / "README.md", outcome)
+        _defined(lambda: prose.renew(readme, outcome))
+        for document in prose.documents(found):
+            _defined(lambda document=document: prose.renew_others(document, outcome))  # type: ignore[misc]
+    stale = _defined(lambda: prose.stale(readme, outcome))
+    for document in prose.documents(found):
+        stale += _defined(lambda document=document: prose.stale(document, outcome, prefix=True))  # type: ignore[misc]
+    problems = [*outcome.problems, *stale]
     typer.echo(
         f"{len(outcome.samples)} runs, {outcome.cpu_s:.2f} s of CPU for the simulation, "
         f"{time.perf_counter() - begin:.1f} s altogether"
     )
     typer.echo(f"Report: {page.resolve()}")
-    if outcome.problems:
+    if problems:
         typer.echo("\nThe study fails:", err=True)
-        for problem in outcome.problems:
+        for problem in problems:
             typer.echo(f"- {problem}", err=True)
-    return not outcome.problems
+    return not problems
 
 
 def main() -> None:
@@ -459,13 +466,16 @@ def _print_sweep(sweep: Sweep, frame: Any) -> None:
     _console().print(table)
 
 
-_COLOURS = {"reproduced": "green", "holds": "green", "differs": "yellow", "impossible": "red", "does not hold": "red"}
+_COLOURS = {
+    "reproduced": "green", "holds": "green", "differs": "yellow", "undecided": "magenta", "given": "cyan",
+    "impossible": "red", "does not hold": "red", "not run": "dim",
+}  # fmt: skip
 
 
 def _print_outcome(outcome: Outcome) -> None:
     from rich.text import Text
 
-    from skyhop import tables
+    from skyhop import score, tables
 
     console = _console()
     titles = tables.header(outcome)
@@ -476,13 +486,15 @@ def _print_outcome(outcome: Outcome) -> None:
     rows = tables.rows(outcome)
     for number, row in enumerate(rows):
         last = number + 1 == len(rows) or rows[number + 1].first_of_measure
-        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row.cells), end_section=last)
+        table.add_row(*(Text(cell, style=_COLOURS.get(cell.strip("()"), "")) for cell in row.cells), end_section=last)
     console.print(table)
     for what, why in tables.reasons(outcome):
         console.print(Text(f"{what}. ", style="bold") + Text(why))
-    for one in outcome.claims:
-        console.print(Text(f"{one.verdict}: ", style=_COLOURS[one.verdict]) + Text(one.claim.text))
-    console.print(Text("\n" + tables.conclusion(outcome)))
+    for note in tables.notes(outcome):
+        console.print(Text(note))
+    for text, _, _, verdict, _ in tables.claims(outcome):
+        console.print(Text(f"{verdict}: ", style=_COLOURS[verdict]) + Text(text))
+    console.print(Text("\n" + score.headline(outcome)))
 
 
 if __name__ == "__main__":

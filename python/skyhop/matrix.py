@@ -12,12 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from skyhop import _core, api, sweep
+from skyhop import _core, api, starts, sweep
+from skyhop.inference import Estimate
 from skyhop.kept import Keep, KeptRun
 from skyhop.results import Run
-from skyhop.study import Cell, Metric, Study
+from skyhop.study import Cell, Metric, Part, Study
 from skyhop.sweep import OnProgress, measure, measure_all
-from skyhop.verdict import Claim, Expected
+from skyhop.verdict import Claim, Expected, Guard
 
 __all__ = ["Comparison", "OnProgress", "Outcome", "Result", "Sample", "measure", "run_study"]
 
@@ -44,6 +45,8 @@ class Comparison:
 
     expected: Expected
     verdict: str
+    #: Whether the headline counts it.
+    counts: bool = True
 
     def difference(self, ours: float) -> float:
         """Ours minus theirs, in the metric's unit."""
@@ -56,10 +59,18 @@ class Result:
 
     cell: Cell
     metric: Metric
-    ours: float
-    #: Half the width of the 95 % interval of the mean (Student's t); None with one seed.
-    interval: float | None
+    estimate: Estimate
     comparisons: Mapping[str, Comparison]
+
+    @property
+    def ours(self) -> float:
+        """The mean over the seeds."""
+        return self.estimate.mean
+
+    @property
+    def interval(self) -> float | None:
+        """Half the width of the 95 % interval of the mean (Student's t); None with one run."""
+        return self.estimate.half if len(self.estimate.by_seed) > 1 and math.isfinite(self.estimate.half) else None
 
 
 @dataclass(frozen=True)
@@ -68,16 +79,30 @@ class ClaimResult:
 
     claim: Claim
     verdict: str
-    values: Mapping[str, float]
+    values: Mapping[str, Estimate]
+    #: Whether the headline counts it.
+    counts: bool = True
 
 
 class Outcome:
     """Everything that running a study gave."""
 
-    def __init__(self, study: Study, samples: list[Sample], *, wall_s: float) -> None:
+    def __init__(
+        self,
+        study: Study,
+        samples: list[Sample],
+        *,
+        wall_s: float,
+        probes: list[Sample] | None = None,
+        sweeps: Mapping[str, tuple[sweep.Sweep, sweep.SweepResult]] | None = None,
+    ) -> None:
         self.study = study
         self.samples = samples
         self.wall_s = wall_s
+        #: Of each cell of a deterministic part: the same with another seed and one flow a microsecond later.
+        self.probes = probes or []
+        #: The sweeps that belong to the study, by name.
+        self.sweeps = sweeps or {}
 
     @property
     def cpu_s(self) -> float:
@@ -107,30 +132,64 @@ class Outcome:
             by_cell.setdefault(sample.cell, []).append(sample)
         return by_cell
 
+    @cached_property
+    def estimates(self) -> dict[tuple[Cell, str], Estimate]:
+        """What the seeds gave, by cell and name of the metric."""
+        found = {}
+        for cell, samples in self._by_cell.items():
+            part = self.study.part(cell)
+            for name in part.metrics:
+                by_seed = {sample.seed: sample.values[name] for sample in samples}
+                found[cell, name] = Estimate(by_seed, deterministic=part.deterministic)
+        return found
+
     def _result(self, cell: Cell, metric: Metric, expected: Mapping[str, Expected]) -> Result:
-        values = [sample.values[metric.name] for sample in self._by_cell[cell]]
-        ours, half = sweep.mean_and_interval(values)
+        ours = self.estimates[cell, metric.name]
         bounds = self.study.bounds_of(metric.name, cell)
-        return Result(
-            cell=cell,
-            metric=metric,
-            ours=ours,
-            interval=half if math.isfinite(half) else None,
-            comparisons={name: Comparison(one, one.judge(ours, bounds)) for name, one in expected.items()},
-        )
+        comparisons = {}
+        for name, one in expected.items():
+            guards = {guard.metric: self.estimates[cell, guard.metric] for guard in one.guards}
+            verdict = one.judge(ours, bounds, guards)
+            comparisons[name] = Comparison(one, verdict, self.study.counts(cell, one.counts))
+        return Result(cell, metric, ours, comparisons)
 
     @cached_property
     def claims(self) -> list[ClaimResult]:
-        """Every claim in words, judged."""
+        """Every claim whose cells have been run, judged."""
         judged = []
         for claim in self.study.claims:
-            values = {one.cell.label: one.ours for one in self.results if one.metric.name == claim.metric}
-            qualified = {f"{one.cell.label}@{one.metric.name}": one.ours for one in self.results}
-            values = {name: (values | qualified)[name] for name in claim.names & (values | qualified).keys()}
-            # A claim about a long part is judged when that has been run.
+            values = self._values(claim)
             if values.keys() == claim.names:
-                judged.append(ClaimResult(claim, claim.judge(values), values))
+                verdict = claim.judge(values, self._guards(claim))
+                judged.append(ClaimResult(claim, verdict, values, self.study.counts_claim(claim)))
         return judged
+
+    @property
+    def claims_not_run(self) -> list[Claim]:
+        """The claims about long parts that were not asked for."""
+        return [claim for claim in self.study.claims if self._values(claim).keys() != claim.names]
+
+    @cached_property
+    def _by_label(self) -> dict[str, Cell]:
+        return {cell.label: cell for cell in self._by_cell}
+
+    def _values(self, claim: Claim) -> dict[str, Estimate]:
+        found = {}
+        for name in claim.names:
+            label, _, metric = name.partition("@")
+            cell = self._by_label.get(label)
+            if cell is not None and (estimate := self.estimates.get((cell, metric or claim.metric))) is not None:
+                found[name] = estimate
+        return found
+
+    def _guards(self, claim: Claim) -> list[tuple[Guard, Estimate]]:
+        """Those of the claim and of the metrics that it compares, at each of its cells."""
+        found = []
+        for name in sorted(claim.names):
+            label, _, metric = name.partition("@")
+            for guard in (*claim.guards, *self.study.metrics[metric or claim.metric].guards):
+                found.append((guard, self.estimates[self._by_label[label], guard.metric]))
+        return found
 
     @cached_property
     def problems(self) -> list[str]:
@@ -149,16 +208,32 @@ class Outcome:
                 if comparison.verdict != declared:
                     found.append(
                         f"{what}: beside {self.study.sources[source].label} "
-                        f"({comparison.expected.value:g} {one.metric.unit}) ours is {one.ours:.6g}: "
+                        f"({comparison.expected.value:g} {one.metric.unit}) ours is {_shown(one.estimate)}: "
                         f'"{comparison.verdict}", but expect.toml says "{declared}"'
                     )
+        found += self._moved()
         for claim in self.claims:
             if claim.verdict != claim.claim.verdict:
-                numbers = ", ".join(f"{name} {value:.6g}" for name, value in claim.values.items())
+                numbers = ", ".join(f"{name} {_shown(value)}" for name, value in claim.values.items())
                 found.append(
                     f'claim "{claim.claim.text}" ({claim.claim.order}; {numbers}): "{claim.verdict}", '
                     f'but expect.toml says "{claim.claim.verdict}"'
                 )
+        return found
+
+    def _moved(self) -> list[str]:
+        """What a microsecond, or another seed, changes where a part says that it is deterministic."""
+        found = []
+        for probe in self.probes:
+            for name, value in probe.values.items():
+                metric, ours = self.study.metrics[name], self.estimates[probe.cell, name].mean
+                # A unit of the last digit that is shown.
+                if abs(value - ours) > 1.0001 * 10.0**-metric.digits:
+                    found.append(
+                        f"{metric.label}, {probe.cell.label}: {ours:.6g} is called deterministic, but with another "
+                        f"seed and one flow a microsecond later it is {value:.6g}: give the part several seeds and "
+                        "start_within"
+                    )
         return found
 
     def table(self, name: str) -> pl.DataFrame:
@@ -187,28 +262,55 @@ class Outcome:
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
+def _shown(estimate: Estimate) -> str:
+    runs = len(estimate.by_seed)
+    if runs > 1:
+        return f"{estimate.mean:.6g} ± {estimate.half:.2g}"
+    return f"{estimate.mean:.6g}" + (" (deterministic)" if estimate.deterministic else " (one run: no interval)")
+
+
 def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress | None = None) -> Outcome:
     """Runs every cell with every seed, spread over threads; stops them all when interrupted or when one fails.
 
     With `keep` a finished run is kept there, and found again.
     """
     begin = time.perf_counter()
-    todo = [
-        sweep.Job(cell, seed, scenario)
-        for cell in study.cells
-        for scenario in [api.scenario(study.part(cell).scenario, overrides=study.overrides(cell))]
-        for seed in study.part(cell).seeds
-    ]
+    todo: list[sweep.Job] = []
+    probes: list[sweep.Job] = []
+    for cell in study.cells:
+        part = study.part(cell)
+        scenario = api.scenario(part.scenario, overrides=study.overrides(cell))
+        todo += [sweep.Job(cell, seed, _started(scenario, seed, part)) for seed in part.seeds]
+        if part.deterministic:
+            probes.append(sweep.Job(cell, part.seeds[0] + 1, starts.one_later(scenario)))
+    sweeps = {one.name: sweep.load(one.file) for one in study.sweeps if study.full or not one.long}
+    of_sweeps = {name: sweep.jobs(one) for name, one in sweeps.items()}
 
-    def work(job: sweep.Job, progress: _core.Progress) -> Sample:
+    def work(job: sweep.Job, progress: _core.Progress) -> Sample | dict[str, Any]:
         run: Run | KeptRun
         if keep is not None:
             run = Keep(keep).run(job.scenario, job.seed, progress)
         else:
             run = api.run(job.scenario, seed=job.seed, progress=progress)
+        owner = owners.get(id(job))
+        if owner is not None:
+            return sweep.row_of(owner, job, run)
         wanted = study.part(job.cell).metrics
         values = measure_all(run, {name: metric for name, metric in study.metrics.items() if name in wanted})
         return Sample(job.cell, job.seed, run, values)
 
-    samples = sweep.spread(todo, work, on_progress=on_progress)
-    return Outcome(study, samples, wall_s=time.perf_counter() - begin)
+    owners = {id(job): sweeps[name] for name, jobs in of_sweeps.items() for job in jobs}
+    done: list[Any] = sweep.spread(
+        [*todo, *probes, *(job for jobs in of_sweeps.values() for job in jobs)], work, on_progress=on_progress
+    )
+    samples, rest = done[: len(todo)], done[len(todo) :]
+    probed, rest = rest[: len(probes)], rest[len(probes) :]
+    swept = {}
+    for name, jobs in of_sweeps.items():
+        rows, rest = rest[: len(jobs)], rest[len(jobs) :]
+        swept[name] = (sweeps[name], sweep.result_of(sweeps[name], rows))
+    return Outcome(study, samples, wall_s=time.perf_counter() - begin, probes=probed, sweeps=swept)
+
+
+def _started(scenario: _core.Scenario, seed: int, part: Part) -> _core.Scenario:
+    return starts.spread(scenario, seed=seed, within_s=part.start_within_s) if part.start_within_s > 0 else scenario

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import jinja2
 import markupsafe
 
-from skyhop import __version__, figure, tables
+from skyhop import __version__, figure, score, tables
 from skyhop.matrix import OnProgress, Outcome, Sample
 
 #: With more runs than this only the first seed of each cell gets a run folder.
@@ -123,13 +123,17 @@ def html(outcome: Outcome, drawn: list[Drawn]) -> str:
     return environment.get_template("report.html").render(
         study=outcome.study,
         version=__version__,
-        conclusion=tables.conclusion(outcome),
+        conclusion=score.headline(outcome),
+        notes=tables.notes(outcome),
+        rule=tables.RULE,
+        claim_rule=tables.CLAIM_RULE,
+        baselines=tables.baselines(outcome),
         problems=outcome.problems,
         header=tables.header(outcome),
         axes=len(outcome.study.axes),
         rows=tables.rows(outcome),
         reasons=tables.reasons(outcome),
-        claims=outcome.claims,
+        claims=tables.claims(outcome),
         metrics=outcome.study.metrics,
         sections=sections,
         handovers=first.handovers.to_dicts() if "handovers" in first.table_names else [],

@@ -9,24 +9,23 @@ README.md      the question; its result table is generated
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import itertools
 import json
-import math
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
-
-from skyhop.verdict import FAILS, HOLDS, VERDICTS, Bound, Claim, DefinitionError, Expected, Tolerance
+from skyhop import expect, formula
+from skyhop.definition import Table, read_toml
+from skyhop.expect import Expectation
+from skyhop.verdict import Bound, Claim, DefinitionError, Guard
 
 REDUCTIONS = ("sum", "mean", "weighted-mean", "ratio", "range", "sum-of-means", "jain", "share-within")
 
@@ -38,6 +37,8 @@ class Axis:
     name: str
     label: str
     values: Mapping[str, tuple[str, ...]]
+    #: Where the values are readings of one text: those under which the study counts. Empty: the axis is none.
+    readings: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Metric:
     only: str = ""
     #: What the number means, in words for the reader.
     meaning: str = ""
+    #: What else must be true of a cell before the number means anything.
+    guards: tuple[Guard, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,12 @@ class Part:
     metrics: frozenset[str]
     #: Whether it is too long for every day, and runs only when the whole study is asked for.
     long: bool
+    #: The long part that runs the same over the whole length, where this one is shortened.
+    whole: str = ""
+    #: Whether nothing random is in it, so that one run says all.
+    deterministic: bool = False
+    #: Each flow starts later by a time between 0 and this, drawn by the seed.
+    start_within_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -115,12 +124,29 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Expectation:
-    """What others say about one metric at one cell, by the name of the source."""
+class Baseline:
+    """A trivial predictor of published values: what a table is worth shows in how much better the study does."""
 
-    cell: Cell
-    metric: str
-    sources: Mapping[str, Expected]
+    name: str
+    label: str
+    source: str
+    metrics: tuple[str, ...]
+    #: A number, or a formula over the axes: an axis stands for the first number in the name of its value.
+    formula: str
+
+    def value(self, cell: Cell) -> float:
+        """What it predicts for a cell."""
+        numbers = {axis: found for axis, value in cell.point if (found := first_number(value)) is not None}
+        return formula.evaluate(self.formula, numbers)
+
+
+@dataclass(frozen=True)
+class PartSweep:
+    """A sweep that belongs to a study: its README shows numbers of it."""
+
+    name: str
+    file: Path
+    long: bool
 
 
 @dataclass(frozen=True)
@@ -139,6 +165,8 @@ class Study:
     expectations: tuple[Expectation, ...]
     claims: tuple[Claim, ...]
     bounds: tuple[Bound, ...] = ()
+    baselines: tuple[Baseline, ...] = ()
+    sweeps: tuple[PartSweep, ...] = ()
     #: Material that is not part of the project, from the study's folder.
     needs: tuple[Path, ...] = ()
     #: Whether the long parts belong to it now.
@@ -152,6 +180,19 @@ class Study:
     def bounds_of(self, metric: str, cell: Cell) -> list[Bound]:
         """The bounds of a metric at a cell."""
         return [bound for bound in self.bounds if bound.applies(metric, dict(cell.point))]
+
+    def counts(self, cell: Cell, said: bool | None) -> bool:
+        """Whether what is said about a cell is counted: under the declared readings, over the whole length."""
+        if said is not None:
+            return said
+        declared = all(not axis.readings or dict(cell.point)[axis.name] in axis.readings for axis in self.axes)
+        part = next(part for part in self.parts if cell in part.cells)
+        return declared and not part.whole
+
+    def counts_claim(self, claim: Claim) -> bool:
+        """Whether a claim is counted: all its cells are."""
+        by_label = {cell.label: cell for part in self.parts for cell in part.cells}
+        return all(self.counts(by_label[name.partition("@")[0]], claim.counts) for name in claim.names)
 
     @property
     def name(self) -> str:
@@ -223,14 +264,15 @@ def load(folder: Path) -> Study:
     """Reads a study; raises DefinitionError with file and place for the first thing that cannot be meant."""
     table = Table(folder / "study.toml", read_toml(folder / "study.toml"))
     axes = tuple(_axis(name, entry) for name, entry in table.tables("axes"))
-    metrics = {name: read_metric(name, entry) for name, entry in table.tables("metrics")}
+    metrics = _read_metrics(table)
     sources = {name: _source(name, entry) for name, entry in table.tables("sources")}
     seeds = _seeds(table)
-    parts = tuple(_part(folder, name, entry, axes, metrics, seeds) for name, entry in table.tables("parts"))
-    if not parts:
-        whole = Part("", tuple(cells_of(axes)), folder / "scenario.toml", (), seeds, frozenset(metrics), long=False)
-        parts = (whole,)
+    defaults = Table(table.file, {key: table.take(key, object) for key in _OF_PARTS if key in table.keys})
+    entries = table.tables("parts") or [("", Table(table.file, {}))]
+    parts = tuple(_part(folder, name, entry, axes, metrics, seeds, defaults) for name, entry in entries)
     _disjoint(table, parts)
+    _whole_lengths(table, parts)
+    _guarded(table, parts, metrics)
     expected = Table(folder / "expect.toml", read_toml(folder / "expect.toml"))
     study = Study(
         folder=folder,
@@ -242,9 +284,11 @@ def load(folder: Path) -> Study:
         parts=parts,
         metrics=metrics,
         sources=sources,
-        expectations=tuple(_expectation(entry, axes, metrics, sources) for entry in expected.items("cells")),
-        claims=tuple(_claim(entry, parts, metrics) for entry in expected.items("claims")),
-        bounds=tuple(_bound(entry, axes, metrics) for entry in expected.items("bounds")),
+        expectations=_each(expect.expectations(entry, axes, metrics, sources) for entry in expected.items("cells")),
+        claims=_each(expect.claims(entry, axes, parts, metrics) for entry in expected.items("claims")),
+        bounds=_each(expect.bound(entry, axes, metrics) for entry in expected.items("bounds")),
+        baselines=tuple(_baseline(name, entry, metrics, sources) for name, entry in table.tables("baselines")),
+        sweeps=tuple(_sweep(folder, name, entry) for name, entry in table.tables("sweeps")),
         needs=tuple(Path(str(one)) for one in table.take("needs", list, [])),
     )
     table.finish()
@@ -257,7 +301,20 @@ def load(folder: Path) -> Study:
     for key in seen:
         if seen.count(key) > 1:
             raise DefinitionError(f"{expected.file}: {key[1]} of {key[0].label} stands there twice")
+    counted = {
+        (one.cell, one.metric, name): study.counts(one.cell, said.counts)
+        for one in study.expectations
+        for name, said in one.sources.items()
+    }
+    expect.once(study.expectations, counted, {axis.name for axis in axes if axis.readings}, expected.file)
     return study
+
+
+Item = TypeVar("Item")
+
+
+def _each(lists: Iterable[list[Item]]) -> tuple[Item, ...]:
+    return tuple(itertools.chain.from_iterable(lists))
 
 
 def _seeds(table: Table) -> tuple[int, ...]:
@@ -274,6 +331,7 @@ def _part(
     axes: tuple[Axis, ...],
     metrics: Mapping[str, Metric],
     seeds: tuple[int, ...],
+    defaults: Table,
 ) -> Part:
     chosen = []
     for axis in axes:
@@ -295,9 +353,50 @@ def _part(
         seeds=_seeds(entry) if entry.take("seeds", list, None) is not None else seeds,
         metrics=frozenset(measured),
         long=entry.take("long", bool, False),
+        whole=entry.text("whole", ""),
+        deterministic=entry.take("deterministic", bool, defaults.take("deterministic", bool, False)),
+        start_within_s=_seconds(entry, _seconds(defaults, 0.0)),
     )
+    if part.deterministic and (len(part.seeds) > 1 or part.start_within_s > 0):
+        raise entry.error("deterministic", "belongs to one seed and fixed start times: several would be equal")
     entry.finish()
     return part
+
+
+#: Keys of a part that the study may set for all of them.
+_OF_PARTS = ("deterministic", "start_within")
+
+
+def _seconds(entry: Table, default: float) -> float:
+    text = entry.text("start_within", "")
+    if not text:
+        return default
+    parts = re.fullmatch(r"([0-9.]+) ?(us|ms|s)", text)
+    if parts is None:
+        raise entry.error("start_within", f'is a time such as "10 ms", not {text!r}')
+    return float(parts[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[parts[2]]
+
+
+def _whole_lengths(table: Table, parts: tuple[Part, ...]) -> None:
+    long = {part.name for part in parts if part.long}
+    for part in parts:
+        if part.whole and part.whole not in long:
+            raise table.error(f"parts.{part.name}.whole", f"names a part with long = true, not {part.whole!r}")
+
+
+def _guarded(table: Table, parts: tuple[Part, ...], metrics: Mapping[str, Metric]) -> None:
+    """Flows that get nothing share it fairly: an index of fairness alone says nothing."""
+    for metric in metrics.values():
+        if metric.reduce == "jain" and not metric.guards:
+            raise table.error(
+                f"metrics.{metric.name}.guard", "is missing: an index of fairness is judged together with what the "
+                'flows get, such as guard = { metric = "utilisation", least = 0.9 }',
+            )  # fmt: skip
+        for guard in metric.guards:
+            for part in parts:
+                if metric.name in part.metrics and guard.metric not in part.metrics:
+                    where = f"parts.{part.name}.metrics"
+                    raise table.error(where, f"has {metric.name} without its guard {guard.metric}")
 
 
 def _disjoint(table: Table, parts: tuple[Part, ...]) -> None:
@@ -309,9 +408,40 @@ def _disjoint(table: Table, parts: tuple[Part, ...]) -> None:
 
 
 def _axis(name: str, entry: Table) -> Axis:
-    axis = Axis(name, entry.text("label"), values_of(entry, entry.take("values", list), entry.text("key", "")))
+    values = values_of(entry, entry.take("values", list), entry.text("key", ""))
+    readings = entry.texts("reading") if "reading" in entry.keys else []
+    if unknown := [one for one in readings if one not in values]:
+        raise entry.error("reading", f"is among {', '.join(values)}, not {unknown[0]!r}")
+    axis = Axis(name, entry.text("label"), values, frozenset(readings))
     entry.finish()
     return axis
+
+
+def first_number(text: str) -> float | None:
+    """The first number in a text: 200 of "200 + 2", 0.001 of "1e-3 per byte"."""
+    found = re.search(r"[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?", text)
+    return float(found[0]) if found else None
+
+
+def _baseline(name: str, entry: Table, metrics: Mapping[str, Metric], sources: Mapping[str, Source]) -> Baseline:
+    source = entry.text("source")
+    if source not in sources:
+        raise entry.error("source", f"is one of {', '.join(sources)}, not {source!r}")
+    named = tuple(entry.texts("metric"))
+    if unknown := [one for one in named if one not in metrics]:
+        raise entry.error("metric", f"is among {', '.join(metrics)}, not {unknown[0]!r}")
+    text = entry.texts("value")
+    if len(text) != 1:
+        raise entry.error("value", "is a number, or a formula over the axes")
+    baseline = Baseline(name, entry.text("label"), source, named, text[0])
+    entry.finish()
+    return baseline
+
+
+def _sweep(folder: Path, name: str, entry: Table) -> PartSweep:
+    sweep = PartSweep(name, folder / entry.text("file", f"{name}.toml"), entry.take("long", bool, False))
+    entry.finish()
+    return sweep
 
 
 def values_of(entry: Table, values: list[Any], key: str) -> dict[str, tuple[str, ...]]:
@@ -351,8 +481,10 @@ def overrides_of(axes: Sequence[Axis], cell: Cell) -> list[str]:
     return [one for name, value in cell.point for one in by_name[name].values[value]]
 
 
-def read_metric(name: str, entry: Table) -> Metric:
-    """A metric from its table in the file."""
+def read_metric(name: str, entry: Table, *, guard: bool = False) -> Metric:
+    """A metric from its table in the file; with `guard` it may have guards, which are read apart."""
+    if guard:
+        entry.take("guard", object, None)
     reduce = entry.text("reduce")
     if reduce not in REDUCTIONS:
         raise entry.error("reduce", f"is one of {', '.join(REDUCTIONS)}, not {reduce!r}")
@@ -385,169 +517,20 @@ def read_metric(name: str, entry: Table) -> Metric:
     return metric
 
 
+def _read_metrics(table: Table) -> dict[str, Metric]:
+    """All metrics; guards name others, so they come last."""
+    entries = table.tables("metrics")
+    metrics = {name: read_metric(name, entry, guard=True) for name, entry in entries}
+    return {name: dataclasses.replace(metrics[name], guards=expect.guards(entry, metrics)) for name, entry in entries}
+
+
 def _source(name: str, entry: Table) -> Source:
     source = Source(name, entry.text("label"), entry.text("citation"))
     entry.finish()
     return source
 
 
-def _bound(entry: Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric]) -> Bound:
-    where = {}
-    for axis in axes:
-        if values := entry.take(axis.name, list, []):
-            if unknown := [value for value in values if value not in axis.values]:
-                raise entry.error(axis.name, f"is among {', '.join(axis.values)}, not {unknown[0]!r}")
-            where[axis.name] = frozenset(values)
-    metric = _known(entry, metrics)
-    least, most = (entry.take(side, object, default) for side, default in (("least", -math.inf), ("most", math.inf)))
-    bound = Bound(metric, entry.text("why"), float(least), float(most), where)
-    entry.finish()
-    return bound
-
-
-def _known(entry: Table, metrics: Mapping[str, Metric]) -> str:
-    metric = entry.text("metric")
-    if metric not in metrics:
-        raise entry.error("metric", f"is one of {', '.join(metrics)}, not {metric!r}")
-    return metric
-
-
-def _expectation(
-    entry: Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric], sources: Mapping[str, Source]
-) -> Expectation:
-    point = []
-    for axis in axes:
-        value = entry.text(axis.name)
-        if value not in axis.values:
-            raise entry.error(axis.name, f"is one of {', '.join(axis.values)}, not {value!r}")
-        point.append((axis.name, value))
-    metric = _known(entry, metrics)
-    expected = {}
-    for name in sources:
-        if (table := entry.table(name)) is not None:
-            expected[name] = _expected(table)
-    entry.finish()
-    return Expectation(Cell(tuple(point)), metric, expected)
-
-
-def _expected(entry: Table) -> Expected:
-    value = entry.number("value")
-    sides = entry.take("tolerance", list)
-    if len(sides) != 2:
-        raise entry.error("tolerance", "has two sides: [below, above]")
-    try:
-        tolerance = Tolerance.parse(sides[0], sides[1], value=value)
-    except ValueError as error:
-        raise entry.error("tolerance", str(error)) from None
-    expected = Expected(value, entry.text("printed"), tolerance, entry.text("verdict"), entry.text("why", ""))
-    if expected.verdict not in VERDICTS:
-        raise entry.error("verdict", f"is one of {', '.join(VERDICTS)}, not {expected.verdict!r}")
-    if expected.verdict == "differs" and not expected.why:
-        raise entry.error("why", "is missing: a verdict other than reproduced has a reason")
-    entry.finish()
-    return expected
-
-
-def _claim(entry: Table, parts: tuple[Part, ...], metrics: Mapping[str, Metric]) -> Claim:
-    claim = Claim(
-        text=entry.text("text"),
-        printed=entry.text("printed"),
-        metric=_known(entry, metrics),
-        order=entry.text("order"),
-        verdict=entry.text("verdict"),
-        why=entry.text("why", ""),
-    )
-    cells = {cell.label for part in parts for cell in part.cells}
-    labels = cells | {f"{cell}@{metric}" for cell in cells for metric in metrics}
-    if unknown := sorted(claim.names - labels):
-        raise entry.error("order", f"compares {', '.join(sorted(cells))}, not {', '.join(unknown)}")
-    if claim.verdict not in (HOLDS, FAILS):
-        raise entry.error("verdict", f'is "{HOLDS}" or "{FAILS}", not {claim.verdict!r}')
-    if claim.verdict == FAILS and not claim.why:
-        raise entry.error("why", "is missing: a claim that does not hold has a reason")
-    entry.finish()
-    return claim
-
-
 def cells_of(axes: tuple[Axis, ...]) -> list[Cell]:
     """Every combination of the axes' values, the last axis fastest."""
     points = itertools.product(*([(axis.name, value) for value in axis.values] for axis in axes))
     return [Cell(tuple(point)) for point in points]
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The file as nested dicts."""
-    try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        return data
-    except FileNotFoundError:
-        raise DefinitionError(f"{path}: is missing") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"{path}: {error}") from None
-
-
-_REQUIRED: Any = object()
-
-
-class Table:
-    """A TOML table that knows where it stands and which of its keys nobody asked for."""
-
-    def __init__(self, file: Path, data: Mapping[str, Any], place: str = "") -> None:
-        self.file = file
-        self._data = data
-        self._place = place
-        self._asked: set[str] = set()
-
-    def error(self, key: str, what: str) -> DefinitionError:
-        """What is wrong with a key, to be raised."""
-        return DefinitionError(f"{self.file}: {self._path(key)}: {what}")
-
-    def take(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:
-        """The value of a key, which is of that kind."""
-        self._asked.add(key)
-        if key not in self._data:
-            if default is _REQUIRED:
-                raise self.error(key, "is missing")
-            return default
-        value = self._data[key]
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise self.error(key, f"is a {kind.__name__}, not {value!r}")
-        return value
-
-    def text(self, key: str, default: Any = _REQUIRED) -> str:
-        """The text of a key."""
-        return str(self.take(key, str, default))
-
-    def number(self, key: str, default: Any = _REQUIRED) -> float:
-        """The number of a key."""
-        value = self.take(key, object, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self.error(key, f"is a number, not {value!r}")
-        return float(value)
-
-    def table(self, key: str) -> Table | None:
-        """The table of a key, if it is there."""
-        data = self.take(key, Mapping, None)
-        return None if data is None else Table(self.file, data, self._path(key))
-
-    def tables(self, key: str) -> list[tuple[str, Table]]:
-        """The named tables below a key."""
-        data = self.take(key, Mapping, {})
-        for name, entry in data.items():
-            if not isinstance(entry, Mapping):
-                raise self.error(f"{key}.{name}", "is a table")
-        return [(name, Table(self.file, entry, self._path(f"{key}.{name}"))) for name, entry in data.items()]
-
-    def items(self, key: str) -> list[Table]:
-        """The list of tables below a key."""
-        data = self.take(key, list, [])
-        return [Table(self.file, entry, self._path(f"{key}[{number}]")) for number, entry in enumerate(data)]
-
-    def finish(self) -> None:
-        """Raises for a key that has no meaning here."""
-        if unknown := sorted(set(self._data) - self._asked):
-            known = ", ".join(sorted(self._asked))
-            raise self.error(unknown[0], f"has no meaning here; known are {known}")
-
-    def _path(self, key: str) -> str:
-        return f"{self._place}.{key}" if self._place else key

@@ -21,7 +21,6 @@ import json
 import math
 import os
 import re
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -31,9 +30,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from skyhop import _core, api
+from skyhop.definition import Table, read_toml
+from skyhop.inference import mean_and_interval
 from skyhop.kept import Keep, KeptRun
 from skyhop.results import Run
-from skyhop.study import Axis, Cell, Metric, Table, cells_of, overrides_of, read_metric, read_toml, values_of
+from skyhop.study import Axis, Cell, Metric, cells_of, overrides_of, read_metric, values_of
 
 if TYPE_CHECKING:
     AnyRun = Run | KeptRun
@@ -215,11 +216,19 @@ def run(sweep: Sweep, *, keep: Path, on_progress: OnProgress | None = None, thre
     shelf = Keep(keep)
 
     def work(job: Job, progress: _core.Progress) -> dict[str, Any]:
-        done = shelf.run(job.scenario, job.seed, progress)
-        values = measure_all(done, {metric.name: metric for metric in sweep.metrics})
-        return dict(job.cell.point) | {"seed": job.seed, "scenario_hash": job.scenario.hash} | values
+        return row_of(sweep, job, shelf.run(job.scenario, job.seed, progress))
 
-    rows = spread(jobs(sweep), work, on_progress=on_progress, threads=threads)
+    return result_of(sweep, spread(jobs(sweep), work, on_progress=on_progress, threads=threads))
+
+
+def row_of(sweep: Sweep, job: Job, done: AnyRun) -> dict[str, Any]:
+    """What one run gave."""
+    values = measure_all(done, {metric.name: metric for metric in sweep.metrics})
+    return dict(job.cell.point) | {"seed": job.seed, "scenario_hash": job.scenario.hash} | values
+
+
+def result_of(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> SweepResult:
+    """What all runs together gave."""
     return SweepResult(pl.DataFrame(rows, infer_schema_length=None), _table(sweep, rows))
 
 
@@ -237,30 +246,6 @@ def _table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
                 | {"mean": mean, "low": mean - half, "high": mean + half}
             )
     return pl.DataFrame(table, infer_schema_length=None)
-
-
-def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The mean and half the width of its 95 % interval by Student's t; NaN for the width of a single value."""
-    mean = statistics.fmean(values)
-    if len(values) < 2 or not math.isfinite(mean):
-        return mean, math.nan
-    return mean, t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-
-
-#: Student's t at 97.5 % for 1 to 30 degrees of freedom (any table, e.g. Abramowitz and Stegun, table 26.10).
-_T = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-
-
-def t_quantile(freedom: int) -> float:
-    """Student's t at 97.5 %."""
-    if freedom <= len(_T):
-        return _T[freedom - 1]
-    # Abramowitz and Stegun 26.7.5: two terms are within 1e-4 from 30 on.
-    z = 1.959964
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def measure_all(done: AnyRun, metrics: Mapping[str, Metric]) -> dict[str, float]:

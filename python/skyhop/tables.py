@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from pathlib import Path
 
-from skyhop.matrix import Comparison, Outcome, Result
-from skyhop.verdict import DIFFERS, HOLDS, IMPOSSIBLE, REPRODUCED, DefinitionError
+from skyhop import score
+from skyhop.inference import LEVEL
+from skyhop.matrix import ClaimResult, Comparison, Outcome, Result
+from skyhop.verdict import IMPOSSIBLE
 
 ABSENT = "–"
+
+#: How a verdict comes about, for the reader.
+RULE = (
+    "A verdict is computed from the numbers and their 95 % intervals over the seeds: reproduced when the whole "
+    "interval lies within the tolerance that the study states for the value, differs when all of it lies outside, "
+    "undecided when it straddles the edge; given when the inputs set the value, so that meeting it proves nothing; "
+    "impossible when the published value passes a bound of the scenario itself. Each printed value is counted once, "
+    "under one reading."
+)
+CLAIM_RULE = (
+    "A claim's comparisons are tested together (paired t tests over equal seeds, else Welch's; Holm's procedure, "
+    f"{LEVEL:.0%} for the whole claim): it holds when all are decided and true, does not hold when one is decided and "
+    "false, else it is undecided."
+)
 
 
 @dataclass(frozen=True)
@@ -37,13 +51,34 @@ def rows(outcome: Outcome) -> list[Row]:
         name = f"{one.metric.label} ({one.metric.unit})" if one.metric.unit else one.metric.label
         published = [_value(one, one.comparisons.get(source)) for source in outcome.study.sources]
         judged = [text for source in outcome.study.sources for text in _judged(one, one.comparisons.get(source))]
-        ours = _number(one.ours, one.metric.digits)
-        if one.interval is not None:
-            ours += f" ± {_number(one.interval, one.metric.digits)}"
-        cells = (name if name != previous else "", *(value for _, value in one.cell.point), *published, ours, *judged)
+        cells = (
+            name if name != previous else "", *(value for _, value in one.cell.point), *published, ours(one), *judged,
+        )  # fmt: skip
         found.append(Row(name, cells, first_of_measure=name != previous))
         previous = name
     return found
+
+
+def ours(one: Result) -> str:
+    """Our mean with its interval; of one run whether it says all."""
+    text = number(one.ours, one.metric.digits)
+    if one.interval is not None:
+        return f"{text} ± {number(one.interval, one.metric.digits)}"
+    return text if one.estimate.deterministic else f"{text} (one run)"
+
+
+def notes(outcome: Outcome) -> list[str]:
+    """What a reader has to know about single runs."""
+    single = [part for part in map(outcome.study.part, outcome.study.cells) if len(part.seeds) == 1]
+    said = []
+    if any(part.deterministic for part in single):
+        said.append(
+            "Without an interval: deterministic; one run. Another seed, and one flow a microsecond later, change no "
+            "digit that is shown."
+        )
+    if any(not part.deterministic for part in single):
+        said.append("“(one run)”: one seed of a run that others would change. Nothing is decided by it.")
+    return said
 
 
 def reasons(outcome: Outcome) -> list[tuple[str, str]]:
@@ -61,23 +96,36 @@ def reasons(outcome: Outcome) -> list[tuple[str, str]]:
     return [(f"{label} ({', '.join(cells)})", why) for (label, why), cells in grouped.items()]
 
 
-def conclusion(outcome: Outcome) -> str:
-    """The verdicts counted, in one sentence."""
-    parts = []
-    for name, source in outcome.study.sources.items():
-        verdicts = [one.comparisons[name].verdict for one in outcome.results if name in one.comparisons]
-        others = ((DIFFERS, "differ"), (IMPOSSIBLE, "impossible"))
-        rest = [f"{verdicts.count(verdict)} {word}" for verdict, word in others
-                if verdict in verdicts]  # fmt: skip
-        counted = ", ".join([f"{verdicts.count(REPRODUCED)} of {len(verdicts)} values reproduced", *rest])
-        parts.append(f"{source.label}: {counted}")
-    if outcome.claims:
-        held = sum(claim.verdict == HOLDS for claim in outcome.claims)
-        parts.append(f"{held} of {len(outcome.claims)} claims hold")
-    if not parts:
-        return "No published number stands beside ours."
-    text = "; ".join(parts)
-    return text[:1].upper() + text[1:] + "."
+def baselines(outcome: Outcome) -> list[tuple[str, ...]]:
+    """What trivial predictors reach beside the study; the first row is the header. Empty without any."""
+    found = [one for source in outcome.study.sources for one in score.scores(outcome, source)]
+    if not found:
+        return []
+    lines: list[tuple[str, ...]] = [
+        ("beside", "measure", "values", "ours reproduces", "RMS error", "trivial predictor", "hits", "RMS error")
+    ]
+    for one in found:
+        errors = [f"{100 * error:.1f} %" if error == error else ABSENT for error in (one.error, one.baseline_error)]
+        lines.append((
+            outcome.study.sources[one.source].label, outcome.study.metrics[one.metric].label, str(one.values),
+            str(one.reproduced), errors[0], one.baseline, str(one.hit), errors[1],
+        ))  # fmt: skip
+    return lines
+
+
+def claims(outcome: Outcome) -> list[tuple[str, str, str, str, str]]:
+    """(text, printed, what it means, verdict, reason) of each claim; those of long parts are `not run` without them."""
+    done = {id(one.claim): one for one in outcome.claims}
+    found = []
+    for claim in outcome.study.claims:
+        one: ClaimResult | None = done.get(id(claim))
+        text = claim.text if one is None or one.counts else f"{claim.text} (another reading: not counted)"
+        means = f"{outcome.study.metrics[claim.metric].label}: {claim.order}"
+        guards = [*claim.guards, *outcome.study.metrics[claim.metric].guards]
+        if guards:
+            means += f"; with {', '.join(map(str, guards))}"
+        found.append((text, claim.printed, means, one.verdict if one else "not run", claim.why))
+    return found
 
 
 def markdown(outcome: Outcome) -> str:
@@ -85,52 +133,40 @@ def markdown(outcome: Outcome) -> str:
     titles = header(outcome)
     axes = len(outcome.study.axes)
     sides = ["---:" if number > axes and title != "verdict" else "---" for number, title in enumerate(titles)]
-    lines = [conclusion(outcome), "", _line(titles), _line(sides)]
-    lines += [_line([row.measure if row.first_of_measure else "", *row.cells[1:]]) for row in rows(outcome)]
+    lines = [score.headline(outcome), "", line(titles), line(sides)]
+    lines += [line([row.measure if row.first_of_measure else "", *row.cells[1:]]) for row in rows(outcome)]
+    for note in notes(outcome):
+        lines += ["", note]
+    if compared := baselines(outcome):
+        lines += ["", "A trivial predictor beside ours (RMS errors as shares of the mean of the published values):", ""]
+        lines += [line(compared[0]), line(["---", "---", "---:", "---:", "---:", "---", "---:", "---:"])]
+        lines += [line(row) for row in compared[1:]]
     if explained := reasons(outcome):
         lines += ["", *(f"- **{what}.** {why}" for what, why in explained)]
-    if outcome.claims:
-        lines += ["", _line(["claim", "printed", "means", "verdict"]), _line(["---"] * 4)]
-        for one in outcome.claims:
-            verdict = one.verdict + (f": {one.claim.why}" if one.claim.why else "")
-            metric = outcome.study.metrics[one.claim.metric].label
-            lines.append(_line([one.claim.text, one.claim.printed, f"{metric}: {one.claim.order}", verdict]))
+    if outcome.study.claims:
+        lines += ["", line(["claim", "printed", "means", "verdict"]), line(["---"] * 4)]
+        for text, printed, means, verdict, why in claims(outcome):
+            lines.append(line([text, printed, means, f"{verdict}: {why}" if why else verdict]))
     return "\n".join(lines) + "\n"
 
 
-_GENERATED = re.compile(r"(<!-- results:[^>]*-->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
-
-
-def readme_part(readme: Path) -> str:
-    """The generated part of a study's README as it stands there."""
-    found = _GENERATED.search(readme.read_text(encoding="utf-8"))
-    if found is None:
-        raise DefinitionError(f"{readme}: has no place for the results (<!-- results: … --> <!-- end of results -->)")
-    return found[2]
-
-
-def renew_readme(readme: Path, outcome: Outcome) -> None:
-    """Puts the results into the generated part of a study's README."""
-    readme_part(readme)
-    text = readme.read_text(encoding="utf-8")
-    readme.write_text(_GENERATED.sub(lambda part: part[1] + markdown(outcome) + part[3], text), encoding="utf-8")
-
-
-def _line(cells: list[str]) -> str:
+def line(cells: list[str] | tuple[str, ...]) -> str:
+    """A line of a table in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _value(one: Result, comparison: Comparison | None) -> str:
-    return ABSENT if comparison is None else _number(comparison.expected.value, one.metric.digits)
+    return ABSENT if comparison is None else number(comparison.expected.value, one.metric.digits)
 
 
 def _judged(one: Result, comparison: Comparison | None) -> tuple[str, str]:
     if comparison is None:
         return ABSENT, ABSENT
+    verdict = comparison.verdict if comparison.counts else f"({comparison.verdict})"
     difference = comparison.difference(one.ours)
     if comparison.expected.value == 0:
-        return _signed(difference, one.metric.digits), comparison.verdict
-    return _signed(100 * difference / comparison.expected.value, 1) + " %", comparison.verdict
+        return _signed(difference, one.metric.digits), verdict
+    return _signed(100 * difference / comparison.expected.value, 1) + " %", verdict
 
 
 def _signed(value: float, digits: int) -> str:
@@ -139,5 +175,6 @@ def _signed(value: float, digits: int) -> str:
     return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
 
 
-def _number(value: float, digits: int) -> str:
+def number(value: float, digits: int) -> str:
+    """With the minus sign of text."""
     return f"{value:.{digits}f}".replace("-", "−")

@@ -1,23 +1,32 @@
-"""Verdicts: whether a number of ours, one published elsewhere and the tolerance between them agree.
+"""Verdicts: whether our numbers, published ones and the tolerance between them agree, as far as our runs can tell.
 
-A verdict is computed from the numbers. A study also declares it, with its reason, and the two must be the same, so
-that neither a result that has moved nor a verdict that was wished for goes unnoticed.
+A verdict is computed from the numbers and their intervals over the seeds. A study also declares it, with its reason,
+and the two must be the same, so that neither a result that has moved nor a verdict that was wished for goes unnoticed.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from skyhop.inference import Estimate, Order, order
 
 REPRODUCED = "reproduced"
 DIFFERS = "differs"
+UNDECIDED = "undecided"
+GIVEN = "given"
 IMPOSSIBLE = "impossible"
 HOLDS = "holds"
 FAILS = "does not hold"
 
-VERDICTS = (REPRODUCED, DIFFERS, IMPOSSIBLE)
+#: Of a value.
+VERDICTS = (REPRODUCED, DIFFERS, UNDECIDED, GIVEN, IMPOSSIBLE)
+#: Of a sentence.
+CLAIM_VERDICTS = (HOLDS, FAILS, UNDECIDED)
+#: The verdicts that need no reason.
+PLAIN = (REPRODUCED, HOLDS, IMPOSSIBLE)
 
 
 class DefinitionError(ValueError):
@@ -72,6 +81,40 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """What another metric of the same cell must reach before a number there means anything.
+
+    Two flows that get nothing share it fairly: Jain's index is read together with the utilisation.
+    """
+
+    metric: str
+    least: float = -math.inf
+    most: float = math.inf
+
+    def met(self, ours: Estimate) -> bool | None:
+        """Whether the whole interval is within the limits; None where it straddles one."""
+        return _inside(ours, self.least, self.most)
+
+    def __str__(self) -> str:
+        sides = [f"{word} {limit:g}" for word, limit in (("at least", self.least), ("at most", self.most))
+                 if math.isfinite(limit)]  # fmt: skip
+        return f"{self.metric} {' and '.join(sides)}"
+
+
+def _inside(ours: Estimate, least: float, most: float) -> bool | None:
+    """Whether the interval lies inside the limits (True), outside (False) or across one of them (None)."""
+    if math.isnan(ours.mean):
+        return False
+    # The slack forgives the last binary digit of a sum such as 0.1 + 0.2, not a difference.
+    slack = 1e-9 * max([abs(ours.mean), *(abs(limit) for limit in (least, most) if math.isfinite(limit))])
+    if ours.low >= least - slack and ours.high <= most + slack:
+        return True
+    if ours.high < least - slack or ours.low > most + slack:
+        return False
+    return None
+
+
+@dataclass(frozen=True)
 class Expected:
     """One number that somebody else has for a cell, and what the study says about it."""
 
@@ -80,24 +123,48 @@ class Expected:
     tolerance: Tolerance
     verdict: str
     why: str = ""
+    guards: tuple[Guard, ...] = ()
+    #: Whether the headline counts it; None leaves that to the cell's reading.
+    counts: bool | None = None
 
-    def judge(self, ours: float, bounds: Iterable[Bound] = ()) -> str:
-        """Impossible when the expected value breaks a bound; else whether ours is within the tolerance."""
+    def near(self, value: float) -> bool:
+        """Whether a number lies within the tolerance."""
+        return _inside(Estimate.exactly(value), *self._limits) is True
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        return self.value - self.tolerance.below, self.value + self.tolerance.above
+
+    def judge(self, ours: Estimate, bounds: Iterable[Bound] = (), guards: Mapping[str, Estimate] | None = None) -> str:
+        """Impossible when the expected value breaks a bound; else by where our whole interval lies.
+
+        `guards` are the guards' metrics at the same cell. A guard that is not met makes a value differ, whatever it
+        is. `given` is never better than it is declared: only what would be reproduced can be given.
+        """
         if any(bound.broken_by(self.value) for bound in bounds):
             return IMPOSSIBLE
-        difference = ours - self.value
-        # The slack forgives the last binary digit of a sum such as 0.1 + 0.2, not a difference.
-        slack = 1e-9 * max(abs(ours), abs(self.value))
-        inside = -self.tolerance.below - slack <= difference <= self.tolerance.above + slack
-        return REPRODUCED if inside else DIFFERS
+        met = [guard.met((guards or {})[guard.metric]) for guard in self.guards]
+        inside = _all([_inside(ours, *self._limits), *met])
+        if inside is None:
+            return UNDECIDED
+        if not inside:
+            return DIFFERS
+        return GIVEN if self.verdict == GIVEN else REPRODUCED
+
+
+def _all(answers: Sequence[bool | None]) -> bool | None:
+    """False if one is false, else None if one is unknown."""
+    if any(answer is False for answer in answers):
+        return False
+    return None if any(answer is None for answer in answers) else True
 
 
 @dataclass(frozen=True)
 class Claim:
     """A sentence of the publication that says which is smaller: `order` is "vegas < bic < reno".
 
-    A name may say which metric it means where that is another: "reno@early < reno@late". A number in
-    brackets is itself: "[0.95] < reno".
+    "a & b < c" means that each of a and b is smaller than c. A name may say which metric it means where that is
+    another: "reno@early < reno@late". A number in brackets is itself: "[0.95] < reno".
     """
 
     text: str
@@ -106,27 +173,43 @@ class Claim:
     order: str
     verdict: str
     why: str = ""
+    guards: tuple[Guard, ...] = ()
+    counts: bool | None = None
+    #: `order` with the names that it has in the study's matrix, where it says less than them.
+    spelled: str = ""
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """What is smaller than what."""
+        found = []
+        for chain in (self.spelled or self.order).split(","):
+            links = [[name.strip() for name in link.split(" & ")] for link in chain.split("<")]
+            for low, high in itertools.pairwise(links):
+                found += [(a, b) for a in low for b in high]
+        return found
 
     @property
     def names(self) -> set[str]:
         """The names that the order compares."""
-        return {name for chain in self._chains() for name in chain if _number(name) is None}
+        return {name for pair in self.pairs for name in pair if number_of(name) is None}
 
-    def judge(self, values: Mapping[str, float]) -> str:
-        """Whether every `<` of the order is true of our values."""
+    def judge(self, values: Mapping[str, Estimate], guards: Iterable[tuple[Guard, Estimate]] = ()) -> str:
+        """Holds when every `<` is decided and true, does not hold when one is decided and false, else undecided.
 
-        def value(name: str) -> float:
-            number = _number(name)
-            return values[name] if number is None else number
+        All its `<` are tested together: the chance that noise decides any of them is 5 % (Holm).
+        """
 
-        pairs = [pair for chain in self._chains() for pair in itertools.pairwise(chain)]
-        return HOLDS if all(value(low) < value(high) for low, high in pairs) else FAILS
+        def value(name: str) -> Estimate:
+            number = number_of(name)
+            return values[name] if number is None else Estimate.exactly(number)
 
-    def _chains(self) -> list[list[str]]:
-        return [[name.strip() for name in chain.split("<")] for chain in self.order.split(",")]
+        found = order([(value(low), value(high)) for low, high in self.pairs])
+        known = {Order.BELOW: True, Order.ABOVE: False, Order.EQUAL: False, Order.UNKNOWN: None}
+        answer = _all([*(known[one] for one in found), *(guard.met(ours) for guard, ours in guards)])
+        return UNDECIDED if answer is None else HOLDS if answer else FAILS
 
 
-def _number(text: str) -> float | None:
+def number_of(text: str) -> float | None:
     """The number of "[0.95]"; None for the name of a cell."""
     if not (text.startswith("[") and text.endswith("]")):
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, STUDY
 
-from skyhop import matrix, report, study, tables
+from skyhop import matrix, prose, report, study
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_every_figure_of_the_publication_has_its_counterpart(outcome: matrix.Out
 
 def test_the_readme_shows_what_the_study_gives(outcome: matrix.Outcome) -> None:
     """Renew with `make readme`."""
-    assert tables.readme_part(STUDY / "README.md") == tables.markdown(outcome)
+    assert prose.stale(STUDY / "README.md", outcome) == []
 
 
 def test_the_projects_readme_shows_the_demos_figure(outcome: matrix.Outcome) -> None:

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import api, matrix, report, study, tables
+from skyhop import api, matrix, prose, report, study, tables
 from skyhop.verdict import DefinitionError
 
 STUDY_TOML = """\
@@ -177,7 +177,7 @@ def test_a_study_whose_verdicts_are_true_succeeds(folder: Path, skyhop_program: 
     assert (done.returncode, done.stderr) == (0, "")
     assert "impossible" in done.stdout and "Report: " in done.stdout
     outcome = matrix.run_study(study.load(folder))
-    assert tables.readme_part(folder / "README.md") == tables.markdown(outcome)
+    assert prose.results_part(folder / "README.md") == tables.markdown(outcome)
     assert (skyhop_program.folder / "runs" / "queues" / "results.csv").exists()
     assert (skyhop_program.folder / "runs" / "queues" / "runs" / "queue=long,seed=2" / "manifest.json").exists()
 
@@ -211,6 +211,7 @@ PARTS_TOML = """
 [parts.daily]
 queue = ["5"]
 seeds = [1]
+deterministic = true
 set = ["duration=2 s"]
 metrics = ["goodput", "late"]
 

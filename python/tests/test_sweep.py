@@ -16,7 +16,7 @@ import pytest
 from conftest import DUMBBELL, Skyhop
 
 import skyhop
-from skyhop import kept, sweep
+from skyhop import inference, kept, sweep
 from skyhop.verdict import DefinitionError
 
 SWEEP = """\
@@ -145,4 +145,4 @@ def test_a_wrong_cell_is_a_wrong_scenario(skyhop_program: Skyhop, file: Path) ->
 def test_quantiles_of_student_are_those_of_the_tables() -> None:
     # Abramowitz and Stegun, table 26.10: 97.5 % for 9, 40, 60 and 120 degrees of freedom.
     for freedom, quantile in [(9, 2.262), (40, 2.021), (60, 2.000), (120, 1.980)]:
-        assert sweep.t_quantile(freedom) == pytest.approx(quantile, abs=6e-4)
+        assert inference.t_quantile(freedom) == pytest.approx(quantile, abs=6e-4)

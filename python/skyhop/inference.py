@@ -1,0 +1,177 @@
+"""What a few runs say about a mean: intervals by Student's t, and tests of whether one mean is below another.
+
+The tests are two-sided t tests: paired where both means come from the same seeds, by Welch's formula where they do not
+(B. L. Welch, "The generalization of 'Student's' problem", Biometrika 34, 1947). Several at once keep one error rate
+together by Holm's procedure (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
+of Statistics 6, 1979).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+#: The chance, for a claim as a whole, that noise alone decides it.
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of a metric at a cell, from one value per seed.
+
+    One value says nothing about its own scatter: its interval is unknown, unless the run is known to be deterministic.
+    """
+
+    by_seed: Mapping[int, float]
+    deterministic: bool = False
+
+    @classmethod
+    def exactly(cls, value: float) -> Estimate:
+        """A number without scatter."""
+        return cls({0: value}, deterministic=True)
+
+    @property
+    def values(self) -> list[float]:
+        """One per seed."""
+        return list(self.by_seed.values())
+
+    @property
+    def mean(self) -> float:
+        """Of all seeds."""
+        return statistics.fmean(self.by_seed.values())
+
+    @property
+    def half(self) -> float:
+        """Half the width of the 95 % interval of the mean: 0 of a deterministic run, infinite where it is unknown."""
+        if len(self.by_seed) < 2:
+            return 0.0 if self.deterministic else math.inf
+        return mean_and_interval(self.values)[1]
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.mean + self.half
+
+
+class Order(Enum):
+    """What the runs say about `a < b`."""
+
+    BELOW = "below"
+    ABOVE = "above"
+    EQUAL = "equal"
+    UNKNOWN = "unknown"
+
+
+def order(pairs: Sequence[tuple[Estimate, Estimate]], *, level: float = LEVEL) -> list[Order]:
+    """What the runs say about each pair, with at most `level` as the chance of one wrong answer among them all (Holm).
+
+    A pair without scatter is decided by its numbers; it takes no part in the division of the level.
+    """
+    found = [Order.UNKNOWN] * len(pairs)
+    tested = []
+    for number, (a, b) in enumerate(pairs):
+        difference, p = compare(a, b)
+        if math.isnan(difference) or math.isnan(p):
+            continue
+        if p == 0.0 or difference == 0.0:
+            found[number] = _sign(difference) if p == 0.0 or _exact(a, b) else Order.UNKNOWN
+        else:
+            tested.append((p, number, difference))
+    tested.sort()
+    for rank, (p, number, difference) in enumerate(tested):
+        if p > level / (len(tested) - rank):
+            break
+        found[number] = _sign(difference)
+    return found
+
+
+def _sign(difference: float) -> Order:
+    if difference == 0.0:
+        return Order.EQUAL
+    return Order.BELOW if difference < 0 else Order.ABOVE
+
+
+def _exact(a: Estimate, b: Estimate) -> bool:
+    return a.half == 0.0 and b.half == 0.0
+
+
+def compare(a: Estimate, b: Estimate) -> tuple[float, float]:
+    """The difference of the means a - b, and the two-sided p value of "they are equal"; NaN where nothing is known.
+
+    Equal seeds pair the runs: random numbers are keyed by seed and component, so that both see the same draws.
+    """
+    difference = a.mean - b.mean
+    if not math.isfinite(difference) or math.isinf(a.half) or math.isinf(b.half):
+        return difference, math.nan
+    if len(a.by_seed) > 1 and a.by_seed.keys() == b.by_seed.keys():
+        gaps = [a.by_seed[seed] - b.by_seed[seed] for seed in a.by_seed]
+        error, freedom = statistics.stdev(gaps) / math.sqrt(len(gaps)), float(len(gaps) - 1)
+    else:
+        parts = [(statistics.variance(one.values) / len(one.values), len(one.values) - 1)
+                 for one in (a, b) if len(one.values) > 1]  # fmt: skip
+        error = math.sqrt(sum(part for part, _ in parts))
+        # Welch and Satterthwaite; a number without scatter adds nothing.
+        freedom = sum(part for part, _ in parts) ** 2 / sum(part**2 / n for part, n in parts) if error > 0 else 1.0
+    # Scatter below the last digits of a sum is none.
+    if error <= 1e-12 * max(abs(a.mean), abs(b.mean)):
+        return (0.0, 1.0) if abs(difference) <= 1e-12 * max(abs(a.mean), abs(b.mean)) else (difference, 0.0)
+    return difference, two_sided_p(difference / error, freedom)
+
+
+def two_sided_p(t: float, freedom: float) -> float:
+    """The chance of a |t| at least as large: the incomplete beta function (Abramowitz and Stegun 26.7.1, 26.5.27)."""
+    return _beta(freedom / 2, 0.5, freedom / (freedom + t * t))
+
+
+def _beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function I_x(a, b) by its continued fraction (Abramowitz and Stegun 26.5.8)."""
+    if x <= 0.0 or x >= 1.0:
+        return min(max(x, 0.0), 1.0)
+    if x > (a + 1) / (a + b + 2):
+        return 1.0 - _beta(b, a, 1.0 - x)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    # Lentz's method.
+    c, d = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, 500):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        d, c = 1.0 / (1.0 + even * d), 1.0 + even / c
+        value *= c * d
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d, c = 1.0 / (1.0 + odd * d), 1.0 + odd / c
+        value *= c * d
+        if abs(c * d - 1.0) < 1e-14:
+            break
+    return math.exp(log_front) * value / a
+
+
+def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and half the width of its 95 % interval by Student's t; NaN for the width of a single value."""
+    mean = statistics.fmean(values)
+    if len(values) < 2 or not math.isfinite(mean):
+        return mean, math.nan
+    return mean, t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+#: Student's t at 97.5 % for 1 to 30 degrees of freedom (any table, e.g. Abramowitz and Stegun, table 26.10).
+_T = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+
+def t_quantile(freedom: int) -> float:
+    """Student's t at 97.5 %."""
+    if freedom <= len(_T):
+        return _T[freedom - 1]
+    # Abramowitz and Stegun 26.7.5: two terms are within 1e-4 from 30 on.
+    z = 1.959964
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
