@@ -8,6 +8,12 @@ pub enum ConfigError {
     UnknownName { what: &'static str, name: String, valid: Vec<&'static str> },
     #[error("{option} = {value} is out of range: {reason}")]
     OutOfRange { option: &'static str, value: String, reason: &'static str },
+    /// A name and a part of a TCP that exclude each other.
+    #[error(
+        "name \"{name}\" stands for {option} \"{wanted}\", but {option} is \"{found}\": drop one of them, \
+         or set the whole key, as in --set 'flows[*].tcp={name}'"
+    )]
+    Contradiction { name: &'static str, option: &'static str, wanted: String, found: String },
 }
 
 impl ConfigError {

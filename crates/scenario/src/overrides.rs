@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Problems;
 use crate::names;
-use crate::tree::{Entry, Node, Origin, Path, Value};
+use crate::tree::{Entry, Node, Origin, Path, Step, Value};
 use std::fmt;
 use std::str::FromStr;
 
@@ -34,6 +34,9 @@ pub enum OverrideError {
     #[error("\"{0}\" is no key: write names with dots between them, and [0], [*] for the items of a list")]
     BadKey(String),
 }
+
+/// The key of a TCP, which may be its name alone or a table with a name.
+const TCP: &str = "tcp";
 
 /// So many steps has the longest key of an override.
 const LONGEST: usize = 16;
@@ -114,7 +117,13 @@ fn set(node: &mut Node, steps: &[Target], value: &Node, path: &Path, problems: &
             set(&mut entry.node, rest, value, &path.key(key), problems);
         }
         (Value::List(items), Target::All) => {
-            for (i, item) in items.iter_mut().enumerate() {
+            // A sweep over TCPs leaves datagrams beside them as they are.
+            let of_tcp = matches!(rest.first(), Some(Target::Key(key)) if key == TCP);
+            let passed_over = |item: &Node| of_tcp && item.get("udp").is_some() && item.get(TCP).is_none();
+            if !items.is_empty() && items.iter().all(passed_over) {
+                problems.add(&value.origin, path, "no flow has TCP", Some("name a flow that has".to_owned()));
+            }
+            for (i, item) in items.iter_mut().enumerate().filter(|(_, item)| !passed_over(item)) {
                 set(item, rest, value, &path.index(i), problems);
             }
         }
@@ -125,9 +134,15 @@ fn set(node: &mut Node, steps: &[Target], value: &Node, path: &Path, problems: &
         (Value::Table(_), Target::Index(_) | Target::All) => {
             problems.add(&value.origin, path, "is a table and has no numbered items", None);
         }
-        // A plain value gives way to a table: tcp = "vegas" and the override tcp.control.vegas.alpha=2.
-        (_, Target::Key(_)) => {
-            *node = Node { value: Value::Table(Default::default()), origin: value.origin.clone() };
+        // A plain value gives way to a table: queue = "red" and the override queue.red.min=2. The name of a TCP says more
+        // than the key behind it, so it stays: tcp = "cubic" and the override tcp.control.cubic.beta=0.8.
+        (plain, Target::Key(_)) => {
+            let name = match plain {
+                Value::Text(_) if path.steps().last() == Some(&Step::Key(TCP.to_owned())) => Some(node.clone()),
+                _ => None,
+            };
+            let entry = |name: Node| ("name".to_owned(), Entry { key_origin: name.origin.clone(), node: name });
+            *node = Node { value: Value::Table(name.map(entry).into_iter().collect()), origin: value.origin.clone() };
             set(node, steps, value, path, problems);
         }
         _ => problems.add(&value.origin, path, format!("is {} and has no items", node.describe()), None),

@@ -256,6 +256,19 @@ impl Scenario {
         Scenario::from_toml_with(text, origin, overrides, &Files::Any)
     }
 
+    /// [`Scenario::from_toml`] of a text whose files are looked for in `folder`.
+    ///
+    /// # Errors
+    /// Every problem of the text, at its place.
+    pub fn from_toml_in(
+        text: &str,
+        origin: &str,
+        folder: &std::path::Path,
+        overrides: &[Override],
+    ) -> Result<Scenario, Diagnostics> {
+        Scenario::from_text(text, origin, overrides, &Shelf { folder, files: &Files::Any })
+    }
+
     /// [`Scenario::from_toml`] of a text that may name only these files.
     ///
     /// # Errors
@@ -346,6 +359,28 @@ impl Scenario {
         overrides: &[Override],
         files: &Files,
     ) -> Result<Scenario, Diagnostics> {
+        Scenario::from_values(value, origin, overrides, &Shelf { folder: std::path::Path::new(""), files })
+    }
+
+    /// [`Scenario::from_json`] of values whose files are looked for in `folder`.
+    ///
+    /// # Errors
+    /// Every problem of the values; they have no line and column.
+    pub fn from_json_in(
+        value: &serde_json::Value,
+        origin: &str,
+        folder: &std::path::Path,
+        overrides: &[Override],
+    ) -> Result<Scenario, Diagnostics> {
+        Scenario::from_values(value, origin, overrides, &Shelf { folder, files: &Files::Any })
+    }
+
+    fn from_values(
+        value: &serde_json::Value,
+        origin: &str,
+        overrides: &[Override],
+        shelf: &Shelf<'_>,
+    ) -> Result<Scenario, Diagnostics> {
         let source = Source::without_text(origin, overrides);
         let mut problems = Problems::new(&source);
         let tree = Node::from_json(value);
@@ -353,7 +388,7 @@ impl Scenario {
             let message = format!("tables and lists nest more than {DEEPEST} deep");
             problems.add(&Origin::Nowhere, &Path::root(), message, None);
         }
-        finish(tree, &Shelf { folder: std::path::Path::new(""), files }, overrides, problems)
+        finish(tree, shelf, overrides, problems)
     }
 
     /// The canonical form: a scenario in the same format with every default written out, sorted. Scenarios that mean

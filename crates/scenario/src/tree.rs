@@ -44,6 +44,25 @@ pub(crate) struct Entry {
 /// Tables and lists inside of each other; a scenario needs fewer than ten.
 pub(crate) const DEEPEST: usize = 32;
 
+/// Keys whose presence ends what a more general table says by others: they are alternatives.
+const REPLACED: &[(&str, &[&str])] = &[
+    ("drop_tail", &["drop_front", "red"]),
+    ("drop_front", &["drop_tail", "red"]),
+    ("red", &["drop_tail", "drop_front"]),
+    ("bytes", &["packets", "counts"]),
+    ("packets", &["bytes"]),
+    ("arq", &["erasure"]),
+    ("erasure", &["arq"]),
+    ("round_trip", &["answer"]),
+    ("answer", &["round_trip"]),
+    ("opportunities", RECORDING),
+    ("table", RECORDING),
+    ("delays", RECORDING),
+];
+
+/// A recording is one, whatever it consists of.
+const RECORDING: &[&str] = &["opportunities", "table", "delays", "delays_every", "period"];
+
 /// One step from the root of a scenario to a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
@@ -190,6 +209,22 @@ impl Node {
             Step::Key(key) => node.get(key),
             Step::Index(index) => node.list()?.get(*index),
         })
+    }
+
+    /// This value over a more general one: tables are joined key by key, everything else replaces what it stands over.
+    /// What two alternatives have in common stays out of it.
+    pub(crate) fn over(&self, general: &Node) -> Node {
+        let (Value::Table(own), Value::Table(common)) = (&self.value, &general.value) else { return self.clone() };
+        let replaced = |key: &str| REPLACED.iter().any(|(by, what)| what.contains(&key) && own.contains_key(*by));
+        let mut joined = own.clone();
+        for (key, entry) in common.iter().filter(|(key, _)| !replaced(key)) {
+            let node = match own.get(key) {
+                Some(own) => own.node.over(&entry.node),
+                None => entry.node.clone(),
+            };
+            joined.insert(key.clone(), Entry { key_origin: entry.key_origin.clone(), node });
+        }
+        Node { value: Value::Table(joined), origin: self.origin.clone() }
     }
 
     /// Where the value at `path` was written, or the innermost part of the way that was written at all.

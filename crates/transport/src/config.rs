@@ -47,6 +47,28 @@ choice! {
 }
 
 choice! {
+    /// An agent of ns-2, whose values are defaults under the profile "ns-2".
+    pub enum Ns2Agent {
+        /// Agent/TCP and its Reno, Newreno, Sack1 and Fack.
+        Tcp,
+        /// Agent/TCP/Vegas.
+        Vegas,
+        /// Agent/TCP/Linux.
+        Linux,
+    }
+}
+
+impl Ns2Agent {
+    fn bundle(self) -> Bundle {
+        match self {
+            Ns2Agent::Tcp => Bundle::Ns2,
+            Ns2Agent::Vegas => Bundle::Ns2Vegas,
+            Ns2Agent::Linux => Bundle::Ns2Linux,
+        }
+    }
+}
+
+choice! {
     /// How a connection opens.
     pub enum Handshake {
         /// Segment 0 carries no data and costs a round trip.
@@ -403,12 +425,16 @@ skyhop_cc::options! {
         ack_delay: Duration = Duration::from_millis(200); ns2 = Duration::from_millis(100),
     }
     also {
-        /// A name that stands for recovery, control and, under ns-2, an agent.
+        /// A name that stands for recovery, control and, under ns-2, an agent. A recovery or control beside it must be the
+        /// name's own; the control may then have parameters.
         name: TcpName,
-        /// How loss is found and repaired.
+        /// How loss is found and repaired. Without it: that of the name, else that of the TCP called like the control.
         recovery: Recovery,
-        /// How fast to send.
+        /// How fast to send. Without it: that of the name, else "reno".
         control: ControlSpec,
+        /// The agent of ns-2 whose values are the defaults; needs profile "ns-2". Without it: that of the name, else that of
+        /// the TCP called like the control.
+        agent: Ns2Agent,
         /// Whether the sender listens to error reports; needs an agent that makes some. Without it, it does not.
         notification: NotificationSpec,
     }
@@ -476,6 +502,12 @@ macro_rules! names {
                     $(TcpName::$variant => (Recovery::$recovery, $control, Bundle::$agent),)+
                 }
             }
+
+            fn text(self) -> &'static str {
+                match self {
+                    $(TcpName::$variant => $name,)+
+                }
+            }
         }
     };
 }
@@ -510,7 +542,7 @@ names! {
 }
 
 /// A TCP as a scenario writes it: `"vegas"`, or a table like `{ recovery = "sack", control = "bic", window = 300 }`,
-/// in which a name is allowed too.
+/// in which a name is allowed too, unless the parts contradict it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpSpec(pub TcpTable);
 
@@ -549,18 +581,22 @@ impl TcpSpec {
 
     /// Fills what was left out from the profile and checks every value.
     ///
-    /// Without a name, recovery is `newreno` and control `reno`. Under `ns-2` the agent is the one of the name;
-    /// without a name TCP/Linux when `handshake = "with-data"`, Vegas when `recovery = "vegas"`, else Agent/TCP.
+    /// What the table does not say is that of its name. Without a name a control brings the recovery and the agent of ns-2
+    /// that the TCP of its name has, so that a parameter of the control changes nothing else; with neither, recovery is
+    /// `newreno` and control `reno`.
     pub fn resolve(&self, profile: Profile) -> Result<TcpConfig, ConfigError> {
         let table = &self.0;
-        let (recovery, control, agent) = table.name.unwrap_or(TcpName::NewReno).parts();
+        self.check_name()?;
+        let (recovery, control, agent) = self.parts();
         let recovery = table.recovery.unwrap_or(recovery);
-        let bundle = match (profile, table.name, table.handshake) {
-            (Profile::Rfc, ..) => Bundle::Rfc,
-            (Profile::Ns2, Some(_), _) => agent,
-            (Profile::Ns2, None, Some(Handshake::WithData)) => Bundle::Ns2Linux,
-            (Profile::Ns2, None, _) if recovery == Recovery::Vegas => Bundle::Ns2Vegas,
-            (Profile::Ns2, None, _) => Bundle::Ns2,
+        let bundle = match (profile, table.agent) {
+            (Profile::Rfc, None) => Bundle::Rfc,
+            (Profile::Rfc, Some(agent)) => {
+                let agent = format!("{agent:?}").to_lowercase();
+                return Err(ConfigError::out_of_range("agent", agent, "only profile \"ns-2\" has agents"));
+            }
+            (Profile::Ns2, Some(agent)) => agent.bundle(),
+            (Profile::Ns2, None) => agent,
         };
         let control = match &table.control {
             Some(control) => control.resolve(bundle)?,
@@ -590,6 +626,13 @@ impl TcpSpec {
         }
         if matches!(recovery, Recovery::Yam | Recovery::PeachPlus) {
             // Their papers know nothing of ns-2's counter.
+            let must = "recovery \"yam\" and \"peach+\" work with sack_rules \"rfc-6675\" and sack_after_timeout \"keep\" only";
+            if table.sack_rules.is_some_and(|rules| rules != SackRules::Rfc6675) {
+                return Err(ConfigError::out_of_range("sack_rules", "another set of rules", must));
+            }
+            if table.sack_after_timeout.is_some_and(|after| after != SackAfterTimeout::Keep) {
+                return Err(ConfigError::out_of_range("sack_after_timeout", "forget", must));
+            }
             options.sack_rules = SackRules::Rfc6675;
             options.sack_after_timeout = SackAfterTimeout::Keep;
         }
@@ -608,6 +651,43 @@ impl TcpSpec {
         }
         Ok(TcpConfig { recovery, control, options: Arc::new(options), notification })
     }
+
+    /// Recovery, control and agent of ns-2 where the table does not state them.
+    fn parts(&self) -> (Recovery, &'static str, Bundle) {
+        let table = &self.0;
+        let of_control = || TcpName::find(table.control.as_ref()?.name()).filter(|name| *name != TcpName::Reno);
+        match table.name.or_else(of_control) {
+            Some(name) => name.parts(),
+            None if table.recovery == Some(Recovery::Vegas) => (Recovery::Vegas, "reno", Bundle::Ns2Vegas),
+            None => TcpName::NewReno.parts(),
+        }
+    }
+
+    /// A part beside a name must be the name's own: else one of the two would have no effect.
+    fn check_name(&self) -> Result<(), ConfigError> {
+        let TcpTable { name: Some(name), recovery, control, .. } = &self.0 else { return Ok(()) };
+        let (own_recovery, own_control, _) = name.parts();
+        let contradiction = |option, wanted: String, found: String| {
+            Err(ConfigError::Contradiction { name: name.text(), option, wanted, found })
+        };
+        if let Some(recovery) = recovery.filter(|&recovery| recovery != own_recovery) {
+            return contradiction("recovery", text_of(own_recovery), text_of(recovery));
+        }
+        match control {
+            Some(control) if control.name() != own_control => {
+                contradiction("control", own_control.to_owned(), control.name().to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A recovery as a file has it.
+fn text_of(recovery: Recovery) -> String {
+    match recovery {
+        Recovery::PeachPlus => "peach+".to_owned(),
+        other => format!("{other:?}").to_lowercase(),
+    }
 }
 
 /// What is weighed is the half that Reno takes.
@@ -617,7 +697,7 @@ fn check_weighs(recovery: Recovery, control: &ControlConfig) -> Result<(), Confi
     if known && control.name() == "reno" {
         return Ok(());
     }
-    let found = format!("{} with {}", format!("{recovery:?}").to_lowercase(), control.name());
+    let found = format!("{} with {}", text_of(recovery), control.name());
     Err(ConfigError::out_of_range("notification", found, must))
 }
 
@@ -627,7 +707,7 @@ fn check_listens(recovery: Recovery, options: &Options) -> Result<(), ConfigErro
     match recovery {
         Recovery::Reno | Recovery::NewReno => Ok(()),
         Recovery::Sack if options.sack_rules == SackRules::Rfc6675 => Ok(()),
-        _ => Err(ConfigError::out_of_range("notification", format!("{recovery:?}").to_lowercase(), must)),
+        _ => Err(ConfigError::out_of_range("notification", text_of(recovery), must)),
     }
 }
 
@@ -636,7 +716,7 @@ fn check_hears_marks(recovery: Recovery) -> Result<(), ConfigError> {
     let must = "\"eln\" needs recovery \"reno\" or \"newreno\"";
     match recovery {
         Recovery::Reno | Recovery::NewReno => Ok(()),
-        _ => Err(ConfigError::out_of_range("notification", format!("{recovery:?}").to_lowercase(), must)),
+        _ => Err(ConfigError::out_of_range("notification", text_of(recovery), must)),
     }
 }
 

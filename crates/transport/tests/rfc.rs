@@ -219,7 +219,7 @@ fn the_profile_fills_what_is_left_out() {
     assert_eq!((vegas.header.0, vegas.handshake), (0, Handshake::None));
     // ns-2's TCP/Linux, by name and spelt out.
     let named = resolve(json!("bic"), Profile::Ns2);
-    let table = json!({ "recovery": "sack", "control": "bic", "handshake": "with-data" });
+    let table = json!({ "recovery": "sack", "control": "bic", "agent": "linux" });
     assert_eq!(named, resolve(table, Profile::Ns2));
     assert_eq!(named.options.sack_rules, SackRules::Ns2Linux);
     // The canonical form names every option.

@@ -86,7 +86,9 @@ impl Resolver<'_, '_, '_> {
         if share == ShareName::Link {
             // Its losses are errors: they are repaired one by one as NAKs tell, and the rate is kept by spacing.
             let table = &mut table.0;
-            table.recovery.get_or_insert(Recovery::Sack);
+            if table.name.is_none() {
+                table.recovery.get_or_insert(Recovery::Sack);
+            }
             table.sack_rules.get_or_insert(SackRules::Nak);
             table.pacing.get_or_insert(Pacing::Control);
         }

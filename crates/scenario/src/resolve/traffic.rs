@@ -180,7 +180,7 @@ impl Resolver<'_, '_, '_> {
     /// A problem with an option of TCP, at the option where it was written.
     pub(super) fn add_config_error(&mut self, error: &ConfigError, path: &Path) {
         let mut place = path.clone();
-        if let ConfigError::OutOfRange { option, .. } = error
+        if let ConfigError::OutOfRange { option, .. } | ConfigError::Contradiction { option, .. } = error
             && let Some(node) = self.tree.find(path)
         {
             place = find_key(node, path, option).unwrap_or(place);

@@ -12,6 +12,7 @@ use crate::format::{
 use crate::names::{natural_order, nearest, shorten, there_are};
 use crate::scenario::{Direction, Fifo, Flow, Link, Queue, Room, Scenario, Transmitter};
 use crate::tree::{Node, Path};
+use serde::de::DeserializeOwned;
 use skyhop_base::{Bytes, Duration};
 use skyhop_sim::spec::Service;
 use std::collections::{BTreeMap, BTreeSet};
@@ -156,6 +157,10 @@ impl Resolver<'_, '_, '_> {
             Some((common, key)) => (Some(common), path.key(key)),
             None => (None, path.clone()),
         };
+        let own = &match shared {
+            Some(_) => self.joined(own.clone(), &place, path),
+            None => own.clone(),
+        };
         let at = |given: bool, key: &str| if given { place.key(key) } else { path.key(key) };
         let given = own.rate.or(common.and_then(|c| c.rate));
         let recording = own.trace.as_ref().or(common.and_then(|c| c.trace.as_ref()));
@@ -179,7 +184,9 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("rate"), "is missing", Some("expected a rate such as \"1.5 Mbit/s\"".to_owned()));
         }
         let of_profile = known.and_then(|known: &LinkProfileFile| profile::queue(known, usual.way));
-        let queue = own.queue.as_ref().or(common.and_then(|c| c.queue.as_ref())).or(of_profile.as_ref());
+        let queue = own.queue.as_ref().or(common.and_then(|c| c.queue.as_ref()));
+        let queue = with_room_of(queue, of_profile);
+        let queue = queue.as_ref();
         let line = rate.map(|rate| Line { rate, delay: usual.delay });
         let served = trace.as_ref().is_some_and(|trace| !matches!(trace.config.service, Service::Constant));
         if usual.way.is_wire && (served || profile.is_some()) && queue.is_some_and(asks_for_priority) {
@@ -199,6 +206,24 @@ impl Resolver<'_, '_, '_> {
             self.repair(repair, &link, &at(own.repair.is_some(), "repair"))
         });
         Some(Transmitter { rate: rate?, queue, framing, errors, repair, trace, profile })
+    }
+
+    /// What a direction (at `place`) says, with what the table above it (at `path`) says about the same: so
+    /// `forward = { queue = { drop_tail = { counts = "waiting" } } }` keeps the room that both directions have.
+    fn joined(&self, mut own: TransmitterFile, place: &Path, path: &Path) -> TransmitterFile {
+        own.queue = self.over("queue", own.queue, place, path);
+        own.repair = self.over("repair", own.repair, place, path);
+        own.trace = self.over("trace", own.trace, place, path);
+        own.profile = self.over("profile", own.profile, place, path);
+        own
+    }
+
+    fn over<T: DeserializeOwned>(&self, key: &str, own: Option<T>, place: &Path, path: &Path) -> Option<T> {
+        let joined = match (self.tree.find(&place.key(key)), self.tree.find(&path.key(key))) {
+            (Some(own), Some(common)) => serde_json::from_value(own.over(common).to_json()).ok(),
+            _ => None,
+        };
+        joined.or(own)
     }
 
     /// Bytes that belong to one packet: from `least` to the largest packet.
@@ -371,6 +396,23 @@ fn asks_for_priority(queue: &QueueFile) -> bool {
         QueueFile::Options(QueueOptions::Red(options)) => options.priority,
     };
     asked == Some(PriorityName::LowFirst)
+}
+
+/// A queue that says nothing about its room has that of the operator's profile, if it is of the same kind.
+fn with_room_of(queue: Option<&QueueFile>, of_profile: Option<QueueFile>) -> Option<QueueFile> {
+    let Some(queue) = queue else { return of_profile };
+    let usual = match of_profile {
+        Some(QueueFile::Options(QueueOptions::DropFront(usual))) => usual,
+        _ => return Some(queue.clone()),
+    };
+    let given = match queue {
+        QueueFile::Named(QueueName::DropFront) => DropTailFile::default(),
+        QueueFile::Options(QueueOptions::DropFront(given)) => given.clone(),
+        _ => return Some(queue.clone()),
+    };
+    let packets = given.packets.or(usual.packets.filter(|_| given.bytes.is_none()));
+    let counts = given.counts.or(usual.counts.filter(|_| given.bytes.is_none()));
+    Some(QueueFile::Options(QueueOptions::DropFront(DropTailFile { packets, counts, ..given })))
 }
 
 fn segment_errors(node: &Node, path: &Path, found: &mut Vec<(Path, String)>) {
