@@ -50,6 +50,11 @@ MEASURES = {
 }
 
 
+def first_seed(series: pl.DataFrame) -> pl.DataFrame:
+    """Only the lowest seed: runs of several would be drawn, or summed, as if they were one."""
+    return series.filter(pl.col("seed") == pl.col("seed").min()) if "seed" in series.columns else series
+
+
 @style.in_house_style
 def over_time(
     series: pl.DataFrame,
@@ -66,10 +71,12 @@ def over_time(
 
     Where a value of `by` has several flows, the line is their median and the band reaches from the lowest to the
     highest of them. `cumulative` sums the flows of a `by` and adds up over time. `step_s` averages each flow over
-    steps of that length, weighted by the packets received, for measures that change from packet to packet.
+    steps of that length, weighted by the packets received, for measures that change from packet to packet. Only the
+    first seed is drawn.
     """
     shown = measure or MEASURES[column]
     figure, (panel,) = style.blank()
+    series = first_seed(series)
     names = order or _names(series, by)
     rows = series.drop_nulls(column).with_columns(value=pl.col(column) * shown.scale)
     if step_s > 0:
@@ -110,6 +117,7 @@ def each_flow_over_time(
 ) -> Figure:
     """A measure over time for every flow by itself: one panel per value of `by`, one line per flow."""
     shown = measure or MEASURES[column]
+    series = first_seed(series)
     names = order or _names(series, by)
     figure, panels = style.blank(height=0.9 + 1.2 * len(names), rows=len(names), share_x=True)
     for panel, name in zip(panels, names, strict=True):

@@ -16,29 +16,24 @@ says where the text is another.
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skyhop import formula, score, tables
+from skyhop import tables
 from skyhop.definition import parse_toml, read_toml
 from skyhop.inference import Estimate
 from skyhop.matrix import Outcome
+from skyhop.speak import NotRunError, Speaker, number, of_sweep
 from skyhop.study import Cell, Metric, Study
-from skyhop.verdict import VERDICTS, DefinitionError
+from skyhop.verdict import DefinitionError
 
 _VALUE = re.compile(r"(<!-- = (?P<what>.*?) -->)(?P<shown>.*?)(<!-- / -->)", re.DOTALL)
 _TABLE = re.compile(r"(<!-- table = (?P<what>\{.*?\}) -->\n)(?P<shown>.*?)(<!-- end of table -->)", re.DOTALL)
 _RESULTS = re.compile(r"(?P<head><!-- results:[^>]*-->\n)(?P<shown>.*?)(?P<tail><!-- end of results -->)", re.DOTALL)
-
-
-class NotRunError(Exception):
-    """The number belongs to a part that was not asked for; its text stays as it is."""
 
 
 def results_part(readme: Path) -> str:
@@ -126,131 +121,11 @@ def _values(text: str, outcome: Outcome, *, file: Path, prefix: bool = False) ->
         if prefix and study.strip() != outcome.study.name:
             return found[0]
         try:
-            return found[1] + _Speaker(outcome, f"{file}: marker {found['what']!r}").say(what) + found[4]
+            return found[1] + Speaker(outcome, f"{file}: marker {found['what']!r}").say(what) + found[4]
         except NotRunError:
             return found[0]
 
     return _VALUE.sub(value, text)
-
-
-@dataclass
-class _Speaker:
-    """Says what a marker means."""
-
-    outcome: Outcome
-    place: str
-
-    def say(self, what: str) -> str:
-        """`headline`, `count …`, a value or a formula of values in brackets, with a format after a semicolon."""
-        text, _, shape = (one.strip() for one in what.partition(";"))
-        if text == "headline":
-            return score.headline(self.outcome)
-        if text.startswith("count "):
-            return str(self._count(text.removeprefix("count ").strip()))
-        if "[" not in text:
-            estimate, digits = self._estimate(text)
-            return self._shaped(estimate, digits, shape)
-        names: dict[str, float] = {}
-
-        def name(found: re.Match[str]) -> str:
-            names[f"value{len(names)}"] = self._estimate(found[1])[0].mean
-            return f"value{len(names) - 1}"
-
-        result = formula.evaluate(re.sub(r"\[(.*?)\]", name, text), names)
-        return self._shaped(Estimate.exactly(result), 1, shape)
-
-    def _shaped(self, estimate: Estimate, digits: int, shape: str) -> str:
-        found = re.fullmatch(r"(±?)(?:\.([0-9])f)?", shape)
-        if found is None:
-            raise DefinitionError(f'{self.place}: a format is "±", ".2f" or "±.2f", not {shape!r}')
-        places = int(found[2]) if found[2] else digits
-        text = tables.number(estimate.mean, places)
-        return f"{text} ± {tables.number(estimate.half, places)}" if found[1] and len(estimate.by_seed) > 1 else text
-
-    def _estimate(self, what: str) -> tuple[Estimate, int]:
-        """`metric@cell`; `…#source`: as printed; `…!3`: seed 3; `least` or `most metric@pattern`; `sweep NAME: …`."""
-        for word, choose in (("least ", min), ("most ", max)):
-            if what.startswith(word):
-                found = self._matching(what.removeprefix(word))
-                return choose(found, key=lambda one: one[0].mean)
-        sweep_name, colon, rest = what.partition(":")
-        metric, at, label = (rest if colon else what).strip().partition("@")
-        if not at:
-            raise DefinitionError(f"{self.place}: a value is metric@cell, not {what!r}")
-        label, _, source = label.partition("#")
-        label, _, seed = label.partition("!")
-        known = self._known(sweep_name.removeprefix("sweep ").strip() if colon else "", metric.strip())
-        if label.strip() not in known:
-            raise DefinitionError(f"{self.place}: no cell {label.strip()!r} has {metric!r}")
-        estimate, digits = known[label.strip()]
-        if estimate is None:
-            raise NotRunError
-        if source:
-            return self._published(metric, label.strip(), source.strip()), digits
-        if seed:
-            number = int(seed)
-            if number not in estimate.by_seed:
-                raise DefinitionError(f"{self.place}: there is no seed {number}")
-            return Estimate.exactly(estimate.by_seed[number]), digits
-        return estimate, digits
-
-    def _matching(self, what: str) -> list[tuple[Estimate, int]]:
-        metric, _, pattern = what.partition("@")
-        known = self._known("", metric.strip())
-        found = [one for label, one in known.items() if fnmatch.fnmatchcase(label, pattern.strip())]
-        if not found:
-            raise DefinitionError(f"{self.place}: no cell matches {pattern!r}")
-        if any(estimate is None for estimate, _ in found):
-            raise NotRunError
-        return [(estimate, digits) for estimate, digits in found if estimate is not None]
-
-    def _known(self, sweep_name: str, metric: str) -> Mapping[str, tuple[Estimate | None, int]]:
-        """All cells of a metric by label; None for those that were not run."""
-        if sweep_name:
-            swept = _of_sweep(self.outcome, sweep_name, self.place)
-            return {cell.label: (one, wanted.digits) for cell, wanted, one in swept if wanted.name == metric}
-        study = self.outcome.study
-        if metric not in study.metrics:
-            raise DefinitionError(f"{self.place}: no metric {metric!r}; there are {', '.join(study.metrics)}")
-        return {
-            cell.label: (self.outcome.estimates.get((cell, metric)), study.metrics[metric].digits)
-            for part in study.parts
-            for cell in part.cells
-            if metric in part.metrics
-        }
-
-    def _published(self, metric: str, label: str, source: str) -> Estimate:
-        for one in self.outcome.study.expectations:
-            if one.metric == metric and one.cell.label == label and source in one.sources:
-                return Estimate.exactly(one.sources[source].value)
-        raise DefinitionError(f"{self.place}: {source!r} says nothing about {metric} of {label}")
-
-    def _count(self, what: str) -> int:
-        """`paper` (values that are judged), `paper.reproduced`, `claims`, `claims.holds`, `runs`."""
-        name, _, verdict = what.partition(".")
-        if name == "runs":
-            return len(self.outcome.samples)
-        if name == "claims":
-            verdicts = [one.verdict for one in self.outcome.claims if one.counts]
-            return sum(one.startswith(verdict) for one in verdicts) if verdict else len(verdicts)
-        if name not in self.outcome.study.sources or (verdict and verdict not in VERDICTS):
-            raise DefinitionError(f"{self.place}: counts are runs, claims, claims.holds, SOURCE and SOURCE.VERDICT")
-        tally = score.tally(self.outcome, name)
-        return tally[verdict] if verdict else sum(n for one, n in tally.items() if one != "given")
-
-
-def _of_sweep(outcome: Outcome, name: str, place: str) -> Iterator[tuple[Cell, Metric, Estimate]]:
-    known = {one.name for one in outcome.study.sweeps}
-    if name not in known:
-        raise DefinitionError(f"{place}: the study has no sweep {name!r}; it has {', '.join(sorted(known)) or 'none'}")
-    if name not in outcome.sweeps:
-        raise NotRunError
-    sweep, result = outcome.sweeps[name]
-    rows = result.runs.to_dicts()
-    for cell in sweep.cells:
-        here = [row for row in rows if all(row[axis] == value for axis, value in cell.point)]
-        for metric in sweep.metrics:
-            yield cell, metric, Estimate({row["seed"]: float(row[metric.name]) for row in here})
 
 
 def _table(what: str, outcome: Outcome, file: Path) -> str:
@@ -267,7 +142,7 @@ def _table(what: str, outcome: Outcome, file: Path) -> str:
     found: list[tuple[Cell, Metric, Estimate | None]]
     if "sweep" in spec:
         axes, metrics = outcome_axes(outcome, spec["sweep"], place)
-        found = list(_of_sweep(outcome, spec["sweep"], place))
+        found = list(of_sweep(outcome, spec["sweep"], place))
     else:
         axes, metrics = list(outcome.study.axes), dict(outcome.study.metrics)
         # In the order of the axes' values, not of the parts.
@@ -308,7 +183,7 @@ def _table(what: str, outcome: Outcome, file: Path) -> str:
                 line.append(tables.ABSENT if estimate is None else _cell_text(estimate, metric, spec))
                 for source in sources:
                     said = published.get((cell, name), {}).get(source) if cell is not None else None
-                    line.append(tables.ABSENT if said is None else tables.number(said.value, metric.digits))
+                    line.append(tables.ABSENT if said is None else number(said.value, metric.digits))
     lines = [tables.line(titles), tables.line(["---", *["---:"] * (len(titles) - 1)]), *map(tables.line, cells)]
     return "\n".join(lines) + "\n"
 
@@ -319,9 +194,9 @@ def _measured(outcome: Outcome, cell: Cell, metric: str) -> bool:
 
 
 def _cell_text(estimate: Estimate, metric: Metric, spec: Mapping[str, Any]) -> str:
-    text = tables.number(estimate.mean, metric.digits)
+    text = number(estimate.mean, metric.digits)
     if len(estimate.by_seed) > 1 and spec.get("interval", True):
-        text += f" ± {tables.number(estimate.half, metric.digits)}"
+        text += f" ± {number(estimate.half, metric.digits)}"
     return text
 
 

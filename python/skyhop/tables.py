@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from skyhop import score
 from skyhop.inference import LEVEL
 from skyhop.matrix import ClaimResult, Comparison, Outcome, Result
+from skyhop.speak import filled, number
 from skyhop.verdict import IMPOSSIBLE
 
 ABSENT = "–"
@@ -90,7 +91,7 @@ def reasons(outcome: Outcome) -> list[tuple[str, str]]:
             if comparison.verdict == IMPOSSIBLE:
                 bounds = outcome.study.bounds_of(one.metric.name, one.cell)
                 why = " ".join(bound.why for bound in bounds if bound.broken_by(comparison.expected.value))
-            if why:
+            if why := filled(why, outcome):
                 label = f"{one.metric.label}, {outcome.study.sources[source].label}: {comparison.verdict}"
                 grouped.setdefault((label, why), []).append(one.cell.label)
     return [(f"{label} ({', '.join(cells)})", why) for (label, why), cells in grouped.items()]
@@ -124,7 +125,9 @@ def claims(outcome: Outcome) -> list[tuple[str, str, str, str, str]]:
         guards = [*claim.guards, *outcome.study.metrics[claim.metric].guards]
         if guards:
             means += f"; with {', '.join(map(str, guards))}"
-        found.append((text, claim.printed, means, one.verdict if one else "not run", claim.why))
+        found.append(
+            (filled(text, outcome), claim.printed, means, one.verdict if one else "not run", filled(claim.why, outcome))
+        )
     return found
 
 
@@ -173,8 +176,3 @@ def _signed(value: float, digits: int) -> str:
     """With its sign; what rounds to zero has none."""
     shown = f"{value:+.{digits}f}"
     return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
-
-
-def number(value: float, digits: int) -> str:
-    """With the minus sign of text."""
-    return f"{value:.{digits}f}".replace("-", "−")
