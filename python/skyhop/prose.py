@@ -114,9 +114,9 @@ def digest_in(readme: str) -> str | None:
 
 def _values(text: str, outcome: Outcome, *, file: Path, prefix: bool = False) -> str:
     def value(found: re.Match[str]) -> str:
-        study, bar, what = found["what"].rpartition(" | ")
+        study, bar, what = found["what"].rpartition(" :: ")
         if prefix != bool(bar):
-            hint = "begins with the study's name and a bar" if prefix else "has no study's name"
+            hint = "begins with the study's name and two colons" if prefix else "has no study's name"
             raise DefinitionError(f"{file}: the marker {found['what']!r} {hint}")
         if prefix and study.strip() != outcome.study.name:
             return found[0]

@@ -324,7 +324,7 @@ def test_a_marker_that_means_nothing_says_so(folder: Path) -> None:
 
 def test_documents_about_several_studies_name_them(folder: Path, tmp_path: Path) -> None:
     document = tmp_path / "findings.md"
-    text = "<!-- = rules | count paper.reproduced -->?<!-- / --> <!-- = other | count paper -->7<!-- / -->"
+    text = "<!-- = rules :: count paper.reproduced -->?<!-- / --> <!-- = other :: count paper -->7<!-- / -->"
     document.write_text(text, encoding="utf-8")
     outcome = matrix.run_study(study.load(folder))
     prose.renew_others(document, outcome)
