@@ -1,6 +1,7 @@
 //! What the tests across crates share.
 
 #![forbid(unsafe_code)]
+pub mod random;
 
 use serde_json::Value;
 use skyhop::{Progress, Run, RunOptions};

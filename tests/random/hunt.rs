@@ -1,0 +1,170 @@
+//! Hunts for faults with random scenarios, for as long as it is told: `docs/howto/hunt-for-faults.md`.
+#![allow(clippy::print_stdout)]
+
+use skyhop_tests::random::judge::{judge, judge_drawn};
+use skyhop_tests::random::{Coverage, Defaults, Schema, network, shrink, variants};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER] [--long S] [--show SEED]
+     hunt --replay FILE.toml [--from SEED]
+
+  --from SEED    the first seed (1); of a replay: the run's seed
+  --count N      so many scenarios (1000)
+  --seconds S    at most so long (no limit)
+  --out FOLDER   where the shrunk scenarios of findings go (target/findings)
+  --long S       a run of more seconds is ended and counted as long (20)
+  --show SEED    print the scenario of a seed as it was drawn
+  --replay FILE  judge the scenario in a file";
+
+struct Options {
+    from: u64,
+    count: u64,
+    seconds: Option<u64>,
+    out: PathBuf,
+    long: Duration,
+    show: bool,
+    replay: Option<PathBuf>,
+}
+
+fn main() {
+    let options = read_options().unwrap_or_else(|problem| {
+        println!("{problem}\n\n{USAGE}");
+        std::process::exit(2);
+    });
+    let is_clean = match &options.replay {
+        Some(file) => replay(file, &options),
+        None if options.show => {
+            let schema = Schema::default();
+            let drawn = network::draw(&schema, &Defaults::learn(&schema), options.from);
+            println!("{}", variants::to_toml(&drawn));
+            true
+        }
+        None => hunt(&options),
+    };
+    std::process::exit(i32::from(!is_clean));
+}
+
+fn read_options() -> Result<Options, String> {
+    let mut options = Options {
+        from: 1,
+        count: 1000,
+        seconds: None,
+        out: skyhop_tests::root().join("target/findings"),
+        long: Duration::from_secs(20),
+        show: false,
+        replay: None,
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
+        let number = || value.parse::<u64>().map_err(|_| format!("{word}: {value:?} is no whole number"));
+        match word.as_str() {
+            "--from" => options.from = number()?,
+            "--count" => options.count = number()?,
+            "--seconds" => options.seconds = Some(number()?),
+            "--long" => options.long = Duration::from_secs(number()?),
+            "--out" => options.out = value.into(),
+            "--replay" => options.replay = Some(value.into()),
+            "--show" => (options.from, options.show) = (number()?, true),
+            _ => return Err(format!("{word} is unknown")),
+        }
+    }
+    Ok(options)
+}
+
+fn replay(file: &Path, options: &Options) -> bool {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let value = serde_json::to_value(table).expect("TOML has a form in JSON");
+    if let Err(problems) = skyhop_scenario::Scenario::from_json(&value, "replay", &[]) {
+        println!("{problems}");
+    }
+    let verdict = judge(&value, options.from, options.long);
+    verdict.findings.iter().for_each(|finding| println!("{finding}"));
+    println!("{} findings, {} packet hops", verdict.findings.len(), verdict.packet_hops);
+    verdict.findings.is_empty()
+}
+
+fn hunt(options: &Options) -> bool {
+    let schema = Schema::default();
+    let defaults = Defaults::learn(&schema);
+    let mut coverage = Coverage::default();
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    let (mut tried, mut as_drawn, mut mended, mut long, mut idle, mut hops) =
+        (0_u64, 0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
+    let mut refused: BTreeMap<String, u64> = BTreeMap::new();
+    let begin = Instant::now();
+    for seed in options.from..options.from + options.count {
+        if options.seconds.is_some_and(|seconds| begin.elapsed().as_secs() >= seconds) {
+            break;
+        }
+        let verdict = judge_drawn(network::draw(&schema, &defaults, seed), seed, options.long);
+        tried += 1;
+        as_drawn += u64::from(verdict.taken_out.as_ref().is_some_and(Vec::is_empty));
+        mended += u64::from(verdict.taken_out.as_ref().is_some_and(|problems| !problems.is_empty()));
+        for problem in verdict.taken_out.iter().flatten() {
+            *refused.entry(without_numbers(&problem.path)).or_default() += 1;
+        }
+        long += u64::from(verdict.is_long);
+        idle += u64::from(verdict.taken_out.is_some() && verdict.delivered == 0);
+        hops += verdict.packet_hops;
+        if let Some(value) = &verdict.value {
+            coverage.add(&schema, value);
+        }
+        if verdict.is_long {
+            println!("seed {seed}: takes more than {} s", options.long.as_secs());
+        }
+        for finding in &verdict.findings {
+            let count = kinds.entry(finding.kind.clone()).or_default();
+            *count += 1;
+            if *count > 1 {
+                continue;
+            }
+            println!("seed {seed}: {finding}");
+            let Some(value) = &verdict.value else { continue };
+            let (small, found) = shrink::shrink(value, seed, &finding.kind, Duration::from_secs(60));
+            let found = found.unwrap_or_else(|| finding.clone());
+            let text =
+                format!("# seed {seed}\n# {}\n{}", found.to_string().replace('\n', "\n# "), variants::to_toml(&small));
+            let file = options.out.join(format!("{seed}-{}.toml", file_name(&finding.kind)));
+            let written = std::fs::create_dir_all(&options.out).and_then(|()| std::fs::write(&file, &text));
+            println!(
+                "{text}\n# replay: cargo run -p skyhop-tests --bin hunt -- --replay {} --from {seed}",
+                file.display()
+            );
+            if let Err(error) = written {
+                println!("{}: {error}", file.display());
+            }
+        }
+    }
+    println!(
+        "{tried} scenarios from seed {} in {:.0} s: {as_drawn} valid as drawn, {mended} mended, {} invalid, {long} too \
+         long, {idle} without a byte delivered, {hops} packet hops in the first of three runs each",
+        options.from,
+        begin.elapsed().as_secs_f64(),
+        tried - as_drawn - mended,
+    );
+    let missing = coverage.missing(&schema);
+    println!("{} of {} points of the format unused: {missing:?}", missing.len(), schema.points().len());
+    let mut refused: Vec<_> = refused.into_iter().collect();
+    refused.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    refused.truncate(15);
+    println!("most often taken out: {refused:?}");
+    println!("rarest: {:?}", coverage.rarest(12));
+    for (kind, count) in &kinds {
+        println!("{count} times: {kind}");
+    }
+    kinds.is_empty()
+}
+
+/// "flows[2].tcp" as "flows[].tcp".
+fn without_numbers(path: &str) -> String {
+    path.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+fn file_name(kind: &str) -> String {
+    let name: String = kind.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    name.chars().take(60).collect()
+}

@@ -1,0 +1,161 @@
+//! Random scenarios over the whole format: about a minute here, hours with `hunt` (`docs/howto/hunt-for-faults.md`).
+//!
+//! SKYHOP_RANDOM_SECONDS sets how long the hunt goes on, SKYHOP_RANDOM_FROM its first seed.
+
+use serde_json::{Value as Json, json};
+use skyhop_tests::random::judge::{judge, judge_drawn};
+use skyhop_tests::random::{Coverage, Defaults, Schema, bounds, finding::Findings, mend, network, shrink, tables};
+use std::time::{Duration, Instant};
+
+/// So many scenarios are judged however slow the machine is.
+const AT_LEAST: u64 = 60;
+
+/// So many scenarios use everything that the format has.
+const FOR_COVERAGE: u64 = 4000;
+
+/// A run of more is ended and counted.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Findings that are known and not mended yet, each with its reason. It is to become empty.
+const KNOWN: &[(&str, &str)] = &[
+    ("panic at crates/sim/src/simulation.rs", "a segment with its headers may be larger than a packet can be"),
+    ("another order has another hash", "agents at one node are not sorted"),
+    ("another order has other records", "agents at one node are not sorted"),
+    ("the canonical form as JSON has another hash", "numbers of JSON are read with an error in the last place"),
+    ("the scenario as JSON has another hash", "numbers of JSON are read with an error in the last place"),
+    ("check accepts what run refuses", "the clock of ns-2 with a queue of an access link that it does not know"),
+    ("delivery_fraction is no share", "copies that a snoop agent sends count as received, not as sent"),
+    ("information_efficiency is no share", "as delivery_fraction"),
+    ("the mean of a queue is above its maximum", "waiting for an opportunity on an idle link is not in the maximum"),
+    ("a step's queue is above the maximum", "waiting for an opportunity on an idle link is not in the maximum"),
+    ("utilisation of a link is no share", "what leaves a queue takes its rounded time with it"),
+    ("utilisation of a step is no share", "what leaves a queue takes its rounded time with it"),
+];
+
+/// Points of the format that no scenario is drawn for, each with its reason.
+const NOT_DRAWN: &[(&str, &str)] = &[];
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn random_scenarios_keep_every_invariant() {
+    let (schema, seconds) = (Schema::default(), variable("SKYHOP_RANDOM_SECONDS").unwrap_or(50));
+    let defaults = Defaults::learn(&schema);
+    let from = variable("SKYHOP_RANDOM_FROM").unwrap_or(1);
+    let begin = Instant::now();
+    let (mut tried, mut valid, mut long, mut delivering) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut unknown = Vec::new();
+    while tried < AT_LEAST || begin.elapsed() < Duration::from_secs(seconds) {
+        let seed = from + tried;
+        let verdict = judge_drawn(network::draw(&schema, &defaults, seed), seed, LONG);
+        tried += 1;
+        valid += u64::from(verdict.taken_out.is_some());
+        long += u64::from(verdict.is_long);
+        delivering += u64::from(verdict.delivered > 0);
+        let is_known = |kind: &str| KNOWN.iter().any(|(known, _)| kind.starts_with(known));
+        unknown.extend(verdict.findings.iter().filter(|f| !is_known(&f.kind)).map(|f| format!("seed {seed}: {f}")));
+    }
+    eprintln!("{tried} scenarios, {valid} valid, {delivering} of them delivered data, {long} took too long");
+    assert!(
+        unknown.is_empty(),
+        "{}\nshrink and replay: cargo run -p skyhop-tests --bin hunt -- --count 1 --from SEED",
+        unknown.join("\n")
+    );
+    // The generator draws networks that work.
+    assert!(valid * 10 >= tried * 9, "{valid} of {tried} are valid");
+    assert!(delivering * 2 >= valid, "{delivering} of {valid} deliver anything");
+    assert!(long * 20 <= tried, "{long} of {tried} take too long");
+}
+
+#[test]
+fn every_key_and_name_of_the_format_is_drawn() {
+    let schema = Schema::default();
+    let defaults = Defaults::learn(&schema);
+    let mut coverage = Coverage::default();
+    let (mut as_drawn, mut valid) = (0_u64, 0_u64);
+    for seed in 1..=FOR_COVERAGE {
+        if let Ok(mended) = mend::mend(network::draw(&schema, &defaults, seed)) {
+            as_drawn += u64::from(mended.taken_out.is_empty());
+            valid += 1;
+            coverage.add(&schema, &mended.value);
+        }
+    }
+    eprintln!("{FOR_COVERAGE} scenarios: {as_drawn} valid as drawn, {valid} when mended");
+    let reasoned: Vec<&str> = NOT_DRAWN.iter().map(|(point, _)| *point).collect();
+    assert_eq!(coverage.missing(&schema), reasoned, "of {} points", schema.points().len());
+    assert!(as_drawn * 2 > FOR_COVERAGE, "{as_drawn} of {FOR_COVERAGE} are valid as they are drawn");
+}
+
+#[test]
+fn equal_seeds_draw_equal_scenarios() {
+    let schema = Schema::default();
+    let defaults = Defaults::learn(&schema);
+    let draw = |seed| network::draw(&schema, &defaults, seed);
+    assert!((1..50).all(|seed| draw(seed) == draw(seed)));
+    assert!((1..50).all(|seed| draw(seed) != draw(seed + 1)));
+}
+
+#[test]
+fn whole_numbers_that_overflow_stop_the_test_run() {
+    let most = std::hint::black_box(u32::MAX);
+    assert!(std::panic::catch_unwind(|| most + 1).is_err(), "tests are built without overflow checks");
+    let asserts = std::panic::catch_unwind(|| debug_assert!(std::hint::black_box(false)));
+    assert!(asserts.is_err(), "tests are built without debug assertions");
+}
+
+/// Two nodes and a flow.
+fn pipe() -> Json {
+    json!({
+        "duration": "2 s", "records": { "grid": "100 ms", "packets": ["left->right"] },
+        "links": [{ "between": ["left", "right"], "rate": "1 Mbit/s", "delay": "10 ms" }],
+        "flows": [{ "name": "a", "from": "left", "to": "right", "tcp": "newreno" }],
+    })
+}
+
+#[test]
+fn a_sound_run_has_no_findings_and_forged_ones_have() {
+    assert_eq!(judge(&pipe(), 1, LONG).findings, []);
+    let scenario = skyhop_scenario::Scenario::from_json(&pipe(), "pipe", &[]).unwrap();
+    let run = skyhop_tests::run(&scenario, 1);
+    type Forge = fn(&mut skyhop::records::Records);
+    let forgeries: [(&str, Forge); 9] = [
+        ("packets are not conserved", |r| r.conservation.sent += 1),
+        ("goodput above the capacity of the path", |r| {
+            r.flows[0].goodput_bps = 1.1e6;
+            r.flows[0].throughput_bps = 1.2e6;
+        }),
+        ("a delay below that of signals", |r| r.flows[0].delay.min_s = 0.009),
+        ("an RTT below that of signals", |r| r.flows[0].rtt.min_s = 0.019),
+        ("utilisation of a link is no share", |r| r.links[0].utilisation = 1.01),
+        ("utilisation of a step is no share", |r| r.link_series[0].utilisation = f64::NAN),
+        ("times of packets are out of order", |r| r.packets.reverse()),
+        ("a packet arrives before its bits can", |r| r.packets.iter_mut().for_each(|row| row.size_bytes += 1)),
+        ("a link carries more than its capacity", |r| r.links.iter_mut().for_each(|link| link.bytes += 500_000)),
+    ];
+    for (kind, forge) in forgeries {
+        let mut records = run.records.clone();
+        forge(&mut records);
+        let mut findings = Findings::default();
+        tables::check(&records, &mut findings);
+        bounds::check(&scenario, &records, &mut findings);
+        assert!(findings.0.iter().any(|finding| finding.kind == kind), "{kind}: {:?}", findings.0);
+    }
+}
+
+#[test]
+fn what_is_refused_is_taken_out_at_its_place() {
+    let mut wrong = pipe();
+    wrong["flows"][0]["ttl"] = 0.into();
+    wrong["links"][0]["queue"] = json!({ "drop_tail": { "packets": 5, "mark_above": 9 } });
+    let mended = mend::mend(wrong).unwrap();
+    assert_eq!(mended.taken_out.len(), 2);
+    assert_eq!(mended.value["links"][0]["queue"]["drop_tail"], json!({ "packets": 5 }));
+}
+
+#[test]
+fn a_scenario_without_its_finding_is_not_shrunk() {
+    let (same, finding) = shrink::shrink(&pipe(), 1, "packets are not conserved", LONG);
+    assert_eq!((same, finding), (pipe(), None));
+}
