@@ -8,7 +8,7 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(VENV) $(BIN)/maturin
 DEMO := iridium-vegas-reno-bic
 
 .DEFAULT_GOAL := help
-.PHONY: help build page demo studies readme test lint bench bench-peers clean
+.PHONY: help build page demo studies readme test lint lock audit bench bench-peers clean
 
 help: ## Say what there is.
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -17,11 +17,12 @@ build: page $(VENV)/ready ## Everything up to .venv/bin/skyhop; cheap when nothi
 	$(MATURIN) develop --quiet --release --skip-install
 
 # The environment: an editable installation, so that Python sources count as they stand.
-$(VENV)/ready: pyproject.toml
+# What it holds is locked: exact versions with their hashes, from whatever index pip is set to.
+$(VENV)/ready: pyproject.toml requirements-dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Skyhop needs Python 3.10 or later" if sys.version_info < (3, 10) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "maturin>=1.9.4,<2"
-	$(MATURIN) develop --release --extras dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(MATURIN) develop --release
 	@touch $@
 
 page: ## The page that `skyhop serve` shows (Node.js 20.19 or newer).
@@ -56,6 +57,13 @@ lint: build ## Formatting, lints, types and stubs, without tests.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/python python/tools/run_tests.py --static
+
+lock: ## Renew requirements-dev.lock: the newest versions that pyproject.toml allows (needs uv: pip install uv).
+	uv pip compile pyproject.toml --upgrade --extra dev --universal --python-version 3.10 --generate-hashes \
+	  --quiet --output-file requirements-dev.lock
+
+audit: build ## Published advisories against what is locked, where a database can be had.
+	$(BIN)/python python/tools/dependencies.py advisories
 
 bench: ## Packet-hops per second of CPU on the fixed workloads.
 	cargo run --release --locked -p skyhop-benches

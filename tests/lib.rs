@@ -13,16 +13,6 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The folder of reference material beside the project, if it is there; says so when it is not.
-pub fn shared(part: &str) -> Option<PathBuf> {
-    let folder = root().join("..").join("shared").join(part);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no ../shared/{part} beside the project");
-    None
-}
-
 /// Runs a scenario given as TOML, or panics with what is wrong with it.
 pub fn run_toml(text: &str, seed: u64) -> Run {
     run(&Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}")), seed)

@@ -1,78 +1,129 @@
-"""Runs every check one after the other and says at the end how many passed and how many failed.
+"""Runs every check one after the other and says at the end how many passed, failed and were skipped.
 
-All of them run even when one fails. `--static` leaves out the tests proper.
+All of them run even when one fails. `--static` leaves out the tests proper. In continuous integration (CI is set)
+published advisories are looked up, too.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = sys.executable
 
-Count = tuple[int, int]
+
+class Count(NamedTuple):
+    """What a step came to."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
 def cargo_count(output: str, code: int) -> Count:
-    """Sums the summary lines of all test binaries; a build that fails is one failure."""
-    found = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed", output, re.MULTILINE)
-    passed, failed = sum(int(one) for one, _ in found), sum(int(one) for _, one in found)
-    return passed, failed or int(code != 0)
+    """Sums the summary lines of all test binaries; a build that fails is one failure.
+
+    Rust's tests cannot say that they were skipped. One that lacks what it needs passes, and says so on a line that
+    begins with `skipped: `: it is counted as skipped.
+    """
+    found = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", output, re.MULTILINE)
+    passed, failed, ignored = (sum(int(one[place]) for one in found) for place in range(3))
+    early = len(re.findall(r"^skipped: ", output, re.MULTILINE))
+    return Count(passed - early, failed or int(code != 0), ignored + early)
 
 
 def pytest_count(output: str, code: int) -> Count:
-    """Reads the last line: "3 failed, 40 passed, 1 error in 5.0s"."""
+    """Reads the last line: "3 failed, 40 passed, 2 skipped, 1 error in 5.0s"."""
     last = output.strip().splitlines()[-1] if output.strip() else ""
-    number = {word: int(count) for count, word in re.findall(r"(\d+) (passed|failed|errors?)", last)}
+    number = {word: int(count) for count, word in re.findall(r"(\d+) (passed|failed|errors?|skipped|xfailed)", last)}
     failed = number.get("failed", 0) + number.get("error", 0) + number.get("errors", 0)
-    return number.get("passed", 0), failed or int(code != 0)
+    skipped = number.get("skipped", 0) + number.get("xfailed", 0)
+    return Count(number.get("passed", 0), failed or int(code != 0), skipped)
+
+
+def node_count(output: str, code: int) -> Count:
+    """Reads the summary of node's test runner: "# pass 20", "# fail 0", "# skipped 5"."""
+    number = {word: int(count) for word, count in re.findall(r"^# (pass|fail|skipped) (\d+)$", output, re.MULTILINE)}
+    return Count(number.get("pass", 0), number.get("fail", 0) or int(code != 0), number.get("skipped", 0))
+
+
+def own_count(output: str, code: int) -> Count:
+    """Reads the last line of a tool of ours: "3 passed, 0 failed, 1 skipped"."""
+    found = re.search(r"(\d+) passed, (\d+) failed, (\d+) skipped\s*\Z", output)
+    if found is None:
+        return Count(failed=1)
+    passed, failed, skipped = (int(one) for one in found.groups())
+    return Count(passed, failed or int(code != 0), skipped)
 
 
 def one_check(_output: str, code: int) -> Count:
     """A tool that is content or not."""
-    return (1, 0) if code == 0 else (0, 1)
+    return Count(passed=1) if code == 0 else Count(failed=1)
 
 
-STATIC: list[tuple[str, list[str], Callable[[str, int], Count]]] = [
+Step = tuple[str, list[str], Callable[[str, int], Count]]
+
+DEPENDENCIES = [PYTHON, "python/tools/dependencies.py"]
+STATIC: list[Step] = [
     ("format (Rust)", ["cargo", "fmt", "--all", "--check"], one_check),
     ("format (Python)", [PYTHON, "-m", "ruff", "format", "--check", "python", "studies"], one_check),
     ("lint (Python)", [PYTHON, "-m", "ruff", "check", "python", "studies"], one_check),
     ("types (Python)", [PYTHON, "-m", "mypy", "python/skyhop", "python/tools"], one_check),
     ("stubs", [PYTHON, "-m", "mypy.stubtest", "skyhop._core"], one_check),
+    ("dependencies: used", [*DEPENDENCIES, "unused"], own_count),
+    ("dependencies: locked", [*DEPENDENCIES, "lock"], own_count),
+    ("dependencies: licences", [*DEPENDENCIES, "licences"], own_count),
 ]
-TESTS: list[tuple[str, list[str], Callable[[str, int], Count]]] = [
+ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisories"], own_count)]
+TESTS: list[Step] = [
     ("tests (Rust)", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"], cargo_count),
     ("tests (Python)", [PYTHON, "-m", "pytest", "--quiet"], pytest_count),
+    ("tests (page)", ["node", "--test", "--test-reporter=tap", "tests/page"], node_count),
 ]
 
 
 def run(name: str, command: list[str], count: Callable[[str, int], Count]) -> Count:
     """Runs one command, shows what it writes as it comes, and counts."""
     print(f"\n== {name}: {' '.join(command)}", flush=True)
+    if shutil.which(command[0]) is None:
+        print(f"skipped: there is no {command[0]} here", flush=True)
+        return Count(skipped=1)
     begin = time.monotonic()
     lines = []
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    # The page's tests start a server with this Python.
+    environment = {**os.environ, "SKYHOP_PYTHON": PYTHON}
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
             lines.append(line)
-    passed, failed = count("".join(lines), process.returncode)
-    print(f"== {name}: {passed} passed, {failed} failed, {time.monotonic() - begin:.0f} s", flush=True)
-    return passed, failed
+    found = count("".join(lines), process.returncode)
+    print(f"== {name}: {found}, {time.monotonic() - begin:.0f} s", flush=True)
+    return found
 
 
 def main() -> int:
     """Exit code 1 when anything failed."""
-    steps = STATIC if "--static" in sys.argv[1:] else [*STATIC, *TESTS]
+    steps = [*STATIC, *(ADVISORIES if os.environ.get("CI") else [])]
+    if "--static" not in sys.argv[1:]:
+        steps += TESTS
     counts = [run(*step) for step in steps]
-    passed, failed = sum(one for one, _ in counts), sum(one for _, one in counts)
-    print(f"\n{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    total = Count(*(sum(one) for one in zip(*counts, strict=True)))
+    print(f"\n{total}")
+    return 1 if total.failed else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 //! `skyhop._core`: the engine for Python. Converts arguments, results and errors, and nothing else; what is
 //! offered stands with its types in `python/skyhop/_core.pyi`.
 
+#![forbid(unsafe_code)]
+
 mod errors;
 mod run;
 mod scenario;

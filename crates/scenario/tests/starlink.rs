@@ -8,7 +8,7 @@ use skyhop_sim::Simulation;
 use skyhop_sim::records::PacketEvent;
 use skyhop_sim::spec::{Discipline, ErrorConfig, LinkConfig, Pace, QueueConfig, QueueLimit, SlotConfig};
 use skyhop_topology::CheckTimes;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 fn scenario(value: &serde_json::Value) -> Scenario {
@@ -331,7 +331,8 @@ fn flood(link: &serde_json::Value) -> Service {
 #[test]
 fn the_profile_looks_like_a_recorded_link() {
     let Some((real, real_service)) = recording() else {
-        eprintln!("skipped: no recording in ../shared/data/starlink-trace");
+        // Not by a macro: the harness holds back what those write, and nobody would count this test as skipped.
+        let _ = writeln!(std::io::stderr(), "\nskipped: no recording in ../shared/data/starlink-trace");
         return;
     };
     eprintln!("recording: {real}\n  {real_service}");

@@ -10,11 +10,13 @@ use skyhop_topology::{
     CheckTimes, GslRules, HandoverPolicy, IslLayout, IslOptions, IslRules, NodeId, NodeKind, NodeSpec, SkyOptions,
     Topology, TopologySpec,
 };
+use std::io::Write;
 
 fn catalogue(name: &str) -> Option<Catalogue> {
     let path = format!("{}/../../../shared/data/tle/{name}", env!("CARGO_MANIFEST_DIR"));
     let Ok(bytes) = std::fs::read(&path) else {
-        eprintln!("skipped: {name} is not here");
+        // Not by a macro: the harness holds back what those write, and nobody would count this test as skipped.
+        let _ = writeln!(std::io::stderr(), "\nskipped: {name} is not here");
         return None;
     };
     let file = read_elements(&bytes);

@@ -1,0 +1,128 @@
+"""The tools that run and count the checks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "python" / "tools"))
+
+import dependencies
+import run_tests
+
+CARGO = """
+running 3 tests
+test a ... ok
+
+skipped: no recording in ../shared/data
+test b ... ok
+test c ... ignored
+
+test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
+
+test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+"""
+
+
+def test_what_lacked_its_material_is_counted_as_skipped_and_not_as_passed() -> None:
+    assert run_tests.cargo_count(CARGO, 101) == (5, 2, 2)
+    assert run_tests.cargo_count("error: could not compile", 101) == (0, 1, 0)
+    assert run_tests.pytest_count("...\n1 failed, 40 passed, 3 skipped, 1 error in 5.0s", 1) == (40, 2, 3)
+    assert run_tests.pytest_count("40 passed in 5.0s", 0) == (40, 0, 0)
+    assert run_tests.pytest_count("", 3) == (0, 1, 0)
+    assert run_tests.node_count("# tests 9\n# pass 4\n# fail 0\n# cancelled 0\n# skipped 5\n", 0) == (4, 0, 5)
+    assert run_tests.node_count("SyntaxError", 1) == (0, 1, 0)
+    assert run_tests.own_count("skipped: x\n2 passed, 0 failed, 1 skipped\n", 0) == (2, 0, 1)
+    assert run_tests.own_count("Traceback", 1) == (0, 1, 0)
+
+
+def test_a_program_that_is_not_here_is_a_step_that_was_skipped(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_tests.run("x", ["no-such-program"], run_tests.one_check) == (0, 0, 1)
+    assert "there is no no-such-program here" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_allowed"),
+    [
+        ("MIT", True),
+        ("MIT OR Apache-2.0", True),
+        ("MIT/Apache-2.0", True),
+        ("GPL-3.0-only OR MIT", True),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", True),
+        ("Apache-2.0 WITH LLVM-exception OR GPL-2.0-only", True),
+        ("GPL-3.0-only", False),
+        ("MIT AND GPL-3.0-only", False),
+        ("(MIT AND AGPL-3.0-only) OR LGPL-2.1-only", False),
+        ("GPL-2.0-only WITH Classpath-exception-2.0", False),
+        ("MIT WITH unknown", False),
+        ("(MIT", False),
+        ("MIT)", False),
+        ("", False),
+        ("see LICENSE", False),
+    ],
+)
+def test_a_licence_is_on_the_list_or_it_is_not(expression: str, is_allowed: bool) -> None:
+    assert dependencies.is_allowed(expression) == is_allowed
+
+
+def test_a_dependency_that_nothing_uses_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("crates/one/src", "tests", "benches/src", "python", "studies", "web/src"):
+        (tmp_path / folder).mkdir(parents=True)
+    for crate in ("crates/one", "tests", "benches"):
+        (tmp_path / crate / "Cargo.toml").write_text('[dependencies]\nused-one = "1"\nidle = "1"\n', encoding="utf-8")
+        (tmp_path / crate / ("lib.rs" if crate == "tests" else "src/lib.rs")).write_text("use used_one::X;\n", "utf-8")
+    project = '[project]\ndependencies = ["used", "idle>=1"]\n[project.optional-dependencies]\ndev = []\n'
+    (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
+    (tmp_path / "python/a.py").write_text("from used.part import x\n", encoding="utf-8")
+    (tmp_path / "web/package.json").write_text('{"dependencies": {"used": "1", "idle": "1"}}', encoding="utf-8")
+    (tmp_path / "web/src/a.ts").write_text('import { x } from "used/part";\n', encoding="utf-8")
+    monkeypatch.setattr(dependencies, "ROOT", tmp_path)
+    found = dependencies.unused()
+    assert found.passed == 5
+    assert len(found.failed) == 5
+    assert all("idle" in one for one in found.failed)
+
+
+def test_a_lock_that_lags_behind_or_lacks_hashes_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = '[project]\ndependencies = ["one>=2"]\n[project.optional-dependencies]\ndev = []\n'
+    (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
+    monkeypatch.setattr(dependencies, "ROOT", tmp_path)
+    monkeypatch.setattr(dependencies, "LOCK", tmp_path / "lock")
+
+    def failures(text: str) -> int:
+        (tmp_path / "lock").write_text(f"#    uv pip compile\n{text}", encoding="utf-8")
+        return len(dependencies.lock().failed)
+
+    pin = f"one==2.1 ; python_full_version >= '3.11' \\\n    --hash=sha256:{'a' * 64}\n"
+    assert failures(pin) == 0
+    assert failures(pin.replace("2.1", "1.9")) == 1
+    assert failures(pin + "two==3\n") == 1
+    assert failures("--index-url example\n" + pin) == 1
+    assert failures("two @ somewhere\n" + pin) == 1
+
+
+def test_no_database_is_skipped_and_never_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dependencies.shutil, "which", lambda _: "/bin/there")
+    monkeypatch.setattr(dependencies.importlib.util, "find_spec", lambda _: object())
+
+    def answers(found: dict[str, Any]) -> dependencies.Findings:
+        answer = type("Answer", (), {"found": found, "reason": "no way"})()
+        monkeypatch.setattr(dependencies, "_Answer", lambda *_: answer)
+        return dependencies.advisories()
+
+    silent = answers({})
+    assert (silent.passed, len(silent.failed), len(silent.skipped)) == (0, 0, 3)
+    assert all("no way" in one for one in silent.skipped)
+    # An index that knows none of the packages says nothing against them.
+    unknown = answers({"dependencies": [{"name": "a", "skip_reason": "not found"}]})
+    assert (unknown.passed, len(unknown.failed), len(unknown.skipped)) == (0, 0, 3)
+    monkeypatch.setattr(dependencies, "_against_crates", list)
+    monkeypatch.setattr(dependencies, "_against_page", list)
+    good = answers({"dependencies": [{"name": "a", "version": "1", "vulns": []}]})
+    assert (good.passed, good.failed, good.skipped) == (3, [], [])
+    bad = answers({"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "CVE-1"}]}]})
+    assert (bad.passed, bad.failed) == (2, ["advisories of Python packages: a 1: CVE-1"])
