@@ -35,6 +35,7 @@ def serve(
 
     from skyhop.server.app import create, page_folder
     from skyhop.server.jobs import Limits
+    from skyhop.server.limits import allow_files
 
     page_folder()
     root = Path(folder)
@@ -50,6 +51,8 @@ def serve(
     port = listening.getsockname()[1]
     address = f"http://127.0.0.1:{port}/"
     sys.stderr.write(f"Skyhop is at {address} (Ctrl-C ends it)\n")
+    # 256 connections, each perhaps with a file, and the pipes of all processes.
+    allow_files(1024)
     config = configuration(create(root, port=port, limits=Limits(memory=memory)))
     if open_browser:
         threading.Timer(0.5, webbrowser.open, (address,)).start()

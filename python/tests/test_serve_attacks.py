@@ -195,6 +195,17 @@ def test_a_run_that_a_signal_ends_says_why_in_words(tmp_path: Path, number: int,
         assert says in one.wait(job["id"], "failed")["message"]
 
 
+def test_a_run_whose_folder_cannot_be_written_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    with running(folder) as one:
+        folder.rmdir()
+        folder.write_text("a file now", encoding="utf-8")
+        _, job = one.ask("POST", "/api/jobs", {"text": SMALL})
+        assert "cannot be written: " in one.wait(job["id"], "failed")["message"]
+    assert folder.read_text(encoding="utf-8") == "a file now"
+
+
 @pytest.mark.parametrize(
     ("code", "errors", "says"),
     [

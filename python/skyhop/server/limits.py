@@ -44,6 +44,16 @@ def limit_memory(more: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
+def allow_files(wanted: int) -> None:
+    """Lets this process have so many files and connections open, as far as the system lets it: macOS begins with 256."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
 def _address_space() -> int:
     """Bytes of addresses that this process has; libraries reserve more than they use."""
     try:
