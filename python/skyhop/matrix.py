@@ -258,6 +258,7 @@ class Outcome:
                 row[name] = comparison.expected.value if comparison else None
                 row[f"{name}_difference"] = comparison.difference(one.ours) if comparison else None
                 row[f"{name}_verdict"] = comparison.verdict if comparison else None
+                row[f"{name}_counts"] = comparison.counts if comparison else None
             rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)
 

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 import jinja2
 import markupsafe
+import polars as pl
 
-from skyhop import __version__, figure, score, tables
+from skyhop import __version__, figure, score, speak, tables
 from skyhop.matrix import OnProgress, Outcome, Sample
 
 #: With more runs than this only the first seed of each cell gets a run folder.
@@ -97,13 +98,24 @@ def write(outcome: Outcome, folder: Path, *, on_progress: OnProgress | None = No
     for picture in drawn:
         (pictures / f"{picture.name}.svg").write_text(picture.svg, encoding="utf-8")
     with (folder / "results.csv").open("w", encoding="utf-8", newline="") as file:
-        table = outcome.results_table
+        table = outcome.results_table.with_columns(**_whys(outcome))
         writer = csv.writer(file)
         writer.writerow(table.columns)
         writer.writerows(table.iter_rows())
     page = folder / "report.html"
     page.write_text(html(outcome, drawn), encoding="utf-8")
     return page
+
+
+def _whys(outcome: Outcome) -> dict[str, pl.Series]:
+    """The reasons with their numbers, a column for each source."""
+    return {
+        f"{source}_why": pl.Series([
+            speak.filled(one.comparisons[source].expected.why, outcome) if source in one.comparisons else None
+            for one in outcome.results
+        ], dtype=pl.String)
+        for source in outcome.study.sources
+    }  # fmt: skip
 
 
 def html(outcome: Outcome, drawn: list[Drawn]) -> str:

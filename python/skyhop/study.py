@@ -89,7 +89,7 @@ class Cell:
     @property
     def folder(self) -> str:
         """As a folder is named: `tcp=vegas`."""
-        return ",".join(f"{axis}={value}" for axis, value in self.point)
+        return ",".join(f"{axis}={value}" for axis, value in self.point).replace("/", "-")
 
 
 @dataclass(frozen=True)
@@ -409,6 +409,10 @@ def _disjoint(table: Table, parts: tuple[Part, ...]) -> None:
 
 def _axis(name: str, entry: Table) -> Axis:
     values = values_of(entry, entry.take("values", list), entry.text("key", ""))
+    if odd := [name for name in values if set(name) & set("\\,<&@[]") or " / " in name]:
+        raise entry.error(
+            "values", f"are names of folders and in orders: {odd[0]!r} has one of \\ , < & @ [ ] or ' / '"
+        )
     readings = entry.texts("reading") if "reading" in entry.keys else []
     if unknown := [one for one in readings if one not in values]:
         raise entry.error("reading", f"is among {', '.join(values)}, not {unknown[0]!r}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import DUMBBELL, ROOT
 
-from skyhop import api, matrix, prose, score, starts, study
+from skyhop import api, matrix, prose, report, score, starts, study, tables
 from skyhop.verdict import DefinitionError
 
 STUDY = """\
@@ -154,6 +154,31 @@ def test_a_claim_with_an_axis_is_one_claim_for_each_value_and_with_every_one_for
 def test_lists_that_cannot_be_meant(folder: Path, old: str, new: str, said: str) -> None:
     change(folder / "expect.toml", old, new)
     assert said in refused(folder)
+
+
+@pytest.mark.parametrize("name", ["a < b", "a & b", "a, b", "a@b", "[3]", "a / b"])
+def test_a_value_of_an_axis_has_a_name_that_orders_can_use(folder: Path, name: str) -> None:
+    change(folder / "study.toml", '"5", "20", "40"', f'"5", "20", {{ name = "{name}", set = 40 }}')
+    assert "axes.queue.values: are names of folders and in orders" in refused(folder)
+
+
+def test_a_slash_in_a_value_makes_no_folder(folder: Path) -> None:
+    assert study.load(folder).cells[0].folder == "queue=5,rate=1 Mbit-s"
+
+
+def test_reasons_take_numbers_from_the_study(folder: Path) -> None:
+    change(
+        folder / "expect.toml", 'paper.verdict = "reproduced"',
+        'paper.verdict = "given"\npaper.why = "It is {= goodput@5 / 2 Mbit/s ; .0f}, not {= goodput@20 / 2 Mbit/s ; .0f}."',
+    )  # fmt: skip
+    outcome = matrix.run_study(study.load(folder))
+    ours = {one.cell.label: one.ours for one in outcome.results if one.metric.name == "goodput"}
+    said = f"It is {ours['5 / 2 Mbit/s']:.0f}, not {ours['20 / 2 Mbit/s']:.0f}."
+    assert said in tables.markdown(outcome)
+    page = report.write(outcome, folder / "out").read_text(encoding="utf-8")
+    assert said in page
+    assert said in (folder / "out" / "results.csv").read_text(encoding="utf-8")
+    assert page.index('<nav aria-label="Parts of this page">') < page.index('id="numbers"')
 
 
 def test_a_fairness_index_without_a_guard_is_refused(folder: Path) -> None:

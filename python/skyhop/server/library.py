@@ -178,6 +178,8 @@ def _results(defined: Any, library: Library) -> dict[str, Any]:
         return {}
     with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
         results = list(csv.DictReader(file))
+    from skyhop.study import Cell
+
     sources = list(defined.sources)
     axes = list(defined.axes)
     header = ["measure", *(axis.label for axis in axes), *(defined.sources[name].label for name in sources), "ours"]
@@ -188,10 +190,8 @@ def _results(defined: Any, library: Library) -> dict[str, Any]:
         metric = defined.metrics[result["metric"]]
         label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
         values = [_number(result[name], metric.digits) for name in sources]
-        judged = [
-            text for name in sources for text in (_sign(result, name, metric.digits), result[f"{name}_verdict"] or "–")
-        ]
-        cell = ",".join(f"{axis.name}={result[axis.name]}" for axis in axes)
+        judged = [text for name in sources for text in (_sign(result, name, metric.digits), _verdict(result, name))]
+        cell = Cell(tuple((axis.name, result[axis.name]) for axis in axes)).folder
         rows.append({
             "cells": ["" if label == previous else label, *(result[axis.name] for axis in axes), *values,
                       _number(result["ours"], metric.digits), *judged],
@@ -216,18 +216,21 @@ def _run_of(library: Library, folder: Path, cell: str, seed: int) -> str | None:
 
 def _reasons(defined: Any, results: list[dict[str, str]]) -> list[tuple[str, str]]:
     """Why cells are not reproduced, equal reasons under one heading."""
-    verdicts = {
-        (tuple((axis.name, row[axis.name]) for axis in defined.axes), row["metric"], name): row[f"{name}_verdict"]
-        for row in results
-        for name in defined.sources
-    }
+    verdicts: dict[Any, str] = {}
+    reasons: dict[Any, str] = {}
+    for row in results:
+        for name in defined.sources:
+            key = (tuple((axis.name, row[axis.name]) for axis in defined.axes), row["metric"], name)
+            verdicts[key] = row[f"{name}_verdict"]
+            # With its numbers; the definition holds where they come from.
+            reasons[key] = row.get(f"{name}_why") or ""
     grouped: dict[tuple[str, str], list[str]] = {}
     for one in defined.expectations:
         for name, expected in one.sources.items():
             verdict = verdicts.get((one.cell.point, one.metric, name))
             if verdict in (None, "", "reproduced"):
                 continue
-            why = expected.why
+            why = reasons.get((one.cell.point, one.metric, name)) or expected.why
             if verdict == "impossible":
                 bounds = defined.bounds_of(one.metric, one.cell)
                 why = " ".join(bound.why for bound in bounds if bound.broken_by(expected.value)) or why
@@ -235,6 +238,12 @@ def _reasons(defined: Any, results: list[dict[str, str]]) -> list[tuple[str, str
                 label = f"{defined.metrics[one.metric].label}, {defined.sources[name].label}: {verdict}"
                 grouped.setdefault((label, why), []).append(one.cell.label)
     return [(f"{label} ({', '.join(cells)})", why) for (label, why), cells in grouped.items()]
+
+
+def _verdict(result: dict[str, str], source: str) -> str:
+    """In brackets where the study does not count it; a folder of an older version does not say."""
+    verdict = result[f"{source}_verdict"] or "–"
+    return f"({verdict})" if result.get(f"{source}_counts") == "False" else verdict
 
 
 def _number(text: str, digits: int) -> str:
