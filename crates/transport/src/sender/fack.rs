@@ -13,22 +13,16 @@ use crate::config::{FackRules, Switch, TimerRestart};
 use crate::{Ack, Segment};
 use skyhop_base::{Segments, Time};
 use skyhop_cc::{CongestionControl, Lost};
-
-/// A hole that was sent again.
-#[derive(Clone, Copy, Debug)]
-struct Again {
-    seq: u32,
-    /// The next new segment at that time.
-    next: u32,
-}
+use std::collections::BTreeMap;
 
 /// What forward acknowledgement remembers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Forward {
     /// One past the highest segment known to have arrived.
     end: u32,
-    /// Holes sent again and not known to have arrived, ascending.
-    again: Vec<Again>,
+    /// Holes sent again and not known to have arrived, each with the next new segment at that time. Each enters and
+    /// leaves once: the cost of an ACK does not grow with the window.
+    again: BTreeMap<u32, u32>,
     /// ns-2: a retransmission was lost, only the timer helps.
     stalled: bool,
     /// ns-2: recovery ends with the ACK of more than this.
@@ -38,9 +32,17 @@ pub(super) struct Forward {
 }
 
 impl Forward {
-    /// A retransmission was lost when data first sent after it arrived.
+    /// A retransmission was lost when data first sent after it arrived. Holes are sent again in ascending order, so the
+    /// lowest one left sooner than the others.
     fn lost_again(&self) -> bool {
-        self.again.iter().any(|again| again.next < self.end)
+        self.again.first_key_value().is_some_and(|(_, &next)| next < self.end)
+    }
+
+    /// What was sent again has arrived, from `start` to before `end`.
+    fn arrived(&mut self, start: u32, end: u32) {
+        while let Some(seq) = self.again.range(start..end).next().map(|(&seq, _)| seq) {
+            self.again.remove(&seq);
+        }
     }
 }
 
@@ -58,10 +60,16 @@ impl Sender {
     fn take_reports(&mut self, ack: &Ack) -> u32 {
         let reported = self.record_blocks(ack.next.max(self.una), ack);
         let end = ack.blocks.as_slice().iter().map(|block| block.1).max().unwrap_or(0);
+        let una = ack.next.max(self.una);
         let forward = &mut self.forward;
         forward.end = forward.end.max(end).max(ack.next);
-        let (una, scoreboard) = (ack.next.max(self.una), &self.scoreboard);
-        forward.again.retain(|again| again.seq >= una && scoreboard.first_missing(again.seq) == again.seq);
+        if !forward.again.is_empty() {
+            forward.arrived(0, una);
+            // What earlier ACKs reported left the list then.
+            for &(start, end) in ack.blocks.as_slice().iter().filter(|block| block.0.max(una) < block.1) {
+                forward.arrived(start.max(una), end);
+            }
+        }
         reported + ack.next.saturating_sub(self.una)
     }
 
@@ -125,7 +133,7 @@ impl Sender {
 
     fn remember_again(&mut self, seq: u32) {
         self.scoreboard.mark_retransmitted(seq);
-        self.forward.again.push(Again { seq, next: self.next });
+        self.forward.again.insert(seq, self.next);
     }
 
     fn fack_recovery(&mut self, now: Time, ack: &Ack, covered: u32) {
