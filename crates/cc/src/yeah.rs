@@ -15,7 +15,9 @@
 //! the (min(W, 100) + 1)-th segment; the round is the module's own, restarts when recovery ends, and only an ACK
 //! that finds the window used can end it.
 //!
-//! Known limits: when the path becomes longer (LEO), B is too small for ever, and YeAH stays in slow mode.
+//! Known limits: when the path becomes longer (LEO), B is too small for ever, and YeAH stays in slow mode. Slow start over a
+//! deep queue ends far above what the path holds; reno_count is then half of that, decongestion stops there, and the queue
+//! stays until a loss.
 
 use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, linux_rtt, pass_to_window};
 use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, Segments, Start};
@@ -190,7 +192,9 @@ impl Yeah {
         if rtts.count >= MIN_SAMPLES.into() {
             let above = rtts.min - rtts.base;
             let queue = self.window.cwnd as u64 * above / rtts.min;
-            let delay = if above > rtts.base / self.config.phi as u64 { Delay::High } else { Delay::Low };
+            // The module divides whole numbers; a φ that is none, or below 1, divides the same way.
+            let most = (rtts.base as f64 / self.config.phi).trunc();
+            let delay = if above as f64 > most { Delay::High } else { Delay::Low };
             self.decide(queue as f64, delay);
         }
         self.round.restart();
@@ -235,7 +239,7 @@ impl CongestionControl for Yeah {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let window = match self.config.form {
-            Form::Paper => self.window.base(event),
+            Form::Paper => event.window,
             Form::Linux2622 => self.window.cwnd,
         };
         let reduction = self.config.loss_reduction(window, self.queue, self.slow_rounds);
