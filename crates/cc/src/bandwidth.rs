@@ -14,7 +14,7 @@ pub fn bandwidth_window(bandwidth: f64, rtt: f64, mss: u32) -> Segments {
 ///
 /// Loss: ssthresh = the product, W = min(W, ssthresh); timeout: the same ssthresh, W = 1.
 pub(crate) fn cut_to_bandwidth(window: &mut Window, bandwidth: Option<f64>, event: &CongestionEvent) {
-    let (cwnd, base) = (window.cwnd, window.base(event));
+    let (cwnd, base) = (window.cwnd, event.window);
     let product = bandwidth.zip(event.min_rtt).map(|(rate, rtt)| bandwidth_window(rate, rtt.as_secs_f64(), event.mss));
     window.congestion(event.kind, product.unwrap_or(base / 2.0));
     window.cwnd = window.cwnd.min(cwnd);

@@ -84,9 +84,12 @@ impl Compound {
         if let (Some((base, rtt)), true) = (self.rtts.base_and_min(), acts) {
             let dwnd = self.config.dwnd_next(win, self.dwnd, win * (1.0 - base / rtt));
             let cwnd = (win - self.dwnd).max(1.0);
-            self.window.cwnd = cwnd;
-            self.window.grow(dwnd);
-            self.dwnd = self.window.cwnd - cwnd;
+            if dwnd < self.dwnd {
+                self.window.decrease_to(cwnd + dwnd);
+            } else {
+                self.window.grow(cwnd + dwnd - win);
+            }
+            self.dwnd = (self.window.cwnd - cwnd).max(0.0);
         }
         self.rtts.next_round();
     }
@@ -128,10 +131,8 @@ impl CongestionControl for Compound {
         let cwnd = (self.window.cwnd - self.dwnd).max(0.0);
         let ssthresh = match (self.config.form, event.kind) {
             (Form::Linux2622, _) => self.window.whole_half(),
-            (Form::Paper, CongestionKind::Timeout(_)) => self.window.base(event) / 2.0,
-            (Form::Paper, _) => {
-                (self.window.base(event) * (1.0 - self.config.beta)).max(cwnd.min(self.window.base(event)) / 2.0)
-            }
+            (Form::Paper, CongestionKind::Timeout(_)) => event.window / 2.0,
+            (Form::Paper, _) => (event.window * (1.0 - self.config.beta)).max(cwnd.min(event.window) / 2.0),
         };
         self.window.congestion(event.kind, ssthresh);
         self.dwnd = match event.kind {

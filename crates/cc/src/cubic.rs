@@ -217,7 +217,7 @@ impl Cubic {
             CongestionKind::Timeout(_) => (self.config.beta, None),
         };
         self.w_max = w_max.map(|w_max| self.config.w_max_after(cwnd, w_max.unwrap_or(0.0)));
-        self.window.congestion(event.kind, self.window.base(event) * share);
+        self.window.congestion(event.kind, event.window * share);
     }
 }
 

@@ -4,7 +4,8 @@
 //!
 //! - every update: W = min(2 W, (1 − γ) W + γ (B / R · W + α)), so that α segments of the flow stay queued;
 //! - slow start until the queueing delay exceeds a threshold (the paper's κ = a·w while there is no delay) and half
-//!   of α is queued: the RTT of the segment without data alone is shorter than that of the others;
+//!   of α is queued: the RTT of the segment without data alone is shorter than that of the others. From then on the
+//!   equation alone moves the window; the threshold follows it down, so that a decrease never enters slow start again;
 //! - loss: ssthresh = W = W/2; timeout: the same ssthresh, W = 1.
 //!
 //! Where the paper leaves it open: an update per round (`update = "every-other-round"`: ns-2's add-on agent);
@@ -97,7 +98,7 @@ impl Fast {
             let next = self.config.next(window, base, rtt);
             self.owed = (next - window).max(0.0);
             self.per_segment = self.owed / window;
-            self.window.cwnd = next.min(window).max(2.0_f64.min(window));
+            self.window.decrease_to(next.max(2.0));
         }
         self.rtts.next_round();
     }
@@ -124,7 +125,7 @@ impl CongestionControl for Fast {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.window.congestion(event.kind, self.window.base(event) / 2.0);
+        self.window.congestion(event.kind, event.window / 2.0);
         self.owed = 0.0;
     }
 

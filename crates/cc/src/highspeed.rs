@@ -232,8 +232,8 @@ impl CongestionControl for Highspeed {
         let cwnd = self.window.cwnd;
         let ssthresh = match (self.config.form, event.kind) {
             (Form::Linux2622, _) => cwnd - (cwnd * self.table.b(&self.config)).trunc(),
-            (Form::Paper, CongestionKind::Timeout(_)) => self.window.base(event) / 2.0,
-            (Form::Paper, _) => self.window.base(event) * (1.0 - self.config.b(self.window.base(event))),
+            (Form::Paper, CongestionKind::Timeout(_)) => event.window / 2.0,
+            (Form::Paper, _) => event.window * (1.0 - self.config.b(event.window)),
         };
         self.window.congestion(event.kind, ssthresh);
     }

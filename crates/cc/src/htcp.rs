@@ -368,7 +368,7 @@ impl CongestionControl for Htcp {
         let ssthresh = match self.config.form {
             Form::Paper => {
                 self.end_epoch();
-                self.window.base(event) * self.beta
+                event.window * self.beta
             }
             Form::Linux2622 => {
                 // TCP/Linux sets the clock of its modules when an ACK comes: a timeout finds it standing there.

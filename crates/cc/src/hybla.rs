@@ -232,7 +232,7 @@ impl CongestionControl for Hybla {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.searching = false;
         let ssthresh = match self.config.form {
-            Form::Paper => self.window.base(event) / 2.0,
+            Form::Paper => event.window / 2.0,
             Form::Linux2622 => self.window.whole_half(),
         };
         self.window.congestion(event.kind, ssthresh);

@@ -279,7 +279,7 @@ impl CongestionControl for Illinois {
             IllinoisCut::Inverted => self.beta,
         };
         let ssthresh = match self.config.form {
-            Form::Paper => self.window.base(event) * share,
+            Form::Paper => event.window * share,
             Form::Linux2622 => (self.window.cwnd * share).trunc(),
         };
         self.window.congestion(event.kind, ssthresh);

@@ -140,7 +140,7 @@ impl CongestionControl for Lp {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let ssthresh = match self.config.form {
-            Form::Paper => self.window.base(event) / 2.0,
+            Form::Paper => event.window / 2.0,
             Form::Linux2622 => self.window.whole_half(),
         };
         self.window.congestion(event.kind, ssthresh);

@@ -76,7 +76,7 @@ impl CongestionControl for NaiveReno {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let ssthresh = match self.config.form {
-            Form::Paper => self.window.base(event) * self.config.decrease,
+            Form::Paper => event.window * self.config.decrease,
             Form::Linux2622 => (self.window.cwnd * self.config.decrease).ceil(),
         };
         self.window.congestion(event.kind, ssthresh);

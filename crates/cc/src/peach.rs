@@ -59,7 +59,7 @@ impl CongestionControl for Peach {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let left = self.window.base(event) * self.config.decrease;
+        let left = event.window * self.config.decrease;
         self.window.congestion(event.kind, left);
         self.ignored = match event.kind {
             CongestionKind::Timeout(_) => f64::INFINITY,

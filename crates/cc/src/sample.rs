@@ -100,8 +100,8 @@ pub enum CongestionKind {
 pub struct CongestionEvent {
     pub now: Time,
     pub kind: CongestionKind,
-    /// The amount that the cut is taken from: data in flight (RFC 5681 eq. 4), or the window that limits the
-    /// sender (ns-2), as the transport's option says.
+    /// The amount that the cut is taken from, as the transport's option says: the smaller of window and data in
+    /// flight (RFC 5681 eq. 4), so never above the window; or the window that limits the sender (ns-2).
     pub window: Segments,
     pub in_flight: Segments,
     pub smoothed_rtt: Option<Duration>,

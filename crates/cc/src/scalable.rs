@@ -92,7 +92,7 @@ impl CongestionControl for Scalable {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let base = match self.config.form {
-            Form::Paper => self.window.base(event),
+            Form::Paper => event.window,
             Form::Linux2622 => self.window.cwnd,
         };
         self.window.congestion(event.kind, self.config.after_loss(base));

@@ -160,8 +160,8 @@ impl CongestionControl for Veno {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let ssthresh = match (self.config.form, event.kind) {
             (Form::Linux2622, _) => self.config.after_loss(self.window.cwnd, self.backlog).trunc(),
-            (Form::Paper, CongestionKind::Timeout(_)) => self.window.base(event) * self.config.decrease,
-            (Form::Paper, _) => self.config.after_loss(self.window.base(event), self.backlog),
+            (Form::Paper, CongestionKind::Timeout(_)) => event.window * self.config.decrease,
+            (Form::Paper, _) => self.config.after_loss(event.window, self.backlog),
         };
         self.window.congestion(event.kind, ssthresh);
     }

@@ -82,10 +82,11 @@ impl Window {
         }
     }
 
-    /// What a cut in real numbers is taken from: what the transport says, but no more than the window. In SACK recovery
-    /// the data in flight can be several windows, and a mild cut of it would raise the window.
-    pub(crate) fn base(&self, event: &CongestionEvent) -> Segments {
-        event.window.min(self.cwnd)
+    /// A decrease by delay, to `cwnd` if that is less. The threshold follows: a window that gives way stays out of slow
+    /// start, which would double it again.
+    pub(crate) fn decrease_to(&mut self, cwnd: Segments) {
+        self.cwnd = self.cwnd.min(cwnd).max(1.0);
+        self.ssthresh = self.ssthresh.min(self.cwnd);
     }
 
     /// A loss: threshold and window become `ssthresh`, at least 2.

@@ -140,7 +140,7 @@ choice! {
 choice! {
     /// From what a cut is taken.
     pub enum ThresholdBase {
-        /// From the data in flight, without limited-transmit segments (RFC 5681 eq. 4).
+        /// From the data in flight, without limited-transmit segments (RFC 5681 eq. 4), but no more than the window.
         Flight,
         /// From min(window with inflation, receiver window) (ns-2).
         Window,
@@ -312,6 +312,10 @@ choice! {
 
 const HEADER: Bytes = Bytes(40);
 const MSS_ETHERNET: Bytes = Bytes(1460);
+/// Most segments that a sender may put on the wire before it has heard anything. They leave in one event, which nothing
+/// interrupts, and wait in one queue. RFC 6928 has 10; a window that fills 1 Gbit/s over a geostationary satellite at once
+/// would have 50,000.
+const LARGEST_BURST: f64 = 100_000.0;
 /// `initial_window` until the segment size is known: replaced by [`initial_window_rfc6928`].
 const BY_MSS: u32 = 0;
 
@@ -738,8 +742,10 @@ impl Options {
         ConfigError::within("max_sack_blocks", self.max_sack_blocks.into(), 0.0..=4.0, "0 to 4 blocks")?;
         ConfigError::within("sack_memory", self.sack_memory.into(), 1.0..=8.0, "1 to 8 blocks")?;
         ConfigError::within("window", self.window.into(), 1.0..=1e9, "1 to 1e9 segments")?;
-        ConfigError::within("opening_loss_window", self.opening_loss_window.into(), 1.0..=1e9, "1 to 1e9 segments")?;
-        ConfigError::within("initial_window", self.initial_window.into(), 0.0..=1e9, "0 to 1e9 segments")?;
+        let (window, must) = (self.opening_loss_window.into(), "1 to 100000 segments, for they leave at once");
+        ConfigError::within("opening_loss_window", window, 1.0..=LARGEST_BURST, must)?;
+        let must = "0 to 100000 segments, for they leave at once";
+        ConfigError::within("initial_window", self.initial_window.into(), 0.0..=LARGEST_BURST, must)?;
         if let Threshold::Segments(segments) = self.initial_ssthresh {
             ConfigError::within("initial_ssthresh", segments, 1.0..=1e9, "1 to 1e9 segments")?;
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_transport::*;
 use support::pipe::Pipe;
-use support::sender::{ack, drain};
+use support::sender::{ack, ack_with, drain};
 
 const RTT_S: f64 = 0.1;
 
@@ -146,6 +146,42 @@ fn a_second_timeout_keeps_the_threshold() {
 }
 
 #[test]
+fn what_the_receiver_holds_is_not_cut_again() {
+    // RFC 5681 eq. 4: the data in the network. Segment 1 and its retransmission are lost, and the receiver reports all that
+    // comes for two windows: FlightSize is then several windows, most of which has arrived.
+    for name in ["newreno", "sack", "fack"] {
+        let mut sender = opened(json!({ "name": name, "initial_window": 40 }));
+        let now = Time::from_secs_f64(RTT_S);
+        sender.on_ack(now, &ack(1));
+        assert_eq!(segments(&mut sender, now).len(), 40);
+        for arrived in 2..120 {
+            let reported = if name == "newreno" { ack(1) } else { ack_with(1, &[(2, arrived + 1)]) };
+            sender.on_ack(now, &reported);
+            drain(&mut sender, now);
+        }
+        let (before, sent) = (sender.snapshot(), sender.counters().segments);
+        assert_eq!((before.ssthresh, before.cwnd), (20.0, 20.0), "{name}");
+        assert!(sent > 100, "{name}: {sent} segments have left");
+        sender.on_timeout(sender.next_timeout());
+        assert_eq!((sender.snapshot().ssthresh, sender.snapshot().cwnd), (10.0, 1.0), "{name}");
+    }
+}
+
+#[test]
+fn a_sender_without_data_cuts_what_it_had_in_flight() {
+    // RFC 5681 §3.1, implementation note: FlightSize and not cwnd, which may be larger than what was used.
+    let mut sender = Sender::new(&tcp(json!({ "name": "sack", "initial_window": 40 })), Stream::new(1, "test", "tick"));
+    sender.supply(Time::ZERO, Supply::Segments(12));
+    sender.open(Time::ZERO);
+    drain(&mut sender, Time::ZERO);
+    let now = Time::from_secs_f64(RTT_S);
+    sender.on_ack(now, &ack(1));
+    assert_eq!(segments(&mut sender, now).len(), 12);
+    sender.on_ack(now, &ack_with(1, &[(2, 6)]));
+    assert_eq!(sender.snapshot().ssthresh, 6.0);
+}
+
+#[test]
 fn idle_senders_restart() {
     // RFC 5681 §4.1: nothing sent for an RTO: min(IW, cwnd).
     let config = tcp(json!({ "name": "newreno", "ack_every": 1 }));
@@ -199,6 +235,8 @@ fn names_and_tables_are_read_and_wrong_ones_are_named() {
         (json!({ "name": "reno", "window": 0 }), "window"),
         (json!({ "name": "reno", "mss": "0 B" }), "mss"),
         (json!({ "name": "reno", "min_rto": "90 s" }), "min_rto"),
+        (json!({ "name": "reno", "initial_window": 100_001 }), "initial_window"),
+        (json!({ "name": "reno", "opening_loss_window": 300_000_000 }), "opening_loss_window"),
         (json!({ "control": { "bic": { "beta": 1.5 } } }), "beta"),
         (json!({ "control": { "vegas": { "alpha": 5.0, "beta": 3.0 } } }), "beta"),
     ] {

@@ -611,13 +611,16 @@ impl Sender {
         self.timer = now.saturating_add(self.rtt.timeout());
     }
 
-    /// The amount that a cut is taken from.
+    /// The amount that a cut is taken from: the data that this sender has in the network (docs/decisions/cut-base.md).
+    ///
+    /// RFC 5681 §2 counts FlightSize from the cumulative acknowledgement. In a long recovery that is several windows,
+    /// most of which the receiver holds already, and half of it would raise the threshold. The window bounds what is in
+    /// the network, FlightSize what the application has used of it.
     fn cut_base(&self) -> Segments {
+        let window = self.control.cwnd();
         match self.options.threshold_base {
-            crate::ThresholdBase::Flight => (self.high - self.una).saturating_sub(self.limited_sent).into(),
-            crate::ThresholdBase::Window => {
-                (self.control.cwnd() + f64::from(self.inflation)).min(self.options.window.into())
-            }
+            crate::ThresholdBase::Flight => window.min((self.high - self.una).saturating_sub(self.limited_sent).into()),
+            crate::ThresholdBase::Window => (window + f64::from(self.inflation)).min(self.options.window.into()),
         }
     }
 
