@@ -35,6 +35,7 @@ def test_what_lacked_its_material_is_counted_as_skipped_and_not_as_passed() -> N
     assert run_tests.pytest_count("40 passed in 5.0s", 0) == (40, 0, 0)
     assert run_tests.pytest_count("", 3) == (0, 1, 0)
     assert run_tests.node_count("# tests 9\n# pass 4\n# fail 0\n# cancelled 0\n# skipped 5\n", 0) == (4, 0, 5)
+    assert run_tests.node_count("# pass 0\n# fail 1\n# cancelled 16\n# skipped 0\n", 1) == (0, 17, 0)
     assert run_tests.node_count("SyntaxError", 1) == (0, 1, 0)
     assert run_tests.own_count("skipped: x\n2 passed, 0 failed, 1 skipped\n", 0) == (2, 0, 1)
     assert run_tests.own_count("Traceback", 1) == (0, 1, 0)

@@ -53,9 +53,14 @@ def pytest_count(output: str, code: int) -> Count:
 
 
 def node_count(output: str, code: int) -> Count:
-    """Reads the summary of node's test runner: "# pass 20", "# fail 0", "# skipped 5"."""
-    number = {word: int(count) for word, count in re.findall(r"^# (pass|fail|skipped) (\d+)$", output, re.MULTILINE)}
-    return Count(number.get("pass", 0), number.get("fail", 0) or int(code != 0), number.get("skipped", 0))
+    """Reads the summary of node's test runner: "# pass 20", "# fail 1", "# cancelled 2", "# skipped 5".
+
+    Tests are cancelled when what they need could not be made.
+    """
+    words = "pass|fail|cancelled|skipped"
+    number = {word: int(count) for word, count in re.findall(rf"^# ({words}) (\d+)$", output, re.MULTILINE)}
+    failed = number.get("fail", 0) + number.get("cancelled", 0)
+    return Count(number.get("pass", 0), failed or int(code != 0), number.get("skipped", 0))
 
 
 def own_count(output: str, code: int) -> Count:

@@ -45,7 +45,7 @@ def limit_memory(more: int) -> None:
 
 
 def allow_files(wanted: int) -> None:
-    """Lets this process have so many files and connections open, as far as the system lets it: macOS begins with 256."""
+    """Lets this process have so many files and connections open, as far as the system does: macOS begins with 256."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
