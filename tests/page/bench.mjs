@@ -17,7 +17,7 @@ const folder = given ?? makeRuns();
 const server = await serve(folder);
 const browser = await launch();
 const page = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage();
-const wanted = process.argv[3] ?? (given ? "" : "iridium-vegas-reno-bic/runs/tcp=vegas,seed=1");
+const wanted = process.argv[3] ?? (given ? "" : "iridium-vegas-reno-bic/runs/tcp=vegas,start=1 s,seed=1");
 const address = `${server.url}?cost#/watch?run=${encodeURIComponent(wanted)}`;
 
 await page.goto(address);

@@ -56,7 +56,9 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
     return { page, errors, close: () => context.close() };
   }
 
-  const run = (tcp) => encodeURIComponent(`${STUDY}/tcp=${tcp},seed=1`);
+  /** The runs of the study's table are those that start at 1 s. */
+  const id = (tcp) => `${STUDY}/tcp=${tcp},start=1 s,seed=1`;
+  const run = (tcp) => encodeURIComponent(id(tcp));
   const time = (page) => page.locator(".timebar .now").textContent().then((text) => Number.parseFloat(text));
   const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
 
@@ -69,7 +71,7 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
   test("opens the demo run and plays it", async () => {
     const { page, errors, close } = await visit(`#/watch?run=${run("vegas")}`);
     await page.waitForSelector(".stage canvas");
-    assert.equal(await page.locator(".run-name").textContent(), "vegas");
+    assert.equal(await page.locator(".run-name").textContent(), "vegas, 1 s");
     // cwnd, RTT, delay, throughput, queue; Vegas drops nothing.
     await page.waitForFunction(() => document.querySelectorAll(".chart .u-over").length === 5);
     const begin = await time(page);
@@ -139,14 +141,14 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
   test("draws one run over another and finds all again after reloading", async () => {
     const { page, close } = await visit(`#/watch?run=${run("reno")}&t=12`);
     await page.locator(".runs summary").click();
-    await page.getByLabel("Draw bic over the charts").check();
+    await page.getByLabel("Draw bic, 1 s over the charts").check();
     await page.keyboard.press("Escape");
-    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "reno + 1");
-    assert.deepEqual(await page.locator(".chip.run").allTextContents(), ["reno", "bic"]);
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "reno, 1 s + 1");
+    assert.deepEqual(await page.locator(".chip.run").allTextContents(), ["reno, 1 s", "bic, 1 s"]);
     await page.waitForFunction(() => location.hash.includes("with="));
     await page.reload();
     await page.waitForSelector("body[data-ready]");
-    assert.equal(await page.locator(".run-name").textContent(), "reno + 1");
+    assert.equal(await page.locator(".run-name").textContent(), "reno, 1 s + 1");
     assert.equal(await time(page), 12);
     await close();
   });
@@ -155,7 +157,7 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
     const { page, close } = await visit(`#/why?run=${run("reno")}`);
     await page.locator(".episode").first().click();
     const sentence = await page.locator(".sentence").textContent();
-    assert.match(sentence, /^At \d+\.\d\d s /);
+    assert.match(sentence, /^(At|From) \d+\.\d\d s /);
     assert.match(sentence, /\d+ packets found a full queue at berkeley → sky/);
     assert.match(sentence, /duplicate ACKs told the sender of a loss/);
     const kinds = await page.locator(".chain li").evaluateAll((items) => items.map((item) => item.className));
@@ -167,12 +169,16 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
 
   test("compares Vegas with Reno", async () => {
     const { page, close } = await visit("#/compare");
-    await page.getByLabel(/^bic/).uncheck();
+    for (const box of await page.locator("input[type=checkbox][value]").all()) {
+      await box.setChecked([id("vegas"), id("reno")].includes(await box.getAttribute("value")));
+    }
     await page.getByLabel("Measure").selectOption({ label: "Packets dropped" });
     await page.waitForFunction(() => document.querySelector(".figure svg")?.textContent.includes("Packets dropped"));
     const figure = await page.locator(".figure svg").textContent();
     assert.match(figure, /vegas.*reno/);
-    assert.match(figure, /104/, "Reno's drops, all flows together");
+    const manifest = await (await page.request.get(`${server.url}api/files/${id("reno").split("/").map(encodeURIComponent).join("/")}/manifest.json`)).json();
+    assert.ok(manifest.packets.dropped.queue > 0);
+    assert.ok(figure.includes(String(manifest.packets.dropped.queue)), "Reno's drops, all flows together");
     assert.doesNotMatch(figure, /bic/);
     for (const kind of ["SVG", "PNG", "CSV"]) {
       const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: kind }).click()]);
@@ -185,11 +191,11 @@ describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
 
   test("leads from a study's number to its run", async () => {
     const { page, close } = await visit("#/studies");
-    const row = page.locator("tbody tr", { hasText: "Dropped packets" });
-    assert.match(await row.textContent(), /vegas00/, "nothing dropped, in the paper as in ns-2");
-    await page.locator("tbody tr").nth(7).locator("button.link").click();
+    const row = page.locator("tbody tr", { hasText: "Dropped packets" }).first();
+    assert.match(await row.textContent(), /vegas1 s00/, "nothing dropped, in the paper as in ns-2");
+    await page.locator("tbody tr", { hasText: /^reno1 s/ }).first().locator("button.link").click();
     await page.waitForFunction(() => document.body.dataset.panel === "watch");
-    assert.equal(await page.locator(".run-name").textContent(), "reno");
+    assert.equal(await page.locator(".run-name").textContent(), "reno, 1 s");
     await close();
   });
 
