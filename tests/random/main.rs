@@ -24,12 +24,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("the canonical form as JSON has another hash", "numbers of JSON are read with an error in the last place"),
     ("the scenario as JSON has another hash", "numbers of JSON are read with an error in the last place"),
     ("check accepts what run refuses", "the clock of ns-2 with a queue of an access link that it does not know"),
-    ("delivery_fraction is no share", "copies that a snoop agent sends count as received, not as sent"),
-    ("information_efficiency is no share", "as delivery_fraction"),
-    ("the mean of a queue is above its maximum", "waiting for an opportunity on an idle link is not in the maximum"),
-    ("a step's queue is above the maximum", "waiting for an opportunity on an idle link is not in the maximum"),
-    ("utilisation of a link is no share", "what leaves a queue takes its rounded time with it"),
-    ("utilisation of a step is no share", "what leaves a queue takes its rounded time with it"),
 ];
 
 /// Points of the format that no scenario is drawn for, each with its reason.

@@ -179,7 +179,21 @@ impl Link {
     /// Packets that wait for the transmitter.
     pub fn queue_packets(&mut self, now: Time) -> u32 {
         self.advance(now, now);
-        self.waiting().0
+        self.waiting().0 + self.held_back(now)
+    }
+
+    /// With late departures: the packet that is to be served next, while a recording has nothing to serve it with. The
+    /// limit of the queue does not count it.
+    fn held_back(&self, now: Time) -> u32 {
+        let waits = self.late.is_some() && self.ring.back().is_some_and(|entry| entry.start > now);
+        u32::from(waits)
+    }
+
+    /// Counts the newest packet, which an idle link accepted and a recording does not serve yet, among those that wait.
+    #[cold]
+    fn note_held_back(&mut self) {
+        let others = self.late.as_ref().map_or_else(|| self.waiting_in_ring().0, |late| late.packets() + 1);
+        self.totals.queue_max = self.totals.queue_max.max(others);
     }
 
     /// Packets and bytes that wait, as of the last advance.
@@ -228,7 +242,7 @@ impl Link {
         if !self.simple {
             return self.offer_managed(*packet, now, scheduled, delay);
         }
-        if self.free_at < now {
+        if self.free_at < now && self.pace.is_none() {
             // Most links, most of the time: whatever is on it has long left the transmitter, nothing need be looked at.
             self.accept(packet, now, delay);
             return self.accepted();
@@ -367,6 +381,7 @@ impl Link {
         if verdict == Verdict::Mark {
             self.mark(&mut packet);
         }
+        let held_back = self.held_back(now);
         let Some(late) = &mut self.late else { return Offered::Full };
         if at_once && late.repairs.is_some() {
             self.repairs_serve_at_once(packet, now, delay);
@@ -379,7 +394,7 @@ impl Link {
             return self.accepted();
         }
         let kept = late.keep(packet, now, limit, &mut self.totals.waiting);
-        self.totals.queue_max = self.totals.queue_max.max(late.packets());
+        self.totals.queue_max = self.totals.queue_max.max(late.packets() + held_back);
         match kept {
             Kept::No => Offered::Full,
             Kept::Displacing => Offered::Displaces,
@@ -479,6 +494,9 @@ impl Link {
             self.make_room();
         }
         self.ring.push_back(Entry { packet: *packet, start, arrival });
+        if self.pace.is_some() && start > now {
+            self.note_held_back();
+        }
         if start == now {
             // Served at once. What stood before it in the ring has long begun.
             self.begun = self.ring.len();

@@ -422,11 +422,17 @@ pub fn tcp_efficiency(sent_bytes: u64, resent_bytes: u64) -> Option<f64> {
     (sent_bytes > 0).then(|| (sent_bytes - resent_bytes.min(sent_bytes)) as f64 / sent_bytes as f64)
 }
 
+/// The share of the packets sent that arrived themselves: copies that helpers on the way send are no packets of the source.
+/// `None` when nothing was sent.
+pub fn delivery_fraction(totals: &FlowTotals) -> Option<f64> {
+    (totals.sent > 0).then(|| (totals.received - totals.copies) as f64 / totals.sent as f64)
+}
+
 /// Govindarajan and Kousalya 2016, equation 7: the share of user data in what is sent times the share of packets that
 /// arrive, whatever took the others.
 pub fn information_efficiency(totals: &FlowTotals) -> Option<f64> {
-    let of = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-    Some(of(totals.sent_payload_bytes, totals.sent_bytes)? * of(totals.received, totals.sent)?)
+    let user_data = (totals.sent_bytes > 0).then(|| totals.sent_payload_bytes as f64 / totals.sent_bytes as f64);
+    Some(user_data? * delivery_fraction(totals)?)
 }
 
 #[cfg(test)]

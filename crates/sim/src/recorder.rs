@@ -2,7 +2,7 @@
 
 use crate::application::Transfer;
 use crate::flow::Endpoints;
-use crate::measure::{information_efficiency, jain, tcp_efficiency};
+use crate::measure::{delivery_fraction, information_efficiency, jain, tcp_efficiency};
 use crate::packet::Packet;
 use crate::records::{
     Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow, LinkSeriesRow,
@@ -270,7 +270,7 @@ impl Simulation {
             bytes_delivered: totals.bytes_delivered,
             drops: totals.drops,
             ack_drops: totals.ack_drops,
-            delivery_fraction: if totals.sent > 0 { totals.received as f64 / totals.sent as f64 } else { 0.0 },
+            delivery_fraction: delivery_fraction(&totals).unwrap_or(0.0),
             tcp_efficiency: tcp_efficiency(totals.sent_bytes, totals.resent_bytes),
             information_efficiency: information_efficiency(&totals),
             rtt,

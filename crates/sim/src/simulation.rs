@@ -1,7 +1,7 @@
 //! The simulation: components, their slots in the event queue, and the way of a packet between them.
 
 use crate::ack_details::{AckDetail, AckDetails, Way};
-use crate::agents::{Agents, Passage};
+use crate::agents::{Agents, Passage, is_copy};
 use crate::application::AppStep;
 use crate::build::{build_doubles, build_flows, build_links, seeded};
 use crate::check::{check_flows, check_size};
@@ -467,6 +467,9 @@ impl Simulation {
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];
         flow.totals.received += 1;
+        if is_copy(packet) {
+            flow.totals.copies += 1;
+        }
         flow.totals.wire_bytes += u64::from(packet.size);
         flow.meter.arrived(now, packet.stamp);
         match &mut flow.ends {

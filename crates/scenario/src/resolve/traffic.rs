@@ -1,7 +1,7 @@
 //! Flows.
 
-use super::Resolver;
 use super::red::Line;
+use super::{Kind, Resolver};
 use crate::format::{
     AccessFile, ApplicationFile, ApplicationName, ApplicationOptions, ConstantRateFile, FilesFile, FlowFile, FtpFile,
     OnOffFile, QueueFile, QueueName, RequestsFile, SourceFile, SpacingName, TelnetFile,
@@ -76,7 +76,12 @@ impl Resolver<'_, '_, '_> {
     fn flow(&mut self, file: FlowFile, path: &Path) -> Option<Flow> {
         self.check_name(&file.name, &path.key("name"));
         for (key, node) in [("from", &file.from), ("to", &file.to)] {
-            self.look_up(node, &path.key(key));
+            if let Some(Kind::Satellite(_)) = self.look_up(node, &path.key(key))
+                && file.access.is_some()
+            {
+                let message = format!("{node:?} is a satellite: access links are wires, which end at none");
+                self.add(&path.key("access"), message, Some("leave \"access\" out, or name a station".to_owned()));
+            }
         }
         if file.from == file.to && file.access.is_none() {
             self.add(&path.key("to"), format!("a flow cannot go from {:?} to itself", file.from), None);

@@ -15,8 +15,8 @@ use eln::Markers;
 use report::{Gateway, Notice, Watch};
 use skyhop_base::{Stream, Time};
 use skyhop_topology::{NodeId, Topology};
-pub(crate) use snoop::Passage;
 use snoop::Snoop;
+pub(crate) use snoop::{Passage, is_copy};
 use survival::Survival;
 
 /// No watch of a link.

@@ -28,6 +28,11 @@ const INITIAL_TIMER: Duration = Duration::from_secs(1);
 /// Copies that a node sends are numbered from here on, apart from those of the sender: each meets a fate of its own.
 const COPIES: u32 = 1 << 31;
 
+/// Whether a packet was sent by a node that keeps data, not by its source.
+pub(crate) fn is_copy(packet: &Packet) -> bool {
+    packet.number & COPIES != 0
+}
+
 /// A packet that was forwarded and is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
