@@ -89,6 +89,8 @@ def create(
 
     refusals = {Bad: _bad, TooLarge: _too_large, TooSlow: _too_slow, 404: _missing}
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
+    # An address that is nearly one of ours is none.
+    app.router.redirect_slashes = False
     return Guard(app, port=port, doors=doors)
 
 
