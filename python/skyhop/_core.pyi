@@ -87,6 +87,10 @@ class Scenario:
 
     @property
     def duration_s(self) -> float: ...
+    @property
+    def memory_bytes(self) -> int:
+        """What a run takes before its first packet, about: network, flows, rows at the steps of its recording."""
+
     def canonical_json(self) -> str:
         """The scenario with every default written out."""
 
@@ -159,6 +163,10 @@ class Run:
     def table(self, name: str) -> Table:
         """A table without rows has its columns. Raises KeyError for any other name."""
 
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of the results should know, a sentence each."""
+
     def summary_json(self) -> str:
         """The content of summary.json."""
 
@@ -177,10 +185,18 @@ class Run:
         A folder that is there by then stays as it is. Raises OSError if it cannot be written.
         """
 
-def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None) -> Run:
+def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None, memory_bytes: int | None = None) -> Run:
     """Simulates the whole scenario. Other threads of Python go on; Ctrl-C interrupts.
 
-    Raises Cancelled after `progress.cancel()`.
+    Raises Cancelled after `progress.cancel()`, MemoryError when it needs more than `memory_bytes` (without it
+    `memory_limit()`).
+    """
+
+def memory_limit() -> int:
+    """Memory in bytes that a run may take unless it is told otherwise.
+
+    What SKYHOP_MEMORY says ("4 GB", "none"), else half of what the machine, its control group or the process may have.
+    Raises ValueError if SKYHOP_MEMORY holds something else.
     """
 
 def table_names() -> list[str]:

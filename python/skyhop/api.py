@@ -48,14 +48,20 @@ def run(
     seed: int = 1,
     overrides: Sequence[str] = (),
     progress: _core.Progress | None = None,
+    memory_bytes: int | None = None,
 ) -> Run:
     """Simulates a scenario once; other Python threads go on meanwhile.
 
     The same scenario and seed give the same records on any machine. `progress` can be read, and cancelled, from
-    another thread.
+    another thread. `memory_bytes` is what the run may take; without it half of what
+    the machine has, or what SKYHOP_MEMORY says.
+
+    Raises ScenarioError for a scenario that is wrong, MemoryError when the run needs more memory than it may take.
     """
     validated = scenario(source, overrides=overrides)
-    return Run(_core.run(validated, seed=seed, progress=progress), scenario=validated, seed=seed)
+    return Run(
+        _core.run(validated, seed=seed, progress=progress, memory_bytes=memory_bytes), scenario=validated, seed=seed
+    )
 
 
 def _from_mapping(sections: Mapping[str, Any], overrides: Sequence[str]) -> _core.Scenario:

@@ -20,9 +20,11 @@ from skyhop import _core, sky
 from skyhop.terminal import FAILED
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
+from skyhop.terminal import limit_memory as _limit_memory
 from skyhop.terminal import read_scenario as _scenario
 from skyhop.terminal import seconds as _seconds
 from skyhop.terminal import table as _table
+from skyhop.terminal import warn as _warn
 
 if TYPE_CHECKING:
     from skyhop.matrix import Outcome
@@ -48,11 +50,21 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help='Change one key: --set constellation.gsl.rate="3 Mbit/s".'),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory", metavar="SIZE", envvar="SKYHOP_MEMORY",
+        help='Memory that a run may take: "4 GB", or "none"; by default half of what the machine has.',
+    ),
+]  # fmt: skip
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Folder name of the study.", show_default=False)]
 Studies = Annotated[
     Path | None, typer.Option("--studies", metavar="DIR", help="Folder of studies; by default the nearest studies/.")
 ]
 Answer = TypeVar("Answer")
+
+#: Bytes of memory from which on a run says how much it takes before it starts.
+_LARGE = 1e9
 
 
 def _version(wanted: bool) -> None:
@@ -75,7 +87,8 @@ def check(file: File, overrides: Set = None) -> None:
     """Read a scenario and print every problem in it."""
     scenario = _scenario(file, overrides)
     if sys.stdout.isatty():
-        typer.echo(f"{file}: correct ({scenario.duration_s:g} s, {scenario.hash[:12]})")
+        needs = f"at least {scenario.memory_bytes / 1e6:.3g} MB of memory"
+        typer.echo(f"{file}: correct ({scenario.duration_s:g} s, {needs}, {scenario.hash[:12]})")
 
 
 @app.command()
@@ -93,9 +106,13 @@ def run(
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**64 - 1, help="Seed of the random streams.")] = 1,
     overrides: Set = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of a table.")] = False,
+    memory: Memory = None,
 ) -> None:
     """Simulate a scenario and write its run folder."""
+    _limit_memory(memory)
     scenario = _scenario(file, overrides)
+    if scenario.memory_bytes > _LARGE:
+        typer.echo(f"This run takes at least {scenario.memory_bytes / 1e9:.1f} GB of memory.", err=True)
     folder = out or Path("runs") / f"{scenario.hash[:12]}-{seed}"
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "manifest.json").exists())):
         _fail(f"{folder} exists and is no run folder; choose another with --out")
@@ -103,7 +120,11 @@ def run(
 
     progress = _core.Progress()
     with _bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
-        result = api.run(scenario, seed=seed, progress=progress)
+        try:
+            result = api.run(scenario, seed=seed, progress=progress)
+        except MemoryError as error:
+            _fail(str(error), code=FAILED)
+    _warn(result, but=scenario.warnings)
     try:
         result.write(folder)
     except OSError as error:
@@ -224,6 +245,7 @@ def sweep(
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="Runs at a time; by default one more than there are cores.")
     ] = None,
+    memory: Memory = None,
 ) -> None:
     """Run a scenario over a grid of its keys and seeds; print each cell's mean with its 95 % interval.
 
@@ -231,12 +253,15 @@ def sweep(
     """
     from skyhop import sweep as machinery
 
+    _limit_memory(memory)
     read = _defined(lambda: machinery.load(file))
     try:
         with _bar(file.name) as show:
             result = machinery.run(read, keep=keep, on_progress=show, threads=threads)
     except _core.ScenarioError as error:
         _fail(str(error))
+    except MemoryError as error:
+        _fail(str(error), code=FAILED)
     table = result.write(out or Path("runs") / file.stem)
     if read.warm_up_s > 0:
         typer.echo(f"The first {read.warm_up_s:g} s are left out.", err=True)
@@ -290,6 +315,7 @@ def study_run(
     ] = Path("runs/kept"),
     all_studies: Annotated[bool, typer.Option("--all", help="Run every study, one after another.")] = False,
     full: Annotated[bool, typer.Option("--full", help="With the parts that take long.")] = False,
+    memory: Memory = None,
 ) -> None:
     """Run a study, print its numbers beside the published ones and write the report.
 
@@ -297,6 +323,7 @@ def study_run(
     """
     if all_studies == bool(name):
         _fail("give the name of one study, or --all")
+    _limit_memory(memory)
     from skyhop import study
 
     names = study.names(_studies(studies)) if all_studies else [name]
@@ -326,6 +353,8 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
             outcome = matrix.run_study(found, keep=keep, on_progress=show)
     except _core.ScenarioError as error:
         _fail(str(error))
+    except MemoryError as error:
+        _fail(str(error), code=FAILED)
     _print_outcome(outcome)
     with _bar("figures and report") as show:
         page = report.write(outcome, folder, on_progress=show)

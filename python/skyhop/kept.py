@@ -63,6 +63,12 @@ class KeptRun:
         return self._json("manifest")
 
     @property
+    def warnings(self) -> list[str]:
+        """What a reader of the results should know, a sentence each."""
+        warnings: list[str] = self.manifest["warnings"]
+        return warnings
+
+    @property
     def summary(self) -> dict[str, Any]:
         """What `summary.json` holds."""
         return self._json("summary")

@@ -94,6 +94,14 @@ class Run:
         """Where the satellites were."""
         return self.table("positions")
 
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of the results should know, a sentence each.
+
+        What is unusual about the scenario, flows that delivered nothing and why, rows that were left out of a table.
+        """
+        return self._core.warnings
+
     @cached_property
     def summary(self) -> dict[str, Any]:
         """What `summary.json` holds."""

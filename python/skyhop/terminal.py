@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from skyhop import _core
+
+if TYPE_CHECKING:
+    from skyhop.results import Run
 
 USAGE = 2
 FAILED = 1
@@ -39,10 +43,21 @@ def read_scenario(file: Path, overrides: list[str] | None) -> _core.Scenario:
     return scenario
 
 
-def warn(scenario: _core.Scenario) -> None:
-    """Prints what to know about a scenario that is right."""
-    for warning in scenario.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+def warn(what: _core.Scenario | Run, *, but: Sequence[str] = ()) -> None:
+    """Prints what to know about a scenario that is right, or about a run; not again what has been said (`but`)."""
+    for warning in what.warnings:
+        if warning not in but:
+            typer.echo(f"warning: {warning}", err=True)
+
+
+def limit_memory(size: str | None) -> None:
+    """Sets how much memory each run of this command may take; ends the program where that is not a size."""
+    if size is not None:
+        os.environ["SKYHOP_MEMORY"] = size
+    try:
+        _core.memory_limit()
+    except ValueError as error:
+        fail(str(error))
 
 
 def seconds(text: str, *, option: str = "--at") -> float:

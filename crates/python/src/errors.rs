@@ -1,6 +1,6 @@
 //! Errors as Python knows them.
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use skyhop::{Diagnostic, Error};
@@ -22,6 +22,7 @@ pub(crate) fn to_python(py: Python<'_>, error: Error) -> PyErr {
         Error::Cancelled => Cancelled::new_err(message),
         Error::Exists { .. } => io::Error::new(io::ErrorKind::AlreadyExists, message).into(),
         Error::Write { source, .. } => io::Error::new(source.kind(), message).into(),
+        Error::NeedsMemory { .. } | Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
         Error::Simulation(_) => {
             let problem = Diagnostic { message: message.clone(), ..nowhere("scenario") };
             scenario_error(py, &message, &[problem]).unwrap_or_else(|error| error)

@@ -18,7 +18,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::{Cancelled, ScenarioError};
     #[pymodule_export]
-    use super::run::{Progress, Run, run};
+    use super::run::{Progress, Run, memory_limit, run};
     #[pymodule_export]
     use super::scenario::{Scenario, json_schema, places, presets_json};
     #[pymodule_export]

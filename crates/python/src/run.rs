@@ -59,6 +59,11 @@ impl Run {
         Table::found(py.detach(|| self.0.table(name)))
     }
 
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings().to_vec()
+    }
+
     fn summary_json(&self) -> String {
         self.0.summary().to_string()
     }
@@ -79,10 +84,16 @@ impl Run {
 /// Runs the scenario in a thread of its own. The calling thread only waits and, where it is Python's main thread,
 /// minds Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed = 1, progress = None))]
-pub fn run(py: Python<'_>, scenario: &Scenario, seed: u64, progress: Option<&Progress>) -> PyResult<Run> {
+#[pyo3(signature = (scenario, *, seed = 1, progress = None, memory_bytes = None))]
+pub fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    seed: u64,
+    progress: Option<&Progress>,
+    memory_bytes: Option<u64>,
+) -> PyResult<Run> {
     let progress = progress.map_or_else(Arc::default, |progress| Arc::clone(&progress.0));
-    let (scenario, options) = (&scenario.0, RunOptions::with_seed(seed));
+    let (scenario, options) = (&scenario.0, RunOptions::with_seed(seed).with_memory(memory_bytes));
     let waited = py.detach(|| {
         thread::scope(|scope| {
             let (done, wait) = channel();
@@ -113,4 +124,10 @@ pub fn run(py: Python<'_>, scenario: &Scenario, seed: u64, progress: Option<&Pro
         })
     });
     waited?.map(Run).map_err(|error| to_python(py, error))
+}
+
+/// Memory in bytes that a run may take unless it is told otherwise.
+#[pyfunction]
+pub fn memory_limit(py: Python<'_>) -> PyResult<u64> {
+    skyhop::memory_limit().map_err(|error| to_python(py, error))
 }

@@ -70,6 +70,11 @@ impl Scenario {
         self.0.duration.as_secs_f64()
     }
 
+    #[getter]
+    fn memory_bytes(&self, py: Python<'_>) -> u64 {
+        py.detach(|| skyhop::least_memory(&self.0))
+    }
+
     fn canonical_json(&self) -> String {
         self.0.canonical_json()
     }

@@ -332,7 +332,7 @@ pub struct FlowFile {
     pub start_spread: Option<Duration>,
     /// When the application stops producing data. Without it: at the end.
     pub stop: Option<Duration>,
-    /// Hops after which a packet is dropped.
+    /// Hops that a packet may take; behind them it is dropped. Without it: 255, under `ns-2` 32.
     #[schemars(range(min = 1))]
     pub ttl: Option<u8>,
     /// Longest time that the sender takes before it sends what its window releases, each time a random one between zero and this;

@@ -44,6 +44,11 @@ fn assert_bounded(records: &Records, what: &str) {
     assert!(!records.link_series.is_empty(), "{what}");
     for row in &records.link_series {
         assert!((0.0..=1.0).contains(&row.utilisation), "{what}: {row:?}");
+        let most = records.links[row.link as usize].queue_max_packets;
+        assert!(row.queue_packets <= most, "{what}: {row:?}, at most {most}");
+    }
+    for link in &records.links {
+        assert!(link.queue_mean_packets <= f64::from(link.queue_max_packets), "{what}: {link:?}");
     }
 }
 

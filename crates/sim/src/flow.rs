@@ -58,6 +58,10 @@ impl SegmentAges {
         }
     }
 
+    pub fn memory_bytes(&self) -> u64 {
+        (self.sent.capacity() * size_of::<Time>()) as u64
+    }
+
     /// All before `next` is acknowledged. The age of the last of them, if this ACK is new and it was sent once.
     #[inline]
     pub fn acknowledged(&mut self, now: Time, next: u32) -> Option<Duration> {

@@ -176,6 +176,11 @@ impl Late {
         }
     }
 
+    pub fn memory_bytes(&self) -> u64 {
+        let waiting = (self.waiting.capacity() * size_of::<(Packet, Time)>()) as u64;
+        waiting + self.repairs.as_ref().map_or(0, Repairs::memory_bytes)
+    }
+
     /// The time that packets have waited which still do.
     pub fn waited(&self, now: Time) -> Duration {
         self.waiting.iter().fold(Duration::ZERO, |sum, (_, since)| sum + now.since(*since))

@@ -644,6 +644,12 @@ impl Link {
         self.pace.as_ref().and_then(|pace| pace.offered(now)).unwrap_or(now.as_nanos())
     }
 
+    /// Memory that packets on the link and before it take.
+    pub fn memory_bytes(&self) -> u64 {
+        let ring = (self.ring.capacity() * size_of::<Entry>()) as u64;
+        ring + self.late.as_ref().map_or(0, |late| late.memory_bytes())
+    }
+
     /// The packets of the ring, oldest first, for records.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.ring.iter()

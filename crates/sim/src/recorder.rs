@@ -6,7 +6,7 @@ use crate::measure::{delivery_fraction, information_efficiency, jain, tcp_effici
 use crate::packet::Packet;
 use crate::records::{
     Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow, LinkSeriesRow,
-    LinkSummary, PacketEvent, PacketRow, PositionRow, Records, TransferRow,
+    LinkSummary, PacketEvent, PacketRow, PositionRow, Records, Total, TransferRow,
 };
 use crate::simulation::Simulation;
 use crate::spec::SimulationSpec;
@@ -14,6 +14,9 @@ use skyhop_base::{Duration, Index, Time};
 use skyhop_orbit::{Earth, GroundPoint};
 use skyhop_topology::{Handover, NodeId, NodeKind, Topology};
 use skyhop_transport::{Phase, SenderEvent, Snapshot};
+
+/// Rows of the table of drops: 100 MB. A run in which more packets are lost keeps the first ones and counts the others.
+pub(crate) const MOST_DROP_ROWS: usize = 2_000_000;
 
 pub(crate) struct Recorder {
     pub grid: Option<Duration>,
@@ -60,6 +63,10 @@ impl Recorder {
     }
 
     pub fn drop(&mut self, time: Time, cause: DropCause, link: Option<u32>, node: u32, packet: &Packet) {
+        if self.records.drops.len() >= MOST_DROP_ROWS {
+            self.records.drops_left_out += 1;
+            return;
+        }
         self.records.drops.push(DropRow {
             time,
             cause,
@@ -213,9 +220,12 @@ impl Simulation {
         let flows: Vec<FlowSummary> = (0..self.flows.len()).map(|id| self.flow_summary(id)).collect();
         let links = (0..self.links.len()).map(|id| self.link_summary(id)).collect();
         let conservation = self.conservation();
+        let (warnings, total) = (self.warnings(&flows), self.total());
         debug_assert!(conservation.holds(), "packets unaccounted for: {conservation:?}");
         let mut records = self.recorder.records;
         records.jain = jain(&flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>());
+        records.warnings = warnings;
+        records.total = total;
         records.flows = flows;
         records.links = links;
         records.conservation = conservation;
@@ -279,6 +289,15 @@ impl Simulation {
             interarrival: arrivals.interarrival,
             cwnd_mean: flow.cwnd.map(|average| average.mean(stop)),
         }
+    }
+
+    fn total(&self) -> Total {
+        let last_legs = self.flows.iter().filter(|flow| flow.leg.as_ref().is_none_or(|leg| leg.after.is_none()));
+        let sums = last_legs.map(|flow| [flow.totals.bytes_delivered, flow.totals.wire_bytes]);
+        let [delivered, wire] = sums.fold([0, 0], |[a, b], [c, d]| [a + c, b + d]);
+        let span = self.now.as_secs_f64();
+        let bps = |bytes: u64| if span > 0.0 { bytes as f64 * 8.0 / span } else { 0.0 };
+        Total { bytes_delivered: delivered, goodput_bps: bps(delivered), throughput_bps: bps(wire) }
     }
 
     fn link_summary(&mut self, id: usize) -> LinkSummary {

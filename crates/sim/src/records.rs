@@ -12,7 +12,10 @@ pub struct Records {
     pub node_names: Vec<String>,
     pub flows: Vec<FlowSummary>,
     pub links: Vec<LinkSummary>,
+    /// The first lost packets; the totals of flows and links count all.
     pub drops: Vec<DropRow>,
+    /// Lost packets for which the table of drops had no room.
+    pub drops_left_out: u64,
     pub flow_series: Vec<FlowSeriesRow>,
     pub link_series: Vec<LinkSeriesRow>,
     pub flow_events: Vec<FlowEventRow>,
@@ -25,11 +28,28 @@ pub struct Records {
     /// Jain's index over the goodputs of the flows; `None` without flows.
     pub jain: Option<f64>,
     pub conservation: Conservation,
+    /// What the numbers do not say by themselves, a sentence each: what is unusual about the scenario, flows that delivered
+    /// nothing and why, rows that were left out.
+    pub warnings: Vec<String>,
+    /// All flows together.
+    pub total: Total,
     /// Packets delivered over one link, data and ACKs: the unit in which the engine's cost is counted.
     pub packet_hops: u64,
     pub events: u64,
     /// End of the run.
     pub end: Time,
+}
+
+/// What all flows delivered together. Each flow's rates are over its own time, so they do not add up; these are over the
+/// whole run. Of a split connection the last leg counts, which delivers what the others hand on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Total {
+    /// User bytes that arrived for the first time.
+    pub bytes_delivered: u64,
+    /// The same in bit/s of the run.
+    pub goodput_bps: f64,
+    /// Bits on the wire of all data packets that arrived, per second of the run.
+    pub throughput_bps: f64,
 }
 
 /// Where every packet went: sent = delivered + dropped + queued + flying, checked at the end of every run.

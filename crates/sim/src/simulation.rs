@@ -11,6 +11,7 @@ use crate::events::{Event, EventQueue, MOST_SLOTS};
 use crate::flow::{Endpoints, Flow, FlowState};
 use crate::ground::{Ground, moving_delay};
 use crate::jitter::sends_at;
+use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
 use crate::link::{Entry, Fate, Link, Offered};
 use crate::packet::{Flags, Packet};
 use crate::recorder::{Recorder, event_name};
@@ -149,6 +150,10 @@ pub struct Simulation {
     pub(crate) changes: Vec<Change>,
     pub(crate) packet_hops: u64,
     pub(crate) event_count: u64,
+    /// Events from here on are not handled for now.
+    pub(crate) before: Time,
+    pub(crate) limits: Option<Box<Limits>>,
+    pub(crate) halted: Option<Halt>,
 }
 
 impl Simulation {
@@ -201,6 +206,9 @@ impl Simulation {
             changes: Vec::new(),
             packet_hops: 0,
             event_count: 0,
+            before: Time::ZERO,
+            limits: None,
+            halted: None,
         };
         simulation.arm_first_events();
         Ok(simulation)
@@ -249,21 +257,39 @@ impl Simulation {
         self.finish()
     }
 
-    /// Handles every event up to `until` (or the end of the run, if that is sooner), that instant included.
+    /// Handles every event up to `until` (or the end of the run, if that is sooner), that instant included; fewer if a
+    /// limit ends the run: [`Simulation::halted`].
     pub fn run_until(&mut self, until: Time) {
         let until = until.min(self.end);
-        while let Some(event) = self.events.first() {
-            if event.time > until {
-                break;
+        if self.halted.is_some() {
+            return;
+        }
+        self.before = until + Duration::from_nanos(1);
+        while self.handle_some() {
+            if self.is_to_end() {
+                return;
             }
+        }
+        self.now = until;
+    }
+
+    /// Handles so many events that it is time to look at the limits; false when there is none left before
+    /// [`Simulation::before`].
+    #[inline(always)]
+    fn handle_some(&mut self) -> bool {
+        for handled in 0..BETWEEN_LOOKS {
+            let Some(event) = self.events.first().filter(|event| event.time < self.before) else {
+                self.event_count += u64::from(handled);
+                return false;
+            };
             // By ns-2's clock a timer sees its deadline, which its event may precede by the rounding of a double.
             debug_assert!(event.time >= self.now || self.doubles.is_some(), "an event before the present");
             self.now = event.time;
             self.scheduled = event.scheduled;
-            self.event_count += 1;
             self.handle(event);
         }
-        self.now = until;
+        self.event_count += u64::from(BETWEEN_LOOKS);
+        true
     }
 
     #[inline(always)]
@@ -614,11 +640,19 @@ impl Simulation {
 
     #[inline]
     fn send_segments(&mut self, flow_id: u32) {
-        loop {
-            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
-            let Some(segment) = tcp.sender.poll_transmit(self.now) else { return };
+        // A window can release a burst that takes longer than anybody waits: see `limits.rs`.
+        while self.send_some(flow_id) && !self.is_to_end() {}
+    }
+
+    /// Sends so many segments that it is time to look at the limits; false when there are no more.
+    #[inline(always)]
+    fn send_some(&mut self, flow_id: u32) -> bool {
+        for _ in 0..BETWEEN_LOOKS {
+            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return false };
+            let Some(segment) = tcp.sender.poll_transmit(self.now) else { return false };
             self.send_segment(flow_id, &segment);
         }
+        true
     }
 
     pub(crate) fn send_segment(&mut self, flow_id: u32, segment: &Segment) {

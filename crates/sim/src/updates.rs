@@ -37,6 +37,13 @@ impl Updates {
         Updates(Some(Box::default()))
     }
 
+    pub fn memory_bytes(&self) -> u64 {
+        let of = |followed: &Followed| {
+            followed.waiting.capacity() * size_of::<Written>() + followed.payloads.capacity() * size_of::<u32>()
+        };
+        self.0.as_deref().map_or(0, of) as u64
+    }
+
     #[inline]
     pub fn written(&mut self, now: Time, bytes: u32) {
         if let Some(followed) = &mut self.0 {

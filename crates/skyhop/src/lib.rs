@@ -16,6 +16,7 @@
 
 mod error;
 mod folder;
+mod memory;
 mod paths;
 mod progress;
 mod run;
@@ -27,9 +28,10 @@ mod tables;
 pub mod validate;
 
 pub use error::Error;
+pub use memory::{MEMORY_VARIABLE, memory_limit};
 pub use paths::paths_at;
 pub use progress::{Glance, Progress};
-pub use run::{Run, RunOptions, run};
+pub use run::{Run, RunOptions, least_memory, run};
 pub use sky::{ephemeris, passes_of, presets, sky_at};
 pub use skyhop_scenario::{
     Diagnostic, Diagnostics, Files, Override, OverrideError, Place, Scenario, json_schema, places,

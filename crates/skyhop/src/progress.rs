@@ -3,7 +3,7 @@
 use crate::Error;
 use skyhop_sim::FlowState;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// So many flows are watched: more than that nobody can tell apart in a figure.
@@ -19,7 +19,7 @@ const LONGEST_STEP: Duration = Duration::from_millis(40);
 pub struct Progress {
     simulated_ns: AtomicU64,
     duration_ns: AtomicU64,
-    cancelled: AtomicBool,
+    cancelled: Arc<AtomicBool>,
     watched: Mutex<Glance>,
 }
 
@@ -53,6 +53,11 @@ impl Progress {
     /// Ends the run soon, with [`Error::Cancelled`].
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// What [`Progress::cancel`] sets.
+    pub(crate) fn cancelled(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancelled)
     }
 
     pub(crate) fn begin(&self, duration_ns: u64, flows: impl Iterator<Item = String>) {

@@ -1,5 +1,6 @@
 //! One scenario with one seed, from start to end.
 
+use crate::memory::memory_limit;
 use crate::progress::{Pace, Progress};
 use crate::tables::{records_hash, table};
 use crate::{Error, TABLES, folder};
@@ -7,8 +8,8 @@ use arrow_array::RecordBatch;
 use serde_json::{Value, json};
 use skyhop_base::Time;
 use skyhop_scenario::Scenario;
-use skyhop_sim::Simulation;
 use skyhop_sim::records::Records;
+use skyhop_sim::{Halt, Limits, Simulation};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -19,17 +20,24 @@ use std::time::Instant;
 pub struct RunOptions {
     /// Of every random stream of the run.
     pub seed: u64,
+    /// Memory in bytes that the run may take; `None`: [`crate::memory_limit`].
+    pub memory_bytes: Option<u64>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { seed: 1 }
+        RunOptions::with_seed(1)
     }
 }
 
 impl RunOptions {
     pub fn with_seed(seed: u64) -> RunOptions {
-        RunOptions { seed }
+        RunOptions { seed, memory_bytes: None }
+    }
+
+    /// The same with a limit of memory in bytes.
+    pub fn with_memory(self, memory_bytes: Option<u64>) -> RunOptions {
+        RunOptions { memory_bytes, ..self }
     }
 }
 
@@ -43,23 +51,49 @@ pub struct Run {
     hash: OnceLock<String>,
 }
 
+/// Memory in bytes that a run of the scenario takes before its first packet, about: its network, its flows, and rows at the steps
+/// of its recording.
+pub fn least_memory(scenario: &Scenario) -> u64 {
+    skyhop_sim::least_memory(&scenario.simulation_spec())
+}
+
 /// Simulates the whole of `scenario`.
+///
+/// # Errors
+/// [`Error::Simulation`] if it cannot be simulated, [`Error::Cancelled`] after [`Progress::cancel`], [`Error::NeedsMemory`] and
+/// [`Error::OutOfMemory`] if it needs more memory than it may take, [`Error::MemoryVariable`].
 pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Result<Run, Error> {
     let (wall, cpu) = (Instant::now(), cpu_time_s());
     let spec = scenario.simulation_spec();
     let duration_ns = spec.duration.as_nanos();
     progress.begin(duration_ns, spec.flows.iter().map(|flow| flow.name.clone()));
-    let mut simulation = Simulation::new(&spec, options.seed)?;
+    let limit_bytes = options.memory_bytes.map_or_else(memory_limit, Ok)?;
+    let needed_bytes = skyhop_sim::least_memory(&spec);
+    if needed_bytes > limit_bytes {
+        return Err(Error::NeedsMemory { needed_bytes, limit_bytes });
+    }
+    let limits = Limits { cancelled: progress.cancelled(), memory_bytes: limit_bytes };
+    let mut simulation = Simulation::new(&spec, options.seed)?.with_limits(limits);
     let mut pace = Pace::new(duration_ns);
     let mut reached = 0;
     while reached < duration_ns {
         let begin = Instant::now();
         reached = (reached + pace.step_ns()).min(duration_ns);
         simulation.run_until(Time::from_nanos(reached));
+        simulation.look_at_limits();
+        match simulation.halted() {
+            None => {}
+            Some(Halt::Cancelled) => return Err(Error::Cancelled),
+            Some(Halt::Memory { .. }) => {
+                let (at_s, duration_s) = (simulation.now().as_secs_f64(), spec.duration.as_secs_f64());
+                return Err(Error::OutOfMemory { limit_bytes, at_s, duration_s });
+            }
+        }
         progress.reach(reached, |flow| simulation.flow_state(flow))?;
         pace.took(begin.elapsed());
     }
-    let records = simulation.finish();
+    let mut records = simulation.finish();
+    records.warnings.splice(0..0, scenario.warnings.iter().cloned());
     let cost = Cost {
         wall_time_s: wall.elapsed().as_secs_f64(),
         cpu_time_s: cpu.zip(cpu_time_s()).map(|(before, after)| after - before),
@@ -79,6 +113,12 @@ impl Run {
         let mut manifest = self.manifest.clone();
         manifest["records_hash"] = self.records_hash().into();
         manifest
+    }
+
+    /// What a reader of the results should know, a sentence each: what is unusual about the scenario, flows that delivered nothing
+    /// and why, rows that were left out. They stand in the manifest and in the summary, too.
+    pub fn warnings(&self) -> &[String] {
+        &self.records.warnings
     }
 
     /// The totals; `summary.json`.
@@ -152,7 +192,8 @@ fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: 
             "flying": fate.flying,
             "conserved": fate.holds(),
         },
-        "warnings": scenario.warnings,
+        "drops_left_out": records.drops_left_out,
+        "warnings": records.warnings,
         "scenario": scenario.canonical(),
     })
 }

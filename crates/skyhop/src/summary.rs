@@ -4,9 +4,10 @@
 use crate::tables::completion_s;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
-use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, Records};
+use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, Records, Total};
 
-/// `flows` and `links` in the order of the records, and `jain`, the index over the goodputs.
+/// `flows` and `links` in the order of the records; `jain`, the index over the goodputs; `total`, all flows together over the time of the
+/// run; and `warnings`.
 pub fn summary(records: &Records) -> Value {
     serde_json::to_value(Summary(records)).expect("totals are names and numbers")
 }
@@ -16,6 +17,7 @@ pub(crate) struct Summary<'a>(pub &'a Records);
 
 struct Flow<'a>(&'a FlowSummary, &'a Records);
 struct Link<'a>(&'a LinkSummary, &'a Records);
+struct TotalOf<'a>(&'a Total);
 /// Every cause is named, also those that took no packet.
 struct Drops<'a>(&'a DropCounts);
 
@@ -26,6 +28,8 @@ impl Serialize for Summary<'_> {
         map.serialize_entry("flows", &Sequence(|| records.flows.iter().map(|flow| Flow(flow, records))))?;
         map.serialize_entry("links", &Sequence(|| records.links.iter().map(|link| Link(link, records))))?;
         map.serialize_entry("jain", &records.jain)?;
+        map.serialize_entry("total", &TotalOf(&records.total))?;
+        map.serialize_entry("warnings", &records.warnings)?;
         map.end()
     }
 }
@@ -93,6 +97,17 @@ impl Serialize for Link<'_> {
         map.serialize_entry("queue_max_packets", &link.queue_max_packets)?;
         map.serialize_entry("marked", &link.marked)?;
         map.serialize_entry("drops", &Drops(&link.drops))?;
+        map.end()
+    }
+}
+
+impl Serialize for TotalOf<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Total { bytes_delivered, goodput_bps, throughput_bps } = self.0;
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("bytes_delivered", bytes_delivered)?;
+        map.serialize_entry("goodput_bps", goodput_bps)?;
+        map.serialize_entry("throughput_bps", throughput_bps)?;
         map.end()
     }
 }

@@ -32,6 +32,16 @@ _TOTALS = ("name", "from", "to", "goodput_bps", "throughput_bps", "packets_sent"
            "timeouts", "delivery_fraction", "rtt_mean_s", "delay_mean_s", "jitter_mean_s")  # fmt: skip
 _MOST_FLOWS = 200
 
+
+def _goodput_bps(summary: dict[str, Any], simulated_s: float) -> float:
+    """Of all flows together, over the time of the run: rates over the flows' own times do not add up."""
+    if "total" in summary:
+        return float(summary["total"]["goodput_bps"])
+    # A run folder of an older version.
+    delivered = sum(flow["bytes_delivered"] for flow in summary["flows"])
+    return 8.0 * delivered / simulated_s if simulated_s > 0 else 0.0
+
+
 #: Bytes. The summary of a million flows has 500 MB, and nobody looks at it on the page.
 _LARGEST_SUMMARY = 50_000_000
 _LONGEST_TITLE = 10_000
@@ -129,6 +139,7 @@ def entry_of(folder: Path, root: Path) -> dict[str, Any]:
         "version": str(manifest["version"]),
         "modified": (folder / "manifest.json").stat().st_mtime,
         "flows": [{key: flow.get(key) for key in _TOTALS} for flow in summary["flows"][:_MOST_FLOWS]],
+        "goodput_bps": _goodput_bps(summary, float(manifest["simulated_s"])),
         "jain": summary.get("jain"),
         "packets": {key: manifest["packets"][key] for key in ("sent", "delivered", "conserved")},
         "tables": sorted(path.stem for path in folder.glob("*.parquet")),

@@ -57,7 +57,7 @@ def _run(job: dict[str, Any], progress: _core.Progress) -> dict[str, Any]:
     scenario = checks.read(job["text"])
     name = f"{scenario.hash[:12]}-{job['seed']}"
     folder = Path(job["folder"]) / name
-    run = _core.run(scenario, seed=job["seed"], progress=progress)
+    run = _core.run(scenario, seed=job["seed"], progress=progress, memory_bytes=job["memory"])
     staging = folder.with_name(f".{name}.{job['id']}")
     shutil.rmtree(staging, ignore_errors=True)
     try:

@@ -22,6 +22,8 @@ export interface RunEntry {
   version: string;
   modified: number;
   flows: FlowTotals[];
+  /** Of all flows together, over the time of the run. */
+  goodput_bps: number;
   jain: number | null;
   packets: { sent: number; delivered: number; conserved: boolean };
   tables: string[];

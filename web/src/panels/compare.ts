@@ -137,14 +137,21 @@ function totals(runs: Run[], { title, unit, column, scale, how }: Total): Drawn 
     const cell = row < 0 ? NaN : (one.tables.flows as unknown as Record<string, Float64Array>)[column][row];
     return Number.isFinite(cell) ? cell * scale : null;
   };
+  // A rate is over the flow's own time: its bytes over the time of the run are what adds up.
+  const inAll = (one: Run, flow: string): number | null => {
+    const own = value(one, flow);
+    const row = one.flows.indexOf(flow);
+    const { start_s, stop_s } = one.tables.flows;
+    return own === null || !column.endsWith("_bps") ? own : (own * (stop_s[row] - start_s[row])) / one.duration;
+  };
   const groups = flows.map((flow) => ({ name: flow, values: runs.map((one) => value(one, flow)) }));
   if (flows.length > 1) {
     const all = runs.map((one) => {
-      const values = one.flows.map((flow) => value(one, flow)).filter((v) => v !== null);
+      const values = one.flows.map((flow) => inAll(one, flow)).filter((v) => v !== null);
       const sum = values.reduce((a, b) => a + b, 0);
       return values.length === 0 ? null : how === "sum" ? sum : sum / values.length;
     });
-    groups.push({ name: how === "sum" ? "all together" : "mean of all", values: all });
+    groups.push({ name: how === "sum" ? "all together, over the run" : "mean of all", values: all });
   }
   const bars: Bars = { title, unit, groups, runs: titles(runs) };
   const csv = [["flow", ...bars.runs].map(cell).join(","), ...groups.map((group) => [cell(group.name), ...group.values.map((v) => v ?? "")].join(","))];

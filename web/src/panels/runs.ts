@@ -48,8 +48,7 @@ function emptyList(): HTMLElement {
 function row(entry: RunEntry): HTMLElement {
   const open = run.value?.id === entry.id;
   const over = overlays.value.some((one) => one.id === entry.id);
-  const goodput = entry.flows.reduce((sum, flow) => sum + Number(flow["goodput_bps"] ?? 0), 0);
-  const facts = `${entry.flows.length} flow${entry.flows.length === 1 ? "" : "s"}, ${number(entry.simulated_s)} s, ${number(goodput / 1e6)} Mbit/s`;
+  const facts = `${entry.flows.length} flow${entry.flows.length === 1 ? "" : "s"}, ${number(entry.simulated_s)} s, ${number(entry.goodput_bps / 1e6)} Mbit/s in all`;
   const show = h("button", { type: "button", class: "run", "aria-current": open ? "true" : "false", onclick: () => void openRun(entry.id) }, h("b", {}, entry.title), h("small", {}, facts));
   const box = h("input", { type: "checkbox", checked: over, disabled: open, "aria-label": `Draw ${entry.title} over the charts` });
   box.addEventListener("change", () => void toggleOverlay(entry.id));

@@ -3,6 +3,7 @@
 
 mod agents;
 mod content;
+mod hops;
 mod profile;
 mod reach;
 mod red;
@@ -49,9 +50,10 @@ const RESERVED_NAMES: [&str; 3] = ["sky", "ground", "seam"];
 pub(crate) fn resolve(tree: &Node, shelf: &Shelf<'_>, problems: &mut Problems<'_>) -> Option<Scenario> {
     let (profile, nodes, warnings) = (Profile::Rfc, Nodes::default(), Vec::new());
     let mut resolver = Resolver { tree, shelf, problems, profile, duration: None, nodes, warnings };
-    let (mut scenario, agents) = resolver.run()?;
+    let (mut scenario, flows, agents) = resolver.run()?;
     resolver.check_link_names(&scenario);
     resolver.check_agents(&scenario, &agents);
+    resolver.check_hop_limits(&scenario, &flows);
     scenario.warnings = resolver.warnings;
     problems.is_empty().then_some(scenario)
 }
@@ -102,8 +104,8 @@ impl Kind {
 }
 
 impl Resolver<'_, '_, '_> {
-    /// The scenario, and the places of its agents.
-    fn run(&mut self) -> Option<(Scenario, Vec<Path>)> {
+    /// The scenario, and the places of its flows and agents.
+    fn run(&mut self) -> Option<(Scenario, Vec<Path>, Vec<Path>)> {
         let root = Path::root();
         self.profile = self.take(&root.key("profile")).unwrap_or_default();
         self.duration = self.take(&root.key("duration"));
@@ -125,6 +127,7 @@ impl Resolver<'_, '_, '_> {
         let flows = self.flows();
         self.check_segment_errors(&flows);
         self.check_reach(constellation.as_ref(), &stations, &links, &flows);
+        let flow_places = flows.iter().map(|(_, path)| path.clone()).collect();
         let (agents, places) = self.agents(constellation.as_ref(), &links).into_iter().unzip();
         let routing = self.routing();
         let records = self.records();
@@ -140,7 +143,7 @@ impl Resolver<'_, '_, '_> {
             records,
             warnings: Vec::new(),
         };
-        Some((scenario, places))
+        Some((scenario, flow_places, places))
     }
 
     /// The value at `path` as a type of the format. `None` when it is not given or the schema found it wrong.

@@ -205,6 +205,12 @@ impl Repairs {
         self.frames.len() as u64
     }
 
+    pub fn memory_bytes(&self) -> u64 {
+        let frames = self.frames.capacity() * size_of::<Frame>() + self.fates.capacity() * size_of::<Fate>();
+        (frames + self.answers.capacity() * size_of::<Answer>() + self.again.capacity() * size_of::<(Time, u64)>())
+            as u64
+    }
+
     /// Takes out those of the packets still to be repeated that `affected` names.
     pub fn withdraw(&mut self, mut affected: impl FnMut(&Packet) -> bool, out: &mut Vec<Packet>) {
         if matches!(self.scheme, FrameRepair::Erasure { .. }) {

@@ -1,0 +1,87 @@
+//! What the numbers of a finished run do not say by themselves: flows that delivered nothing and why, rows that were left out.
+
+use crate::recorder::MOST_DROP_ROWS;
+use crate::records::{DropCause, DropCounts, FlowSummary};
+use crate::simulation::Simulation;
+use skyhop_base::{Duration, Time};
+
+/// A sentence for each of so many flows; the others are counted.
+const MOST_SILENT_FLOWS: usize = 50;
+
+impl Simulation {
+    /// One sentence for each thing that a reader of the results should know.
+    pub(crate) fn warnings(&self, flows: &[FlowSummary]) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let silent: Vec<&FlowSummary> = flows.iter().filter(|flow| flow.bytes_delivered == 0).collect();
+        warnings.extend(silent.iter().take(MOST_SILENT_FLOWS).map(|flow| self.why_silent(flow)));
+        if silent.len() > MOST_SILENT_FLOWS {
+            let rest = silent.len() - MOST_SILENT_FLOWS;
+            warnings.push(format!("{rest} further flows delivered nothing"));
+        }
+        let left_out = self.recorder.records.drops_left_out;
+        if left_out > 0 {
+            warnings.push(format!(
+                "the table of drops holds the first {MOST_DROP_ROWS} lost packets; {left_out} later ones are in the totals only"
+            ));
+        }
+        warnings
+    }
+
+    /// Why a flow has delivered nothing, as far as its packets tell.
+    fn why_silent(&self, summary: &FlowSummary) -> String {
+        let id = summary.flow as usize;
+        let records = &self.recorder.records;
+        let node = |node: u32| &records.node_names[node as usize];
+        let ttl = self.flows[id].ttl;
+        let mut causes = Vec::new();
+        let without = self.time_without_route(summary);
+        let own = summary.stop.since(summary.start);
+        if !without.is_zero() && !own.is_zero() {
+            let share = 100.0 * without.as_secs_f64() / own.as_secs_f64();
+            let (from, to) = (node(summary.from), node(summary.to));
+            causes.push(format!("no route from {from:?} to {to:?} for {share:.1} % of its time"));
+        }
+        let of_ttl = |drops: &DropCounts| drops[DropCause::Ttl as usize] > 0;
+        if of_ttl(&summary.drops) || of_ttl(&summary.ack_drops) {
+            let ways = records.paths.iter().filter(|row| row.flow == summary.flow);
+            let hops = ways.map(|row| row.nodes.len().saturating_sub(1)).max().unwrap_or(0);
+            causes.push(format!("its hop limit is {ttl} (ttl), its way had up to {hops} hops"));
+        }
+        if summary.packets_sent == 0 {
+            causes.push("it sent no packet".to_owned());
+        }
+        causes.extend(losses("packets", summary.packets_sent, &summary.drops));
+        causes.extend(losses("acknowledgements", self.flows[id].totals.acks_sent, &summary.ack_drops));
+        if causes.is_empty() {
+            let (sent, arrived) = (summary.packets_sent, summary.packets_received);
+            causes.push(format!("{arrived} of {sent} packets had arrived at its end, none with data"));
+        }
+        format!("flow {:?} delivered nothing: {}", records.flow_names[id], causes.join("; "))
+    }
+
+    /// The part of a flow's own time in which there was no way for its data.
+    fn time_without_route(&self, summary: &FlowSummary) -> Duration {
+        let mut without = Duration::ZERO;
+        // The first row stands at the first way that there was.
+        let (mut since, mut has_way) = (Time::ZERO, false);
+        let mut add = |from: Time, until: Time| without += until.min(summary.stop).since(from.max(summary.start));
+        for row in self.recorder.records.paths.iter().filter(|row| row.flow == summary.flow) {
+            if !has_way {
+                add(since, row.time);
+            }
+            (since, has_way) = (row.time, !row.nodes.is_empty());
+        }
+        if !has_way {
+            add(since, self.now);
+        }
+        without
+    }
+}
+
+/// How many were lost, by cause.
+fn losses(what: &str, sent: u64, drops: &DropCounts) -> Option<String> {
+    let lost: u64 = drops.iter().sum();
+    let causes = DropCause::ALL.iter().zip(drops).filter(|&(_, &count)| count > 0);
+    let list: Vec<String> = causes.map(|(cause, count)| format!("{} {count}", cause.name())).collect();
+    (lost > 0).then(|| format!("{lost} of {sent} {what} were lost ({})", list.join(", ")))
+}
