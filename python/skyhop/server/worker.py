@@ -27,8 +27,8 @@ _writing = threading.Lock()
 def main() -> None:
     """Does what stdin says."""
     job = json.loads(sys.stdin.readline())
-    # The engine adds up what the run takes and ends it in order. The tables that are written at the end come on top, and
-    # whatever the engine does not see ends here.
+    # The engine adds up what the run takes and ends it in order. The tables that are written at the end come on top,
+    # and whatever the engine does not see ends here.
     limits.limit_memory(job["memory"] * 3 // 2)
     progress = _core.Progress()
     finished = threading.Event()
