@@ -7,11 +7,44 @@ run.flows              # a polars table
 run.plot.cwnd()        # a matplotlib figure
 """
 
-from skyhop._core import Progress, Scenario, ScenarioError
-from skyhop._core import version as _version
-from skyhop.api import run, scenario
-from skyhop.results import Run
+from __future__ import annotations
+
+# Type checkers take the name for that of `typing`, whose import would take longer than everything else here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from skyhop._core import Progress, Scenario, ScenarioError
+    from skyhop.api import run, scenario
+    from skyhop.results import Run
+
+    __version__: str
 
 __all__ = ["Progress", "Run", "Scenario", "ScenarioError", "__version__", "run", "scenario"]
 
-__version__ = _version()
+_HOMES = {
+    "Progress": "skyhop._core",
+    "Run": "skyhop.results",
+    "Scenario": "skyhop._core",
+    "ScenarioError": "skyhop._core",
+    "run": "skyhop.api",
+    "scenario": "skyhop.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a name when it is asked for: the program looks after Ctrl-C before it imports what takes time."""
+    from importlib import import_module
+
+    if name == "__version__":
+        value = import_module("skyhop._core").version()
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, TypedDict, final, type_check_only
 
 __all__ = [
@@ -10,16 +11,20 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Staging",
     "Table",
     "empty_table",
+    "is_whole",
     "json_schema",
     "places",
     "presets_json",
     "reference_scenarios",
     "run",
+    "sweep",
     "table_names",
     "validate_ns2",
     "version",
+    "write_file",
 ]
 
 @type_check_only
@@ -174,16 +179,55 @@ class Run:
         """The content of manifest.json."""
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Writes the run folder, which appears complete or not at all.
+        """Writes the run folder, which appears whole or not at all, in place of an older run folder.
 
-        Raises FileExistsError if `path` exists and is not an empty folder, OSError if it cannot be written.
+        Raises FileExistsError if `path` holds anything that is not part of a run folder, OSError if it cannot be
+        written.
+        """
+
+    def write_into(self, path: str | PathLike[str]) -> None:
+        """Writes the files of a run folder into a folder that is there and holds none of them.
+
+        Raises OSError if one cannot be written; the others stay.
         """
 
     def keep(self, path: str | PathLike[str]) -> None:
-        """Writes what `write` does without CSV, and tables without rows too; the folder appears complete or not at all.
+        """Writes what `write` does without CSV; the folder appears whole or not at all.
 
-        A folder that is there by then stays as it is. Raises OSError if it cannot be written.
+        A whole one that is there by then stays as it is, a damaged one is replaced. Raises FileExistsError if `path`
+        holds anything that is not part of a kept run, OSError if it cannot be written.
         """
+
+@final
+class Staging:
+    """A folder on its way to its place `target`, where it appears whole or not at all.
+
+    `kind` is one of run, kept, sweep, study, page. Raises FileExistsError if `target` holds anything that is not part
+    of a folder of this kind, OSError if it cannot be written.
+    """
+
+    def __new__(cls, target: str | PathLike[str], kind: str) -> Staging: ...
+    @property
+    def folder(self) -> Path:
+        """Where to write. Raises RuntimeError after `publish` or `discard`."""
+
+    def publish(self) -> None:
+        """Puts the folder into its place. Raises as the constructor does, and RuntimeError the second time."""
+
+    def discard(self) -> None:
+        """Removes what was written, unless it was published."""
+
+def is_whole(folder: str | PathLike[str]) -> bool:
+    """Whether a folder that was published holds every file that it held then, in its full size."""
+
+def sweep(folder: str | PathLike[str]) -> None:
+    """Removes what processes left in `folder` that died while they wrote there."""
+
+def write_file(path: str | PathLike[str], content: bytes) -> None:
+    """Writes a file that appears whole or not at all, in place of an older one; a device or pipe takes it as it comes.
+
+    Raises FileExistsError if `path` is a folder, OSError if it cannot be written.
+    """
 
 def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None, memory_bytes: int | None = None) -> Run:
     """Simulates the whole scenario. Other threads of Python go on; Ctrl-C interrupts.

@@ -66,7 +66,7 @@ def run(
 
 def _from_mapping(sections: Mapping[str, Any], overrides: Sequence[str]) -> _core.Scenario:
     """JSON is the road for data that has no lines; paths such as `elements = Path(...)` are written as text."""
-    text = json.dumps(sections, default=_plain)
+    text = json.dumps(sections, default=_plain, ensure_ascii=False)
     return _core.Scenario.from_json(text, overrides=list(overrides))
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from skyhop import _core, sky
+from skyhop import _core, folders, sky
 from skyhop.terminal import FAILED
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
@@ -114,21 +114,14 @@ def run(
     if scenario.memory_bytes > _LARGE:
         typer.echo(f"This run takes at least {scenario.memory_bytes / 1e9:.1f} GB of memory.", err=True)
     folder = out or Path("runs") / f"{scenario.hash[:12]}-{seed}"
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "manifest.json").exists())):
-        _fail(f"{folder} exists and is no run folder; choose another with --out")
     from skyhop import api
 
-    progress = _core.Progress()
-    with _bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
-        try:
+    with folders.staged(folder, "run") as staging:
+        progress = _core.Progress()
+        with _bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
             result = api.run(scenario, seed=seed, progress=progress)
-        except MemoryError as error:
-            _fail(str(error), code=FAILED)
+        result.write_into(staging)
     _warn(result, but=scenario.warnings)
-    try:
-        result.write(folder)
-    except OSError as error:
-        _fail(f"cannot write {folder}: {error}", code=FAILED)
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif sys.stdout.isatty():
@@ -211,12 +204,11 @@ def serve(
     """Serve the page over a folder of runs on this machine until Ctrl-C."""
     from skyhop import serve as page
 
-    try:
-        if folder == Path("runs"):
-            folder.mkdir(exist_ok=True)
-        page.serve(folder, port=port, open_browser=browser, memory=round(memory * 1e9) if memory else None)
-    except OSError as error:
-        _fail(str(error))
+    if memory is not None and not memory < 1e9:
+        _fail(f"--memory {memory}: a number of gigabytes, such as 4")
+    if folder == Path("runs"):
+        folder.mkdir(exist_ok=True)
+    page.serve(folder, port=port, open_browser=browser, memory=round(memory * 1e9) if memory else None)
 
 
 @app.command()
@@ -227,10 +219,7 @@ def export(
     """Write the page with a run as files that need no server."""
     from skyhop import serve as page
 
-    try:
-        typer.echo(str(page.export(run_folder, html)))
-    except OSError as error:
-        _fail(str(error))
+    typer.echo(str(page.export(run_folder, html)))
 
 
 @app.command()
@@ -252,21 +241,23 @@ def sweep(
     A run that was finished before is not run again, so a killed sweep goes on where it was.
     """
     from skyhop import sweep as machinery
+    from skyhop.verdict import DefinitionError
 
     _limit_memory(memory)
     read = _defined(lambda: machinery.load(file))
+    folder = out or Path("runs") / file.stem
+    _apart(folder, keep)
     try:
-        with _bar(file.name) as show:
-            result = machinery.run(read, keep=keep, on_progress=show, threads=threads)
-    except _core.ScenarioError as error:
+        with folders.staged(folder, "sweep") as staging:
+            with _bar(file.name) as show:
+                result = machinery.run(read, keep=keep, on_progress=show, threads=threads)
+            result.write_into(staging)
+    except (_core.ScenarioError, DefinitionError) as error:
         _fail(str(error))
-    except MemoryError as error:
-        _fail(str(error), code=FAILED)
-    table = result.write(out or Path("runs") / file.stem)
-    if read.warm_up_s > 0:
-        typer.echo(f"The first {read.warm_up_s:g} s are left out.", err=True)
     _print_sweep(read, result.table)
-    typer.echo(str(table), err=not sys.stdout.isatty())
+    for note in machinery.notes(read, result):
+        typer.echo(note, err=True)
+    typer.echo(str(folder / "table.csv"), err=not sys.stdout.isatty())
 
 
 @study_app.command("list")
@@ -275,7 +266,10 @@ def study_list(studies: Studies = None) -> None:
     from skyhop import study
 
     folder = _studies(studies)
-    for name in study.names(folder):
+    names = study.names(folder)
+    if not names:
+        _fail(f"{folder} is not a folder of studies: it holds no folder with a study.toml")
+    for name in names:
         typer.echo(f"{name}  {_defined(lambda name=name: study.load(folder / name)).title}")  # type: ignore[misc]
 
 
@@ -327,6 +321,8 @@ def study_run(
     from skyhop import study
 
     names = study.names(_studies(studies)) if all_studies else [name]
+    for one in names:
+        _apart((out or Path("runs")) / one if all_studies else out or Path("runs") / one, keep)
     failed = [
         not _run_study(
             dataclasses.replace(_study(one, studies), full=full),
@@ -346,18 +342,18 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
         typer.echo(f"skipped: {found.name} needs {', '.join(map(str, found.missing))}, which is not there", err=True)
         return True
     from skyhop import matrix, prose, report
+    from skyhop.verdict import DefinitionError
 
     begin = time.perf_counter()
     try:
-        with _bar(found.name) as show:
-            outcome = matrix.run_study(found, keep=keep, on_progress=show)
-    except _core.ScenarioError as error:
+        with folders.staged(folder, "study") as staging:
+            with _bar(found.name) as show:
+                outcome = matrix.run_study(found, keep=keep, on_progress=show)
+            with _bar("figures and report") as show:
+                page = folder / report.write_into(outcome, staging, on_progress=show).name
+    except (_core.ScenarioError, DefinitionError) as error:
         _fail(str(error))
-    except MemoryError as error:
-        _fail(str(error), code=FAILED)
     _print_outcome(outcome)
-    with _bar("figures and report") as show:
-        page = report.write(outcome, folder, on_progress=show)
     readme = found.folder / "README.md"
     if renew:
         _defined(lambda: prose.renew(readme, outcome))
@@ -381,7 +377,16 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
 
 def main() -> None:
     """The program `skyhop`."""
-    app()
+    from skyhop import program
+
+    program.main()
+
+
+def _apart(out: Path, keep: Path) -> None:
+    """The output is replaced as a whole: the store of finished runs cannot be in it, nor it in the store."""
+    places = [path.resolve() for path in (out, keep)]
+    if places[0].is_relative_to(places[1]) or places[1].is_relative_to(places[0]):
+        _fail(f"--out {out} and --keep {keep}: one lies in the other; choose folders beside each other")
 
 
 def _studies(folder: Path | None) -> Path:
@@ -490,7 +495,7 @@ def _print_sweep(sweep: Sweep, frame: Any) -> None:
         metric = labels[row["metric"]]
         label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
         half = row["high"] - row["mean"]
-        interval = "–" if half != half else f"± {half:.4g}"
+        interval = f"± {half:.4g}" if half == half else "all seeds alike" if row["runs"] > 1 else "–"
         table.add_row(*(row[axis] for axis in axes), label, f"{row['mean']:.6g}", interval, str(row["runs"]))
     _console().print(table)
 
@@ -504,7 +509,7 @@ _COLOURS = {
 def _print_outcome(outcome: Outcome) -> None:
     from rich.text import Text
 
-    from skyhop import score, tables
+    from skyhop import score, sweep, tables
 
     console = _console()
     titles = tables.header(outcome)
@@ -524,6 +529,8 @@ def _print_outcome(outcome: Outcome) -> None:
     for text, _, _, verdict, _ in tables.claims(outcome):
         console.print(Text(f"{verdict}: ", style=_COLOURS[verdict]) + Text(text))
     console.print(Text("\n" + score.headline(outcome)))
+    if outcome.without_chance:
+        console.print(Text(sweep.no_chance(outcome.without_chance, of=len(outcome.study.cells))))
 
 
 if __name__ == "__main__":

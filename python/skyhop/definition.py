@@ -22,12 +22,17 @@ def parse_toml(text: str) -> dict[str, Any]:
         data: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DefinitionError(str(error)) from None
+    except RecursionError:
+        raise DefinitionError("is nested too deep") from None
     return data
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The file as nested dicts."""
     try:
+        # Some devices have no end, and a pipe waits for whoever writes into it.
+        if path.exists() and not path.is_file():
+            raise DefinitionError("is not a file")
         return parse_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DefinitionError(f"{path}: is missing") from None
@@ -92,6 +97,8 @@ class Table:
     def items(self, key: str) -> list[Table]:
         """The list of tables below a key."""
         data = self.take(key, list, [])
+        if wrong := [one for one in data if not isinstance(one, Mapping)]:
+            raise self.error(key, f"is a list of tables, and holds {wrong[0]!r}")
         return [Table(self.file, entry, self._path(f"{key}[{number}]")) for number, entry in enumerate(data)]
 
     @property

@@ -28,7 +28,8 @@ from skyhop.verdict import (
 )
 
 if TYPE_CHECKING:
-    from skyhop.study import Axis, Cell, Metric, Part, Source
+    from skyhop.metrics import Metric
+    from skyhop.study import Axis, Cell, Part, Source
 
 #: Stands in a list of values for a cell about which nobody says anything.
 NOTHING = "-"

@@ -153,10 +153,14 @@ def _beta(a: float, b: float, x: float) -> float:
     return math.exp(log_front) * value / a
 
 
-def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The mean and half the width of its 95 % interval by Student's t; NaN for the width of a single value."""
+def mean_and_interval(values: Sequence[float], *, distinct: int | None = None) -> tuple[float, float]:
+    """The mean and half the width of its 95 % interval by Student's t.
+
+    NaN for the width of a single value, and of values from runs that are all the same (`distinct` is how many different
+    ones there are): chance had no part in them, and an interval of no width would say that it was measured.
+    """
     mean = statistics.fmean(values)
-    if len(values) < 2 or not math.isfinite(mean):
+    if len(values) < 2 or distinct == 1 or not math.isfinite(mean):
         return mean, math.nan
     return mean, t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skyhop import _core, api
+from skyhop import _core, api, folders
 from skyhop.results import Run
 
 if TYPE_CHECKING:
     import polars as pl
 
+
+#: The file that lists the others of a folder (`crates/skyhop/src/staging.rs`).
+LIST = ".skyhop.json"
 
 #: Marks a folder as one whose content can be made again (https://bford.info/cachedir/): backup programs and the page's
 #: list of runs pass it over.
@@ -33,12 +35,17 @@ def engine() -> str:
 
 
 class KeptRun:
-    """A run read back from disk, table by table when it is asked for."""
+    """A run read back from disk, table by table when it is asked for.
+
+    Raises OSError when a file that belongs to it is gone.
+    """
 
     def __init__(self, folder: Path, /, *, scenario: _core.Scenario, seed: int) -> None:
         self._folder = folder
         self.scenario = scenario
         self.seed = seed
+        listed = json.loads((folder / LIST).read_text(encoding="utf-8"))
+        self._files = sorted(listed["files"])
 
     @property
     def table_names(self) -> list[str]:
@@ -49,8 +56,9 @@ class KeptRun:
         """The table of that name. Tables without rows have no file."""
         import polars as pl
 
-        path = self._folder / f"{name}.parquet"
-        return pl.read_parquet(path) if path.exists() else pl.DataFrame(_core.empty_table(name))
+        file = f"{name}.parquet"
+        # Whether there is a file is asked of the list: one that somebody deletes now is not a table without rows.
+        return pl.read_parquet(self._folder / file) if file in self._files else pl.DataFrame(_core.empty_table(name))
 
     @property
     def handovers(self) -> pl.DataFrame:
@@ -78,16 +86,23 @@ class KeptRun:
         return value
 
     def write(self, folder: str | os.PathLike[str], /) -> Path:
-        """Copies the run into a folder, with its tables as CSV too: the same files that `Run.write` makes."""
-        # With the time of now, not that of the run: a study's folders stand in the study's order.
-        target = Path(shutil.copytree(self._folder, folder, dirs_exist_ok=True, copy_function=shutil.copyfile))
-        for parquet in self._folder.glob("*.parquet"):
-            self.table(parquet.stem).write_csv(target / f"{parquet.stem}.csv")
-        return target
+        """Copies the run into a run folder, with its tables as CSV too: the same files that `Run.write` makes."""
+        with folders.staged(folder, "run") as staging:
+            self.write_into(staging)
+        return Path(folder)
+
+    def write_into(self, folder: Path, /) -> None:
+        """Writes the files of a run folder into a folder that is there and holds none of them."""
+        for name in self._files:
+            # With the time of now, not that of the run: a study's folders stand in the study's order.
+            (folder / name).write_bytes((self._folder / name).read_bytes())
+            if name.endswith(".parquet"):
+                csv = self.table(name.removesuffix(".parquet")).write_csv()
+                (folder / name).with_suffix(".csv").write_text(csv, encoding="utf-8", newline="")
 
 
 class Keep:
-    """A folder of finished runs. Each appears whole or not at all, so a killed program leaves nothing half done."""
+    """A folder of finished runs. Each appears whole or not at all; one that was damaged since is made again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -97,17 +112,34 @@ class Keep:
         name = hashlib.sha256(f"{engine()} {scenario.hash} {seed}".encode()).hexdigest()
         return self.folder / name[:2] / name
 
-    def find(self, scenario: _core.Scenario, seed: int) -> KeptRun | None:
-        """The run, if it has been finished before."""
-        place = self.place(scenario, seed)
-        return KeptRun(place, scenario=scenario, seed=seed) if (place / "manifest.json").exists() else None
+    def prepare(self) -> None:
+        """Makes the folder, so that what stands in its way is known before the first run.
 
-    def add(self, run: Run) -> KeptRun:
-        """Keeps a finished run."""
+        Clears what dead processes left in it.
+
+        Raises OSError if it cannot be written.
+        """
+        self._tag()
+        if not os.access(self.folder, os.W_OK):
+            raise PermissionError(f"{self.folder}: no run can be kept there, as the folder may not be written")
+        for child in self.folder.iterdir():
+            if child.is_dir():
+                _core.sweep(child)
+
+    def _tag(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         tag = self.folder / TAG
         if not tag.exists():
-            tag.write_text(_TAG_TEXT, encoding="utf-8")
+            folders.write(tag, _TAG_TEXT)
+
+    def find(self, scenario: _core.Scenario, seed: int) -> KeptRun | None:
+        """The run, if it has been finished before and is still whole."""
+        place = self.place(scenario, seed)
+        return KeptRun(place, scenario=scenario, seed=seed) if _core.is_whole(place) else None
+
+    def add(self, run: Run) -> KeptRun:
+        """Keeps a finished run."""
+        self._tag()
         place = self.place(run.scenario, run.seed)
         run.keep(place)
         return KeptRun(place, scenario=run.scenario, seed=run.seed)

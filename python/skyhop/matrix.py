@@ -15,9 +15,10 @@ import polars as pl
 from skyhop import _core, api, starts, sweep
 from skyhop.inference import Estimate
 from skyhop.kept import Keep, KeptRun
+from skyhop.metrics import Metric, measure, measure_all
 from skyhop.results import Run
-from skyhop.study import Cell, Metric, Part, Study
-from skyhop.sweep import OnProgress, measure, measure_all
+from skyhop.study import Cell, Part, Study
+from skyhop.sweep import OnProgress
 from skyhop.verdict import Claim, Expected, Guard
 
 __all__ = ["Comparison", "OnProgress", "Outcome", "Result", "Sample", "measure", "run_study"]
@@ -126,6 +127,15 @@ class Outcome:
         ]
 
     @cached_property
+    def without_chance(self) -> list[Cell]:
+        """Cells whose scenario has no random element: all their seeds gave the same records."""
+        return [
+            cell
+            for cell, samples in self._by_cell.items()
+            if len(samples) > 1 and len({sample.run.manifest["records_hash"] for sample in samples}) == 1
+        ]
+
+    @cached_property
     def _by_cell(self) -> dict[Cell, list[Sample]]:
         by_cell: dict[Cell, list[Sample]] = {}
         for sample in self.samples:
@@ -139,7 +149,9 @@ class Outcome:
         for cell, samples in self._by_cell.items():
             part = self.study.part(cell)
             for name in part.metrics:
-                by_seed = {sample.seed: sample.values[name] for sample in samples}
+                # Runs that are all the same are one run: an interval of no width would say that it was measured.
+                apart = samples[:1] if cell in self.without_chance else samples
+                by_seed = {sample.seed: sample.values[name] for sample in apart}
                 found[cell, name] = Estimate(by_seed, deterministic=part.deterministic)
         return found
 
@@ -287,10 +299,14 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
     sweeps = {one.name: sweep.load(one.file) for one in study.sweeps if study.full or not one.long}
     of_sweeps = {name: sweep.jobs(one) for name, one in sweeps.items()}
 
+    shelf = None if keep is None else Keep(keep)
+    if shelf is not None:
+        shelf.prepare()
+
     def work(job: sweep.Job, progress: _core.Progress) -> Sample | dict[str, Any]:
         run: Run | KeptRun
-        if keep is not None:
-            run = Keep(keep).run(job.scenario, job.seed, progress)
+        if shelf is not None:
+            run = shelf.run(job.scenario, job.seed, progress)
         else:
             run = api.run(job.scenario, seed=job.seed, progress=progress)
         owner = owners.get(id(job))

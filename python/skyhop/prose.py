@@ -23,12 +23,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skyhop import tables
+from skyhop import folders, tables
 from skyhop.definition import parse_toml, read_toml
 from skyhop.inference import Estimate
 from skyhop.matrix import Outcome
+from skyhop.metrics import Metric
 from skyhop.speak import NotRunError, Speaker, number, of_sweep
-from skyhop.study import Cell, Metric, Study
+from skyhop.study import Cell, Study
 from skyhop.verdict import DefinitionError
 
 _VALUE = re.compile(r"(<!-- = (?P<what>.*?) -->)(?P<shown>.*?)(<!-- / -->)", re.DOTALL)
@@ -48,13 +49,13 @@ def renew(readme: Path, outcome: Outcome) -> None:
     """Puts everything that the study gives into its README."""
     results_part(readme)
     text = readme.read_text(encoding="utf-8")
-    readme.write_text(rendered(text, outcome, file=readme), encoding="utf-8")
+    folders.write(readme, rendered(text, outcome, file=readme))
 
 
 def renew_others(file: Path, outcome: Outcome) -> None:
     """Puts the study's numbers into a document about several: those whose marker begins with the study's name."""
     text = file.read_text(encoding="utf-8")
-    file.write_text(_values(text, outcome, file=file, prefix=True), encoding="utf-8")
+    folders.write(file, _values(text, outcome, file=file, prefix=True))
 
 
 def stale(file: Path, outcome: Outcome, *, prefix: bool = False) -> list[str]:

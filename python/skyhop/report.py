@@ -18,7 +18,7 @@ import jinja2
 import markupsafe
 import polars as pl
 
-from skyhop import __version__, figure, score, speak, tables
+from skyhop import __version__, figure, folders, score, speak, tables
 from skyhop.matrix import OnProgress, Outcome, Sample
 
 #: With more runs than this only the first seed of each cell gets a run folder.
@@ -79,11 +79,21 @@ def figures(outcome: Outcome, *, on_progress: OnProgress | None = None) -> list[
 
 
 def write(outcome: Outcome, folder: Path, *, on_progress: OnProgress | None = None) -> Path:
-    """Writes everything and returns the path of the page."""
+    """Writes everything, in place of an older report, and returns the path of the page."""
+    with folders.staged(folder, "study") as staging:
+        page = write_into(outcome, staging, on_progress=on_progress)
+    return folder / page.name
+
+
+def write_into(outcome: Outcome, folder: Path, *, on_progress: OnProgress | None = None) -> Path:
+    """Writes everything into a folder that is there and empty; returns the path of the page."""
     shown = outcome.samples if len(outcome.samples) <= MOST_FOLDERS else outcome.first_of_each_cell
 
     def write_run(sample: Sample) -> Path:
-        return sample.run.write(folder / "runs" / f"{sample.cell.folder},seed={sample.seed}")
+        place = folder / "runs" / f"{sample.cell.folder},seed={sample.seed}"
+        place.mkdir(parents=True)
+        sample.run.write_into(place)
+        return place
 
     # Beside the drawing, which keeps one core busy.
     with ThreadPoolExecutor() as pool:
@@ -94,7 +104,7 @@ def write(outcome: Outcome, folder: Path, *, on_progress: OnProgress | None = No
         for number, one in enumerate(written):
             os.utime(one.result() / "manifest.json", ns=(now_ns, now_ns + number * 1_000_000))
     pictures = folder / "figures"
-    pictures.mkdir(parents=True, exist_ok=True)
+    pictures.mkdir()
     for picture in drawn:
         (pictures / f"{picture.name}.svg").write_text(picture.svg, encoding="utf-8")
     with (folder / "results.csv").open("w", encoding="utf-8", newline="") as file:

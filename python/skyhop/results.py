@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,23 +121,20 @@ class Run:
         return RunPlots(self)
 
     def keep(self, folder: str | os.PathLike[str], /) -> None:
-        """Writes what is needed to take the run up again; the folder appears complete or not at all."""
-        self._core.keep(os.fspath(folder))
+        """Writes what is needed to take the run up again; the folder appears whole or not at all."""
+        self._core.keep(folder)
 
     def write(self, folder: str | os.PathLike[str], /) -> Path:
         """Writes the run folder (manifest, summary, tables as Parquet and CSV) and returns its path.
 
-        Files appear only when all of them are complete; what else the folder holds stays.
+        The folder appears whole or not at all, in place of an older run folder.
+
+        Raises FileExistsError if `folder` holds anything that is not part of a run folder, OSError if it cannot be
+        written.
         """
-        target = Path(folder)
-        staging = target.with_name(f"{target.name}.partial")
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._core.write(os.fspath(staging))
-            target.mkdir(exist_ok=True)
-            for file in sorted(staging.iterdir()):
-                os.replace(file, target / file.name)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-        return target
+        self._core.write(folder)
+        return Path(folder)
+
+    def write_into(self, folder: Path, /) -> None:
+        """Writes the files of a run folder into a folder that is there and holds none of them."""
+        self._core.write_into(folder)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from skyhop.server.guard import Guard
 
+from skyhop import folders
+
 #: Asked for when the caller names none; taken by nothing common.
 PORT = 8641
 
@@ -73,8 +75,9 @@ def configuration(app: Guard, log_level: str = "error") -> uvicorn.Config:
 def export(run_dir: str | os.PathLike[str], html_dir: str | os.PathLike[str]) -> Path:
     """Writes the page with one run, or all runs below a folder, into `html_dir` and returns the path of index.html.
 
-    The files need no server: they may lie on any web space or be opened from a disk. Raises FileNotFoundError when
-    there is no run or the page was not built, FileExistsError when `html_dir` holds something else.
+    The files need no server: they may lie on any web space or be opened from a disk. An older page in `html_dir` is
+    replaced as a whole. Raises FileNotFoundError when there is no run or the page was not built, FileExistsError when
+    `html_dir` holds anything but an exported page.
     """
     from skyhop.server import library as lib
     from skyhop.server.app import page_folder
@@ -86,9 +89,6 @@ def export(run_dir: str | os.PathLike[str], html_dir: str | os.PathLike[str]) ->
         raise FileNotFoundError(f"{run_dir} holds no run")
     if len(runs) == 1 and runs[0]["id"] == ".":
         runs[0]["title"] = runs[0]["title"] or library.folder.name
-    target = Path(html_dir)
-    if target.exists() and any(target.iterdir()) and not (target / "runs.js").is_file():
-        raise FileExistsError(f"{target} holds something else; choose another folder")
     content: dict[str, str] = {}
     for run in runs:
         names = ["scenario.json", *(f"{table}.parquet" for table in run["tables"] if table != "packets")]
@@ -98,12 +98,12 @@ def export(run_dir: str | os.PathLike[str], html_dir: str | os.PathLike[str]) ->
                 content[f"{run['id']}/{name}"] = base64.b64encode(path.read_bytes()).decode("ascii")
     studies = [study for study in lib.studies(library) if study["header"]]
     data = json.dumps({"runs": runs, "studies": studies, "files": content}, separators=(",", ":"))
-    target.mkdir(parents=True, exist_ok=True)
-    (target / "runs.js").write_text(f"window.SKYHOP_EXPORT={data};\n", encoding="utf-8")
-    for name in ("page.js", "page.css"):
-        shutil.copyfile(page / name, target / name)
-    html = (page / "index.html").read_text(encoding="utf-8")
-    script = '<script defer src="./page.js">'
-    index = target / "index.html"
-    index.write_text(html.replace(script, f'<script defer src="./runs.js"></script>\n{script}'), encoding="utf-8")
-    return index
+    with folders.staged(html_dir, "page") as staging:
+        (staging / "runs.js").write_text(f"window.SKYHOP_EXPORT={data};\n", encoding="utf-8")
+        for name in ("page.js", "page.css"):
+            shutil.copyfile(page / name, staging / name)
+        html = (page / "index.html").read_text(encoding="utf-8")
+        script = '<script defer src="./page.js">'
+        html = html.replace(script, f'<script defer src="./runs.js"></script>\n{script}')
+        (staging / "index.html").write_text(html, encoding="utf-8")
+    return Path(html_dir) / "index.html"

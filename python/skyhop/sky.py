@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import difflib
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skyhop import _core, terminal
+from skyhop import _core, folders, terminal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -142,9 +143,11 @@ def _draw(figure: Any, file: Path) -> None:
     if file.suffix not in {".svg", ".png"}:
         terminal.fail(f"{file}: a map is written as .svg or .png")
     if file.suffix == ".svg":
-        file.write_text(style.svg(figure), encoding="utf-8")
+        folders.write(file, style.svg(figure))
     else:
-        figure.savefig(file, dpi=200)
+        content = io.BytesIO()
+        figure.savefig(content, format="png", dpi=200)
+        folders.write(file, content.getvalue())
     typer.echo(str(file), err=True)
 
 
@@ -282,20 +285,19 @@ def handovers(
     station: Annotated[str | None, typer.Option("--station", metavar="NAME", help="Only this one.")] = None,
 ) -> None:
     """Explain each change of satellite: which, when, why, and what it did to flows and packets."""
-    changes = _table(run_folder, "handovers")
+    text, tables = _of_run(run_folder, "handovers", "paths", "drops")
+    changes, paths, drops = tables
     if changes is None:
-        if not (run_folder / "manifest.json").exists():
-            terminal.fail(f"{run_folder} is no run folder")
         typer.echo("No station changed its satellite.")
         return
     if station is not None and station not in changes["terminal"]:
-        scenario = _core.Scenario.from_json((run_folder / "scenario.json").read_text(encoding="utf-8"))
+        scenario = terminal.valid(lambda: _core.Scenario.from_json(text))
         names = [one["name"] for one in json.loads(scenario.sky_json(0.0))["stations"]]
         if station in names:
             typer.echo(f"{station} did not change its satellite.")
             return
         terminal.fail(f'--station: no station is called "{station}"; {_hint(station, names)}')
-    for line in explain(changes, _table(run_folder, "paths"), _table(run_folder, "drops"), station=station):
+    for line in explain(changes, paths, drops, station=station):
         typer.echo(line)
 
 
@@ -402,12 +404,27 @@ class _Ways:
         return found
 
 
-def _table(folder: Path, name: str) -> pl.DataFrame | None:
-    """A table of a run folder; None when it has no rows."""
+def _of_run(folder: Path, *names: str) -> tuple[str, list[pl.DataFrame | None]]:
+    """The scenario of a run folder as JSON, and tables of it; None for a table without rows."""
+    if not (folder / "manifest.json").is_file() or not (folder / "scenario.json").is_file():
+        terminal.fail(f"{folder} is not a run folder")
+    with folders.unchanged(folder):
+        try:
+            text = (folder / "scenario.json").read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            terminal.fail(f"{folder / 'scenario.json'} is not the scenario of a run: {error}")
+        return text, [_table(folder / f"{name}.parquet") for name in names]
+
+
+def _table(file: Path) -> pl.DataFrame | None:
     import polars as pl
 
-    file = folder / f"{name}.parquet"
-    return pl.read_parquet(file) if file.exists() else None
+    if not file.exists():
+        return None
+    try:
+        return pl.read_parquet(file)
+    except pl.exceptions.PolarsError as error:
+        terminal.fail(f"{file} is not a table of a run: {error}")
 
 
 def export_sky(
@@ -420,13 +437,10 @@ def export_sky(
     """Write the sky of a run as CZML or GeoJSON."""
     from skyhop import czml as globe
 
-    try:
-        text = (run_folder / "scenario.json").read_text(encoding="utf-8")
-    except OSError:
-        terminal.fail(f"{run_folder} is no run folder")
-    scenario = terminal.valid(lambda: _core.Scenario.from_json(text))
     if czml is None and geojson is None:
         terminal.fail("say where to: --czml FILE or --geojson FILE")
+    text, tables = _of_run(run_folder, "handovers", "paths")
+    scenario = terminal.valid(lambda: _core.Scenario.from_json(text))
     first: dict[str, Any] = json.loads(scenario.sky_json(0.0))
     if not first["satellites"] and not first["stations"]:
         terminal.fail(f"{run_folder}: no constellation and no stations: there is no sky to write")
@@ -435,14 +449,13 @@ def export_sky(
             ephemeris = json.loads(scenario.ephemeris_json(terminal.seconds(step, option="--step")))
         except ValueError as error:
             terminal.fail(f"--step {step}: {error}")
-        tables = (_table(run_folder, "handovers"), _table(run_folder, "paths"))
         packets = globe.czml(ephemeris, *tables, duration_s=scenario.duration_s)
-        czml.write_text(json.dumps(packets, separators=(",", ":")) + "\n", encoding="utf-8")
+        folders.write(czml, json.dumps(packets, separators=(",", ":")) + "\n")
         typer.echo(str(czml))
     if geojson is not None:
         moment = terminal.seconds(at)
         if moment > scenario.duration_s:
             terminal.fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
         collection = globe.geojson(json.loads(scenario.sky_json(moment)))
-        geojson.write_text(json.dumps(collection, indent=1) + "\n", encoding="utf-8")
+        folders.write(geojson, json.dumps(collection, indent=1) + "\n")
         typer.echo(str(geojson))

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from skyhop import formula, score
 from skyhop.inference import Estimate
 from skyhop.matrix import Outcome
-from skyhop.study import Cell, Metric
+from skyhop.metrics import Metric
+from skyhop.study import Cell
 from skyhop.verdict import VERDICTS, DefinitionError
 
 

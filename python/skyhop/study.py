@@ -22,12 +22,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from skyhop import expect, formula
+from skyhop import _core, expect, formula
 from skyhop.definition import Table, read_toml
 from skyhop.expect import Expectation
-from skyhop.verdict import Bound, Claim, DefinitionError, Guard
+from skyhop.metrics import Metric, columns_of, read_metric
+from skyhop.verdict import Bound, Claim, DefinitionError
 
-REDUCTIONS = ("sum", "mean", "weighted-mean", "ratio", "range", "sum-of-means", "jain", "share-within")
+#: A seed has 64 bits.
+MOST_SEED = 2**64 - 1
+#: More runs than this are a slip of the pen: at a thousandth of a second each they take a quarter of an hour.
+MOST_RUNS = 1_000_000
+
+#: Columns that tables of sweeps and studies have beside those of their axes and measures.
+RESERVED = frozenset({
+    "seed", "scenario_hash", "records_hash", "metric", "unit", "runs", "distinct_runs", "warm_up_s", "mean", "low",
+    "high", "ours", "interval",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,40 +49,6 @@ class Axis:
     values: Mapping[str, tuple[str, ...]]
     #: Where the values are readings of one text: those under which the study counts. Empty: the axis is none.
     readings: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Metric:
-    """How one number of a cell comes from a table of its run."""
-
-    name: str
-    label: str
-    unit: str
-    table: str
-    column: str
-    reduce: str
-    #: Turns the column's unit into `unit`.
-    scale: float = 1.0
-    digits: int = 1
-    #: Column by which `weighted-mean` weighs.
-    weight: str = ""
-    #: Column by whose sum `ratio` divides that of `column`.
-    over: str = ""
-    #: Rows until this moment are left out (tables with a time only).
-    from_s: float = 0.0
-    #: Rows after this moment are left out; 0 means none.
-    until_s: float = 0.0
-    #: The same two as shares of the run's length, so that a longer run of the same kind has the same phases.
-    from_share: float = 0.0
-    until_share: float = 0.0
-    #: The bound of `share-within`, in the column's unit.
-    within: float = 0.0
-    #: Regular expression: only the flows, or links, whose name it finds.
-    only: str = ""
-    #: What the number means, in words for the reader.
-    meaning: str = ""
-    #: What else must be true of a cell before the number means anything.
-    guards: tuple[Guard, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -266,6 +242,7 @@ def load(folder: Path) -> Study:
     axes = tuple(_axis(name, entry) for name, entry in table.tables("axes"))
     metrics = _read_metrics(table)
     sources = {name: _source(name, entry) for name, entry in table.tables("sources")}
+    check_axes(table, axes, [f"{name}{end}" for name in sources for end in ("", "_difference", "_verdict")])
     seeds = _seeds(table)
     defaults = Table(table.file, {key: table.take(key, object) for key in _OF_PARTS if key in table.keys})
     entries = table.tables("parts") or [("", Table(table.file, {}))]
@@ -318,10 +295,30 @@ def _each(lists: Iterable[list[Item]]) -> tuple[Item, ...]:
 
 
 def _seeds(table: Table) -> tuple[int, ...]:
-    seeds = table.take("seeds", list)
-    if not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
-        raise table.error("seeds", "is a list of whole numbers, at least one")
+    return seeds_of(table, table.take("seeds", list))
+
+
+def seeds_of(table: Table, seeds: Any) -> tuple[int, ...]:
+    """The seeds of a list. Each stands there once: the same run twice is one sample, not two."""
+    if not isinstance(seeds, list) or not seeds:
+        raise table.error("seeds", f"is a list of whole numbers, at least one, not {seeds!r}")
+    for seed in seeds:
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MOST_SEED:
+            raise table.error("seeds", f"holds whole numbers from 0 to 2^64 - 1, not {seed!r}")
+    if len(set(seeds)) < len(seeds):
+        twice = next(seed for seed in seeds if seeds.count(seed) > 1)
+        raise table.error("seeds", f"holds {twice} more than once, which would count one run as several")
     return tuple(seeds)
+
+
+def check_axes(table: Table, axes: Iterable[Axis], taken: Iterable[str]) -> None:
+    """Raises for an axis that would hide a column of the tables that it is to be added to."""
+    columns = {column for name in _core.table_names() for column in columns_of(name)}
+    for axis in axes:
+        if axis.name in RESERVED | columns:
+            raise table.error(f"axes.{axis.name}", "is the name of a column of the results; call the axis otherwise")
+        if axis.name in taken:
+            raise table.error(f"axes.{axis.name}", "has the name of a metric or a source; call one of them otherwise")
 
 
 def _part(
@@ -454,12 +451,15 @@ def values_of(entry: Table, values: list[Any], key: str) -> dict[str, tuple[str,
     for value in values:
         name, given = (value.get("name"), value.get("set")) if isinstance(value, Mapping) else (value, value)
         if isinstance(given, list) and not key and all(isinstance(one, str) and "=" in one for one in given):
-            named[str(name)] = tuple(given)
+            overrides = tuple(given)
         elif key and name is not None and given is not None:
-            named[str(name)] = (f"{key}={as_toml(given)}",)
+            overrides = (f"{key}={as_toml(given)}",)
         else:
             help = '{ name = "...", set = "..." }, without a key of the axis { name = "...", set = ["key=value", ...] }'
             raise entry.error("values", f"holds values or {help}; not {value!r}")
+        if str(name) in named:
+            raise entry.error("values", f"holds {str(name)!r} more than once")
+        named[str(name)] = overrides
     if not named:
         raise entry.error("values", "is empty")
     return named
@@ -483,42 +483,6 @@ def overrides_of(axes: Sequence[Axis], cell: Cell) -> list[str]:
     """What turns the base case into a cell's scenario."""
     by_name = {axis.name: axis for axis in axes}
     return [one for name, value in cell.point for one in by_name[name].values[value]]
-
-
-def read_metric(name: str, entry: Table, *, guard: bool = False) -> Metric:
-    """A metric from its table in the file; with `guard` it may have guards, which are read apart."""
-    if guard:
-        entry.take("guard", object, None)
-    reduce = entry.text("reduce")
-    if reduce not in REDUCTIONS:
-        raise entry.error("reduce", f"is one of {', '.join(REDUCTIONS)}, not {reduce!r}")
-    metric = Metric(
-        name=name,
-        label=entry.text("label"),
-        unit=entry.text("unit"),
-        table=entry.text("table"),
-        column=entry.text("column"),
-        reduce=reduce,
-        scale=entry.number("scale", 1.0),
-        digits=entry.take("digits", int, 1),
-        weight=entry.text("weight", ""),
-        over=entry.text("over", ""),
-        from_s=entry.number("from_s", 0.0),
-        until_s=entry.number("until_s", 0.0),
-        from_share=entry.number("from_share", 0.0),
-        until_share=entry.number("until_share", 0.0),
-        within=entry.number("within", 0.0),
-        only=entry.text("only", ""),
-        meaning=entry.text("meaning", ""),
-    )
-    if (reduce == "weighted-mean") != bool(metric.weight):
-        raise entry.error("weight", "belongs to weighted-mean, and it to it")
-    if (reduce == "ratio") != bool(metric.over):
-        raise entry.error("over", "belongs to ratio, and it to it")
-    if (reduce == "share-within") != (metric.within > 0):
-        raise entry.error("within", "is the bound of share-within, above 0")
-    entry.finish()
-    return metric
 
 
 def _read_metrics(table: Table) -> dict[str, Metric]:

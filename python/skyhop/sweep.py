@@ -17,6 +17,7 @@ A finished run is kept by its hash: a killed sweep goes on where it was, a repea
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import math
 import os
@@ -29,12 +30,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from skyhop import _core, api
+from skyhop import _core, api, folders
 from skyhop.definition import Table, read_toml
 from skyhop.inference import mean_and_interval
 from skyhop.kept import Keep, KeptRun
+from skyhop.metrics import Metric, has_time, measure_all, read_metric
 from skyhop.results import Run
-from skyhop.study import Axis, Cell, Metric, cells_of, overrides_of, read_metric, values_of
+from skyhop.study import (
+    MOST_RUNS,
+    RESERVED,
+    Axis,
+    Cell,
+    cells_of,
+    check_axes,
+    overrides_of,
+    seeds_of,
+    values_of,
+)
+from skyhop.verdict import DefinitionError
 
 if TYPE_CHECKING:
     AnyRun = Run | KeptRun
@@ -53,8 +66,8 @@ def _default(name: str, label: str, unit: str, column: str, reduce: str, scale: 
 
 #: What is measured where the file says nothing, over the whole run.
 WHOLE = (
-    _default("goodput", "Goodput", "kbit/s", "goodput_bps", "sum", 1e-3, table="flows"),
-    _default("throughput", "Throughput", "kbit/s", "throughput_bps", "sum", 1e-3, table="flows"),
+    _default("goodput", "Goodput", "kbit/s", "goodput_bps", "total-rate", 1e-3, table="flows"),
+    _default("throughput", "Throughput", "kbit/s", "throughput_bps", "total-rate", 1e-3, table="flows"),
     _default("dropped", "Dropped", "packets", "dropped", "sum", 1.0, table="flows"),
     _default("delay", "Delay", "ms", "delay_mean_s", "weighted-mean", 1e3, table="flows", weight="packets_received"),
     _default("jain", "Jain's index", "", "goodput_bps", "jain", 1.0, table="flows"),
@@ -62,8 +75,8 @@ WHOLE = (
 
 #: The same from the time series, so that a warm-up can be cut.
 BEHIND_WARM_UP = (
-    _default("goodput", "Goodput", "kbit/s", "goodput_bps", "sum-of-means", 1e-3, table="flow_series"),
-    _default("throughput", "Throughput", "kbit/s", "throughput_bps", "sum-of-means", 1e-3, table="flow_series"),
+    _default("goodput", "Goodput", "kbit/s", "goodput_bps", "total-rate", 1e-3, table="flow_series"),
+    _default("throughput", "Throughput", "kbit/s", "throughput_bps", "total-rate", 1e-3, table="flow_series"),
     _default("dropped", "Dropped", "packets", "dropped", "sum", 1.0, table="flow_series"),
     _default("delay", "Delay", "ms", "delay_mean_s", "weighted-mean", 1e3, table="flow_series", weight="received"),
     _default("jain", "Jain's index", "", "goodput_bps", "jain", 1.0, table="flow_series"),
@@ -100,29 +113,36 @@ def load(file: Path) -> Sweep:
     """Reads a sweep file; raises DefinitionError with the place of the first thing that cannot be meant."""
     table = Table(file, read_toml(file))
     seeds = table.take("seeds", object, 1)
-    if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds > 0:
+    if isinstance(seeds, int) and not isinstance(seeds, bool):
+        if not 0 < seeds <= MOST_RUNS:
+            raise table.error("seeds", f"is a number of seeds from 1 to {MOST_RUNS:,}, or a list of them, not {seeds}")
         seeds = list(range(1, seeds + 1))
-    is_list = isinstance(seeds, list) and bool(seeds)
-    if not is_list or not all(isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 for seed in seeds):
-        raise table.error("seeds", f"is a number of seeds or a list of them, not {seeds!r}")
     warm_up_s = _seconds(table, "warm_up")
     axes = tuple(_axis(table, name, value) for name, value in table.take("axes", Mapping, {}).items())
     metrics = tuple(read_metric(name, entry) for name, entry in table.tables("metrics"))
+    if clash := RESERVED & {metric.name for metric in metrics}:
+        raise table.error(f"metrics.{min(clash)}", "is the name of a column of the results; call the metric otherwise")
     if not metrics:
         metrics = BEHIND_WARM_UP if warm_up_s > 0 else WHOLE
-    cut = [dataclasses.replace(metric, from_s=max(metric.from_s, warm_up_s)) for metric in metrics]
+    check_axes(table, axes, [metric.name for metric in metrics])
     sweep = Sweep(
         file=file,
         scenario=file.parent / table.text("scenario"),
         axes=axes,
-        seeds=tuple(seeds),
-        metrics=tuple(
-            cut_one if metric.table.endswith("series") else metric for metric, cut_one in zip(metrics, cut, strict=True)
-        ),
+        seeds=seeds_of(table, seeds),
+        metrics=tuple(_behind(metric, warm_up_s) for metric in metrics),
         warm_up_s=warm_up_s,
     )
     table.finish()
+    runs = math.prod(len(axis.values) for axis in axes) * len(sweep.seeds)
+    if runs > MOST_RUNS:
+        raise table.error("axes", f"and seeds make {runs:,} runs, and at most {MOST_RUNS:,} are made")
     return sweep
+
+
+def _behind(metric: Metric, warm_up_s: float) -> Metric:
+    """The metric without the warm-up, if its table has a time."""
+    return dataclasses.replace(metric, from_s=max(metric.from_s, warm_up_s)) if has_time(metric.table) else metric
 
 
 def _axis(table: Table, name: str, value: Any) -> Axis:
@@ -150,6 +170,9 @@ def jobs(sweep: Sweep) -> list[Job]:
     for cell in sweep.cells:
         overrides = overrides_of(sweep.axes, cell)
         scenario = api.scenario(sweep.scenario, overrides=overrides)
+        if 0 < scenario.duration_s <= sweep.warm_up_s:
+            what = f"is {sweep.warm_up_s:g} s, and the scenario ends at {scenario.duration_s:g} s: nothing is left"
+            raise DefinitionError(f"{sweep.file}: warm_up: {what}")
         if needs_series and "grid" not in json.loads(scenario.canonical_json())["records"]:
             scenario = api.scenario(sweep.scenario, overrides=[*overrides, f"records.grid={GRID}"])
         made += [Job(cell, seed, scenario) for seed in sweep.seeds]
@@ -203,28 +226,38 @@ class SweepResult:
     table: pl.DataFrame
 
     def write(self, folder: Path) -> Path:
-        """Writes both as CSV and Parquet; returns the path of the table."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, frame in (("runs", self.runs), ("table", self.table)):
-            frame.write_csv(folder / f"{name}.csv")
-            frame.write_parquet(folder / f"{name}.parquet")
+        """Writes both as CSV and Parquet, in place of an older sweep's; returns the path of the table."""
+        with folders.staged(folder, "sweep") as staging:
+            self.write_into(staging)
         return folder / "table.csv"
+
+    def write_into(self, folder: Path) -> None:
+        """Writes both as CSV and Parquet into a folder that is there."""
+        for name, frame in (("runs", self.runs), ("table", self.table)):
+            (folder / f"{name}.csv").write_text(frame.write_csv(), encoding="utf-8", newline="")
+            # By way of memory: what the disk refuses is an OSError, not one of polars' own.
+            content = io.BytesIO()
+            frame.write_parquet(content)
+            (folder / f"{name}.parquet").write_bytes(content.getvalue())
 
 
 def run(sweep: Sweep, *, keep: Path, on_progress: OnProgress | None = None, threads: int | None = None) -> SweepResult:
     """Makes every run that `keep` does not hold yet, and measures them all."""
     shelf = Keep(keep)
+    todo = jobs(sweep)
+    shelf.prepare()
 
     def work(job: Job, progress: _core.Progress) -> dict[str, Any]:
         return row_of(sweep, job, shelf.run(job.scenario, job.seed, progress))
 
-    return result_of(sweep, spread(jobs(sweep), work, on_progress=on_progress, threads=threads))
+    return result_of(sweep, spread(todo, work, on_progress=on_progress, threads=threads))
 
 
 def row_of(sweep: Sweep, job: Job, done: AnyRun) -> dict[str, Any]:
     """What one run gave."""
     values = measure_all(done, {metric.name: metric for metric in sweep.metrics})
-    return dict(job.cell.point) | {"seed": job.seed, "scenario_hash": job.scenario.hash} | values
+    hashes = {"scenario_hash": job.scenario.hash, "records_hash": done.manifest["records_hash"]}
+    return dict(job.cell.point) | {"seed": job.seed} | hashes | values
 
 
 def result_of(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> SweepResult:
@@ -232,86 +265,47 @@ def result_of(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> SweepResult:
     return SweepResult(pl.DataFrame(rows, infer_schema_length=None), _table(sweep, rows))
 
 
+def no_chance(cells: Sequence[Cell], *, of: int) -> str:
+    """What to say of cells whose seeds all gave the same records."""
+    which = "the scenario" if of == 1 else f"all {of} cells" if len(cells) == of else f"{len(cells)} of {of} cells"
+    named = "" if len(cells) == of or len(cells) > 6 else f" ({', '.join(cell.label for cell in cells)})"
+    return f"No random element in {which}{named}: every seed gave the same records, and one seed says as much as all."
+
+
+def notes(sweep: Sweep, result: SweepResult) -> list[str]:
+    """What to know about a sweep beside its numbers, in sentences."""
+    said = []
+    if sweep.warm_up_s > 0:
+        whole = [metric.label for metric in sweep.metrics if not has_time(metric.table)]
+        but = f", but not out of the totals of whole runs: {', '.join(whole)}" if whole else ""
+        said.append(f"The first {sweep.warm_up_s:g} s are left out{but}.")
+    cells: dict[str, list[str]] = {}
+    same = []
+    for cell in sweep.cells:
+        here = result.runs.filter(**dict(cell.point)) if cell.point else result.runs
+        cells.setdefault(here["scenario_hash"][0], []).append(cell.label)
+        if here.height > 1 and here["records_hash"].n_unique() == 1:
+            same.append(cell)
+    if same:
+        said.append(no_chance(same, of=len(sweep.cells)))
+    said += [
+        f"The same scenario, and so the same numbers: {', '.join(alike)}." for alike in cells.values() if alike[1:]
+    ]
+    return said
+
+
 def _table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     table = []
     for cell in sweep.cells:
         point = dict(cell.point)
         here = [row for row in rows if all(row[axis] == value for axis, value in point.items())]
+        distinct = len({row["records_hash"] for row in here})
         for metric in sweep.metrics:
             values = [float(row[metric.name]) for row in here]
-            mean, half = mean_and_interval(values)
+            mean, half = mean_and_interval(values, distinct=distinct)
             table.append(
                 point
-                | {"metric": metric.name, "unit": metric.unit, "runs": len(values), "warm_up_s": metric.from_s}
-                | {"mean": mean, "low": mean - half, "high": mean + half}
+                | {"metric": metric.name, "unit": metric.unit, "runs": len(values), "distinct_runs": distinct}
+                | {"warm_up_s": metric.from_s, "mean": mean, "low": mean - half, "high": mean + half}
             )
     return pl.DataFrame(table, infer_schema_length=None)
-
-
-def measure_all(done: AnyRun, metrics: Mapping[str, Metric]) -> dict[str, float]:
-    """Metrics of one run by name; each table that they need is read once. NaN where there is nothing to measure."""
-    tables = {name: done.table(name) for name in dict.fromkeys(metric.table for metric in metrics.values())}
-    # In one go: of small tables each query costs more than what it does.
-    rows = pl.collect_all(_rows(done, tables[metric.table], metric) for metric in metrics.values())
-    return {
-        # In one chunk, as sums of several depend on how many threads there are.
-        metric.name: _reduced(of_metric.rechunk(), metric) * metric.scale if of_metric.height > 0 else math.nan
-        for metric, of_metric in zip(metrics.values(), rows, strict=True)
-    }
-
-
-def measure(done: AnyRun, metric: Metric) -> float:
-    """One metric of one run; NaN when its table has nothing to measure."""
-    return measure_all(done, {metric.name: metric})[metric.name]
-
-
-def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
-    """What the metric is taken from: rows of the table, or one row for each flow."""
-    length_s = done.scenario.duration_s
-    rows = table.lazy()
-    if (from_s := max(metric.from_s, metric.from_share * length_s)) > 0:
-        # A row of a time series stands at the end of its step.
-        rows = rows.filter(pl.col("time_s") > from_s + 1e-9)
-    if (until_s := metric.until_s or metric.until_share * length_s) > 0:
-        rows = rows.filter(pl.col("time_s") <= until_s + 1e-9)
-    if metric.only:
-        named = "flow" if "flow" in table.columns else "link"
-        rows = rows.filter(pl.col(named).str.contains(metric.only))
-    if metric.reduce == "share-within":
-        # What was begun too late to be judged before the end of the run does not count.
-        begun = pl.col("begin_s") <= length_s - metric.within
-        return (rows.filter(begun) if "begin_s" in table.columns else rows).select(metric.column)
-    column = pl.col(metric.column)
-    rows = rows.filter(column.is_not_null())
-    match metric.reduce:
-        case "sum-of-means" | "jain":
-            return rows.group_by("flow", maintain_order=True).agg(column.mean())
-        case "range":
-            return rows.group_by("flow", maintain_order=True).agg(column.max() - column.min())
-        case _:
-            return rows.select({metric.column, metric.weight, metric.over} - {""})
-
-
-def _reduced(rows: pl.DataFrame, metric: Metric) -> float:
-    column: Any = rows[metric.column]
-    value: Any
-    match metric.reduce:
-        case "sum" | "sum-of-means":
-            value = column.sum()
-        case "mean" | "range":
-            value = column.mean()
-        case "weighted-mean":
-            weight: Any = rows[metric.weight]
-            value = (column * weight).sum() / weight.sum()
-        case "ratio":
-            total: Any = rows[metric.over].sum()
-            value = column.sum() / total if total else None
-        case "share-within":
-            value = (column <= metric.within).sum() / rows.height
-        case "jain":
-            means = column.to_list()
-            squares = sum(x * x for x in means)
-            value = 1.0 if squares == 0 else sum(means) ** 2 / (len(means) * squares)
-        case _:
-            raise ValueError(f"no reduction is called {metric.reduce!r}")
-    return math.nan if value is None else float(value)

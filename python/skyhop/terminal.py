@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from skyhop import _core
+from skyhop.program import FAILED, USAGE
 
 if TYPE_CHECKING:
     from skyhop.results import Run
 
-USAGE = 2
-FAILED = 1
+__all__ = ["FAILED", "USAGE", "console", "fail", "limit_memory", "read_scenario", "seconds", "table", "valid", "warn"]
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from skyhop import _core
+from skyhop import _core, folders
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def figures(folder: str | os.PathLike[str], out: str | os.PathLike[str], *, cell
         series = api.run(entry["scenario"]).flow_series.filter(flow="flow-0")
         figure = plots.beside_reference(series, theirs, title=f"{agent}, case {case}", source="ns-2")
         files.append(target / f"{case}-{agent}.svg")
-        files[-1].write_text(svg(figure), encoding="utf-8")
+        folders.write(files[-1], svg(figure))
     return files
 
 

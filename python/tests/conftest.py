@@ -59,7 +59,7 @@ class Skyhop:
 
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "skyhop.cli", *map(str, arguments)],
+            [sys.executable, "-W", "error", "-m", "skyhop", *map(str, arguments)],
             cwd=self.folder,
             capture_output=True,
             text=True,

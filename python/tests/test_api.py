@@ -114,15 +114,20 @@ def test_rtt_is_never_below_geometry_and_goodput_never_above_the_bottleneck(dumb
         assert row["goodput_bps"] < row["throughput_bps"] < 2e6
 
 
-def test_write_puts_everything_into_the_folder_and_keeps_what_else_is_there(dumbbell: Path, tmp_path: Path) -> None:
+def test_write_replaces_an_older_run_whole_and_nothing_else(dumbbell: Path, tmp_path: Path) -> None:
     run = skyhop.run(dumbbell, seed=3)
     folder = run.write(tmp_path / "runs" / "first")
+    silent = skyhop.run(dumbbell, overrides=["links[0].queue.drop_tail.packets=100000"])
+    assert silent.drops.is_empty() and (folder / "drops.csv").exists()
+    assert silent.write(folder) == folder
+    assert not (folder / "drops.csv").exists(), "a table of the older run"
+    assert json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["seed"] == 1
+    assert pl.read_parquet(folder / "flows.parquet").equals(silent.flows)
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
-    again = run.write(folder)
-    assert again == folder
-    assert json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["seed"] == 3
+    with pytest.raises(FileExistsError, match=r"notes\.txt"):
+        run.write(folder)
     assert (folder / "notes.txt").read_text(encoding="utf-8") == "mine"
-    assert pl.read_parquet(folder / "flows.parquet").equals(run.flows)
+    assert pl.read_parquet(folder / "flows.parquet").equals(silent.flows)
     assert [path.name for path in folder.parent.iterdir()] == ["first"]
 
 

@@ -104,7 +104,7 @@ def test_a_folder_of_somebody_else_is_left_alone(skyhop_program: Skyhop, dumbbel
     (mine / "thesis.txt").write_text("chapter 1", encoding="utf-8")
     done = skyhop_program("run", dumbbell, "--out", "mine")
     assert done.returncode == 2
-    assert "mine exists and is no run folder" in done.stderr
+    assert "mine exists and is not a run folder" in done.stderr
     assert skyhop_program.written() == ["mine", "mine/thesis.txt"]
 
 
@@ -135,7 +135,7 @@ def test_schema_is_json_schema(skyhop_program: Skyhop) -> None:
 
 
 def test_ctrl_c_ends_a_run_at_once_with_130_and_writes_nothing(skyhop_program: Skyhop, dumbbell: Path) -> None:
-    long = [sys.executable, "-m", "skyhop.cli", "run", str(dumbbell), "--set", "duration=4000000 s"]
+    long = [sys.executable, "-m", "skyhop", "run", str(dumbbell), "--set", "duration=4000000 s"]
     with subprocess.Popen(long, cwd=skyhop_program.folder, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1.5)
         assert process.poll() is None, "the run is long enough to be interrupted"
@@ -148,7 +148,7 @@ def test_ctrl_c_ends_a_run_at_once_with_130_and_writes_nothing(skyhop_program: S
 def test_a_terminal_gets_a_progress_bar_on_stderr_only(skyhop_program: Skyhop, dumbbell: Path) -> None:
     leader, follower = pty.openpty()
     done = subprocess.run(
-        [sys.executable, "-m", "skyhop.cli", "run", str(dumbbell), "--out", "out"],
+        [sys.executable, "-m", "skyhop", "run", str(dumbbell), "--out", "out"],
         cwd=skyhop_program.folder, stdout=subprocess.PIPE, stderr=follower, text=True, timeout=60, check=True,
         env=os.environ | {"TERM": "xterm"},
     )  # fmt: skip

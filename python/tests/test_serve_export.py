@@ -64,7 +64,7 @@ def test_an_export_is_renewed_and_nothing_else_is_overwritten(tmp_path: Path) ->
     export(tmp_path / "runs", tmp_path / "html")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work", encoding="utf-8")
-    with pytest.raises(FileExistsError, match="something else"):
+    with pytest.raises(FileExistsError, match="is not an exported page"):
         export(tmp_path / "runs", tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
 

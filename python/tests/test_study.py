@@ -38,7 +38,7 @@ label = "Goodput"
 unit = "kbit/s"
 table = "flows"
 column = "goodput_bps"
-reduce = "sum"
+reduce = "total-rate"
 scale = 1e-3
 
 [metrics.delay]
@@ -142,7 +142,7 @@ def test_metrics_are_what_they_say(folder: Path) -> None:
     by_name = {(one.cell.label, one.metric.name): one.ours for one in outcome.results}
     first = [sample.run for sample in outcome.samples if sample.cell.label == "long"]
     flows = first[0].flows
-    assert by_name["long", "goodput"] == pytest.approx(flows["goodput_bps"].sum() / 1e3)
+    assert by_name["long", "goodput"] == pytest.approx(flows["bytes_delivered"].sum() * 8 / 20 / 1e3)
     weight = flows["packets_received"]
     assert by_name["long", "delay"] == pytest.approx((flows["delay_mean_s"] * weight).sum() / weight.sum() * 1e3)
     late = first[0].flow_series.filter(first[0].flow_series["time_s"] >= 5)
@@ -188,7 +188,7 @@ def test_a_study_whose_verdicts_are_true_succeeds(folder: Path, skyhop_program: 
         ("study.toml", "seeds = [1, 2]", "seeds = []", "study.toml: seeds: is a list of whole numbers"),
         ("study.toml", 'title = "Two queues"', "", "study.toml: title: is missing"),
         ("study.toml", 'title = "Two queues"', 'titel = "x"\ntitle = "y"', "study.toml: titel: has no meaning here"),
-        ("study.toml", 'reduce = "sum"', 'reduce = "add"', "metrics.goodput.reduce: is one of sum, mean"),
+        ("study.toml", 'reduce = "total-rate"', 'reduce = "add"', "metrics.goodput.reduce: is one of sum, mean"),
         ("study.toml", 'weight = "packets_received"', "", "metrics.delay.weight: belongs to weighted-mean"),
         ("study.toml", "[axes.queue]", "[axes.queue", "study.toml: "),
         ("expect.toml", 'queue = "5"', 'queue = "7"', "expect.toml: cells[0].queue: is one of 5, long, not '7'"),
@@ -365,7 +365,7 @@ def test_studies_are_found_from_below(folder: Path, monkeypatch: pytest.MonkeyPa
 def test_ctrl_c_stops_all_runs_of_a_study(folder: Path, skyhop_program: Skyhop) -> None:
     change(folder / "scenario.toml", 'duration = "20 s"', 'duration = "4000000 s"')
     change(folder / "scenario.toml", 'grid = "500 ms"', 'grid = "100 s"')
-    command = [sys.executable, "-m", "skyhop.cli", "study", "run", "queues"]
+    command = [sys.executable, "-m", "skyhop", "study", "run", "queues"]
     with subprocess.Popen(command, cwd=skyhop_program.folder, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(5)
         assert process.poll() is None, "the study is long enough to be interrupted"

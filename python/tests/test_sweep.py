@@ -52,10 +52,13 @@ def test_every_cell_has_a_mean_and_an_interval_over_the_seeds(file: Path, tmp_pa
             "goodput"
         ]
         assert row["mean"] == pytest.approx(float(values.mean()))
-        # Student's t for three values is 4.303; without chance all three are the same.
+        # Student's t for three values is 4.303. Without chance all three runs are the same, and there is no interval.
         half = 4.303 * float(values.std()) / math.sqrt(3)
-        assert row["high"] - row["mean"] == pytest.approx(half, abs=1e-9)
-        assert (half > 1e-6) == (row["loss"] == "1 %")
+        assert row["distinct_runs"] == (3 if row["loss"] == "1 %" else 1)
+        if row["loss"] == "1 %":
+            assert half > 1e-6 and row["high"] - row["mean"] == pytest.approx(half, abs=1e-9)
+        else:
+            assert half == 0 and math.isnan(row["high"]) and math.isnan(row["low"])
         # 2 Mbit/s, of which headers take at least 40 of 1500 B.
         assert 500 < row["mean"] <= 2000 * 1460 / 1500 + 1
 
@@ -79,9 +82,9 @@ def test_a_kept_run_is_written_as_any_other(dumbbell: Path, tmp_path: Path) -> N
     fresh = skyhop.run(scenario, seed=2)
     own = fresh.write(tmp_path / "own")
     copy = shelf.add(fresh).write(tmp_path / "copy")
-    names = sorted(path.name for path in own.iterdir())
+    names = sorted(path.name for path in own.iterdir() if path.name != kept.LIST)
     assert {"manifest.json", "scenario.json", "flows.parquet", "flows.csv"} <= set(names)
-    assert sorted(path.name for path in copy.iterdir()) == names
+    assert sorted(path.name for path in copy.iterdir()) == [kept.LIST, *names]
     for name in names:
         if name.endswith(".json"):
             assert json.loads((copy / name).read_bytes()) == json.loads((own / name).read_bytes())
@@ -94,7 +97,7 @@ def test_a_kept_run_is_written_as_any_other(dumbbell: Path, tmp_path: Path) -> N
 def test_a_killed_sweep_goes_on(file: Path, tmp_path: Path) -> None:
     text = file.read_text(encoding="utf-8").replace("seeds = 3", "seeds = 60")
     file.write_text(text, encoding="utf-8")
-    program = [sys.executable, "-m", "skyhop.cli", "sweep", str(file), "--keep", "kept"]
+    program = [sys.executable, "-m", "skyhop", "sweep", str(file), "--keep", "kept"]
     killed = subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while len(list(tmp_path.glob("kept/*/*/manifest.json"))) < 5 and time.monotonic() < deadline:
@@ -114,7 +117,9 @@ def test_the_program_prints_and_writes_the_table(skyhop_program: Skyhop, file: P
     assert "Goodput (kbit/s)" in done.stdout
     assert "5 s are left out" in done.stderr
     written = skyhop_program.folder / "runs" / "grid"
-    assert sorted(path.name for path in written.iterdir()) == ["runs.csv", "runs.parquet", "table.csv", "table.parquet"]
+    assert sorted(path.name for path in written.iterdir()) == [
+        ".skyhop.json", "runs.csv", "runs.parquet", "table.csv", "table.parquet",
+    ]  # fmt: skip
     assert pl.read_csv(written / "table.csv").height == pl.read_parquet(written / "table.parquet").height == 4 * 5
 
 

@@ -6,6 +6,7 @@
 mod errors;
 mod run;
 mod scenario;
+mod staging;
 mod table;
 mod validate;
 
@@ -21,6 +22,8 @@ mod _core {
     use super::run::{Progress, Run, memory_limit, run};
     #[pymodule_export]
     use super::scenario::{Scenario, json_schema, places, presets_json};
+    #[pymodule_export]
+    use super::staging::{Staging, is_whole, sweep, write_file};
     #[pymodule_export]
     use super::table::{Table, empty_table, table_names};
     #[pymodule_export]

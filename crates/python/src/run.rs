@@ -76,6 +76,10 @@ impl Run {
         py.detach(|| self.0.write(&path)).map_err(|error| to_python(py, error))
     }
 
+    fn write_into(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.write_into(&path)).map_err(|error| to_python(py, error))
+    }
+
     fn keep(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.0.keep(&path)).map_err(|error| to_python(py, error))
     }

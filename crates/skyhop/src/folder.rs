@@ -1,6 +1,6 @@
-//! The run folder. It appears complete or not at all: everything is written to a folder beside it, which is
-//! renamed at the end.
+//! What a run folder holds. How it comes to its place: [`crate::Staging`].
 
+use crate::staging::{FolderKind, Staging, is_whole, step};
 use crate::summary::Summary;
 use crate::tables::{Column, RecordsHasher, TABLES, table};
 use crate::{Error, Run};
@@ -11,45 +11,22 @@ use parquet::basic::Compression;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use serde::Serialize;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
-/// A folder that goes away unless it is kept.
-struct Unfinished(PathBuf);
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        // Nothing to do about a failure here, and the error that led here matters more.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Files on their way into the folder `target`.
+/// Files on their way into a folder. Errors name the file as `shown`, where the reader of the message looks for it.
 struct Files<'a> {
-    unfinished: Unfinished,
-    target: &'a Path,
+    folder: &'a Path,
+    shown: &'a Path,
 }
 
-impl<'a> Files<'a> {
-    /// In a new, empty folder beside `target`.
-    fn beside(target: &'a Path) -> Result<Files<'a>, Error> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_else(|| "run".as_ref()));
-        // Threads of one program may be at the same run.
-        name.push(format!(".{}-{}.unfinished", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-        let path = target.with_file_name(name);
-        fs::create_dir_all(&path).map_err(Error::write(target))?;
-        Ok(Files { unfinished: Unfinished(path), target })
-    }
-
+impl Files<'_> {
     fn json(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
         let mut text = serde_json::to_string_pretty(value).expect("names and numbers can always be written");
         text.push('\n');
-        fs::write(self.unfinished.0.join(name), text).map_err(Error::write(&self.target.join(name)))
+        step();
+        fs::write(self.folder.join(name), text).map_err(Error::write(&self.shown.join(name)))
     }
 
     fn table(
@@ -58,47 +35,40 @@ impl<'a> Files<'a> {
         batch: &RecordBatch,
         write: fn(&RecordBatch, File) -> io::Result<()>,
     ) -> Result<(), Error> {
-        File::create_new(self.unfinished.0.join(name))
-            .and_then(|created| write(batch, created))
-            .map_err(Error::write(&self.target.join(name)))
-    }
-
-    fn finish(self) -> Result<(), Error> {
-        match fs::remove_dir(self.target) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => fs::rename(&self.unfinished.0, self.target),
-        }
-        .map_err(Error::write(self.target))
-    }
-}
-
-fn is_taken(target: &Path) -> bool {
-    match fs::read_dir(target) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        step();
+        File::create_new(self.folder.join(name))
+            .and_then(|created| {
+                step();
+                write(batch, created)
+            })
+            .map_err(Error::write(&self.shown.join(name)))
     }
 }
 
 pub(crate) fn write(run: &Run, target: &Path) -> Result<(), Error> {
-    if is_taken(target) {
-        return Err(Error::Exists { path: target.to_owned() });
-    }
-    let files = Files::beside(target)?;
+    let staging = Staging::begin(target, FolderKind::Run)?;
+    write_into(run, &staging.folder(), target)?;
+    staging.publish()
+}
+
+/// The files of a run folder, into a folder that is there and holds none of them; errors name `shown`.
+pub(crate) fn write_into(run: &Run, folder: &Path, shown: &Path) -> Result<(), Error> {
+    let files = Files { folder, shown };
     write_all(run, &files, |name, batch| {
         files.table(&format!("{name}.parquet"), batch, write_parquet)?;
         files.table(&format!("{name}.csv"), batch, write_csv)
-    })?;
-    files.finish()
+    })
 }
 
 pub(crate) fn keep(run: &Run, target: &Path) -> Result<(), Error> {
-    let files = Files::beside(target)?;
-    write_all(run, &files, |name, batch| files.table(&format!("{name}.parquet"), batch, write_parquet))?;
-    match files.finish() {
-        // Another program or thread has finished the same run meanwhile; its folder is as good.
-        Err(_) if target.join("manifest.json").exists() => Ok(()),
-        done => done,
+    if is_whole(target) {
+        return Ok(());
     }
+    let staging = Staging::begin(target, FolderKind::Kept)?;
+    let folder = staging.folder();
+    let files = Files { folder: &folder, shown: target };
+    write_all(run, &files, |name, batch| files.table(&format!("{name}.parquet"), batch, write_parquet))?;
+    staging.publish()
 }
 
 /// Every table that has rows in the way of `write`, and the JSON. Each table is made once, for its files and for the hash.
@@ -170,7 +140,7 @@ fn write_value(out: &mut Vec<u8>, column: &dyn Array, row: usize) -> io::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{LIST, sample};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use serde_json::json;
 
@@ -196,7 +166,7 @@ mod tests {
         let folder = parent.path().join("deeper/run");
         run().write(&folder).unwrap();
         let mut expected: Vec<_> = full().flat_map(|t| [format!("{t}.csv"), format!("{t}.parquet")]).collect();
-        expected.extend(["manifest.json", "scenario.json", "summary.json"].map(String::from));
+        expected.extend([LIST, "manifest.json", "scenario.json", "summary.json"].map(String::from));
         expected.sort();
         assert_eq!(listing(&folder), expected);
         assert_eq!(listing(&parent.path().join("deeper")), ["run"], "nothing unfinished stays behind");
@@ -235,15 +205,17 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_folder_is_taken_and_a_full_one_is_left_alone() {
+    fn an_older_run_is_replaced_with_all_its_tables() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
         fs::create_dir(&folder).unwrap();
         run().write(&folder).unwrap();
-        let before = listing(&folder);
-        let error = run().write(&folder).unwrap_err();
-        assert!(matches!(&error, Error::Exists { path } if *path == folder), "{error}");
-        assert_eq!(listing(&folder), before);
+        assert!(folder.join("handovers.csv").exists());
+        let mut records = sample::records();
+        records.handovers.clear();
+        Run::by_hand(records, json!({ "seed": 4, "scenario": {} })).write(&folder).unwrap();
+        assert!(!folder.join("handovers.csv").exists() && !folder.join("handovers.parquet").exists());
+        assert!(fs::read_to_string(folder.join("manifest.json")).unwrap().contains("\"seed\": 4"));
     }
 
     #[test]
@@ -252,12 +224,12 @@ mod tests {
         let folder = parent.path().join("ab/run");
         run().keep(&folder).unwrap();
         let mut expected: Vec<_> = full().map(|table| format!("{table}.parquet")).collect();
-        expected.extend(["manifest.json", "scenario.json", "summary.json"].map(String::from));
+        expected.extend([LIST, "manifest.json", "scenario.json", "summary.json"].map(String::from));
         expected.sort();
         assert_eq!(listing(&folder), expected);
-        fs::write(folder.join("summary.json"), "the first").unwrap();
+        let before = fs::metadata(folder.join("summary.json")).unwrap().modified().unwrap();
         run().keep(&folder).unwrap();
-        assert_eq!(fs::read_to_string(folder.join("summary.json")).unwrap(), "the first");
+        assert_eq!(fs::metadata(folder.join("summary.json")).unwrap().modified().unwrap(), before);
         assert_eq!(listing(&parent.path().join("ab")), ["run"], "nothing unfinished stays behind");
     }
 
@@ -267,7 +239,7 @@ mod tests {
         let folder = parent.path().join("run");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("other"), "").unwrap();
-        assert!(matches!(run().keep(&folder), Err(Error::Write { .. })));
+        assert!(matches!(run().keep(&folder), Err(Error::Exists { .. })));
         assert_eq!(listing(&folder), ["other"]);
     }
 

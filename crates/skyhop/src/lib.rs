@@ -23,6 +23,7 @@ mod run;
 #[cfg(test)]
 mod sample;
 mod sky;
+mod staging;
 mod summary;
 mod tables;
 pub mod validate;
@@ -37,5 +38,6 @@ pub use skyhop_scenario::{
     Diagnostic, Diagnostics, Files, Override, OverrideError, Place, Scenario, json_schema, places,
 };
 pub use skyhop_sim::records;
+pub use staging::{FolderKind, LIST, Staging, is_whole, sweep, write_file};
 pub use summary::summary;
 pub use tables::{TABLES, empty_table, records_hash, table};

@@ -147,20 +147,32 @@ impl Run {
     }
 
     /// Writes the run folder: `manifest.json`, `summary.json`, `scenario.json` (in canonical form) and each table
-    /// that has rows, as Parquet and as CSV. The folder appears complete or not at all.
+    /// that has rows, as Parquet and as CSV. The folder appears whole or not at all; an older run folder at its place is
+    /// replaced as a whole.
     ///
     /// # Errors
-    /// [`Error::Exists`] if `folder` exists and is not an empty folder, [`Error::Write`] if it cannot be written.
+    /// [`Error::Exists`] if `folder` holds anything that is not part of a run folder, [`Error::Write`] if it cannot be
+    /// written.
     pub fn write(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
         folder::write(self, folder.as_ref())
     }
 
-    /// Writes what is needed to take the run up again: `manifest.json`, `summary.json`, `scenario.json` and each table
-    /// that has rows, as Parquet ([`crate::empty_table`] gives the others). The folder appears complete or not at all;
-    /// if it is there by then, it stays as it is.
+    /// Writes the files of a run folder into `folder`, which is there and holds none of them; for a folder that holds
+    /// more than a run ([`crate::Staging`]).
     ///
     /// # Errors
-    /// [`Error::Write`] if it cannot be written.
+    /// [`Error::Write`] if a file cannot be written; the others stay.
+    pub fn write_into(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
+        folder::write_into(self, folder.as_ref(), folder.as_ref())
+    }
+
+    /// Writes what is needed to take the run up again: `manifest.json`, `summary.json`, `scenario.json` and each table
+    /// that has rows, as Parquet ([`crate::empty_table`] gives the others). The folder appears whole or not at all. A
+    /// whole one ([`crate::is_whole`]) that is there by then stays as it is, a damaged one is replaced.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if `folder` holds anything that is not part of a kept run, [`Error::Write`] if it cannot be
+    /// written.
     pub fn keep(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
         folder::keep(self, folder.as_ref())
     }

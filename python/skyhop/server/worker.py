@@ -10,13 +10,12 @@ line before: `"flows": ["a"], "point": [<simulated s>, [<goodput, bit/s>], [<cwn
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
-from skyhop import _core
+from skyhop import _core, folders
 from skyhop.server import checks, limits
 
 REPORT_EVERY_S = 0.1
@@ -56,20 +55,11 @@ def main() -> None:
 def _run(job: dict[str, Any], progress: _core.Progress) -> dict[str, Any]:
     scenario = checks.read(job["text"])
     name = f"{scenario.hash[:12]}-{job['seed']}"
-    folder = Path(job["folder"]) / name
-    run = _core.run(scenario, seed=job["seed"], progress=progress, memory_bytes=job["memory"])
-    staging = folder.with_name(f".{name}.{job['id']}")
-    shutil.rmtree(staging, ignore_errors=True)
-    try:
-        staging.parent.mkdir(parents=True, exist_ok=True)
-        run.write(staging)
+    # Begun before the run: what stands in the way of the folder is known at once.
+    with folders.staged(Path(job["folder"]) / name, "run") as staging:
+        run = _core.run(scenario, seed=job["seed"], progress=progress, memory_bytes=job["memory"])
+        run.write_into(staging)
         (staging / "title.txt").write_text(job["title"], encoding="utf-8")
-        if folder.exists():
-            # The same scenario and seed give the same records: the older folder says nothing else.
-            shutil.rmtree(folder)
-        staging.rename(folder)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     return {"run": name}
 
 

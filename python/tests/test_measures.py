@@ -1,0 +1,193 @@
+"""What is measured of several flows: no aggregate exceeds what links carry, and what cannot be meant is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import networkx
+import polars as pl
+import pytest
+from conftest import DUMBBELL, ROOT, Skyhop
+
+from skyhop import api, metrics, study, sweep
+from skyhop.definition import Table
+from skyhop.results import Run
+from skyhop.verdict import DefinitionError
+
+#: Two flows that fill the link one after the other: 10 s each, of 20.
+RELAY = [
+    "flows.a.stop=10 s", "flows.b.start=10 s", "links[0].rate=10 Mbit/s", "flows[*].access.rate=100 Mbit/s",
+    "links[0].delay=5 ms", "links[0].queue.drop_tail.packets=100",
+]  # fmt: skip
+
+#: The studies' base cases, shortened where they are long.
+SMALL = {
+    "geo-terrestrial": ["duration=900 s", "flows.terr.start=300 s", "flows.udp.start=600 s", "records.grid=20 s"],
+    "yam-fairness": ["duration=10 s"],
+}
+
+
+def metric(**keys: object) -> metrics.Metric:
+    """As a file would define it."""
+    entry = {"label": "m", "unit": "", "table": "flows", "column": "goodput_bps", "reduce": "total-rate"} | keys
+    return metrics.read_metric("m", Table(Path("x.toml"), entry))
+
+
+def capacity_bps(done: Run) -> float:
+    """The largest flow that the links can carry from all sources to all destinations, each at its rate all the time.
+
+    All satellites are one node, the sky; any of them may reach any station.
+    """
+    graph = networkx.DiGraph()
+
+    def add(begin: str, end: str, rate: float) -> None:
+        before = graph.edges[begin, end]["capacity"] if graph.has_edge(begin, end) else 0.0
+        graph.add_edge(begin, end, capacity=before + rate)
+
+    satellites = set(done.links.filter(pl.col("kind") == "downlink")["from"])
+    for row in done.links.iter_rows(named=True):
+        begin, end = row["from"], row["to"]
+        if end is None:
+            end = "the ground" if row["kind"] == "downlink" else "the sky"
+        begin, end = ("the sky" if node in satellites else node for node in (begin, end))
+        # What leaves a node and what reaches it are apart: one may be a source and a destination.
+        add(f"from {begin}", f"to {end}", row["rate_bps"] or math.inf)
+    for node in [node.removeprefix("to ") for node in graph if node.startswith("to ")]:
+        add(f"to {node}", f"from {node}", math.inf)
+    for node in [node.removeprefix("from ") for node in graph if node.startswith("from ")]:
+        add("from the ground", f"to {node}", math.inf)
+    for node in set(done.flows["from"]):
+        add("all sources", f"from {node}", math.inf)
+    for node in set(done.flows["to"]):
+        add(f"to {node}", "all destinations", math.inf)
+    return float(networkx.maximum_flow_value(graph, "all sources", "all destinations"))
+
+
+def test_flows_one_after_the_other_do_not_exceed_the_link_that_they_share() -> None:
+    done = api.run(DUMBBELL, overrides=RELAY)
+    assert done.flows["goodput_bps"].sum() > 15e6, "each has the link for itself in its own time"
+    for column in metrics.RATES:
+        whole = metrics.measure(done, metric(column=column))
+        assert whole == pytest.approx((done.flows[column] * 10).sum() / 20) and 7e6 < whole <= 10e6
+        series = metric(column=column, table="flow_series")
+        # The two agree but for what arrives of `a` after its stop.
+        assert metrics.measure(done, series) == pytest.approx(whole, rel=0.02)
+        means = dataclasses.replace(series, reduce="sum-of-means")
+        assert metrics.measure(done, means) == pytest.approx(metrics.measure(done, series))
+        second = metrics.measure(done, metric(column=column, table="flow_series", from_s=10.5))
+        assert 7e6 < second <= 10e6
+    assert metrics.measure(done, metric(only="^a$", until_s=10)) == pytest.approx(done.flows["goodput_bps"][0])
+    assert metrics.measure(done, metric(only="^b$", time="flows")) == pytest.approx(done.flows["goodput_bps"][1])
+    assert metrics.measure(done, metric(time="flows")) == pytest.approx(metrics.measure(done, metric()))
+    with pytest.raises(DefinitionError, match="flow b runs from 10 to 20 s, which is not within 0 to 10 s"):
+        metrics.measure(done, metric(until_s=10))
+
+
+def test_the_default_goodput_of_a_sweep_is_that_of_one_time(skyhop_program: Skyhop) -> None:
+    folder = skyhop_program.folder
+    (folder / "relay.toml").write_text(DUMBBELL, encoding="utf-8")
+    keys = ", ".join(f"'{one}'" for one in RELAY)
+    text = f'scenario = "relay.toml"\n[axes.relay]\nvalues = [{{ name = "yes", set = [{keys}] }}]\n'
+    for warm_up in ("", 'warm_up = "2 s"\n'):
+        (folder / "grid.toml").write_text(warm_up + text, encoding="utf-8")
+        result = sweep.run(sweep.load(folder / "grid.toml"), keep=folder / "kept")
+        rates = result.table.filter(pl.col("metric").is_in(["goodput", "throughput"]))["mean"]
+        assert rates.len() == 2 and rates.is_between(7000, 10000).all()
+
+
+def test_a_split_connection_is_counted_once() -> None:
+    """What a proxy hands on is not delivered twice."""
+    rows = pl.DataFrame({
+        "flow": ["a.to-proxy", "a", "b"], "start_s": [0.0] * 3, "stop_s": [20.0] * 3,
+        "goodput_bps": [1e6, 1e6, 2e6],
+    })  # fmt: skip
+
+    class Split:
+        """As much of a run as a measure asks for."""
+
+        scenario = api.scenario(DUMBBELL)
+
+        def table(self, _: str) -> pl.DataFrame:
+            return rows
+
+    def rate(**keys: str) -> float:
+        return metrics.measure(Split(), metric(**keys))  # type: ignore[arg-type]
+
+    assert rate() == pytest.approx(3e6)
+    assert rate(only="^a") == pytest.approx(1e6)
+    assert rate(only="to-proxy$") == pytest.approx(1e6)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"reduce": "sum"},
+        {"reduce": "sum", "table": "flow_series"},
+        {"reduce": "sum-of-means"},
+        {"reduce": "ratio", "over": "packets_sent"},
+        {"reduce": "ratio", "column": "packets_sent", "over": "throughput_bps"},
+    ],
+)
+def test_rates_of_different_times_are_not_added(keys: dict[str, str]) -> None:
+    with pytest.raises(DefinitionError, match='use "total-rate"'):
+        metric(**keys)
+    plain = {"label": "", "unit": "", "table": "flows", "column": "goodput_bps", **keys}
+    with pytest.raises(DefinitionError, match="total-rate"):
+        metrics.measure(api.run(DUMBBELL, overrides=["duration=2 s"]), metrics.Metric(name="m", **plain))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"column": "packets_sent"}, "total-rate takes goodput_bps or throughput_bps"),
+        ({"table": "flow"}, "table: is one of flows, links"),
+        ({"column": "goodput"}, "column: is a column of flows that holds numbers"),
+        ({"column": "flow", "reduce": "sum"}, "column: is a column of flows that holds numbers"),
+        ({"column": "dropped", "reduce": "sum", "from_s": 1}, "from_s: has no effect: rows of flows are totals"),
+        ({"only": "("}, "only: is a regular expression"),
+        ({"table": "positions", "column": "altitude_km", "reduce": "mean", "only": "x"}, "only: selects flows or links"),
+        ({"table": "links", "column": "utilisation", "reduce": "jain"}, "taken over flows, and links has none"),
+        ({"table": "flow_series", "from_s": 5, "until_s": 5}, "until_s: is behind from_s"),
+        ({"table": "flow_series", "from_s": -1}, "from_s: is zero or more"),
+    ],
+)  # fmt: skip
+def test_a_metric_that_its_table_cannot_give_is_refused(keys: dict[str, object], said: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        metric(**keys)
+    assert said in str(caught.value)
+
+
+def rate_metrics(of: study.Study | None) -> list[metrics.Metric]:
+    """Everything that adds up rates: the study's own, and what a sweep measures by default."""
+    every = [*(of.metrics.values() if of else ()), *sweep.WHOLE, *sweep.BEHIND_WARM_UP]
+    return [one for one in every if one.column in metrics.RATES and one.reduce in ("total-rate", "sum-of-means")]
+
+
+SCENARIOS = [
+    *(pytest.param(path, [], None, id=path.name) for path in sorted((ROOT / "examples").glob("*.toml"))),
+    *(
+        pytest.param(path.parent / "scenario.toml", SMALL.get(path.parent.name, []), path.parent, id=path.parent.name)
+        for path in sorted((ROOT / "studies").glob("*/study.toml"))
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "overrides", "folder"), SCENARIOS)
+def test_no_aggregate_of_an_example_or_study_exceeds_capacity(
+    file: Path, overrides: list[str], folder: Path | None
+) -> None:
+    of = study.load(folder) if folder else None
+    if of and of.missing:
+        pytest.skip("needs what is not there")
+    grid = [] if any(one.startswith("records.grid") for one in overrides) else ["records.grid=500 ms"]
+    done = api.run(file, overrides=[*overrides, *grid])
+    bound = capacity_bps(done)
+    assert bound > 0
+    measured = 0
+    for one in rate_metrics(of):
+        if (value := metrics.measure(done, one)) == value:
+            measured += 1
+            assert 0 <= value / one.scale <= bound * (1 + 1e-9), one.name
+    assert measured > 0
