@@ -145,6 +145,15 @@ impl Kind {
         if value < 0.0 { Err(self.out_of_range(text, "it must not be negative")) } else { Ok(value) }
     }
 
+    /// The nearest whole number. What it changes by more than a thousandth was not meant to be rounded.
+    fn whole(&self, value: f64, text: &str, reason: &'static str) -> Result<u64, QuantityError> {
+        let whole = (value + 0.5).floor();
+        if (whole - value).abs() > 1e-3 * value {
+            return Err(self.out_of_range(text, reason));
+        }
+        Ok(whole as u64)
+    }
+
     fn out_of_range(&self, text: &str, reason: &'static str) -> QuantityError {
         QuantityError::OutOfRange { text: shorten(text), kind: self.name, reason }
     }
@@ -201,6 +210,7 @@ impl FromStr for Duration {
         if seconds > 9.0e9 {
             return Err(DURATION.out_of_range(text, "the longest is 9e9 s"));
         }
+        DURATION.whole(seconds * 1e9, text, "times are whole nanoseconds, and it is none")?;
         Ok(Duration::from_secs_f64(seconds))
     }
 }
@@ -212,7 +222,11 @@ impl FromStr for Rate {
         if bps > 1e15 {
             return Err(RATE.out_of_range(text, "the highest is 1000 Tbit/s"));
         }
-        Rate::from_bps((bps + 0.5) as u64).ok_or_else(|| RATE.out_of_range(text, "it must be at least 1 bit/s"))
+        if bps < 1.0 {
+            return Err(RATE.out_of_range(text, "it must be at least 1 bit/s"));
+        }
+        let bps = RATE.whole(bps, text, "rates are whole bits per second, and it is none")?;
+        Rate::from_bps(bps).ok_or_else(|| RATE.out_of_range(text, "it must be at least 1 bit/s"))
     }
 }
 
@@ -223,7 +237,7 @@ impl FromStr for Bytes {
         if bytes > 1e18 {
             return Err(SIZE.out_of_range(text, "the largest is 1e18 B"));
         }
-        Ok(Bytes((bytes + 0.5) as u64))
+        SIZE.whole(bytes, text, "sizes are whole bytes, and it is none").map(Bytes)
     }
 }
 
@@ -318,6 +332,21 @@ quantity_in_files!(Duration: DURATION, Rate: RATE, Bytes: SIZE, Length: LENGTH, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_rounding_would_change_is_refused() {
+        for text in ["0.4 ns", "1.5 ns", "0.01 us 1"] {
+            assert!(text.parse::<Duration>().is_err(), "{text}");
+        }
+        for text in ["0.5 bit/s", "0 bit/s", "1.4 bit/s", "0.0104 kbit/s"] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
+        assert!("1.5 B".parse::<Bytes>().is_err());
+        // What was computed is not whole: a thousandth is no change that anybody sees.
+        assert_eq!("3.33564 us".parse(), Ok(Duration::from_nanos(3336)));
+        assert_eq!("33.3333 kbit/s".parse(), Ok(Rate::from_bps(33_333).unwrap()));
+        assert_eq!("0 s".parse(), Ok(Duration::ZERO));
+    }
 
     #[test]
     fn quantities_are_read_with_their_units() {

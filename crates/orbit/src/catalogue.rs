@@ -10,6 +10,16 @@ use std::fmt;
 /// Below this a satellite is falling, not flying: the Kármán line.
 const LOWEST_KM: f64 = 100.0;
 
+/// So many times its apogee at the epoch of its elements no satellite is away without engines: perturbations move the apogee
+/// of the most elongated orbits by a tenth in years.
+const MOST_APOGEES: f64 = 2.0;
+
+/// Beyond this the Sun pulls more than the Earth: 149.6e6 km (m_Earth / m_Sun)^(2/5).
+const SPHERE_OF_INFLUENCE_KM: f64 = 924_000.0;
+
+/// WGS 84's gravitational constant times the mass of the Earth (NIMA TR8350.2).
+const MU_KM3_S2: f64 = 398_600.441_8;
+
 /// What a user should know about one satellite of a catalogue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogueNote {
@@ -27,6 +37,8 @@ pub enum NoteKind {
     Decayed { days: f64 },
     /// Left out: at the start it is lower than 100 km.
     Falling { altitude_km: f64 },
+    /// Left out: at the start the theory takes it away from the Earth, which no satellite does: its elements do not hold any more.
+    Escaped { distance_km: f64 },
     /// Left out: another set for the same object is nearer to the start.
     Superseded { epoch: Utc },
 }
@@ -41,6 +53,10 @@ impl fmt::Display for CatalogueNote {
                 write!(f, "left out, its orbit has ended ({days:.1} days after its elements)")
             }
             NoteKind::Falling { altitude_km } => write!(f, "left out, it is falling at {altitude_km:.0} km"),
+            NoteKind::Escaped { distance_km } => write!(
+                f,
+                "left out, at the start its elements lead to {distance_km:.0} km from the Earth's centre: they do not hold so far from their epoch"
+            ),
             NoteKind::Superseded { epoch } => {
                 write!(f, "elements of {epoch} left out, others for the same object are nearer to the start")
             }
@@ -94,11 +110,14 @@ impl Catalogue {
             }
             let days = start.seconds_since(set.elements.epoch) / 86_400.0;
             let orbit = Orbit::Elements { elements: set.elements, start };
-            let altitude_km = orbit.earth_fixed_km(&Earth::WGS84, Time::ZERO).norm() - Earth::WGS84.radius_km;
+            let distance_km = orbit.earth_fixed_km(&Earth::WGS84, Time::ZERO).norm();
+            let altitude_km = distance_km - Earth::WGS84.radius_km;
             if altitude_km < -Earth::WGS84.radius_km / 2.0 {
                 note(NoteKind::Decayed { days });
             } else if altitude_km < LOWEST_KM {
                 note(NoteKind::Falling { altitude_km });
+            } else if distance_km > (MOST_APOGEES * apogee_km(set)).min(SPHERE_OF_INFLUENCE_KM) {
+                note(NoteKind::Escaped { distance_km });
             } else {
                 if days.abs() * 86_400.0 > oldest.as_secs_f64() {
                     note(NoteKind::Old { days });
@@ -109,6 +128,12 @@ impl Catalogue {
         }
         catalogue
     }
+}
+
+/// The greatest distance from the Earth's centre by the elements at their epoch (Kepler's third law).
+fn apogee_km(set: &ElementSet) -> f64 {
+    let turns_per_s = std::f64::consts::TAU / set.elements.period_s();
+    libm::cbrt(MU_KM3_S2 / (turns_per_s * turns_per_s)) * (1.0 + set.elements.eccentricity)
 }
 
 /// A name for the scenario.
@@ -124,4 +149,31 @@ fn node_name(set: &ElementSet) -> String {
     }
     let name = name.trim_matches('-');
     if name.is_empty() { format!("object-{}", set.elements.catalogue_number) } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_elements;
+
+    #[test]
+    fn elements_that_lead_away_from_the_earth_are_left_out() {
+        // The example of CelesTrak's description of the format; its drag is negative, so that its orbit grows for ever.
+        let text = "ISS (ZARYA)\n\
+            1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927\n\
+            2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537\n";
+        let read = read_elements(text.as_bytes());
+        let epoch = read.sets[0].elements.epoch;
+        let mut escaped = 0;
+        for years in 1..80_u64 {
+            let start = epoch.after(Time::from_nanos(years * 365 * 86_400_000_000_000));
+            let catalogue = Catalogue::new(&read.sets, start, Catalogue::OLDEST);
+            for satellite in &catalogue.satellites {
+                let km = satellite.orbit.earth_fixed_km(&Earth::WGS84, Time::ZERO).norm();
+                assert!(km < 2.0 * 6800.0, "{years} years: {km} km");
+            }
+            escaped += usize::from(catalogue.notes.iter().any(|note| matches!(note.kind, NoteKind::Escaped { .. })));
+        }
+        assert!(escaped > 0, "none has escaped");
+    }
 }

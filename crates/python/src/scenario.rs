@@ -85,7 +85,7 @@ impl Scenario {
 
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings.clone()
+        self.0.all_warnings()
     }
 
     fn sky_json(&self, py: Python<'_>, at_s: f64) -> PyResult<String> {

@@ -132,7 +132,9 @@ impl<'c> Checker<'c, '_, '_> {
             self.wrong_type(alternatives, node, path);
             return;
         }
-        let names: Vec<&str> = constants.iter().chain(&tags).copied().collect();
+        // What may stand by its name alone and with values is one name.
+        let own = tags.iter().filter(|tag| !constants.contains(tag));
+        let names: Vec<&str> = constants.iter().chain(own).copied().collect();
         self.unknown_name(text, &names, node, path);
     }
 

@@ -1,8 +1,10 @@
 //! What is wrong with a scenario: every problem with its place, the key, the reason and what would be right.
 
+use crate::names;
 use crate::source::Source;
 use crate::tree::{Origin, Path};
 use serde::Serialize;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -72,11 +74,47 @@ pub(crate) struct Problems<'s> {
     not_shown: usize,
     /// Every path with a problem: components that are not worth a second look.
     dirty: BTreeSet<Path>,
+    /// So many names may still be held beside a misspelt one.
+    comparisons: Cell<usize>,
 }
+
+/// What comparing names may cost in all, in names: about a second. A text of 8 MB with as many misspelt names as right ones
+/// would take longer than anybody waits.
+const MOST_COMPARISONS: usize = 300_000;
 
 impl<'s> Problems<'s> {
     pub(crate) fn new(source: &'s Source) -> Problems<'s> {
-        Problems { source, found: Vec::new(), not_shown: 0, dirty: BTreeSet::new() }
+        Problems {
+            source,
+            found: Vec::new(),
+            not_shown: 0,
+            dirty: BTreeSet::new(),
+            comparisons: Cell::new(MOST_COMPARISONS),
+        }
+    }
+
+    /// The one of `known` that was probably meant by `name`; `None` also when too many were looked at.
+    pub(crate) fn nearest<'c>(&self, name: &str, known: impl ExactSizeIterator<Item = &'c str>) -> Option<&'c str> {
+        if self.is_full() || known.len() > self.comparisons.get() {
+            return None;
+        }
+        self.comparisons.set(self.comparisons.get() - known.len());
+        names::nearest(name, known)
+    }
+
+    /// What would be right in place of a name that nothing has.
+    pub(crate) fn name_help<'c>(
+        &self,
+        name: &str,
+        known: impl ExactSizeIterator<Item = &'c str> + Clone,
+    ) -> Option<String> {
+        if self.is_full() {
+            return None;
+        }
+        Some(match self.nearest(name, known.clone()) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None => names::there_are(known),
+        })
     }
 
     /// Notes that `path` is wrong because of `message`. `help` says what would be right.

@@ -14,6 +14,7 @@
 mod build;
 mod check;
 mod diagnostic;
+mod effect;
 mod files;
 pub mod format;
 mod instant;

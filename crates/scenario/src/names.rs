@@ -85,9 +85,11 @@ pub(crate) fn there_are<'c>(names: impl ExactSizeIterator<Item = &'c str>) -> St
 /// `"a", "b" or "c"`, the first of them.
 pub(crate) fn list<'c>(names: impl IntoIterator<Item = &'c str>, joint: &str) -> String {
     const SHOWN: usize = 30;
-    let quoted: Vec<String> = names.into_iter().map(|name| format!("{:?}", shorten(name))).collect();
-    if quoted.len() > SHOWN {
-        return format!("{}, ... ({} in all)", quoted[..SHOWN].join(", "), quoted.len());
+    let mut names = names.into_iter();
+    let quoted: Vec<String> = names.by_ref().take(SHOWN).map(|name| format!("{:?}", shorten(name))).collect();
+    let more = names.count();
+    if more > 0 {
+        return format!("{}, ... ({} in all)", quoted.join(", "), quoted.len() + more);
     }
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} {joint} {last}", rest.join(", ")),

@@ -40,11 +40,30 @@ pub fn find_place(name: &str) -> Option<Place> {
     places().find(|p| plain(p.name) == wanted && country.as_deref().is_none_or(|country| country == p.country))
 }
 
-/// The name that was probably meant.
-pub fn nearest_place(name: &str) -> Option<&'static str> {
-    let town = name.split(',').next().unwrap_or(name);
+/// Those of that name in other countries than the largest, when no country is named.
+pub fn namesakes(name: &str) -> Vec<Place> {
+    if name.contains(',') {
+        return Vec::new();
+    }
+    let wanted = plain(name);
+    let all: Vec<Place> = places().filter(|p| plain(p.name) == wanted).collect();
+    let first = all.first().map(|place| place.country);
+    all.into_iter().filter(|place| Some(place.country) != first).collect()
+}
+
+/// The name that was probably meant: one that goes on where it ends ("New York City" for "New York"), else the nearest.
+/// Where the place is known, but not in the country named, the one that is known.
+pub fn nearest_place(name: &str) -> Option<String> {
+    let town = name.split(',').next().unwrap_or(name).trim();
+    if let Some(known) = find_place(town) {
+        return Some(format!("{}, {}", known.name, known.country));
+    }
+    let start = format!("{} ", plain(town));
+    if let Some(longer) = places().find(|p| plain(p.name).starts_with(&start)) {
+        return Some(longer.name.to_owned());
+    }
     let all: Vec<&'static str> = places().map(|place| place.name).collect();
-    names::nearest(town.trim(), all)
+    names::nearest(town, all).map(str::to_owned)
 }
 
 /// In lower case, without accents, with blanks for hyphens.
@@ -95,7 +114,11 @@ mod tests {
         assert_eq!(found("osnabrück"), Some(("Osnabruck", "DE")));
         assert_eq!(found("Cambridge, GB"), Some(("Cambridge", "GB")));
         assert_eq!(found("Cambridge, FR"), None);
-        assert_eq!(nearest_place("Palremo"), Some("Palermo"));
+        assert_eq!(nearest_place("Palremo").as_deref(), Some("Palermo"));
+        assert_eq!(nearest_place("New York").as_deref(), Some("New York City"));
+        assert_eq!(nearest_place("Cambridge, FR").as_deref(), Some("Cambridge, US"));
+        let others = |name: &str| namesakes(name).iter().map(|place| place.country).collect::<Vec<_>>();
+        assert_eq!((others("Cambridge"), others("Cambridge, US"), others("Palermo")), (vec!["GB"], vec![], vec![]));
         // Its coordinates on any map.
         let palermo = find_place("Palermo").unwrap();
         assert!((palermo.latitude.degrees() - 38.12).abs() < 0.05, "{palermo:?}");

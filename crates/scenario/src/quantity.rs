@@ -41,6 +41,9 @@ fn parse<T: FromStr<Err = QuantityError>>(text: &str) -> Result<T, Problem> {
     text.parse().map_err(|error: QuantityError| match &error {
         QuantityError::UnknownUnit { unit, kind, valid } => {
             let help = match nearest_unit(unit, valid) {
+                _ if kind == &"rate" && in_bytes(unit).is_some() => {
+                    format!("rates are in bits: 1 {unit} is 8 {}", in_bytes(unit).unwrap_or_default())
+                }
                 Some(near) => format!("did you mean {near:?}?"),
                 None => format!("use {}", names::list(valid.iter().copied(), "or")),
             };
@@ -66,6 +69,13 @@ fn parse<T: FromStr<Err = QuantityError>>(text: &str) -> Result<T, Problem> {
 pub(crate) fn with_article(kind: &str) -> String {
     let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {kind}")
+}
+
+/// The unit of bits for a rate in bytes: "Mbit/s" for "MB/s", with a capital B, or spelt out.
+fn in_bytes(unit: &str) -> Option<String> {
+    let endings = ["B/s", "Bps", "byte/s", "bytes/s", "Byte/s", "Bytes/s"];
+    let prefix = endings.iter().find_map(|ending| unit.strip_suffix(ending))?;
+    matches!(prefix, "" | "k" | "K" | "M" | "G" | "T").then(|| format!("{}bit/s", prefix.replace('K', "k")))
 }
 
 /// The unit that was probably meant. Rates and times have customary spellings that no distance finds.
@@ -105,6 +115,8 @@ mod tests {
         assert_eq!(help("rate", "3 Gb/s"), "did you mean \"Gbit/s\"?");
         assert_eq!(help("rate", "3 mbit/s"), "did you mean \"Mbit/s\"?");
         assert_eq!(help("rate", "3 Mbits/s"), "did you mean \"Mbit/s\"?");
+        assert_eq!(help("rate", "3 MB/s"), "rates are in bits: 1 MB/s is 8 Mbit/s");
+        assert_eq!(help("rate", "3 KBps"), "rates are in bits: 1 KBps is 8 kbit/s");
         assert_eq!(help("duration", "3 sec"), "did you mean \"s\"?");
         assert_eq!(help("duration", "3 m"), "did you mean \"min\"?");
         assert_eq!(help("angle", "3 degrees"), "did you mean \"deg\"?");

@@ -10,15 +10,19 @@ use crate::format::{
 use crate::overrides::{self, Override};
 use crate::source::Source;
 use crate::tree::{DEEPEST, Node, Origin, Path};
-use crate::{check, resolve, schema, text};
+use crate::{check, effect, resolve, schema, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use skyhop_base::{Bytes, Duration, Rate};
+use skyhop_sim::{Simulation, SimulationError};
 use skyhop_transport::TcpConfig;
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 mod agents;
+mod effective;
 mod sky;
 mod trace;
 
@@ -45,9 +49,22 @@ pub struct Scenario {
     pub agents: Vec<Agent>,
     pub routing: Routing,
     pub records: Records,
-    /// What a user should know about a scenario that is right.
+    /// What reading it found that a user should know, though the scenario is right. See [`Scenario::all_warnings`].
     #[serde(skip)]
     pub warnings: Vec<String>,
+    /// What it was made of.
+    #[serde(skip)]
+    pub(crate) written: Option<Arc<Written>>,
+}
+
+/// The values of a scenario as they were given, and the files that they may name.
+#[derive(Debug)]
+pub(crate) struct Written {
+    tree: Node,
+    folder: PathBuf,
+    files: Files,
+    /// Warnings of keys without effect, once they were asked for.
+    idle: OnceLock<Vec<String>>,
 }
 
 /// A wired link with both its directions.
@@ -400,6 +417,16 @@ impl Scenario {
         value
     }
 
+    /// What a user should know about a scenario that is right: what reading it found, and which of its keys have no effect,
+    /// for which some hundred variants of it are compared (`effect.rs`).
+    pub fn all_warnings(&self) -> Vec<String> {
+        let idle = self.written.as_ref().map(|written| {
+            let shelf = Shelf { folder: &written.folder, files: &written.files };
+            written.idle.get_or_init(|| effect::keys_without_effect(&written.tree, &shelf, self)).clone()
+        });
+        self.warnings.iter().cloned().chain(idle.into_iter().flatten()).collect()
+    }
+
     /// [`Scenario::canonical`] as one line of text.
     pub fn canonical_json(&self) -> String {
         self.canonical().to_string()
@@ -411,7 +438,28 @@ impl Scenario {
     }
 }
 
-/// Applies overrides and runs both checks.
+/// What building a simulation can refuse is a problem of the scenario. It is found by building one.
+fn check_builds(scenario: &Scenario, tree: &Node, problems: &mut Problems<'_>) {
+    let Err(error) = Simulation::check(&scenario.simulation_spec()) else { return };
+    let flows = Path::root().key("flows");
+    let path = match &error {
+        SimulationError::NotByDoubles { .. } => Path::root().key("clock"),
+        SimulationError::TooLong { .. } => Path::root().key("duration"),
+        other => {
+            // One of a count, or a leg, is called after its entry.
+            let is_meant = |item: &Node| {
+                let name = item.get("name").and_then(Node::text);
+                let rest = name.and_then(|name| other.flow()?.strip_prefix(name));
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+            };
+            let items = tree.find(&flows).and_then(Node::list).unwrap_or_default();
+            items.iter().position(is_meant).map_or(Path::root(), |i| flows.index(i))
+        }
+    };
+    problems.add(&tree.origin_of(&path), &path, error.to_string(), None);
+}
+
+/// Applies overrides and runs all checks.
 fn finish(
     tree: Option<Node>,
     shelf: &Shelf<'_>,
@@ -429,7 +477,11 @@ fn finish(
             return None;
         }
         check::check(&tree, schema::shared(), check::Scope::Everything, &mut problems);
-        resolve::resolve(&tree, shelf, &mut problems)
+        let mut scenario = resolve::resolve(&tree, shelf, &mut problems)?;
+        check_builds(&scenario, &tree, &mut problems);
+        let written = Written { tree, folder: shelf.folder.to_owned(), files: shelf.files.clone(), idle: OnceLock::new() };
+        scenario.written = Some(Arc::new(written));
+        problems.is_empty().then_some(scenario)
     });
     problems.into_result(scenario)
 }

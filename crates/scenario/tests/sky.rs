@@ -7,7 +7,9 @@ use skyhop_orbit::Orbit;
 use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
 use skyhop_sim::spec::{ErrorConfig, Pace, Service};
-use skyhop_topology::{CheckTimes, GatewayRule, IslChecks, IslLayout, Metric, NodeKind, StationOptions, Switching};
+use skyhop_topology::{
+    CheckTimes, GatewayRule, HandoverPolicy, IslChecks, IslLayout, Metric, NodeKind, StationOptions, Switching,
+};
 use std::path::{Path, PathBuf};
 
 /// The elements of the ISS in the description of the format on CelesTrak, twice; the second has a wrong checksum.
@@ -121,7 +123,13 @@ fn the_rules_of_the_sky_reach_the_engine() {
     assert_eq!(sky.gsl.switching, Switching::BreakBeforeMake { outage: Duration::from_millis(90) });
     assert_eq!((sky.gsl.users_per_satellite, sky.gsl.gateways), (Some(2), GatewayRule::BentPipe));
     assert_eq!(sky.metric, Metric::Hops);
-    let [StationOptions { antennas: 2, track: Some(_), .. }] = sky.stations[..] else { panic!("{:?}", sky.stations) };
+    // A gateway of bent pipes has several dishes, and does not leave its satellites by chance.
+    let [StationOptions { antennas: 2, track: Some(_), .. }, StationOptions { antennas: 8, track: None, .. }] =
+        sky.stations[..]
+    else {
+        panic!("{:?}", sky.stations)
+    };
+    assert_eq!(sky.gsl.gateway_policy, Some(HandoverPolicy::UntilBelowMask));
     let hash = |seed| {
         let records = Simulation::new(&spec, seed).unwrap().run();
         records.handovers.iter().map(|row| format!("{row:?}")).collect::<String>()

@@ -10,6 +10,7 @@ use crate::simulation::{Delay, LinkState, SimulationError};
 use crate::spec::{LinkConfig, RunClock, SimulationSpec, TransportConfig};
 use skyhop_base::{Duration, Stream};
 use skyhop_topology::{CheckTimes, HandoverPolicy, IslChecks, LinkKind, SkyOptions, Topology, TopologySpec};
+use std::collections::BTreeSet;
 
 /// A network whose check times and choices by chance hang on the run's seed.
 pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (TopologySpec, SkyOptions) {
@@ -18,6 +19,9 @@ pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (Topolo
             *of_checks = seed;
         }
         if let HandoverPolicy::Random { seed: of_choices } = &mut gsl.policy {
+            *of_choices = seed;
+        }
+        if let Some(HandoverPolicy::Random { seed: of_choices }) = &mut sky.gsl.gateway_policy {
             *of_choices = seed;
         }
     }
@@ -57,6 +61,7 @@ pub(crate) fn build_links(
     }
     let needed = |config: &'_ Option<LinkConfig>, kind| config.clone().ok_or(SimulationError::MissingConfig { kind });
     let mut wired = spec.links.wired.iter();
+    let recorded: BTreeSet<&str> = spec.records.packets.iter().map(String::as_str).collect();
     topology
         .links()
         .enumerated()
@@ -86,7 +91,7 @@ pub(crate) fn build_links(
             let by_doubles = spec.clock == RunClock::Ns2;
             let built = if by_doubles { built.with_doubles() } else { Some(built) };
             let built = built.ok_or_else(|| SimulationError::NotByDoubles { link: link.name.clone() })?;
-            let recorded = spec.records.packets.contains(&link.name);
+            let recorded = recorded.contains(link.name.as_str());
             Ok(LinkState {
                 from: link.from.as_u32(),
                 plain: !recorded && !by_doubles && errors.is_empty() && !built.is_late(),

@@ -2,8 +2,10 @@
 
 use crate::events::{LONGEST_RUN, MOST_SLOTS};
 use crate::simulation::SimulationError;
-use crate::spec::{SimulationSpec, TransportConfig};
+use crate::spec::{AgentTask, ApplicationConfig, FlowConfig, SimulationSpec, TransportConfig};
 use skyhop_topology::Topology;
+use skyhop_transport::Switch;
+use std::collections::BTreeSet;
 
 /// What the event queue can tell apart.
 pub fn check_size(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {
@@ -18,7 +20,60 @@ pub fn check_size(spec: &SimulationSpec, topology: &Topology) -> Result<(), Simu
     Ok(())
 }
 
+/// Most bytes of a packet on the wire: `Packet::size` is a `u16`.
+const LARGEST_PACKET: u64 = u16::MAX as u64;
+
+/// The largest packets that a flow sends, in bytes on the wire: what they are, and their size with all headers.
+fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
+    match &flow.transport {
+        TransportConfig::Tcp(config) => {
+            let options = &config.options;
+            let blocks = if options.sack == Switch::On { u64::from(options.max_sack_blocks) } else { 0 };
+            let sack = if blocks > 0 { options.sack_option_size.0 + blocks * options.sack_block_size.0 } else { 0 };
+            let mut sizes = vec![
+                ("a segment (mss + header)", options.mss.0 + options.header.0),
+                ("segment 0 (syn_size)", options.syn_size.0),
+                ("an ACK (ack_size + sack_option_size + SACK blocks)", options.ack_size.0 + sack),
+            ];
+            if let ApplicationConfig::Requests { request_bytes, .. } = flow.application {
+                sizes.push(("a request", u64::from(request_bytes)));
+            }
+            sizes
+        }
+        TransportConfig::Udp { header_bytes } => {
+            let payload = match flow.application {
+                ApplicationConfig::ConstantRate { payload_bytes, .. }
+                | ApplicationConfig::Poisson { payload_bytes, .. }
+                | ApplicationConfig::Telnet { payload_bytes, .. }
+                | ApplicationConfig::OnOff { payload_bytes, .. } => payload_bytes,
+                _ => 0,
+            };
+            vec![("a datagram (payload + header)", u64::from(payload) + u64::from(*header_bytes))]
+        }
+    }
+}
+
+/// Sizes must fit into the packets that carry them: a sum that wraps would make a large packet small.
+fn check_packets(spec: &SimulationSpec) -> Result<(), SimulationError> {
+    for flow in &spec.flows {
+        if let Some((what, size)) = largest_packets(flow).into_iter().find(|(_, size)| *size > LARGEST_PACKET) {
+            return Err(SimulationError::PacketTooLarge { flow: flow.name.clone(), what, size });
+        }
+    }
+    for agent in &spec.agents {
+        let AgentTask::ErrorReport(report) = &agent.task else { continue };
+        for (what, size) in [("a probe", report.probe_bytes), ("a report", report.report_bytes)] {
+            if u64::from(size) > LARGEST_PACKET {
+                let flow = "of the agent".to_owned();
+                return Err(SimulationError::PacketTooLarge { flow, what, size: size.into() });
+            }
+        }
+    }
+    Ok(())
+}
+
 pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {
+    check_packets(spec)?;
     for flow in &spec.flows {
         let name = || flow.name.clone();
         for node in [flow.from, flow.to] {
@@ -34,8 +89,13 @@ pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), Sim
             return Err(SimulationError::TransferOverDatagrams { flow: name() });
         }
     }
-    for name in &spec.records.packets {
-        if !topology.links().iter().any(|link| link.name == *name) {
+    let recorded = &spec.records.packets;
+    let known: BTreeSet<&str> = match recorded.is_empty() {
+        true => BTreeSet::new(),
+        false => topology.links().iter().map(|link| link.name.as_str()).collect(),
+    };
+    for name in recorded {
+        if !known.contains(name.as_str()) {
             return Err(SimulationError::UnknownRecordedLink { name: name.clone() });
         }
     }

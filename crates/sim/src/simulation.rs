@@ -48,12 +48,27 @@ pub enum SimulationError {
     UnknownAgentNode { node: u32 },
     #[error("no link is called {name:?}, so its packets cannot be recorded")]
     UnknownRecordedLink { name: String },
+    #[error("flow {flow}: {what} has {size} B on the wire, at most 65535 B are possible")]
+    PacketTooLarge { flow: String, what: &'static str, size: u64 },
     #[error("a run of {days:.0} days is too long: 52 days are possible")]
     TooLong { days: f64 },
     #[error("the clock of ns-2 is for links of a steady rate, and {link} is none")]
     NotByDoubles { link: String },
     #[error("{components} links and endpoints are too many: {MOST_SLOTS} are possible")]
     TooLarge { components: usize },
+}
+
+impl SimulationError {
+    /// The name of the flow that is meant, if one is.
+    pub fn flow(&self) -> Option<&str> {
+        match self {
+            SimulationError::UnknownNode { flow, .. }
+            | SimulationError::SelfFlow { flow }
+            | SimulationError::TransferOverDatagrams { flow }
+            | SimulationError::PacketTooLarge { flow, .. } => Some(flow),
+            _ => None,
+        }
+    }
 }
 
 /// How far it is to the other end of a link.
@@ -159,11 +174,7 @@ pub struct Simulation {
 impl Simulation {
     /// Builds the components. The same `spec` and `seed` give the same run, bit for bit.
     pub fn new(spec: &SimulationSpec, seed: u64) -> Result<Simulation, SimulationError> {
-        let (network, sky) = seeded(spec.topology.clone(), spec.sky.clone(), seed);
-        let topology = Topology::with_options(network, sky)?;
-        check_flows(spec, &topology)?;
-        check_size(spec, &topology)?;
-        let links = build_links(spec, &topology, seed)?;
+        let (topology, links, agents) = Simulation::parts(spec, seed)?;
         let (link_count, flow_count) = (links.len() as u32, spec.flows.len() as u32);
         let slots = Slots {
             links: TOPOLOGY + 1,
@@ -173,7 +184,6 @@ impl Simulation {
             grid: TOPOLOGY + 1 + link_count + 3 * flow_count,
             positions: TOPOLOGY + 2 + link_count + 3 * flow_count,
         };
-        let agents = Agents::new(spec, &topology)?;
         let ends = spec.flows.iter().flat_map(|flow| [flow.from, flow.to]);
         let mut destinations: Vec<NodeId> = ends.chain(agents.destinations()).collect();
         destinations.sort_unstable();
@@ -212,6 +222,25 @@ impl Simulation {
         };
         simulation.arm_first_events();
         Ok(simulation)
+    }
+
+    /// Whether [`Simulation::new`] builds a simulation of `spec`: by building whatever of it can be refused.
+    ///
+    /// # Errors
+    /// That of [`Simulation::new`].
+    pub fn check(spec: &SimulationSpec) -> Result<(), SimulationError> {
+        Simulation::parts(spec, 0).map(drop)
+    }
+
+    /// Everything that may not be buildable. What else a simulation has follows from it.
+    fn parts(spec: &SimulationSpec, seed: u64) -> Result<(Topology, Vec<LinkState>, Agents), SimulationError> {
+        let (network, sky) = seeded(spec.topology.clone(), spec.sky.clone(), seed);
+        let topology = Topology::with_options(network, sky)?;
+        check_flows(spec, &topology)?;
+        check_size(spec, &topology)?;
+        let links = build_links(spec, &topology, seed)?;
+        let agents = Agents::new(spec, &topology)?;
+        Ok((topology, links, agents))
     }
 
     fn arm_first_events(&mut self) {

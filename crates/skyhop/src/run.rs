@@ -93,7 +93,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Re
         pace.took(begin.elapsed());
     }
     let mut records = simulation.finish();
-    records.warnings.splice(0..0, scenario.warnings.iter().cloned());
+    records.warnings.splice(0..0, scenario.all_warnings());
     let cost = Cost {
         wall_time_s: wall.elapsed().as_secs_f64(),
         cpu_time_s: cpu.zip(cpu_time_s()).map(|(before, after)| after - before),

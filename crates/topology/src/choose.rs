@@ -78,8 +78,8 @@ impl<'a> View<'a> {
 }
 
 /// With these rules a station stays with its satellite while it sees it.
-fn is_faithful(gsls: &Gsls) -> bool {
-    match gsls.rules.policy {
+fn is_faithful(gsls: &Gsls, n: usize) -> bool {
+    match gsls.terminals[n].policy {
         HandoverPolicy::UntilBelowMask | HandoverPolicy::LongestVisibility => true,
         HandoverPolicy::Nearest | HandoverPolicy::HighestElevation => false,
         HandoverPolicy::Random { .. } => gsls.rules.check_times == CheckTimes::Exact,
@@ -92,7 +92,7 @@ fn sees(gsls: &Gsls, site: &Site, satellite: NodeId, now: Time, sky: &Sky) -> bo
 
 /// The satellite that a station keeps without looking at others.
 pub(crate) fn keeps(gsls: &Gsls, n: usize, site: &Site, now: Time, sky: &Sky) -> Option<Choice> {
-    let serving = gsls.terminals[n].serving.filter(|_| is_faithful(gsls))?;
+    let serving = gsls.terminals[n].serving.filter(|_| is_faithful(gsls, n))?;
     let keeps = sees(gsls, site, serving, now, sky) && gsls.may_take(n, serving).is_ok();
     keeps.then_some(Choice { satellite: Some(serving), why: Why::InSight })
 }
@@ -103,7 +103,7 @@ pub(crate) fn choose(gsls: &Gsls, n: usize, view: &View<'_>, sky: &Sky) -> Choic
     let terminal = &gsls.terminals[n];
     let serving = terminal.serving;
     let site = view.site;
-    let policy = gsls.rules.policy;
+    let policy = terminal.policy;
     if policy == HandoverPolicy::UntilBelowMask
         && let Some(next) = serving.and_then(|old| gsls.trailing[old])
         && view.in_sight.binary_search(&next).is_ok()
@@ -174,7 +174,7 @@ pub(crate) fn next_exact(gsls: &Gsls, n: usize, now: Time, sky: &mut Sky) -> Tim
     let terminal = &gsls.terminals[n];
     let serving = terminal.serving;
     let place = &terminal.place;
-    if let Some(satellite) = serving.filter(|_| is_faithful(gsls)) {
+    if let Some(satellite) = serving.filter(|_| is_faithful(gsls, n)) {
         let earth = sky.earth;
         let lost = |t: Time| !sees(gsls, &place.site(&earth, t), satellite, t, sky);
         return first(lost, now);

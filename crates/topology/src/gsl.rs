@@ -97,7 +97,8 @@ impl Gsls {
     /// Nothing will be decided differently while nothing moves.
     pub fn may_stop(&self) -> bool {
         let decided = |terminal: &Terminal| terminal.ready.is_none() && terminal.terrestrial.is_none();
-        !matches!(self.rules.policy, HandoverPolicy::Random { .. }) && self.terminals.iter().all(decided)
+        let drawn = |terminal: &Terminal| matches!(terminal.policy, HandoverPolicy::Random { .. });
+        self.terminals.iter().all(|terminal| decided(terminal) && !drawn(terminal))
     }
 
     /// Lets every station that is due at `now` check its satellite.

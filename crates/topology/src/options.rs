@@ -1,6 +1,6 @@
 //! What a network may have beyond the rules of [`TopologySpec`](crate::TopologySpec).
 
-use crate::{BeamOptions, NodeId, TerrestrialOptions};
+use crate::{BeamOptions, HandoverPolicy, NodeId, TerrestrialOptions};
 use skyhop_base::{Duration, Length};
 use skyhop_orbit::{Track, Utc};
 
@@ -71,6 +71,8 @@ pub struct GslOptions {
     /// Most users (stations without a wired link) that a satellite serves; `None`: any number.
     pub users_per_satellite: Option<u32>,
     pub gateways: GatewayRule,
+    /// How gateways (stations with a wired link) take their satellites; `None`: as all stations do.
+    pub gateway_policy: Option<HandoverPolicy>,
 }
 
 /// What happens while a station changes its satellite.

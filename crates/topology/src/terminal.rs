@@ -2,7 +2,7 @@
 
 use crate::sky::next_multiple;
 use crate::terrestrial::Terrestrial;
-use crate::{CheckTimes, GslRules, LinkId, NodeId};
+use crate::{CheckTimes, GslRules, HandoverPolicy, LinkId, NodeId};
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_orbit::{Earth, Site, Track};
 use std::ops::Range;
@@ -32,6 +32,8 @@ pub(crate) struct Terminal {
     pub gateway: bool,
     /// The places of all antennas of the station in the list of terminals, this one among them.
     pub siblings: Range<usize>,
+    /// Which satellite it takes.
+    pub policy: HandoverPolicy,
     /// The satellite that it points at.
     pub serving: Option<NodeId>,
     /// Until when that satellite is being acquired; the link comes up then.
@@ -59,14 +61,15 @@ pub(crate) struct Mount {
 }
 
 impl Terminal {
-    /// `name` is that of the antenna, to which its random streams belong.
-    pub fn new(mount: Mount, name: &str, rules: &GslRules) -> Terminal {
+    /// `name` is that of the antenna, to which its random streams belong. Gateways may have a policy of their own.
+    pub fn new(mount: Mount, name: &str, rules: &GslRules, of_gateways: Option<HandoverPolicy>) -> Terminal {
+        let policy = of_gateways.filter(|_| mount.gateway).unwrap_or(rules.policy);
         let times = match rules.check_times {
             CheckTimes::Randomised { seed } => Some(Stream::new(seed, name, "handover checks")),
             CheckTimes::Regular | CheckTimes::Slots { .. } | CheckTimes::Exact => None,
         };
-        let seed = match rules.policy {
-            crate::HandoverPolicy::Random { seed } => seed,
+        let seed = match policy {
+            HandoverPolicy::Random { seed } => seed,
             _ => 0,
         };
         let draws = Stream::new(seed, name, "handover choice");
@@ -77,6 +80,7 @@ impl Terminal {
             uplink,
             gateway,
             siblings,
+            policy,
             serving: None,
             ready: None,
             beam: None,

@@ -359,7 +359,7 @@ fn build_terminals(
             let fallback = options.terrestrial.iter().find(|terrestrial| terrestrial.station == node);
             let terrestrial = fallback.map(|to| Terrestrial::new(to.rule.clone(), wires_between(links, node, to.to)));
             let mount = Mount { node, place, uplink, gateway: transit[node], siblings: siblings.clone(), terrestrial };
-            terminals.push(Terminal::new(mount, &format!("{}{suffix}", spec.name), rules));
+            terminals.push(Terminal::new(mount, &format!("{}{suffix}", spec.name), rules, options.gsl.gateway_policy));
         }
     }
     terminals

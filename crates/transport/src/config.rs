@@ -364,7 +364,7 @@ skyhop_cc::options! {
         growth_when: GrowthWhen = GrowthWhen::WindowUsed; ns2 = GrowthWhen::Always; linux = GrowthWhen::WindowUsed,
         /// Granularity of the clock that measures RTT (RFC 6298 G, ns-2 tcpTick_).
         tick: Duration = Duration::from_millis(1); ns2 = Duration::from_millis(10); linux = Duration::from_millis(1),
-        /// Where in a tick the clock starts: 0 to 1, `random` for each connection, or `ns-2`, what its generator deals out.
+        /// Where in a tick the clock starts: 0 to 1, `random` for each connection, or `ns-2`, what its generator deals out to a dumbbell.
         tick_phase: TickPhase = TickPhase::Random; ns2 = TickPhase::Ns2,
         /// In which numbers RTT is smoothed.
         rtt_arithmetic: RttArithmetic = RttArithmetic::Exact; ns2 = RttArithmetic::Ticks; linux = RttArithmetic::LinuxTicks,

@@ -61,17 +61,21 @@ pub(super) fn gsl_rules(sky: &Constellation) -> Option<GslRules> {
     let gsl = sky.gsl.as_ref()?;
     Some(GslRules {
         elevation_mask: gsl.elevation_mask,
-        policy: match gsl.handover.policy {
-            HandoverPolicyName::UntilBelowMask => HandoverPolicy::UntilBelowMask,
-            HandoverPolicyName::Nearest => HandoverPolicy::Nearest,
-            HandoverPolicyName::HighestElevation => HandoverPolicy::HighestElevation,
-            HandoverPolicyName::LongestVisibility => HandoverPolicy::LongestVisibility,
-            // The run puts its own seed here and below: a scenario has none.
-            HandoverPolicyName::Random => HandoverPolicy::Random { seed: 0 },
-        },
+        policy: policy(gsl.handover.policy),
         every: gsl.handover.every,
         check_times: check_times(&gsl.handover, sky),
     })
+}
+
+fn policy(name: HandoverPolicyName) -> HandoverPolicy {
+    match name {
+        HandoverPolicyName::UntilBelowMask => HandoverPolicy::UntilBelowMask,
+        HandoverPolicyName::Nearest => HandoverPolicy::Nearest,
+        HandoverPolicyName::HighestElevation => HandoverPolicy::HighestElevation,
+        HandoverPolicyName::LongestVisibility => HandoverPolicy::LongestVisibility,
+        // The run puts its own seed here and below: a scenario has none.
+        HandoverPolicyName::Random => HandoverPolicy::Random { seed: 0 },
+    }
 }
 
 fn check_times(handover: &Handover, sky: &Constellation) -> CheckTimes {
@@ -111,6 +115,7 @@ impl Scenario {
                 GatewaysName::Any => GatewayRule::Any,
                 GatewaysName::BentPipe => GatewayRule::BentPipe,
             },
+            gateway_policy: gsl.handover.gateways.map(policy),
         });
         let special = self.stations.iter().filter(|(_, station)| station.antennas > 1 || station.track.is_some());
         let stations = special.filter_map(|(name, station)| {

@@ -342,6 +342,9 @@ pub struct HandoverFile {
     pub every: Option<Duration>,
     /// When a station checks its satellite. Without it: "regular".
     pub checks: Option<HandoverChecksFile>,
+    /// The policy of gateways, stations with a wired link. Without it: `policy`, but "until-below-mask" where that is
+    /// "random": a gateway that left its satellites by chance would break the way of those whom they serve.
+    pub gateways: Option<HandoverPolicyName>,
 }
 
 /// Times of checks, by name alone or with values.
@@ -423,7 +426,8 @@ pub struct StationFile {
     pub city: Option<String>,
     /// Where a user on the move is when.
     pub track: Option<Vec<WaypointFile>>,
-    /// Satellites that the station uses at a time, each over an antenna of its own. Without it: 1.
+    /// Satellites that the station uses at a time, each over an antenna of its own. Without it: 1; a gateway of bent pipes
+    /// has 8.
     #[schemars(range(min = 1, max = 64))]
     pub antennas: Option<u32>,
     /// A wired link that the station uses instead of satellites at times.

@@ -6,7 +6,7 @@ use crate::format::{
     AgentFile, ApplicationFile, ApplicationOptions, DataErrors, ElnFile, ErrorFile, ErrorReportFile, FlowFile, PepFile,
     ShareName, SnoopFile, SurvivalFile, UnitName,
 };
-use crate::names::{natural_order, nearest, shorten, there_are};
+use crate::names::{natural_order, shorten};
 use crate::scenario::{
     Agent, Constellation, Eln, ErrorReport, Link, Pep, Scenario, Snoop, Survival, Task, Transmitter, Transport,
 };
@@ -55,7 +55,9 @@ impl Resolver<'_, '_, '_> {
                 agents.push((Agent { at, task }, path));
             }
         }
-        agents.sort_by(|(a, _), (b, _)| natural_order(&a.at, &b.at));
+        // Several at one node: whatever tells them apart.
+        let text = |agent: &Agent| serde_json::to_string(agent).unwrap_or_default();
+        agents.sort_by(|(a, _), (b, _)| natural_order(&a.at, &b.at).then_with(|| text(a).cmp(&text(b))));
         agents
     }
 
@@ -238,11 +240,8 @@ impl Resolver<'_, '_, '_> {
             let path = path.key(key).key("links");
             for name in links {
                 if !known.contains(name.as_str()) {
-                    let help = match nearest(name, known.iter().copied()) {
-                        Some(near) => format!("did you mean {near:?}?"),
-                        None => there_are(known.iter().copied()),
-                    };
-                    self.add(&path, format!("no link is called {:?}", shorten(name)), Some(help));
+                    let help = self.problems.name_help(name, known.iter().copied());
+                    self.add(&path, format!("no link is called {:?}", shorten(name)), help);
                 } else if !watched.insert(name.as_str()) {
                     let message = match agent.task {
                         Task::Survival(_) => format!("what survives {name:?} is marked by another agent already"),

@@ -126,6 +126,7 @@ impl Resolver<'_, '_, '_> {
         self.check_terrestrial(&stations, &links);
         let flows = self.flows();
         self.check_segment_errors(&flows);
+        Self::settle_antennas(&mut stations, constellation.as_ref(), &links, &flows);
         self.check_reach(constellation.as_ref(), &stations, &links, &flows);
         let flow_places = flows.iter().map(|(_, path)| path.clone()).collect();
         let (agents, places) = self.agents(constellation.as_ref(), &links).into_iter().unzip();
@@ -142,6 +143,7 @@ impl Resolver<'_, '_, '_> {
             routing,
             records,
             warnings: Vec::new(),
+            written: None,
         };
         Some((scenario, flow_places, places))
     }
@@ -158,6 +160,14 @@ impl Resolver<'_, '_, '_> {
                 self.add(path, error.to_string(), None);
                 None
             }
+        }
+    }
+
+    /// Something that is right and may not be meant, once.
+    fn warn(&mut self, path: &Path, message: impl std::fmt::Display) {
+        let warning = format!("{path}: {message}");
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
         }
     }
 
@@ -205,7 +215,7 @@ impl Resolver<'_, '_, '_> {
             return Some(entry.kind);
         }
         let known = || self.nodes.by_name.keys().map(String::as_str);
-        let near = if self.problems.is_full() { None } else { names::nearest(name, known()) };
+        let near = self.problems.nearest(name, known());
         // While nodes are missing because something else is wrong, only an evident misspelling is one.
         if !self.nodes.incomplete || near.is_some() {
             let help = match near {
@@ -213,6 +223,7 @@ impl Resolver<'_, '_, '_> {
                 None if self.nodes.by_name.is_empty() => {
                     "nodes come from stations, links and constellations, and there are none".to_owned()
                 }
+                None if self.problems.is_full() => String::new(),
                 None => names::there_are(known()),
             };
             self.add(path, format!("no node is called {:?}", names::shorten(name)), Some(help));
@@ -271,6 +282,9 @@ impl Resolver<'_, '_, '_> {
         for (key, step) in [("grid", file.grid), ("positions", file.positions)] {
             if let Some(step) = step {
                 self.check_interval(step, &path.key(key));
+                if let Some(duration) = self.duration.filter(|&duration| step > duration) {
+                    self.warn(&path.key(key), format!("a step of {step} is longer than the run of {duration}"));
+                }
             }
         }
         let mut packets = file.packets.unwrap_or_default();

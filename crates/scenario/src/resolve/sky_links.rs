@@ -155,6 +155,7 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("elevation_mask"), message, None);
         }
         let handover: HandoverFile = given.handover.unwrap_or_default();
+        let policy = handover.policy.unwrap_or(HandoverPolicyName::UntilBelowMask);
         // With the profile terminals are told their satellites at the edges of its slots.
         let follows = |p: Option<&LinkProfileFile>| {
             p.is_some_and(|p| !matches!(p, LinkProfileFile::Named(LinkProfileName::None)))
@@ -200,9 +201,14 @@ impl Resolver<'_, '_, '_> {
             downlink: downlink?,
             elevation_mask,
             handover: Handover {
-                policy: handover.policy.unwrap_or(HandoverPolicyName::UntilBelowMask),
+                policy,
                 every,
                 checks: handover.checks.unwrap_or(usual_checks),
+                gateways: match (policy, handover.gateways) {
+                    (HandoverPolicyName::Random, None) => Some(HandoverPolicyName::UntilBelowMask),
+                    (HandoverPolicyName::Random, given) => given,
+                    (_, given) => given.filter(|&given| given != policy),
+                },
             },
             switching: given.switching.unwrap_or(SwitchingFile::Named(SwitchingName::MakeBeforeBreak)),
             users_per_satellite: given.users_per_satellite,

@@ -1,6 +1,7 @@
 //! Ground stations from a file: CSV, or points of GeoJSON.
 
 use super::content::Content;
+use super::stations::NOT_TOLD;
 use super::{Kind, MOST_COMPONENTS, RESERVED_NAMES, Resolver};
 use crate::format::ContentFile;
 use crate::names::{name_problem, shorten};
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 const MOST_ANTENNAS: u32 = 64;
 
 /// A station of the file, or what is wrong with it, and where it stands.
-type Entry = (String, Result<(String, GroundPoint, u32), String>);
+type Entry = (String, Result<(String, GroundPoint, Option<u32>), String>);
 
 impl Resolver<'_, '_, '_> {
     /// The stations of the file besides those that are written.
@@ -50,7 +51,7 @@ impl Resolver<'_, '_, '_> {
 }
 
 fn checked(
-    (name, point, antennas): (String, GroundPoint, u32),
+    (name, point, antennas): (String, GroundPoint, Option<u32>),
     others: &BTreeMap<String, Station>,
 ) -> Result<(String, Station), String> {
     if let Some(problem) = name_problem(&name) {
@@ -66,11 +67,21 @@ fn checked(
     if point.longitude.degrees().abs() > 360.0 {
         return Err(format!("a longitude of {} does not exist: use -180 to 180 deg", point.longitude));
     }
-    if !(1..=MOST_ANTENNAS).contains(&antennas) {
+    if let Some(antennas) = antennas.filter(|antennas| !(1..=MOST_ANTENNAS).contains(antennas)) {
         return Err(format!("{antennas} antennas are not possible: use 1 to {MOST_ANTENNAS}"));
     }
     let GroundPoint { latitude, longitude, altitude } = point;
-    Ok((name, Station { latitude, longitude, altitude, track: None, antennas, terrestrial: None }))
+    Ok((
+        name,
+        Station {
+            latitude,
+            longitude,
+            altitude,
+            track: None,
+            antennas: antennas.unwrap_or(NOT_TOLD),
+            terrestrial: None,
+        },
+    ))
 }
 
 const COLUMNS: [&str; 5] = ["name", "latitude_deg", "longitude_deg", "altitude_km", "antennas"];
@@ -95,7 +106,7 @@ fn unquoted(field: &str) -> &str {
     field.strip_prefix('"').and_then(|field| field.strip_suffix('"')).unwrap_or(field)
 }
 
-fn of_line(columns: &[&str], line: &str) -> Result<(String, GroundPoint, u32), String> {
+fn of_line(columns: &[&str], line: &str) -> Result<(String, GroundPoint, Option<u32>), String> {
     let fields: Vec<&str> = line.split(',').map(unquoted).collect();
     if fields.len() != columns.len() {
         return Err(format!("has {} fields, the header {}", fields.len(), columns.len()));
@@ -110,8 +121,8 @@ fn of_line(columns: &[&str], line: &str) -> Result<(String, GroundPoint, u32), S
     let needed = |column: &str| number(column)?.ok_or_else(|| format!("{column} is missing"));
     let name = of("name").ok_or("name is missing")?.to_owned();
     let antennas = match of("antennas") {
-        Some(field) => field.parse().map_err(|_| format!("{:?} is no number of antennas", shorten(field)))?,
-        None => 1,
+        Some(field) => Some(field.parse().map_err(|_| format!("{:?} is no number of antennas", shorten(field)))?),
+        None => None,
     };
     let point = GroundPoint {
         latitude: Angle::from_degrees(needed("latitude_deg")?),
@@ -136,7 +147,7 @@ fn of_geojson(text: &str) -> Vec<Entry> {
     features.into_iter().enumerate().map(entry).collect()
 }
 
-fn of_feature(feature: &Value) -> Result<(String, GroundPoint, u32), String> {
+fn of_feature(feature: &Value) -> Result<(String, GroundPoint, Option<u32>), String> {
     let properties = &feature["properties"];
     let name = properties["name"].as_str().ok_or("properties.name is missing")?.to_owned();
     let geometry = &feature["geometry"];
@@ -151,8 +162,8 @@ fn of_feature(feature: &Value) -> Result<(String, GroundPoint, u32), String> {
         _ => return Err(format!("the coordinates of {name:?} are not [longitude, latitude]")),
     };
     let antennas = match &properties["antennas"] {
-        Value::Null => 1,
-        given => given.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or("antennas is no whole number")?,
+        Value::Null => None,
+        given => Some(given.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or("antennas is no whole number")?),
     };
     let point = GroundPoint {
         latitude: Angle::from_degrees(latitude),

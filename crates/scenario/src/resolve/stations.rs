@@ -2,14 +2,22 @@
 
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
-    StationFile, TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName, TerrestrialRuleOptions, WaypointFile,
+    GatewaysName, StationFile, TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName, TerrestrialRuleOptions,
+    WaypointFile,
 };
 use crate::places;
-use crate::scenario::{Link, Station};
+use crate::scenario::{Constellation, Flow, Link, Station};
 use crate::tree::Path;
 use skyhop_base::{Angle, Length, Time};
 use skyhop_orbit::{GroundPoint, GroundStation, OrbitError, Track};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Antennas of a station whose number is settled later.
+pub(super) const NOT_TOLD: u32 = 0;
+
+/// Dishes of a gateway of bent pipes. Our choice: users nearby find a satellite among those that it serves, whichever of
+/// them they take.
+const GATEWAY_DISHES: u32 = 8;
 
 impl Resolver<'_, '_, '_> {
     pub(super) fn stations(&mut self) -> BTreeMap<String, Station> {
@@ -37,7 +45,7 @@ impl Resolver<'_, '_, '_> {
                     longitude: place.longitude,
                     altitude: place.altitude,
                     track,
-                    antennas: file.antennas.unwrap_or(1),
+                    antennas: file.antennas.unwrap_or(NOT_TOLD),
                     terrestrial: file.terrestrial.map(with_rule),
                 },
             );
@@ -64,6 +72,13 @@ impl Resolver<'_, '_, '_> {
                 self.add(&path.key("city"), format!("no city is called {city:?}"), Some(help));
                 return None;
             };
+            let others = places::namesakes(city);
+            if !others.is_empty() {
+                let others: Vec<String> = others.iter().map(|p| format!("\"{}, {}\"", p.name, p.country)).collect();
+                let (name, country, others) = (place.name, place.country, others.join(", "));
+                let message = format!("{path}.city: {city:?} is \"{name}, {country}\"; there is also {others}");
+                self.warnings.push(message);
+            }
             return Some(GroundPoint { latitude: place.latitude, longitude: place.longitude, altitude });
         }
         let mut angle = |key: &str, given: Option<Angle>, of_track: Option<Angle>| match (given, of_track) {
@@ -85,6 +100,27 @@ impl Resolver<'_, '_, '_> {
         let point = GroundPoint { latitude: latitude?, longitude: longitude?, altitude };
         self.check_point(point, path);
         Some(point)
+    }
+
+    /// Stations of which nothing is told have one antenna, gateways of bent pipes several dishes.
+    pub(super) fn settle_antennas(
+        stations: &mut BTreeMap<String, Station>,
+        sky: Option<&Constellation>,
+        links: &[(Link, Path)],
+        flows: &[(Flow, Path)],
+    ) {
+        let bent = sky.and_then(|sky| sky.gsl.as_ref()).is_some_and(|gsl| gsl.gateways == GatewaysName::BentPipe);
+        let with_access = flows.iter().filter(|(flow, _)| flow.access.is_some());
+        let wired: BTreeSet<&str> = links
+            .iter()
+            .flat_map(|(link, _)| link.between.iter())
+            .chain(with_access.flat_map(|(flow, _)| [&flow.from, &flow.to]))
+            .map(String::as_str)
+            .collect();
+        for (name, station) in stations.iter_mut().filter(|(_, station)| station.antennas == NOT_TOLD) {
+            let is_gateway = bent && wired.contains(name.as_str()) && station.terrestrial.is_none();
+            station.antennas = if is_gateway { GATEWAY_DISHES } else { 1 };
+        }
     }
 
     /// Stations that fall back on wires have them, and one antenna.

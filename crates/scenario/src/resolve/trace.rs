@@ -77,6 +77,10 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("period"), message, Some(format!("use {end} or more")));
             return None;
         }
+        if let Some(duration) = self.duration.filter(|&duration| file.period.is_none() && end < duration) {
+            let message = format!("the recording lasts {end} and begins anew until the end of the run, {duration}");
+            self.warn(path, format!("{message}; say so with period = \"{end}\""));
+        }
         let service = match times {
             Some(times) => Service::Opportunities(times.into()),
             None if rows.rates.is_empty() => Service::Constant,

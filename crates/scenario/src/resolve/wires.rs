@@ -6,10 +6,10 @@ use super::repair::Repaired;
 use super::trace::mean_rate;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
-    CountsName, DirectionFile, DropTailFile, ErrorFile, LinkFile, LinkProfileFile, PriorityName, QueueFile, QueueName,
-    QueueOptions, RedFile, SegmentErrors, StarlinkDirection, TraceErrors, TransmitterFile,
+    CountsName, DataErrors, DirectionFile, DropTailFile, ErrorFile, LinkFile, LinkProfileFile, PriorityName, QueueFile,
+    QueueName, QueueOptions, RedFile, SegmentErrors, StarlinkDirection, TraceErrors, TransmitterFile,
 };
-use crate::names::{natural_order, nearest, shorten, there_are};
+use crate::names::{natural_order, shorten};
 use crate::scenario::{Direction, Fifo, Flow, Link, Queue, Room, Scenario, Transmitter};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
@@ -284,6 +284,9 @@ impl Resolver<'_, '_, '_> {
     /// Traces must name something, and times that are some.
     fn check_traces(&mut self, errors: &[ErrorFile], path: &Path) {
         for (i, error) in errors.iter().enumerate() {
+            if loses_all(error) {
+                self.warn(&path.index(i), "loses every packet that it concerns");
+            }
             let ErrorFile::Trace(TraceErrors { packets, during }) = error else { continue };
             let path = path.index(i).key("trace");
             if packets.is_none() && during.is_none() {
@@ -308,11 +311,8 @@ impl Resolver<'_, '_, '_> {
             if names.contains(&flow) {
                 continue;
             }
-            let help = match nearest(&flow, names.iter().map(String::as_str)) {
-                Some(near) => format!("did you mean {near:?}?"),
-                None => there_are(names.iter().map(String::as_str)),
-            };
-            self.add(&path, format!("no flow is called {:?}", shorten(&flow)), Some(help));
+            let help = self.problems.name_help(&flow, names.iter().map(String::as_str));
+            self.add(&path, format!("no flow is called {:?}", shorten(&flow)), help);
         }
     }
 
@@ -340,11 +340,8 @@ impl Resolver<'_, '_, '_> {
             if known.contains(name) {
                 continue;
             }
-            let help = match nearest(name, known.iter().copied()) {
-                Some(near) => format!("did you mean {near:?}?"),
-                None => there_are(known.iter().copied()),
-            };
-            self.add(&path.index(i), format!("no link is called {:?}", shorten(name)), Some(help));
+            let help = self.problems.name_help(name, known.iter().copied());
+            self.add(&path.index(i), format!("no link is called {:?}", shorten(name)), help);
         }
     }
 }
@@ -386,7 +383,6 @@ fn tidy(errors: &[ErrorFile]) -> Vec<ErrorFile> {
     errors.iter().map(tidy_one).collect()
 }
 
-/// Every place `errors[..].segments.flow` in the tree, with the name there.
 /// Whether the key says so, not its default.
 fn asks_for_priority(queue: &QueueFile) -> bool {
     let asked = match queue {
@@ -415,6 +411,17 @@ fn with_room_of(queue: Option<&QueueFile>, of_profile: Option<QueueFile>) -> Opt
     Some(QueueFile::Options(QueueOptions::DropFront(DropTailFile { packets, counts, ..given })))
 }
 
+/// Whether no packet is spared.
+fn loses_all(error: &ErrorFile) -> bool {
+    match error {
+        ErrorFile::Packet(p) | ErrorFile::Byte(p) | ErrorFile::Bit(p) => *p >= 1.0,
+        ErrorFile::Data(DataErrors::Packet(p) | DataErrors::Byte(p) | DataErrors::Bit(p)) => *p >= 1.0,
+        ErrorFile::GilbertElliott(file) => file.loss_good >= 1.0 && file.loss_bad >= 1.0,
+        ErrorFile::Trace(_) | ErrorFile::Segments(_) => false,
+    }
+}
+
+/// Every place `errors[..].segments.flow` in the tree, with the name there.
 fn segment_errors(node: &Node, path: &Path, found: &mut Vec<(Path, String)>) {
     if let Some(table) = node.table() {
         for (key, entry) in table {

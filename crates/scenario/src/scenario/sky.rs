@@ -94,6 +94,9 @@ pub struct Handover {
     pub policy: HandoverPolicyName,
     pub every: Duration,
     pub checks: HandoverChecksFile,
+    /// The policy of gateways; always there where it is not that of the others by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateways: Option<HandoverPolicyName>,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -1,0 +1,74 @@
+//! What of a scenario is run: its canonical form without what nothing reads.
+
+use super::Scenario;
+use serde_json::{Map, Value};
+
+impl Scenario {
+    /// The canonical form without values that no component of the run reads. Two scenarios in which it is the same give the
+    /// same records; `tests/effect.rs` runs them.
+    pub(crate) fn effective(&self) -> Value {
+        let mut form = self.canonical();
+        for flow in form["flows"].as_array_mut().into_iter().flatten() {
+            if let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) {
+                forget_unread(tcp);
+            }
+        }
+        for agent in form.get_mut("agents").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(tcp) = agent["pep"].get_mut("tcp").and_then(Value::as_object_mut) {
+                forget_unread(tcp);
+            }
+        }
+        let (stations, satellites) = (self.stations.len(), self.satellite_count());
+        if let Some(sky) = form.get_mut("constellation").and_then(Value::as_object_mut) {
+            if stations == 0 {
+                sky.remove("gsl");
+            }
+            if satellites < 2 {
+                sky.remove("isl");
+            }
+            for links in ["isl", "gsl"] {
+                if let Some(links) = sky.get_mut(links) {
+                    let checks = if links.get("handover").is_some() { &mut links["handover"] } else { links };
+                    if checks["checks"] == "exact" {
+                        checks["every"] = Value::Null;
+                    }
+                }
+            }
+        }
+        form
+    }
+
+    /// Satellites of all kinds.
+    pub(crate) fn satellite_count(&self) -> usize {
+        let Some(sky) = &self.constellation else { return 0 };
+        let of_shells: usize = sky.shells.iter().map(|shell| shell.planes as usize * shell.per_plane as usize).sum();
+        let of_elements = sky.elements.as_ref().map_or(0, |elements| elements.satellites.len());
+        of_shells + of_elements + sky.satellites.len()
+    }
+}
+
+/// Takes the options away that this TCP does not read.
+fn forget_unread(tcp: &mut Map<String, Value>) {
+    let is = |tcp: &Map<String, Value>, key: &str, values: &[&str]| {
+        tcp.get(key).and_then(Value::as_str).is_some_and(|found| values.contains(&found))
+    };
+    let mut unread: Vec<&str> = Vec::new();
+    if is(tcp, "sack", &["off"]) {
+        unread.extend(["sack_option_size", "sack_block_size", "max_sack_blocks", "sack_memory"]);
+    }
+    if !is(tcp, "recovery", &["fack"]) {
+        unread.extend(["fack_rules", "rate_halving"]);
+    }
+    if !is(tcp, "recovery", &["peach", "peach+"]) {
+        unread.push("sudden_start_window");
+    }
+    if !is(tcp, "recovery", &["vegas"]) {
+        unread.push("send_times");
+    }
+    if tcp.get("ack_every") == Some(&Value::from(1)) {
+        unread.push("ack_delay");
+    }
+    for key in unread {
+        tcp.remove(key);
+    }
+}
