@@ -479,7 +479,8 @@ fn finish(
         check::check(&tree, schema::shared(), check::Scope::Everything, &mut problems);
         let mut scenario = resolve::resolve(&tree, shelf, &mut problems)?;
         check_builds(&scenario, &tree, &mut problems);
-        let written = Written { tree, folder: shelf.folder.to_owned(), files: shelf.files.clone(), idle: OnceLock::new() };
+        let written =
+            Written { tree, folder: shelf.folder.to_owned(), files: shelf.files.clone(), idle: OnceLock::new() };
         scenario.written = Some(Arc::new(written));
         problems.is_empty().then_some(scenario)
     });
