@@ -23,6 +23,7 @@ __all__ = [
     "sweep",
     "table_names",
     "validate_ns2",
+    "validate_queues",
     "version",
     "write_file",
 ]
@@ -254,6 +255,15 @@ def validate_ns2(folder: str | PathLike[str], *, cases: list[str] = ..., agents:
     difference, bound, ok and detail, worst first. Empty lists select all.
 
     Raises ValueError for a folder that cannot be read.
+    """
+
+def validate_queues(folder: str | PathLike[str], *, cases: list[str] = ...) -> str:
+    """Runs the cases of a folder of kernel queue disciplines; JSON list of what was found of each, in its order.
+
+    Each entry has case, discipline, note, packets, equal, first (packet, arrival_ns, and of the reference and ours
+    verdict, ce, after_ns; or null), draws (reference, ours; or null), means (metric, reference, ours, bound, ok),
+    ignored, problem and ok. An empty list selects all cases. Raises ValueError for a folder that cannot be read and for
+    an unknown case.
     """
 
 def reference_scenarios(folder: str | PathLike[str]) -> str:

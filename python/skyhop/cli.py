@@ -186,6 +186,32 @@ def validate_ns2(
         raise typer.Exit(FAILED)
 
 
+@validate_app.command("queues")
+def validate_queues(
+    reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
+    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")] = False,
+) -> None:
+    """Feed the arrivals of a folder of Linux queue disciplines to ours and compare every packet, one line per case."""
+    from skyhop import validate
+
+    try:
+        found = validate.queues(reference, cases=cases)
+    except ValueError as error:
+        _fail(str(error))
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
+    elif as_markdown:
+        typer.echo(validate.queues_markdown(found))
+    else:
+        for one in found:
+            typer.echo(str(one))
+        typer.echo(validate.queues_summary(found))
+    if any(not one.ok for one in found):
+        raise typer.Exit(FAILED)
+
+
 def _finite(cell: dict[str, Any]) -> dict[str, Any]:
     """JSON has no infinity."""
     return {key: None if value == float("inf") else value for key, value in cell.items()}

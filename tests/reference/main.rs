@@ -1,6 +1,7 @@
-//! Against what ns-2 did: the traces in `ns2/`.
+//! Against what ns-2 did, the traces in `ns2/`, and Linux's queue disciplines, `linux-queues/`.
 
-use skyhop::validate::{Cell, Selection, ns2};
+use skyhop::validate::{Cell, Selection, ns2, queues};
+use skyhop_tests::shared;
 use std::path::{Path, PathBuf};
 
 /// A folder below `tests/reference/ns2/`.
@@ -18,6 +19,42 @@ fn ns2_reference() {
 #[test]
 fn ns2_rules() {
     every_cell_is_within_its_bound(&traces("traces"), 100);
+}
+
+/// Every packet of every case of the kernel's queue disciplines, and the means over seeds of those that draw.
+#[test]
+fn linux_queues_reference() {
+    let Some(folder) = shared("reference/linux-queues") else { return };
+    every_packet_is_equal(&folder, 42);
+}
+
+/// The same for the sample that is part of the project (`linux-queues/README.md`).
+#[test]
+fn linux_queues_sample() {
+    every_packet_is_equal(&Path::new(env!("CARGO_MANIFEST_DIR")).join("reference/linux-queues"), 30);
+}
+
+fn every_packet_is_equal(folder: &Path, cases: usize) {
+    let found = queues(folder, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert!(found.len() >= cases, "only {} cases compared", found.len());
+    for case in &found {
+        assert!(case.packets > 1000, "{} has {} packets", case.case, case.packets);
+        assert!(case.ignored.is_empty(), "{} has parameters that are not read: {:?}", case.case, case.ignored);
+        assert!(case.ok, "{} of {} packets are equal: {case:#?}", case.equal, case.packets);
+        if let Some((Some(theirs), ours)) = case.draws {
+            assert_eq!(ours, theirs, "{} draws as many random numbers", case.case);
+        }
+    }
+}
+
+/// A folder that is not there, and a case that is not in it, are said by name.
+#[test]
+fn a_missing_queue_reference_is_named() {
+    let missing = queues(Path::new("no/such/folder"), &[]).unwrap_err().to_string();
+    assert!(missing.contains("no/such/folder/cases.csv"), "{missing}");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("reference/linux-queues");
+    let unknown = queues(&folder, &["codel_nothing".to_owned()]).unwrap_err().to_string();
+    assert!(unknown.contains("no case \"codel_nothing\""), "{unknown}");
 }
 
 fn every_cell_is_within_its_bound(folder: &Path, least: usize) {

@@ -66,6 +66,13 @@ impl Stream {
         (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// The next 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        let n = self.position;
+        self.position += 1;
+        self.bits_at(n)
+    }
+
     /// The next number, uniform in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         let n = self.position;

@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::table::{Table, empty_table, table_names};
     #[pymodule_export]
-    use super::validate::{reference_scenarios, validate_ns2};
+    use super::validate::{reference_scenarios, validate_ns2, validate_queues};
 
     /// The version of the engine.
     #[pyfunction]

@@ -6,11 +6,13 @@
 
 mod cases;
 mod events;
+mod queues;
 mod summary;
 mod table;
 mod windows;
 
 pub use cases::Case;
+pub use queues::{Difference, Mean, Outcome, QueueCase, queues};
 
 use crate::{Error, Progress, Run, RunOptions};
 use serde::Serialize;
@@ -70,6 +72,8 @@ pub enum ValidateError {
     Value { path: String, row: usize, column: String, reason: String },
     #[error("case {case}, agent {agent}: {reason}")]
     Scenario { case: String, agent: String, reason: String },
+    #[error("case {case}: {reason}")]
+    Case { case: String, reason: String },
     #[error("case {case}, agent {agent}: {source}")]
     Run { case: String, agent: String, source: Error },
 }

@@ -4,6 +4,7 @@ use super::ValidateError;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::str::FromStr;
 
 /// A CSV file with a header, as text.
 pub struct Table {
@@ -53,6 +54,17 @@ impl<'a> Row<'a> {
 
     pub fn number(&self, column: &str) -> Result<f64, ValidateError> {
         self.optional(column)?.ok_or_else(|| self.error(column, "a number is missing".into()))
+    }
+
+    /// A number that is not negative and has no fraction, read without rounding.
+    pub fn whole(&self, column: &str) -> Result<u64, ValidateError> {
+        self.small(column)
+    }
+
+    /// The same, in a smaller type.
+    pub fn small<T: FromStr>(&self, column: &str) -> Result<T, ValidateError> {
+        let text = self.text(column);
+        text.parse().map_err(|_| self.error(column, format!("\"{text}\" is not a whole number in its range")))
     }
 
     /// The entries of a list whose separator is one of `|` and `;`.
