@@ -136,7 +136,7 @@ impl CakeConfig {
             let mut list = Vec::new();
             for _ in 0..count {
                 list.push(share);
-                share = (share.0 * 7 >> 3, share.1 * 7 >> 3);
+                share = ((share.0 * 7) >> 3, (share.1 * 7) >> 3);
             }
             list
         };

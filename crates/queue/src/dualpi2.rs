@@ -155,7 +155,7 @@ struct LinuxPi {
 
 /// The kernel's scaled gain.
 fn gain(of_256: u32) -> i64 {
-    ((u64::from(of_256) * u64::from(MAX_PROB) >> GAIN_SHIFT) / NANOS_PER_SECOND) as i64
+    (((u64::from(of_256) * u64::from(MAX_PROB)) >> GAIN_SHIFT) / NANOS_PER_SECOND) as i64
 }
 
 impl LinuxPi {

@@ -79,7 +79,7 @@ impl PieConfig {
     }
 
     pub(crate) fn control(&self) -> Control {
-        let gain = |sixteenths: u32| u64::from(sixteenths) * (MAX_PROB / TICKS_PER_SECOND) >> 4;
+        let gain = |sixteenths: u32| (u64::from(sixteenths) * (MAX_PROB / TICKS_PER_SECOND)) >> 4;
         Control {
             variant: self.variant,
             target: (self.target.as_nanos() >> TICK_SHIFT) as i64,

@@ -212,7 +212,7 @@ impl LinuxControl {
         if shift > 0 {
             return average >> shift;
         }
-        let less = (u128::from(average) * u128::from(micros) >> self.idle.cell_log) as u64;
+        let less = ((u128::from(average) * u128::from(micros)) >> self.idle.cell_log) as u64;
         if less < average >> 1 { average - less } else { average >> 1 }
     }
 }
