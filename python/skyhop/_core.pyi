@@ -257,13 +257,14 @@ def validate_ns2(folder: str | PathLike[str], *, cases: list[str] = ..., agents:
     Raises ValueError for a folder that cannot be read.
     """
 
-def validate_queues(folder: str | PathLike[str], *, cases: list[str] = ...) -> str:
+def validate_queues(folder: str | PathLike[str], *, cases: list[str] = ..., variant: str = ...) -> str:
     """Runs the cases of a folder of kernel queue disciplines; JSON list of what was found of each, in its order.
 
-    Each entry has case, discipline, note, packets, equal, first (packet, arrival_ns, and of the reference and ours
+    Each entry has case, discipline, note, packets, equal, totals (of the reference and ours delivered, drops, marks,
+    p50_ns, p95_ns; or null), first (packet, arrival_ns, and of the reference and ours
     verdict, ce, after_ns; or null), draws (reference, ours; or null), means (metric, reference, ours, bound, ok),
-    ignored, problem and ok. An empty list selects all cases. Raises ValueError for a folder that cannot be read and for
-    an unknown case.
+    ignored, problem and ok. An empty list selects all cases. The variant "rfc" runs the disciplines that have a text by
+    it. Raises ValueError for a folder that cannot be read, an unknown case and an unknown variant.
     """
 
 def reference_scenarios(folder: str | PathLike[str]) -> str:

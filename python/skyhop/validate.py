@@ -144,6 +144,17 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Totals:
+    """Counts of packets (marks: delivered with a mark), and sojourns of those that were delivered, in ns."""
+
+    delivered: int
+    drops: int
+    marks: int
+    p50_ns: int
+    p95_ns: int
+
+
+@dataclass(frozen=True)
 class Mean:
     """A measure averaged over seeds with our own random numbers, and how far it may be from the reference's mean."""
 
@@ -166,6 +177,7 @@ class QueueCase:
     note: str
     packets: int
     equal: int
+    totals: tuple[Totals, Totals] | None
     first: tuple[int, int, Outcome, Outcome] | None
     """Packet, its arrival in ns, what the kernel did, what ours did."""
     draws: tuple[int | None, int] | None
@@ -194,13 +206,18 @@ class QueueCase:
         return "".join(parts).replace(": ; ", ": ")
 
 
-def queues(folder: str | os.PathLike[str], *, cases: list[str] | None = None) -> list[QueueCase]:
+def queues(
+    folder: str | os.PathLike[str], *, cases: list[str] | None = None, variant: str = "linux"
+) -> list[QueueCase]:
     """Runs the cases of a folder of kernel queue disciplines (its `cases.csv`), in its order. None takes all cases.
 
-    Raises ValueError for a folder that cannot be read and for a case that it does not have.
+    The variant "rfc" runs the disciplines that have a published text by the text. Raises ValueError for a folder that
+    cannot be read, for a case that it does not have and for an unknown variant.
     """
     found = []
-    for row in json.loads(_core.validate_queues(folder, cases=cases or [])):
+    for row in json.loads(_core.validate_queues(folder, cases=cases or [], variant=variant)):
+        if (totals := row["totals"]) is not None:
+            row["totals"] = (Totals(**totals[0]), Totals(**totals[1]))
         if (first := row["first"]) is not None:
             sides = (Outcome(**first["reference"]), Outcome(**first["ours"]))
             row["first"] = (first["packet"], first["arrival_ns"], *sides)
@@ -241,3 +258,22 @@ def queues_markdown(found: list[QueueCase]) -> str:
         equal = f"{one.equal} of {one.packets}"
         lines.append(f"| {one.case} | {one.discipline} | {equal} | {draws} | {means} | {one.problem or first} |")
     return "\n".join(lines) + "\n"
+
+
+def queues_texts(found: list[QueueCase]) -> str:
+    """What came out by the kernel and by the published text, a Markdown table: cases of `queues(variant="rfc")`."""
+    kinds = ["drops", "marks", "median sojourn, ms", "95 % sojourn, ms"]
+    lines = ["| case | " + " | ".join(f"{kind}: kernel | text" for kind in kinds) + " |"]
+    lines.append("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for one in found:
+        if one.totals is None:
+            lines.append(f"| {one.case} | {one.problem} |")
+            continue
+        kernel, text = (_cells(totals) for totals in one.totals)
+        pairs = " | ".join(f"{ours} | {theirs}" for ours, theirs in zip(kernel, text, strict=True))
+        lines.append(f"| {one.case} | {pairs} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cells(totals: Totals) -> list[str]:
+    return [str(totals.drops), str(totals.marks), f"{totals.p50_ns / 1e6:.2f}", f"{totals.p95_ns / 1e6:.2f}"]

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use skyhop::validate::{Selection, cases, ns2, queues};
+use skyhop::validate::{Selection, Variant, cases, ns2, queues};
 use std::path::PathBuf;
 
 /// Runs the cases of an ns-2 reference folder; all cells as JSON, worst first.
@@ -17,9 +17,15 @@ pub fn validate_ns2(py: Python<'_>, folder: PathBuf, cases: Vec<String>, agents:
 
 /// Runs the cases of a folder of kernel queue disciplines; what was found of each as JSON, in the folder's order.
 #[pyfunction]
-#[pyo3(signature = (folder, *, cases = Vec::new()))]
-pub fn validate_queues(py: Python<'_>, folder: PathBuf, cases: Vec<String>) -> PyResult<String> {
-    let found = py.detach(|| queues(&folder, &cases)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+#[pyo3(signature = (folder, *, cases = Vec::new(), variant = "linux"))]
+pub fn validate_queues(py: Python<'_>, folder: PathBuf, cases: Vec<String>, variant: &str) -> PyResult<String> {
+    let variant = match variant {
+        "linux" => Variant::Linux,
+        "rfc" => Variant::Rfc,
+        other => return Err(PyValueError::new_err(format!("the variant is \"linux\" or \"rfc\", not \"{other}\""))),
+    };
+    let found =
+        py.detach(|| queues(&folder, &cases, variant)).map_err(|error| PyValueError::new_err(error.to_string()))?;
     serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

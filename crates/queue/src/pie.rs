@@ -9,7 +9,7 @@
 //!   with `departure_rate` it is the backlog over the measured rate, as RFC 8033 §4.3 has it;
 //! - decay by 1/64 while there is no delay, where the text has 1/50;
 //! - the burst allowance is used up by the time between departures, not by updates;
-//! - delay above 250 ms adds 2 % at each update (the text has no such line).
+//! - delay above 250 ms adds 2 % at each update (not in `rfc`).
 
 use crate::error::within;
 use crate::store::{Queue, Store, Waiting};

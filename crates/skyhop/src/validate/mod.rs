@@ -12,7 +12,8 @@ mod table;
 mod windows;
 
 pub use cases::Case;
-pub use queues::{Difference, Mean, Outcome, QueueCase, queues};
+pub use queues::{Difference, Mean, Outcome, QueueCase, Totals, queues};
+pub use skyhop_queue::Variant;
 
 use crate::{Error, Progress, Run, RunOptions};
 use serde::Serialize;

@@ -14,8 +14,8 @@ use cases::Case;
 use draws::Numbers;
 use serde::Serialize;
 use skyhop_base::Stream;
-use skyhop_queue::QueueSpec;
 use skyhop_queue::replay::{Arrival, End, Fate, replay};
+use skyhop_queue::{QueueSpec, Variant};
 use std::path::Path;
 
 /// Times may differ by so much.
@@ -32,6 +32,8 @@ pub struct QueueCase {
     pub packets: usize,
     /// Packets whose verdict, mark and time equal the reference's.
     pub equal: usize,
+    /// What came out, of the reference and of ours.
+    pub totals: Option<[Totals; 2]>,
     /// The first packet that differs.
     pub first: Option<Difference>,
     /// Random numbers drawn: the reference's, where it says, and ours. Absent where the discipline draws none.
@@ -61,6 +63,32 @@ pub struct Outcome {
     pub ce: bool,
     /// From arrival to dequeue or drop; absent for a packet that still waits.
     pub after_ns: Option<u64>,
+}
+
+/// Counts of packets, and sojourns of those that were delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    pub delivered: usize,
+    pub drops: usize,
+    /// Delivered with a mark of this discipline.
+    pub marks: usize,
+    pub p50_ns: u64,
+    pub p95_ns: u64,
+}
+
+impl Totals {
+    fn of(outcomes: &[Outcome]) -> Totals {
+        let mut sojourns: Vec<u64> = outcomes.iter().filter(|o| o.verdict == 0).filter_map(|o| o.after_ns).collect();
+        sojourns.sort_unstable();
+        let percentile = |p| seeds::percentile(&sojourns, p).unwrap_or(0.0) as u64;
+        Totals {
+            delivered: sojourns.len(),
+            drops: outcomes.iter().filter(|o| o.verdict != 0 && o.verdict != WAITING).count(),
+            marks: outcomes.iter().filter(|o| o.verdict == 0 && o.ce).count(),
+            p50_ns: percentile(0.50),
+            p95_ns: percentile(0.95),
+        }
+    }
 }
 
 /// One measure, averaged over seeds.
@@ -105,24 +133,29 @@ const WAITING: u8 = 9;
 
 /// Runs the cases of a queue reference folder, or those named, and says of each where it differs. In the order of the
 /// folder's `cases.csv`.
-pub fn queues(folder: &Path, only: &[String]) -> Result<Vec<QueueCase>, ValidateError> {
+///
+/// With [`Variant::Rfc`] the disciplines follow their texts, those without a text are left out, and seeds are not run:
+/// what differs is then how far the kernel is from the text.
+pub fn queues(folder: &Path, only: &[String], variant: Variant) -> Result<Vec<QueueCase>, ValidateError> {
     let cases = cases::read(folder)?;
     if let Some(name) = only.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
         let path = folder.join("cases.csv").display().to_string();
         return Err(ValidateError::Read { path, reason: format!("it has no case \"{name}\"") });
     }
     let numbers = draws::read(folder)?;
-    let summaries = seeds::read(folder)?;
+    let summaries = if variant == Variant::Linux { seeds::read(folder)? } else { Vec::new() };
     cases
         .iter()
         .filter(|case| only.is_empty() || only.contains(&case.name))
-        .map(|case| compare(folder, case, &numbers, &summaries))
+        .filter(|case| variant == Variant::Linux || tc::has_text(&case.discipline))
+        .map(|case| compare(folder, case, variant, &numbers, &summaries))
         .collect()
 }
 
 fn compare(
     folder: &Path,
     case: &Case,
+    variant: Variant,
     numbers: &[u64],
     summaries: &[seeds::Summary],
 ) -> Result<QueueCase, ValidateError> {
@@ -134,6 +167,7 @@ fn compare(
         note: case.note.clone(),
         packets: arrivals.len(),
         equal: 0,
+        totals: None,
         first: None,
         draws: None,
         means: Vec::new(),
@@ -141,7 +175,7 @@ fn compare(
         problem: None,
         ok: false,
     };
-    let spec = match tc::spec(folder, case) {
+    let spec = match tc::spec(folder, case, variant) {
         Ok((spec, ignored)) => {
             found.ignored = ignored;
             spec
@@ -153,8 +187,10 @@ fn compare(
     };
     let mut drawn = Numbers::new(numbers);
     let fates = run(&spec, case, &arrivals, &mut drawn)?;
-    for (packet, (fate, theirs)) in fates.iter().zip(&reference).enumerate() {
-        let ours = Outcome::of(fate, &arrivals[packet]);
+    let outcomes: Vec<Outcome> =
+        fates.iter().zip(&arrivals).map(|(fate, arrival)| Outcome::of(fate, arrival)).collect();
+    found.totals = Some([Totals::of(&reference), Totals::of(&outcomes)]);
+    for (packet, (&ours, theirs)) in outcomes.iter().zip(&reference).enumerate() {
         if ours.equals(theirs) {
             found.equal += 1;
         } else if found.first.is_none() {

@@ -100,7 +100,7 @@ fn measure(metric: &str, arrivals: &[Arrival], fates: &[Fate]) -> Option<f64> {
 }
 
 /// The nearest rank of (n − 1) p, halves up.
-fn percentile(sorted: &[u64], p: f64) -> Option<f64> {
+pub fn percentile(sorted: &[u64], p: f64) -> Option<f64> {
     let rank = ((sorted.len() as f64 - 1.0) * p + 0.5).max(0.0) as usize;
     sorted.get(rank).map(|&value| value as f64)
 }

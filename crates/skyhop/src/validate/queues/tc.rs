@@ -3,7 +3,6 @@
 use super::super::table::Table;
 use super::cases::Case;
 use skyhop_base::{Duration, Rate};
-use skyhop_queue::QueueSpec;
 use skyhop_queue::cake::{CakeConfig, Isolation, Tins};
 use skyhop_queue::codel::CodelConfig;
 use skyhop_queue::drr::{DrrClass, DrrConfig};
@@ -17,13 +16,37 @@ use skyhop_queue::prio::PrioConfig;
 use skyhop_queue::red::{IdleTable, RedConfig};
 use skyhop_queue::sfq::SfqConfig;
 use skyhop_queue::tbf::{Peak, TbfConfig};
+use skyhop_queue::{QueueSpec, Variant};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
+/// Whether a discipline has a variant that follows a published text.
+pub fn has_text(discipline: &str) -> bool {
+    ["codel", "fq_codel", "pie", "fq_pie", "dualpi2", "red"].contains(&discipline)
+}
+
+/// The same discipline by the text.
+fn by_text(spec: QueueSpec) -> QueueSpec {
+    let variant = Variant::Rfc;
+    match spec {
+        QueueSpec::Codel(config) => QueueSpec::Codel(CodelConfig { variant, ..config }),
+        QueueSpec::FqCodel(config) => QueueSpec::FqCodel(FqCodelConfig { variant, ..config }),
+        QueueSpec::Pie(config) => QueueSpec::Pie(PieConfig { variant, ..config }),
+        QueueSpec::FqPie(config) => QueueSpec::FqPie(FqPieConfig { variant, ..config }),
+        // The text decides at dequeue and has a ramp in place of a step in time.
+        QueueSpec::DualPi2(config) => {
+            let step = config.step.filter(|step| !matches!(step, Step::Sojourn(_)));
+            QueueSpec::DualPi2(DualPi2Config { variant, step, drop_early: false, ..config })
+        }
+        QueueSpec::Red(config) => QueueSpec::Red(RedConfig { variant, idle: None, ..config }),
+        other => other,
+    }
+}
+
 /// The discipline of a case, and the parameters of the case that it does not have.
-pub fn spec(folder: &Path, case: &Case) -> Result<(QueueSpec, Vec<String>), String> {
+pub fn spec(folder: &Path, case: &Case, variant: Variant) -> Result<(QueueSpec, Vec<String>), String> {
     let given = Parameters::of(case)?;
     let spec = match case.discipline.as_str() {
         "codel" => QueueSpec::Codel(codel(&given)?),
@@ -42,6 +65,7 @@ pub fn spec(folder: &Path, case: &Case) -> Result<(QueueSpec, Vec<String>), Stri
         "bfifo" => QueueSpec::DropTail(FifoConfig::Bytes(given.first_of(&["limit_bytes", "limit"])?)),
         other => return Err(format!("there is no discipline \"{other}\"")),
     };
+    let spec = if variant == Variant::Rfc { by_text(spec) } else { spec };
     Ok((spec, given.unread()))
 }
 
