@@ -29,7 +29,7 @@ pub struct PieConfig {
     pub limit: u32,
     /// Delay to keep to, at most 100 s (RFC 8033 §5.1: 15 ms).
     pub target: Duration,
-    /// Time between updates of the probability, 1 ms to 100 s, rounded up to milliseconds by the kernel (RFC 8033 §4.2:
+    /// Time between updates of the probability, 1 us to 100 s, rounded up to milliseconds by the kernel (RFC 8033 §4.2:
     /// 15 ms).
     pub update: Duration,
     /// Gain of the distance from target, in sixteenths per second, 0 to 32 (RFC 8033 §4.2: 2, which is 0.125 Hz).
@@ -71,7 +71,7 @@ impl PieConfig {
         let longest = Duration::from_secs(100).as_nanos();
         within("limit", self.limit, 1..=u32::MAX)?;
         within("target (ns)", self.target.as_nanos(), 1000..=longest)?;
-        within("update (ns)", self.update.as_nanos(), 1_000_000..=longest)?;
+        within("update (ns)", self.update.as_nanos(), 1000..=longest)?;
         within("alpha", self.alpha, 0..=32)?;
         within("beta", self.beta, 0..=32)?;
         within("ecn_limit", self.ecn_limit, 0..=100)?;

@@ -173,8 +173,9 @@ fn fq_codel(given: &Parameters) -> Result<FqCodelConfig, String> {
         limit: given.or("limit", default.limit)?,
         memory_limit: given.or("memory_limit", default.memory_limit)?,
         flows: given.or("flows", default.flows)?,
-        quantum: given.or("quantum", default.quantum)?,
-        drop_batch: given.or("drop_batch_size", default.drop_batch)?,
+        // The kernel raises what is less.
+        quantum: given.or("quantum", default.quantum)?.max(256),
+        drop_batch: given.or("drop_batch_size", default.drop_batch)?.max(1),
         target: given.micros("target_us", default.target)?,
         interval: given.micros("interval_us", default.interval)?,
         ecn: given.flag("ecn", default.ecn)?,
@@ -310,7 +311,8 @@ fn sfq(given: &Parameters) -> Result<SfqConfig, String> {
     let has_red = ["min_bytes", "max_bytes", "min", "max"].iter().any(|name| given.given.contains_key(name));
     Ok(SfqConfig {
         limit: given.or("limit", default.limit)?,
-        depth: given.or("depth", default.depth)?,
+        // The kernel takes no more.
+        depth: given.or("depth", default.depth)?.min(default.depth),
         flows: given.or("flows", default.flows)?,
         divisor: given.or("divisor", default.divisor)?,
         quantum: given.or("quantum", default.quantum)?,
