@@ -6,11 +6,24 @@ pub mod random;
 use serde_json::Value;
 use skyhop::{Progress, Run, RunOptions};
 use skyhop_scenario::Scenario;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The folder of reference material beside the project, if it is there. Otherwise says that the test is skipped, in the
+/// form that `python/tools/run_tests.py` counts.
+pub fn shared(part: &str) -> Option<PathBuf> {
+    let folder = root().join("..").join("shared").join(part);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    // Not eprintln, which the test harness captures.
+    let _ = writeln!(std::io::stderr(), "\nskipped: no ../shared/{part} beside the project");
+    None
 }
 
 /// Runs a scenario given as TOML, or panics with what is wrong with it.
