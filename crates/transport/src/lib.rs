@@ -25,7 +25,7 @@ pub use config::{
 };
 pub use notification::{
     BestSize, CetenCut, CetenSpec, ErrorReport, Notification, NotificationName, NotificationOptions, NotificationSpec,
-    PacketSizing, SizingTable, Weighing, WeighingTable,
+    PacketSizing, SizeCounts, SizingTable, Weighing, WeighingTable,
 };
 pub use ns2::{Ns2Losses, ns2_numbers_drawn, ns2_random_losses, ns2_tick_phases};
 pub use receiver::{Receiver, ReceiverCounters};
