@@ -37,7 +37,7 @@ label = "Goodput"
 unit = "kbit/s"
 table = "flows"
 column = "goodput_bps"
-reduce = "sum"
+reduce = "total-rate"
 scale = 1e-3
 
 [metrics.jain]

@@ -160,7 +160,7 @@ mod tests {
     fn elements_that_lead_away_from_the_earth_are_left_out() {
         // The example of CelesTrak's description of the format; its drag is negative, so that its orbit grows for ever.
         let text = "ISS (ZARYA)\n\
-            1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927\n\
+            1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-2 0  2925\n\
             2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537\n";
         let read = read_elements(text.as_bytes());
         let epoch = read.sets[0].elements.epoch;

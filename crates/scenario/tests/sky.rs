@@ -86,7 +86,7 @@ fn elements_come_from_a_file_beside_the_scenario() {
 #[test]
 fn the_rules_of_the_sky_reach_the_engine() {
     let scenario = json(&json!({
-        "duration": "60 s",
+        "duration": "600 s",
         "routing": { "metric": "hops" },
         "constellation": {
             "preset": "iridium-next",
@@ -104,8 +104,8 @@ fn the_rules_of_the_sky_reach_the_engine() {
         },
         "stations": {
             "ship": { "antennas": 2, "track": [
-                { "at": "0 s", "latitude": "50 deg", "longitude": "0 deg" },
-                { "at": "30 s", "latitude": "50.1 deg", "longitude": "0 deg" },
+                { "at": "0 s", "latitude": "66 deg", "longitude": "0 deg" },
+                { "at": "30 s", "latitude": "66.1 deg", "longitude": "0 deg" },
             ] },
             "teleport": { "city": "Paris" },
         },
