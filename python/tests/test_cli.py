@@ -141,7 +141,9 @@ def test_ctrl_c_ends_a_run_at_once_with_130_and_writes_nothing(skyhop_program: S
         assert process.poll() is None, "the run is long enough to be interrupted"
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=30)
-    assert (process.returncode, stderr) == (130, "")
+    assert process.returncode == 130
+    # A run this long may say how much memory it needs; nothing else is said.
+    assert all(line.startswith("This run takes at least") for line in stderr.splitlines()), stderr
     assert skyhop_program.written() == []
 
 

@@ -104,7 +104,9 @@ def test_programs_at_one_place_leave_the_run_of_one_of_them(here: Path) -> None:
     ]  # fmt: skip
     for program in programs:
         out, err = program.communicate(timeout=120)
-        assert (program.returncode, out, err) == (0, "out/run\n", "")
+        assert (program.returncode, out) == (0, "out/run\n")
+        # With some seeds the only ACK of a flow is lost, which the run says; nothing else is said.
+        assert all(line.startswith("warning: flow") for line in err.splitlines()), err
     left = content(here / "out" / "run")
     assert left is not None
     manifest = json.loads(left["manifest.json"])

@@ -23,6 +23,7 @@ title = "Two queues"
 question = "Does a longer queue delay packets?"
 paper = "Nobody, “On Queues”"
 seeds = [1, 2]
+start_within = "1 ms"
 
 [axes.queue]
 label = "queue"
@@ -212,6 +213,7 @@ PARTS_TOML = """
 queue = ["5"]
 seeds = [1]
 deterministic = true
+start_within = "0 s"
 set = ["duration=2 s"]
 metrics = ["goodput", "late"]
 

@@ -198,7 +198,7 @@ label = "On the wire"
 unit = "kbit/s"
 table = "flows"
 column = "throughput_bps"
-reduce = "sum"
+reduce = "total-rate"
 scale = 1e-3
 """
 
