@@ -16,6 +16,7 @@ __all__ = [
     "empty_table",
     "is_whole",
     "json_schema",
+    "memory_limit",
     "places",
     "presets_json",
     "reference_scenarios",

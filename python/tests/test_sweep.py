@@ -58,7 +58,7 @@ def test_every_cell_has_a_mean_and_an_interval_over_the_seeds(file: Path, tmp_pa
         if row["loss"] == "1 %":
             assert half > 1e-6 and row["high"] - row["mean"] == pytest.approx(half, abs=1e-9)
         else:
-            assert half == 0 and math.isnan(row["high"]) and math.isnan(row["low"])
+            assert half < 1e-6 and math.isnan(row["high"]) and math.isnan(row["low"])
         # 2 Mbit/s, of which headers take at least 40 of 1500 B.
         assert 500 < row["mean"] <= 2000 * 1460 / 1500 + 1
 

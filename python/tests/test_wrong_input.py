@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,7 @@ WORKS = {
     "study show": ["queues", "--studies", "studies"],
     "study run": ["queues", "--studies", "studies", "--out", "out", "--keep", "kept"],
     "validate ns2": ["--reference", "reference"],
+    "validate queues": ["--reference", "reference"],
     "sky": ["sky.toml"],
     "passes": ["--station", "Palermo", "--constellation", "iridium", "--hours", "1"],
     "handovers": ["sky-run"],
@@ -134,6 +137,11 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "agents": [["--reference", "folder", "--agent", "nobody"]],
         "drawings": [["--reference", "folder", "--figures", "good.toml"]],
     },
+    "validate queues": {
+        "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
+        "cases": [["--reference", "folder", "--case", "nothing"]],
+        "variant": [["--reference", "folder", "--variant", one] for one in ("", "bsd")],
+    },
     "sky": {
         "file": [[one] for one in [*FILES, "good.toml"]],
         "at": [["sky.toml", "--at", one] for one in [*TIMES, "4 s"]],
@@ -160,11 +168,21 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
     },
 }  # fmt: skip
 
+
+@pytest.fixture(autouse=True)
+def same_environment() -> Iterator[None]:
+    """Commands run in this process, and `--memory` stands in its environment afterwards."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
 #: Parameters of which every value means something.
 FREE = {
     ("passes", "as_json"), ("places", "part"), ("presets", "as_json"), ("run", "as_json"), ("sky", "as_json"),
     ("serve", "browser"), ("study run", "renew"), ("study run", "full"), ("validate ns2", "as_json"),
-    ("validate ns2", "as_markdown"),
+    ("validate ns2", "as_markdown"), ("validate queues", "as_json"), ("validate queues", "as_markdown"),
 }  # fmt: skip
 
 CASES = [
@@ -281,9 +299,10 @@ def not_json(constant: str) -> None:
 
 @pytest.mark.parametrize("command", [command for command, names in commands().items() if "as_json" in names])
 def test_json_is_json_and_nothing_else(furnished: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    if command == "validate ns2":
+    if command.startswith("validate "):
         pytest.skip("needs a reference; its infinities are tested with it")
     monkeypatch.chdir(furnished)
+    shutil.rmtree(furnished / "out", ignore_errors=True)
     arguments = [*command.split(), *WORKS[command], "--json"]
     # A flow that delivers nothing has warnings, and nulls where nothing was measured.
     for more in ([], ["--set", "links[0].errors=[{ packet = 1.0 }]"] if command == "run" else []):
