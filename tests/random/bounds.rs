@@ -125,7 +125,10 @@ impl Network {
             for (from, to, direction) in [(a, b, &link.forward), (b, a, &link.backward)] {
                 let way = way(&direction.transmitter, direction.delay.as_secs_f64());
                 network.join(from, to, way);
-                network.wires.insert(format!("{from}->{to}"), (way, room(&direction.transmitter.queue)));
+                // A packet that waits for an opportunity of a recording is counted, and may stand outside the queue.
+                let held_back = u32::from(direction.transmitter.trace.is_some());
+                let room = room(&direction.transmitter.queue).map(|room| room + held_back);
+                network.wires.insert(format!("{from}->{to}"), (way, room));
             }
         }
         for flow in scenario.flows.iter().filter(|flow| flow.access.is_some()) {

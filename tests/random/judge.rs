@@ -181,18 +181,27 @@ impl Drop for Watch {
 thread_local! {
     /// Where the last panic of this thread was.
     static PANICKED_AT: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
+    /// Whether a panic of this thread becomes a finding; any other is reported as usual.
+    static IS_JUDGING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// A panic as a finding, called by its place in the source.
 fn without_panic<T>(work: impl FnOnce() -> T) -> Result<T, Finding> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        std::panic::set_hook(Box::new(|info| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !IS_JUDGING.get() {
+                return usual(info);
+            }
             let place = info.location().map(|place| format!("{}:{}", place.file(), place.line()));
             PANICKED_AT.with(|at| *at.borrow_mut() = place.unwrap_or_default());
         }));
     });
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+    let was_judging = IS_JUDGING.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    IS_JUDGING.set(was_judging);
+    outcome.map_err(|payload| {
         let place = PANICKED_AT.with(|at| at.borrow().clone());
         let text = message(payload.as_ref());
         Finding::new(&format!("panic at {place}"), text)

@@ -116,11 +116,16 @@ def test_paths_name_every_hop() -> None:
         dumbbell().path_json(10.5)
 
 
-def test_a_run_folder_is_written_once(tmp_path: Path) -> None:
+def test_a_run_folder_replaces_an_older_run_and_nothing_else(tmp_path: Path) -> None:
     run = _core.run(dumbbell())
     run.write(tmp_path / "run")
     assert pl.read_parquet(tmp_path / "run" / "flows.parquet").equals(pl.DataFrame(run.table("flows")))
-    with pytest.raises(FileExistsError):
+    (tmp_path / "run" / "handovers.parquet").touch()
+    (tmp_path / "run" / ".skyhop.json").unlink()
+    run.write(tmp_path / "run")
+    assert pl.read_parquet(tmp_path / "run" / "handovers.parquet").equals(pl.DataFrame(run.table("handovers")))
+    (tmp_path / "run" / "thesis.txt").touch()
+    with pytest.raises(FileExistsError, match="thesis.txt"):
         run.write(tmp_path / "run")
     with pytest.raises(OSError, match="flows.parquet"):
         run.write(tmp_path / "run" / "flows.parquet" / "run")

@@ -348,9 +348,13 @@ fn place_of(given: &Path) -> Result<PathBuf, Error> {
         return Err(refuse("an empty name is not the name of a folder"));
     }
     let place = match fs::symlink_metadata(given) {
-        Ok(_) => match fs::canonicalize(given) {
+        Ok(there) => match fs::canonicalize(given) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(refuse("is a link that leads to nothing"));
+                if there.is_symlink() {
+                    return Err(refuse("is a link that leads to nothing"));
+                }
+                // Another process has moved it away since.
+                std::path::absolute(given)
             }
             done => done,
         },
@@ -367,8 +371,22 @@ fn place_of(given: &Path) -> Result<PathBuf, Error> {
     Ok(place)
 }
 
-/// Whether the place is free, or holds a folder of this kind and nothing else.
+/// Whether the place is free, or holds a folder of this kind and nothing else. Another process may exchange the folder
+/// while it is read; then what was read belongs to two folders, and it is read again.
 fn may_replace(place: &Path, kind: FolderKind) -> Result<(), Error> {
+    let mut verdict = Ok(());
+    for _ in 0..TRIES {
+        // Held open, so that its number cannot pass to another folder.
+        let opened = File::open(place);
+        verdict = look_at(place, kind);
+        if verdict.is_ok() || opened.is_ok_and(|opened| is_at(&opened, place)) {
+            break;
+        }
+    }
+    verdict
+}
+
+fn look_at(place: &Path, kind: FolderKind) -> Result<(), Error> {
     let refuse = |why: String| Err(Error::Exists { path: place.to_owned(), why });
     match fs::symlink_metadata(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -394,6 +412,22 @@ fn may_replace(place: &Path, kind: FolderKind) -> Result<(), Error> {
     match stranger {
         Some((name, _)) => refuse(format!("holds {name:?}, which is not part of {}", kind.described())),
         None => Ok(()),
+    }
+}
+
+/// Whether the opened folder is still the one at `place`.
+fn is_at(opened: &File, place: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let number = |there: io::Result<fs::Metadata>| there.map(|there| (there.dev(), there.ino())).ok();
+        number(opened.metadata()) == number(fs::symlink_metadata(place))
+    }
+    #[cfg(not(unix))]
+    {
+        // A folder that is open cannot be moved.
+        let _ = (opened, place);
+        true
     }
 }
 

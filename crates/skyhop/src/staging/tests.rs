@@ -66,7 +66,7 @@ fn child() {
 fn spawn(target: &Path, how: &str, which: &str, times: usize, environment: &[(&str, String)]) -> Child {
     let order = json!([target, how, which, times.to_string()]).to_string();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "--ignored", "--quiet", "staging::tests::child"]).env(ORDER, order);
+    command.args(["--exact", "--ignored", "--quiet", "--nocapture", "staging::tests::child"]).env(ORDER, order);
     command.envs(environment.iter().map(|(key, value)| (key, value)));
     command.stdout(std::process::Stdio::null()).spawn().unwrap()
 }
