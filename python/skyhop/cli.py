@@ -227,19 +227,15 @@ def serve(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs.")] = Path("runs"),
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8641,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
-    memory: Annotated[
-        float | None,
-        typer.Option(metavar="GB", min=0.05, help="Memory of a run; 4, or a third of the machine's."),
-    ] = None,
+    memory: Memory = None,
 ) -> None:
     """Serve the page over a folder of runs on this machine until Ctrl-C."""
     from skyhop import serve as page
 
-    if memory is not None and not memory < 1e9:
-        _fail(f"--memory {memory}: a number of gigabytes, such as 4")
+    _limit_memory(memory)
     if folder == Path("runs"):
         folder.mkdir(exist_ok=True)
-    page.serve(folder, port=port, open_browser=browser, memory=round(memory * 1e9) if memory else None)
+    page.serve(folder, port=port, open_browser=browser)
 
 
 @app.command()

@@ -30,7 +30,9 @@ def serve(
 ) -> None:
     """Serves the page over a folder of runs on 127.0.0.1 until Ctrl-C. Port 0 takes any that is free.
 
-    A run from the page may use `memory` bytes: without it 4 GB, or a third of the machine's memory where that is less.
+    A run from the page may use `memory` bytes: without it what SKYHOP_MEMORY says, else 4 GB, or a third of what the
+    machine has where that is less.
+
     Raises FileNotFoundError when the page was not built or the folder does not exist, OSError when the port is taken.
     """
     import uvicorn

@@ -7,6 +7,8 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+from skyhop import _core
+
 #: What this crate's engine and Python say on stderr when memory is refused, just before they end.
 _WANT_OF_MEMORY = ("memory allocation of", "MemoryError", "Cannot allocate memory", "failed to spawn thread")
 
@@ -21,12 +23,12 @@ _OTHERS: dict[int, str] = {
 
 
 def default_memory() -> int:
-    """Bytes that one run may use: 4 GB, or a third of the machine's memory where that is less."""
-    try:
-        installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
-        return 4 * 10**9
-    return min(4 * 10**9, installed // 3)
+    """Bytes that one run may use: what SKYHOP_MEMORY says, else 4 GB, or a third of what there is where that is less.
+
+    Two run at once, and something has to be left. Raises ValueError where SKYHOP_MEMORY is not a size.
+    """
+    limit = _core.memory_limit()
+    return limit if "SKYHOP_MEMORY" in os.environ else min(4 * 10**9, 2 * limit // 3)
 
 
 def limit_memory(more: int) -> None:
@@ -36,6 +38,9 @@ def limit_memory(more: int) -> None:
     except ImportError:
         return
     limit = _address_space() + more
+    if limit >= 2**62:
+        # "none".
+        return
     with suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
@@ -72,7 +77,7 @@ def needs_more(size: int) -> str:
     """What a run is told that reached its limit."""
     return (
         f"The run needed more than {gigabytes(size)} of memory, the limit for a run from the page, and was ended. "
-        "Fewer flows, a shorter run or a coarser [records] need less; `skyhop serve --memory GB` sets the limit."
+        "Fewer flows, a shorter run or a coarser [records] need less; `skyhop serve --memory SIZE` sets the limit."
     )
 
 

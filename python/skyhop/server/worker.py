@@ -39,8 +39,10 @@ def main() -> None:
         outcome = {"cancelled": True}
     except _core.ScenarioError as error:
         outcome = {"failed": str(error)}
-    except MemoryError:
-        outcome = {"failed": limits.needs_more(job["memory"])}
+    except MemoryError as error:
+        # The engine says more than Python, which says nothing.
+        said = str(error)
+        outcome = {"failed": f"{said[0].upper()}{said[1:]}." if said else limits.needs_more(job["memory"])}
     except OSError as error:
         outcome = {"failed": f"The run folder cannot be written: {error}"}
     except KeyboardInterrupt:
