@@ -179,7 +179,8 @@ def test_a_run_that_needs_more_memory_than_it_may_have_says_so(tmp_path: Path) -
         assert "SIG" not in ended["message"]
         assert one.ask("GET", "/api/runs") == (200, [])
         _, small = one.ask("POST", "/api/jobs", {"text": SMALL})
-        assert one.wait(small["id"], "done", "failed")["state"] == "done"
+        after = one.wait(small["id"], "done", "failed")
+        assert after["state"] == "done", after["message"]
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to find the process in")

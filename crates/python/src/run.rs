@@ -3,6 +3,7 @@
 use crate::errors::to_python;
 use crate::scenario::Scenario;
 use crate::table::Table;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use skyhop::RunOptions;
 use std::panic::resume_unwind;
@@ -102,10 +103,13 @@ pub fn run(
         thread::scope(|scope| {
             let (done, wait) = channel();
             let running = &progress;
-            let thread = scope.spawn(move || {
+            let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                 // After an interrupt nobody listens any more.
                 let _ = done.send(skyhop::run(scenario, &options, running));
             });
+            let thread = spawned.map_err(|error| {
+                PyMemoryError::new_err(format!("the system gives the run no thread, which needs memory: {error}"))
+            })?;
             let answer = loop {
                 match wait.recv_timeout(SIGNAL_CHECK) {
                     Ok(result) => break Ok(result),

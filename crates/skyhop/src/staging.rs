@@ -29,6 +29,8 @@ const REPLACED: &str = "replaced";
 const TRIES: usize = 100;
 /// So many files are on their way to the disk at a time; the file system takes them together.
 const SYNCS: usize = 16;
+/// Bytes of stack for a thread that waits for the disk.
+const SYNC_STACK: usize = 128 * 1024;
 
 /// What kind of folder it is; one kind does not replace another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -501,12 +503,17 @@ fn make_parents(folder: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
 fn sync(folder: &Path) -> io::Result<()> {
     let files = files_of(folder)?;
     let share = files.len().div_ceil(SYNCS).max(1);
+    let sync_part = |part: &[(String, PathBuf)]| {
+        part.iter().try_for_each(|(_, path)| File::open(path).and_then(|file| file.sync_all()))
+    };
     thread::scope(|scope| {
-        let parts = files.chunks(share).map(|part| {
-            scope.spawn(|| part.iter().try_for_each(|(_, path)| File::open(path).and_then(|file| file.sync_all())))
-        });
-        let parts: Vec<_> = parts.collect();
-        parts.into_iter().try_for_each(|part| part.join().expect("reading a file does not panic"))
+        // A process whose memory is limited may get no further thread; then this one does the work.
+        let spawn = |part| thread::Builder::new().stack_size(SYNC_STACK).spawn_scoped(scope, move || sync_part(part));
+        let parts: Vec<_> = files.chunks(share).map(|part| spawn(part).map_err(|_| part)).collect();
+        parts.into_iter().try_for_each(|part| match part {
+            Ok(thread) => thread.join().expect("reading a file does not panic"),
+            Err(part) => sync_part(part),
+        })
     })?;
     let mut folders: Vec<_> = files.iter().filter_map(|(_, path)| path.parent()).collect();
     folders.push(folder);
