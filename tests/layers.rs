@@ -4,12 +4,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-const LAYERS: [(&str, u32); 10] = [
+const LAYERS: [(&str, u32); 11] = [
     ("skyhop-base", 0),
     ("skyhop-orbit", 1),
     ("skyhop-cc", 1),
     ("skyhop-queue", 1),
     ("skyhop-topology", 2),
+    ("skyhop-tcp", 2),
     ("skyhop-transport", 2),
     ("skyhop-sim", 3),
     ("skyhop-scenario", 4),

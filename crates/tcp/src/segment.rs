@@ -1,0 +1,87 @@
+//! What crosses the network: the fields of the TCP and IP headers that either side reads.
+
+use std::ops::Range;
+
+/// The ECN field of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    #[default]
+    NotEct,
+    /// ECT(1): the sender is scalable (RFC 9331).
+    Ect1,
+    /// ECT(0).
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// A sequence number. The SYN has 0, the first byte of data 1; numbers do not wrap.
+pub type Seq = u64;
+
+/// The blocks of a SACK option (RFC 2018), in the order of the option; a DSACK (RFC 2883) is the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(Seq, Seq); SackBlocks::MOST],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// An option of 40 bytes holds four blocks; beside timestamps it holds three.
+    pub const MOST: usize = 4;
+
+    /// Adds a block behind the others. Without effect where the option is full.
+    pub fn push(&mut self, block: Range<Seq>) {
+        if usize::from(self.count) < SackBlocks::MOST {
+            self.blocks[usize::from(self.count)] = (block.start, block.end);
+            self.count += 1;
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Range<Seq>> + '_ {
+        self.blocks[..usize::from(self.count)].iter().map(|&(start, end)| start..end)
+    }
+
+    pub fn len(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// The timestamps option (RFC 7323 §3), in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    pub value: u32,
+    pub echo: u32,
+}
+
+/// A TCP segment with the part of its IP header that TCP reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    pub syn: bool,
+    pub fin: bool,
+    /// `None` in a first SYN only.
+    pub ack: Option<Seq>,
+    pub psh: bool,
+    /// ECN echo (RFC 3168 §6.1).
+    pub ece: bool,
+    /// Congestion window reduced.
+    pub cwr: bool,
+    pub seq: Seq,
+    /// Bytes of data.
+    pub len: u32,
+    /// The receive window, in bytes.
+    pub window: u64,
+    pub sack: SackBlocks,
+    pub timestamps: Option<Timestamps>,
+    pub ecn: Ecn,
+}
+
+impl Segment {
+    /// The number after the last that the segment takes.
+    pub fn end(&self) -> Seq {
+        self.seq + u64::from(self.len) + u64::from(self.syn) + u64::from(self.fin)
+    }
+}
