@@ -30,6 +30,11 @@ LOCK = ROOT / "requirements-dev.lock"
 #: Seconds that one look into a database of advisories may take.
 _LOOK_S = 60
 
+#: Packages that are run, not imported.
+PROGRAMS = (
+    "maturin", "ruff", "mypy", "pip-audit", "typos", "mkdocs", "mkdocs-material", "mkdocstrings-python",
+)  # fmt: skip
+
 #: Licences under which something may be part of a program under Apache-2.0, or make it: SPDX identifiers.
 ALLOWED = frozenset({
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0",
@@ -95,7 +100,7 @@ def unused() -> Findings:
     python = "".join(text for folder in ("python", "studies", "tests") for text in _texts(ROOT / folder, "*.py"))
     for requirement in _required():
         # Programs, not modules.
-        if requirement.name in ("maturin", "ruff", "mypy", "pip-audit"):
+        if requirement.name in PROGRAMS:
             continue
         module = requirement.name.replace("-", "_")
         is_used = re.search(rf"""(import|from) {module}\b|importorskip\("{module}\b|"-m", "{module}""", python)

@@ -85,6 +85,7 @@ STATIC: list[Step] = [
     ("format (Python)", [PYTHON, "-m", "ruff", "format", "--check", "python", "studies"], one_check),
     ("lint (Python)", [PYTHON, "-m", "ruff", "check", "python", "studies"], one_check),
     ("types (Python)", [PYTHON, "-m", "mypy", "python/skyhop", "python/tools"], one_check),
+    ("prose", [PYTHON, "python/tools/prose.py"], own_count),
     ("stubs", [PYTHON, "-m", "mypy.stubtest", "skyhop._core"], one_check),
     ("dependencies: used", [*DEPENDENCIES, "unused"], own_count),
     ("dependencies: locked", [*DEPENDENCIES, "lock"], own_count),
