@@ -5,5 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod path;
+pub mod receiver;
+pub mod reference;
 pub mod segment;
 pub mod timer;

@@ -1,0 +1,166 @@
+//! A loop over the events of two hosts and the path between them.
+
+use super::{Class, Events, Fates, Link, Passage, Way};
+use crate::segment::{Ecn, Segment};
+use skyhop_base::{Duration, Rate, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// IP and TCP header without options.
+const HEADERS: u32 = 40;
+/// The timestamps option with its padding (RFC 7323 appendix A).
+const TIMESTAMPS: u32 = 12;
+/// A SACK option: two bytes of padding and two of its own head, and eight for each block (RFC 2018 §3).
+const SACK: u32 = 4;
+const SACK_BLOCK: u32 = 8;
+
+/// One host: a sender or a receiver together with the application on it. What the application does at a time of its
+/// own is a timeout like the others.
+pub trait Endpoint {
+    fn on_segment(&mut self, now: Time, segment: &Segment);
+    fn on_timeout(&mut self, now: Time);
+    fn next_timeout(&self) -> Option<Time>;
+    /// The next segment that leaves at `now`; called until it has none.
+    fn transmit(&mut self, now: Time) -> Option<Segment>;
+}
+
+/// A path and what happens on it.
+#[derive(Clone, Debug)]
+pub struct PathConfig {
+    pub rate: Rate,
+    /// One way, the same in both directions.
+    pub delay: Duration,
+    /// Packets that may wait in the data direction, and in the direction of the ACKs.
+    pub queues: [usize; 2],
+    pub fates: Fates,
+    pub events: Events,
+    /// IP bytes of a SYN and of a SYN-ACK: 60 with timestamps, 52 with SACK only, 48 with neither.
+    pub syn_bytes: u32,
+    /// From a segment's delivery to its host's answer: the sender's host, the receiver's host. Zero for ideal hosts.
+    pub turnaround: [Duration; 2],
+}
+
+/// IP bytes of a segment that is no SYN.
+pub fn ip_bytes(segment: &Segment) -> u32 {
+    let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
+    let blocks = segment.sack.len() as u32;
+    let sack = if blocks > 0 { SACK + SACK_BLOCK * blocks } else { 0 };
+    HEADERS + timestamps + sack + segment.len
+}
+
+/// A packet that entered the path.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    pub way: Way,
+    /// In its class, from 1; zero for a packet that no list can name.
+    pub ordinal: u64,
+    pub entered: Time,
+    /// As it entered: without the path's mark.
+    pub segment: Segment,
+    pub passage: Passage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Delivery {
+    at: Time,
+    /// Deliveries of one instant keep the order of entry.
+    number: u64,
+    way: Way,
+    segment: Segment,
+}
+
+impl PartialOrd for Delivery {
+    fn partial_cmp(&self, other: &Delivery) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Delivery {
+    fn cmp(&self, other: &Delivery) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+/// Two hosts and the path between them.
+#[derive(Debug)]
+pub struct Exchange<S, R> {
+    pub sender: S,
+    pub receiver: R,
+    config: PathConfig,
+    links: [Link; 2],
+    /// Packets so far per [`Class`].
+    counts: [u64; 4],
+    deliveries: BinaryHeap<Reverse<Delivery>>,
+    number: u64,
+}
+
+impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
+    pub fn new(sender: S, receiver: R, config: PathConfig) -> Exchange<S, R> {
+        let link = |way: Way| {
+            Link::new(way, config.rate, config.delay, config.queues[way as usize], config.events.clone())
+        };
+        let links = [link(Way::Data), link(Way::Ack)];
+        Exchange { sender, receiver, config, links, counts: [0; 4], deliveries: BinaryHeap::new(), number: 0 }
+    }
+
+    /// Runs from time zero until nothing happens before or at `end`. `observe` sees every packet that enters the path.
+    pub fn run(&mut self, end: Time, mut observe: impl FnMut(&Crossing)) {
+        self.drain(Time::ZERO, &mut observe);
+        loop {
+            let delivery = self.deliveries.peek().map_or(Time::MAX, |Reverse(next)| next.at);
+            let sender = self.sender.next_timeout().unwrap_or(Time::MAX);
+            let receiver = self.receiver.next_timeout().unwrap_or(Time::MAX);
+            let now = delivery.min(sender).min(receiver);
+            if now > end || now == Time::MAX {
+                return;
+            }
+            if delivery == now {
+                if let Some(Reverse(next)) = self.deliveries.pop() {
+                    match next.way {
+                        Way::Data => self.receiver.on_segment(now, &next.segment),
+                        Way::Ack => self.sender.on_segment(now, &next.segment),
+                    }
+                }
+            } else if receiver == now {
+                self.receiver.on_timeout(now);
+            } else {
+                self.sender.on_timeout(now);
+            }
+            self.drain(now, &mut observe);
+        }
+    }
+
+    fn drain(&mut self, now: Time, observe: &mut impl FnMut(&Crossing)) {
+        while let Some(segment) = self.sender.transmit(now) {
+            self.enter(now, Way::Data, segment, observe);
+        }
+        while let Some(segment) = self.receiver.transmit(now) {
+            self.enter(now, Way::Ack, segment, observe);
+        }
+    }
+
+    fn enter(&mut self, now: Time, way: Way, segment: Segment, observe: &mut impl FnMut(&Crossing)) {
+        let bytes = if segment.syn { self.config.syn_bytes } else { ip_bytes(&segment) };
+        let class = Class::of(&segment, way == Way::Data);
+        let ordinal = class.map_or(0, |class| {
+            self.counts[class as usize] += 1;
+            self.counts[class as usize]
+        });
+        let fates = class.into_iter().flat_map(|class| self.config.fates.of(class, ordinal));
+        let passage = self.links[way as usize].enter(now, bytes, fates);
+        observe(&Crossing { way, ordinal, entered: now, segment, passage });
+        let mut arriving = segment;
+        if passage.marked {
+            arriving.ecn = Ecn::Ce;
+        }
+        let turnaround = match way {
+            Way::Ack => self.config.turnaround[0],
+            Way::Data => self.config.turnaround[1],
+        };
+        for out in passage.out.into_iter().chain(passage.duplicate) {
+            self.number += 1;
+            let delivery = Delivery { at: out + turnaround, number: self.number, way, segment: arriving };
+            self.deliveries.push(Reverse(delivery));
+        }
+    }
+}

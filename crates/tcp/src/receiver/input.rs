@@ -1,0 +1,276 @@
+//! What a segment of an established connection sets off.
+
+use super::handshake::Handshake;
+use super::reorder::extend;
+use super::{BLOCKS_EXPECTED, Receiver, TIMESTAMP_BYTES, milliseconds};
+use crate::segment::{Ecn, Segment, Seq};
+use skyhop_base::Time;
+
+/// A timestamp may be older than the last by so many milliseconds and still pass (RFC 7323 §5).
+const TIMESTAMP_TOLERANCE: i32 = 1;
+/// ACKs at once after a mark: the sender's window may be small now.
+const QUICK_AFTER_MARK: u64 = 2;
+/// Smaller segments open no window.
+const LEAST_FOR_GROWTH: u32 = 128;
+
+impl Receiver {
+    /// Takes a segment that the peer sent.
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+        self.stamp = now;
+        self.acks.forget_stale_timer(now);
+        match self.handshake {
+            Handshake::Established { .. } => {}
+            _ if segment.syn => return self.on_syn(now, segment),
+            Handshake::Answered { .. } if segment.ack.is_some() => self.establish(now, segment),
+            _ => return,
+        }
+        if !self.acceptable(now, segment) {
+            return;
+        }
+        self.note_timestamps(now, segment);
+        if segment.len > 0 {
+            self.take_data(now, segment);
+        }
+        self.schedule_ack(now);
+        if self.reading && self.next > self.read && self.reads_at.is_none() {
+            self.reads_at = Some(now + self.config.read_latency);
+        }
+        if self.reads_at == Some(now) {
+            self.read(now);
+        }
+    }
+
+    /// Whether the segment is to be processed (RFC 9293 §3.10.7.4, RFC 7323 §5). If not, it is answered here.
+    fn acceptable(&mut self, now: Time, segment: &Segment) -> bool {
+        let stale = self.options.timestamps
+            && segment.timestamps.is_some_and(|timestamps| age(self.echo, timestamps.value) > TIMESTAMP_TOLERANCE);
+        let edge = self.next + self.remaining();
+        let outside = segment.end() < self.acknowledged
+            || segment.seq > edge
+            || (segment.end() > edge && self.next > self.read);
+        if segment.syn {
+            // A SYN where the connection stands: an ACK tells the peer (RFC 5961 §4).
+            if !self.limited(now) {
+                self.send_ack(now);
+            }
+            return false;
+        }
+        if !stale && !outside {
+            return true;
+        }
+        if segment.len > 0 || !self.limited(now) {
+            self.answer_invalid(now, segment);
+        }
+        false
+    }
+
+    /// Whether the last answer to such a segment was too short ago; if not, this one counts.
+    pub(super) fn limited(&mut self, now: Time) -> bool {
+        let present = self.ticks.at(now);
+        let limit = self.ticks.of(self.config.invalid_rate_limit);
+        if self.last_invalid.is_some_and(|last| present - last < limit) {
+            return true;
+        }
+        self.last_invalid = Some(present);
+        false
+    }
+
+    fn answer_invalid(&mut self, now: Time, segment: &Segment) {
+        if segment.len > 0 && segment.seq < self.next {
+            self.acks.enter_quick_fully(self.ticks, self.window.offered);
+            self.duplicate = None;
+            self.report_duplicate(segment.seq..segment.end().min(self.next));
+        }
+        self.send_ack(now);
+    }
+
+    fn note_timestamps(&mut self, now: Time, segment: &Segment) {
+        let Some(timestamps) = segment.timestamps.filter(|_| self.options.timestamps) else { return };
+        // The echo is that of the earliest segment that is not acknowledged (RFC 7323 §4.3).
+        if segment.seq <= self.acknowledged && age(self.echo, timestamps.value) <= 0 {
+            self.echo = timestamps.value;
+        }
+        let since_echo = milliseconds(now, self.config.clock_phase).wrapping_sub(timestamps.echo);
+        let full = u64::from(segment.len) >= self.acks.receive_mss;
+        self.window.rtt.by_timestamps(timestamps.echo, since_echo, full, self.next != self.read);
+    }
+
+    fn report_duplicate(&mut self, block: std::ops::Range<Seq>) {
+        if self.options.sack && self.config.dsack {
+            self.duplicate = Some(block);
+        }
+    }
+
+    fn take_data(&mut self, now: Time, segment: &Segment) {
+        if self.ecn.agreed && segment.cwr {
+            // The sender has reduced its window, perhaps to one segment: it gets its ACK at once.
+            self.ecn.echo = false;
+            self.acks.pending.now = true;
+        }
+        self.duplicate = None;
+        if segment.end() <= self.next {
+            self.report_duplicate(segment.seq..segment.end());
+            return self.refuse();
+        }
+        if segment.seq > self.next {
+            if segment.seq >= self.next + self.remaining() {
+                return self.refuse();
+            }
+            return self.take_out_of_order(now, segment);
+        }
+        if segment.seq < self.next {
+            self.report_duplicate(segment.seq..self.next);
+        }
+        if self.remaining() == 0 {
+            return self.refuse();
+        }
+        self.take_in_order(now, segment);
+    }
+
+    /// The segment is not kept; its ACK leaves at once.
+    fn refuse(&mut self) {
+        self.acks.enter_quick_fully(self.ticks, self.window.offered);
+        self.acks.pending.scheduled = true;
+    }
+
+    /// Makes room for `len` bytes where the buffer is full. Whether there is room.
+    fn make_room(&mut self, len: u32) -> bool {
+        let len = u64::from(len);
+        if self.used() + len <= self.window.buffer {
+            return true;
+        }
+        if self.used() == 0 {
+            return false;
+        }
+        self.acks.quick = 0;
+        self.window.overrun(self.used());
+        let unread = self.unread_memory;
+        let buffer = self.window.buffer;
+        self.reorder.prune(|memory| unread + memory + len <= buffer);
+        if self.reorder.is_empty() {
+            self.sacks.clear();
+        }
+        self.used() + len <= buffer
+    }
+
+    fn take_in_order(&mut self, now: Time, segment: &Segment) {
+        if !self.make_room(segment.len) {
+            self.acks.pending.no_memory = true;
+            self.acks.pending.now = true;
+            self.acks.pending.scheduled = true;
+            if self.next > self.read {
+                return;
+            }
+        }
+        let buffer = self.config.segment_memory.of(segment.len);
+        if self.read == self.next {
+            self.first_unread_end = segment.end();
+        }
+        self.unread_memory += self.unread_tail.append(u64::from(segment.len), buffer);
+        self.next = segment.end();
+        self.note_data(now, segment, buffer.memory);
+        if !self.reorder.is_empty() {
+            let mut duplicate = self.duplicate.take();
+            let (next, moved) = self.reorder.take(self.next, &mut self.unread_tail, &mut duplicate);
+            if self.options.sack && self.config.dsack {
+                self.duplicate = duplicate;
+            }
+            self.next = next;
+            self.unread_memory += moved;
+            // The hole is filled (RFC 5681 §4.2).
+            self.acks.pending.now |= self.reorder.is_empty();
+        }
+        if self.reorder.is_empty() {
+            self.sacks.clear();
+        } else {
+            self.sacks.acknowledge(self.next);
+        }
+    }
+
+    /// Everything that a segment in order teaches.
+    fn note_data(&mut self, now: Time, segment: &Segment, memory: u64) {
+        self.acks.pending.scheduled = true;
+        self.note_size(segment, memory);
+        self.window.rtt.by_window(now, self.next, self.window.offered, self.next != self.read);
+        self.acks.measure_gap(self.ticks, now, self.window.offered, self.timeout());
+        self.note_mark(segment);
+        if segment.len >= LEAST_FOR_GROWTH {
+            self.grow_window(segment.len, memory, self.used());
+        }
+    }
+
+    fn note_size(&mut self, segment: &Segment, memory: u64) {
+        let options = if self.options.timestamps { TIMESTAMP_BYTES } else { 0 };
+        let len = u64::from(segment.len);
+        if self.acks.measure_mss(len, segment.psh, options, self.window.advertised_mss) {
+            self.window.measure(len, memory);
+        }
+    }
+
+    fn grow_window(&mut self, len: u32, memory: u64, used: u64) {
+        let grew = self.window.grow(u64::from(len), memory, used, self.acks.receive_mss);
+        if grew {
+            // While the window grows every segment is acknowledged: the sender learns of it at once.
+            self.acks.quick |= 1;
+        }
+    }
+
+    fn note_mark(&mut self, segment: &Segment) {
+        match segment.ecn {
+            // A segment without ECT among others with it is a retransmission, perhaps.
+            Ecn::NotEct if self.ecn.seen => {
+                self.acks.enter_quick(self.ticks, self.window.offered, QUICK_AFTER_MARK);
+            }
+            Ecn::NotEct => {}
+            Ecn::Ce if self.ecn.agreed => {
+                if !self.ecn.echo {
+                    self.acks.enter_quick(self.ticks, self.window.offered, QUICK_AFTER_MARK);
+                    self.ecn.echo = true;
+                }
+                self.ecn.seen = true;
+            }
+            _ => self.ecn.seen |= self.ecn.agreed,
+        }
+    }
+
+    fn take_out_of_order(&mut self, now: Time, segment: &Segment) {
+        self.note_mark(segment);
+        if !self.make_room(segment.len) {
+            return;
+        }
+        let buffer = self.config.segment_memory.of(segment.len);
+        self.note_size(segment, buffer.memory);
+        self.acks.pending.scheduled = true;
+        let block = segment.seq..segment.end();
+        let first = self.reorder.is_empty();
+        // The kernel books a segment out of order after it has looked at the room.
+        let used = self.used();
+        let inserted = self.reorder.insert(block.clone(), buffer);
+        if let Some(duplicate) = inserted.duplicate
+            && self.options.sack
+            && self.config.dsack
+        {
+            extend(&mut self.duplicate, duplicate);
+        }
+        if self.options.sack {
+            if first {
+                self.sacks.clear();
+            }
+            let place = self.sacks.locate(&block);
+            if place >= BLOCKS_EXPECTED {
+                self.flush_compressed(now);
+            }
+            self.sacks.promote(place, &block);
+            // Without SACK the window stays, so that the ACKs count as duplicates (RFC 5681 §2).
+            if inserted.kept {
+                self.grow_window(segment.len, buffer.memory, used);
+            }
+        }
+        self.window.make_room(self.reorder.end(), self.next);
+    }
+}
+
+/// How much older `value` is than `than`, in milliseconds; the clock wraps.
+fn age(than: u32, value: u32) -> i32 {
+    than.wrapping_sub(value) as i32
+}

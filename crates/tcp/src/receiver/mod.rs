@@ -1,0 +1,397 @@
+//! The receiving half of Linux's TCP: it acknowledges data that comes one way.
+//!
+//! [`Receiver`] is sans-IO: segments, timeouts and reads of the application go in, segments come out of
+//! [`Receiver::transmit`]. One mechanism, one file: `handshake` (SYN-ACK), `acks` (quick and delayed ACKs),
+//! `reorder` (holes, SACK, DSACK), `window` (the window and the growth of the buffer), `memory` (what a segment costs),
+//! `input` (what a segment sets off). The model is described in `docs/models/linux-tcp-receiver.md`.
+
+mod acks;
+mod clock;
+mod config;
+mod handshake;
+mod input;
+mod memory;
+mod reorder;
+mod window;
+
+pub use config::{Compression, Config};
+pub use memory::SegmentMemory;
+
+use crate::segment::{Segment, Seq, Timestamps};
+use acks::AckState;
+use clock::{Ticks, milliseconds};
+use handshake::Handshake;
+use memory::Tail;
+use reorder::{Reorder, SackList};
+use skyhop_base::{Duration, Time};
+use std::collections::VecDeque;
+use std::ops::Range;
+use window::Window;
+
+/// SACK blocks in an option: four, or three beside timestamps (RFC 2018 §3).
+const BLOCKS: usize = 4;
+/// Duplicates that are acknowledged at once before compression begins: the sender needs them for fast retransmit.
+const DUPLICATES_AT_ONCE: u32 = 3;
+/// From this place in the list on, a changed SACK block is news that a waiting ACK should not mix with its own.
+const BLOCKS_EXPECTED: usize = 2;
+/// Options beside the fixed header: timestamps with their padding.
+const TIMESTAMP_BYTES: u64 = 12;
+
+/// The receiver's state of ECN (RFC 3168 §6.1.3).
+#[derive(Clone, Copy, Debug, Default)]
+struct EcnState {
+    /// Both ends agreed on it.
+    agreed: bool,
+    /// Data with an ECT codepoint came.
+    seen: bool,
+    /// A mark is echoed until the sender answers with CWR.
+    echo: bool,
+}
+
+/// What was agreed in the handshake.
+#[derive(Clone, Copy, Debug, Default)]
+struct Options {
+    timestamps: bool,
+    sack: bool,
+}
+
+/// The receiving half of a connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: Box<Config>,
+    ticks: Ticks,
+    handshake: Handshake,
+    options: Options,
+    /// When the last segment or timer was processed: the kernel's cached time.
+    stamp: Time,
+    /// The next byte expected, and the one that the last ACK named.
+    next: Seq,
+    acknowledged: Seq,
+    /// The next byte that the application reads, and where the first buffer in the queue ends.
+    read: Seq,
+    first_unread_end: Seq,
+    /// Host memory behind data in order that was not read.
+    unread_memory: u64,
+    unread_tail: Tail,
+    reading: bool,
+    /// When the application has woken up and reads.
+    reads_at: Option<Time>,
+    window: Window,
+    reorder: Reorder,
+    sacks: SackList,
+    duplicate: Option<Range<Seq>>,
+    acks: AckState,
+    /// The timestamp to echo (RFC 7323 §4.3).
+    echo: u32,
+    ecn: EcnState,
+    /// When a segment outside the window was answered last, in ticks.
+    last_invalid: Option<u64>,
+    outbox: VecDeque<Segment>,
+}
+
+impl Receiver {
+    /// A host that listens. Its application reads at once unless [`Receiver::set_reading`] stops it.
+    pub fn new(config: Config) -> Receiver {
+        let window = Window::new(&config, u64::from(config.mss), config.window_scaling);
+        Receiver {
+            ticks: Ticks::new(config.timers),
+            config: Box::new(config),
+            handshake: Handshake::Listening,
+            options: Options::default(),
+            stamp: Time::ZERO,
+            next: 0,
+            acknowledged: 0,
+            read: 0,
+            first_unread_end: 0,
+            unread_memory: 0,
+            unread_tail: Tail::default(),
+            reading: true,
+            reads_at: None,
+            window,
+            reorder: Reorder::default(),
+            sacks: SackList::default(),
+            duplicate: None,
+            acks: AckState::default(),
+            echo: 0,
+            ecn: EcnState::default(),
+            last_invalid: None,
+            outbox: VecDeque::new(),
+        }
+    }
+
+    /// The next segment that leaves; the caller sends all there are before time goes on.
+    pub fn transmit(&mut self, _now: Time) -> Option<Segment> {
+        let segment = self.outbox.pop_front();
+        if self.outbox.is_empty() {
+            self.outbox = VecDeque::new();
+        }
+        segment
+    }
+
+    /// When [`Receiver::on_timeout`] is due.
+    pub fn next_timeout(&self) -> Option<Time> {
+        let delayed = self.acks.timer.filter(|_| self.acks.pending.timer || self.acks.compressed > 0);
+        let delayed = delayed.map(|(_, fires)| fires);
+        [self.handshake.timer(), delayed, self.acks.compression_timer, self.reads_at].into_iter().flatten().min()
+    }
+
+    /// Does what is due at `now`.
+    pub fn on_timeout(&mut self, now: Time) {
+        if self.handshake.timer().is_some_and(|fires| fires <= now) {
+            self.stamp = now;
+            self.repeat_syn_ack(now);
+        }
+        if self.acks.compression_timer.is_some_and(|fires| fires <= now) {
+            self.acks.compression_timer = None;
+            if self.acks.compressed > 0 {
+                self.send_ack(now);
+            }
+        }
+        if let Some((due, fires)) = self.acks.timer
+            && fires <= now
+        {
+            self.acks.timer = None;
+            self.delayed_ack(now, due);
+        }
+        if self.reads_at.is_some_and(|reads| reads <= now) {
+            self.read(now);
+        }
+    }
+
+    /// The application starts or stops reading; while it reads, it reads at once what comes.
+    pub fn set_reading(&mut self, now: Time, reading: bool) {
+        self.reading = reading;
+        self.reads_at = None;
+        if reading {
+            self.read(now);
+        }
+    }
+
+    /// The application reads all there is. Returns the number of bytes.
+    pub fn read(&mut self, now: Time) -> u64 {
+        self.reads_at = None;
+        let bytes = self.next - self.read;
+        if bytes > 0 {
+            // The buffer is measured with the first piece that is copied: what lies behind it is not read yet then.
+            let first = self.first_unread_end.clamp(self.read, self.next);
+            self.window.on_read(self.stamp, first, self.next - first, self.reorder.end(), self.next);
+            self.read = self.next;
+            self.unread_memory = 0;
+            self.unread_tail = Tail::default();
+        }
+        self.acknowledge_read(now, bytes);
+        bytes
+    }
+
+    /// A read may send an ACK: for two segments that wait, for one that ends a write, or for a window that has doubled.
+    fn acknowledge_read(&mut self, now: Time, bytes: u64) {
+        let pending = self.acks.pending;
+        let waiting = self.next - self.acknowledged;
+        let mut due = pending.scheduled
+            && (waiting > self.acks.receive_mss || (bytes > 0 && pending.reader_acknowledges() && self.used() == 0));
+        if bytes > 0 && !due {
+            let offered = self.remaining();
+            if 2 * offered <= self.window.clamp {
+                let (selected, _) = self.select_window();
+                due = selected > 0 && selected >= 2 * offered;
+            }
+        }
+        if due {
+            self.send_ack(now);
+        }
+    }
+
+    /// Host memory in use.
+    fn used(&self) -> u64 {
+        self.unread_memory + self.reorder.memory()
+    }
+
+    /// What of the window offered last is left.
+    fn remaining(&self) -> u64 {
+        (self.acknowledged + self.window.offered).saturating_sub(self.next)
+    }
+
+    /// The window that could be offered now. Quick ACKs end where the buffer is more than half full.
+    fn select_window(&mut self) -> (u64, bool) {
+        let (window, crowded) = self.window.select(self.used(), self.acks.receive_mss);
+        if crowded {
+            self.acks.quick = 0;
+        }
+        (window, crowded)
+    }
+
+    /// The window that an ACK offers: it never takes back what was offered.
+    fn offer_window(&mut self) -> u64 {
+        if self.acks.pending.no_memory {
+            self.window.offered = 0;
+            self.acknowledged = self.next;
+            return 0;
+        }
+        let offered = self.remaining();
+        let (selected, _) = self.select_window();
+        let unit = 1 << self.window.scale;
+        let mut window = selected;
+        if selected < offered && !(self.config.shrink_window && self.window.scale > 0) {
+            window = offered.next_multiple_of(unit);
+        }
+        self.window.offered = window;
+        self.acknowledged = self.next;
+        window.min(65_535 << self.window.scale) / unit * unit
+    }
+
+    fn send_ack(&mut self, now: Time) {
+        self.stamp = now;
+        let room = if self.options.timestamps { BLOCKS - 1 } else { BLOCKS };
+        let sack = if self.options.sack {
+            self.sacks.option(self.duplicate.as_ref(), room)
+        } else {
+            crate::segment::SackBlocks::default()
+        };
+        self.duplicate = None;
+        let window = self.offer_window();
+        self.outbox.push_back(Segment {
+            ack: Some(self.next),
+            ece: self.ecn.agreed && self.ecn.echo,
+            seq: 1,
+            window,
+            sack,
+            timestamps: self.timestamps(now),
+            ..Segment::default()
+        });
+        self.acks.sent(self.ticks);
+    }
+
+    fn timestamps(&self, now: Time) -> Option<Timestamps> {
+        let value = milliseconds(now, self.config.clock_phase);
+        self.options.timestamps.then_some(Timestamps { value, echo: self.echo })
+    }
+
+    /// The delayed-ACK timer, set for the tick `due`, fires.
+    fn delayed_ack(&mut self, now: Time, due: u64) {
+        if self.acks.compressed > 0 {
+            self.send_ack(now);
+            return;
+        }
+        if !self.acks.pending.timer {
+            return;
+        }
+        debug_assert!(due <= self.ticks.at(now));
+        self.acks.pending.timer = false;
+        if self.acks.pending.scheduled {
+            // It was missed: the next one may wait longer.
+            self.acks.ato = (self.acks.ato * 2).min(self.timeout());
+            self.send_ack(now);
+        }
+    }
+
+    /// Sends the ACK that is scheduled, or lets it wait.
+    fn schedule_ack(&mut self, now: Time) {
+        let pending = self.acks.pending;
+        if !pending.scheduled {
+            return;
+        }
+        let two_segments = self.next - self.acknowledged > self.acks.receive_mss;
+        // An ACK for two segments waits for the reader where its window would be smaller than the last.
+        if (two_segments && (self.next == self.read || self.select_window().0 >= self.window.offered))
+            || self.acks.quick_mode()
+            || pending.now
+        {
+            self.send_ack(now);
+        } else if self.reorder.is_empty() {
+            self.delay_ack(now);
+        } else if !self.options.sack || self.acks.compressed >= self.config.compression.most {
+            self.send_ack(now);
+        } else {
+            self.compress_ack(now);
+        }
+    }
+
+    fn delay_ack(&mut self, now: Time) {
+        let delay = self.acks.delay(self.ticks, self.handshake.rtt(), self.config.rto_min);
+        let present = self.ticks.at(now);
+        let mut due = present + delay;
+        if let (true, Some((earlier, _))) = (self.acks.pending.timer, self.acks.timer) {
+            if earlier <= present + delay / 4 {
+                self.send_ack(now);
+                return;
+            }
+            due = due.min(earlier);
+        }
+        self.acks.pending.timer = true;
+        if self.acks.timer.is_none_or(|(set, _)| set != due) {
+            let fires = self.config.timers.due(now, self.ticks.span(due - present));
+            self.acks.timer = Some((due, fires));
+        }
+    }
+
+    /// A duplicate ACK behind a hole: the first three leave at once, later ones wait for each other.
+    fn compress_ack(&mut self, now: Time) {
+        if self.acks.duplicates_at != self.next {
+            self.acks.duplicates_at = self.next;
+            self.acks.duplicates = 0;
+        }
+        if self.acks.duplicates < DUPLICATES_AT_ONCE {
+            self.acks.duplicates += 1;
+            self.send_ack(now);
+            return;
+        }
+        self.acks.compressed += 1;
+        if self.acks.compression_timer.is_none() {
+            let mut rtt = self.window.rtt.eighths();
+            if let Some(handshake) = self.handshake.rtt() {
+                rtt = rtt.min(handshake.as_nanos() / 125);
+            }
+            // A twentieth of the round-trip time, in nanoseconds from eighths of a microsecond.
+            let share = Duration::from_nanos(rtt * 125 / 20);
+            let compression = self.config.compression;
+            self.acks.compression_timer = Some(now + compression.delay.min(share) + compression.slack);
+        }
+    }
+
+    /// An ACK that compression holds back leaves before the next change is entered.
+    fn flush_compressed(&mut self, now: Time) {
+        if self.acks.compressed > 0 {
+            self.send_ack(now);
+        }
+    }
+
+    /// The host's own retransmission timeout, in ticks: it bounds delays and tells what a long pause is.
+    fn timeout(&self) -> u64 {
+        self.ticks.of(self.handshake.timeout(self.config.rto_min))
+    }
+
+    /// The next byte expected. The SYN counts as one.
+    pub fn next_expected(&self) -> Seq {
+        self.next
+    }
+
+    /// Bytes in order that the application has not read.
+    pub fn unread(&self) -> u64 {
+        self.next - self.read
+    }
+
+    /// Host memory that the buffer may use, in bytes; autotuning lets it grow.
+    pub fn buffer(&self) -> u64 {
+        self.window.buffer
+    }
+
+    /// The window offered last, in bytes.
+    pub fn window(&self) -> u64 {
+        self.window.offered
+    }
+
+    /// ACKs that leave at once before delayed ACKs begin.
+    pub fn quick_acks(&self) -> u64 {
+        self.acks.quick
+    }
+
+    /// Stretches of data above a hole.
+    pub fn holes(&self) -> usize {
+        self.reorder.holes()
+    }
+
+    /// The receiver's own estimate of the round-trip time.
+    pub fn rtt(&self) -> Option<Duration> {
+        self.window.rtt.micros().map(Duration::from_micros)
+    }
+}

@@ -1,0 +1,77 @@
+//! The reference of what Linux sent when listed packets met a listed fate, and comparisons with it.
+//!
+//! Its format is that of the README beside its `cases.csv`. No case is known by name: all follows from its row.
+
+mod case;
+mod path;
+mod receiver;
+mod trace;
+
+pub use case::{Case, Write, read_cases};
+pub use path::{PathComparison, compare_path};
+pub use receiver::{ReceiverComparison, compare_receiver, receiver_config};
+pub use trace::{Packet, read_packets};
+
+use std::path::PathBuf;
+
+/// Why a reference cannot be read or run.
+#[derive(Debug, thiserror::Error)]
+pub enum ReferenceError {
+    #[error("{}: {source}", .path.display())]
+    Read { path: PathBuf, source: csv::Error },
+    #[error("{}: there is no column \"{column}\"", .path.display())]
+    Column { path: PathBuf, column: &'static str },
+    #[error("{}, row {row}: {column} is \"{value}\", {wanted}", .path.display())]
+    Value { path: PathBuf, row: usize, column: &'static str, value: String, wanted: &'static str },
+    #[error("{}, row {row}: {source}", .path.display())]
+    List { path: PathBuf, row: usize, source: crate::path::ListError },
+    #[error("{case}: the setting {name} = {value} is not modelled")]
+    Setting { case: String, name: String, value: String },
+    #[error("{case}: {problem}")]
+    Trace { case: String, problem: &'static str },
+}
+
+/// A table with named columns, and the place of an error in it.
+struct Table {
+    path: PathBuf,
+    header: csv::StringRecord,
+    rows: Vec<csv::StringRecord>,
+}
+
+impl Table {
+    fn read(path: PathBuf, input: impl std::io::Read) -> Result<Table, ReferenceError> {
+        let mut reader = csv::Reader::from_reader(input);
+        let read = |source| ReferenceError::Read { path: path.clone(), source };
+        let header = reader.headers().map_err(read)?.clone();
+        let rows = reader.records().collect::<Result<_, _>>().map_err(read)?;
+        Ok(Table { path, header, rows })
+    }
+
+    fn column(&self, column: &'static str) -> Result<usize, ReferenceError> {
+        let place = self.header.iter().position(|name| name == column);
+        place.ok_or_else(|| ReferenceError::Column { path: self.path.clone(), column })
+    }
+
+    fn wrong(&self, row: usize, column: &'static str, value: &str, wanted: &'static str) -> ReferenceError {
+        // The header is the file's first line.
+        ReferenceError::Value { path: self.path.clone(), row: row + 2, column, value: value.to_owned(), wanted }
+    }
+
+    fn text(&self, row: usize, column: &'static str) -> Result<&str, ReferenceError> {
+        Ok(&self.rows[row][self.column(column)?])
+    }
+
+    fn number<T: std::str::FromStr>(&self, row: usize, column: &'static str) -> Result<T, ReferenceError> {
+        let value = self.text(row, column)?;
+        value.parse().map_err(|_| self.wrong(row, column, value, "not a number in the range of this column"))
+    }
+
+    fn seconds(&self, row: usize, column: &'static str) -> Result<f64, ReferenceError> {
+        let value: f64 = self.number(row, column)?;
+        if value.is_finite() && value >= 0.0 {
+            Ok(value)
+        } else {
+            Err(self.wrong(row, column, &value.to_string(), "not a time from 0"))
+        }
+    }
+}
