@@ -1,11 +1,13 @@
-//! The receiver and the path alone against every given case of what Linux did. Needs `../shared`.
+//! The path and the receiver alone against every given case of what Linux did.
+//!
+//! Both tests need `../shared`; without it they say so and are skipped.
 
+use skyhop_base::Duration;
 use skyhop_tcp::reference::{compare_path, compare_receiver, read_cases, read_packets};
 use std::path::PathBuf;
 
 fn folder() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let folder = root.join("shared/reference/linux-reactions");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/linux-reactions");
     if folder.join("cases.csv").is_file() {
         return Some(folder);
     }
@@ -16,16 +18,17 @@ fn folder() -> Option<PathBuf> {
 #[test]
 fn the_path_does_to_every_packet_what_the_reference_did() {
     let Some(folder) = folder() else { return };
+    // Times are recorded to a microsecond.
+    let resolution = Duration::from_micros(2);
     let mut wrong = Vec::new();
     for case in read_cases(&folder).unwrap() {
         let packets = read_packets(&folder, &case.name).unwrap();
         let path = compare_path(&case, &packets);
-        eprintln!(
-            "{}: {} packets, fates {}, queues {}, p99 {:?}, largest {:?}",
-            case.name, path.packets, path.fates, path.queues, path.p99(), path.largest()
-        );
         if path.fates > 0 || path.queues > 0 {
             wrong.push(format!("{}: {}", case.name, path.first.unwrap_or_default()));
+        } else if path.largest() > case.recording_error + resolution {
+            let bound = case.recording_error;
+            wrong.push(format!("{}: off by {:?}, the recording by {bound:?}", case.name, path.largest()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -34,17 +37,17 @@ fn the_path_does_to_every_packet_what_the_reference_did() {
 #[test]
 fn the_receiver_sends_the_acks_of_the_reference() {
     let Some(folder) = folder() else { return };
-    let (mut cases, mut acks, mut windows, mut times, mut echoes, mut all) = (0, 0, 0, 0, 0, 0);
+    let (mut cases, mut acks, mut times, mut strict, mut windows, mut echoes) = (0, 0, 0, 0, 0, 0);
     for case in read_cases(&folder).unwrap() {
         let packets = read_packets(&folder, &case.name).unwrap();
         let result = compare_receiver(&case, &packets).unwrap();
-        cases += 1;
         let equal = result.acks.is_none();
+        cases += 1;
         acks += usize::from(equal);
-        windows += usize::from(equal && result.windows.is_none());
         times += usize::from(equal && result.times.is_none());
+        strict += usize::from(equal && result.times.is_none() && result.late_timers == 0);
+        windows += usize::from(equal && result.windows.is_none());
         echoes += usize::from(equal && result.echoes.is_none());
-        all += usize::from(equal && result.times.is_none() && result.windows.is_none() && result.echoes.is_none());
         let differences = [
             ("acks", &result.acks),
             ("times", &result.times),
@@ -56,6 +59,13 @@ fn the_receiver_sends_the_acks_of_the_reference() {
                 eprintln!("{} {what}: {difference}", case.name);
             }
         }
+        if result.late_timers > 0 {
+            eprintln!("{} times: {} delayed ACKs one jiffy later in the recording", case.name, result.late_timers);
+        }
     }
-    eprintln!("of {cases}: acks {acks}, times {times}, windows {windows}, echoes {echoes}, all {all}");
+    eprintln!(
+        "of {cases}: acks {acks}, times {times} ({strict} without late timers), windows {windows}, echoes {echoes}"
+    );
+    // The kernel's own repetitions agree in 150 of 153 cases (README of the reference).
+    assert!(acks >= 152 && times >= 152 && windows >= 152 && echoes >= 152);
 }

@@ -96,9 +96,8 @@ pub struct Exchange<S, R> {
 
 impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
     pub fn new(sender: S, receiver: R, config: PathConfig) -> Exchange<S, R> {
-        let link = |way: Way| {
-            Link::new(way, config.rate, config.delay, config.queues[way as usize], config.events.clone())
-        };
+        let link =
+            |way: Way| Link::new(way, config.rate, config.delay, config.queues[way as usize], config.events.clone());
         let links = [link(Way::Data), link(Way::Ack)];
         Exchange { sender, receiver, config, links, counts: [0; 4], deliveries: BinaryHeap::new(), number: 0 }
     }

@@ -43,7 +43,6 @@ impl Class {
             _ => None,
         }
     }
-
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,8 +82,10 @@ impl Fates {
 
 fn parse_entry(text: &str) -> Result<Entry, ListError> {
     let wrong = |problem: &str| ListError::new(LIST, text, problem);
-    let (packets, what) = text.split_once('=').ok_or_else(|| wrong("an entry reads \"D:3=drop\" or \"A:2-10/2=ce\""))?;
-    let (class, ordinals) = packets.split_once(':').ok_or_else(|| wrong("a class (D, A, S or Y) and \":\" come first"))?;
+    let (packets, what) =
+        text.split_once('=').ok_or_else(|| wrong("an entry reads \"D:3=drop\" or \"A:2-10/2=ce\""))?;
+    let (class, ordinals) =
+        packets.split_once(':').ok_or_else(|| wrong("a class (D, A, S or Y) and \":\" come first"))?;
     let class = match class {
         "D" => Class::Data,
         "A" => Class::Ack,

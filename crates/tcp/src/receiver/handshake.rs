@@ -20,7 +20,9 @@ pub(super) enum Handshake {
         fires: Option<Time>,
     },
     /// With the round-trip time of the SYN-ACK, if it is known.
-    Established { rtt: Option<Duration> },
+    Established {
+        rtt: Option<Duration>,
+    },
 }
 
 impl Handshake {
@@ -58,10 +60,8 @@ impl Receiver {
             }
             Handshake::Established { .. } => return,
         }
-        self.options = Options {
-            timestamps: self.config.timestamps && segment.timestamps.is_some(),
-            sack: self.config.sack,
-        };
+        self.options =
+            Options { timestamps: self.config.timestamps && segment.timestamps.is_some(), sack: self.config.sack };
         self.ecn.agreed = self.config.ecn && segment.ece && segment.cwr;
         self.echo = segment.timestamps.map_or(0, |timestamps| timestamps.value);
         let options = if self.options.timestamps { TIMESTAMP_BYTES } else { 0 };
@@ -126,6 +126,7 @@ impl Receiver {
         self.handshake = Handshake::Established { rtt };
         self.window.establish(now, self.next);
         let mss = self.window.advertised_mss;
-        self.acks.receive_mss = mss.min(self.window.offered / 2).min(super::acks::DEFAULT_MSS).max(super::acks::LEAST_MSS);
+        self.acks.receive_mss =
+            mss.min(self.window.offered / 2).clamp(super::acks::LEAST_MSS, super::acks::DEFAULT_MSS);
     }
 }

@@ -45,9 +45,8 @@ impl Receiver {
         let stale = self.options.timestamps
             && segment.timestamps.is_some_and(|timestamps| age(self.echo, timestamps.value) > TIMESTAMP_TOLERANCE);
         let edge = self.next + self.remaining();
-        let outside = segment.end() < self.acknowledged
-            || segment.seq > edge
-            || (segment.end() > edge && self.next > self.read);
+        let outside =
+            segment.end() < self.acknowledged || segment.seq > edge || (segment.end() > edge && self.next > self.read);
         if segment.syn {
             // A SYN where the connection stands: an ACK tells the peer (RFC 5961 §4).
             if !self.limited(now) {

@@ -9,12 +9,14 @@ mod acks;
 mod clock;
 mod config;
 mod handshake;
+mod host;
 mod input;
 mod memory;
 mod reorder;
 mod window;
 
 pub use config::{Compression, Config};
+pub use host::Host;
 pub use memory::SegmentMemory;
 
 use crate::segment::{Segment, Seq, Timestamps};
@@ -133,6 +135,11 @@ impl Receiver {
         let delayed = self.acks.timer.filter(|_| self.acks.pending.timer || self.acks.compressed > 0);
         let delayed = delayed.map(|(_, fires)| fires);
         [self.handshake.timer(), delayed, self.acks.compression_timer, self.reads_at].into_iter().flatten().min()
+    }
+
+    /// When the delayed-ACK timer sends an ACK.
+    pub fn delayed_ack_due(&self) -> Option<Time> {
+        self.acks.timer.filter(|_| self.acks.pending.timer).map(|(_, fires)| fires)
     }
 
     /// Does what is due at `now`.

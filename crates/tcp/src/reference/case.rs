@@ -39,6 +39,8 @@ pub struct Case {
     pub settings: Vec<(String, String)>,
     pub mss: u32,
     pub timers: Timers,
+    /// The largest error of a delivery in the recording.
+    pub recording_error: Duration,
 }
 
 impl Case {
@@ -97,6 +99,7 @@ fn read_case(table: &Table, row: usize) -> Result<Case, ReferenceError> {
         settings,
         mss: table.number(row, "mss")?,
         timers: Timers::Wheel { first: table.number(row, "jiffy0")?, phase: PHASE },
+        recording_error: Duration::from_secs_f64(table.seconds(row, "emu_err_max_us")? / 1e6),
     })
 }
 
