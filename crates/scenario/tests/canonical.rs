@@ -399,3 +399,33 @@ fn traffic_has_one_canonical_form() {
     let plain = TRAFFIC.replace(", pause = \"0 s\"", "").replace("[5, 3, 5]", "[3, 5]");
     assert_eq!(toml(&plain).hash(), toml(TRAFFIC).hash());
 }
+
+#[test]
+fn a_recording_whose_period_no_duration_can_state_is_refused() {
+    let text = |last_s: u64, more: &str| {
+        format!(
+            r#"
+duration = "1 s"
+links = [{{ between = ["a", "b"], delay = "1 ms", trace = {{ {more} table = {{ text = """
+time_s,rate_bps
+0,1e6
+{last_s},2e6
+""" }} }} }}]
+flows = [{{ name = "f", from = "a", to = "b", tcp = "newreno" }}]
+"#
+        )
+    };
+    let read = |text: &str| Scenario::from_toml(text, "test", &[]);
+    // The last row holds as long as the one before: two times 99 days.
+    let refused = read(&text(99 * 86_400, "")).unwrap_err().to_string();
+    assert!(refused.contains("the recording lasts 17107200 s"), "{refused}");
+    for scenario in [text(49 * 86_400, ""), text(99 * 86_400, r#"period = "99.5 d","#)] {
+        let scenario = read(&scenario).unwrap();
+        assert_eq!(json(&serde_json::from_str(&scenario.canonical_json()).unwrap()).hash(), scenario.hash());
+    }
+    let short = read(&text(60, r#"period = "59 s", delays = { text = "1\n" },"#)).unwrap_err().to_string();
+    assert!(short.contains("a period of 59 s ends before the recording does"), "{short}");
+    let delays = r#"period = "61 s", delays_every = "60 s", delays = { text = "1\n2\n3\n" },"#;
+    let short = read(&text(60, delays)).unwrap_err().to_string();
+    assert!(short.contains("a period of 61 s ends before the recording does"), "{short}");
+}

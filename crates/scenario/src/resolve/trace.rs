@@ -4,6 +4,7 @@ use super::Resolver;
 use super::content::Content;
 use crate::format::{ContentFile, InlineFile, TraceFile};
 use crate::names::shorten;
+use crate::quantity::LONGEST;
 use crate::scenario::Trace;
 use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
@@ -63,7 +64,7 @@ impl Resolver<'_, '_, '_> {
         let ends = [
             times.as_ref().and_then(|times| times.last().copied()),
             table.is_some().then_some(rows.end),
-            by_line.as_ref().map(|lines| Duration::from_nanos(every.as_nanos() * lines.len() as u64)),
+            by_line.as_ref().map(|lines| every.saturating_mul(lines.len() as u64)),
         ];
         let Some(end) = ends.into_iter().flatten().max() else {
             let help = Some("give opportunities, table or delays".to_owned());
@@ -71,10 +72,22 @@ impl Resolver<'_, '_, '_> {
             return None;
         };
         let period = file.period.unwrap_or(end);
-        let last = [times.as_ref().and_then(|times| times.last()), rows.rates.last().map(|(at, _)| at)];
+        let last = [
+            times.as_ref().and_then(|times| times.last()),
+            rows.rates.last().map(|(at, _)| at),
+            rows.delays.last().map(|(at, _)| at),
+            rows.losses.last().map(|(at, _)| at),
+            by_line.as_ref().and_then(|lines| lines.last()).map(|(at, _)| at),
+        ];
         if period.is_zero() || last.into_iter().flatten().any(|&last| last > period) {
-            let message = format!("a period of {period} is over before the recording is");
+            let message = format!("a period of {period} ends before the recording does");
             self.add(&path.key("period"), message, Some(format!("use {end} or more")));
+            return None;
+        }
+        if period > LONGEST {
+            // A period that is given was read as a duration, which is no longer than this.
+            let message = format!("the recording lasts {period}; the longest duration in a scenario is {LONGEST}");
+            self.add(path, message, Some("leave out the last rows, or give a period".to_owned()));
             return None;
         }
         if let Some(duration) = self.duration.filter(|&duration| file.period.is_none() && end < duration) {
@@ -151,7 +164,7 @@ fn opportunities(text: &str) -> Result<Vec<Duration>, (usize, String)> {
 fn delays(text: &str, every: Duration) -> Result<Vec<(Duration, Duration)>, (usize, String)> {
     let mut delays = Vec::new();
     for (number, line) in lines(text) {
-        let at = Duration::from_nanos(every.as_nanos() * delays.len() as u64);
+        let at = every.saturating_mul(delays.len() as u64);
         let delay = line.parse::<f64>().ok().and_then(|ms| seconds(ms / 1e3));
         delays.push((at, delay.ok_or_else(|| (number, format!("{:?} is no delay in ms", shorten(line))))?));
     }
@@ -181,15 +194,15 @@ fn rows(text: &str) -> Result<Rows, (usize, String)> {
         }
         let mut at = Duration::ZERO;
         for (column, field) in columns.iter().zip(&fields) {
-            let wrong = || (number, format!("{:?} is no {column}", shorten(field)));
-            let value: f64 = field.parse().map_err(|_| wrong())?;
-            let fits = match *column {
-                "time_s" => (0.0..=8.64e6).contains(&value),
-                "rate_bps" => (0.0..=HIGHEST_RATE).contains(&value),
-                "delay_s" => (0.0..=LONGEST_DELAY_S).contains(&value),
-                _ => (0.0..=1.0).contains(&value),
+            let highest = match *column {
+                "time_s" => LONGEST.as_secs_f64(),
+                "rate_bps" => HIGHEST_RATE,
+                "delay_s" => LONGEST_DELAY_S,
+                _ => 1.0,
             };
-            if !fits {
+            let wrong = || (number, format!("{column} is {:?}; use a number from 0 to {highest}", shorten(field)));
+            let value: f64 = field.parse().map_err(|_| wrong())?;
+            if !(0.0..=highest).contains(&value) {
                 return Err(wrong());
             }
             match *column {
