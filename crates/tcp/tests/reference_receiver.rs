@@ -4,6 +4,7 @@
 
 use skyhop_base::Duration;
 use skyhop_tcp::reference::{compare_path, compare_receiver, read_cases, read_packets};
+use std::io::Write;
 use std::path::PathBuf;
 
 fn folder() -> Option<PathBuf> {
@@ -11,7 +12,8 @@ fn folder() -> Option<PathBuf> {
     if folder.join("cases.csv").is_file() {
         return Some(folder);
     }
-    eprintln!("skipped: {} is absent", folder.display());
+    // Not eprintln, which the test harness captures; the form is the one that the test runner counts.
+    let _ = writeln!(std::io::stderr(), "\nskipped: no ../shared/reference/linux-reactions beside the project");
     None
 }
 

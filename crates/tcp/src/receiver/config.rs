@@ -59,6 +59,8 @@ pub struct Config {
     pub clock_phase: Duration,
     /// From the arrival of data to the application's read. Data that comes meanwhile is read with it.
     pub read_latency: Duration,
+    /// How long a read takes. Segments that come meanwhile wait for its end, and one ACK answers them.
+    pub read_time: Duration,
     /// The memory that a segment occupies until the application has read it.
     pub segment_memory: SegmentMemory,
 }
@@ -84,6 +86,7 @@ impl Default for Config {
             timers: Timers::Exact,
             clock_phase: Duration::ZERO,
             read_latency: Duration::ZERO,
+            read_time: Duration::ZERO,
             segment_memory: SegmentMemory::default(),
         }
     }

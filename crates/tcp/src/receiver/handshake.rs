@@ -15,6 +15,8 @@ pub(super) enum Handshake {
     /// The SYN-ACK is out.
     Answered {
         first_sent: Time,
+        /// Whether it was sent again: then only an echo tells which one is answered.
+        again: bool,
         /// How often the timer has sent it again, and when it fires next.
         repeats: u32,
         fires: Option<Time>,
@@ -53,7 +55,7 @@ impl Receiver {
             Handshake::Answered { repeats, .. } => {
                 // The peer did not see the SYN-ACK: it gets it again, and the timer starts anew.
                 if !self.limited(now) {
-                    self.send_syn_ack(now);
+                    self.send_syn_ack_again(now);
                     self.set_syn_ack_timer(now, repeats);
                 }
                 return;
@@ -70,7 +72,7 @@ impl Receiver {
         self.next = segment.end();
         self.acknowledged = self.next;
         self.read = self.next;
-        self.handshake = Handshake::Answered { first_sent: now, repeats: 0, fires: None };
+        self.handshake = Handshake::Answered { first_sent: now, again: false, repeats: 0, fires: None };
         self.send_syn_ack(now);
         self.set_syn_ack_timer(now, 0);
     }
@@ -84,6 +86,13 @@ impl Receiver {
             timestamps: self.timestamps(now),
             ..Segment::default()
         });
+    }
+
+    fn send_syn_ack_again(&mut self, now: Time) {
+        if let Handshake::Answered { again, .. } = &mut self.handshake {
+            *again = true;
+        }
+        self.send_syn_ack(now);
     }
 
     fn set_syn_ack_timer(&mut self, now: Time, count: u32) {
@@ -100,23 +109,22 @@ impl Receiver {
                 return;
             }
             let count = *repeats + 1;
-            self.send_syn_ack(now);
+            self.send_syn_ack_again(now);
             self.set_syn_ack_timer(now, count);
         }
     }
 
     /// The ACK of the SYN-ACK has come.
     pub(super) fn establish(&mut self, now: Time, segment: &Segment) {
-        let Handshake::Answered { first_sent, repeats, .. } = self.handshake else { return };
+        let Handshake::Answered { first_sent, again, .. } = self.handshake else { return };
         let echoed = segment.timestamps.filter(|_| self.options.timestamps);
-        let rtt = match (repeats, echoed) {
-            (0, _) => Some(now.since(first_sent)),
-            // Which SYN-ACK it answers, only the echo tells.
-            (_, Some(timestamps)) => {
+        let rtt = match (again, echoed) {
+            (false, _) => Some(now.since(first_sent)),
+            (true, Some(timestamps)) => {
                 let age = super::milliseconds(now, self.config.clock_phase).wrapping_sub(timestamps.echo);
                 Some(Duration::from_millis(u64::from(age.max(1))))
             }
-            (_, None) => None,
+            (true, None) => None,
         };
         if let Some(timestamps) = echoed
             && segment.seq <= self.next
@@ -124,6 +132,7 @@ impl Receiver {
             self.echo = timestamps.value;
         }
         self.handshake = Handshake::Established { rtt };
+        self.last_invalid = None;
         self.window.establish(now, self.next);
         let mss = self.window.advertised_mss;
         self.acks.receive_mss =

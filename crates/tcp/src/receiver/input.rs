@@ -16,8 +16,16 @@ const LEAST_FOR_GROWTH: u32 = 128;
 impl Receiver {
     /// Takes a segment that the peer sent.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+        if !self.reader.holds(now, segment) {
+            self.process(now, segment);
+            self.wake_reader(now);
+        }
+    }
+
+    pub(super) fn process(&mut self, now: Time, segment: &Segment) {
         self.stamp = now;
         self.acks.forget_stale_timer(now);
+        let established = matches!(self.handshake, Handshake::Established { .. });
         match self.handshake {
             Handshake::Established { .. } => {}
             _ if segment.syn => return self.on_syn(now, segment),
@@ -27,17 +35,11 @@ impl Receiver {
         if !self.acceptable(now, segment) {
             return;
         }
-        self.note_timestamps(now, segment);
+        self.note_timestamps(now, segment, established);
         if segment.len > 0 {
             self.take_data(now, segment);
         }
         self.schedule_ack(now);
-        if self.reading && self.next > self.read && self.reads_at.is_none() {
-            self.reads_at = Some(now + self.config.read_latency);
-        }
-        if self.reads_at == Some(now) {
-            self.read(now);
-        }
     }
 
     /// Whether the segment is to be processed (RFC 9293 §3.10.7.4, RFC 7323 §5). If not, it is answered here.
@@ -83,11 +85,15 @@ impl Receiver {
         self.send_ack(now);
     }
 
-    fn note_timestamps(&mut self, now: Time, segment: &Segment) {
+    /// `samples`: whether the segment may tell the round-trip time. The one that ends the handshake does not.
+    fn note_timestamps(&mut self, now: Time, segment: &Segment, samples: bool) {
         let Some(timestamps) = segment.timestamps.filter(|_| self.options.timestamps) else { return };
         // The echo is that of the earliest segment that is not acknowledged (RFC 7323 §4.3).
         if segment.seq <= self.acknowledged && age(self.echo, timestamps.value) <= 0 {
             self.echo = timestamps.value;
+        }
+        if !samples {
+            return;
         }
         let since_echo = milliseconds(now, self.config.clock_phase).wrapping_sub(timestamps.echo);
         let full = u64::from(segment.len) >= self.acks.receive_mss;

@@ -3,7 +3,7 @@
 //! [`Receiver`] is sans-IO: segments, timeouts and reads of the application go in, segments come out of
 //! [`Receiver::transmit`]. One mechanism, one file: `handshake` (SYN-ACK), `acks` (quick and delayed ACKs),
 //! `reorder` (holes, SACK, DSACK), `window` (the window and the growth of the buffer), `memory` (what a segment costs),
-//! `input` (what a segment sets off). The model is described in `docs/models/linux-tcp-receiver.md`.
+//! `input` (what a segment sets off), `reader` (the application). The model is described in `docs/models/linux-tcp-receiver.md`.
 
 mod acks;
 mod clock;
@@ -12,6 +12,7 @@ mod handshake;
 mod host;
 mod input;
 mod memory;
+mod reader;
 mod reorder;
 mod window;
 
@@ -24,6 +25,7 @@ use acks::AckState;
 use clock::{Ticks, milliseconds};
 use handshake::Handshake;
 use memory::Tail;
+use reader::Reader;
 use reorder::{Reorder, SackList};
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
@@ -76,8 +78,7 @@ pub struct Receiver {
     unread_memory: u64,
     unread_tail: Tail,
     reading: bool,
-    /// When the application has woken up and reads.
-    reads_at: Option<Time>,
+    reader: Reader,
     window: Window,
     reorder: Reorder,
     sacks: SackList,
@@ -108,7 +109,7 @@ impl Receiver {
             unread_memory: 0,
             unread_tail: Tail::default(),
             reading: true,
-            reads_at: None,
+            reader: Reader::default(),
             window,
             reorder: Reorder::default(),
             sacks: SackList::default(),
@@ -134,7 +135,7 @@ impl Receiver {
     pub fn next_timeout(&self) -> Option<Time> {
         let delayed = self.acks.timer.filter(|_| self.acks.pending.timer || self.acks.compressed > 0);
         let delayed = delayed.map(|(_, fires)| fires);
-        [self.handshake.timer(), delayed, self.acks.compression_timer, self.reads_at].into_iter().flatten().min()
+        [self.handshake.timer(), delayed, self.acks.compression_timer, self.reader.timer()].into_iter().flatten().min()
     }
 
     /// When the delayed-ACK timer sends an ACK.
@@ -160,52 +161,7 @@ impl Receiver {
             self.acks.timer = None;
             self.delayed_ack(now, due);
         }
-        if self.reads_at.is_some_and(|reads| reads <= now) {
-            self.read(now);
-        }
-    }
-
-    /// The application starts or stops reading; while it reads, it reads at once what comes.
-    pub fn set_reading(&mut self, now: Time, reading: bool) {
-        self.reading = reading;
-        self.reads_at = None;
-        if reading {
-            self.read(now);
-        }
-    }
-
-    /// The application reads all there is. Returns the number of bytes.
-    pub fn read(&mut self, now: Time) -> u64 {
-        self.reads_at = None;
-        let bytes = self.next - self.read;
-        if bytes > 0 {
-            // The buffer is measured with the first piece that is copied: what lies behind it is not read yet then.
-            let first = self.first_unread_end.clamp(self.read, self.next);
-            self.window.on_read(self.stamp, first, self.next - first, self.reorder.end(), self.next);
-            self.read = self.next;
-            self.unread_memory = 0;
-            self.unread_tail = Tail::default();
-        }
-        self.acknowledge_read(now, bytes);
-        bytes
-    }
-
-    /// A read may send an ACK: for two segments that wait, for one that ends a write, or for a window that has doubled.
-    fn acknowledge_read(&mut self, now: Time, bytes: u64) {
-        let pending = self.acks.pending;
-        let waiting = self.next - self.acknowledged;
-        let mut due = pending.scheduled
-            && (waiting > self.acks.receive_mss || (bytes > 0 && pending.reader_acknowledges() && self.used() == 0));
-        if bytes > 0 && !due {
-            let offered = self.remaining();
-            if 2 * offered <= self.window.clamp {
-                let (selected, _) = self.select_window();
-                due = selected > 0 && selected >= 2 * offered;
-            }
-        }
-        if due {
-            self.send_ack(now);
-        }
+        self.run_reader(now);
     }
 
     /// Host memory in use.
@@ -303,7 +259,9 @@ impl Receiver {
             || self.acks.quick_mode()
             || pending.now
         {
-            self.send_ack(now);
+            if !self.reader.defers() {
+                self.send_ack(now);
+            }
         } else if self.reorder.is_empty() {
             self.delay_ack(now);
         } else if !self.options.sack || self.acks.compressed >= self.config.compression.most {

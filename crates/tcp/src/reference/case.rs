@@ -93,7 +93,11 @@ fn read_case(table: &Table, row: usize) -> Result<Case, ReferenceError> {
         receive_memory: match table.text(row, "rmem")? {
             "8m" => [4096, 8_388_608, 33_554_432],
             "stock" => [4096, 131_072, 33_554_432],
-            other => return Err(table.wrong(row, "rmem", other, "neither \"8m\" nor \"stock\"")),
+            other => {
+                let bytes: Vec<u64> = other.split_whitespace().filter_map(|text| text.parse().ok()).collect();
+                let wanted = "not \"8m\", \"stock\" or three sizes in bytes";
+                bytes.try_into().map_err(|_| table.wrong(row, "rmem", other, wanted))?
+            }
         },
         reader_pause: read_pause(table, row)?,
         settings,

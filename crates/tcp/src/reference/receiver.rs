@@ -14,8 +14,10 @@ const HOST: [(Duration, Duration); 4] = [
     (Duration::from_millis(20), Duration::from_micros(36)),
     (Duration::from_millis(100), Duration::from_micros(56)),
 ];
-/// From the arrival of data to the read of an application that waits for it.
-const READ: Duration = Duration::from_micros(40);
+/// From the arrival of data to the read of an application that waits for it, and how long the read takes: an ACK of the
+/// reader leaves some 50 us after its segment.
+const READ_LATENCY: Duration = Duration::from_micros(20);
+const READ_TIME: Duration = Duration::from_micros(30);
 /// ACKs may leave so much earlier or later.
 const TOLERANCE: Duration = Duration::from_millis(2);
 /// A jiffy, by which the reference's timers fire late now and then.
@@ -80,7 +82,8 @@ pub fn receiver_config(case: &Case) -> Result<Config, ReferenceError> {
         // The reference sets the slack to nothing.
         compression: Compression { slack: Duration::ZERO, ..Compression::STOCK },
         timers: case.timers,
-        read_latency: READ,
+        read_latency: READ_LATENCY,
+        read_time: READ_TIME,
         ..Config::default()
     };
     for (name, value) in &case.settings {
