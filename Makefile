@@ -8,7 +8,7 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(VENV) $(BIN)/maturin
 DEMO := iridium-vegas-reno-bic
 
 .DEFAULT_GOAL := help
-.PHONY: help build page demo studies readme test lint lock audit bench bench-peers clean
+.PHONY: help build page demo studies readme docs test lint lock audit bench bench-peers clean
 
 help: ## Say what there is.
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -49,6 +49,9 @@ readme: build ## Renew what README files take from the studies: result tables an
 	mkdir -p docs/images
 	cp runs/$(DEMO)/figures/delay.svg docs/images/iridium-delay.svg
 	$(BIN)/python python/tools/duels.py --renew
+
+docs: build ## The documents with the pages of the Python and Rust APIs as one site, target/site/html; search works offline.
+	$(BIN)/python python/tools/site.py
 
 test: build ## All tests, Rust and Python, with formatting, types and stubs.
 	$(BIN)/python python/tools/run_tests.py
