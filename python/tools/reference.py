@@ -29,8 +29,8 @@ Each table of the file is a section. Its keys follow, each with its type, its me
 of a key is a table, its type links to the section of that table.
 """
 
-#: What the description of every control's parameters ends with; the defaults say it here.
-_OF_EVERY_CONTROL = "As a scenario writes it: " + "what is left out takes the profile's value."
+#: The end of the description of every control's parameters; the defaults say it here.
+_OF_EVERY_CONTROL = re.compile(r"As a scenario writes it: [^.]*profile's value\.")
 
 #: Units of quantities, by the format that the schema names.
 _QUANTITIES = {
@@ -224,7 +224,7 @@ def _number(node: Node) -> str:
 
 
 def _sentence(text: str) -> str:
-    text = " ".join(text.replace(_OF_EVERY_CONTROL, "").split())
+    text = " ".join(_OF_EVERY_CONTROL.sub("", " ".join(text.split())).split())
     return text if not text or text[-1] in ".!?:" else text + "."
 
 
