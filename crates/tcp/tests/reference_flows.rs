@@ -1,5 +1,5 @@
-//! The receiver against the first seconds of long flows of Linux: other rates, queues and holes than the listed fates
-//! have.
+//! The receiver against the first seconds of long flows of Linux: other rates, queues and holes than the cases with
+//! listed outcomes have.
 //!
 //! These recordings lack timestamps and PSH. Timestamps are rebuilt from the times. PSH decides whether the reader
 //! acknowledges a single segment: a segment that was acknowledged alone counts as pushed. All else is compared. Needs
@@ -50,7 +50,7 @@ fn milliseconds(at: Time) -> u32 {
     (at.as_nanos() / 1_000_000 + 1) as u32
 }
 
-/// What arrives at the receiver, in order of arrival.
+/// The segments that reach the receiver, in order of arrival.
 fn arrivals(rows: &[Row]) -> Vec<(Time, Segment)> {
     let sent: Vec<&Row> = rows.iter().filter(|row| row.from_sender).collect();
     let recorded: Vec<&Row> = rows.iter().filter(|row| !row.from_sender).collect();

@@ -26,7 +26,7 @@ fn the_path_does_to_every_packet_what_the_reference_did() {
     for case in read_cases(&folder).unwrap() {
         let packets = read_packets(&folder, &case.name).unwrap();
         let path = compare_path(&case, &packets);
-        if path.fates > 0 || path.queues > 0 {
+        if path.outcomes > 0 || path.queues > 0 {
             wrong.push(format!("{}: {}", case.name, path.first.unwrap_or_default()));
         } else if path.largest() > case.recording_error + resolution {
             let bound = case.recording_error;

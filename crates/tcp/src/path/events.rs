@@ -89,7 +89,7 @@ impl Events {
     }
 
     /// When service that is ready at `ready` begins and ends, if it takes `service`. The server stands still while it
-    /// is held: nothing begins, and what is under way goes on afterwards.
+    /// is held: nothing begins, and a packet under way goes on afterwards.
     pub(super) fn service(&self, way: Way, ready: Time, service: Duration) -> (Time, Time) {
         let mut begin = ready;
         let mut end = ready + service;

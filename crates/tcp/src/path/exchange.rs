@@ -1,6 +1,6 @@
 //! A loop over the events of two hosts and the path between them.
 
-use super::{Class, Events, Fates, Link, Passage, Way};
+use super::{Class, Events, Link, Outcomes, Passage, Way};
 use crate::segment::{Ecn, Segment};
 use skyhop_base::{Duration, Rate, Time};
 use std::cmp::Reverse;
@@ -32,7 +32,7 @@ pub struct PathConfig {
     pub delay: Duration,
     /// Packets that may wait in the data direction, and in the direction of the ACKs.
     pub queues: [usize; 2],
-    pub fates: Fates,
+    pub outcomes: Outcomes,
     pub events: Events,
     /// IP bytes of a SYN and of a SYN-ACK: 60 with timestamps, 52 with SACK only, 48 with neither.
     pub syn_bytes: u32,
@@ -145,8 +145,8 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
             self.counts[class as usize] += 1;
             self.counts[class as usize]
         });
-        let fates = class.into_iter().flat_map(|class| self.config.fates.of(class, ordinal));
-        let passage = self.links[way as usize].enter(now, bytes, fates);
+        let outcomes = class.into_iter().flat_map(|class| self.config.outcomes.of(class, ordinal));
+        let passage = self.links[way as usize].enter(now, bytes, outcomes);
         observe(&Crossing { way, ordinal, entered: now, segment, passage });
         let mut arriving = segment;
         if passage.marked {

@@ -1,6 +1,6 @@
 //! One direction of the bottleneck: everything that happens to a packet follows from its arrival.
 
-use super::{Events, Fate, Way};
+use super::{Events, Outcome, Way};
 use skyhop_base::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ pub enum Verdict {
     Delivered,
     /// The queue was full.
     TailDrop,
-    /// Lost because the list of fates says so.
+    /// Lost because the list of outcomes says so.
     Drop,
     /// Lost because an outage overlapped its service.
     Outage,
@@ -22,9 +22,9 @@ pub struct Passage {
     /// Packets that waited when it came.
     pub queue: usize,
     pub verdict: Verdict,
-    /// Whether the list of fates marks it; it leaves as "congestion experienced".
+    /// Whether the list of outcomes marks it; it leaves as "congestion experienced".
     pub marked: bool,
-    /// Whether the list of fates delays it outside the FIFO.
+    /// Whether the list of outcomes delays it outside the FIFO.
     pub delayed: bool,
     /// When its service begins.
     pub begins: Option<Time>,
@@ -57,7 +57,7 @@ impl Link {
     }
 
     /// Takes a packet of `bytes` bytes that enters at `now`; entries come in order of time.
-    pub fn enter(&mut self, now: Time, bytes: u32, fates: impl Iterator<Item = Fate>) -> Passage {
+    pub fn enter(&mut self, now: Time, bytes: u32, outcomes: impl Iterator<Item = Outcome>) -> Passage {
         while self.waiting.front().is_some_and(|&begin| begin <= now) {
             self.waiting.pop_front();
         }
@@ -84,15 +84,15 @@ impl Link {
         passage.begins = Some(begin);
         let mut extra = Duration::ZERO;
         let mut duplicate = None;
-        for fate in fates {
-            match fate {
-                Fate::Drop => passage.verdict = Verdict::Drop,
-                Fate::Mark => passage.marked = true,
-                Fate::Delay(by) => {
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Drop => passage.verdict = Verdict::Drop,
+                Outcome::Mark => passage.marked = true,
+                Outcome::Delay(by) => {
                     passage.delayed = true;
                     extra += by;
                 }
-                Fate::Duplicate(after) => duplicate = Some(after),
+                Outcome::Duplicate(after) => duplicate = Some(after),
             }
         }
         if passage.verdict == Verdict::Delivered && self.events.loses(self.way, begin, end) {
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn a_delayed_packet_is_overtaken_and_a_lost_one_uses_its_time() {
         let mut link = link(10, "");
-        let first = link.enter(us(0), 1500, [Fate::Delay(Duration::from_millis(5))].into_iter());
-        let second = link.enter(us(0), 1500, [Fate::Drop].into_iter());
-        let third = link.enter(us(0), 1500, [Fate::Duplicate(Duration::from_millis(1)), Fate::Mark].into_iter());
+        let first = link.enter(us(0), 1500, [Outcome::Delay(Duration::from_millis(5))].into_iter());
+        let second = link.enter(us(0), 1500, [Outcome::Drop].into_iter());
+        let third = link.enter(us(0), 1500, [Outcome::Duplicate(Duration::from_millis(1)), Outcome::Mark].into_iter());
         assert_eq!(first.out, Some(us(16_200)));
         assert_eq!((second.verdict, second.out), (Verdict::Drop, None));
         assert_eq!((third.out, third.duplicate, third.marked), (Some(us(13_600)), Some(us(14_600)), true));

@@ -1,19 +1,19 @@
-//! A bottleneck between two hosts that gives listed packets a listed fate.
+//! A bottleneck between two hosts, with listed outcomes for single packets.
 //!
 //! Per direction: a FIFO with drop tail whose limit counts the packets that wait, not the one in service; service takes
-//! the time of the packet's IP bytes at the link's rate; then a one-way delay. [`Fates`] name single packets that are
+//! the time of the packet's IP bytes at the link's rate; then a one-way delay. [`Outcomes`] name single packets that are
 //! lost, marked, delayed or doubled, [`Events`] name times at which the path changes, stands still or loses all.
 //! [`Exchange`] runs two [`Endpoint`]s over such a path.
 
 mod events;
 mod exchange;
-mod fates;
 mod link;
+mod outcomes;
 
 pub use events::Events;
 pub use exchange::{Crossing, Endpoint, Exchange, PathConfig, ip_bytes};
-pub use fates::{Class, Fate, Fates};
 pub use link::{Link, Passage, Verdict};
+pub use outcomes::{Class, Outcome, Outcomes};
 
 /// The direction in which a packet crosses the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub enum Way {
     Ack,
 }
 
-/// What is wrong with a list of fates or events.
+/// An entry in a list of outcomes or events that cannot be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{entry}\" in the {list}: {problem}")]
 pub struct ListError {
-    /// "list of fates" or "list of events".
+    /// "list of outcomes" or "list of events".
     list: &'static str,
     entry: String,
     problem: String,

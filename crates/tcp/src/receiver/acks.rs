@@ -15,7 +15,7 @@ pub(super) const DEFAULT_MSS: u64 = 536;
 pub(super) const LEAST_MSS: u64 = 88;
 const TCP_HEADER: u64 = 20;
 
-/// What waits to be acknowledged, and why.
+/// The ACK that is scheduled, and the reasons for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pending {
     /// Something is to be acknowledged.

@@ -52,7 +52,7 @@ struct EcnState {
     echo: bool,
 }
 
-/// What was agreed in the handshake.
+/// Options that both ends agreed on in the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 struct Options {
     timestamps: bool,

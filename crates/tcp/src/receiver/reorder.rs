@@ -29,7 +29,7 @@ pub(super) struct Reorder {
 pub(super) struct Inserted {
     /// Whether any of it was new and is kept.
     pub(super) kept: bool,
-    /// What was there already, as the DSACK tells it.
+    /// Data that was there already, as the DSACK tells it.
     pub(super) duplicate: Option<Range<Seq>>,
 }
 

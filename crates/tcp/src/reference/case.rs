@@ -1,7 +1,7 @@
 //! One row of `cases.csv`: everything that defines a run.
 
 use super::{ReferenceError, Table};
-use crate::path::{Events, Fates, PathConfig};
+use crate::path::{Events, Outcomes, PathConfig};
 use crate::timer::Timers;
 use skyhop_base::{Duration, Rate, Time};
 use std::fs::File;
@@ -81,7 +81,7 @@ fn read_case(table: &Table, row: usize) -> Result<Case, ReferenceError> {
             rate: rate.ok_or_else(|| table.wrong(row, "rate_bps", "0", "not a rate above 0"))?,
             delay: Duration::from_secs_f64(table.seconds(row, "delay_ms")? / 1e3),
             queues: [table.number(row, "queue")?, table.number(row, "ack_queue")?],
-            fates: Fates::parse(table.text(row, "fates")?).map_err(list)?,
+            outcomes: Outcomes::parse(table.text(row, "fates")?).map_err(list)?,
             events: Events::parse(table.text(row, "events")?).map_err(list)?,
             syn_bytes,
             turnaround: [Duration::ZERO; 2],

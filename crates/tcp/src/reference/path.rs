@@ -1,4 +1,4 @@
-//! The path alone: recorded arrivals go in, times of delivery, queues and fates are compared.
+//! The path alone: recorded arrivals go in, times of delivery, queues and outcomes are compared.
 
 use super::trace::Lost;
 use super::{Case, Packet};
@@ -13,13 +13,13 @@ const RESOLUTION: Duration = Duration::from_micros(3);
 #[derive(Clone, Debug, Default)]
 pub struct PathComparison {
     pub packets: usize,
-    /// Packets whose fate differs.
-    pub fates: usize,
+    /// Packets whose outcome differs.
+    pub outcomes: usize,
     /// Packets that found another number waiting.
     pub queues: usize,
     /// Differences of the times of delivery, in order of size.
     pub errors: Vec<Duration>,
-    /// The first packet whose fate or queue differs, in words.
+    /// The first packet whose outcome or queue differs, in words.
     pub first: Option<String>,
 }
 
@@ -51,8 +51,8 @@ pub fn compare_path(case: &Case, packets: &[Packet]) -> PathComparison {
             counts[class as usize] += 1;
             counts[class as usize]
         });
-        let fates = class.into_iter().flat_map(|class| path.fates.of(class, ordinal));
-        let passage = links[packet.way as usize].enter(packet.entered, bytes, fates);
+        let outcomes = class.into_iter().flat_map(|class| path.outcomes.of(class, ordinal));
+        let passage = links[packet.way as usize].enter(packet.entered, bytes, outcomes);
         let begins = &mut begins[packet.way as usize];
         let waiting = |at: Time| begins.iter().filter(|&&begin| begin > at).count();
         let fewest = waiting(packet.entered + RESOLUTION);
@@ -61,13 +61,13 @@ pub fn compare_path(case: &Case, packets: &[Packet]) -> PathComparison {
         }
         let most = begins.len();
         begins.extend(passage.begins);
-        let fate_differs = lost(&passage) != packet.lost
+        let outcome_differs = lost(&passage) != packet.lost
             || passage.marked != packet.marked
             || passage.duplicate.is_some() != packet.duplicate.is_some();
         let queue_differs = !(fewest..=most).contains(&packet.queue);
-        comparison.fates += usize::from(fate_differs);
+        comparison.outcomes += usize::from(outcome_differs);
         comparison.queues += usize::from(queue_differs);
-        if (fate_differs || queue_differs) && comparison.first.is_none() {
+        if (outcome_differs || queue_differs) && comparison.first.is_none() {
             comparison.first = Some(format!("recorded {packet:?}, modelled {passage:?}"));
         }
         let pairs = [(passage.out, packet.out), (passage.duplicate, packet.duplicate)];

@@ -22,9 +22,9 @@ pub struct Packet {
     pub again: bool,
     /// Packets that waited when it entered.
     pub queue: usize,
-    /// Lost, at the full queue, by the list of fates or in an outage: `tail`, `drop` or `outage`.
+    /// Lost, at the full queue, by the list of outcomes or in an outage: `tail`, `drop` or `outage`.
     pub lost: Option<Lost>,
-    /// The list of fates marks it.
+    /// The list of outcomes marks it.
     pub marked: bool,
     pub out: Option<Time>,
     pub duplicate: Option<Time>,
@@ -58,7 +58,7 @@ fn read_packet(table: &Table, row: usize) -> Result<Packet, ReferenceError> {
         let relative: i64 = table.number(row, column)?;
         u64::try_from(relative + 1).map_err(|_| table.wrong(row, column, &relative.to_string(), "below -1"))
     };
-    let fate = table.text(row, "fate")?;
+    let outcome = table.text(row, "fate")?;
     let time = |column| -> Result<Option<Time>, ReferenceError> {
         if table.text(row, column)?.is_empty() {
             return Ok(None);
@@ -95,14 +95,14 @@ fn read_packet(table: &Table, row: usize) -> Result<Packet, ReferenceError> {
         segment,
         again: table.text(row, "rtx")? == "1",
         queue: table.number(row, "queue")?,
-        lost: match fate.split('+').next() {
+        lost: match outcome.split('+').next() {
             Some("ok") => None,
             Some("tail") => Some(Lost::Tail),
             Some("drop") => Some(Lost::Listed),
             Some("outage") => Some(Lost::Outage),
-            _ => return Err(table.wrong(row, "fate", fate, "not ok, tail, drop or outage")),
+            _ => return Err(table.wrong(row, "fate", outcome, "not ok, tail, drop or outage")),
         },
-        marked: fate.contains("+ce"),
+        marked: outcome.contains("+ce"),
         out: time("t_out")?,
         duplicate: time("t_dup")?,
     })

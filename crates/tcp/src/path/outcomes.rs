@@ -1,14 +1,14 @@
-//! Fates of single packets, named by their class and their ordinal in it.
+//! Outcomes of single packets, named by their class and their ordinal in it.
 
 use super::ListError;
 use crate::segment::Segment;
 use skyhop_base::Duration;
 
-const LIST: &str = "list of fates";
+const LIST: &str = "list of outcomes";
 
 /// What happens to a packet that a list names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Outcome {
     /// Lost after it used its service time.
     Drop,
     /// Its ECN field becomes "congestion experienced" on the way out.
@@ -51,24 +51,24 @@ struct Entry {
     first: u64,
     last: u64,
     step: u64,
-    fate: Fate,
+    outcome: Outcome,
 }
 
-/// A list of fates, `X:a=what`, `X:a-b=what` or `X:a-b/step=what`, joined by `;`.
+/// A list of outcomes, `X:a=what`, `X:a-b=what` or `X:a-b/step=what`, joined by `;`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fates {
+pub struct Outcomes {
     entries: Vec<Entry>,
 }
 
-impl Fates {
+impl Outcomes {
     /// Reads a list; an empty text is an empty list.
-    pub fn parse(text: &str) -> Result<Fates, ListError> {
+    pub fn parse(text: &str) -> Result<Outcomes, ListError> {
         let entries = text.split(';').map(str::trim).filter(|entry| !entry.is_empty());
-        Ok(Fates { entries: entries.map(parse_entry).collect::<Result<_, _>>()? })
+        Ok(Outcomes { entries: entries.map(parse_entry).collect::<Result<_, _>>()? })
     }
 
-    /// The fates of a packet, in the order of the list.
-    pub fn of(&self, class: Class, ordinal: u64) -> impl Iterator<Item = Fate> + '_ {
+    /// The outcomes of a packet, in the order of the list.
+    pub fn of(&self, class: Class, ordinal: u64) -> impl Iterator<Item = Outcome> + '_ {
         self.entries
             .iter()
             .filter(move |entry| {
@@ -76,7 +76,7 @@ impl Fates {
                     && (entry.first..=entry.last).contains(&ordinal)
                     && (ordinal - entry.first).is_multiple_of(entry.step)
             })
-            .map(|entry| entry.fate)
+            .map(|entry| entry.outcome)
     }
 }
 
@@ -109,14 +109,14 @@ fn parse_entry(text: &str) -> Result<Entry, ListError> {
             .map(|ms| Duration::from_secs_f64(ms / 1e3))
             .ok_or_else(|| wrong("\"delay\" and \"dup\" need milliseconds: \"delay:2.5\""))
     };
-    let fate = match what {
-        "drop" => Fate::Drop,
-        "ce" => Fate::Mark,
-        "delay" => Fate::Delay(span()?),
-        "dup" => Fate::Duplicate(span()?),
-        _ => return Err(wrong("a fate is drop, ce, delay:MS or dup:MS")),
+    let outcome = match what {
+        "drop" => Outcome::Drop,
+        "ce" => Outcome::Mark,
+        "delay" => Outcome::Delay(span()?),
+        "dup" => Outcome::Duplicate(span()?),
+        _ => return Err(wrong("a outcome is drop, ce, delay:MS or dup:MS")),
     };
-    Ok(Entry { class, first, last, step, fate })
+    Ok(Entry { class, first, last, step, outcome })
 }
 
 #[cfg(test)]
@@ -125,13 +125,13 @@ mod tests {
 
     #[test]
     fn a_list_names_packets_by_class_and_ordinal() {
-        let fates = Fates::parse("D:3=drop;D:5-9/2=ce;A:2=delay:0.5;D:7=dup:2").unwrap();
-        let of = |class, ordinal| fates.of(class, ordinal).collect::<Vec<_>>();
-        assert_eq!(of(Class::Data, 3), [Fate::Drop]);
-        assert_eq!(of(Class::Data, 5), [Fate::Mark]);
+        let outcomes = Outcomes::parse("D:3=drop;D:5-9/2=ce;A:2=delay:0.5;D:7=dup:2").unwrap();
+        let of = |class, ordinal| outcomes.of(class, ordinal).collect::<Vec<_>>();
+        assert_eq!(of(Class::Data, 3), [Outcome::Drop]);
+        assert_eq!(of(Class::Data, 5), [Outcome::Mark]);
         assert_eq!(of(Class::Data, 6), []);
-        assert_eq!(of(Class::Data, 7), [Fate::Mark, Fate::Duplicate(Duration::from_millis(2))]);
-        assert_eq!(of(Class::Ack, 2), [Fate::Delay(Duration::from_micros(500))]);
+        assert_eq!(of(Class::Data, 7), [Outcome::Mark, Outcome::Duplicate(Duration::from_millis(2))]);
+        assert_eq!(of(Class::Ack, 2), [Outcome::Delay(Duration::from_micros(500))]);
         assert_eq!(of(Class::Syn, 3), []);
     }
 
@@ -145,7 +145,7 @@ mod tests {
             ("D:3=delay", "milliseconds"),
             ("D:3=lost", "drop, ce, delay:MS or dup:MS"),
         ] {
-            let message = Fates::parse(text).unwrap_err().to_string();
+            let message = Outcomes::parse(text).unwrap_err().to_string();
             assert!(message.contains(part) && message.contains(text), "{text}: {message}");
         }
     }
