@@ -5,8 +5,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod control;
+pub mod flow;
+mod ledger;
 pub mod path;
+pub mod rate;
 pub mod receiver;
 pub mod reference;
+mod rtt;
 pub mod segment;
+pub mod sender;
 pub mod timer;

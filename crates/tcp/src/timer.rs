@@ -2,7 +2,10 @@
 
 use skyhop_base::{Duration, Time};
 
+/// A jiffy of a kernel built with HZ = 250, in nanoseconds.
 const JIFFY_NS: u64 = 4_000_000;
+/// Jiffies in a second.
+pub const HZ: u64 = 1_000_000_000 / JIFFY_NS;
 
 /// How the host's timers fire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +23,22 @@ pub enum Timers {
 }
 
 impl Timers {
+    /// The number of the jiffy in which `now` lies: the kernel's coarse clock, of which CUBIC and the idle rules read.
+    pub fn jiffy(self, now: Time) -> u64 {
+        match self {
+            Timers::Exact => now.as_nanos() / JIFFY_NS,
+            Timers::Wheel { first, phase } => first + (now.as_nanos() + phase.as_nanos()) / JIFFY_NS,
+        }
+    }
+
+    /// A span as a timer keeps it: in whole jiffies, rounded up, on the wheel; unchanged with exact timers.
+    pub fn span(self, span: Duration) -> Duration {
+        match self {
+            Timers::Exact => span,
+            Timers::Wheel { .. } => Duration::from_nanos(span.as_nanos().div_ceil(JIFFY_NS) * JIFFY_NS),
+        }
+    }
+
     /// When a timer fires that is set at `now` for `after`.
     pub fn due(self, now: Time, after: Duration) -> Time {
         let Timers::Wheel { first, phase } = self else { return now + after };

@@ -6,11 +6,13 @@
 mod case;
 mod path;
 mod receiver;
+mod sender;
 mod trace;
 
 pub use case::{Case, Write, read_cases};
 pub use path::{PathComparison, compare_path};
 pub use receiver::{ReceiverComparison, compare_receiver, receiver_config};
+pub use sender::{SenderComparison, Window, Windows, compare_sender, read_windows, sender_config};
 pub use trace::{Packet, read_packets};
 
 use std::path::PathBuf;

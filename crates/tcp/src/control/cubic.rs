@@ -1,0 +1,225 @@
+//! CUBIC (RFC 9438) with the kernel's arithmetic: times in 1/1024 s, integers throughout, growth bounded by half a
+//! segment per ACK, and HyStart.
+
+use super::hystart::{Hystart, HystartOptions};
+use super::{AckSample, Control, Event};
+use crate::flow::{CaState, Flow};
+use crate::timer::HZ;
+
+/// Unit of beta: the window falls to 717/1024 = 0.7 of itself.
+const SCALE: u64 = 1024;
+const BETA: u64 = 717;
+/// 1024 times C = 0.4, rounded as `bic_scale` 41 times ten.
+const C_TIMES_1024: u64 = 410;
+/// The unit of time is 2^-10 s.
+const TIME_BITS: u32 = 10;
+/// Segments acknowledged per segment of growth at which AIMD with beta 0.7 is as fast as Reno, times 8.
+const FRIENDLY_SCALE: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
+
+/// Options of CUBIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CubicOptions {
+    pub hystart: Option<HystartOptions>,
+    pub fast_convergence: bool,
+    pub tcp_friendliness: bool,
+}
+
+impl Default for CubicOptions {
+    fn default() -> CubicOptions {
+        CubicOptions { hystart: Some(HystartOptions::default()), fast_convergence: true, tcp_friendliness: true }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Cubic {
+    options: CubicOptions,
+    curve: Curve,
+    hystart: Hystart,
+}
+
+/// What a timeout forgets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Curve {
+    /// ACKed segments per segment of growth.
+    per: u32,
+    last_max: u32,
+    last_cwnd: u32,
+    last_jiffy: u64,
+    origin: u32,
+    k: u64,
+    /// The smallest delay in microseconds; zero: none yet.
+    delay_min_us: u64,
+    epoch: Option<u64>,
+    acked: u32,
+    reno_cwnd: u32,
+}
+
+impl Cubic {
+    pub fn new(options: CubicOptions) -> Cubic {
+        Cubic { options, ..Cubic::default() }
+    }
+
+    fn reset(&mut self) {
+        self.curve = Curve::default();
+        self.hystart.found = false;
+    }
+}
+
+impl Curve {
+    fn update(&mut self, flow: &Flow, acked: u32, friendly: bool) {
+        let cwnd = flow.cwnd;
+        self.acked += acked;
+        // At most once in 28 ms (HZ / 32 jiffies) while the window stays.
+        if self.last_cwnd == cwnd && flow.jiffy - self.last_jiffy <= HZ / 32 {
+            return;
+        }
+        // The curve is computed once per jiffy; the Reno bound each time.
+        if self.epoch.is_none() || flow.jiffy != self.last_jiffy {
+            self.follow(flow, acked);
+        }
+        if friendly {
+            let per = ((u64::from(cwnd) * FRIENDLY_SCALE) >> 3) as u32;
+            while self.acked > per {
+                self.acked -= per;
+                self.reno_cwnd += 1;
+            }
+            if self.reno_cwnd > cwnd {
+                self.per = self.per.min(cwnd / (self.reno_cwnd - cwnd));
+            }
+        }
+        // Never faster than 1.5 times per RTT.
+        self.per = self.per.max(2);
+    }
+
+    fn follow(&mut self, flow: &Flow, acked: u32) {
+        let cwnd = flow.cwnd;
+        self.last_cwnd = cwnd;
+        self.last_jiffy = flow.jiffy;
+        let epoch = *self.epoch.get_or_insert_with(|| {
+            self.acked = acked;
+            self.reno_cwnd = cwnd;
+            if self.last_max <= cwnd {
+                self.k = 0;
+                self.origin = cwnd;
+            } else {
+                let cube = (1u64 << (10 + 3 * TIME_BITS)) / C_TIMES_1024 * u64::from(self.last_max - cwnd);
+                self.k = kernel_cube_root(cube);
+                self.origin = self.last_max;
+            }
+            flow.jiffy
+        });
+        let jiffies = flow.jiffy - epoch + (self.delay_min_us * HZ).div_ceil(1_000_000);
+        let t = (jiffies << TIME_BITS) / HZ;
+        let off = t.abs_diff(self.k);
+        let delta = ((u128::from(C_TIMES_1024) * u128::from(off).pow(3)) >> (10 + 3 * TIME_BITS)) as u32;
+        let target = if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
+        self.per = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        // Before the first loss at least 5 % per RTT.
+        if self.last_max == 0 {
+            self.per = self.per.min(20);
+        }
+    }
+}
+
+/// The cube root as the kernel finds it: one step of Newton's method whose two divisions are slightly off (x - 1 for x
+/// in one, 341/1024 for 1/3), so that it lies about 0.1 % below the true root. From 64 on; below, the root rounded.
+fn kernel_cube_root(a: u64) -> u64 {
+    let exact = libm::cbrt(a as f64);
+    if a < 64 {
+        return (exact + 0.5) as u64;
+    }
+    let x = exact as u64;
+    ((2 * x + a / (x * (x - 1))) * 341) >> 10
+}
+
+impl Control for Cubic {
+    fn name(&self) -> &'static str {
+        "cubic"
+    }
+
+    fn init(&mut self, flow: &mut Flow) {
+        self.reset();
+        self.hystart.reset_round(flow);
+    }
+
+    fn ssthresh(&mut self, flow: &mut Flow) -> u32 {
+        let cwnd = u64::from(flow.cwnd);
+        self.curve.epoch = None;
+        self.curve.last_max = if flow.cwnd < self.curve.last_max && self.options.fast_convergence {
+            (cwnd * (SCALE + BETA) / (2 * SCALE)) as u32
+        } else {
+            flow.cwnd
+        };
+        ((cwnd * BETA / SCALE) as u32).max(2)
+    }
+
+    fn grow(&mut self, flow: &mut Flow, acked: u32) {
+        if !flow.is_cwnd_limited() {
+            return;
+        }
+        let mut acked = acked;
+        if flow.in_slow_start() {
+            acked = flow.slow_start(acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        self.curve.update(flow, acked, self.options.tcp_friendliness);
+        flow.grow_additively(self.curve.per.max(1), acked);
+    }
+
+    fn acked(&mut self, flow: &mut Flow, sample: AckSample) {
+        let Some(rtt_us) = sample.rtt_us else { return };
+        // Delays right after a recovery say little.
+        if self.curve.epoch.is_some_and(|epoch| flow.jiffy - epoch < HZ) {
+            return;
+        }
+        let delay = rtt_us.max(1);
+        let curve = &mut self.curve;
+        if curve.delay_min_us == 0 || curve.delay_min_us > delay {
+            curve.delay_min_us = delay;
+        }
+        if let Some(options) = self.options.hystart {
+            if !self.hystart.found && flow.in_slow_start() {
+                self.hystart.update(options, flow, delay, curve.delay_min_us);
+            }
+        }
+    }
+
+    fn event(&mut self, flow: &mut Flow, event: Event) {
+        // An idle time does not count as time on the curve.
+        if event == Event::TransmitStart {
+            let idle = flow.jiffy - flow.sent_jiffy;
+            if let Some(epoch) = self.curve.epoch.as_mut() {
+                *epoch = (*epoch + idle).min(flow.jiffy);
+            }
+        }
+    }
+
+    fn state_changes(&mut self, flow: &mut Flow, new: CaState) {
+        if new == CaState::Loss {
+            self.reset();
+            self.hystart.reset_round(flow);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cube_root_lies_a_tenth_of_a_percent_below() {
+        for root in [100u64, 1_234, 5_000, 100_000] {
+            let found = kernel_cube_root(root * root * root) as f64;
+            let low = 1.0 - found / root as f64;
+            assert!((0.0..0.011).contains(&low), "{found} for {root}");
+        }
+    }
+
+    #[test]
+    fn reno_friendliness_uses_the_constant_of_beta_seven_tenths() {
+        // 8 (1 + 0.7) / (3 (1 - 0.7)) = 15.1.
+        assert_eq!(FRIENDLY_SCALE, 15);
+    }
+}

@@ -1,0 +1,86 @@
+//! Congestion controls: how far the window falls, how it grows, or which rate and window follow from a model.
+//!
+//! The trait has the shape of the kernel's: a control either names the threshold after a loss and lets the window grow
+//! per ACK (reno, cubic), or sets window and pacing rate itself from samples of the delivery rate (bbr).
+
+pub mod bbr;
+mod bbr_policer;
+pub mod cubic;
+mod hystart;
+pub mod reno;
+
+use std::fmt::Debug;
+
+use crate::flow::{CaState, Flow};
+use crate::rate::RateSample;
+
+pub use bbr::Bbr;
+pub use cubic::Cubic;
+pub use reno::Reno;
+
+/// What happens beside ACKs and changes of state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The first packet leaves while none is in flight.
+    TransmitStart,
+    /// The window shrinks after an idle time.
+    WindowRestart,
+    /// A reduction of the window is complete.
+    ReductionComplete,
+    /// The retransmission timer fired and a new reduction begins.
+    Loss,
+}
+
+/// What an ACK says to a control that watches delays.
+#[derive(Clone, Copy, Debug)]
+pub struct AckSample {
+    /// Segments acknowledged cumulatively.
+    pub packets: u32,
+    /// The RTT of the last segment acknowledged or SACKed, in microseconds.
+    pub rtt_us: Option<u64>,
+}
+
+/// A congestion control.
+pub trait Control: Debug + Send {
+    fn name(&self) -> &'static str;
+
+    /// The connection stands.
+    fn init(&mut self, _flow: &mut Flow) {}
+
+    /// The threshold to which the window falls after a loss or a mark.
+    fn ssthresh(&mut self, flow: &mut Flow) -> u32;
+
+    /// The window after a reduction that proved wrong.
+    fn undo(&mut self, flow: &mut Flow) -> u32 {
+        flow.cwnd.max(flow.prior_cwnd)
+    }
+
+    /// Growth of the window: `acked` segments were delivered in order, outside of reductions.
+    fn grow(&mut self, _flow: &mut Flow, _acked: u32) {}
+
+    /// Whether window and rate come from [`Control::control`] alone. The sender then neither reduces nor grows the
+    /// window, nor restarts it after an idle time.
+    fn owns_window(&self) -> bool {
+        false
+    }
+
+    /// Window and rate after an ACK, for a control that owns them.
+    fn control(&mut self, _flow: &mut Flow, _sample: &RateSample) {}
+
+    fn acked(&mut self, _flow: &mut Flow, _sample: AckSample) {}
+
+    fn event(&mut self, _flow: &mut Flow, _event: Event) {}
+
+    /// The state changes to `new`; `flow` still shows the former one.
+    fn state_changes(&mut self, _flow: &mut Flow, _new: CaState) {}
+
+    /// The smallest burst in segments, where it is not the sender's.
+    fn min_burst(&self, _flow: &Flow) -> Option<u32> {
+        None
+    }
+
+    /// Whether packets have to be paced.
+    fn paces(&self) -> bool {
+        false
+    }
+}

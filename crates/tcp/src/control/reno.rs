@@ -1,0 +1,31 @@
+//! Reno: slow start and one segment per RTT (RFC 5681, with the byte counting of RFC 3465).
+
+use super::Control;
+use crate::flow::Flow;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reno;
+
+impl Control for Reno {
+    fn name(&self) -> &'static str {
+        "reno"
+    }
+
+    fn ssthresh(&mut self, flow: &mut Flow) -> u32 {
+        (flow.cwnd >> 1).max(2)
+    }
+
+    fn grow(&mut self, flow: &mut Flow, acked: u32) {
+        if !flow.is_cwnd_limited() {
+            return;
+        }
+        let mut acked = acked;
+        if flow.in_slow_start() {
+            acked = flow.slow_start(acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        flow.grow_additively(flow.cwnd, acked);
+    }
+}

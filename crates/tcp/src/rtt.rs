@@ -1,0 +1,157 @@
+//! Round-trip times: the kernel's estimator (RFC 6298 with a deviation that forgets slowly) and the running minimum.
+
+/// The window of the running minimum, in microseconds (`tcp_min_rtt_wlen`, 300 s).
+const MIN_RTT_WINDOW_US: u64 = 300_000_000;
+
+use crate::segment::Seq;
+
+/// The smoothed RTT, its deviation and the timeout that follows. Microseconds; the deviations count four times over.
+#[derive(Clone, Copy, Debug)]
+pub struct RttEstimator {
+    /// Eight times the smoothed RTT; zero before the first sample.
+    pub srtt8_us: u64,
+    /// The mean deviation, and the largest of it in this round trip.
+    pub mdev_us: u64,
+    mdev_max_us: u64,
+    /// The variance of the timeout.
+    pub rttvar_us: u64,
+    /// When this number is passed the round trip ends.
+    round_end: Seq,
+    min_rto_us: u64,
+    minimum: WindowedMin,
+}
+
+impl RttEstimator {
+    pub fn new(min_rto_us: u64, initial_rto_us: u64) -> RttEstimator {
+        RttEstimator {
+            srtt8_us: 0,
+            mdev_us: initial_rto_us,
+            mdev_max_us: 0,
+            rttvar_us: 0,
+            round_end: 0,
+            min_rto_us,
+            minimum: WindowedMin::default(),
+        }
+    }
+
+    /// Takes a sample at a time when `una` is acknowledged and `nxt` is sent next.
+    pub fn sample(&mut self, rtt_us: u64, una: Seq, nxt: Seq) {
+        if self.srtt8_us == 0 {
+            self.srtt8_us = (rtt_us << 3).max(1);
+            self.mdev_us = rtt_us << 1;
+            self.rttvar_us = self.mdev_us.max(self.min_rto_us);
+            self.mdev_max_us = self.rttvar_us;
+            self.round_end = nxt;
+            return;
+        }
+        let error = rtt_us as i64 - (self.srtt8_us >> 3) as i64;
+        self.srtt8_us = (self.srtt8_us as i64 + error).max(1) as u64;
+        let mut change = error.abs() - (self.mdev_us >> 2) as i64;
+        // A deviation that grows because the RTT falls is taken with an eighth of the weight.
+        if error < 0 && change > 0 {
+            change >>= 3;
+        }
+        self.mdev_us = (self.mdev_us as i64 + change).max(0) as u64;
+        if self.mdev_us > self.mdev_max_us {
+            self.mdev_max_us = self.mdev_us;
+            self.rttvar_us = self.rttvar_us.max(self.mdev_max_us);
+        }
+        if una > self.round_end {
+            if self.mdev_max_us < self.rttvar_us {
+                self.rttvar_us -= (self.rttvar_us - self.mdev_max_us) >> 2;
+            }
+            self.round_end = nxt;
+            self.mdev_max_us = self.min_rto_us;
+        }
+    }
+
+    /// The timeout without back-off: smoothed RTT and four deviations, the deviations never below the minimum.
+    pub fn rto_us(&self) -> u64 {
+        (self.srtt8_us >> 3) + self.rttvar_us
+    }
+
+    /// Sets the deviation where the hand-shake gave no sample (RFC 6298 §5.7).
+    pub fn fall_back(&mut self, rto_us: u64) {
+        self.rttvar_us = rto_us;
+        self.mdev_us = rto_us;
+        self.mdev_max_us = rto_us;
+    }
+
+    pub fn update_min(&mut self, now_us: u64, rtt_us: u64) {
+        self.minimum.update(now_us, rtt_us);
+    }
+
+    /// `u64::MAX` before the first sample.
+    pub fn min_us(&self) -> u64 {
+        self.minimum.best()
+    }
+}
+
+/// Minimum over a sliding window, kept as the three best values of ever later parts of it (Kathleen Nichols's method).
+#[derive(Clone, Copy, Debug)]
+struct WindowedMin {
+    best: [(u64, u64); 3],
+}
+
+impl Default for WindowedMin {
+    fn default() -> WindowedMin {
+        WindowedMin { best: [(0, u64::MAX); 3] }
+    }
+}
+
+impl WindowedMin {
+    fn best(&self) -> u64 {
+        self.best[0].1
+    }
+
+    fn update(&mut self, now: u64, value: u64) {
+        let new = (now, value);
+        if value <= self.best[0].1 || now - self.best[2].0 > MIN_RTT_WINDOW_US {
+            self.best = [new; 3];
+            return;
+        }
+        if value <= self.best[1].1 {
+            self.best[1] = new;
+            self.best[2] = new;
+        } else if value <= self.best[2].1 {
+            self.best[2] = new;
+        }
+        let age = now - self.best[0].0;
+        if age > MIN_RTT_WINDOW_US {
+            self.best = [self.best[1], self.best[2], new];
+            if now - self.best[0].0 > MIN_RTT_WINDOW_US {
+                self.best = [self.best[1], self.best[2], new];
+            }
+        } else if self.best[1].0 == self.best[0].0 && age > MIN_RTT_WINDOW_US / 4 {
+            self.best[1] = new;
+            self.best[2] = new;
+        } else if self.best[2].0 == self.best[1].0 && age > MIN_RTT_WINDOW_US / 2 {
+            self.best[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_samples_are_those_of_the_kernel() {
+        // A 100 ms path of 10 Mbit/s: srtt and four times the deviation as the kernel's TCP_INFO gave them.
+        let mut rtt = RttEstimator::new(200_000, 250_000);
+        rtt.sample(100_249, 1, 1);
+        assert_eq!((rtt.srtt8_us >> 3, rtt.mdev_us >> 2, rtt.rto_us()), (100_249, 50_124, 300_747));
+        rtt.sample(101_345, 1_449, 14_481);
+        assert_eq!((rtt.srtt8_us >> 3, rtt.mdev_us >> 2), (100_386, 37_867));
+    }
+
+    #[test]
+    fn the_minimum_expires() {
+        let mut rtt = RttEstimator::new(200_000, 250_000);
+        rtt.update_min(0, 50);
+        rtt.update_min(MIN_RTT_WINDOW_US / 2, 80);
+        assert_eq!(rtt.min_us(), 50);
+        rtt.update_min(MIN_RTT_WINDOW_US + 1, 90);
+        assert_eq!(rtt.min_us(), 80);
+    }
+}

@@ -1,0 +1,292 @@
+//! What an ACK changes, in the kernel's order: window, SACK, what left the ledger, RTT, state, control, sending.
+
+use skyhop_base::Duration;
+
+use super::recovery::Resend;
+use super::{Phase, Sender};
+use crate::control::AckSample;
+use crate::flow::CaState;
+use crate::rate::RateSample;
+use crate::segment::{Segment, Seq};
+
+/// What is known about the ACK being processed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ack {
+    pub number: Seq,
+    pub una_advanced: bool,
+    pub data_acked: bool,
+    pub syn_acked: bool,
+    pub window_update: bool,
+    pub data_sacked: bool,
+    /// A number below the point where the state ends was delivered by its first transmission.
+    pub original_delivered: bool,
+    /// A repeated segment was acknowledged.
+    pub repeated_acked: bool,
+    pub dsack: bool,
+    /// The DSACK is for the loss probe.
+    pub dsack_for_probe: bool,
+    pub ece: bool,
+    pub set_timer: bool,
+    /// A repetition was found lost.
+    pub repetition_lost: bool,
+    pub maybe_delayed: bool,
+    /// The lowest number delivered out of order.
+    pub lowest_late: Seq,
+    /// When the first and last of the segments newly SACKed were sent.
+    pub sacked_sent_us: Option<(u64, u64)>,
+    pub sack_delivered: u32,
+    pub sample: RateSample,
+}
+
+impl Ack {
+    fn acked(&self) -> bool {
+        self.data_acked || self.syn_acked
+    }
+
+    /// It cannot be a duplicate ACK.
+    pub fn not_duplicate(&self) -> bool {
+        self.window_update || self.acked()
+    }
+
+    fn alerts(&self) -> bool {
+        self.data_sacked || self.ece || self.dsack
+    }
+}
+
+impl Sender {
+    /// Takes a segment of the receiver. Returns whether it was accepted.
+    pub(super) fn receive_ack(&mut self, segment: &Segment) -> bool {
+        let Some(number) = segment.ack else { return false };
+        if segment.syn {
+            // Our ACK of the SYN-ACK was lost.
+            self.emit_ack(self.flow.nxt);
+            return false;
+        }
+        self.echo = None;
+        if let (true, Some(stamps)) = (self.config.timestamps, segment.timestamps) {
+            // An ACK older than one already seen (RFC 7323 §5) counts only as a pure duplicate.
+            if stamps.value < self.recent {
+                let updates = segment.window > self.window || segment.window == 0;
+                if number != self.flow.una || updates {
+                    return false;
+                }
+            }
+            self.recent = self.recent.max(stamps.value);
+            self.echo = Some(stamps.echo);
+        }
+        self.process_ack(segment);
+        true
+    }
+
+    pub(super) fn process_ack(&mut self, segment: &Segment) {
+        let number = segment.ack.unwrap_or(0);
+        let prior_una = self.flow.una;
+        if number > self.flow.nxt {
+            return;
+        }
+        let mut ack = Ack { number, lowest_late: self.flow.nxt, ..Ack::default() };
+        let (prior_delivered, prior_lost) = (self.flow.delivered, self.flow.lost);
+        let mut resend = Resend::Nothing;
+        if number < prior_una {
+            if !segment.sack.is_empty() && self.config.sack {
+                self.take_sacks(segment, prior_una, &mut ack);
+                self.react(prior_una, 0, &mut ack, &mut resend);
+                self.resend(resend);
+            }
+            return;
+        }
+        if number > prior_una {
+            ack.una_advanced = true;
+            self.retransmits = 0;
+        }
+        let prior_highest = if self.config.sack { self.highest_sacked() } else { prior_una };
+        let prior_packets = self.flow.packets_out;
+        ack.sample.prior_in_flight = self.flow.in_flight();
+        self.update_window(segment, &mut ack);
+        if self.config.sack && !segment.sack.is_empty() {
+            self.take_sacks(segment, prior_una, &mut ack);
+        }
+        ack.ece = self.ecn && segment.ece && !segment.syn;
+        self.count_delivered(ack.sack_delivered, ack.ece);
+        self.probes_out = 0;
+        if prior_packets == 0 {
+            if ack.dsack {
+                self.react(prior_una, 0, &mut ack, &mut resend);
+            }
+            self.answer_to_probe();
+            self.judge_loss_probe(&ack);
+            return;
+        }
+        self.clean(prior_highest, prior_una, &mut ack);
+        self.widen_reordering_window(&ack.sample);
+        self.judge_loss_probe(&ack);
+        if !ack.not_duplicate() || ack.alerts() || self.flow.state != CaState::Open {
+            let duplicate = !ack.una_advanced && !ack.not_duplicate() && !ack.dsack;
+            self.react(prior_una, u32::from(duplicate), &mut ack, &mut resend);
+        }
+        if ack.set_timer && !self.schedule_loss_probe(true) {
+            self.rearm_rto();
+        }
+        let delivered = (self.flow.delivered - prior_delivered) as u32;
+        let lost = (self.flow.lost - prior_lost) as u32;
+        ack.sample.ack_delayed = ack.maybe_delayed;
+        self.sampler.complete(&mut self.flow, &mut ack.sample, delivered, lost);
+        if self.phase == Phase::Established {
+            self.steer(delivered, lost, &ack);
+        }
+        self.resend(resend);
+    }
+
+    fn update_window(&mut self, segment: &Segment, ack: &mut Ack) {
+        let window = segment.window;
+        if ack.una_advanced || window > self.window || window == 0 {
+            ack.window_update = true;
+            if self.window != window {
+                self.window = window;
+                if self.has_unsent() {
+                    self.restart_after_idle();
+                }
+                self.max_window = self.max_window.max(window);
+            }
+        }
+        self.flow.una = ack.number;
+    }
+
+    /// Takes from the ledger what is acknowledged, and the RTT from it.
+    fn clean(&mut self, prior_highest: Seq, prior_una: Seq, ack: &mut Ack) {
+        let prior_sacked = self.flow.sacked_out;
+        let mut lowest = self.flow.nxt;
+        let mut acked = 0;
+        let mut originals: Option<(u64, u64)> = None;
+        while let Some(id) = self.ledger.first() {
+            let record = *self.ledger.get(id);
+            if record.end() > self.flow.una {
+                break;
+            }
+            if record.is_retransmitted() {
+                self.flow.retrans_out -= u32::from(record.is_repeated());
+                ack.repeated_acked = true;
+            } else if !record.is_sacked() {
+                originals = Some((originals.map_or(record.sent_us, |(first, _)| first), record.sent_us));
+                lowest = lowest.min(record.start);
+                ack.original_delivered |= record.end() <= self.high_seq;
+            }
+            if record.is_sacked() {
+                self.flow.sacked_out -= 1;
+            } else if self.config.sack {
+                self.count_delivered(1, ack.ece);
+                if !self.repetition_was_needless(&record) {
+                    self.advance_rack(&record);
+                }
+            }
+            self.flow.lost_out -= u32::from(record.is_lost());
+            self.flow.packets_out -= 1;
+            acked += 1;
+            self.sampler.delivered(self.ledger.get_mut(id), &mut ack.sample);
+            if record.start == 0 {
+                ack.syn_acked = true;
+                self.undo.retrans_stamp = None;
+            } else {
+                ack.data_acked = true;
+            }
+            if self.retransmit_hint == Some(id) {
+                self.retransmit_hint = None;
+            }
+            self.ledger.pop_first();
+        }
+        let now_us = self.flow.now_us;
+        let (mut seq_rtt, mut ca_rtt) = (None, None);
+        if let (Some((first, last)), false) = (originals, ack.repeated_acked) {
+            seq_rtt = Some(now_us - first);
+            ca_rtt = Some(now_us - last);
+            // A small packet alone in a round trip, with nothing out of order: its ACK may have waited.
+            ack.maybe_delayed = acked == 1
+                && prior_sacked == 0
+                && self.flow.una - prior_una < u64::from(self.flow.mss)
+                && ack.sample.prior_delivered + 1 == self.flow.delivered
+                && !(ack.alerts() || ack.syn_acked);
+        }
+        let mut sack_rtt = None;
+        if let Some((first, last)) = ack.sacked_sent_us {
+            sack_rtt = Some(now_us - first);
+            ca_rtt = Some(now_us - last);
+        }
+        let measured = self.measure(seq_rtt, sack_rtt, ca_rtt, ack);
+        if ack.acked() {
+            ack.set_timer = true;
+            if !self.config.sack {
+                self.remove_reno_sacks(acked, ack.ece);
+                // Without SACK it is not known which of the segments arrived by their first transmission.
+                ack.original_delivered &= !ack.repeated_acked;
+            } else if lowest < prior_highest {
+                self.note_reordering(lowest);
+            }
+        } else if let (true, Some(rtt), Some(first)) = (measured, sack_rtt, self.ledger.first()) {
+            // The timer is not restarted by SACKs of what was sent after the first segment was repeated.
+            ack.set_timer |= rtt > now_us - self.ledger.get(first).sent_us;
+        }
+        if self.phase == Phase::Established {
+            self.control.acked(&mut self.flow, AckSample { packets: acked, rtt_us: ack.sample.rtt_us });
+        }
+    }
+
+    /// Updates estimator, minimum and timeout. Returns whether the ACK gave an RTT.
+    fn measure(&mut self, seq: Option<u64>, sack: Option<u64>, ca: Option<u64>, ack: &mut Ack) -> bool {
+        let (mut rtt, mut ca) = (seq.or(sack), ca);
+        if rtt.is_none() && ack.acked() {
+            // All that was acknowledged had been repeated: the echo tells which transmission arrived.
+            rtt = self.echo.map(|echo| u64::from(Sender::stamp(self.flow.now_us).saturating_sub(echo)).max(1) * 1000);
+            ca = rtt;
+        }
+        ack.sample.rtt_us = ca;
+        let (Some(rtt), Some(ca)) = (rtt, ca) else { return false };
+        if !ack.maybe_delayed {
+            self.rtt.update_min(self.flow.now_us, ca.max(1));
+        }
+        self.rtt.sample(rtt, self.flow.una, self.flow.nxt);
+        self.flow.srtt8_us = self.rtt.srtt8_us;
+        self.flow.min_rtt_us = self.rtt.min_us();
+        self.rto = self.estimated_rto();
+        self.backoff = 0;
+        true
+    }
+
+    pub(super) fn estimated_rto(&self) -> Duration {
+        let rto = self.config.timers.span(Duration::from_micros(self.rtt.rto_us()));
+        rto.min(self.config.max_rto)
+    }
+
+    /// The window after the ACK, and the pacing rate that follows from it.
+    fn steer(&mut self, delivered: u32, lost: u32, ack: &Ack) {
+        if self.control.owns_window() {
+            self.control.control(&mut self.flow, &ack.sample);
+            return;
+        }
+        if self.flow.in_reduction() {
+            self.reduce(delivered, lost, ack.una_advanced);
+        } else {
+            // On a path that reorders much every delivery counts, else only those in order.
+            let may_grow = if self.reordering > self.config.reordering {
+                ack.acked() || ack.data_sacked
+            } else {
+                ack.data_acked
+            };
+            if may_grow {
+                self.control.grow(&mut self.flow, delivered);
+                self.used_jiffy = self.flow.jiffy;
+            }
+        }
+        self.update_pacing_rate();
+    }
+
+    fn update_pacing_rate(&mut self) {
+        let flow = &mut self.flow;
+        let (slow_start, later) = self.config.pacing_ratios;
+        let percent = if flow.cwnd < flow.ssthresh / 2 { slow_start } else { later };
+        let mut rate = u64::from(flow.mss) * 80_000 * percent * u64::from(flow.cwnd.max(flow.packets_out));
+        if flow.srtt8_us > 0 {
+            rate /= flow.srtt8_us;
+        }
+        flow.pacing_rate = rate;
+    }
+}

@@ -1,0 +1,102 @@
+//! Options of a sender. The defaults are those of Linux 6.18 as it is delivered.
+
+use skyhop_base::Duration;
+
+use crate::control::cubic::CubicOptions;
+use crate::control::{Bbr, Control, Cubic, Reno};
+use crate::timer::Timers;
+
+/// Which congestion control, with its options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlKind {
+    Reno,
+    Cubic(CubicOptions),
+    /// The number decides in which phases cycles begin.
+    Bbr(u64),
+}
+
+impl ControlKind {
+    pub(super) fn build(self) -> Box<dyn Control> {
+        match self {
+            ControlKind::Reno => Box::new(Reno),
+            ControlKind::Cubic(options) => Box::new(Cubic::new(options)),
+            ControlKind::Bbr(seed) => Box::new(Bbr::new(seed)),
+        }
+    }
+}
+
+/// Options of a sender.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Bytes of data per full segment.
+    pub mss: u32,
+    /// The timestamps option (RFC 7323), and with it undo by timestamps (Eifel, RFC 3522).
+    pub timestamps: bool,
+    /// Selective acknowledgements (RFC 2018). Without them NewReno (RFC 6582) repairs.
+    pub sack: bool,
+    /// Whether the sender heeds DSACK (RFC 2883): undo, and a wider reordering window.
+    pub dsack: bool,
+    /// Tail loss probes (RFC 8985 §7; `tcp_early_retrans` 3 or 0).
+    pub tlp: bool,
+    /// Detection of spurious timeouts (RFC 5682; `tcp_frto`).
+    pub frto: bool,
+    /// Whether reductions that prove wrong are taken back, by timestamps and by DSACK.
+    pub undo: bool,
+    /// Explicit congestion notification (RFC 3168; `tcp_ecn` 1).
+    pub ecn: bool,
+    /// The window shrinks after an idle time (RFC 2861 §3.1, RFC 5681 §4.1; `tcp_slow_start_after_idle`).
+    pub idle_restart: bool,
+    /// Nagle's rule with Minshall's change (RFC 896); off: `TCP_NODELAY`.
+    pub nagle: bool,
+    /// Packets leave at the pacing rate whatever the control, as with the `fq` queue.
+    pub pacing: bool,
+    /// The pacing rate over cwnd / srtt, in percent, in slow start and later.
+    pub pacing_ratios: (u64, u64),
+    /// The least number of segments in a burst (`tcp_min_tso_segs`).
+    pub min_burst: u32,
+    /// A burst waits until it is whole while less than this part of the window is free (`tcp_tso_win_divisor`); 0: never.
+    pub burst_divisor: u32,
+    pub control: ControlKind,
+    pub timers: Timers,
+    pub min_rto: Duration,
+    pub max_rto: Duration,
+    /// The timeout of the SYN.
+    pub initial_rto: Duration,
+    /// SYNs after the first that follow without back-off (`tcp_syn_linear_timeouts`).
+    pub syn_linear_timeouts: u32,
+    /// Segments (RFC 6928).
+    pub initial_window: u32,
+    /// Duplicates that prove a loss before any reordering was seen (`tcp_reordering`), and the most (`tcp_max_reordering`).
+    pub reordering: u32,
+    pub max_reordering: u32,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            mss: 1448,
+            timestamps: true,
+            sack: true,
+            dsack: true,
+            tlp: true,
+            frto: true,
+            undo: true,
+            ecn: false,
+            idle_restart: true,
+            nagle: true,
+            pacing: false,
+            pacing_ratios: (200, 120),
+            min_burst: 2,
+            burst_divisor: 3,
+            control: ControlKind::Cubic(CubicOptions::default()),
+            timers: Timers::Exact,
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            initial_rto: Duration::from_secs(1),
+            syn_linear_timeouts: 4,
+            initial_window: 10,
+            reordering: 3,
+            max_reordering: 300,
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! The sending half: what the application writes becomes segments, and ACKs and timers decide when.
+
+mod ack;
+mod config;
+mod output;
+mod recovery;
+mod setup;
+mod timeout;
+
+use std::collections::VecDeque;
+
+use skyhop_base::{Duration, Time};
+
+use crate::control::{Control, Event};
+use crate::flow::{CaState, Flow};
+use crate::ledger::{Id, Ledger};
+use crate::rate::RateSampler;
+use crate::rtt::RttEstimator;
+use crate::segment::{Segment, Seq};
+pub use config::{Config, ControlKind};
+use recovery::{Prr, Rack, Undo};
+
+/// For what the one timer of the connection is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimerKind {
+    Retransmission,
+    /// RACK's wait for reordered segments.
+    Reordering,
+    LossProbe,
+    WindowProbe,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// The sending half of a connection.
+#[derive(Debug)]
+pub struct Sender {
+    config: Config,
+    control: Box<dyn Control>,
+    flow: Flow,
+    phase: Phase,
+    ledger: Ledger,
+    rtt: RttEstimator,
+    sampler: RateSampler,
+
+    /// Segments that wait to be fetched.
+    ready: VecDeque<Segment>,
+
+    /// The number after the last byte written, and the ends of all buffers not yet sent but the last, open one. The
+    /// kernel gathers writes in buffers; its rules for bursts look at the one at the head.
+    written: Seq,
+    buffers: VecDeque<Seq>,
+    /// Writes made before the connection stood.
+    early_writes: VecDeque<u64>,
+    /// The number up to which data was pushed, and the end of the last segment that was not full (Nagle's rule).
+    pushed: Seq,
+    small_end: Seq,
+
+    /// The receiver's window in bytes, and the largest seen.
+    window: u64,
+    max_window: u64,
+
+    timer: Option<(TimerKind, Time)>,
+    pacing_timer: Option<Time>,
+    now: Time,
+
+    rto: Duration,
+    backoff: u32,
+    retransmits: u32,
+    timeouts: u32,
+    probes_out: u32,
+
+    prr: Prr,
+    rack: Rack,
+    undo: Undo,
+    /// Where the present state ends: the next number to be sent when it began.
+    high_seq: Seq,
+    /// F-RTO waits for its proof.
+    frto: bool,
+    /// The end of the probe's data while a loss probe is out, and whether the probe was a repetition.
+    tlp_end: Option<Seq>,
+    tlp_repeated: bool,
+    reordering: u32,
+    reordering_seen: bool,
+    retransmit_hint: Option<Id>,
+    /// The end of the highest segment SACKed.
+    highest_sacked: Seq,
+    sack_cache: crate::segment::SackBlocks,
+    dsack_dups: u64,
+    total_retrans: u64,
+    data_segments: u64,
+
+    /// The end of the window in which `cwnd_limited` was noted; the largest flight since `used_jiffy`.
+    usage_seq: Seq,
+    cwnd_used: u32,
+    used_jiffy: u64,
+
+    /// The latest timestamp of the receiver, and the echo of the segment being processed.
+    recent: u32,
+    echo: Option<u32>,
+    /// Changes of the congestion state, where they are recorded.
+    states: Option<Vec<(Time, CaState)>>,
+    /// CWR has to go out with the next new data.
+    queue_cwr: bool,
+    ecn: bool,
+}
+
+impl Sender {
+    pub fn new(config: Config) -> Sender {
+        let control = config.control.build();
+        let mut flow = Flow::new(config.mss);
+        flow.cwnd = config.initial_window;
+        flow.paced = control.paces() || config.pacing;
+        let min_rto_us = config.min_rto.as_nanos() / 1000;
+        let initial_rto_us = config.initial_rto.as_nanos() / 1000;
+        Sender {
+            rto: config.timers.span(config.initial_rto),
+            reordering: config.reordering,
+            control,
+            flow,
+            phase: Phase::Closed,
+            ledger: Ledger::default(),
+            rtt: RttEstimator::new(min_rto_us, initial_rto_us),
+            sampler: RateSampler::default(),
+            ready: VecDeque::new(),
+            written: 1,
+            buffers: VecDeque::new(),
+            early_writes: VecDeque::new(),
+            pushed: 0,
+            small_end: 0,
+            window: 0,
+            max_window: 0,
+            timer: None,
+            pacing_timer: None,
+            now: Time::ZERO,
+            backoff: 0,
+            retransmits: 0,
+            timeouts: 0,
+            probes_out: 0,
+            prr: Prr::default(),
+            rack: Rack::default(),
+            undo: Undo::default(),
+            high_seq: 0,
+            frto: false,
+            tlp_end: None,
+            tlp_repeated: false,
+            reordering_seen: false,
+            retransmit_hint: None,
+            highest_sacked: 0,
+            sack_cache: Default::default(),
+            dsack_dups: 0,
+            total_retrans: 0,
+            data_segments: 0,
+            usage_seq: 0,
+            cwnd_used: 0,
+            used_jiffy: 0,
+            recent: 0,
+            echo: None,
+            states: None,
+            queue_cwr: false,
+            ecn: false,
+            config,
+        }
+    }
+
+    /// Sends the SYN.
+    pub fn open(&mut self, now: Time) {
+        self.refresh(now);
+        self.connect();
+    }
+
+    /// The application hands over `bytes` in one call. Before the connection stands, calls are kept and made then.
+    pub fn write(&mut self, now: Time, bytes: u64) {
+        self.refresh(now);
+        match self.phase {
+            Phase::Established => self.send_call(bytes),
+            _ => self.early_writes.push_back(bytes),
+        }
+    }
+
+    /// A segment of the receiver arrives.
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+        self.refresh(now);
+        match self.phase {
+            Phase::Closed => {}
+            Phase::SynSent => self.on_syn_ack(segment),
+            Phase::Established => {
+                if self.receive_ack(segment) {
+                    self.push_pending();
+                }
+            }
+        }
+    }
+
+    /// Does what was due until `now`. Without effect where nothing is.
+    pub fn on_timeout(&mut self, now: Time) {
+        self.refresh(now);
+        if self.timer.is_some_and(|(_, due)| due <= now) {
+            self.fire();
+        }
+        if self.pacing_timer.is_some_and(|due| due <= now) {
+            self.pacing_timer = None;
+            self.resume_paced();
+        }
+    }
+
+    /// When [`Sender::on_timeout`] has to be called next.
+    pub fn next_timeout(&self) -> Option<Time> {
+        match (self.timer.map(|(_, due)| due), self.pacing_timer) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// The next segment that leaves now.
+    pub fn transmit(&mut self) -> Option<Segment> {
+        self.ready.pop_front()
+    }
+
+    /// Windows, counts and times as they stand.
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    pub fn control(&self) -> &dyn Control {
+        &*self.control
+    }
+
+    pub fn is_established(&self) -> bool {
+        self.phase == Phase::Established
+    }
+
+    pub fn cwnd(&self) -> u32 {
+        self.flow.cwnd
+    }
+
+    /// `None` where it was never set.
+    pub fn ssthresh(&self) -> Option<u32> {
+        (self.flow.ssthresh < crate::flow::SSTHRESH_UNSET).then_some(self.flow.ssthresh)
+    }
+
+    pub fn ca_state(&self) -> CaState {
+        self.flow.state
+    }
+
+    /// The retransmission timeout with its back-off.
+    pub fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    pub fn srtt(&self) -> Option<Duration> {
+        (self.flow.srtt8_us > 0).then(|| Duration::from_micros(self.flow.srtt8_us >> 3))
+    }
+
+    /// The number of repetitions, probes with repeated data included.
+    pub fn retransmissions(&self) -> u64 {
+        self.total_retrans
+    }
+
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
+    /// How far out of order a segment may be, in segments, before it counts as lost.
+    pub fn reordering(&self) -> u32 {
+        self.reordering
+    }
+
+    /// Bytes written and not acknowledged.
+    pub fn backlog(&self) -> u64 {
+        self.written - self.flow.una.max(1) + self.early_writes.iter().sum::<u64>()
+    }
+
+    /// Bytes written and not yet sent.
+    pub fn unsent(&self) -> u64 {
+        self.written.saturating_sub(self.flow.nxt.max(1))
+    }
+
+    /// What the timer is set for and when it fires.
+    pub fn timer(&self) -> Option<(TimerKind, Time)> {
+        self.timer
+    }
+
+    fn refresh(&mut self, now: Time) {
+        self.now = now;
+        self.flow.now_ns = now.as_nanos();
+        self.flow.now_us = now.as_nanos() / 1000;
+        self.flow.jiffy = self.config.timers.jiffy(now);
+    }
+
+    /// The clock of the timestamps, in milliseconds.
+    fn stamp(us: u64) -> u32 {
+        (us / 1000) as u32
+    }
+
+    fn set_state(&mut self, new: CaState) {
+        self.control.state_changes(&mut self.flow, new);
+        if let (Some(states), true) = (self.states.as_mut(), self.flow.state != new) {
+            states.push((self.now, new));
+        }
+        self.flow.state = new;
+    }
+
+    /// Keeps a record of all changes of the congestion state from now on.
+    pub fn record_states(&mut self) {
+        self.states.get_or_insert_default();
+    }
+
+    /// The changes recorded.
+    pub fn states(&self) -> &[(Time, CaState)] {
+        self.states.as_deref().unwrap_or_default()
+    }
+
+    fn event(&mut self, event: Event) {
+        self.control.event(&mut self.flow, event);
+    }
+
+    fn highest_sacked(&self) -> Seq {
+        if self.flow.sacked_out == 0 { self.flow.una } else { self.highest_sacked.max(self.flow.una) }
+    }
+
+    fn window_end(&self) -> Seq {
+        self.flow.una + self.window
+    }
+
+    fn count_delivered(&mut self, segments: u32, ece: bool) {
+        self.flow.delivered += u64::from(segments);
+        if ece {
+            self.flow.delivered_ce += u64::from(segments);
+        }
+    }
+}

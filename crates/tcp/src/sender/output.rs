@@ -1,0 +1,491 @@
+//! What leaves and when: windows, bursts, Nagle's rule, deferral, restart after idle, window validation, pacing.
+
+use super::{Sender, TimerKind};
+use crate::control::Event;
+use crate::flow::CaState;
+use crate::ledger::{Id, Record};
+use crate::segment::{Ecn, Segment, Seq, Timestamps};
+
+/// The largest packet that the host hands to its device less the room for headers, in bytes.
+const LARGEST_BURST: u64 = 65_536 - 320 - 1;
+/// Bursts are as long as the pacing rate fills in 2^-10 s.
+const BURST_SHIFT: u32 = 10;
+/// On short paths they are longer: by the largest burst halved for every 2^9 us of the smallest RTT.
+const BURST_RTT_SHIFT: u32 = 9;
+/// A burst waits for the rest of itself only while the last transmission is younger than this, in nanoseconds.
+const DEFERRAL_NS: u64 = 1_000_000;
+/// The first packets are not paced.
+const UNPACED: u64 = 10;
+
+/// How strictly Nagle's rule is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Nagle {
+    On,
+    /// A segment that is not full waits for nothing.
+    Off,
+    /// The head of the queue leaves because more follows it.
+    Push,
+}
+
+/// What a call may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Amount {
+    All,
+    One,
+    /// One segment, even where the congestion window is full.
+    Probe,
+}
+
+impl Sender {
+    fn nagle(&self) -> Nagle {
+        if self.config.nagle { Nagle::On } else { Nagle::Off }
+    }
+
+    pub(super) fn has_unsent(&self) -> bool {
+        self.written > self.flow.nxt
+    }
+
+    /// The end of the buffer at the head of the queue.
+    pub(super) fn head_end(&self) -> Seq {
+        self.buffers.front().copied().unwrap_or(self.written)
+    }
+
+    /// The largest buffer: as many full segments as a burst holds, and no more than half the window.
+    fn buffer_size(&self) -> u64 {
+        let mss = u64::from(self.flow.mss);
+        let half = if self.max_window > 536 { self.max_window >> 1 } else { self.max_window };
+        let most = if half > 0 { LARGEST_BURST.min(half.max(68)) } else { LARGEST_BURST };
+        (most / mss).max(1) * mss
+    }
+
+    /// One call of the application.
+    pub(super) fn send_call(&mut self, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        self.note_app_limited();
+        let mut left = bytes;
+        loop {
+            let size = self.buffer_size();
+            let start = self.buffers.back().copied().unwrap_or(self.flow.nxt).max(self.flow.nxt);
+            let mut room = size.saturating_sub(self.written - start);
+            if self.written == start || room == 0 {
+                if self.written > start {
+                    self.buffers.push_back(self.written);
+                }
+                self.restart_after_idle();
+                room = size;
+            }
+            let part = room.min(left);
+            self.written += part;
+            left -= part;
+            if left == 0 {
+                break;
+            }
+            if part < room {
+                continue;
+            }
+            if self.written > self.pushed + (self.max_window >> 1) {
+                self.pushed = self.written;
+                self.push(Nagle::Push);
+            } else if self.buffers.is_empty() {
+                self.write_out(self.nagle(), Amount::One);
+            }
+        }
+        self.pushed = self.written;
+        let nagle = self.nagle();
+        self.push(nagle);
+    }
+
+    /// Sends what may be sent.
+    pub(super) fn push_pending(&mut self) {
+        if self.has_unsent() {
+            self.push(self.nagle());
+        }
+    }
+
+    pub(super) fn push(&mut self, nagle: Nagle) {
+        if self.has_unsent() && self.write_out(nagle, Amount::All) {
+            self.check_probe_timer();
+        }
+    }
+
+    /// The pacing timer fired.
+    pub(super) fn resume_paced(&mut self) {
+        if self.flow.lost_out > self.flow.retrans_out && self.flow.cwnd > self.flow.in_flight() {
+            self.retransmit_lost();
+        }
+        if self.has_unsent() {
+            self.write_out(self.nagle(), Amount::All);
+        }
+    }
+
+    /// Whether a packet has to wait for its time; sets the timer for it.
+    pub(super) fn must_wait_for_pace(&mut self) -> bool {
+        if !self.flow.paced || self.flow.pace_ns <= self.flow.now_ns {
+            return false;
+        }
+        self.pacing_timer.get_or_insert(skyhop_base::Time::from_nanos(self.flow.pace_ns));
+        true
+    }
+
+    /// Segments in a burst.
+    pub(super) fn burst(&self) -> u32 {
+        let mut bytes = self.flow.pacing_rate >> BURST_SHIFT;
+        let halvings = self.flow.min_rtt_us >> BURST_RTT_SHIFT;
+        if halvings < 32 {
+            bytes = bytes.saturating_add(LARGEST_BURST >> halvings);
+        }
+        let least = self.control.min_burst(&self.flow).unwrap_or(self.config.min_burst);
+        ((bytes.min(LARGEST_BURST) / u64::from(self.flow.mss)) as u32).max(least)
+    }
+
+    /// Sends new data as far as windows and rules allow. Returns whether data waits although nothing is in flight.
+    pub(super) fn write_out(&mut self, nagle: Nagle, amount: Amount) -> bool {
+        let mss = u64::from(self.flow.mss);
+        let burst = self.burst();
+        let mut sent = 0u32;
+        let mut cwnd_limited = false;
+        while self.has_unsent() {
+            if self.must_wait_for_pace() {
+                break;
+            }
+            let quota = match self.window_quota() {
+                0 if amount == Amount::Probe => 1,
+                0 => break,
+                quota => quota.min(burst),
+            };
+            self.fill_head(u64::from(quota) * mss);
+            let len = self.head_end() - self.flow.nxt;
+            let segments = len.div_ceil(mss);
+            if self.flow.nxt + len.min(mss) > self.window_end() {
+                break;
+            }
+            if segments == 1 {
+                let rule = if self.buffers.is_empty() { nagle } else { Nagle::Push };
+                if rule != Nagle::Push && self.holds_partial(len < mss, rule) {
+                    break;
+                }
+            } else if amount == Amount::All && self.defers(len, burst, &mut cwnd_limited) {
+                break;
+            }
+            let limit = if segments > 1 { self.split_point(len, quota, nagle) } else { mss };
+            sent += self.send_new(len.min(limit));
+            if amount != Amount::All {
+                break;
+            }
+        }
+        cwnd_limited |= self.flow.in_flight() >= self.flow.cwnd;
+        if sent > 0 || cwnd_limited {
+            self.validate_window(cwnd_limited);
+        }
+        if sent > 0 {
+            if self.flow.in_reduction() {
+                self.prr.out += sent;
+            }
+            if amount != Amount::Probe {
+                self.schedule_loss_probe(false);
+            }
+            return false;
+        }
+        self.flow.packets_out == 0 && self.has_unsent()
+    }
+
+    /// Segments that the congestion window allows: at most half of it at once, so that two bursts are in flight.
+    fn window_quota(&self) -> u32 {
+        let in_flight = self.flow.in_flight();
+        if in_flight >= self.flow.cwnd {
+            return 0;
+        }
+        (self.flow.cwnd >> 1).max(1).min(self.flow.cwnd - in_flight)
+    }
+
+    /// Moves data from the next buffer to the head until it holds `bytes`.
+    fn fill_head(&mut self, bytes: u64) {
+        let Some(&head) = self.buffers.front() else { return };
+        let wanted = self.flow.nxt + bytes;
+        if wanted <= head {
+            return;
+        }
+        let next_end = self.buffers.get(1).copied().unwrap_or(self.written);
+        if wanted < next_end {
+            self.buffers[0] = wanted;
+        } else {
+            self.buffers.pop_front();
+        }
+    }
+
+    fn holds_partial(&self, partial: bool, nagle: Nagle) -> bool {
+        partial && nagle == Nagle::On && self.flow.packets_out > 0 && self.small_end > self.flow.una
+    }
+
+    fn split_point(&self, len: u64, quota: u32, nagle: Nagle) -> u64 {
+        let mss = u64::from(self.flow.mss);
+        let window = self.window_end() - self.flow.nxt;
+        let most = mss * u64::from(quota);
+        if most <= window && !self.buffers.is_empty() {
+            return most;
+        }
+        let needed = len.min(window);
+        if most <= needed {
+            return most;
+        }
+        let partial = needed % mss;
+        if self.holds_partial(partial != 0, nagle) { needed - partial } else { needed }
+    }
+
+    /// Whether a burst waits until it is whole, because an ACK is expected soon.
+    fn defers(&self, len: u64, burst: u32, cwnd_limited: &mut bool) -> bool {
+        let flow = &self.flow;
+        if self.config.burst_divisor == 0
+            || flow.state >= CaState::Recovery
+            || flow.now_ns.saturating_sub(flow.pace_ns) > DEFERRAL_NS
+        {
+            return false;
+        }
+        let mss = u64::from(flow.mss);
+        let send_window = self.window_end() - flow.nxt;
+        let cong_window = u64::from(flow.cwnd.saturating_sub(flow.in_flight())) * mss;
+        let limit = send_window.min(cong_window);
+        if limit >= u64::from(burst) * mss || (!self.buffers.is_empty() && limit >= len) {
+            return false;
+        }
+        let chunk = self.window.min(u64::from(flow.cwnd) * mss) / u64::from(self.config.burst_divisor);
+        if limit >= chunk {
+            return false;
+        }
+        let Some(first) = self.ledger.first() else { return false };
+        let head_ns = self.ledger.get(first).sent_us * 1000;
+        let srtt_ns = (flow.srtt8_us >> 3) * 1000;
+        // An ACK that is far away is not worth waiting for.
+        if head_ns + srtt_ns > flow.now_ns + (srtt_ns / 2).min(DEFERRAL_NS) {
+            return false;
+        }
+        if cong_window < send_window {
+            if cong_window <= len {
+                *cwnd_limited = true;
+            }
+        }
+        true
+    }
+
+    /// Sends `bytes` of new data in one burst. Returns the number of segments.
+    fn send_new(&mut self, bytes: u64) -> u32 {
+        let mss = u64::from(self.flow.mss);
+        let start = self.flow.nxt;
+        let segments = bytes.div_ceil(mss) as u32;
+        let prior = self.flow.packets_out;
+        let sent_us = self.begin_transmission(segments, bytes);
+        let mut cwr = std::mem::take(&mut self.queue_cwr);
+        let mut seq = start;
+        let end = start + bytes;
+        while seq < end {
+            let len = (end - seq).min(mss) as u32;
+            let mut record = Record::new(seq, len, sent_us);
+            // The flight counts as empty for the whole burst, which is one packet to the host.
+            self.sampler.sent(&mut self.flow, &mut record);
+            self.ledger.push(record);
+            let last = seq + u64::from(len) == end;
+            let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+            self.emit_data(seq, len, sent_us, last && segments > 1 || end == self.written, ecn, cwr);
+            cwr = false;
+            seq += u64::from(len);
+        }
+        self.flow.nxt = end;
+        while self.buffers.front().is_some_and(|&buffer| buffer <= end) {
+            self.buffers.pop_front();
+        }
+        self.flow.packets_out += segments;
+        if prior == 0 || matches!(self.timer, Some((TimerKind::LossProbe, _))) {
+            self.rearm_rto();
+        }
+        if bytes < u64::from(segments) * mss {
+            self.small_end = end;
+        }
+        segments
+    }
+
+    /// Takes note of a transmission of data; returns its time in microseconds.
+    fn begin_transmission(&mut self, segments: u32, bytes: u64) -> u64 {
+        let before = self.flow.pace_ns;
+        let sent_ns = before.max(self.flow.now_ns);
+        if self.flow.in_flight() == 0 {
+            self.event(Event::TransmitStart);
+        }
+        self.flow.sent_jiffy = self.flow.jiffy;
+        self.data_segments += u64::from(segments);
+        self.flow.pace_ns = sent_ns;
+        let rate = self.flow.pacing_rate;
+        if self.flow.paced && rate != u64::MAX && rate > 0 && self.data_segments >= UNPACED {
+            let len_ns = (u128::from(bytes) * 1_000_000_000 / u128::from(rate)) as u64;
+            // A host that was late may catch up by half the time of the packet.
+            let credit = sent_ns - before;
+            self.flow.pace_ns += len_ns - (len_ns / 2).min(credit);
+        }
+        sent_ns / 1000
+    }
+
+    fn emit_data(&mut self, seq: Seq, len: u32, sent_us: u64, psh: bool, ecn: Ecn, cwr: bool) {
+        self.ready.push_back(Segment {
+            ack: Some(1),
+            psh,
+            cwr,
+            seq,
+            len,
+            window: 65_535,
+            timestamps: self.timestamps(sent_us),
+            ecn,
+            ..Segment::default()
+        });
+    }
+
+    pub(super) fn timestamps(&self, us: u64) -> Option<Timestamps> {
+        self.config.timestamps.then(|| Timestamps { value: Sender::stamp(us), echo: self.recent })
+    }
+
+    /// Sends a segment again. Returns whether it left.
+    pub(super) fn repeat(&mut self, id: Id) -> bool {
+        if self.ledger.get(id).start == 0 {
+            return self.repeat_syn(id);
+        }
+        let room = self.window_end().saturating_sub(self.ledger.get(id).start);
+        if room == 0 && self.ledger.get(id).start != self.flow.una {
+            return false;
+        }
+        let room = if room == 0 { u64::from(self.flow.mss) } else { room.min(u64::from(self.flow.mss)) };
+        self.join_small(id, room);
+        let (start, len) = (self.ledger.get(id).start, self.ledger.get(id).len());
+        self.total_retrans += 1;
+        let sent_us = self.begin_transmission(1, u64::from(len));
+        let record = self.ledger.get_mut(id);
+        record.sent_us = sent_us;
+        record.set_ever_repeated();
+        let mut record = *record;
+        self.sampler.sent(&mut self.flow, &mut record);
+        let kept = self.ledger.get_mut(id);
+        kept.first_sent_us = record.first_sent_us;
+        kept.delivered_us = record.delivered_us;
+        kept.delivered = record.delivered;
+        kept.set_app_limited(record.is_app_limited());
+        self.ledger.link_last(id);
+        self.emit_data(start, len, sent_us, true, Ecn::NotEct, false);
+        true
+    }
+
+    fn repeat_syn(&mut self, id: Id) -> bool {
+        self.total_retrans += 1;
+        let record = self.ledger.get_mut(id);
+        record.sent_us = self.flow.now_us;
+        record.set_ever_repeated();
+        self.ledger.link_last(id);
+        self.emit_syn();
+        true
+    }
+
+    /// A small segment that is repeated takes the following ones along as far as they fit (`tcp_retrans_collapse`).
+    fn join_small(&mut self, id: Id, room: u64) {
+        let mut room = room;
+        let len = u64::from(self.ledger.get(id).len());
+        if len >= room {
+            return;
+        }
+        room -= len;
+        while let Some(next) = self.ledger.next(id) {
+            let record = *self.ledger.get(next);
+            let len = u64::from(record.len());
+            if record.is_sacked() || len > room || record.end() > self.window_end() {
+                return;
+            }
+            room -= len;
+            self.flow.packets_out -= 1;
+            self.flow.lost_out -= u32::from(record.is_lost());
+            self.flow.retrans_out -= u32::from(record.is_repeated());
+            if self.retransmit_hint == Some(next) {
+                self.retransmit_hint = Some(id);
+            }
+            self.ledger.merge(id, next);
+        }
+    }
+
+    /// The application has nothing to send: samples of the rate will be too low.
+    fn note_app_limited(&mut self) {
+        let flow = &mut self.flow;
+        if self.written - flow.nxt.max(1) < u64::from(flow.mss)
+            && flow.in_flight() < flow.cwnd
+            && flow.lost_out <= flow.retrans_out
+        {
+            flow.app_limited = (flow.delivered + u64::from(flow.in_flight())).max(1);
+        }
+    }
+
+    /// The window shrinks by half per timeout of idle time, down to the initial window.
+    pub(super) fn restart_after_idle(&mut self) {
+        if !self.config.idle_restart || self.flow.packets_out > 0 || self.control.owns_window() {
+            return;
+        }
+        let jiffy_ns = 1_000_000_000 / crate::timer::HZ;
+        let rto = self.rto.as_nanos().div_ceil(jiffy_ns) as i64;
+        let mut idle = (self.flow.jiffy - self.flow.sent_jiffy) as i64;
+        if idle <= rto {
+            return;
+        }
+        self.event(Event::WindowRestart);
+        let flow = &mut self.flow;
+        flow.ssthresh = flow.present_ssthresh();
+        let least = self.config.initial_window.min(flow.cwnd);
+        idle -= rto;
+        while idle > 0 && flow.cwnd > least {
+            flow.cwnd >>= 1;
+            idle -= rto;
+        }
+        flow.cwnd = flow.cwnd.max(least);
+        self.used_jiffy = flow.jiffy;
+        self.cwnd_used = 0;
+    }
+
+    /// Notes how far the window is used (RFC 7661 in the kernel's form).
+    fn validate_window(&mut self, cwnd_limited: bool) {
+        let flow = &mut self.flow;
+        if flow.una >= self.usage_seq
+            || cwnd_limited
+            || (!flow.cwnd_limited && flow.packets_out > flow.max_packets_out)
+        {
+            flow.cwnd_limited = cwnd_limited;
+            flow.max_packets_out = flow.packets_out;
+            self.usage_seq = flow.nxt;
+        }
+        if flow.is_cwnd_limited() {
+            self.cwnd_used = 0;
+            self.used_jiffy = flow.jiffy;
+            return;
+        }
+        self.cwnd_used = self.cwnd_used.max(flow.packets_out);
+        let rto = self.rto.as_nanos() / (1_000_000_000 / crate::timer::HZ);
+        if self.config.idle_restart && flow.jiffy - self.used_jiffy >= rto && !self.control.owns_window() {
+            if flow.state == CaState::Open {
+                let used = self.cwnd_used.max(self.config.initial_window);
+                if used < flow.cwnd {
+                    flow.ssthresh = flow.present_ssthresh();
+                    flow.cwnd = (flow.cwnd + used) >> 1;
+                }
+                self.cwnd_used = 0;
+            }
+            self.used_jiffy = flow.jiffy;
+        }
+    }
+
+    /// A window probe: the part of the next segment that fits, or a number already acknowledged without data.
+    /// Returns whether data left.
+    pub(super) fn probe_window(&mut self) -> bool {
+        if self.has_unsent() && self.flow.nxt < self.window_end() {
+            let mss = u64::from(self.flow.mss);
+            let room = self.window_end() - self.flow.nxt;
+            let len = (self.head_end() - self.flow.nxt).min(room).min(mss);
+            self.pushed = self.pushed.max(self.head_end());
+            self.send_new(len);
+            return true;
+        }
+        self.emit_ack(self.flow.una - 1);
+        false
+    }
+}

@@ -1,0 +1,84 @@
+//! How the connection comes to stand: the SYN, its repetition, and what the answer sets.
+
+use super::{Phase, Sender};
+use crate::flow::{CaState, SSTHRESH_UNSET};
+use crate::ledger::Record;
+use crate::segment::{Ecn, Segment};
+
+/// The timeout after a hand-shake that gave no RTT (RFC 6298 §5.7).
+const FALLBACK_RTO_US: u64 = 3_000_000;
+
+impl Sender {
+    pub(super) fn connect(&mut self) {
+        if self.phase != Phase::Closed {
+            return;
+        }
+        self.phase = Phase::SynSent;
+        let mut record = Record::new(0, 1, self.flow.now_us);
+        self.flow.packets_out = 1;
+        self.flow.nxt = 1;
+        self.sampler.sent(&mut self.flow, &mut record);
+        self.ledger.push(record);
+        self.flow.sent_jiffy = self.flow.jiffy;
+        self.undo.retrans_stamp = Some(Sender::stamp(self.flow.now_us));
+        self.emit_syn();
+        self.set_retransmission_timer(self.rto);
+    }
+
+    pub(super) fn emit_syn(&mut self) {
+        self.flow.pace_ns = self.flow.pace_ns.max(self.flow.now_ns);
+        self.ready.push_back(Segment {
+            syn: true,
+            // ECE and CWR in a SYN ask for ECN (RFC 3168 §6.1.1); they are left out once the SYN was lost.
+            ece: self.config.ecn && self.timeouts == 0,
+            cwr: self.config.ecn && self.timeouts == 0,
+            window: 65_535,
+            timestamps: self.timestamps(self.flow.now_us),
+            ..Segment::default()
+        });
+    }
+
+    pub(super) fn on_syn_ack(&mut self, segment: &Segment) {
+        if !segment.syn || segment.ack != Some(1) {
+            return;
+        }
+        self.ecn = self.config.ecn && segment.ece;
+        self.config.timestamps &= segment.timestamps.is_some();
+        self.recent = segment.timestamps.map_or(0, |t| t.value);
+        self.echo = segment.timestamps.map(|t| t.echo);
+        // The echo of the first SYN: its repetition was not needed.
+        if self.echo.is_some() && self.echo == self.undo.retrans_stamp {
+            self.undo.marker = None;
+        }
+        self.process_ack(&Segment { ece: false, ..*segment });
+        self.phase = Phase::Established;
+        self.flow.sent_jiffy = self.flow.jiffy;
+        self.flow.ssthresh = SSTHRESH_UNSET;
+        if self.rtt.srtt8_us == 0 {
+            self.rtt.fall_back(FALLBACK_RTO_US);
+            self.rto = self.config.timers.span(skyhop_base::Duration::from_micros(FALLBACK_RTO_US));
+        }
+        // A SYN that was lost says that the network is loaded (RFC 5681 §3.1).
+        let lost = self.total_retrans > 1 && self.undo.marker.is_some();
+        self.flow.cwnd = if lost { 1 } else { self.config.initial_window };
+        self.used_jiffy = self.flow.jiffy;
+        self.flow.state = CaState::Open;
+        self.control.init(&mut self.flow);
+        self.emit_ack(self.flow.nxt);
+        while let Some(bytes) = self.early_writes.pop_front() {
+            self.send_call(bytes);
+        }
+    }
+
+    /// A segment without data, with the number `seq`.
+    pub(super) fn emit_ack(&mut self, seq: u64) {
+        self.ready.push_back(Segment {
+            ack: Some(1),
+            seq,
+            window: 65_535,
+            timestamps: self.timestamps(self.flow.now_us),
+            ecn: Ecn::NotEct,
+            ..Segment::default()
+        });
+    }
+}
