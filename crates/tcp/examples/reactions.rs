@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let only = arguments.next();
     let folder = Path::new(&folder);
     let mut out = std::io::stdout().lock();
-    let (mut cases, mut order, mut times, mut windows, mut states, mut equal) = (0, 0, 0, 0, 0, 0);
+    let (mut cases, mut order, mut times, mut windows, mut states, mut equal, mut late) = (0, 0, 0, 0, 0, 0, 0);
     for case in read_cases(folder)? {
         if only.as_ref().is_some_and(|only| !case.name.contains(only.as_str())) {
             continue;
@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         windows += usize::from(c.windows.is_none());
         states += usize::from(c.states.is_none());
         equal += usize::from(c.is_equal());
+        late += usize::from(c.is_equal() && c.late_timers > 0);
         let mark = |d: &Option<String>, letter| if d.is_none() { '.' } else { letter };
         let marks = [mark(&c.order, 'O'), mark(&c.times, 'T'), mark(&c.windows, 'W'), mark(&c.states, 'S')];
         let marks: String = marks.iter().collect();
@@ -34,6 +35,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
-    writeln!(out, "{cases} cases: order {order}, times too {times}, windows {windows}, states {states}, equal {equal}")?;
+    writeln!(
+        out,
+        "{cases} cases: order {order}, times too {times}, windows {windows}, states {states}, equal {equal} ({late} with late timers)"
+    )?;
     Ok(())
 }

@@ -53,9 +53,7 @@ impl RateSampler {
         if record.delivered_us == Record::TAKEN {
             return;
         }
-        if sample.prior_delivered == 0
-            || (record.sent_us, record.end()) > (self.first_sent_us, sample.last_end)
-        {
+        if sample.prior_delivered == 0 || (record.sent_us, record.end()) > (self.first_sent_us, sample.last_end) {
             sample.prior_delivered = record.delivered;
             sample.prior_us = Some(record.delivered_us);
             sample.app_limited = record.is_app_limited();

@@ -318,11 +318,11 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, flow: &mut Flow, sample: &RateSample) {
         let expired = flow.jiffy > self.min_rtt_jiffy + MIN_RTT_WINDOW_JIFFIES;
-        if let Some(rtt_us) = sample.rtt_us {
-            if rtt_us < self.min_rtt_us || (expired && !sample.ack_delayed) {
-                self.min_rtt_us = rtt_us;
-                self.min_rtt_jiffy = flow.jiffy;
-            }
+        if let Some(rtt_us) = sample.rtt_us
+            && (rtt_us < self.min_rtt_us || (expired && !sample.ack_delayed))
+        {
+            self.min_rtt_us = rtt_us;
+            self.min_rtt_jiffy = flow.jiffy;
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;

@@ -74,8 +74,7 @@ impl Hystart {
             self.round_rtt_us = self.round_rtt_us.min(rtt_us);
             if self.samples < MIN_SAMPLES {
                 self.samples += 1;
-            } else if self.round_rtt_us
-                > delay_min_us + (delay_min_us >> 3).clamp(DELAY_BOUNDS_US.0, DELAY_BOUNDS_US.1)
+            } else if self.round_rtt_us > delay_min_us + (delay_min_us >> 3).clamp(DELAY_BOUNDS_US.0, DELAY_BOUNDS_US.1)
             {
                 self.found = true;
                 flow.ssthresh = flow.cwnd;

@@ -266,11 +266,8 @@ impl Sender {
             self.reduce(delivered, lost, ack.una_advanced);
         } else {
             // On a path that reorders much every delivery counts, else only those in order.
-            let may_grow = if self.reordering > self.config.reordering {
-                ack.acked() || ack.data_sacked
-            } else {
-                ack.data_acked
-            };
+            let may_grow =
+                if self.reordering > self.config.reordering { ack.acked() || ack.data_sacked } else { ack.data_acked };
             if may_grow {
                 self.control.grow(&mut self.flow, delivered);
                 self.used_jiffy = self.flow.jiffy;
@@ -284,9 +281,7 @@ impl Sender {
         let (slow_start, later) = self.config.pacing_ratios;
         let percent = if flow.cwnd < flow.ssthresh / 2 { slow_start } else { later };
         let mut rate = u64::from(flow.mss) * 80_000 * percent * u64::from(flow.cwnd.max(flow.packets_out));
-        if flow.srtt8_us > 0 {
-            rate /= flow.srtt8_us;
-        }
+        rate = rate.checked_div(flow.srtt8_us).unwrap_or(rate);
         flow.pacing_rate = rate;
     }
 }

@@ -261,11 +261,7 @@ impl Sender {
         if head_ns + srtt_ns > flow.now_ns + (srtt_ns / 2).min(DEFERRAL_NS) {
             return false;
         }
-        if cong_window < send_window {
-            if cong_window <= len {
-                *cwnd_limited = true;
-            }
-        }
+        *cwnd_limited |= cong_window < send_window && cong_window <= len;
         true
     }
 
@@ -446,9 +442,7 @@ impl Sender {
     /// Notes how far the window is used (RFC 7661 in the kernel's form).
     fn validate_window(&mut self, cwnd_limited: bool) {
         let flow = &mut self.flow;
-        if flow.una >= self.usage_seq
-            || cwnd_limited
-            || (!flow.cwnd_limited && flow.packets_out > flow.max_packets_out)
+        if flow.una >= self.usage_seq || cwnd_limited || (!flow.cwnd_limited && flow.packets_out > flow.max_packets_out)
         {
             flow.cwnd_limited = cwnd_limited;
             flow.max_packets_out = flow.packets_out;

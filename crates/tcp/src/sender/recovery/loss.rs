@@ -183,4 +183,3 @@ impl Sender {
         self.head_end() <= self.window_end()
     }
 }
-

@@ -45,14 +45,16 @@ impl Sender {
     /// The head is lost at the third duplicate, and in Recovery at each partial ACK.
     pub(super) fn mark_lost_by_duplicates(&mut self, una_advanced: bool) {
         let state = self.flow.state;
-        if (state < CaState::Recovery && self.flow.sacked_out >= self.reordering)
-            || (state == CaState::Recovery && una_advanced)
+        let due = match state {
+            CaState::Recovery => una_advanced,
+            CaState::Loss => false,
+            _ => self.flow.sacked_out >= self.reordering,
+        };
+        if let Some(first) = self.ledger.first()
+            && due
+            && !self.ledger.get(first).is_lost()
         {
-            if let Some(first) = self.ledger.first() {
-                if !self.ledger.get(first).is_lost() {
-                    self.mark_lost(first);
-                }
-            }
+            self.mark_lost(first);
         }
     }
 }

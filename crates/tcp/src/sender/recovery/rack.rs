@@ -57,9 +57,7 @@ impl Sender {
 
     /// The reordering window in microseconds.
     fn reordering_window_us(&self) -> u64 {
-        if !self.reordering_seen
-            && (self.flow.state >= CaState::Recovery || self.flow.sacked_out >= self.reordering)
-        {
+        if !self.reordering_seen && (self.flow.state >= CaState::Recovery || self.flow.sacked_out >= self.reordering) {
             return 0;
         }
         let min = if self.flow.min_rtt_us == u64::MAX { 0 } else { self.flow.min_rtt_us };
@@ -149,10 +147,18 @@ impl Sender {
 
     /// Marks a segment lost, or its repetition.
     pub(super) fn mark_lost(&mut self, id: Id) {
-        let record = self.ledger.get_mut(id);
-        if record.is_sacked() {
+        if self.ledger.get(id).is_sacked() {
             return;
         }
+        // Where repetitions begin: here, if this lies before the place known, or if all that was lost before is repeated.
+        let first = match self.retransmit_hint {
+            Some(hint) => id < hint,
+            None => self.flow.retrans_out >= self.flow.lost_out,
+        };
+        if first {
+            self.retransmit_hint = Some(id);
+        }
+        let record = self.ledger.get_mut(id);
         let (lost, repeated) = (record.is_lost(), record.is_repeated());
         if !lost {
             record.set_lost(true);
@@ -162,9 +168,6 @@ impl Sender {
             record.set_repeated(false);
             self.flow.retrans_out -= 1;
             self.flow.lost += 1;
-        }
-        if self.retransmit_hint.is_none_or(|hint| id < hint) {
-            self.retransmit_hint = Some(id);
         }
     }
 }

@@ -46,9 +46,7 @@ impl Sender {
             return true;
         }
         let Some(marker) = self.undo.marker else { return false };
-        duplicate
-            && end <= flow.una
-            && (start >= marker || (end > marker && start + self.max_window >= end))
+        duplicate && end <= flow.una && (start >= marker || (end > marker && start + self.max_window >= end))
     }
 
     /// Marks the segments of one block. What the ACK before this one had SACKed is passed over.
@@ -172,10 +170,10 @@ impl Sender {
 
     /// A repetition that ends at `end` proved needless.
     fn count_needless(&mut self, end: Seq, segments: u32) {
-        if let (Some(marker), Some(left)) = (self.undo.marker, self.undo.repetitions) {
-            if left > 0 && end > marker {
-                self.undo.repetitions = Some(left.saturating_sub(segments));
-            }
+        if let (Some(marker), Some(left)) = (self.undo.marker, self.undo.repetitions)
+            && end > marker
+        {
+            self.undo.repetitions = Some(left.saturating_sub(segments));
         }
     }
 

@@ -63,12 +63,10 @@ impl Sender {
     /// All data of the state is acknowledged. Returns whether nothing else is to be done.
     fn leave_state(&mut self) -> bool {
         match self.flow.state {
-            CaState::Cwr => {
-                // One more, so that CWR reaches the receiver.
-                if self.flow.una != self.high_seq {
-                    self.end_reduction();
-                    self.set_state(CaState::Open);
-                }
+            // One more, so that CWR reaches the receiver.
+            CaState::Cwr if self.flow.una != self.high_seq => {
+                self.end_reduction();
+                self.set_state(CaState::Open);
             }
             CaState::Recovery => {
                 if !self.config.sack {

@@ -46,9 +46,7 @@ impl Sender {
     }
 
     fn may_undo(&self) -> bool {
-        self.config.undo
-            && self.undo.marker.is_some()
-            && (self.all_repetitions_needless() || self.original_was_late())
+        self.config.undo && self.undo.marker.is_some() && (self.all_repetitions_needless() || self.original_was_late())
     }
 
     /// Whether the echo shows that the original of a repeated segment arrived.
@@ -79,8 +77,7 @@ impl Sender {
 
     /// Something repeated is still in flight.
     pub(super) fn any_repetition_out(&self) -> bool {
-        self.flow.retrans_out > 0
-            || self.ledger.first().is_some_and(|first| self.ledger.get(first).was_repeated())
+        self.flow.retrans_out > 0 || self.ledger.first().is_some_and(|first| self.ledger.get(first).was_repeated())
     }
 
     pub(super) fn forget_stamp_if_settled(&mut self) {
@@ -140,7 +137,8 @@ impl Sender {
 
     /// The timeout was spurious.
     pub(super) fn undo_loss(&mut self, by_frto: bool) -> bool {
-        if !(by_frto && self.config.undo) && !self.may_undo() {
+        let spurious = (by_frto && self.config.undo) || self.may_undo();
+        if !spurious {
             return false;
         }
         self.undo_reduction(true);
