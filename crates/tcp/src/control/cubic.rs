@@ -122,15 +122,15 @@ impl Curve {
 }
 
 /// The cube root as the kernel finds it: a guess from the leading four to six bits, then one step of Newton's method
-/// with 341/1024 for a third. The guess lies about 3.6 % above the root of those bits, which makes up for the rest.
-/// The result is within 0.2 % of the root.
+/// with 341/1024 for a third. The guess lies 3.7 % above the root of those bits on average, which makes up for the
+/// third. The kernel's guesses are a table refined by hand; results differ from its own by about 0.05 %.
 fn kernel_cube_root(a: u64) -> u64 {
     if a < 64 {
         return (libm::cbrt(a as f64) + 0.5) as u64;
     }
     let triples = (u64::BITS - a.leading_zeros() - 4) / 3;
     let leading = a >> (3 * triples);
-    let guess = ((66.3 * libm::cbrt(leading as f64) + 0.5) as u64) << triples >> 6;
+    let guess = ((66.4 * libm::cbrt(leading as f64) + 0.5) as u64) << triples >> 6;
     ((2 * guess + a / (guess * (guess - 1))) * 341) >> 10
 }
 
