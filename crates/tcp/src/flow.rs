@@ -1,4 +1,4 @@
-//! What the parts of a sender share, and what a congestion control reads and sets.
+//! State shared by the parts of a sender; a congestion control reads and sets it.
 
 use crate::segment::Seq;
 
@@ -33,7 +33,7 @@ pub struct Flow {
     pub nxt: Seq,
     pub mss: u32,
 
-    /// Segments sent and not acknowledged; of these: held by the receiver, taken for lost, sent again and on their way.
+    /// Segments sent and not acknowledged; of these: held by the receiver, taken for lost, retransmitted and in flight.
     pub packets_out: u32,
     pub sacked_out: u32,
     pub lost_out: u32,
@@ -127,7 +127,7 @@ impl Flow {
         matches!(self.state, CaState::Cwr | CaState::Recovery)
     }
 
-    /// What is worth to be remembered of the window: three quarters of it, unless the threshold is higher.
+    /// The threshold to be restored later: the present one, or three quarters of the window if that is higher.
     pub fn present_ssthresh(&self) -> u32 {
         if self.in_reduction() { self.ssthresh } else { self.ssthresh.max((self.cwnd >> 1) + (self.cwnd >> 2)) }
     }

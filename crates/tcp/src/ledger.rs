@@ -6,7 +6,7 @@ use crate::segment::Seq;
 
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
-/// Sent again, and that repetition has neither arrived nor been given up.
+/// Retransmitted, and the retransmission has neither arrived nor been given up.
 const REPEATED: u8 = 4;
 const EVER_REPEATED: u8 = 8;
 const APP_LIMITED: u8 = 16;
@@ -185,7 +185,7 @@ impl Ledger {
         self.unlink(first);
         self.base += 1;
         let record = self.records.pop_front();
-        // What was joined to a record goes with it.
+        // Records joined to this one go with it.
         while self.records.front().is_some_and(Record::is_merged) {
             self.base += 1;
             self.records.pop_front();

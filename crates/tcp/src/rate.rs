@@ -4,7 +4,7 @@ use crate::flow::Flow;
 use crate::ledger::Record;
 use crate::segment::Seq;
 
-/// What one ACK says about the delivery rate. Counts in segments, times in microseconds.
+/// The delivery rate that one ACK shows. Counts in segments, times in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
     /// The count of deliveries when the newest acknowledged segment was sent; zero: no such segment.

@@ -163,7 +163,7 @@ impl Bbr {
         self.with_bursts(flow, self.bdp(bw, gain))
     }
 
-    /// What will be in the network when the next packet may leave.
+    /// Segments in the network when the next packet may leave.
     fn in_network_at_departure(&self, flow: &Flow, now_in_flight: u32) -> u64 {
         let wait_us = flow.pace_ns.saturating_sub(flow.now_ns) / 1000;
         let leaves = (self.bandwidth() * wait_us) >> 24;

@@ -22,7 +22,7 @@ pub(super) struct Policer {
     lost: u64,
 }
 
-/// What a sample changed.
+/// The effect of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Step {
     pub restart: bool,

@@ -37,7 +37,7 @@ pub struct Cubic {
     hystart: Hystart,
 }
 
-/// What a timeout forgets.
+/// The state that a timeout resets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Curve {
     /// ACKed segments per segment of growth.

@@ -25,7 +25,7 @@ impl Default for HystartOptions {
 const MIN_SAMPLES: u32 = 8;
 /// Bounds of the growth of the delay that ends slow start, in microseconds.
 const DELAY_BOUNDS_US: (u64, u64) = (4_000, 16_000);
-/// What the sender itself may hold back (a burst of the largest size at four times the pacing rate), at most this.
+/// Upper bound of the delay that the sender's own bursts add to an ACK train, in microseconds.
 const MOST_ACK_DELAY_US: u64 = 1_000;
 /// The largest burst that the host hands to its device, in bytes.
 const LARGEST_BURST: u64 = 65_536;

@@ -18,7 +18,7 @@ pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use reno::Reno;
 
-/// What happens beside ACKs and changes of state.
+/// An event beside ACKs and changes of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The first packet leaves while none is in flight.
@@ -31,7 +31,7 @@ pub enum Event {
     Loss,
 }
 
-/// What an ACK says to a control that watches delays.
+/// The part of an ACK that a delay-based detector needs.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
     /// Segments acknowledged cumulatively.

@@ -1,4 +1,4 @@
-//! The sender alone: the recorded ACKs go in at their times, and what it sends is compared.
+//! The sender alone: the recorded ACKs go in at their times, and its packets are compared.
 
 use super::{Case, Packet, ReferenceError, Table};
 use crate::control::cubic::CubicOptions;
@@ -26,7 +26,7 @@ pub struct Window {
     pub ssthresh: Option<u32>,
 }
 
-/// What `<case>.cwnd.csv.gz` holds.
+/// The contents of `<case>.cwnd.csv.gz`.
 #[derive(Clone, Debug, Default)]
 pub struct Windows {
     /// Changes of window or threshold, as ACKs found them.

@@ -1,4 +1,4 @@
-//! What an ACK changes, in the kernel's order: window, SACK, what left the ledger, RTT, state, control, sending.
+//! Processing of an ACK, in the kernel's order: window, SACK, ledger, RTT, state, control, retransmission.
 
 use skyhop_base::Duration;
 
@@ -9,7 +9,7 @@ use crate::flow::CaState;
 use crate::rate::RateSample;
 use crate::segment::{Segment, Seq};
 
-/// What is known about the ACK being processed.
+/// Facts about the ACK being processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ack {
     pub number: Seq,
@@ -152,7 +152,7 @@ impl Sender {
         self.flow.una = ack.number;
     }
 
-    /// Takes from the ledger what is acknowledged, and the RTT from it.
+    /// Removes acknowledged segments from the ledger and takes the RTT from them.
     fn clean(&mut self, prior_highest: Seq, prior_una: Seq, ack: &mut Ack) {
         let prior_sacked = self.flow.sacked_out;
         let mut lowest = self.flow.nxt;
@@ -222,7 +222,7 @@ impl Sender {
                 self.note_reordering(lowest);
             }
         } else if let (true, Some(rtt), Some(first)) = (measured, sack_rtt, self.ledger.first()) {
-            // The timer is not restarted by SACKs of what was sent after the first segment was repeated.
+            // SACKs of data sent after the last repetition of the first segment do not restart the timer.
             ack.set_timer |= rtt > now_us - self.ledger.get(first).sent_us;
         }
         if self.phase == Phase::Established {

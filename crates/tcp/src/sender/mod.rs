@@ -281,7 +281,7 @@ impl Sender {
         self.written.saturating_sub(self.flow.nxt.max(1))
     }
 
-    /// What the timer is set for and when it fires.
+    /// The purpose of the running timer and the time at which it fires.
     pub fn timer(&self) -> Option<(TimerKind, Time)> {
         self.timer
     }

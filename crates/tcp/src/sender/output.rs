@@ -1,4 +1,4 @@
-//! What leaves and when: windows, bursts, Nagle's rule, deferral, restart after idle, window validation, pacing.
+//! The output engine: windows, bursts, Nagle's rule, deferral, restart after idle, window validation, pacing.
 
 use super::{Sender, TimerKind};
 use crate::control::Event;
@@ -27,7 +27,7 @@ pub(super) enum Nagle {
     Push,
 }
 
-/// What a call may send.
+/// How much a call may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Amount {
     All,

@@ -1,4 +1,4 @@
-//! How the connection comes to stand: the SYN, its repetition, and what the answer sets.
+//! The handshake: the SYN, its repetition, and the state that the answer sets.
 
 use super::{Phase, Sender};
 use crate::flow::{CaState, SSTHRESH_UNSET};

@@ -14,7 +14,7 @@ impl Sender {
         self.timer = Some((kind, self.config.timers.due(self.now, after)));
     }
 
-    /// What pacing still holds back; the timers of the sender start after it.
+    /// The time until pacing lets the next packet go; the timers of the sender start after it.
     fn pacing_delay(&self) -> Duration {
         let delay = Duration::from_nanos(self.flow.pace_ns.saturating_sub(self.flow.now_ns));
         // The kernel adds whole jiffies here, rounded down.

@@ -38,7 +38,7 @@ impl Sender {
         self.frto = self.config.frto && (new || self.retransmits > 0);
     }
 
-    /// Marks lost what was not sent within the last round trip, and the first segment in any case.
+    /// Marks all segments lost that were not sent within the last round trip, and the first one in any case.
     fn mark_all_lost(&mut self) {
         if !self.config.sack {
             self.flow.sacked_out = 0;
@@ -92,7 +92,7 @@ impl Sender {
         *resend = Resend::Lost;
     }
 
-    /// Sends after an ACK what its processing asked for.
+    /// Sends the segments that the processing of an ACK asked for.
     pub(in super::super) fn resend(&mut self, what: Resend) {
         match what {
             Resend::Nothing => return,
@@ -108,7 +108,7 @@ impl Sender {
         self.retransmit_lost();
     }
 
-    /// Repeats what is marked lost, as far as the window allows.
+    /// Repeats segments marked lost, as far as the window allows.
     pub(in super::super) fn retransmit_lost(&mut self) {
         let Some(first) = self.ledger.first() else { return };
         let mut rearm = false;
@@ -147,7 +147,7 @@ impl Sender {
         }
     }
 
-    /// Repeats one segment and counts it as a repetition on its way.
+    /// Repeats one segment and counts the repetition as in flight.
     pub(in super::super) fn repeat_lost(&mut self, id: Id) -> bool {
         let left = self.repeat(id);
         if left {
@@ -160,7 +160,7 @@ impl Sender {
         left
     }
 
-    /// What an ACK says about the loss probe (RFC 8985 §7.4).
+    /// Judges the loss probe by an ACK (RFC 8985 §7.4).
     pub(in super::super) fn judge_loss_probe(&mut self, ack: &Ack) {
         let Some(end) = self.tlp_end else { return };
         if ack.number < end {

@@ -1,4 +1,4 @@
-//! Loss recovery: what is lost, in which state the connection is, how far the window falls, and what was needless.
+//! Loss recovery: loss detection, the states of the connection, the reduction of the window, and its undo.
 
 mod loss;
 mod newreno;
@@ -12,12 +12,12 @@ pub(super) use prr::Prr;
 pub(super) use rack::Rack;
 pub(super) use undo::Undo;
 
-/// What is sent after the window was set.
+/// The transmission due once the window is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resend {
     Nothing,
-    /// What is marked lost.
+    /// Segments marked lost.
     Lost,
-    /// New data, for F-RTO; where none leaves, what is lost.
+    /// New data, for F-RTO; lost segments if no new data can leave.
     New,
 }

@@ -3,7 +3,7 @@
 use super::super::Sender;
 use crate::flow::{CaState, SSTHRESH_UNSET};
 
-/// What was delivered and sent since the reduction began, in segments.
+/// Segments delivered and sent since the reduction began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
     pub delivered: u32,

@@ -69,7 +69,7 @@ impl Sender {
         (self.rack.rtt_us + window_us) as i64 - (self.flow.now_us - record.sent_us.min(self.flow.now_us)) as i64
     }
 
-    /// Marks what is lost; returns the longest wait of the others in microseconds.
+    /// Marks lost segments; returns the longest wait of the others in microseconds.
     fn detect_losses(&mut self) -> Option<u64> {
         let window_us = self.reordering_window_us();
         let mut wait: Option<u64> = None;

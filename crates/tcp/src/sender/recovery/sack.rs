@@ -49,7 +49,7 @@ impl Sender {
         duplicate && end <= flow.una && (start >= marker || (end > marker && start + self.max_window >= end))
     }
 
-    /// Marks the segments of one block. What the ACK before this one had SACKed is passed over.
+    /// Marks the segments of one block. Ranges that the ACK before this one had SACKed are passed over.
     fn take_block(&mut self, start: Seq, end: Seq, duplicate: bool, ack: &mut Ack) {
         if duplicate {
             return self.walk(start, end, true, ack);
@@ -97,7 +97,7 @@ impl Sender {
         if !record.is_sacked() {
             self.advance_rack(&record);
             if record.is_repeated() {
-                // A repetition that is not marked lost any more is still on its way.
+                // A repetition whose segment is not marked lost any more is still in flight.
                 if record.is_lost() {
                     self.ledger.get_mut(id).set_repeated(false);
                     self.flow.retrans_out -= 1;

@@ -1,4 +1,4 @@
-//! Taking back what was needless: by the echoed timestamp (Eifel, RFC 3522 and 4015) and by DSACK (RFC 3708).
+//! Undo of needless reductions: by the echoed timestamp (Eifel, RFC 3522 and 4015) and by DSACK (RFC 3708).
 
 use super::super::{Phase, Sender};
 use super::rack::PERSISTENCE;
@@ -6,7 +6,7 @@ use crate::flow::CaState;
 use crate::ledger::Record;
 use crate::segment::Seq;
 
-/// What a reduction needs to be taken back.
+/// The state before a reduction, and the evidence collected against it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Undo {
     /// Where the repetitions began; `None`: there is nothing to take back.
