@@ -1,7 +1,7 @@
 //! Hunts for faults with random scenarios, for as long as it is told: `docs/howto/hunt-for-faults.md`.
 #![allow(clippy::print_stdout)]
 
-use skyhop_tests::random::judge::{judge, judge_drawn};
+use skyhop_tests::random::judge::{judge, judge_drawn, records_hash};
 use skyhop_tests::random::{Coverage, Defaults, Schema, network, shrink, variants};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 const USAGE: &str = "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER] [--long S] [--show SEED]
      hunt --replay FILE.toml [--from SEED]
+     hunt --hashes [FILE.toml …] [--from SEED] [--count N]
 
   --from SEED    the first seed (1); of a replay: the run's seed
   --count N      so many scenarios (1000)
@@ -16,7 +17,9 @@ const USAGE: &str = "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER]
   --out FOLDER   where the shrunk scenarios of findings go (target/findings)
   --long S       a run of more seconds is ended and counted as long (20)
   --show SEED    print the scenario of a seed as it was drawn
-  --replay FILE  judge the scenario in a file";
+  --replay FILE  judge the scenario in a file
+  --hashes       judge nothing; print the hash of the records of each file, else of each seed: a change of the engine
+                 that means to change no result leaves them equal";
 
 struct Options {
     from: u64,
@@ -26,6 +29,8 @@ struct Options {
     long: Duration,
     show: bool,
     replay: Option<PathBuf>,
+    hashes: bool,
+    files: Vec<PathBuf>,
 }
 
 fn main() {
@@ -35,6 +40,7 @@ fn main() {
     });
     let is_clean = match &options.replay {
         Some(file) => replay(file, &options),
+        None if options.hashes => print_hashes(&options),
         None if options.show => {
             let schema = Schema::default();
             let drawn = network::draw(&schema, &Defaults::learn(&schema), options.from);
@@ -55,9 +61,19 @@ fn read_options() -> Result<Options, String> {
         long: Duration::from_secs(20),
         show: false,
         replay: None,
+        hashes: false,
+        files: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
+        if word == "--hashes" {
+            options.hashes = true;
+            continue;
+        }
+        if options.hashes && !word.starts_with("--") {
+            options.files.push(word.into());
+            continue;
+        }
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{word}: {value:?} is no whole number"));
         match word.as_str() {
@@ -74,10 +90,29 @@ fn read_options() -> Result<Options, String> {
     Ok(options)
 }
 
-fn replay(file: &Path, options: &Options) -> bool {
+/// One line per scenario: the hash of its records and its name.
+fn print_hashes(options: &Options) -> bool {
+    for file in &options.files {
+        println!("{} {}", records_hash(read_file(file), options.from, options.long), file.display());
+    }
+    if options.files.is_empty() {
+        let schema = Schema::default();
+        let defaults = Defaults::learn(&schema);
+        for seed in options.from..options.from + options.count {
+            println!("{} {seed}", records_hash(network::draw(&schema, &defaults, seed), seed, options.long));
+        }
+    }
+    true
+}
+
+fn read_file(file: &Path) -> serde_json::Value {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let value = serde_json::to_value(table).expect("TOML has a form in JSON");
+    serde_json::to_value(table).expect("TOML has a form in JSON")
+}
+
+fn replay(file: &Path, options: &Options) -> bool {
+    let value = read_file(file);
     if let Err(problems) = skyhop_scenario::Scenario::from_json(&value, "replay", &[]) {
         println!("{problems}");
     }

@@ -59,6 +59,19 @@ pub fn judge(value: &Json, seed: u64, limit: Duration) -> Verdict {
     verdict
 }
 
+/// The hash of the records of a scenario, mended if it has to be; a word where there are no records.
+pub fn records_hash(value: Json, seed: u64, limit: Duration) -> String {
+    let Ok(Ok(mended)) = without_panic(|| mend::mend(value)) else { return "invalid".into() };
+    match read(&mended.value).and_then(|scenario| match scenario {
+        Ok(scenario) => simulate(&scenario, seed, limit).map(|run| run.records_hash().to_owned()),
+        Err(_) => Ok("invalid".into()),
+    }) {
+        Ok(hash) => hash,
+        Err(Stop::Long) => "long".into(),
+        Err(Stop::Finding(finding)) => finding.kind,
+    }
+}
+
 fn whole(value: &Json, seed: u64, limit: Duration, findings: &mut Findings, verdict: &mut Verdict) -> Result<(), Stop> {
     let Ok(scenario) = read(value)? else { return Ok(()) };
     let mut chance = Chance::new(seed, "variants");

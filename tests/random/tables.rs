@@ -183,7 +183,7 @@ fn check_series(records: &Records, findings: &mut Findings) {
         });
     }
     for row in &records.flow_events {
-        let windows = [Some(row.cwnd), row.ssthresh];
+        let windows = [row.cwnd, row.ssthresh];
         let finite = windows.into_iter().flatten().all(|value| value.is_finite() && value >= 0.0);
         findings.expect(finite, "a window of an event is no window", || format!("{row:?}"));
     }

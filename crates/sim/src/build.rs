@@ -45,7 +45,7 @@ pub(crate) fn build_flows(spec: &SimulationSpec, seed: u64) -> Vec<Flow> {
 pub(crate) fn build_doubles(spec: &SimulationSpec) -> Option<Box<Doubles>> {
     let units = spec.flows.iter().map(|flow| match &flow.transport {
         TransportConfig::Tcp(tcp) => [tcp.options.tick, tcp.options.ack_delay],
-        TransportConfig::Udp { .. } => [Duration::ZERO; 2],
+        TransportConfig::Udp { .. } | TransportConfig::Hosts(_) => [Duration::ZERO; 2],
     });
     (spec.clock == RunClock::Ns2).then(|| Box::new(Doubles::new(units)))
 }

@@ -2,7 +2,7 @@
 
 use crate::events::{LONGEST_RUN, MOST_SLOTS};
 use crate::simulation::SimulationError;
-use crate::spec::{AgentTask, ApplicationConfig, FlowConfig, SimulationSpec, TransportConfig};
+use crate::spec::{AgentTask, ApplicationConfig, FlowConfig, RunClock, SimulationSpec, TransportConfig};
 use skyhop_topology::Topology;
 use skyhop_transport::Switch;
 use std::collections::BTreeSet;
@@ -50,6 +50,11 @@ fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
             };
             vec![("a datagram (payload + header)", u64::from(payload) + u64::from(*header_bytes))]
         }
+        // The size of their packets is a `u16`.
+        TransportConfig::Hosts(_) => match flow.application {
+            ApplicationConfig::Requests { request_bytes, .. } => vec![("a request", u64::from(request_bytes))],
+            _ => Vec::new(),
+        },
     }
 }
 
@@ -72,6 +77,21 @@ fn check_packets(spec: &SimulationSpec) -> Result<(), SimulationError> {
     Ok(())
 }
 
+/// What of a flow with hosts of another kind only Skyhop's own TCP can do.
+fn needs_own_tcp(flow: &FlowConfig, spec: &SimulationSpec) -> Option<&'static str> {
+    if !matches!(flow.transport, TransportConfig::Hosts(_)) {
+        return None;
+    }
+    let feeds = |other: &FlowConfig| matches!(&other.application, ApplicationConfig::Relay { before, .. } if *before == flow.name);
+    if matches!(flow.application, ApplicationConfig::Relay { .. }) || spec.flows.iter().any(feeds) {
+        return Some("a split connection");
+    }
+    if !flow.jitter.is_zero() {
+        return Some("a random time before sending (jitter)");
+    }
+    (spec.clock == RunClock::Ns2).then_some("ns-2's clock")
+}
+
 pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), SimulationError> {
     check_packets(spec)?;
     for flow in &spec.flows {
@@ -84,9 +104,16 @@ pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), Sim
         if flow.from == flow.to {
             return Err(SimulationError::SelfFlow { flow: name() });
         }
-        let datagrams = matches!(flow.transport, TransportConfig::Udp { .. });
-        if datagrams && flow.application.needs_tcp() {
+        let reliable = match &flow.transport {
+            TransportConfig::Tcp(_) => true,
+            TransportConfig::Udp { .. } => false,
+            TransportConfig::Hosts(transport) => transport.is_reliable(),
+        };
+        if !reliable && flow.application.needs_tcp() {
             return Err(SimulationError::TransferOverDatagrams { flow: name() });
+        }
+        if let Some(what) = needs_own_tcp(flow, spec) {
+            return Err(SimulationError::NeedsTcp { flow: name(), what });
         }
     }
     let recorded = &spec.records.packets;

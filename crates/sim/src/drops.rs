@@ -49,11 +49,14 @@ impl Simulation {
             None => self.agents.drop_notice(packet, cause),
             Some(flow) if packet.is_ack() => {
                 flow.totals.ack_drops[cause as usize] += 1;
-                if packet.detail != Packet::NO_DETAIL {
+                if packet.payload().is_none() && packet.detail != Packet::NO_DETAIL {
                     self.ack_details.take(packet.detail);
                 }
             }
             Some(flow) => flow.totals.drops[cause as usize] += 1,
+        }
+        if let Some(handle) = packet.payload() {
+            self.payloads.take(handle);
         }
         if !self.agents.is_empty() {
             self.agents.forget(packet);

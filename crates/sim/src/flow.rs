@@ -1,81 +1,15 @@
 //! One flow: its application, its two endpoints and what is measured of them.
 
 use crate::application::Application;
+use crate::host::{Datagrams, Ends, Hosts, SegmentAges, TcpEnds};
 use crate::jitter::Jitter;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
 use crate::records::DropCounts;
 use crate::relay::Leg;
 use crate::spec::{ApplicationConfig, FlowConfig, RecordConfig, RelayShare, TransportConfig};
 use crate::updates::Updates;
-use skyhop_base::{Duration, Stream, Time};
+use skyhop_base::{Stream, Time};
 use skyhop_transport::{Notification, Receiver, Sender, TcpConfig, TickPhase, ns2_tick_phases};
-use std::collections::VecDeque;
-
-/// The two ends of a flow's transport.
-pub enum Endpoints {
-    Tcp(Box<TcpEnds>),
-    Datagram { next_seq: u32, header_bytes: u32 },
-}
-
-/// The receiver and its timer side by side: what a packet touches stands on few cache lines.
-#[repr(C)]
-pub struct TcpEnds {
-    pub sender: Sender,
-    pub receiver: Receiver,
-    /// When the delayed ACK is due, [`Time::MAX`] when none waits, …
-    pub ack_due: Time,
-    /// … since when that is so, …
-    pub ack_due_since: Time,
-    /// … and for when its slot is armed.
-    pub ack_armed: Time,
-    /// For when the sender's slot is armed, [`Time::MAX`] when it is not.
-    pub sender_armed: Time,
-}
-
-/// When each segment that is not yet acknowledged was sent, for the measure of RTT: the age of the segment that an
-/// ACK acknowledges, if it was sent once.
-#[derive(Clone, Debug, Default)]
-pub struct SegmentAges {
-    /// The number of the first segment in `sent`.
-    first: u32,
-    /// [`Time::MAX`] for segments that were sent more than once.
-    sent: VecDeque<Time>,
-}
-
-impl SegmentAges {
-    #[inline]
-    pub fn sent(&mut self, now: Time, seq: u32) {
-        let Some(index) = seq.checked_sub(self.first) else { return };
-        match self.sent.get_mut(index as usize) {
-            Some(time) => *time = Time::MAX,
-            None => {
-                // A quarter more: doubling would leave half of it empty.
-                if self.sent.len() == self.sent.capacity() {
-                    self.sent.reserve_exact(self.sent.len() / 4 + 8);
-                }
-                self.sent.push_back(now);
-            }
-        }
-    }
-
-    pub fn memory_bytes(&self) -> u64 {
-        (self.sent.capacity() * size_of::<Time>()) as u64
-    }
-
-    /// All before `next` is acknowledged. The age of the last of them, if this ACK is new and it was sent once.
-    #[inline]
-    pub fn acknowledged(&mut self, now: Time, next: u32) -> Option<Duration> {
-        let count = (next.checked_sub(self.first)? as usize).min(self.sent.len());
-        let mut last = None;
-        // Mostly one or two: cheaper than a range.
-        for _ in 0..count {
-            last = self.sent.pop_front();
-        }
-        let last = last?;
-        self.first = next;
-        (last != Time::MAX).then(|| now.since(last))
-    }
-}
 
 /// The phases of the senders' clocks that ns-2's generator deals out, by flow, with the run's seed as ns-2's: one for
 /// each TCP that asks for it.
@@ -94,7 +28,7 @@ fn wants_survival(config: &FlowConfig) -> bool {
 fn with_ns2_phase(flow: &FlowConfig) -> Option<&TcpConfig> {
     match &flow.transport {
         TransportConfig::Tcp(tcp) => Some(&**tcp).filter(|tcp| tcp.options.tick_phase == TickPhase::Ns2),
-        TransportConfig::Udp { .. } => None,
+        TransportConfig::Udp { .. } | TransportConfig::Hosts(_) => None,
     }
 }
 
@@ -133,7 +67,7 @@ pub struct FlowState {
 /// Every packet touches what stands in front. With many flows that has to be fetched each time, hence the order.
 #[repr(C, align(64))]
 pub struct Flow {
-    pub ends: Endpoints,
+    pub ends: Ends,
     /// Its place in a split connection, if it is a leg of one.
     pub leg: Option<Box<Leg>>,
     /// Of an application that writes by the clock, when they are recorded.
@@ -166,35 +100,24 @@ impl Flow {
     pub fn new(config: &FlowConfig, records: &RecordConfig, tick_phase: Option<f64>, seed: u64) -> Flow {
         let application = Application::new(config, seed);
         let followed = records.updates && application.portion_bytes().is_some();
-        let mut ends = match &config.transport {
-            TransportConfig::Tcp(tcp) => Endpoints::Tcp(Box::new(TcpEnds {
-                sender: match tick_phase {
+        let ends = match &config.transport {
+            TransportConfig::Tcp(tcp) => {
+                let mut sender = match tick_phase {
                     Some(share) => Sender::at_tick_phase(tcp, share),
                     None => Sender::new(tcp, Stream::new(seed, &config.name, "sender")),
-                },
-                receiver: Receiver::new(tcp),
-                ack_due: Time::MAX,
-                ack_due_since: Time::ZERO,
-                ack_armed: Time::MAX,
-                sender_armed: Time::MAX,
-            })),
-            TransportConfig::Udp { header_bytes } => Endpoints::Datagram { next_seq: 0, header_bytes: *header_bytes },
+                };
+                if wants_survival(config) {
+                    sender.draw_from(Stream::new(seed, &config.name, "cuts"));
+                }
+                if matches!(&config.application, ApplicationConfig::Relay { share: RelayShare::OfLink, .. }) {
+                    sender.replace_control(crate::relay::assigned(tcp));
+                }
+                Ends::Tcp(Box::new(TcpEnds::new(sender, Receiver::new(tcp))))
+            }
+            TransportConfig::Udp { header_bytes } => Ends::Datagrams(Datagrams::new(*header_bytes)),
+            TransportConfig::Hosts(transport) => Ends::Hosts(Box::new(Hosts::new(&**transport, &config.name, seed))),
         };
-        if let (true, Endpoints::Tcp(tcp)) = (wants_survival(config), &mut ends) {
-            tcp.sender.draw_from(Stream::new(seed, &config.name, "cuts"));
-        }
-        if let (
-            ApplicationConfig::Relay { share: RelayShare::OfLink, .. },
-            Endpoints::Tcp(tcp),
-            TransportConfig::Tcp(options),
-        ) = (&config.application, &mut ends, &config.transport)
-        {
-            tcp.sender.replace_control(crate::relay::assigned(options));
-        }
-        let cwnd = match &ends {
-            Endpoints::Tcp(tcp) => Some(TimeAverage::new(config.start, tcp.sender.cwnd())),
-            Endpoints::Datagram { .. } => None,
-        };
+        let cwnd = ends.cwnd().map(|cwnd| TimeAverage::new(config.start, cwnd));
         let meter = ArrivalMeter::default();
         Flow {
             key: Stream::new(0, &config.name, "flow").bits_at(0),
@@ -222,22 +145,5 @@ impl Flow {
     pub fn end(&self, end_of_run: Time) -> Time {
         let stop = self.application.stop.unwrap_or(end_of_run).min(end_of_run);
         self.completed.map_or(stop, |completed| completed.min(stop))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_age_of_the_acknowledged_segment_counts_unless_it_was_sent_again() {
-        let at = Time::from_nanos;
-        let mut ages = SegmentAges::default();
-        (0..5).for_each(|seq| ages.sent(at(u64::from(seq)), seq));
-        ages.sent(at(10), 2);
-        assert_eq!(ages.acknowledged(at(20), 2), Some(Duration::from_nanos(19)));
-        assert_eq!(ages.acknowledged(at(21), 2), None, "no new ACK");
-        assert_eq!(ages.acknowledged(at(22), 3), None, "sent again");
-        assert_eq!(ages.acknowledged(at(23), 5), Some(Duration::from_nanos(19)));
     }
 }

@@ -1,6 +1,5 @@
 //! A random time over what a sender's window releases, so that flows of equal periods do not stay in step.
 
-use crate::flow::Endpoints;
 use crate::simulation::Simulation;
 use skyhop_base::{Duration, Stream, Time};
 
@@ -43,12 +42,12 @@ impl Simulation {
     pub(crate) fn jitter_lets_send(&mut self, flow_id: u32) -> bool {
         let now = self.now;
         loop {
-            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return true };
+            let Some(tcp) = self.flows[flow_id as usize].ends.tcp_mut() else { return true };
             let Some(segment) = tcp.sender.poll_urgent(now) else { break };
             self.send_segment(flow_id, &segment);
         }
         let flow = &mut self.flows[flow_id as usize];
-        let (Endpoints::Tcp(tcp), Some(jitter)) = (&mut flow.ends, &mut flow.jitter) else { return true };
+        let (Some(tcp), Some(jitter)) = (flow.ends.tcp_mut(), &mut flow.jitter) else { return true };
         if jitter.is_over(now) {
             tcp.sender.release();
             return true;

@@ -3,7 +3,8 @@
 //! A run looks at both after so many events, and after so many packets of one burst, so that no single event is beyond
 //! them. What it takes is added up from the structures that grow, not asked of the system: it is that of the run alone.
 
-use crate::flow::{Endpoints, Flow, TcpEnds};
+use crate::flow::Flow;
+use crate::host::TcpEnds;
 use crate::records::{FlowSeriesRow, LinkSeriesRow, PositionRow, Records};
 use crate::simulation::{LinkState, Simulation};
 use crate::spec::{SimulationSpec, TransportConfig};
@@ -14,9 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Events, or packets of one burst, between two looks: some 20 ms.
 pub(crate) const BETWEEN_LOOKS: u32 = 1 << 16;
-
-/// What a sender keeps of a segment that is outstanding, bytes: when it was sent and how often.
-const PER_SEGMENT: u64 = 24;
 
 /// Names, routes and the topology's share of a node and of a link, bytes.
 const PER_NODE: u64 = 300;
@@ -81,7 +79,7 @@ impl Simulation {
         let links: u64 = self.links.iter().map(|state| state.link.memory_bytes() + of_vec(&state.held)).sum();
         let flows: u64 = self.flows.iter().map(Flow::memory_bytes).sum();
         let built = (size_of::<LinkState>() * self.links.len() + size_of::<Flow>() * self.flows.len()) as u64;
-        built + links + flows + self.recorder.records.memory_bytes()
+        built + links + flows + self.payloads.memory_bytes() + self.recorder.records.memory_bytes()
     }
 }
 
@@ -92,13 +90,7 @@ fn of_vec<T>(list: &Vec<T>) -> u64 {
 
 impl Flow {
     fn memory_bytes(&self) -> u64 {
-        let outstanding = match &self.ends {
-            Endpoints::Tcp(tcp) => {
-                u64::from(tcp.sender.snapshot().in_flight) * PER_SEGMENT + size_of::<TcpEnds>() as u64
-            }
-            Endpoints::Datagram { .. } => 0,
-        };
-        outstanding + self.ages.memory_bytes() + self.updates.memory_bytes()
+        self.ends.memory_bytes() + self.ages.memory_bytes() + self.updates.memory_bytes()
     }
 }
 

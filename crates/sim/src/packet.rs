@@ -12,7 +12,8 @@ pub struct Packet {
     pub seq: u32,
     /// The how-manieth packet of its endpoint this is: decides its fate under random errors.
     pub number: u32,
-    /// Of data: bytes of user data. Of an ACK: where its details are, or [`Packet::NO_DETAIL`].
+    /// Of a packet with a payload: its handle with [`Packet::PAYLOAD`]. Else of data: bytes of user data; of an ACK: where
+    /// its details are, or [`Packet::NO_DETAIL`].
     pub detail: u32,
     /// The node at the other end of the link that it is on.
     pub to: u32,
@@ -27,6 +28,18 @@ const _: () = assert!(size_of::<Packet>() == 32);
 
 impl Packet {
     pub const NO_DETAIL: u32 = u32::MAX;
+
+    /// In `detail`: the rest is the handle of a payload.
+    pub const PAYLOAD: u32 = 1 << 31;
+
+    /// The handle of the payload, of a packet that has one.
+    pub const fn payload(&self) -> Option<u32> {
+        if self.detail & Packet::PAYLOAD != 0 && self.detail != Packet::NO_DETAIL {
+            Some(self.detail & !Packet::PAYLOAD)
+        } else {
+            None
+        }
+    }
 
     pub const fn is_ack(&self) -> bool {
         self.flags.has(Flags::ACK)
@@ -62,6 +75,10 @@ impl Flags {
     pub const CWR: Flags = Flags(128);
     /// Of an ACK: echoes a mark. The bit of [`Flags::CWR`], which only data have.
     pub const ECE: Flags = Flags::CWR;
+
+    /// Of a packet with a payload: with [`Flags::ECT`], the codepoint is ECT(1) (RFC 9331 §5). The bit of [`Flags::CWR`], which
+    /// only packets without one have.
+    pub const ECT1: Flags = Flags::CWR;
 
     pub const NONE: Flags = Flags(0);
 

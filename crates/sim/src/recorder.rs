@@ -1,7 +1,7 @@
 //! Takes down what happens. Nothing that runs ever reads it: recording more, less or not at all changes no packet.
 
 use crate::application::Transfer;
-use crate::flow::Endpoints;
+use crate::host::endpoint::Report;
 use crate::measure::{delivery_fraction, information_efficiency, jain, tcp_efficiency};
 use crate::packet::Packet;
 use crate::records::{
@@ -13,7 +13,6 @@ use crate::spec::SimulationSpec;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_orbit::{Earth, GroundPoint};
 use skyhop_topology::{Handover, NodeId, NodeKind, Topology};
-use skyhop_transport::{Phase, SenderEvent, Snapshot};
 
 /// Rows of the table of drops: 100 MB. A run in which more packets are lost keeps the first ones and counts the others.
 pub(crate) const MOST_DROP_ROWS: usize = 2_000_000;
@@ -86,9 +85,10 @@ impl Recorder {
         }
     }
 
-    pub fn flow_event(&mut self, time: Time, flow: u32, event: &'static str, snapshot: Snapshot) {
-        let row = FlowEventRow { time, flow, event, cwnd: snapshot.cwnd, ssthresh: threshold_of(&snapshot) };
-        self.records.flow_events.push(row);
+    /// Without a report there is no row: the source has no events.
+    pub fn flow_event(&mut self, time: Time, flow: u32, event: &'static str, report: Option<Report>) {
+        let Some(Report { cwnd, ssthresh, .. }) = report else { return };
+        self.records.flow_events.push(FlowEventRow { time, flow, event, cwnd, ssthresh });
     }
 
     pub fn transfer(&mut self, time: Time, flow: u32, transfer: &Transfer) {
@@ -118,38 +118,12 @@ fn share(used: u64, offered: u64) -> f64 {
     if offered > 0 { used as f64 / offered as f64 } else { 0.0 }
 }
 
-/// `None` while it was never set.
-fn threshold_of(snapshot: &Snapshot) -> Option<f64> {
-    Some(snapshot.ssthresh).filter(|ssthresh| ssthresh.is_finite())
-}
-
-/// RFC 5681's names; "loss" is the time after a timeout.
-fn phase_name(snapshot: &Snapshot) -> &'static str {
-    match snapshot.phase {
-        Phase::Recovery => "recovery",
-        Phase::Loss => "loss",
-        Phase::Open if snapshot.cwnd < snapshot.ssthresh => "slow-start",
-        Phase::Open => "congestion-avoidance",
-    }
-}
-
-pub(crate) fn event_name(event: SenderEvent) -> &'static str {
-    match event {
-        SenderEvent::RecoveryEntered { .. } => "recovery",
-        SenderEvent::RecoveryLeft => "recovered",
-        SenderEvent::Timeout { .. } => "timeout",
-    }
-}
-
 impl Simulation {
     pub(crate) fn record_grid(&mut self) {
         let Some(step) = self.recorder.grid else { return };
         let (now, step_s) = (self.now, step.as_secs_f64());
         for (id, flow) in self.flows.iter_mut().enumerate() {
-            let snapshot = match &flow.ends {
-                Endpoints::Tcp(tcp) => Some(tcp.sender.snapshot()),
-                Endpoints::Datagram { .. } => None,
-            };
+            let report = flow.ends.report().unwrap_or_default();
             let totals = flow.totals;
             let before = std::mem::replace(&mut **flow.at_grid.get_or_insert_default(), totals);
             let bps = |bytes: u64| bytes as f64 * 8.0 / step_s;
@@ -157,14 +131,14 @@ impl Simulation {
             self.recorder.records.flow_series.push(FlowSeriesRow {
                 time: now,
                 flow: id as u32,
-                cwnd: snapshot.as_ref().map(|s| s.cwnd),
-                inflation: snapshot.as_ref().map(|s| s.inflation),
-                ssthresh: snapshot.as_ref().and_then(threshold_of),
-                in_flight: snapshot.as_ref().map_or(0, |s| s.in_flight),
-                phase: snapshot.as_ref().map_or("", phase_name),
+                cwnd: report.cwnd,
+                inflation: report.inflation,
+                ssthresh: report.ssthresh,
+                in_flight: report.in_flight,
+                phase: report.phase,
                 rtt: self.recorder.last_rtt[id],
-                srtt: snapshot.as_ref().and_then(|s| s.srtt),
-                rto: snapshot.as_ref().map(|s| s.rto),
+                srtt: report.srtt,
+                rto: report.rto,
                 delay_mean_s: arrivals.delay,
                 jitter_mean_s: arrivals.jitter,
                 interarrival_mean_s: arrivals.interarrival,
@@ -222,6 +196,7 @@ impl Simulation {
         let conservation = self.conservation();
         let (warnings, total) = (self.warnings(&flows), self.total());
         debug_assert!(conservation.holds(), "packets unaccounted for: {conservation:?}");
+        debug_assert_eq!(self.payloads.count(), self.payloads_due(), "payloads kept, and packets that carry one");
         let mut records = self.recorder.records;
         records.jain = jain(&flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>());
         records.warnings = warnings;
@@ -256,10 +231,7 @@ impl Simulation {
         let at_stop = flow.at_stop.as_deref().unwrap_or(&flow.totals);
         let bps = |bytes: u64| if own_s > 0.0 { bytes as f64 * 8.0 / own_s } else { 0.0 };
         let totals = flow.totals;
-        let counters = match &flow.ends {
-            Endpoints::Tcp(tcp) => *tcp.sender.counters(),
-            Endpoints::Datagram { .. } => Default::default(),
-        };
+        let counters = flow.ends.counters();
         FlowSummary {
             flow: id as u32,
             from,
@@ -276,7 +248,7 @@ impl Simulation {
             probes: counters.probes,
             timeouts: counters.timeouts,
             fast_retransmits: counters.fast_retransmits,
-            cwnd_cuts: counters.window_cuts,
+            cwnd_cuts: counters.cwnd_cuts,
             bytes_delivered: totals.bytes_delivered,
             drops: totals.drops,
             ack_drops: totals.ack_drops,
@@ -321,6 +293,17 @@ impl Simulation {
             marked: totals.marked,
             drops: state.drops,
         }
+    }
+
+    /// Packets with a payload that are neither delivered nor lost.
+    fn payloads_due(&self) -> u64 {
+        let with_payload = self.flows.iter().filter(|flow| flow.ends.carries_payloads());
+        let left = with_payload.map(|flow| {
+            let totals = &flow.totals;
+            let lost: u64 = totals.drops.iter().chain(&totals.ack_drops).sum();
+            totals.sent + totals.acks_sent - totals.received - totals.acks_received - lost
+        });
+        left.sum()
     }
 
     fn conservation(&mut self) -> Conservation {

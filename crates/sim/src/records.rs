@@ -254,7 +254,8 @@ pub struct FlowEventRow {
     pub flow: u32,
     /// "start", "recovery", "recovered", "timeout", "stop", "complete", …
     pub event: &'static str,
-    pub cwnd: f64,
+    /// `None` without a window.
+    pub cwnd: Option<f64>,
     pub ssthresh: Option<f64>,
 }
 

@@ -8,7 +8,6 @@
 //! rate less what others send, smoothed with a weight of 0.9 each smoothed round trip, over the legs that have data. Its rate is
 //! that of packets: what frames and repairs take of it is no leg's, or small packets would fill the queue.
 
-use crate::flow::Endpoints;
 use crate::simulation::Simulation;
 use crate::spec::{ApplicationConfig, FlowConfig, RelayShare};
 use skyhop_base::{Duration, Index, Rate, Time};
@@ -98,39 +97,33 @@ impl Simulation {
         let Some(leg) = &self.flows[id as usize].leg else { return };
         let Some(after) = leg.after else { return };
         let mut leg_opened = leg.opened;
-        let Endpoints::Tcp(tcp) = &self.flows[id as usize].ends else { return };
-        // Deviation: what is held beyond a gap is counted as full segments.
-        let beyond = u64::from(tcp.receiver.held_segments()) * u64::from(tcp.sender.largest_segment());
-        let in_order = tcp.receiver.counters().payload_bytes.saturating_sub(beyond);
-        let fresh = in_order.saturating_sub(leg.handed);
-        let Endpoints::Tcp(next) = &mut self.flows[after as usize].ends else { return };
-        let full = u64::from(next.sender.largest_segment());
-        let idle = next.sender.backlog_bytes() == 0;
+        let Some(tcp) = self.flows[id as usize].ends.tcp() else { return };
+        let fresh = tcp.in_order_bytes().saturating_sub(leg.handed);
+        let next = &mut self.flows[after as usize].ends;
+        let full = next.full_segment();
+        let idle = next.backlog_bytes() == 0;
         let portion = if idle && fresh < full { fresh } else { fresh - fresh % full };
         if !std::mem::replace(&mut leg_opened, true) {
-            next.sender.open(now);
-            self.recorder.flow_event(now, after, "start", next.sender.snapshot());
+            next.open(now);
+            self.recorder.flow_event(now, after, "start", next.report());
         } else if portion == 0 {
             return;
         }
-        next.sender.supply(now, Supply::Bytes(portion));
+        next.supply(now, Supply::Bytes(portion));
         if let Some(leg) = &mut self.flows[id as usize].leg {
             leg.handed += portion;
             leg.opened = leg_opened;
         }
-        self.after_sender_input(after);
+        self.after_source_input(after);
     }
 
     /// User bytes that the buffer behind a leg can still take.
     fn room(&self, id: u32) -> Option<u64> {
         let leg = self.flows[id as usize].leg.as_deref()?;
         let after = leg.after?;
-        let (Endpoints::Tcp(tcp), Endpoints::Tcp(next)) =
-            (&self.flows[id as usize].ends, &self.flows[after as usize].ends)
-        else {
-            return None;
-        };
-        let held = tcp.receiver.counters().payload_bytes.saturating_sub(leg.handed) + next.sender.backlog_bytes();
+        let tcp = self.flows[id as usize].ends.tcp()?;
+        let next = &self.flows[after as usize].ends;
+        let held = tcp.receiver.counters().payload_bytes.saturating_sub(leg.handed) + next.backlog_bytes();
         Some(leg.room.saturating_sub(held))
     }
 
@@ -138,11 +131,10 @@ impl Simulation {
     pub(crate) fn window_of(&mut self, id: u32) -> Option<u32> {
         let room = self.room(id)?;
         let flow = &mut self.flows[id as usize];
-        let Endpoints::Tcp(tcp) = &flow.ends else { return None };
         if let Some(leg) = &mut flow.leg {
             leg.told = room;
         }
-        Some((room / u64::from(tcp.sender.largest_segment()).max(1)).min(u32::MAX.into()) as u32)
+        Some((room / flow.ends.full_segment().max(1)).min(u32::MAX.into()) as u32)
     }
 
     /// ACKs have come back to a leg's sender: its buffer has more room, and its share may be due.
@@ -152,8 +144,7 @@ impl Simulation {
         // What was less than a segment may go now.
         self.relay(before);
         if let (Some(room), Some(leg)) = (self.room(before), self.flows[before as usize].leg.as_deref()) {
-            let Endpoints::Tcp(tcp) = &self.flows[before as usize].ends else { return };
-            let full = u64::from(tcp.sender.largest_segment());
+            let full = self.flows[before as usize].ends.full_segment();
             let step = (leg.room / 2).max(full);
             // It was told less than a segment, and now has much more.
             if leg.told < full.max(leg.room / 4) && room >= leg.told + step.min(leg.room) {
@@ -166,7 +157,7 @@ impl Simulation {
     /// An ACK that says nothing but how much room there is.
     fn tell_window(&mut self, id: u32) {
         let Some(window) = self.window_of(id) else { return };
-        let Endpoints::Tcp(tcp) = &self.flows[id as usize].ends else { return };
+        let Some(tcp) = self.flows[id as usize].ends.tcp() else { return };
         let (next, size) = (tcp.receiver.next_expected(), tcp.receiver.ack_size());
         let detail = crate::ack_details::AckDetail { window: Some(window), news: false, ..Default::default() };
         let detail = self.ack_details.keep(detail);
@@ -178,8 +169,7 @@ impl Simulation {
         let now = self.now;
         let (source, to) = self.data_ends(id as usize);
         let Some(mut share) = self.flows[id as usize].leg.as_deref().and_then(|leg| leg.share) else { return };
-        let Endpoints::Tcp(tcp) = &self.flows[id as usize].ends else { return };
-        let Some(rtt) = tcp.sender.snapshot().srtt else { return };
+        let Some(rtt) = self.flows[id as usize].ends.report().and_then(|report| report.srtt) else { return };
         if share.updated.is_some_and(|at| now.since(at) < rtt) {
             return;
         }
@@ -192,8 +182,7 @@ impl Simulation {
                 continue;
             }
             own_bytes += flow.totals.sent_bytes;
-            let Endpoints::Tcp(tcp) = &flow.ends else { continue };
-            active += u32::from(other == id as usize || tcp.sender.backlog_bytes() > 0);
+            active += u32::from(other == id as usize || flow.ends.backlog_bytes() > 0);
         }
         let link_bytes = link.totals.bytes;
         if let Some(at) = share.updated {
@@ -207,8 +196,8 @@ impl Simulation {
         if let Some(leg) = &mut flow.leg {
             leg.share = Some(share);
         }
-        if let (Endpoints::Tcp(tcp), Some(rate)) = (&mut flow.ends, Rate::from_bps(rate.max(1.0) as u64)) {
-            tcp.sender.on_path_hint(&PathHint::Assigned { rate });
+        if let Some(rate) = Rate::from_bps(rate.max(1.0) as u64) {
+            flow.ends.on_path_hint(&PathHint::Assigned { rate });
         }
     }
 }
@@ -238,8 +227,8 @@ impl Simulation {
             if is_last {
                 for id in [first, last] {
                     self.flows[id as usize].completed = Some(now);
-                    let Endpoints::Tcp(tcp) = &self.flows[id as usize].ends else { continue };
-                    self.recorder.flow_event(now, id, "complete", tcp.sender.snapshot());
+                    let report = self.flows[id as usize].ends.report();
+                    self.recorder.flow_event(now, id, "complete", report);
                 }
             }
         }

@@ -1,26 +1,23 @@
 //! The simulation: components, their slots in the event queue, and the way of a packet between them.
 
-use crate::ack_details::{AckDetail, AckDetails, Way};
-use crate::agents::{Agents, Passage, is_copy};
-use crate::application::AppStep;
+use crate::ack_details::AckDetails;
+use crate::agents::{Agents, Passage};
 use crate::build::{build_doubles, build_flows, build_links, seeded};
 use crate::check::{check_flows, check_size};
-use crate::doubles::{Doubles, Whose};
+use crate::doubles::Doubles;
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
-use crate::flow::{Endpoints, Flow, FlowState};
+use crate::flow::{Flow, FlowState};
 use crate::ground::{Ground, moving_delay};
-use crate::jitter::sends_at;
+use crate::host::Payloads;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
 use crate::link::{Entry, Fate, Link, Offered};
 use crate::packet::{Flags, Packet};
-use crate::recorder::{Recorder, event_name};
+use crate::recorder::Recorder;
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
 use crate::spec::{OnDown, SimulationSpec};
-use crate::wire;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, DelaySegment, Forwarding, NodeId, Topology, TopologyError};
-use skyhop_transport::{Priority, Segment, Sender, Transmission};
 
 /// Why no simulation can be built.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +35,8 @@ pub enum SimulationError {
     SelfFlow { flow: String },
     #[error("flow {flow}: its application needs a TCP, datagrams have no acknowledged stream")]
     TransferOverDatagrams { flow: String },
+    #[error("flow {flow}: {what} needs Skyhop's own TCP, and this flow has another transport")]
+    NeedsTcp { flow: String, what: &'static str },
     #[error("no link is called {name:?}, so its errors cannot be reported")]
     UnknownWatchedLink { name: String },
     #[error("the errors of {name:?} are reported to two agents")]
@@ -65,6 +64,7 @@ impl SimulationError {
             SimulationError::UnknownNode { flow, .. }
             | SimulationError::SelfFlow { flow }
             | SimulationError::TransferOverDatagrams { flow }
+            | SimulationError::NeedsTcp { flow, .. }
             | SimulationError::PacketTooLarge { flow, .. } => Some(flow),
             _ => None,
         }
@@ -155,11 +155,12 @@ pub struct Simulation {
     pub(crate) forwarding: Forwarding,
     pub(crate) destinations: Vec<NodeId>,
     /// By flow and direction (data, ACKs).
-    to: Vec<[Destination; 2]>,
+    pub(crate) to: Vec<[Destination; 2]>,
     pub(crate) links: Vec<LinkState>,
     pub(crate) ground: Ground,
     pub(crate) flows: Vec<Flow>,
     pub(crate) ack_details: AckDetails,
+    pub(crate) payloads: Payloads,
     pub(crate) agents: Agents,
     pub(crate) recorder: Recorder,
     pub(crate) changes: Vec<Change>,
@@ -212,6 +213,7 @@ impl Simulation {
             links,
             flows: build_flows(spec, seed),
             ack_details: AckDetails::default(),
+            payloads: Payloads::default(),
             agents,
             changes: Vec::new(),
             packet_hops: 0,
@@ -273,11 +275,7 @@ impl Simulation {
     /// If there is no flow of that rank.
     pub fn flow_state(&self, flow: usize) -> FlowState {
         let Flow { ends, totals, .. } = &self.flows[flow];
-        let cwnd = match ends {
-            Endpoints::Tcp(tcp) => Some(tcp.sender.cwnd()),
-            Endpoints::Datagram { .. } => None,
-        };
-        FlowState { bytes_delivered: totals.bytes_delivered, cwnd }
+        FlowState { bytes_delivered: totals.bytes_delivered, cwnd: ends.cwnd() }
     }
 
     /// Runs to the end and gives the records.
@@ -334,9 +332,9 @@ impl Simulation {
         if slot == TOPOLOGY {
             self.on_topology();
         } else if slot < slots.receivers {
-            self.on_sender_timeout(slot - slots.senders);
+            self.on_source_timeout(slot - slots.senders);
         } else if slot < slots.applications {
-            self.on_receiver_timeout(slot - slots.receivers);
+            self.on_sink_timeout(slot - slots.receivers);
         } else if slot < slots.grid {
             self.on_application(slot - slots.applications);
         } else if slot == slots.grid {
@@ -420,7 +418,7 @@ impl Simulation {
 
     /// Sends a packet that is at `node` on its way. Half of what a packet-hop costs, hence part of its two callers.
     #[inline(always)]
-    fn forward(&mut self, node: u32, packet: &mut Packet, to: Destination) {
+    pub(crate) fn forward(&mut self, node: u32, packet: &mut Packet, to: Destination) {
         let Some(ttl) = packet.ttl.checked_sub(1) else {
             return self.drop_at(packet, DropCause::Ttl, None, node);
         };
@@ -518,331 +516,6 @@ impl Simulation {
         }
     }
 
-    fn deliver_data(&mut self, packet: &Packet) {
-        let now = self.now;
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.totals.received += 1;
-        if is_copy(packet) {
-            flow.totals.copies += 1;
-        }
-        flow.totals.wire_bytes += u64::from(packet.size);
-        flow.meter.arrived(now, packet.stamp);
-        match &mut flow.ends {
-            Endpoints::Datagram { .. } => {
-                flow.totals.bytes_delivered += u64::from(packet.detail);
-                flow.updates.datagram_received(now, packet.stamp, packet.flow, &mut self.recorder.records.transfers);
-            }
-            Endpoints::Tcp(tcp) => {
-                tcp.receiver.on_segment(now, &wire::segment(packet), packet.stamp);
-                let (next, rows) = (tcp.receiver.next_expected(), &mut self.recorder.records.transfers);
-                flow.updates.received_before(now, next, packet.flow, rows);
-                let counters = tcp.receiver.counters();
-                flow.totals.duplicate = counters.duplicates;
-                flow.totals.bytes_delivered = counters.payload_bytes;
-                if flow.leg.is_some() {
-                    self.deliver_to_leg(packet.flow);
-                    return self.send_acks(packet.flow);
-                }
-                if flow.application.waits_for(flow.totals.bytes_delivered) {
-                    self.deliver_to_application(packet.flow);
-                }
-                self.send_acks(packet.flow);
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn deliver_to_application(&mut self, flow_id: u32) {
-        let now = self.now;
-        let flow = &mut self.flows[flow_id as usize];
-        let Endpoints::Tcp(tcp) = &flow.ends else { return };
-        let planned = flow.application.next_event();
-        if let Some((transfer, is_last)) = flow.application.delivered(now, flow.totals.bytes_delivered) {
-            self.recorder.transfer(now, flow_id, &transfer);
-            if is_last {
-                flow.completed = Some(now);
-                self.recorder.flow_event(now, flow_id, "complete", tcp.sender.snapshot());
-            }
-        }
-        if flow.application.next_event() != planned {
-            self.arm_application(flow_id);
-        }
-    }
-
-    fn deliver_ack(&mut self, packet: &Packet) {
-        if packet.flow as usize >= self.flows.len() {
-            return self.deliver_notice(packet);
-        }
-        let now = self.now;
-        let details = match packet.detail {
-            Packet::NO_DETAIL => AckDetail::default(),
-            slot => self.ack_details.take(slot),
-        };
-        if !details.news {
-            return self.deliver_window(packet, details.window);
-        }
-        let ack = wire::ack(packet, details.blocks);
-        if !packet.flags.has(Flags::REQUEST) {
-            self.recorder.ack_arrived(now, packet);
-        }
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.totals.acks_received += 1;
-        let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
-        if packet.flags.has(Flags::REQUEST) {
-            if let Some(answer) = flow.application.asked(packet.seq) {
-                tcp.sender.supply(now, answer);
-                self.after_sender_input(packet.flow);
-            }
-            return;
-        }
-        // Measured here for the records, whatever the sender itself takes as a sample.
-        if let Some(rtt) = flow.ages.acknowledged(now, ack.next) {
-            flow.rtt.add(rtt);
-        }
-        // Over time, the round trip of the moment: a segment that waited behind a hole is older than that.
-        if ack.trigger == Transmission::First {
-            self.recorder.rtt(packet.flow, now.since(ack.echo));
-        }
-        if details.loss_marked {
-            tcp.sender.hear_loss_mark();
-        }
-        tcp.sender.on_ack(now, &ack);
-        if let Some(window) = details.window {
-            tcp.sender.on_window(now, ack.next.saturating_add(window));
-        }
-        if let Some(way) = details.way {
-            hear_of_way(&mut tcp.sender, way);
-        }
-        let is_leg = flow.leg.is_some();
-        self.after_sender_input(packet.flow);
-        if is_leg {
-            self.leg_acknowledged(packet.flow);
-        }
-    }
-
-    /// Everything that the sender wants after an input: packets, records, its timer.
-    pub(crate) fn after_sender_input(&mut self, flow_id: u32) {
-        let now = self.now;
-        if self.flows[flow_id as usize].jitter.is_none() || self.jitter_lets_send(flow_id) {
-            self.send_segments(flow_id);
-        }
-        let flow = &mut self.flows[flow_id as usize];
-        let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
-        if let Some(average) = &mut flow.cwnd {
-            average.set(now, tcp.sender.cwnd());
-        }
-        while let Some(event) = tcp.sender.poll_event() {
-            self.recorder.flow_event(now, flow_id, event_name(event), tcp.sender.snapshot());
-        }
-        // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
-        let deadline = tcp.sender.next_timeout().min(sends_at(flow.jitter.as_deref()));
-        if self.doubles.is_some() {
-            return self.arm_by_doubles(flow_id, Whose::Sender, deadline);
-        }
-        if deadline < tcp.sender_armed {
-            tcp.sender_armed = deadline;
-            self.events.arm(self.slots.senders + flow_id, deadline, now);
-        }
-    }
-
-    fn on_sender_timeout(&mut self, flow_id: u32) {
-        let now = self.now;
-        let slot = self.slots.senders + flow_id;
-        self.events.disarm(slot);
-        let flow = &mut self.flows[flow_id as usize];
-        let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
-        tcp.sender_armed = Time::MAX;
-        let (timeout, sends_at) = (tcp.sender.next_timeout(), sends_at(flow.jitter.as_deref()));
-        let deadline = timeout.min(sends_at);
-        if deadline > now {
-            if deadline != Time::MAX {
-                tcp.sender_armed = deadline;
-                self.events.arm(slot, deadline, now);
-            }
-            return;
-        }
-        if timeout <= now {
-            tcp.sender.on_timeout(now);
-        }
-        self.after_sender_input(flow_id);
-    }
-
-    #[inline]
-    fn send_segments(&mut self, flow_id: u32) {
-        // A window can release a burst that takes longer than anybody waits: see `limits.rs`.
-        while self.send_some(flow_id) && !self.is_to_end() {}
-    }
-
-    /// Sends so many segments that it is time to look at the limits; false when there are no more.
-    #[inline(always)]
-    fn send_some(&mut self, flow_id: u32) -> bool {
-        for _ in 0..BETWEEN_LOOKS {
-            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return false };
-            let Some(segment) = tcp.sender.poll_transmit(self.now) else { return false };
-            self.send_segment(flow_id, &segment);
-        }
-        true
-    }
-
-    pub(crate) fn send_segment(&mut self, flow_id: u32, segment: &Segment) {
-        let flow = &mut self.flows[flow_id as usize];
-        // A probe repeats a segment, but is neither its repair nor its age.
-        if segment.priority == Priority::Normal {
-            flow.ages.sent(self.now, segment.seq);
-            flow.updates.segment_sent(segment.seq, segment.payload);
-            if segment.transmission == Transmission::Again {
-                flow.totals.resent_bytes += u64::from(segment.size);
-            }
-        }
-        let flags = wire::segment_flags(segment);
-        self.send(flow_id, false, segment.seq, segment.size, segment.payload, self.now, flags);
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the fields of a packet, private to this file")]
-    fn send(&mut self, flow_id: u32, is_ack: bool, seq: u32, size: u32, detail: u32, stamp: Time, flags: Flags) {
-        let direction = usize::from(is_ack);
-        let ends = &self.to[flow_id as usize];
-        let (to, node) = (ends[direction], ends[1 - direction].node);
-        let flow = &mut self.flows[flow_id as usize];
-        let number = flow.numbers[direction];
-        flow.numbers[direction] += 1;
-        if is_ack {
-            flow.totals.acks_sent += 1;
-        } else {
-            flow.totals.sent += 1;
-            flow.totals.sent_bytes += u64::from(size);
-            flow.totals.sent_payload_bytes += u64::from(detail);
-        }
-        debug_assert!(size <= u32::from(u16::MAX));
-        let mut packet =
-            Packet { stamp, flow: flow_id, seq, number, detail, to: node, size: size as u16, ttl: flow.ttl, flags };
-        self.forward(node, &mut packet, to);
-    }
-
-    fn send_acks(&mut self, flow_id: u32) {
-        let now = self.now;
-        loop {
-            let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
-            let Some(ack) = tcp.receiver.poll_ack(now) else {
-                return self.arm_receiver(flow_id);
-            };
-            let blocks = ack.blocks;
-            let detail = if self.flows[flow_id as usize].acks_say_more {
-                self.detail_of_more(flow_id, blocks)
-            } else if blocks.is_empty() {
-                Packet::NO_DETAIL
-            } else {
-                self.ack_details.keep(AckDetail { blocks, ..AckDetail::default() })
-            };
-            let flags = wire::ack_flags(&ack);
-            self.send(flow_id, true, ack.next, ack.size, detail, ack.echo, flags);
-        }
-    }
-
-    /// An ACK that only tells how much room there is.
-    #[cold]
-    fn deliver_window(&mut self, packet: &Packet, window: Option<u32>) {
-        let now = self.now;
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.totals.acks_received += 1;
-        let Endpoints::Tcp(tcp) = &mut flow.ends else { return };
-        if let Some(window) = window {
-            tcp.sender.on_window(now, packet.seq.saturating_add(window));
-        }
-        self.after_sender_input(packet.flow);
-    }
-
-    pub(crate) fn send_ack_packet(&mut self, flow_id: u32, next: u32, size: u32, detail: u32) {
-        self.send(flow_id, true, next, size, detail, self.now, Flags::ACK);
-    }
-
-    /// The delayed ACK is set and called off with every other segment. So its slot, once armed, stays where it is,
-    /// fires early and moves itself, as that of the sender.
-    #[inline]
-    fn arm_receiver(&mut self, flow_id: u32) {
-        let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
-        let deadline = tcp.receiver.next_timeout();
-        if deadline == tcp.ack_due {
-            return;
-        }
-        (tcp.ack_due, tcp.ack_due_since) = (deadline, self.now);
-        if self.doubles.is_some() {
-            return self.arm_by_doubles(flow_id, Whose::Receiver, deadline);
-        }
-        let slot = self.slots.receivers + flow_id;
-        if deadline < tcp.ack_armed {
-            tcp.ack_armed = deadline;
-            self.events.arm(slot, deadline, self.now);
-        }
-    }
-
-    fn on_receiver_timeout(&mut self, flow_id: u32) {
-        let slot = self.slots.receivers + flow_id;
-        self.events.disarm(slot);
-        let Endpoints::Tcp(tcp) = &mut self.flows[flow_id as usize].ends else { return };
-        tcp.ack_armed = Time::MAX;
-        if tcp.ack_due > self.now {
-            if tcp.ack_due != Time::MAX {
-                tcp.ack_armed = tcp.ack_due;
-                // In the order of events it stands where it would if it had been armed then.
-                self.events.arm(slot, tcp.ack_due, tcp.ack_due_since);
-            }
-            return;
-        }
-        tcp.receiver.on_timeout(self.now);
-        self.send_acks(flow_id);
-    }
-
-    pub(crate) fn arm_application(&mut self, flow_id: u32) {
-        let slot = self.slots.applications + flow_id;
-        match self.flows[flow_id as usize].application.next_event() {
-            Some(time) => self.events.arm(slot, time, self.now),
-            None => self.events.disarm(slot),
-        }
-    }
-
-    fn on_application(&mut self, flow_id: u32) {
-        let now = self.now;
-        let delivered = self.delivered_in_all(flow_id);
-        let flow = &mut self.flows[flow_id as usize];
-        let step = flow.application.step(delivered);
-        if let (Some(AppStep::Start | AppStep::Produce), Some(bytes)) = (step, flow.application.portion_bytes()) {
-            flow.updates.written(now, bytes);
-        }
-        let is_fed = flow.leg.as_deref().is_some_and(|leg| leg.before.is_some());
-        match (&mut flow.ends, step) {
-            (_, None) => {}
-            // A leg opens with the first packet of the one before, and sends on what its buffer holds at the stop.
-            (Endpoints::Tcp(_), Some(AppStep::Stop)) if is_fed => flow.at_stop = Some(Box::new(flow.totals)),
-            (Endpoints::Tcp(_), Some(_)) if is_fed => {}
-            (Endpoints::Tcp(tcp), Some(AppStep::Start)) => {
-                tcp.sender.open(now);
-                tcp.sender.supply(now, flow.application.supply());
-                self.recorder.flow_event(now, flow_id, "start", tcp.sender.snapshot());
-            }
-            (Endpoints::Tcp(tcp), Some(AppStep::Produce)) => tcp.sender.supply(now, flow.application.supply()),
-            (Endpoints::Tcp(tcp), Some(AppStep::Stop)) => {
-                tcp.sender.close(now);
-                flow.at_stop = Some(Box::new(flow.totals));
-                self.recorder.flow_event(now, flow_id, "stop", tcp.sender.snapshot());
-            }
-            (_, Some(AppStep::Ask { size_bytes, number })) => {
-                let flags = Flags::ACK.with(Flags::REQUEST);
-                self.send(flow_id, true, number, size_bytes, Packet::NO_DETAIL, now, flags);
-                return self.arm_application(flow_id);
-            }
-            (Endpoints::Datagram { .. }, Some(AppStep::Stop)) => flow.at_stop = Some(Box::new(flow.totals)),
-            (Endpoints::Datagram { next_seq, header_bytes }, Some(_)) => {
-                let (seq, header) = (*next_seq, *header_bytes);
-                *next_seq += 1;
-                let payload = flow.application.portion_bytes().unwrap_or(0);
-                self.send(flow_id, false, seq, payload + header, payload, now, Flags::NONE);
-            }
-        }
-        self.arm_application(flow_id);
-        self.after_sender_input(flow_id);
-    }
-
     fn on_grid(&mut self) {
         self.record_grid();
         if let Some(step) = self.recorder.grid {
@@ -855,13 +528,5 @@ impl Simulation {
         if let Some(step) = self.recorder.positions {
             self.events.arm(self.slots.positions, self.now + step, Time::MAX);
         }
-    }
-}
-
-#[cold]
-fn hear_of_way(sender: &mut Sender, way: Way) {
-    match way {
-        Way::ErrorRate(rate) => sender.on_error_rate(rate),
-        Way::Survival(survival) => sender.on_survival(survival),
     }
 }

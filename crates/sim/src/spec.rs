@@ -1,11 +1,13 @@
 //! What a simulation is built from. Everything is resolved: names are ids, defaults are filled in, quantities
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
+use crate::host::endpoint::Transport;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
 use skyhop_transport::TcpConfig;
+use std::sync::Arc;
 
 /// One network with its traffic, to be run once per seed.
 #[derive(Clone, Debug)]
@@ -363,6 +365,8 @@ pub enum TransportConfig {
         /// Bytes added to each datagram on the wire.
         header_bytes: u32,
     },
+    /// Hosts of another kind.
+    Hosts(Arc<dyn Transport>),
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -66,6 +66,14 @@ impl Updates {
         }
     }
 
+    /// The receiver has so many user bytes without a gap; rows for the updates that are complete with that.
+    pub fn received_bytes(&mut self, now: Time, in_order: u64, flow: u32, rows: &mut Vec<TransferRow>) {
+        if let Some(followed) = &mut self.0 {
+            followed.in_order = in_order;
+            followed.complete(now, flow, rows);
+        }
+    }
+
     /// The datagram arrives that was sent, and so written, at `at`.
     #[inline]
     pub fn datagram_received(&mut self, now: Time, at: Time, flow: u32, rows: &mut Vec<TransferRow>) {
@@ -101,6 +109,10 @@ impl Followed {
             self.first += 1;
             self.in_order += u64::from(payload);
         }
+        self.complete(now, flow, rows);
+    }
+
+    fn complete(&mut self, now: Time, flow: u32, rows: &mut Vec<TransferRow>) {
         while let Some(update) = self.waiting.front().filter(|update| update.end <= self.in_order) {
             rows.push(update.row(now, flow, true));
             self.waiting.pop_front();

@@ -6,7 +6,6 @@ mod report;
 mod snoop;
 mod survival;
 
-use crate::flow::Endpoints;
 use crate::packet::{Flags, Packet};
 use crate::records::{DropCause, DropCounts};
 use crate::simulation::{Destination, Simulation, SimulationError};
@@ -206,7 +205,7 @@ impl Simulation {
 
     /// Whether a packet is data of a TCP, or an ACK that answers some.
     fn is_of_connection(&self, packet: &Packet) -> bool {
-        let is_tcp = self.flows.get(packet.flow as usize).is_some_and(|flow| matches!(flow.ends, Endpoints::Tcp(_)));
+        let is_tcp = self.flows.get(packet.flow as usize).is_some_and(|flow| flow.ends.is_legible());
         let is_news = !packet.is_ack() || self.ack_details.is_news(packet.detail);
         // A probe is no data, and a request no ACK.
         is_tcp && is_news && !packet.is_low() && !(packet.is_ack() && packet.flags.has(Flags::REQUEST))

@@ -12,7 +12,6 @@
 
 use super::estimator::{Estimator, Fate};
 use super::{Agents, NOBODY};
-use crate::flow::Endpoints;
 use crate::packet::Packet;
 use crate::simulation::{Simulation, SimulationError};
 use crate::spec::{ErrorReportConfig, WatchedLinks};
@@ -137,10 +136,8 @@ impl Simulation {
             watch.learn_one();
         }
         watch.records.push_back(Record { time: self.now, bytes: packet.size, fate });
-        let is_segment = self
-            .flows
-            .get(packet.flow as usize)
-            .is_some_and(|flow| !packet.is_ack() && matches!(flow.ends, Endpoints::Tcp(_)));
+        let is_segment =
+            self.flows.get(packet.flow as usize).is_some_and(|flow| !packet.is_ack() && flow.ends.is_legible());
         if corrupted && is_segment {
             let record = watch.learned + watch.records.len() as u64 - 1;
             let gateway = &self.agents.gateways[watch.gateway];
@@ -174,9 +171,8 @@ impl Simulation {
             }
             Notice::Report { flow, report } => {
                 let now = self.now;
-                let Endpoints::Tcp(tcp) = &mut self.flows[flow as usize].ends else { return };
-                tcp.sender.on_error_report(now, &report);
-                self.after_sender_input(flow);
+                self.flows[flow as usize].ends.on_error_report(now, &report);
+                self.after_source_input(flow);
             }
         }
     }
@@ -202,7 +198,7 @@ impl Simulation {
 
     /// An ACK that passes a gateway says how many errors the way of its flow makes.
     pub(super) fn write_rate(&mut self, packet: &mut Packet) {
-        let listens = packet.is_ack() && (packet.flow as usize) < self.flows.len();
+        let listens = packet.is_ack() && packet.payload().is_none() && (packet.flow as usize) < self.flows.len();
         if listens && self.agents.gateways.iter().any(|gateway| gateway.node == packet.to) {
             let rate = self.error_rate(packet.flow);
             self.write_on_ack(packet, rate);

@@ -1,0 +1,197 @@
+//! Drives transports that the engine does not know: two boxed [`Endpoint`]s for each flow.
+
+use super::endpoint::{Codepoint, Counters, Endpoint, Fact, Incoming, Outgoing, Report, Transport};
+use super::payloads::Load;
+use crate::limits::BETWEEN_LOOKS;
+use crate::packet::{Flags, Packet};
+use crate::simulation::Simulation;
+use skyhop_base::{Duration, Stream, Time};
+use skyhop_transport::Supply;
+
+/// One of the two hosts of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Source,
+    Sink,
+}
+
+/// Both hosts of a flow.
+pub(crate) struct Hosts {
+    ends: [Box<dyn Endpoint>; 2],
+    /// For when the slot of each is armed, [`Time::MAX`] when it is not.
+    armed: [Time; 2],
+}
+
+impl Hosts {
+    pub fn new(transport: &dyn Transport, flow: &str, seed: u64) -> Hosts {
+        let source = transport.source(Stream::new(seed, flow, "source"));
+        let sink = transport.sink(Stream::new(seed, flow, "sink"));
+        Hosts { ends: [source, sink], armed: [Time::MAX; 2] }
+    }
+
+    fn end(&mut self, side: Side) -> &mut dyn Endpoint {
+        &mut *self.ends[side as usize]
+    }
+
+    pub fn source(&mut self) -> &mut dyn Endpoint {
+        self.end(Side::Source)
+    }
+
+    pub fn supply(&mut self, now: Time, supply: Supply) {
+        let bytes = match supply {
+            Supply::Unlimited => None,
+            Supply::Bytes(bytes) => Some(bytes),
+            // No application counts in segments.
+            Supply::Segments(_) => Some(0),
+        };
+        self.source().write(now, bytes);
+    }
+
+    pub fn report(&self) -> Report {
+        self.ends[Side::Source as usize].report()
+    }
+
+    pub fn counters(&self) -> Counters {
+        let [source, sink] = &self.ends;
+        Counters { duplicates: sink.counters().duplicates, ..source.counters() }
+    }
+
+    pub fn backlog_bytes(&self) -> u64 {
+        self.ends[Side::Source as usize].backlog_bytes()
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        size_of::<Hosts>() as u64 + self.ends.iter().map(|end| end.memory_bytes()).sum::<u64>()
+    }
+}
+
+/// The flags of a packet.
+fn flags_of(side: Side, packet: &Outgoing) -> Flags {
+    let direction = if side == Side::Sink { Flags::ACK } else { Flags::NONE };
+    let again = if packet.repeats { Flags::RETRANSMISSION } else { Flags::NONE };
+    let ecn = match packet.ecn {
+        Codepoint::NotEct => Flags::NONE,
+        Codepoint::Ect0 => Flags::ECT,
+        Codepoint::Ect1 => Flags::ECT.with(Flags::ECT1),
+        Codepoint::Ce => Flags::ECT.with(Flags::CE),
+    };
+    direction.with(again).with(ecn)
+}
+
+impl Simulation {
+    /// A packet of the source is at the sink.
+    pub(super) fn deliver_to_sink(&mut self, packet: &Packet) {
+        let now = self.now;
+        self.hand_over(packet, Side::Sink);
+        let flow = &mut self.flows[packet.flow as usize];
+        let Some(hosts) = flow.ends.hosts_mut() else { return };
+        let sink = hosts.end(Side::Sink);
+        flow.totals.bytes_delivered = sink.delivered_bytes();
+        flow.totals.duplicate = sink.counters().duplicates;
+        let delivered = flow.totals.bytes_delivered;
+        flow.updates.received_bytes(now, delivered, packet.flow, &mut self.recorder.records.transfers);
+        if flow.application.waits_for(delivered) {
+            self.deliver_to_application(packet.flow);
+        }
+        self.after_host_input(packet.flow, Side::Sink);
+    }
+
+    /// A packet of the sink is at the source.
+    pub(super) fn deliver_to_source(&mut self, packet: &Packet) {
+        self.recorder.ack_arrived(self.now, packet);
+        self.flows[packet.flow as usize].totals.acks_received += 1;
+        self.hand_over(packet, Side::Source);
+        self.after_host_input(packet.flow, Side::Source);
+    }
+
+    /// Gives a host its packet.
+    fn hand_over(&mut self, packet: &Packet, side: Side) {
+        let load = packet.payload().and_then(|handle| self.payloads.take(handle));
+        debug_assert!(load.is_some(), "a packet without its payload: {packet:?}");
+        let (Some(Load { payload, ecn }), Some(hosts)) = (load, self.flows[packet.flow as usize].ends.hosts_mut())
+        else {
+            return;
+        };
+        let ecn = if packet.flags.has(Flags::CE) { Codepoint::Ce } else { ecn };
+        let arrived = Incoming { seq: packet.seq, size: packet.size, ecn, payload };
+        hosts.end(side).on_packet(self.now, arrived);
+    }
+
+    /// Everything that a host wants after an input: packets, records, its timer.
+    pub(super) fn after_host_input(&mut self, flow_id: u32, side: Side) {
+        let now = self.now;
+        // A window can release a burst that takes longer than anybody waits: see `limits.rs`.
+        while self.send_some_of_host(flow_id, side) && !self.is_to_end() {}
+        let flow = &mut self.flows[flow_id as usize];
+        let Some(hosts) = flow.ends.hosts_mut() else { return };
+        while let Some(fact) = hosts.end(side).poll_fact() {
+            match fact {
+                Fact::Rtt(rtt) if side == Side::Source => {
+                    flow.rtt.add(rtt);
+                    self.recorder.rtt(flow_id, rtt);
+                }
+                // Round trips are those of the data.
+                Fact::Rtt(_) => {}
+                Fact::Event(name) => self.recorder.flow_event(now, flow_id, name, Some(hosts.report())),
+            }
+        }
+        if let (Side::Source, Some(average), Some(cwnd)) = (side, &mut flow.cwnd, hosts.report().cwnd) {
+            average.set(now, cwnd);
+        }
+        self.arm_host(flow_id, side);
+    }
+
+    /// Sends so many packets that it is time to look at the limits; false when there are no more.
+    fn send_some_of_host(&mut self, flow_id: u32, side: Side) -> bool {
+        for _ in 0..BETWEEN_LOOKS {
+            let flow = &mut self.flows[flow_id as usize];
+            let Some(packet) = flow.ends.hosts_mut().and_then(|hosts| hosts.end(side).poll_transmit(self.now)) else {
+                return false;
+            };
+            if side == Side::Source {
+                flow.totals.sent_payload_bytes += u64::from(packet.user_bytes);
+                if packet.repeats {
+                    flow.totals.resent_bytes += u64::from(packet.size);
+                }
+            }
+            let flags = flags_of(side, &packet);
+            let Outgoing { seq, size, ecn, payload, .. } = packet;
+            let detail = Packet::PAYLOAD | self.payloads.keep(Load { payload, ecn });
+            self.send(flow_id, side == Side::Sink, seq, size.into(), detail, self.now, flags);
+        }
+        true
+    }
+
+    /// Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
+    fn arm_host(&mut self, flow_id: u32, side: Side) {
+        let now = self.now;
+        let Some(hosts) = self.flows[flow_id as usize].ends.hosts_mut() else { return };
+        // A timer that is due at once must not stop the clock.
+        let deadline = hosts.end(side).next_timeout().max(now + Duration::from_nanos(1));
+        let armed = &mut hosts.armed[side as usize];
+        if deadline < *armed {
+            *armed = deadline;
+            self.events.arm(self.slot_of(flow_id, side), deadline, now);
+        }
+    }
+
+    fn slot_of(&self, flow_id: u32, side: Side) -> u32 {
+        flow_id
+            + match side {
+                Side::Source => self.slots.senders,
+                Side::Sink => self.slots.receivers,
+            }
+    }
+
+    pub(super) fn on_host_timeout(&mut self, flow_id: u32, side: Side) {
+        let now = self.now;
+        self.events.disarm(self.slot_of(flow_id, side));
+        let Some(hosts) = self.flows[flow_id as usize].ends.hosts_mut() else { return };
+        hosts.armed[side as usize] = Time::MAX;
+        if hosts.end(side).next_timeout() > now {
+            return self.arm_host(flow_id, side);
+        }
+        hosts.end(side).on_timeout(now);
+        self.after_host_input(flow_id, side);
+    }
+}

@@ -1,0 +1,192 @@
+//! The contract between a host and the network: packets, application data and the present time go in; packets, the next
+//! timeout and what records keep come out.
+//!
+//! A flow has two hosts, its source and its sink. They share nothing: whatever one knows of the other arrived in a packet.
+//! `docs/decisions/endpoints.md` gives the reasons.
+
+use skyhop_base::{Duration, Stream, Time};
+use std::any::Any;
+use std::fmt::Debug;
+
+/// Makes the two hosts of each flow that names it in [`TransportConfig::Hosts`](crate::spec::TransportConfig::Hosts).
+pub trait Transport: Debug + Send + Sync {
+    /// Whether every byte arrives once and in order. Applications that wait for the end of a transfer need this.
+    fn is_reliable(&self) -> bool {
+        true
+    }
+
+    /// The host at the flow's source. `draws` is a random stream of its own.
+    fn source(&self, draws: Stream) -> Box<dyn Endpoint>;
+
+    /// The host at the flow's destination. `draws` is a random stream of its own.
+    fn sink(&self, draws: Stream) -> Box<dyn Endpoint>;
+}
+
+/// One host of a flow, without input or output of its own.
+///
+/// After each input ([`write`](Endpoint::write), [`close`](Endpoint::close), [`on_packet`](Endpoint::on_packet),
+/// [`on_timeout`](Endpoint::on_timeout)) the engine takes packets until there are none, then facts until there are none,
+/// then asks for the next timeout.
+pub trait Endpoint: Debug + Send {
+    /// The application writes `bytes` more user bytes; `None` is as much as the connection can carry. The first call opens
+    /// the connection.
+    fn write(&mut self, now: Time, bytes: Option<u64>);
+
+    /// The application writes no more.
+    fn close(&mut self, _now: Time) {}
+
+    /// A packet of the other host arrives.
+    fn on_packet(&mut self, now: Time, packet: Incoming);
+
+    /// The time of the earliest timer; [`Time::MAX`] when none runs. One that is not after the present fires one
+    /// nanosecond after it.
+    fn next_timeout(&self) -> Time;
+
+    /// The earliest timer has expired.
+    fn on_timeout(&mut self, now: Time);
+
+    /// The next packet to send at this instant. A host that always has one never lets time pass.
+    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing>;
+
+    /// The next fact for the records. Reading it changes nothing else.
+    fn poll_fact(&mut self) -> Option<Fact> {
+        None
+    }
+
+    /// User bytes that the application of this host has been able to read so far.
+    fn delivered_bytes(&self) -> u64 {
+        0
+    }
+
+    /// User bytes that were written here and are not known to have arrived. With `write(None)`, those that were sent.
+    fn backlog_bytes(&self) -> u64 {
+        0
+    }
+
+    /// The present state, for the records.
+    fn report(&self) -> Report {
+        Report::default()
+    }
+
+    /// Totals so far, for the records.
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+
+    /// Memory that this host takes, in bytes, as far as it grows with what happens. Packets on their way do not count.
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// What a packet carries besides what the network reads: bytes of a real stack, or a value of any type. The network only
+/// keeps it and drops it with its packet.
+#[derive(Debug)]
+pub struct Payload {
+    content: Box<dyn Any + Send>,
+    bytes: u32,
+}
+
+impl Payload {
+    /// The bytes of a datagram.
+    pub fn bytes(bytes: Vec<u8>) -> Payload {
+        let size = bytes.capacity() + size_of::<Vec<u8>>();
+        Payload { content: Box::new(bytes), bytes: size as u32 }
+    }
+
+    /// A value, such as the segment of a transport. Memory that it owns elsewhere is not accounted for.
+    pub fn of<T: Any + Send>(value: T) -> Payload {
+        Payload { content: Box::new(value), bytes: size_of::<T>() as u32 }
+    }
+
+    /// The value, if it is of this type. [`Payload::bytes`] holds a `Vec<u8>`.
+    pub fn take<T: Any>(self) -> Option<T> {
+        self.content.downcast().ok().map(|value| *value)
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        u64::from(self.bytes)
+    }
+}
+
+/// The ECN field of the IP header (RFC 3168 §5, RFC 9331 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codepoint {
+    #[default]
+    NotEct,
+    Ect0,
+    /// The host reacts to marks as a scalable transport does.
+    Ect1,
+    Ce,
+}
+
+/// A packet that a host sends.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// The number under which records name the packet.
+    pub seq: u32,
+    /// Bytes on the wire, all headers included.
+    pub size: u16,
+    /// User bytes in it.
+    pub user_bytes: u16,
+    /// Whether it repeats user bytes of an earlier packet. For records, and for errors that spare repetitions.
+    pub repeats: bool,
+    pub ecn: Codepoint,
+    pub payload: Payload,
+}
+
+/// A packet that has arrived.
+#[derive(Debug)]
+pub struct Incoming {
+    /// As sent.
+    pub seq: u32,
+    /// As sent.
+    pub size: u16,
+    /// As sent, or marked by a queue on the way.
+    pub ecn: Codepoint,
+    /// As sent.
+    pub payload: Payload,
+}
+
+/// Something that records keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fact {
+    /// A sample of the round-trip time.
+    Rtt(Duration),
+    /// An event under this name, such as "recovery" or "timeout".
+    Event(&'static str),
+}
+
+/// The state of a sending host. What a host does not have stays empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Congestion window without inflation, segments.
+    pub cwnd: Option<f64>,
+    /// Segments that duplicate ACKs add to the window for the moment.
+    pub inflation: Option<u32>,
+    /// Slow-start threshold, segments; `None` while it was never set.
+    pub ssthresh: Option<f64>,
+    /// Segments sent and not acknowledged.
+    pub in_flight: u32,
+    /// "slow-start", "congestion-avoidance", "recovery", "loss", or a word of the transport; may be empty.
+    pub phase: &'static str,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout, with backoff.
+    pub rto: Option<Duration>,
+}
+
+/// Running totals of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets sent that repeat user bytes.
+    pub retransmissions: u64,
+    /// Packets sent to learn about the path.
+    pub probes: u64,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    /// Reductions of the congestion window.
+    pub cwnd_cuts: u64,
+    /// Of a receiving host: packets that repeat what it has.
+    pub duplicates: u64,
+}

@@ -1,0 +1,203 @@
+//! Hosts: what the engine hands to the endpoints of a flow, and what it takes from them.
+//!
+//! `endpoint.rs` is the contract, `ends.rs` the kinds of endpoints, `tcp.rs` and `boxed.rs` drive them.
+
+mod boxed;
+pub mod endpoint;
+mod ends;
+mod payloads;
+mod tcp;
+
+use crate::agents::is_copy;
+use crate::application::AppStep;
+use crate::packet::{Flags, Packet};
+use crate::simulation::Simulation;
+pub(crate) use boxed::{Hosts, Side};
+use endpoint::{Codepoint, Payload};
+pub(crate) use ends::{Datagrams, Ends};
+use payloads::Load;
+pub(crate) use payloads::Payloads;
+use skyhop_base::Time;
+pub(crate) use tcp::{SegmentAges, TcpEnds};
+
+impl Simulation {
+    /// A packet of a flow's data is where it is going.
+    pub(crate) fn deliver_data(&mut self, packet: &Packet) {
+        let now = self.now;
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.totals.received += 1;
+        if is_copy(packet) {
+            flow.totals.copies += 1;
+        }
+        flow.totals.wire_bytes += u64::from(packet.size);
+        flow.meter.arrived(now, packet.stamp);
+        match &mut flow.ends {
+            Ends::Tcp(tcp) => {
+                tcp.receiver.on_segment(now, &crate::wire::segment(packet), packet.stamp);
+                self.after_segment(packet.flow);
+            }
+            Ends::Datagrams(_) => {
+                flow.totals.bytes_delivered += u64::from(packet.detail);
+                flow.updates.datagram_received(now, packet.stamp, packet.flow, &mut self.recorder.records.transfers);
+            }
+            Ends::Hosts(_) => self.deliver_to_sink(packet),
+        }
+    }
+
+    /// The receiver's application waits for what has arrived.
+    #[inline(never)]
+    pub(crate) fn deliver_to_application(&mut self, flow_id: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[flow_id as usize];
+        let planned = flow.application.next_event();
+        if let Some((transfer, is_last)) = flow.application.delivered(now, flow.totals.bytes_delivered) {
+            self.recorder.transfer(now, flow_id, &transfer);
+            if is_last {
+                flow.completed = Some(now);
+                self.recorder.flow_event(now, flow_id, "complete", flow.ends.report());
+            }
+        }
+        if flow.application.next_event() != planned {
+            self.arm_application(flow_id);
+        }
+    }
+
+    /// A packet that goes from sink to source, or belongs to no flow, is where it is going.
+    pub(crate) fn deliver_ack(&mut self, packet: &Packet) {
+        if packet.flow as usize >= self.flows.len() {
+            return self.deliver_notice(packet);
+        }
+        if packet.flags.has(Flags::REQUEST) {
+            return self.deliver_request(packet);
+        }
+        if packet.payload().is_some() {
+            return self.deliver_to_source(packet);
+        }
+        self.deliver_tcp_ack(packet);
+    }
+
+    /// The receiver's side asks for data.
+    #[cold]
+    fn deliver_request(&mut self, packet: &Packet) {
+        let now = self.now;
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.totals.acks_received += 1;
+        if let Some(handle) = packet.payload() {
+            self.payloads.take(handle);
+        } else if packet.detail != Packet::NO_DETAIL {
+            // A gateway wrote on it.
+            self.ack_details.take(packet.detail);
+        }
+        if let Some(answer) = flow.application.asked(packet.seq) {
+            flow.ends.supply(now, answer);
+            self.after_source_input(packet.flow);
+        }
+    }
+
+    /// Everything that the source wants after an input: packets, records, its timer.
+    pub(crate) fn after_source_input(&mut self, flow_id: u32) {
+        match &mut self.flows[flow_id as usize].ends {
+            Ends::Tcp(_) => self.after_sender_input(flow_id),
+            Ends::Datagrams(_) => self.send_datagrams(flow_id),
+            Ends::Hosts(_) => self.after_host_input(flow_id, Side::Source),
+        }
+    }
+
+    pub(crate) fn on_source_timeout(&mut self, flow_id: u32) {
+        match &self.flows[flow_id as usize].ends {
+            Ends::Tcp(_) => self.on_sender_timeout(flow_id),
+            Ends::Datagrams(_) => {}
+            Ends::Hosts(_) => self.on_host_timeout(flow_id, Side::Source),
+        }
+    }
+
+    pub(crate) fn on_sink_timeout(&mut self, flow_id: u32) {
+        match &self.flows[flow_id as usize].ends {
+            Ends::Tcp(_) => self.on_receiver_timeout(flow_id),
+            Ends::Datagrams(_) => {}
+            Ends::Hosts(_) => self.on_host_timeout(flow_id, Side::Sink),
+        }
+    }
+
+    fn send_request(&mut self, flow_id: u32, number: u32, size_bytes: u32) {
+        // Every packet of a flow carries a payload, or none does.
+        let detail = if self.flows[flow_id as usize].ends.carries_payloads() {
+            let load = Load { payload: Payload::of(()), ecn: Codepoint::NotEct };
+            Packet::PAYLOAD | self.payloads.keep(load)
+        } else {
+            Packet::NO_DETAIL
+        };
+        let flags = Flags::ACK.with(Flags::REQUEST);
+        self.send(flow_id, true, number, size_bytes, detail, self.now, flags);
+    }
+
+    fn send_datagrams(&mut self, flow_id: u32) {
+        let flow = &mut self.flows[flow_id as usize];
+        if let Some(datagram) = flow.ends.poll_datagram() {
+            flow.totals.sent_payload_bytes += u64::from(datagram.user_bytes);
+            self.send(flow_id, false, datagram.seq, datagram.size, datagram.user_bytes, self.now, Flags::NONE);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the fields of a packet, private to the hosts")]
+    fn send(&mut self, flow_id: u32, is_ack: bool, seq: u32, size: u32, detail: u32, stamp: Time, flags: Flags) {
+        let direction = usize::from(is_ack);
+        let ends = &self.to[flow_id as usize];
+        let (to, node) = (ends[direction], ends[1 - direction].node);
+        let flow = &mut self.flows[flow_id as usize];
+        let number = flow.numbers[direction];
+        flow.numbers[direction] += 1;
+        if is_ack {
+            flow.totals.acks_sent += 1;
+        } else {
+            flow.totals.sent += 1;
+            flow.totals.sent_bytes += u64::from(size);
+        }
+        debug_assert!(size <= u32::from(u16::MAX));
+        let mut packet =
+            Packet { stamp, flow: flow_id, seq, number, detail, to: node, size: size as u16, ttl: flow.ttl, flags };
+        self.forward(node, &mut packet, to);
+    }
+
+    pub(crate) fn arm_application(&mut self, flow_id: u32) {
+        let slot = self.slots.applications + flow_id;
+        match self.flows[flow_id as usize].application.next_event() {
+            Some(time) => self.events.arm(slot, time, self.now),
+            None => self.events.disarm(slot),
+        }
+    }
+
+    pub(crate) fn on_application(&mut self, flow_id: u32) {
+        let now = self.now;
+        let delivered = self.delivered_in_all(flow_id);
+        let flow = &mut self.flows[flow_id as usize];
+        let step = flow.application.step(delivered);
+        if let (Some(AppStep::Start | AppStep::Produce), Some(bytes)) = (step, flow.application.portion_bytes()) {
+            flow.updates.written(now, bytes);
+        }
+        // A leg opens with the first packet of the one before, and sends on what its buffer holds at the stop.
+        let is_fed = flow.leg.as_deref().is_some_and(|leg| leg.before.is_some());
+        match step {
+            None => {}
+            Some(AppStep::Stop) if is_fed => flow.at_stop = Some(Box::new(flow.totals)),
+            Some(_) if is_fed => {}
+            Some(AppStep::Start) => {
+                flow.ends.open(now);
+                flow.ends.supply(now, flow.application.supply());
+                self.recorder.flow_event(now, flow_id, "start", flow.ends.report());
+            }
+            Some(AppStep::Produce) => flow.ends.supply(now, flow.application.supply()),
+            Some(AppStep::Stop) => {
+                flow.ends.close(now);
+                flow.at_stop = Some(Box::new(flow.totals));
+                self.recorder.flow_event(now, flow_id, "stop", flow.ends.report());
+            }
+            Some(AppStep::Ask { size_bytes, number }) => {
+                self.send_request(flow_id, number, size_bytes);
+                return self.arm_application(flow_id);
+            }
+        }
+        self.arm_application(flow_id);
+        self.after_source_input(flow_id);
+    }
+}
