@@ -97,7 +97,13 @@ pub(crate) fn records() -> Records {
         drops: vec![drop, DropRow { time: seconds(3.0), cause: DropCause::Queue, link: Some(0), ..drop }],
         flow_series: vec![point(0.1, 0, 2.0), point(0.1, 1, 3.0), point(0.2, 0, 4.0), point(0.2, 1, 6.5)],
         link_series: vec![LinkSeriesRow { time: seconds(0.1), link: 0, queue_packets: 3, utilisation: 1.0 }],
-        flow_events: vec![FlowEventRow { time: seconds(1.0), flow: 0, event: "start", cwnd: Some(1.0), ssthresh: None }],
+        flow_events: vec![FlowEventRow {
+            time: seconds(1.0),
+            flow: 0,
+            event: "start",
+            cwnd: Some(1.0),
+            ssthresh: None,
+        }],
         handovers: vec![HandoverRow {
             time: seconds(10.0),
             terminal: 0,
