@@ -142,7 +142,7 @@ pub struct Incoming {
     pub seq: u32,
     /// As sent.
     pub size: u16,
-    /// As sent, or marked by a queue on the way.
+    /// As sent, or marked by a queue on the path.
     pub ecn: Codepoint,
     /// As sent.
     pub payload: Payload,
@@ -187,6 +187,6 @@ pub struct Counters {
     pub fast_retransmits: u64,
     /// Reductions of the congestion window.
     pub cwnd_cuts: u64,
-    /// Of a receiving host: packets that repeat what it has.
+    /// Packets that arrived and repeated user bytes; the sink counts them.
     pub duplicates: u64,
 }

@@ -114,8 +114,8 @@ impl TcpEnds {
         }
     }
 
-    /// User bytes that the receiver's application has been able to read so far. Deviation: what is held beyond a gap is
-    /// taken for full segments.
+    /// User bytes that the receiver's application has been able to read so far. Deviation: segments beyond a gap count
+    /// as full ones.
     pub fn in_order_bytes(&self) -> u64 {
         let beyond = u64::from(self.receiver.held_segments()) * u64::from(self.sender.largest_segment());
         self.receiver.counters().payload_bytes.saturating_sub(beyond)
