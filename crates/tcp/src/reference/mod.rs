@@ -3,12 +3,14 @@
 //!
 //! Its format is that of the README beside its `cases.csv`. No case is known by name: all follows from its row.
 
+mod both;
 mod case;
 mod path;
 mod receiver;
 mod sender;
 mod trace;
 
+pub use both::{BothComparison, compare_both};
 pub use case::{Case, Write, read_cases};
 pub use path::{PathComparison, compare_path};
 pub use receiver::{ReceiverComparison, compare_receiver, receiver_config};

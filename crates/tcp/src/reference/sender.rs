@@ -18,6 +18,24 @@ const JIFFY: Duration = Duration::from_millis(4);
 /// Rows of context on either side of a difference.
 const CONTEXT: usize = 3;
 
+/// Settings of both hosts that only the receiver reads, or that change nothing on an ideal host.
+const RECEIVER_ONLY: [&str; 14] = [
+    "tcp_dsack",
+    "tcp_comp_sack_delay_ns",
+    "tcp_comp_sack_nr",
+    "tcp_comp_sack_slack_ns",
+    "tcp_rmem",
+    "tcp_adv_win_scale",
+    "tcp_moderate_rcvbuf",
+    "tcp_window_scaling",
+    "tcp_shrink_window",
+    "tcp_invalid_ratelimit",
+    "tcp_synack_retries",
+    "tcp_no_metrics_save",
+    "tcp_no_ssthresh_metrics_save",
+    "tcp_autocorking",
+];
+
 /// One window of the recording: congestion window and threshold (`None`: never set) before an ACK is processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -68,12 +86,12 @@ pub fn read_windows(folder: &Path, case: &str) -> Result<Windows, ReferenceError
 
 /// A packet with data, as it is compared.
 #[derive(Clone, Copy, Debug)]
-struct Data {
-    at: Time,
-    seq: u64,
-    len: u32,
-    again: bool,
-    by_timer: bool,
+pub(super) struct Data {
+    pub at: Time,
+    pub seq: u64,
+    pub len: u32,
+    pub again: bool,
+    pub by_timer: bool,
 }
 
 /// Where the sender and the recording differ.
@@ -111,6 +129,7 @@ pub fn sender_config(case: &Case) -> Result<Config, ReferenceError> {
         frto: case.switched("tcp_frto", true),
         ecn: case.setting("tcp_ecn") == Some("1"),
         idle_restart: case.switched("tcp_slow_start_after_idle", true),
+        timestamp_base: 0,
         control: match case.control.as_str() {
             "reno" => ControlKind::Reno,
             "cubic" => ControlKind::Cubic(CubicOptions::default()),
@@ -135,15 +154,18 @@ pub fn sender_config(case: &Case) -> Result<Config, ReferenceError> {
             | "tcp_frto"
             | "tcp_ecn"
             | "tcp_slow_start_after_idle" => {}
-            // The receiver's.
-            "tcp_dsack"
-            | "tcp_comp_sack_delay_ns"
-            | "tcp_comp_sack_nr"
-            | "tcp_comp_sack_slack_ns"
-            | "tcp_rmem"
-            | "tcp_adv_win_scale"
-            | "tcp_moderate_rcvbuf"
-            | "tcp_window_scaling" => {}
+            name if RECEIVER_ONLY.contains(&name) => {}
+            "tcp_recovery" => {
+                let bits = number.map_err(|_| unknown())?;
+                config.rack_adapts = bits & 2 == 0;
+                config.rack_duplicate_threshold = bits & 4 == 0;
+            }
+            "tcp_retrans_collapse" => config.join_small = number.map_err(|_| unknown())? != 0,
+            "tcp_tso_rtt_log" => config.burst_rtt_log = number.map_err(|_| unknown())?,
+            "tcp_pacing_ss_ratio" => config.pacing_ratios.0 = number.map_err(|_| unknown())?.into(),
+            "tcp_pacing_ca_ratio" => config.pacing_ratios.1 = number.map_err(|_| unknown())?.into(),
+            "tcp_syn_linear_timeouts" => config.syn_linear_timeouts = number.map_err(|_| unknown())?,
+            "tcp_rto_max_ms" => config.max_rto = Duration::from_millis(number.map_err(|_| unknown())?.into()),
             "tcp_reordering" => config.reordering = number.map_err(|_| unknown())?,
             "tcp_max_reordering" => config.max_reordering = number.map_err(|_| unknown())?,
             "tcp_min_tso_segs" => config.min_burst = number.map_err(|_| unknown())?,
@@ -217,14 +239,14 @@ pub fn compare_sender(case: &Case, packets: &[Packet], recorded: &Windows) -> Re
     Ok(compare(packets, recorded, &sent, &windows, sender.states()))
 }
 
-fn note_window(windows: &mut Vec<Window>, at: Time, sender: &Sender) {
+pub(super) fn note_window(windows: &mut Vec<Window>, at: Time, sender: &Sender) {
     let window = Window { at, cwnd: sender.cwnd(), ssthresh: sender.ssthresh() };
     if windows.last().is_none_or(|last| (last.cwnd, last.ssthresh) != (window.cwnd, window.ssthresh)) {
         windows.push(window);
     }
 }
 
-fn compare(
+pub(super) fn compare(
     packets: &[Packet],
     recorded: &Windows,
     sent: &[Data],
@@ -261,7 +283,7 @@ fn compare(
     comparison
 }
 
-fn first_difference<T>(ours: &[T], theirs: &[T], same: impl Fn(&T, &T) -> bool) -> Option<usize> {
+pub(super) fn first_difference<T>(ours: &[T], theirs: &[T], same: impl Fn(&T, &T) -> bool) -> Option<usize> {
     let place = ours.iter().zip(theirs).position(|(a, b)| !same(a, b));
     place.or((ours.len() != theirs.len()).then_some(ours.len().min(theirs.len())))
 }
@@ -276,7 +298,7 @@ fn window_words(window: &Window) -> String {
     format!("{}/{ssthresh} at {:.6}", window.cwnd, window.at.as_secs_f64())
 }
 
-fn differs<T>(place: usize, ours: &[T], theirs: &[T], words: impl Fn(&T) -> String) -> String {
+pub(super) fn differs<T>(place: usize, ours: &[T], theirs: &[T], words: impl Fn(&T) -> String) -> String {
     let some = |side: &[T]| {
         let from = place.saturating_sub(CONTEXT).min(side.len());
         let to = (place + CONTEXT).min(side.len());

@@ -235,7 +235,7 @@ impl Sender {
         let (mut rtt, mut ca) = (seq.or(sack), ca);
         if rtt.is_none() && ack.acked() {
             // All that was acknowledged had been repeated: the echo tells which transmission arrived.
-            rtt = self.echo.map(|echo| u64::from(Sender::stamp(self.flow.now_us).saturating_sub(echo)).max(1) * 1000);
+            rtt = self.echo.map(|echo| u64::from(self.stamp(self.flow.now_us).saturating_sub(echo)).max(1) * 1000);
             ca = rtt;
         }
         ack.sample.rtt_us = ca;

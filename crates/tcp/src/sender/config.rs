@@ -54,12 +54,23 @@ pub struct Config {
     pub pacing_ratios: (u64, u64),
     /// The least number of segments in a burst (`tcp_min_tso_segs`).
     pub min_burst: u32,
+    /// Bursts grow on paths with a smallest RTT of less than 32 times 2 to this power, in microseconds
+    /// (`tcp_tso_rtt_log`); 0: never.
+    pub burst_rtt_log: u32,
+    /// A small segment that is retransmitted takes the following ones along (`tcp_retrans_collapse`).
+    pub join_small: bool,
+    /// RACK's reordering window grows with DSACKs, and is left out once the duplicate threshold is reached
+    /// (`tcp_recovery`, bits 2 and 4 unset).
+    pub rack_adapts: bool,
+    pub rack_duplicate_threshold: bool,
     /// A burst waits until it is whole while less than this part of the window is free (`tcp_tso_win_divisor`); 0: never.
     pub burst_divisor: u32,
     pub control: ControlKind,
     pub timers: Timers,
     pub min_rto: Duration,
     pub max_rto: Duration,
+    /// The value of the timestamps at time zero. A value of 0 in a segment reads as none.
+    pub timestamp_base: u32,
     /// The timeout of the SYN.
     pub initial_rto: Duration,
     /// SYNs after the first that follow without back-off (`tcp_syn_linear_timeouts`).
@@ -87,11 +98,16 @@ impl Default for Config {
             pacing: false,
             pacing_ratios: (200, 120),
             min_burst: 2,
+            burst_rtt_log: 9,
+            join_small: true,
+            rack_adapts: true,
+            rack_duplicate_threshold: true,
             burst_divisor: 3,
             control: ControlKind::Cubic(CubicOptions::default()),
             timers: Timers::Exact,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
+            timestamp_base: 1,
             initial_rto: Duration::from_secs(1),
             syn_linear_timeouts: 4,
             initial_window: 10,

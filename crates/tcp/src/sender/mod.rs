@@ -2,6 +2,7 @@
 
 mod ack;
 mod config;
+mod host;
 mod output;
 mod recovery;
 mod setup;
@@ -18,6 +19,7 @@ use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::segment::{Segment, Seq};
 pub use config::{Config, ControlKind};
+pub use host::Host;
 use recovery::{Prr, Rack, Undo};
 
 /// For what the one timer of the connection is set.
@@ -294,8 +296,8 @@ impl Sender {
     }
 
     /// The clock of the timestamps, in milliseconds.
-    fn stamp(us: u64) -> u32 {
-        (us / 1000) as u32
+    fn stamp(&self, us: u64) -> u32 {
+        self.config.timestamp_base.wrapping_add((us / 1000) as u32)
     }
 
     fn set_state(&mut self, new: CaState) {

@@ -10,8 +10,6 @@ use crate::segment::{Ecn, Segment, Seq, Timestamps};
 const LARGEST_BURST: u64 = 65_536 - 320 - 1;
 /// Bursts are as long as the pacing rate fills in 2^-10 s.
 const BURST_SHIFT: u32 = 10;
-/// On short paths they are longer: by the largest burst halved for every 2^9 us of the smallest RTT.
-const BURST_RTT_SHIFT: u32 = 9;
 /// A burst waits for the rest of itself only while the last transmission is younger than this, in nanoseconds.
 const DEFERRAL_NS: u64 = 1_000_000;
 /// The first packets are not paced.
@@ -132,8 +130,9 @@ impl Sender {
     /// Segments in a burst.
     pub(super) fn burst(&self) -> u32 {
         let mut bytes = self.flow.pacing_rate >> BURST_SHIFT;
-        let halvings = self.flow.min_rtt_us >> BURST_RTT_SHIFT;
-        if halvings < 32 {
+        // On short paths bursts are longer: by the largest one, halved for each unit of the smallest RTT.
+        let halvings = self.flow.min_rtt_us >> self.config.burst_rtt_log;
+        if self.config.burst_rtt_log > 0 && halvings < 32 {
             bytes = bytes.saturating_add(LARGEST_BURST >> halvings);
         }
         let least = self.control.min_burst(&self.flow).unwrap_or(self.config.min_burst);
@@ -336,7 +335,7 @@ impl Sender {
     }
 
     pub(super) fn timestamps(&self, us: u64) -> Option<Timestamps> {
-        self.config.timestamps.then(|| Timestamps { value: Sender::stamp(us), echo: self.recent })
+        self.config.timestamps.then(|| Timestamps { value: self.stamp(us), echo: self.recent })
     }
 
     /// Sends a segment again. Returns whether it left.
@@ -382,7 +381,7 @@ impl Sender {
     fn join_small(&mut self, id: Id, room: u64) {
         let mut room = room;
         let len = u64::from(self.ledger.get(id).len());
-        if len >= room {
+        if len >= room || !self.config.join_small {
             return;
         }
         room -= len;

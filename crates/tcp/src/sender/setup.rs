@@ -20,7 +20,7 @@ impl Sender {
         self.sampler.sent(&mut self.flow, &mut record);
         self.ledger.push(record);
         self.flow.sent_jiffy = self.flow.jiffy;
-        self.undo.retrans_stamp = Some(Sender::stamp(self.flow.now_us));
+        self.undo.retrans_stamp = Some(self.stamp(self.flow.now_us));
         self.emit_syn();
         self.set_retransmission_timer(self.rto);
     }

@@ -154,7 +154,7 @@ impl Sender {
             self.ledger.get_mut(id).set_repeated(true);
             self.flow.retrans_out += 1;
         }
-        let stamp = Sender::stamp(self.ledger.get(id).sent_us);
+        let stamp = self.stamp(self.ledger.get(id).sent_us);
         self.undo.retrans_stamp.get_or_insert(stamp);
         self.undo.repetitions = Some(self.undo.repetitions.unwrap_or(0) + 1);
         left

@@ -57,7 +57,8 @@ impl Sender {
 
     /// The reordering window in microseconds.
     fn reordering_window_us(&self) -> u64 {
-        if !self.reordering_seen && (self.flow.state >= CaState::Recovery || self.flow.sacked_out >= self.reordering) {
+        let at_threshold = self.config.rack_duplicate_threshold && self.flow.sacked_out >= self.reordering;
+        if !self.reordering_seen && (self.flow.state >= CaState::Recovery || at_threshold) {
             return 0;
         }
         let min = if self.flow.min_rtt_us == u64::MAX { 0 } else { self.flow.min_rtt_us };
@@ -127,7 +128,7 @@ impl Sender {
 
     /// A round with DSACKs widens the window by a quarter of the smallest RTT.
     pub(in super::super) fn widen_reordering_window(&mut self, sample: &RateSample) {
-        if sample.prior_delivered == 0 {
+        if sample.prior_delivered == 0 || !self.config.rack_adapts {
             return;
         }
         let rack = &mut self.rack;

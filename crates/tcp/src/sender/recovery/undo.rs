@@ -51,7 +51,7 @@ impl Sender {
 
     /// Whether the echo shows that the original of a repeated segment arrived.
     pub(in super::super) fn repetition_was_needless(&self, record: &Record) -> bool {
-        record.is_retransmitted() && self.echo_before(Sender::stamp(record.sent_us))
+        record.is_retransmitted() && self.echo_before(self.stamp(record.sent_us))
     }
 
     fn undo_reduction(&mut self, unmark: bool) {

@@ -1,0 +1,108 @@
+//! Sender and receiver together over the path of a case, compared with its recording.
+
+use super::receiver::receiver_config;
+use super::sender::{Data, Window, Windows, compare, differs, first_difference, note_window, sender_config};
+use super::{Case, Packet, ReferenceError, SenderComparison};
+use crate::path::{Crossing, Endpoint, Exchange, PathConfig, Way};
+use crate::receiver::{self, Receiver};
+use crate::segment::Segment;
+use crate::sender::{self, Sender};
+use skyhop_base::{Duration, Time};
+
+/// From connect() to the SYN: the median over the recordings.
+const CONNECT: Duration = Duration::from_micros(110);
+/// From a delivery to the answer of the sender's host and of the receiver's: medians over the recordings.
+const TURNAROUND: [Duration; 2] = [Duration::from_micros(6), Duration::from_micros(20)];
+/// The sender's timestamp at time zero: far from 0, which reads as none.
+const CLOCK: u32 = 1_000_000;
+
+/// How both halves together and a recording agree.
+#[derive(Clone, Debug, Default)]
+pub struct BothComparison {
+    pub sender: SenderComparison,
+    /// The first ACK whose number or SACK blocks differ, in words.
+    pub acks: Option<String>,
+}
+
+impl BothComparison {
+    pub fn is_equal(&self) -> bool {
+        self.sender.is_equal() && self.acks.is_none()
+    }
+}
+
+/// The sending host, and the windows that each ACK finds.
+#[derive(Debug)]
+struct Watched {
+    host: sender::Host,
+    windows: Vec<Window>,
+    by_timer: bool,
+}
+
+impl Endpoint for Watched {
+    fn on_segment(&mut self, now: Time, segment: &Segment) {
+        if !segment.syn {
+            note_window(&mut self.windows, now, &self.host.sender);
+        }
+        self.by_timer = false;
+        self.host.on_segment(now, segment);
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.by_timer = true;
+        self.host.on_timeout(now);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.host.next_timeout()
+    }
+
+    fn transmit(&mut self, now: Time) -> Option<Segment> {
+        self.host.transmit(now)
+    }
+}
+
+/// Runs a case from its row alone, and compares. Times are shifted so that both SYNs leave at once.
+pub fn compare_both(case: &Case, packets: &[Packet], recorded: &Windows) -> Result<BothComparison, ReferenceError> {
+    let no_syn = ReferenceError::Trace { case: case.name.clone(), problem: "there is no SYN" };
+    let syn = packets.iter().find(|p| p.way == Way::Data && p.segment.syn).ok_or(no_syn)?;
+    let mut config = sender_config(case)?;
+    config.timestamp_base = CLOCK;
+    let mut sender = Sender::new(config);
+    sender.record_states();
+    let writes = case.writes.iter().map(|write| (write.at, write.bytes));
+    let host = sender::Host::new(sender, Time::ZERO + CONNECT, writes);
+    let sender = Watched { host, windows: Vec::new(), by_timer: false };
+    let receiver = receiver::Host::new(Receiver::new(receiver_config(case)?), case.reader_pause);
+    let path = PathConfig { turnaround: TURNAROUND, ..case.path.clone() };
+    let mut exchange = Exchange::new(sender, receiver, path);
+    let mut crossings: Vec<Crossing> = Vec::new();
+    exchange.run(Time::ZERO + case.duration, |crossing| crossings.push(*crossing));
+
+    let shift = |at: Time| Time::ZERO + (at + syn.entered.since(Time::ZERO)).since(Time::ZERO + CONNECT);
+    let mut highest = 1;
+    let mut sent = Vec::new();
+    for crossing in crossings.iter().filter(|c| c.way == Way::Data && c.segment.len > 0) {
+        let segment = &crossing.segment;
+        let again = segment.seq < highest;
+        highest = highest.max(segment.end());
+        // Whether a timer sent it is not known here; a jiffy of difference is judged by the sender alone.
+        let at = shift(crossing.entered);
+        sent.push(Data { at, seq: segment.seq, len: segment.len, again, by_timer: false });
+    }
+    let windows = &exchange.sender.windows;
+    let states = exchange.sender.host.sender.states();
+    let comparison = compare(packets, recorded, &sent, windows, states);
+    let key = |segment: &Segment| (segment.ack, segment.sack);
+    let ours: Vec<(Time, Segment)> =
+        crossings.iter().filter(|c| c.way == Way::Ack).map(|c| (shift(c.entered), c.segment)).collect();
+    let theirs: Vec<(Time, Segment)> =
+        packets.iter().filter(|p| p.way == Way::Ack).map(|p| (p.entered, p.segment)).collect();
+    let place = first_difference(&ours, &theirs, |a, b| key(&a.1) == key(&b.1));
+    let acks = place.map(|place| differs(place, &ours, &theirs, ack_words));
+    Ok(BothComparison { sender: comparison, acks })
+}
+
+fn ack_words((at, segment): &(Time, Segment)) -> String {
+    let blocks: String = segment.sack.iter().map(|b| format!(" {}-{}", b.start as i64 - 1, b.end as i64 - 1)).collect();
+    format!("{}{blocks} at {:.6}", segment.ack.map_or(-1, |ack| ack as i64 - 1), at.as_secs_f64())
+}
