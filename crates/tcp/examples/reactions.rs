@@ -36,13 +36,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         equal += usize::from(c.is_equal() && acks.is_none());
         late += usize::from(c.is_equal() && c.late_timers > 0);
         let mark = |d: &Option<String>, letter| if d.is_none() { '.' } else { letter };
-        let marks =
-            [mark(&c.order, 'O'), mark(&c.times, 'T'), mark(&c.windows, 'W'), mark(&c.states, 'S'), mark(&acks, 'A')];
+        let marks = [
+            mark(&c.order, 'O'),
+            mark(&c.times, 'T'),
+            mark(&c.windows, 'W'),
+            mark(&c.states, 'S'),
+            mark(&acks, 'A'),
+            mark(&c.flags, 'F'),
+        ];
         let marks: String = marks.iter().collect();
         writeln!(out, "{marks} {:28} {:5} packets, worst {:.3} ms", case.name, c.packets, c.worst.as_secs_f64() * 1e3)?;
-        for (name, text) in
-            [("order", &c.order), ("times", &c.times), ("windows", &c.windows), ("states", &c.states), ("acks", &acks)]
-        {
+        for (name, text) in [
+            ("order", &c.order),
+            ("times", &c.times),
+            ("windows", &c.windows),
+            ("states", &c.states),
+            ("acks", &acks),
+            ("flags", &c.flags),
+        ] {
             if let Some(text) = text {
                 writeln!(out, "       {name}: {text}")?;
             }

@@ -10,6 +10,8 @@ const LOST: u8 = 2;
 const REPEATED: u8 = 4;
 const EVER_REPEATED: u8 = 8;
 const APP_LIMITED: u8 = 16;
+/// It ends a write.
+const PUSH: u8 = 64;
 /// Joined to the segment before it.
 const MERGED: u8 = 32;
 
@@ -23,6 +25,8 @@ pub struct Record {
     len: u32,
     flags: u8,
     linked: bool,
+    /// It was sent in one burst with the segment before it, and is retransmitted with it.
+    pub follows: bool,
     /// When it was sent last.
     pub sent_us: u64,
     /// For samples of the delivery rate, as it stood when the segment was sent: when the first packet of the sample was
@@ -43,6 +47,7 @@ impl Record {
             len,
             flags: 0,
             linked: false,
+            follows: false,
             sent_us,
             first_sent_us: 0,
             delivered_us: Record::TAKEN,
@@ -112,6 +117,14 @@ impl Record {
 
     pub fn set_app_limited(&mut self, on: bool) {
         self.set(APP_LIMITED, on);
+    }
+
+    pub fn is_push(&self) -> bool {
+        self.has(PUSH)
+    }
+
+    pub fn set_push(&mut self, on: bool) {
+        self.set(PUSH, on);
     }
 
     pub fn is_merged(&self) -> bool {
@@ -207,12 +220,13 @@ impl Ledger {
         self.unlink(next);
         let gone = self.get_mut(next);
         let (len, end) = (gone.len, gone.end());
-        let repeated = gone.was_repeated();
+        let (repeated, push) = (gone.was_repeated(), gone.is_push());
         gone.start = end;
         gone.len = 0;
         gone.flags = MERGED;
         let kept = self.get_mut(id);
         kept.len += len;
+        kept.set_push(push);
         if repeated {
             kept.set_ever_repeated();
         }

@@ -31,6 +31,14 @@ impl Timers {
         }
     }
 
+    /// Whether a jiffy of the wheel begins at `now`. Never with exact timers.
+    pub fn is_edge(self, now: Time) -> bool {
+        match self {
+            Timers::Exact => false,
+            Timers::Wheel { phase, .. } => (now.as_nanos() + phase.as_nanos()).is_multiple_of(JIFFY_NS),
+        }
+    }
+
     /// A span as a timer keeps it: in whole jiffies, rounded up, on the wheel; unchanged with exact timers.
     pub fn span(self, span: Duration) -> Duration {
         match self {

@@ -1,7 +1,7 @@
 //! Sender and receiver together over the path of a case, compared with its recording.
 
 use super::receiver::receiver_config;
-use super::sender::{Data, Window, Windows, compare, differs, first_difference, note_window, sender_config};
+use super::sender::{Data, Window, Windows, compare, differs, first_difference, flags, note_window, sender_config};
 use super::{Case, Packet, ReferenceError, SenderComparison};
 use crate::path::{Crossing, Endpoint, Exchange, PathConfig, Way};
 use crate::receiver::{self, Receiver};
@@ -85,9 +85,10 @@ pub fn compare_both(case: &Case, packets: &[Packet], recorded: &Windows) -> Resu
         let segment = &crossing.segment;
         let again = segment.seq < highest;
         highest = highest.max(segment.end());
-        // Whether a timer sent it is not known here; a jiffy of difference is judged by the sender alone.
+        // Timers fire at edges of the wheel, which nothing else hits to a nanosecond.
+        let by_timer = case.timers.is_edge(crossing.entered);
         let at = shift(crossing.entered);
-        sent.push(Data { at, seq: segment.seq, len: segment.len, again, by_timer: false });
+        sent.push(Data { at, seq: segment.seq, len: segment.len, again, by_timer, flags: flags(segment) });
     }
     let windows = &exchange.sender.windows;
     let states = exchange.sender.host.sender.states();

@@ -4,7 +4,7 @@ use super::{Case, Packet, ReferenceError, Table};
 use crate::control::cubic::CubicOptions;
 use crate::flow::CaState;
 use crate::path::Way;
-use crate::segment::Segment;
+use crate::segment::{Ecn, Segment};
 use crate::sender::{Config, ControlKind, Sender};
 use flate2::read::GzDecoder;
 use skyhop_base::{Duration, Time};
@@ -92,6 +92,8 @@ pub(super) struct Data {
     pub len: u32,
     pub again: bool,
     pub by_timer: bool,
+    /// PSH, CWR and the ECN field.
+    pub flags: (bool, bool, Ecn),
 }
 
 /// Where the sender and the recording differ.
@@ -104,6 +106,8 @@ pub struct SenderComparison {
     pub times: Option<String>,
     pub windows: Option<String>,
     pub states: Option<String>,
+    /// The first packet with other flags (PSH, CWR, ECN).
+    pub flags: Option<String>,
     /// The largest difference of the times up to the first packet that differs.
     pub worst: Duration,
     /// Packets sent by a timer that fired a jiffy later in the recording. They do not count as a difference.
@@ -208,7 +212,9 @@ pub fn compare_sender(case: &Case, packets: &[Packet], recorded: &Windows) -> Re
     loop {
         while let Some(segment) = sender.transmit() {
             if segment.len > 0 && !segment.syn {
-                sent.push(Data { at: now, seq: segment.seq, len: segment.len, again: segment.seq < highest, by_timer });
+                let again = segment.seq < highest;
+                let (seq, len, flags) = (segment.seq, segment.len, flags(&segment));
+                sent.push(Data { at: now, seq, len, again, by_timer, flags });
                 highest = highest.max(segment.end());
             }
         }
@@ -239,6 +245,10 @@ pub fn compare_sender(case: &Case, packets: &[Packet], recorded: &Windows) -> Re
     Ok(compare(packets, recorded, &sent, &windows, sender.states()))
 }
 
+pub(super) fn flags(segment: &Segment) -> (bool, bool, Ecn) {
+    (segment.psh, segment.cwr, segment.ecn)
+}
+
 pub(super) fn note_window(windows: &mut Vec<Window>, at: Time, sender: &Sender) {
     let window = Window { at, cwnd: sender.cwnd(), ssthresh: sender.ssthresh() };
     if windows.last().is_none_or(|last| (last.cwnd, last.ssthresh) != (window.cwnd, window.ssthresh)) {
@@ -256,12 +266,21 @@ pub(super) fn compare(
     let theirs: Vec<Data> = packets
         .iter()
         .filter(|p| p.way == Way::Data && p.segment.len > 0)
-        .map(|p| Data { at: p.entered, seq: p.segment.seq, len: p.segment.len, again: p.again, by_timer: false })
+        .map(|p| Data {
+            at: p.entered,
+            seq: p.segment.seq,
+            len: p.segment.len,
+            again: p.again,
+            by_timer: false,
+            flags: flags(&p.segment),
+        })
         .collect();
     let mut comparison = SenderComparison { packets: theirs.len(), ..SenderComparison::default() };
     let key = |d: &Data| (d.seq, d.len, d.again);
     let place = first_difference(sent, &theirs, |a, b| key(a) == key(b));
     comparison.order = place.map(|i| differs(i, sent, &theirs, data_words));
+    let place_flags = first_difference(sent, &theirs, |a, b| a.flags == b.flags);
+    comparison.flags = place_flags.map(|i| differs(i, sent, &theirs, |d| format!("{} {:?}", data_words(d), d.flags)));
     let gap = |a: Time, b: Time| a.since(b).max(b.since(a));
     for (i, (ours, recorded)) in sent.iter().zip(&theirs).enumerate().take(place.unwrap_or(usize::MAX)) {
         let gap = gap(ours.at, recorded.at);

@@ -133,6 +133,8 @@ impl Sender {
         self.sampler.complete(&mut self.flow, &mut ack.sample, delivered, lost);
         if self.phase == Phase::Established {
             self.steer(delivered, lost, &ack);
+        } else if !self.control.owns_window() {
+            self.update_pacing_rate();
         }
         self.resend(resend);
     }

@@ -1,6 +1,7 @@
 //! The sending half: what the application writes becomes segments, and ACKs and timers decide when.
 
 mod ack;
+mod buffers;
 mod config;
 mod host;
 mod output;
@@ -18,6 +19,7 @@ use crate::ledger::{Id, Ledger};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::segment::{Segment, Seq};
+use buffers::Buffers;
 pub use config::{Config, ControlKind};
 pub use host::Host;
 use recovery::{Prr, Rack, Undo};
@@ -53,10 +55,8 @@ pub struct Sender {
     /// Segments that wait to be fetched.
     ready: VecDeque<Segment>,
 
-    /// The number after the last byte written, and the ends of all buffers not yet sent but the last, open one. The
-    /// kernel gathers writes in buffers; its rules for bursts look at the one at the head.
-    written: Seq,
-    buffers: VecDeque<Seq>,
+    /// Data written and not yet sent.
+    buffers: Buffers,
     /// Writes made before the connection stood.
     early_writes: VecDeque<u64>,
     /// The number up to which data was pushed, and the end of the last segment that was not full (Nagle's rule).
@@ -130,8 +130,7 @@ impl Sender {
             rtt: RttEstimator::new(min_rto_us, initial_rto_us),
             sampler: RateSampler::default(),
             ready: VecDeque::new(),
-            written: 1,
-            buffers: VecDeque::new(),
+            buffers: Buffers::default(),
             early_writes: VecDeque::new(),
             pushed: 0,
             small_end: 0,
@@ -275,12 +274,12 @@ impl Sender {
 
     /// Bytes written and not acknowledged.
     pub fn backlog(&self) -> u64 {
-        self.written - self.flow.una.max(1) + self.early_writes.iter().sum::<u64>()
+        self.buffers.written - self.flow.una.max(1) + self.early_writes.iter().sum::<u64>()
     }
 
     /// Bytes written and not yet sent.
     pub fn unsent(&self) -> u64 {
-        self.written.saturating_sub(self.flow.nxt.max(1))
+        self.buffers.written.saturating_sub(self.flow.nxt.max(1))
     }
 
     /// The purpose of the running timer and the time at which it fires.

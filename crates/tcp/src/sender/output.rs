@@ -40,12 +40,7 @@ impl Sender {
     }
 
     pub(super) fn has_unsent(&self) -> bool {
-        self.written > self.flow.nxt
-    }
-
-    /// The end of the buffer at the head of the queue.
-    pub(super) fn head_end(&self) -> Seq {
-        self.buffers.front().copied().unwrap_or(self.written)
+        self.buffers.written > self.flow.nxt
     }
 
     /// The largest buffer: as many full segments as a burst holds, and no more than half the window.
@@ -65,17 +60,15 @@ impl Sender {
         let mut left = bytes;
         loop {
             let size = self.buffer_size();
-            let start = self.buffers.back().copied().unwrap_or(self.flow.nxt).max(self.flow.nxt);
-            let mut room = size.saturating_sub(self.written - start);
-            if self.written == start || room == 0 {
-                if self.written > start {
-                    self.buffers.push_back(self.written);
-                }
+            let start = self.buffers.open_start(self.flow.nxt);
+            let mut room = size.saturating_sub(self.buffers.written - start);
+            if self.buffers.written == start || room == 0 {
+                self.buffers.begin(self.flow.nxt);
                 self.restart_after_idle();
                 room = size;
             }
             let part = room.min(left);
-            self.written += part;
+            self.buffers.written += part;
             left -= part;
             if left == 0 {
                 break;
@@ -83,14 +76,18 @@ impl Sender {
             if part < room {
                 continue;
             }
-            if self.written > self.pushed + (self.max_window >> 1) {
-                self.pushed = self.written;
+            if self.buffers.written > self.pushed + (self.max_window >> 1) {
+                self.pushed = self.buffers.written;
+                self.buffers.mark_push();
                 self.push(Nagle::Push);
-            } else if self.buffers.is_empty() {
+            } else if self.buffers.head_is_open() {
                 self.write_out(self.nagle(), Amount::One);
             }
         }
-        self.pushed = self.written;
+        self.pushed = self.buffers.written;
+        if self.has_unsent() {
+            self.buffers.mark_push();
+        }
         let nagle = self.nagle();
         self.push(nagle);
     }
@@ -154,14 +151,14 @@ impl Sender {
                 0 => break,
                 quota => quota.min(burst),
             };
-            self.fill_head(u64::from(quota) * mss);
-            let len = self.head_end() - self.flow.nxt;
+            self.buffers.fill_head(self.flow.nxt + u64::from(quota) * mss);
+            let len = self.buffers.head_end() - self.flow.nxt;
             let segments = len.div_ceil(mss);
             if self.flow.nxt + len.min(mss) > self.window_end() {
                 break;
             }
             if segments == 1 {
-                let rule = if self.buffers.is_empty() { nagle } else { Nagle::Push };
+                let rule = if self.buffers.head_is_open() { nagle } else { Nagle::Push };
                 if rule != Nagle::Push && self.holds_partial(len < mss, rule) {
                     break;
                 }
@@ -199,21 +196,6 @@ impl Sender {
         (self.flow.cwnd >> 1).max(1).min(self.flow.cwnd - in_flight)
     }
 
-    /// Moves data from the next buffer to the head until it holds `bytes`.
-    fn fill_head(&mut self, bytes: u64) {
-        let Some(&head) = self.buffers.front() else { return };
-        let wanted = self.flow.nxt + bytes;
-        if wanted <= head {
-            return;
-        }
-        let next_end = self.buffers.get(1).copied().unwrap_or(self.written);
-        if wanted < next_end {
-            self.buffers[0] = wanted;
-        } else {
-            self.buffers.pop_front();
-        }
-    }
-
     fn holds_partial(&self, partial: bool, nagle: Nagle) -> bool {
         partial && nagle == Nagle::On && self.flow.packets_out > 0 && self.small_end > self.flow.una
     }
@@ -222,7 +204,7 @@ impl Sender {
         let mss = u64::from(self.flow.mss);
         let window = self.window_end() - self.flow.nxt;
         let most = mss * u64::from(quota);
-        if most <= window && !self.buffers.is_empty() {
+        if most <= window && !self.buffers.head_is_open() {
             return most;
         }
         let needed = len.min(window);
@@ -246,7 +228,7 @@ impl Sender {
         let send_window = self.window_end() - flow.nxt;
         let cong_window = u64::from(flow.cwnd.saturating_sub(flow.in_flight())) * mss;
         let limit = send_window.min(cong_window);
-        if limit >= u64::from(burst) * mss || (!self.buffers.is_empty() && limit >= len) {
+        if limit >= u64::from(burst) * mss || (!self.buffers.head_is_open() && limit >= len) {
             return false;
         }
         let chunk = self.window.min(u64::from(flow.cwnd) * mss) / u64::from(self.config.burst_divisor);
@@ -274,22 +256,25 @@ impl Sender {
         let mut cwr = std::mem::take(&mut self.queue_cwr);
         let mut seq = start;
         let end = start + bytes;
+        // A burst ends with PSH in any case, so that the receiving host does not wait for more of it.
+        let (head_end, head_pushed) = self.buffers.head();
+        let push = end == head_end && head_pushed;
         while seq < end {
             let len = (end - seq).min(mss) as u32;
             let mut record = Record::new(seq, len, sent_us);
             // The flight counts as empty for the whole burst, which is one packet to the host.
             self.sampler.sent(&mut self.flow, &mut record);
-            self.ledger.push(record);
             let last = seq + u64::from(len) == end;
+            record.set_push(last && push);
+            record.follows = seq > start;
+            self.ledger.push(record);
             let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
-            self.emit_data(seq, len, sent_us, last && segments > 1 || end == self.written, ecn, cwr);
+            self.emit_data(seq, len, sent_us, last && (segments > 1 || push), ecn, cwr);
             cwr = false;
             seq += u64::from(len);
         }
         self.flow.nxt = end;
-        while self.buffers.front().is_some_and(|&buffer| buffer <= end) {
-            self.buffers.pop_front();
-        }
+        self.buffers.sent(end);
         self.flow.packets_out += segments;
         if prior == 0 || matches!(self.timer, Some((TimerKind::LossProbe, _))) {
             self.rearm_rto();
@@ -338,43 +323,62 @@ impl Sender {
         self.config.timestamps.then(|| Timestamps { value: self.stamp(us), echo: self.recent })
     }
 
-    /// Sends a segment again. Returns whether it left.
-    pub(super) fn repeat(&mut self, id: Id) -> bool {
-        if self.ledger.get(id).start == 0 {
+    /// Retransmits a segment, and those that were sent in one burst with it and are lost like it: at most `most`.
+    /// Returns how many left.
+    pub(super) fn repeat(&mut self, id: Id, most: u32) -> u32 {
+        let head = *self.ledger.get(id);
+        if head.start == 0 {
             return self.repeat_syn(id);
         }
-        let room = self.window_end().saturating_sub(self.ledger.get(id).start);
-        if room == 0 && self.ledger.get(id).start != self.flow.una {
-            return false;
+        let window_end = self.window_end();
+        let room = window_end.saturating_sub(head.start);
+        if room == 0 && head.start != self.flow.una {
+            return 0;
         }
-        let room = if room == 0 { u64::from(self.flow.mss) } else { room.min(u64::from(self.flow.mss)) };
-        self.join_small(id, room);
-        let (start, len) = (self.ledger.get(id).start, self.ledger.get(id).len());
-        self.total_retrans += 1;
-        let sent_us = self.begin_transmission(1, u64::from(len));
-        let record = self.ledger.get_mut(id);
-        record.sent_us = sent_us;
-        record.set_ever_repeated();
-        let mut record = *record;
-        self.sampler.sent(&mut self.flow, &mut record);
-        let kept = self.ledger.get_mut(id);
-        kept.first_sent_us = record.first_sent_us;
-        kept.delivered_us = record.delivered_us;
-        kept.delivered = record.delivered;
-        kept.set_app_limited(record.is_app_limited());
-        self.ledger.link_last(id);
-        self.emit_data(start, len, sent_us, true, Ecn::NotEct, false);
-        true
+        let mss = u64::from(self.flow.mss);
+        self.join_small(id, if room == 0 { mss } else { room.min(mss) });
+        self.ledger.get_mut(id).follows = false;
+        let (mut count, mut bytes) = (1, u64::from(self.ledger.get(id).len()));
+        let mut next = self.ledger.next(id);
+        while let Some(record) = next.map(|next| *self.ledger.get(next)) {
+            let alike = record.is_lost() && !record.is_sacked() && !record.is_repeated();
+            if !record.follows || !alike || count == most || record.end() > window_end {
+                break;
+            }
+            count += 1;
+            bytes += u64::from(record.len());
+            next = next.and_then(|next| self.ledger.next(next));
+        }
+        // A burst that is cut here stays so.
+        if let Some(next) = next {
+            self.ledger.get_mut(next).follows = false;
+        }
+        self.total_retrans += u64::from(count);
+        let sent_us = self.begin_transmission(count, bytes);
+        let mut next = Some(id);
+        for number in 1..=count {
+            let Some(id) = next else { break };
+            let mut record = *self.ledger.get(id);
+            record.sent_us = sent_us;
+            record.set_ever_repeated();
+            self.sampler.sent(&mut self.flow, &mut record);
+            *self.ledger.get_mut(id) = record;
+            self.ledger.link_last(id);
+            let push = record.is_push() || (count > 1 && number == count);
+            self.emit_data(record.start, record.len(), sent_us, push, Ecn::NotEct, false);
+            next = self.ledger.next(id);
+        }
+        count
     }
 
-    fn repeat_syn(&mut self, id: Id) -> bool {
+    fn repeat_syn(&mut self, id: Id) -> u32 {
         self.total_retrans += 1;
         let record = self.ledger.get_mut(id);
         record.sent_us = self.flow.now_us;
         record.set_ever_repeated();
         self.ledger.link_last(id);
         self.emit_syn();
-        true
+        1
     }
 
     /// A small segment that is repeated takes the following ones along as far as they fit (`tcp_retrans_collapse`).
@@ -405,7 +409,7 @@ impl Sender {
     /// The application has nothing to send: samples of the rate will be too low.
     fn note_app_limited(&mut self) {
         let flow = &mut self.flow;
-        if self.written - flow.nxt.max(1) < u64::from(flow.mss)
+        if self.buffers.written - flow.nxt.max(1) < u64::from(flow.mss)
             && flow.in_flight() < flow.cwnd
             && flow.lost_out <= flow.retrans_out
         {
@@ -473,8 +477,9 @@ impl Sender {
         if self.has_unsent() && self.flow.nxt < self.window_end() {
             let mss = u64::from(self.flow.mss);
             let room = self.window_end() - self.flow.nxt;
-            let len = (self.head_end() - self.flow.nxt).min(room).min(mss);
-            self.pushed = self.pushed.max(self.head_end());
+            let len = (self.buffers.head_end() - self.flow.nxt).min(room).min(mss);
+            self.pushed = self.pushed.max(self.buffers.head_end());
+            self.buffers.mark_head_push(self.flow.nxt + len);
             self.send_new(len);
             return true;
         }

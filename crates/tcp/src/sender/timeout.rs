@@ -116,7 +116,7 @@ impl Sender {
             self.timeouts += 1;
         }
         if let Some(first) = self.ledger.first() {
-            self.repeat_lost(first);
+            self.repeat_lost(first, 1);
         }
         let linear = self.phase == Phase::SynSent && self.timeouts <= self.config.syn_linear_timeouts;
         if !linear {
@@ -140,7 +140,7 @@ impl Sender {
         self.tlp_repeated = false;
         let mss = u64::from(self.flow.mss);
         if self.has_unsent() {
-            let len = (self.written - self.flow.nxt).min(mss);
+            let len = (self.buffers.written - self.flow.nxt).min(mss);
             if self.flow.nxt + len <= self.window_end() {
                 let before = self.flow.packets_out;
                 self.write_out(Nagle::Off, Amount::Probe);
@@ -148,7 +148,7 @@ impl Sender {
             }
         }
         let Some(last) = self.ledger.last() else { return false };
-        if self.repeat(last) {
+        if self.repeat(last, 1) > 0 {
             self.tlp_repeated = true;
             return true;
         }

@@ -111,6 +111,7 @@ impl Sender {
     /// Repeats segments marked lost, as far as the window allows.
     pub(in super::super) fn retransmit_lost(&mut self) {
         let Some(first) = self.ledger.first() else { return };
+        let burst = self.burst();
         let mut rearm = false;
         let mut hole = None;
         let mut next = Some(self.retransmit_hint.filter(|&hint| self.ledger.holds(hint)).unwrap_or(first));
@@ -130,34 +131,39 @@ impl Sender {
                     hole = Some(id);
                 }
             } else if !record.is_sacked() && !record.is_repeated() {
-                if !self.repeat_lost(id) {
+                let sent = self.repeat_lost(id, burst.min(self.flow.cwnd - self.flow.in_flight()));
+                if sent == 0 {
                     break;
                 }
                 if self.flow.in_reduction() {
-                    self.prr.out += 1;
+                    self.prr.out += sent;
                 }
+                next = (1..sent).try_fold(id, |id, _| self.ledger.next(id));
                 if id == first && !matches!(self.timer, Some((super::super::TimerKind::Reordering, _))) {
                     rearm = true;
                 }
             }
-            next = self.ledger.next(id);
+            next = next.and_then(|next| self.ledger.next(next));
         }
         if rearm {
             self.set_retransmission_timer(self.rto);
         }
     }
 
-    /// Repeats one segment and counts the repetition as in flight.
-    pub(in super::super) fn repeat_lost(&mut self, id: Id) -> bool {
-        let left = self.repeat(id);
-        if left {
+    /// Repeats a segment, and up to `most` of its burst, and counts the repetitions as in flight. Returns how many left.
+    pub(in super::super) fn repeat_lost(&mut self, id: Id, most: u32) -> u32 {
+        let sent = self.repeat(id, most);
+        let mut next = Some(id);
+        for _ in 0..sent {
+            let Some(id) = next else { break };
             self.ledger.get_mut(id).set_repeated(true);
             self.flow.retrans_out += 1;
+            next = self.ledger.next(id);
         }
         let stamp = self.stamp(self.ledger.get(id).sent_us);
         self.undo.retrans_stamp.get_or_insert(stamp);
-        self.undo.repetitions = Some(self.undo.repetitions.unwrap_or(0) + 1);
-        left
+        self.undo.repetitions = Some(self.undo.repetitions.unwrap_or(0) + sent.max(1));
+        sent
     }
 
     /// Judges the loss probe by an ACK (RFC 8985 §7.4).
@@ -180,6 +186,6 @@ impl Sender {
     }
 
     pub(in super::super) fn head_fits(&self) -> bool {
-        self.head_end() <= self.window_end()
+        self.buffers.head_end() <= self.window_end()
     }
 }
