@@ -54,6 +54,8 @@ class Metric:
     within: float = 0.0
     #: Regular expression: only the flows, or links, whose name it finds.
     only: str = ""
+    #: Only rows of this event, in tables that have events.
+    event: str = ""
     #: What the number means, in words for the reader.
     meaning: str = ""
     #: What else must be true of a cell before the number means anything.
@@ -85,6 +87,7 @@ def read_metric(name: str, entry: Table, *, guard: bool = False) -> Metric:
         time=entry.text("time", "run"),
         within=entry.number("within", 0.0),
         only=entry.text("only", ""),
+        event=entry.text("event", ""),
         meaning=entry.text("meaning", ""),
     )
     if (reduce == "weighted-mean") != bool(metric.weight):
@@ -116,6 +119,8 @@ def _check_metric(entry: Table, metric: Metric) -> None:
             pl.Series([""]).str.contains(metric.only)
         except pl.exceptions.PolarsError as error:
             raise entry.error("only", f"is a regular expression, not {metric.only!r}: {error}") from None
+    if metric.event and "event" not in columns:
+        raise entry.error("event", f"selects rows by their event, and {metric.table} has none")
     for key in ("from_s", "until_s", "from_share", "until_share"):
         if getattr(metric, key) < 0:
             raise entry.error(key, f"is zero or more, not {getattr(metric, key):g}")
@@ -201,6 +206,8 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
     if metric.only:
         named = "flow" if "flow" in table.columns else "link"
         rows = rows.filter(pl.col(named).str.contains(metric.only))
+    if metric.event:
+        rows = rows.filter(pl.col("event") == metric.event)
     if metric.reduce == "share-within":
         # What was begun too late to be judged before the end of the run does not count.
         begun = pl.col("begin_s") <= length_s - metric.within

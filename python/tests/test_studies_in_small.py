@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import statistics
 from pathlib import Path
 from types import ModuleType
@@ -191,6 +192,34 @@ def test_windows_alone_give_what_table_1_has_for_fast() -> None:
     assert windows.jain(windows.rates_bps([0.1, 0.15, 0.2])) == pytest.approx(0.972, abs=0.02)
     # 3000 packets of 1000 B per 0.1 and per 0.2 s leave a part of the link free.
     assert windows.rates_bps([0.1, 0.2]) == pytest.approx([240e6, 120e6])
+
+
+@pytest.mark.parametrize(("scheme", "header"), [("BEEN", 0), ("BEEN in payload", 40)])
+def test_beens_efficiencies_are_held_against_equations_1_and_7(scheme: str, header: int) -> None:
+    been = study.load(ROOT / "studies" / "been-packet-size")
+    found = 0
+    for one in been.expectations:
+        point = dict(one.cell.point)
+        if point["scheme"] != scheme or "formula" not in one.sources:
+            continue
+        rate, largest = float(point["errors"].split()[0]), int(point["size"].split()[0])
+        # Whole bytes between 80 B and a full packet; the size of equation 1 holds the header, or it comes on top.
+        size = min(max(math.floor(math.sqrt(8 * 40 / rate) / 8) + header, 80), largest)
+        survives = 100 * (1 - rate) ** size
+        expected = {"tcp_efficiency": survives, "information_efficiency": survives * (size - 40) / size}[one.metric]
+        assert one.sources["formula"].value == pytest.approx(expected, abs=0.006)
+        found += 1
+    assert found == 30
+
+
+def test_a_header_on_top_of_equation_1_gives_the_published_57_per_cent() -> None:
+    runs = [
+        run("been-packet-size", "duration=60 s", 'flows[*].tcp.notification={ been = { counts = "payload" } }', seed=seed)
+        for seed in range(1, 4)
+    ]
+    measured = statistics.fmean(float(one.flows["information_efficiency"][0]) for one in runs)
+    # 110 B survive 1e-3 per byte with 0.896, and 70 B of them are data.
+    assert measured == pytest.approx(0.57, abs=0.02)
 
 
 def test_a_single_yam_flow_sees_a_third_of_its_rtts_unchanged_or_all() -> None:

@@ -151,6 +151,28 @@ def test_metrics_are_what_they_say(folder: Path) -> None:
     assert by_name["long", "cwnd_change"] == pytest.approx(sum(one.max() - one.min() for one in ranges) / 2)
 
 
+def test_a_metric_takes_only_the_rows_of_its_event(folder: Path) -> None:
+    change(folder / "study.toml", "[metrics.cwnd_change]", """\
+[metrics.cuts]
+label = "Windows after cuts"
+unit = "segments"
+table = "flow_events"
+column = "cwnd"
+event = "recovered"
+reduce = "mean"
+
+[metrics.cwnd_change]""")  # fmt: skip
+    outcome = matrix.run_study(study.load(folder))
+    events = outcome.samples[0].run.table("flow_events")
+    here = outcome.samples[0].values["cuts"]
+    assert here == pytest.approx(events.filter(pl.col("event") == "recovered")["cwnd"].mean())
+    assert here != pytest.approx(events["cwnd"].mean())
+    change(folder / "study.toml", 'table = "flow_events"', 'table = "flows"')
+    change(folder / "study.toml", 'column = "cwnd"\nevent', 'column = "cwnd_mean"\nevent')
+    with pytest.raises(DefinitionError, match=r"metrics.cuts.event: .*flows has none"):
+        study.load(folder)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
