@@ -3,8 +3,8 @@
 
 The peers come from Debian's packages and are installed when they are missing. Only CPU time counts, user and system,
 never wall time: from a simulated instant at which the network stands and every flow has begun (`mark`) to the end. A
-first run of each counts packet-hops and the queue; it is the check that the same work was done and is not timed. What
-was measured and how: docs/performance.md.
+first run of each counts packet-hops and the queue; it checks that the same work was done and is not timed.
+docs/performance.md describes the measurements.
 """
 
 from __future__ import annotations

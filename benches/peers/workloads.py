@@ -56,7 +56,7 @@ def quantity(text: str) -> float:
     """A quantity as the canonical form writes it ("100 Mbit/s"), in the base unit of its kind."""
     found = re.fullmatch(r"([0-9.eE+-]+) ?([A-Za-z/]*)", text)
     if not found or found[2] not in UNITS:
-        raise ValueError(f"{text!r} is no quantity that is known here")
+        raise ValueError(f"{text!r} is not a known quantity")
     return float(found[1]) * UNITS[found[2]]
 
 

@@ -19,7 +19,7 @@ const RUNS: usize = 5;
 const USAGE: &str = "usage: skyhop-benches [--json | --describe] [--mark DURATION] [--queue-from DURATION] [--seed N] \
      [--set KEY=VALUE]... [WORKLOAD.toml]...";
 
-/// What is printed about each workload.
+/// The numbers printed for each workload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Output {
     Table,
@@ -47,7 +47,7 @@ struct Measured {
     packet_hops: u64,
     events: u64,
     goodput_bps: f64,
-    /// Of the link with the longest queue.
+    /// Mean queue of the link with the longest queue, in packets.
     queue_mean_packets: f64,
 }
 

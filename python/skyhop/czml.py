@@ -129,7 +129,7 @@ def _close(spans: dict[tuple[str, str], Spans], key: str, state: tuple[str | Non
 
 
 def _ways(paths: pl.DataFrame | None, duration_s: float) -> Iterator[tuple[str, list[str], Spans]]:
-    """Flow, nodes of a way, and when it went there."""
+    """Flow, nodes of a path, and from when on the flow used it."""
     if paths is None:
         return
     current: dict[str, tuple[str | None, float]] = {}

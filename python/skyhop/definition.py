@@ -53,7 +53,7 @@ class Table:
         self._asked: set[str] = set()
 
     def error(self, key: str, what: str) -> DefinitionError:
-        """What is wrong with a key, to be raised."""
+        """The error about a key, to be raised."""
         return DefinitionError(f"{self.file}: {self._path(key)}: {what}")
 
     def take(self, key: str, kind: type, default: Any = _REQUIRED) -> Any:

@@ -40,7 +40,7 @@ class Estimate:
 
     @property
     def mean(self) -> float:
-        """Of all seeds."""
+        """Mean over all seeds."""
         return statistics.fmean(self.by_seed.values())
 
     @property
@@ -120,7 +120,7 @@ def compare(a: Estimate, b: Estimate) -> tuple[float, float]:
         error = math.sqrt(sum(part for part, _ in parts))
         # Welch and Satterthwaite; a number without scatter adds nothing.
         freedom = sum(part for part, _ in parts) ** 2 / sum(part**2 / n for part, n in parts) if error > 0 else 1.0
-    # Scatter below the last digits of a sum is none.
+    # Scatter below the last digits of a sum is rounding.
     if error <= 1e-12 * max(abs(a.mean), abs(b.mean)):
         return (0.0, 1.0) if abs(difference) <= 1e-12 * max(abs(a.mean), abs(b.mean)) else (difference, 0.0)
     return difference, two_sided_p(difference / error, freedom)

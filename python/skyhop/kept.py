@@ -24,7 +24,7 @@ LIST = ".skyhop.json"
 TAG = "CACHEDIR.TAG"
 _TAG_TEXT = """\
 Signature: 8a477f597d28d172789f06886806bc55
-# Finished runs of Skyhop, found again by their hash. The folder can be deleted: what is missing is simulated anew.
+# Finished runs of Skyhop, found again by their hash. You may delete the folder: missing runs are simulated again.
 """
 
 
@@ -113,7 +113,7 @@ class Keep:
         return self.folder / name[:2] / name
 
     def prepare(self) -> None:
-        """Makes the folder, so that what stands in its way is known before the first run.
+        """Makes the folder, so that an obstacle is known before the first run.
 
         Clears what dead processes left in it.
 

@@ -27,7 +27,7 @@ class Measure:
 
     @property
     def axis(self) -> str:
-        """What stands at the axis."""
+        """The axis label."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 

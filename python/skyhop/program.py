@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-# What follows must import next to nothing: until `main` has run a Ctrl-C shows where the interpreter was.
+# The code below must import almost nothing: until `main` has run a Ctrl-C shows where the interpreter was.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

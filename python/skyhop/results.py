@@ -45,7 +45,7 @@ class Run:
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """One row per flow: rates, packets by fate, RTT, delay, jitter."""
+        """One row per flow: rates, packets by outcome, RTT, delay, jitter."""
         return self.table("flows")
 
     @cached_property
@@ -97,7 +97,7 @@ class Run:
     def warnings(self) -> list[str]:
         """What a reader of the results should know, a sentence each.
 
-        What is unusual about the scenario, flows that delivered nothing and why, rows that were left out of a table.
+        Unusual properties of the scenario, flows that delivered nothing and why, rows that were left out of a table.
         """
         return self._core.warnings
 
@@ -109,7 +109,7 @@ class Run:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What `manifest.json` holds: version, hashes, seed, packets by fate."""
+        """What `manifest.json` holds: version, hashes, seed, packets by outcome."""
         manifest: dict[str, Any] = json.loads(self._core.manifest_json())
         return manifest
 

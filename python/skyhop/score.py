@@ -33,7 +33,7 @@ class Score:
 
 
 def judged(outcome: Outcome, source: str) -> list[tuple[Result, Comparison]]:
-    """What is said beside a source."""
+    """The comparisons with a source."""
     return [(one, one.comparisons[source]) for one in outcome.results if source in one.comparisons]
 
 

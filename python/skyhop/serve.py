@@ -44,7 +44,7 @@ def serve(
     page_folder()
     root = Path(folder)
     if not root.is_dir():
-        raise FileNotFoundError(f"{root} is no folder")
+        raise FileNotFoundError(f"{root} is not a folder")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -30,7 +30,7 @@ _COORDINATES = re.compile(r"\s*([+-]?[0-9.]+)\s*,\s*([+-]?[0-9.]+)\s*")
 #: After a handover, drops of this time are counted as its own, s.
 AFTERMATH_S = 1.0
 
-#: Of more flows than this only so many are named.
+#: Largest number of flows whose names are printed.
 MOST_NAMES = 4
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.", show_default=False)]
@@ -182,7 +182,7 @@ def passes(
     table = terminal.table("satellite", f"rise{utc}", f"set{utc}", "minutes", "highest (°)", "azimuth at rise (°)")
     for one in found:
         rise, set_ = ((one[f"{key}_utc"] or f"{one[f'{key}_s']:.0f} s")[:19] for key in ("rise", "set"))
-        # What is in sight at the begin or at the end rises before and sets after it.
+        # A satellite in sight at the begin rises before it, and one in sight at the end sets after it.
         rise = f"< {rise}" if one["rise_s"] <= 0 else rise
         set_ = f"> {set_}" if one["set_s"] >= scenario.duration_s else set_
         minutes = (one["set_s"] - one["rise_s"]) / 60
@@ -195,7 +195,7 @@ def passes(
 
 
 def _in_options(problems: str, options: Mapping[str, str]) -> str:
-    """What is wrong with values that came as options, by their names."""
+    """The problems with values of options, by their names."""
     lines = []
     for line in problems.splitlines():
         for key, option in options.items():
@@ -345,7 +345,7 @@ def _change(row: dict[str, Any]) -> str:
     kind = row.get("kind", "satellite")
     ends = [row["from"] or "no satellite", row["to"] or "no satellite"]
     if kind == "terrestrial":
-        # Of what is left or taken without a satellite on either side the reason tells.
+        # Without a satellite on either side the reason says what was left or taken.
         taken = row["to"] is None and (row["from"] is not None or "terrestrial" in row["why"])
         ends[taken] = "the terrestrial network"
     for n, beam in enumerate((row.get("from_beam"), row.get("to_beam"))):

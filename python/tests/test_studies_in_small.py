@@ -214,7 +214,12 @@ def test_beens_efficiencies_are_held_against_equations_1_and_7(scheme: str, head
 
 def test_a_header_on_top_of_equation_1_gives_the_published_57_per_cent() -> None:
     runs = [
-        run("been-packet-size", "duration=60 s", 'flows[*].tcp.notification={ been = { counts = "payload" } }', seed=seed)
+        run(
+            "been-packet-size",
+            "duration=60 s",
+            'flows[*].tcp.notification={ been = { counts = "payload" } }',
+            seed=seed,
+        )
         for seed in range(1, 4)
     ]
     measured = statistics.fmean(float(one.flows["information_efficiency"][0]) for one in runs)

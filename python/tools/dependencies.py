@@ -276,7 +276,7 @@ def _against_crates() -> list[str]:
 def _against_python() -> list[str]:
     if importlib.util.find_spec("pip_audit") is None:
         raise _NoDatabase("pip-audit is not installed here (pip install pip-audit)")
-    # Of packages that have one version for each Python it takes those of this one.
+    # For packages with one version per Python it takes the versions of this Python.
     command = [sys.executable, "-m", "pip_audit", "--requirement", str(LOCK), "--require-hashes", "--no-deps",
                "--disable-pip", "--format", "json", "--progress-spinner", "off"]  # fmt: skip
     answer = _Answer(command, ROOT)
@@ -339,7 +339,7 @@ CHECKS: dict[str, Callable[[], Findings]] = {
 
 
 def main() -> int:
-    """Exit code 1 when a check failed; what was skipped is no failure."""
+    """Exit code 1 when a check failed; a skipped check is not a failure."""
     code = 0
     for name in sys.argv[1:] or list(CHECKS):
         found = CHECKS[name]()

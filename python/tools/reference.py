@@ -30,7 +30,7 @@ of a key is a table, its type links to the section of that table.
 """
 
 #: The end of the description of every control's parameters; the defaults say it here.
-_OF_EVERY_CONTROL = re.compile(r"As a scenario writes it: [^.]*profile's value\.")
+_OF_EVERY_CONTROL = re.compile(r"As a scenario writes it; [^.]*profile's value\.")
 
 #: Units of quantities, by the format that the schema names.
 _QUANTITIES = {

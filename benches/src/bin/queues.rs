@@ -1,8 +1,8 @@
 //! `cargo run --release -p skyhop-benches --bin queues`: packets per second of CPU through each queue discipline.
 //!
 //! One link of 100 Mbit/s, 20 flows with packets of 1000 B at random times, ECT(0), at 90 % and at 120 % of the link's
-//! rate. Each row is the median of five runs over a million packets; the bookkeeping of arrivals and fates is in all of
-//! them, so drop tail's row is what the others stand beside.
+//! rate. Each row is the median of five runs over a million packets. All rows include the bookkeeping of arrivals and
+//! outcomes, so compare the others with drop tail's row.
 
 use cpu_time::ProcessTime;
 use skyhop_base::{Duration, Rate, Stream, Time};

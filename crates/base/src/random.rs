@@ -1,6 +1,6 @@
 //! Counter-based random streams: the n-th number of a stream is a function of (seed, component, purpose, n)
 //! and of nothing else, so that adding a component changes no other stream, and the n-th packet meets the
-//! same fate whatever was drawn in between.
+//! same outcome whatever was drawn in between.
 //!
 //! Generator: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
 //! SC 2011). The tests hold it to the known answers published with that paper's library.

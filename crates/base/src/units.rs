@@ -46,7 +46,7 @@ impl Angle {
     }
 }
 
-/// Why a text is no quantity of the kind wanted.
+/// Why a text is not a quantity of the wanted kind.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuantityError {
@@ -342,7 +342,7 @@ mod tests {
             assert!(text.parse::<Rate>().is_err(), "{text}");
         }
         assert!("1.5 B".parse::<Bytes>().is_err());
-        // What was computed is not whole: a thousandth is no change that anybody sees.
+        // A computed value need not be whole: nobody notices a change by a thousandth.
         assert_eq!("3.33564 us".parse(), Ok(Duration::from_nanos(3336)));
         assert_eq!("33.3333 kbit/s".parse(), Ok(Rate::from_bps(33_333).unwrap()));
         assert_eq!("0 s".parse(), Ok(Duration::ZERO));

@@ -20,7 +20,7 @@ pub(crate) fn cut_to_bandwidth(window: &mut Window, bandwidth: Option<f64>, even
     window.cwnd = window.cwnd.min(cwnd);
 }
 
-/// What was delivered between two observations.
+/// The amount delivered between two observations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     pub(crate) bits: f64,

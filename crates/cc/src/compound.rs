@@ -11,7 +11,7 @@
 //!   win/2, cwnd = 1, dwnd = 0.
 //!
 //! Deviation (`form = "linux-2.6.22"`, the module `tcp_compound` in ns-2): with TCP/Linux one RTT per round reaches
-//! the module, fewer than the three it wants, so dwnd stays 0; what is left is Reno that counts ACKs.
+//! the module, fewer than the three it wants, so dwnd stays 0 and the control behaves as Reno that counts ACKs.
 //!
 //! Known limits: γ = 30 segments is more than many satellite queues hold, and then the delay part never gives way.
 

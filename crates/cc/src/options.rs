@@ -64,7 +64,7 @@ macro_rules! options {
 
         $(#[doc = $about])+
         ///
-        /// As a scenario writes it: what is left out takes the profile's value.
+        /// As a scenario writes it; an absent key takes the profile's value.
         #[derive(Clone, Debug, Default, PartialEq,
             $crate::reexport::serde::Deserialize, $crate::reexport::schemars::JsonSchema)]
         #[serde(default, deny_unknown_fields, crate = "skyhop_cc::reexport::serde")]

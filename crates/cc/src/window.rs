@@ -38,7 +38,7 @@ pub(crate) struct Window {
     pub(crate) ssthresh: Segments,
     /// The window does not grow above this one.
     pub(crate) clamp: Segments,
-    /// What was counted since the last step (`snd_cwnd_cnt`).
+    /// Count since the last step (`snd_cwnd_cnt`).
     pub(crate) count: f64,
     /// Segments acknowledged since the last step (`bytes_acked`).
     acked: Segments,

@@ -192,7 +192,7 @@ impl Yeah {
         if rtts.count >= MIN_SAMPLES.into() {
             let above = rtts.min - rtts.base;
             let queue = self.window.cwnd as u64 * above / rtts.min;
-            // The module divides whole numbers; a φ that is none, or below 1, divides the same way.
+            // The module divides whole numbers; a fractional φ, or one below 1, divides the same way.
             let most = (rtts.base as f64 / self.config.phi).trunc();
             let delay = if above as f64 > most { Delay::High } else { Delay::Low };
             self.decide(queue as f64, delay);

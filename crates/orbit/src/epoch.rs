@@ -161,7 +161,7 @@ fn digits(text: &str, length: std::ops::RangeInclusive<usize>) -> Option<u32> {
     fits.then(|| text.parse().ok()).flatten()
 }
 
-/// `hh:mm`, `hh:mm:ss` or `hh:mm:ss.fraction`; what is finer than a nanosecond is cut off.
+/// `hh:mm`, `hh:mm:ss` or `hh:mm:ss.fraction`; digits below a nanosecond are cut off.
 fn time_of_day(text: &str) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let parts: Vec<&str> = whole.split(':').collect();

@@ -41,7 +41,7 @@ pub struct GroundStation(GroundPoint);
 
 impl GroundStation {
     /// # Errors
-    /// A latitude beyond the poles, an altitude that is not on the ground, a longitude that is no number.
+    /// A latitude beyond the poles, an altitude that is not on the ground, a longitude that is not a number.
     pub fn new(point: GroundPoint) -> Result<GroundStation, OrbitError> {
         let (latitude, longitude, km) = (point.latitude.degrees(), point.longitude.degrees(), point.altitude.km());
         if !(-90.0..=90.0).contains(&latitude) {

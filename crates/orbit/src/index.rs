@@ -8,10 +8,10 @@ use crate::{Site, Vec3};
 
 /// Cells along each side of the cube. A cell is then 7° wide, about the reach of a low satellite with a mask of 25°.
 const SIDE: usize = 16;
-/// Upper limits of the classes of height, as distances in km from the Earth's centre: what is much higher is seen from
-/// much further, so it must not widen the search for what is low.
+/// Upper limits of the classes of height, as distances in km from the Earth's centre: a much higher satellite is seen
+/// from much further, so it must not widen the search for low ones.
 const CLASSES: [f64; 6] = [7_000.0, 7_700.0, 9_500.0, 14_000.0, 28_000.0, f64::INFINITY];
-/// Satellites nearer to the Earth's centre than any station are no satellites any more. They are few and tested always.
+/// Satellites nearer to the Earth's centre than any station have decayed. They are few and are always tested.
 const LOWEST_KM: f64 = 6_400.0;
 
 /// An index over the positions of satellites at one instant. Building it is cheap; its memory is used again.
@@ -74,7 +74,7 @@ impl SkyIndex {
         let place = site.position();
         let radius = place.norm();
         let centre = place * (1.0 / radius);
-        // Of the mask against the sphere: on the ellipsoid the vertical leans against the radius.
+        // Angle between the ellipsoid's vertical, to which the mask refers, and the radius.
         let lean = libm::acos(site.up().dot(centre).clamp(-1.0, 1.0));
         let mask = libm::asin(sin_mask.clamp(-1.0, 1.0)) - lean;
         for class in self.classes.iter().filter(|class| !class.members.is_empty()) {

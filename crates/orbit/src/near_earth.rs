@@ -47,7 +47,7 @@ pub(crate) struct NearEarth {
     /// B* C4.
     bc4: f64,
     t2: f64,
-    /// What is left out when perigee is lower than 220 km.
+    /// Drag terms that are left out when the perigee is lower than 220 km.
     drag: Option<Drag>,
 }
 

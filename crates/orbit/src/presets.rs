@@ -1,9 +1,9 @@
 //! Constellations by name: a table of shells, each with where its numbers are printed.
 //!
-//! Filings say how many satellites fly how high in how many planes; how planes stand against each other they seldom
-//! say. Where they do not, and planes spread over 360°, F is the one up to P/2 that keeps satellites furthest apart
-//! (searched half a degree at a time; a larger F would make the satellite of the same slot, to which +Grid links, not
-//! the nearest of the next plane); where they spread over 180°, odd planes are half a slot ahead, as ns-2 has it.
+//! Filings say how many satellites fly how high in how many planes. They rarely say how the planes are phased. If they do
+//! not, and planes spread over 360°, F is the value up to P/2 that keeps satellites furthest apart (searched in steps of
+//! half a degree; with a larger F the satellite of the same slot, to which +Grid links, would not be the nearest of the
+//! next plane). If planes spread over 180°, odd planes are half a slot ahead, as in ns-2.
 
 use crate::{Orbit, Pattern, Phasing, Satellite, Walker};
 use skyhop_base::{Angle, Length};
@@ -19,7 +19,7 @@ pub struct Preset {
     pub satellites: u32,
     /// Where the numbers are printed.
     pub source: &'static str,
-    /// What is not printed there, and where it comes from instead.
+    /// Values that the source does not print, and where they come from instead.
     pub besides: &'static str,
 }
 
@@ -164,7 +164,7 @@ static PRESETS: [Preset; 9] = [
     },
 ];
 
-/// All presets but `geo`, which is no shell: see [`geostationary`].
+/// All presets except `geo`, which is not a shell: see [`geostationary`].
 pub fn presets() -> &'static [Preset] {
     &PRESETS
 }

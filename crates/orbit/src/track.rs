@@ -21,7 +21,7 @@ impl Track {
     /// From points and the times when the user is there.
     ///
     /// # Errors
-    /// No waypoints, times that do not grow, points that are no place on the ground, legs between antipodes.
+    /// No waypoints, times that do not increase, points that are not on the ground, legs between antipodes.
     pub fn new(points: &[(Time, GroundPoint)]) -> Result<Track, OrbitError> {
         if points.is_empty() {
             return Err(OrbitError::EmptyTrack);

@@ -11,7 +11,7 @@ pub struct Coverage {
     pub central_angle: Angle,
     /// From the satellite to the edge, the longest link.
     pub slant_range: Length,
-    /// Of a pass through the zenith of a station at rest: 2λ/360° of the period.
+    /// Length of a pass through the zenith of a station at rest: 2λ/360° of the period.
     pub longest_pass: Duration,
 }
 

@@ -83,7 +83,7 @@ impl Walker {
         })
     }
 
-    /// What is left of the arc between the last plane and the first: for a star the width of the seam.
+    /// The arc between the last plane and the first: for a star the width of the seam.
     pub fn closing_gap(&self) -> Angle {
         let arc = match self.pattern {
             Pattern::Star => 180.0,

@@ -1,5 +1,5 @@
-//! `skyhop._core`: the engine for Python. Converts arguments, results and errors, and nothing else; what is
-//! offered stands with its types in `python/skyhop/_core.pyi`.
+//! `skyhop._core`: the engine for Python. Converts arguments, results and errors, and nothing else.
+//! `python/skyhop/_core.pyi` lists the interface with its types.
 
 #![forbid(unsafe_code)]
 

@@ -242,7 +242,7 @@ struct Setting<'s> {
     flows: &'s BTreeMap<String, usize>,
     /// Of t = 0, if it has an instant of the calendar.
     epoch: Option<Instant>,
-    /// Of links to satellites.
+    /// What happens to waiting packets of links to satellites.
     on_down: OnDown,
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn check(root: &Node, schema: &Json, scope: Scope, problems: &mut Pro
     Checker { schema, scope, problems }.check(schema, root, &Path::root());
 }
 
-/// What is looked for.
+/// The kind of value that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     Everything,

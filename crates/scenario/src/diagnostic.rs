@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: every problem with its place, the key, the reason and what would be right.
+//! Problems of a scenario, each with its place, the key, the reason and a correct alternative.
 
 use crate::names;
 use crate::source::Source;

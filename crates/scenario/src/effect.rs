@@ -52,7 +52,7 @@ pub(crate) fn keys_without_effect(tree: &Node, shelf: &Shelf<'_>, scenario: &Sce
     idle.collect()
 }
 
-/// The paths of all values that are no tables and no lists of tables, and the bytes of their texts.
+/// The paths of all values that are neither tables nor lists of tables, and the bytes of their texts.
 fn collect(node: &Node, path: &Path, leaves: &mut Vec<Path>) -> usize {
     match &node.value {
         Value::Table(entries) => entries.iter().map(|(key, entry)| collect(&entry.node, &path.key(key), leaves)).sum(),
@@ -158,7 +158,7 @@ impl Trials<'_> {
         }
     }
 
-    /// The parts of the scenario with these keys left out, or set to a value; `None` when that is no scenario.
+    /// The parts of the scenario with these keys left out, or set to a value; `None` if the result is not a scenario.
     fn with(&self, paths: &[Path], value: Option<&Value>) -> Option<BTreeMap<String, String>> {
         let mut tree = self.tree.clone();
         // The last first: taking an item out of a list moves those behind it.
@@ -198,7 +198,7 @@ impl Trials<'_> {
     }
 }
 
-/// The same quantity twice, half, and a tenth of it; `None` for what is none.
+/// The same quantity twice, half, and a tenth of it; `None` if the text is not a quantity.
 fn quantities(text: &str) -> Option<Vec<Value>> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))?;

@@ -51,7 +51,7 @@ pub(crate) fn name_problem(name: &str) -> Option<String> {
 
 /// The one of `candidates` that `typed` was probably meant to be. `None` when none is near.
 pub(crate) fn nearest<'c>(typed: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    // A long text is no misspelling, and the distance costs the product of the lengths.
+    // A long text is not a misspelling, and the distance costs the product of the lengths.
     if typed.chars().count() > 2 * LONGEST_NAME {
         return None;
     }

@@ -25,7 +25,7 @@ enum Target {
     All,
 }
 
-/// Why a text is no override.
+/// Why a text is not an override.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OverrideError {

@@ -1,10 +1,10 @@
-//! Quantities in a scenario: the messages for those that are none.
+//! Messages about texts in a scenario that are not quantities.
 
 use crate::names;
 use skyhop_base::{Angle, Bytes, Duration, Length, QuantityError, Rate};
 use std::str::FromStr;
 
-/// Why a text is no quantity, and what would be right.
+/// Why a text is not a quantity, and what would be right.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub message: String,

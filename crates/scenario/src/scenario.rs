@@ -256,7 +256,7 @@ impl Flow {
 }
 
 impl Flow {
-    /// The names of the legs of one of its flows, in the order of the way: the last one has the name of the whole.
+    /// The names of the legs of one of its flows, in the order of the path: the last leg has the name of the flow.
     pub fn legs(&self, name: &str) -> Vec<String> {
         let before = self.via.iter().map(|node| format!("{name}.to-{node}"));
         before.chain([name.to_owned()]).collect()

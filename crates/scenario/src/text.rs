@@ -67,7 +67,7 @@ fn add_syntax_error(error: &toml::de::Error, text: &str, source: &Source, proble
     let there = names::shorten(source.slice(span.clone()).lines().next().unwrap_or_default().trim());
     let (message, help) = match error.message() {
         "duplicate key" => (format!("the key {there:?} is already there"), None),
-        // The parser's words for everything that is no value.
+        // The parser's words for a text that is not a value.
         "string values must be quoted, expected literal string" if there.is_empty() => {
             ("a value is missing".to_owned(), None)
         }
@@ -119,7 +119,7 @@ fn first_foreign(node: &Node, path: &Path) -> Option<(Origin, Path)> {
     }
 }
 
-/// A TOML value alone, as an override has it. `None` when the text is none.
+/// A TOML value alone, as an override has it. `None` if the text is not a value.
 pub(crate) fn parse_value(text: &str, origin: &Origin) -> Option<Node> {
     if overlong_key(text).is_some() {
         return None;

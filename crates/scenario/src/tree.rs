@@ -34,7 +34,7 @@ pub(crate) enum Value {
     Foreign(&'static str),
 }
 
-/// What stands behind a key.
+/// The value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub key_origin: Origin,

@@ -34,7 +34,7 @@ pub enum Error {
     Step { step_s: f64, least_s: f64 },
     #[error("no table is called `{name}`; there are {}", crate::TABLES.join(", "))]
     UnknownTable { name: String },
-    /// What is at the place of a folder or file may not be replaced.
+    /// The existing folder or file may not be replaced.
     #[error("{path} {why}: choose another name")]
     Exists { path: PathBuf, why: String },
     #[error("cannot write {path}: {source}")]

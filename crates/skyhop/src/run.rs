@@ -18,7 +18,7 @@ use std::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunOptions {
-    /// Of every random stream of the run.
+    /// Seed of every random stream of the run.
     pub seed: u64,
     /// Memory in bytes that the run may take; `None`: [`crate::memory_limit`].
     pub memory_bytes: Option<u64>,
@@ -108,7 +108,7 @@ impl Run {
         Run { records, manifest, hash: OnceLock::new() }
     }
 
-    /// What was run and what became of its packets; `manifest.json`.
+    /// Identity of the run and outcomes of its packets; `manifest.json`.
     pub fn manifest(&self) -> Value {
         let mut manifest = self.manifest.clone();
         manifest["records_hash"] = self.records_hash().into();

@@ -8,7 +8,7 @@ use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Walker, passes};
 use skyhop_scenario::Scenario;
 use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 
-/// Of an ephemeris: a gigabyte of text.
+/// Largest number of positions of an ephemeris: a gigabyte of text.
 const MOST_POSITIONS: f64 = 2e7;
 
 /// Everything at `at_s` seconds: satellites with their place on the globe, stations with the satellite that serves them,
@@ -121,7 +121,7 @@ pub fn passes_of(scenario: &Scenario) -> Result<Value, Error> {
 /// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "xyz_m"}]}`.
 ///
 /// # Errors
-/// [`Error::Step`] for one that is no time or makes too many positions; [`Error::Simulation`].
+/// [`Error::Step`] for a step that is not a time or makes too many positions; [`Error::Simulation`].
 pub fn ephemeris(scenario: &Scenario, step_s: f64) -> Result<Value, Error> {
     let duration_s = scenario.duration.as_secs_f64();
     let topology = scenario.topology(1).map_err(skyhop_sim::SimulationError::from)?;

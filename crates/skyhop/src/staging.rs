@@ -155,8 +155,9 @@ impl Staging {
         &self.target
     }
 
-    /// Lists the files, waits until they are on the disk, and puts the folder into its place. What was there before is
-    /// replaced as a whole. Of several processes at one place each puts its folder there whole; the last one's stays.
+    /// Lists the files, waits until they are on the disk, and puts the folder into its place. An existing folder
+    /// is replaced as a whole. If several processes write to one place, each puts its folder there whole, and the last
+    /// one stays.
     ///
     /// # Errors
     /// [`Error::Exists`] if something else came to the place meanwhile, [`Error::Write`] if the disk refuses.
@@ -277,7 +278,7 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
         .map_err(Error::write(path))
 }
 
-/// A new workshop in `parent`, which is made if it is not there; what was made is added to `made`.
+/// A new workshop in `parent`, which is created if it does not exist; created folders are added to `made`.
 fn workshop_in(parent: &Path, made: &mut Vec<PathBuf>) -> io::Result<Workshop> {
     for _ in 0..TRIES {
         make_parents(parent, made)?;

@@ -58,7 +58,7 @@ impl Beams {
         let up = here * (1.0 / here.norm());
         let way = soon - here;
         let along = way - up * way.dot(up);
-        // What stands still over the Earth flies east.
+        // A geostationary satellite flies east.
         let ahead = if along.norm() > 1e-3 { along } else { Vec3::new(-here.y, here.x, 0.0) };
         let ahead = ahead * (1.0 / ahead.norm());
         let right = ahead.cross(up);

@@ -271,7 +271,7 @@ impl Links<'_> {
     /// The pairs of a list.
     ///
     /// # Errors
-    /// Pairs that are none, or are listed twice.
+    /// A pair of a satellite with itself or with another kind of node, or a pair listed twice.
     pub fn list(&mut self, list: &[[NodeId; 2]]) -> Result<Layout, TopologyError> {
         let plane = |node: NodeId| match self.nodes.get(node.index())?.kind {
             NodeKind::Satellite { orbit: Orbit::Elements { .. }, .. } => Some(None),
@@ -302,7 +302,7 @@ impl Links<'_> {
         for (slot, &a) in members.iter().enumerate() {
             match members.get(slot + 1) {
                 Some(&b) => pairs.push(self.pair(PairKind::AlongPlane, a, b)),
-                // The last closes the ring; two satellites are no ring.
+                // The last closes the ring; two satellites do not make a ring.
                 None if members.len() > 2 => pairs.push(self.pair(PairKind::AlongPlane, a, members[0])),
                 None => {}
             }

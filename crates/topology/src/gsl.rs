@@ -44,7 +44,7 @@ pub(crate) struct Gsls {
     pub next: Time,
     beams: Option<Beams>,
     index: SkyIndex,
-    /// Of the index.
+    /// Instant of the positions in the index.
     indexed_at: Option<Time>,
     /// For the answer of the index.
     found: Vec<u32>,

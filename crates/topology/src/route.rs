@@ -103,7 +103,7 @@ pub(crate) struct Router {
 
 const UNREACHED: u64 = u64::MAX;
 /// A link more must weigh more than any sum of delays, and the longest way (2²⁰ nodes) must fit into 64 bits. So fewest
-/// hops win while a way takes less than 2⁴³ ns, 2.4 h.
+/// hops win while a path takes less than 2⁴³ ns, 2.4 h.
 pub(crate) const HOP_PENALTY: u64 = 1 << 43;
 
 impl Router {
@@ -208,7 +208,7 @@ impl Router {
             if beyond == UNREACHED {
                 continue;
             }
-            // Of several antennas the one with the shortest way.
+            // The antenna with the shortest path.
             let (total, node) = (beyond + leaf.delay_ns, leaf.node.index());
             let better = (leaf.up.to, leaf.up.link) < (row[node].to, row[node].link);
             if total < distance[node] || total == distance[node] && better {

@@ -43,7 +43,7 @@ impl Sky {
         if self.at == Some(t) { self.positions[node] } else { self.motions[node].earth_fixed_km(&self.earth, t) }
     }
 
-    /// Of all nodes at another instant.
+    /// Positions of all nodes at another instant.
     pub fn positions_at(&self, t: Time) -> IndexVec<NodeId, Vec3> {
         earth_fixed_positions(&self.earth, self.motions.iter(), t).collect()
     }

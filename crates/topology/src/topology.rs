@@ -181,7 +181,7 @@ impl Topology {
 
     /// Does all checks that are due at `now` and appends what changed, in a fixed order: ISLs, then stations by
     /// [`NodeId`], and last [`Change::Routes`] if routes must be renewed. Call it at [`Topology::next_change`]; called
-    /// later, what was missed is checked once.
+    /// later, missed checks are made once.
     pub fn advance(&mut self, now: Time, changes: &mut Vec<Change>) {
         let Topology { sky, table, isls, gsls, .. } = self;
         let before = changes.len();

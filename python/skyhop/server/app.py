@@ -27,7 +27,7 @@ from skyhop.server.doors import Doors
 from skyhop.server.guard import TOO_LARGE, Guard, TooLarge, TooSlow
 from skyhop.server.jobs import Busy, Jobs, Limits, as_json
 
-#: Of the page itself; everything else is an answer of the routes below.
+#: Files of the page itself; the routes below answer everything else.
 _ASSETS = {"page.js": "text/javascript", "page.css": "text/css"}
 _TYPES = {".json": "application/json", ".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 _LARGEST_SEED = 2**64 - 1
@@ -89,7 +89,7 @@ def create(
 
     refusals = {Bad: _bad, TooLarge: _too_large, TooSlow: _too_slow, 404: _missing}
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
-    # An address that is nearly one of ours is none.
+    # An address that is nearly one of ours is not redirected.
     app.router.redirect_slashes = False
     return Guard(app, port=port, doors=doors)
 
@@ -279,7 +279,7 @@ async def _too_slow(_: Request, __: Exception) -> Response:
 
 
 def _last(response: Response) -> Response:
-    """The connection ends with it: what is left of the body is not read."""
+    """Ends the connection with this answer: the rest of the body is not read."""
     response.headers["connection"] = "close"
     return response
 

@@ -30,7 +30,7 @@ class CheckLimits:
 
 
 def check(text: str) -> dict[str, Any]:
-    """What is wrong with a scenario, or how long it simulates and its hash. It may name no file of this machine."""
+    """The problems of a scenario, or its duration and hash. The scenario may not name any file of this machine."""
     try:
         scenario = read(text)
     except _core.ScenarioError as error:

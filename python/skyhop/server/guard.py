@@ -1,4 +1,4 @@
-"""What stands before every request: only this machine's own page may ask, it may not send much, and not for long.
+"""Checks before every request: only this machine's own page may ask, and amount and time are limited.
 
 A page from elsewhere reaches a server on 127.0.0.1 in two ways: by a name that it points there (refused by the Host
 header), and by sending a request without reading the answer (refused by the Origin and Sec-Fetch-Site headers).
@@ -131,7 +131,7 @@ class _Limited:
 
     async def __call__(self) -> Message:
         if not self._more:
-            # What comes now is only that the other end has gone.
+            # The next message can only say that the other end has gone.
             return await self._receive()
         try:
             message = await asyncio.wait_for(self._receive(), self._ends - asyncio.get_running_loop().time())
@@ -156,7 +156,7 @@ async def _answer(send: Send, status: int, message: str) -> None:
     headers: list[tuple[bytes, bytes]] = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        # What is left of a body that was refused is not read.
+        # The rest of a refused body is not read.
         (b"connection", b"close"),
         *((key.encode(), value.encode()) for key, value in HEADERS.items()),
     ]

@@ -51,7 +51,7 @@ class Listener:
         self._news.put_nowait(None)
 
     async def next(self) -> Event | None:
-        """What is new; None when nothing more comes."""
+        """The next message; None when no more will come."""
         return await self._news.get()
 
 

@@ -64,7 +64,7 @@ class Library:
         return sorted(entries, key=lambda entry: (-newest[entry["study"] or entry["id"]], _place(entry)))
 
     def file(self, run: str, name: str) -> Path | None:
-        """A file of a run; None for what is no file of a run below the folder, wherever the words lead."""
+        """A file of a run; None if the name does not lead to a file of a run below the folder."""
         if name not in FILES or "\0" in run:
             return None
         parts = run.split("/")
@@ -275,7 +275,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _text(path: Path, largest: int) -> str:
@@ -284,7 +284,7 @@ def _text(path: Path, largest: int) -> str:
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > largest:
-            raise OSError(f"{path} is no file of a run")
+            raise OSError(f"{path} is not a file of a run")
         return file.read(largest).decode("utf-8")
 
 

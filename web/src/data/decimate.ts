@@ -43,7 +43,7 @@ export function rollingMean(series: Series, window: number): Series {
   return { x, ys: means };
 }
 
-/** Closes gaps shorter than `longest`: a step in which nothing was measured is no gap in what is measured. */
+/** Closes gaps shorter than `longest`: a step without a measurement does not interrupt the curve. */
 export function bridge(series: Series, longest: number): Series {
   const { x, ys } = series;
   const closed = ys.map((y) => {

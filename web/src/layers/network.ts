@@ -85,7 +85,7 @@ export class NetworkLayer {
     const { planes } = this.planesOf;
     this.planes.begin(frame.run.sky.size * ARC_STEPS);
     const many = frame.run.sky.size > 1000;
-    // Of many satellites the ISLs show the planes already.
+    // With many satellites the ISLs already show the planes.
     if (frame.shown.planes && !(many && frame.shown.isls && frame.isls.length > 0)) {
       for (const plane of planes) {
         plane.forEach((from, i) => this.arc(frame.positions, from, plane[(i + 1) % plane.length], many ? 1 : ARC_STEPS));
@@ -194,14 +194,14 @@ export class NetworkLayer {
   }
 }
 
-/** Marks that run along a way, one after another in the colours of its flows. */
+/** Marks that run along a path, one after another in the colours of its flows. */
 function pulsesAlong(nodes: [number, number, number][], phase: number, colours: THREE.Color[]): { at: number[]; colour: THREE.Color }[] {
   const marks: { at: number[]; colour: THREE.Color }[] = [];
   let whole = 0;
   for (let i = 0; i + 1 < nodes.length; i++) whole += Math.hypot(...[0, 1, 2].map((axis) => nodes[i + 1][axis] - nodes[i][axis]));
   const every = Math.max(PULSE_EVERY, whole / MOST_PULSES);
   const gone = phase * PULSE_RATE;
-  // The first pulse on the way is the last that was sent.
+  // The first pulse on the path is the one sent last.
   let position = (gone % 1) * every;
   let number = Math.floor(gone);
   let begin = 0;

@@ -218,7 +218,7 @@ export class SkyView {
     while (this.labels.childElementCount > wanted.length) this.labels.lastElementChild?.remove();
     while (this.labels.childElementCount < wanted.length) this.labels.append(h("span"));
     const taken: Box[] = wanted.map(({ at: [x, y] }) => ({ left: x - 7, right: x + 7, top: y - 7, bottom: y + 7 }));
-    // What is chosen finds its place first.
+    // The label of the selected object is placed first.
     const order = wanted.map((_, i) => i).reverse();
     order.sort((a, b) => RANK.indexOf(wanted[a].kind) - RANK.indexOf(wanted[b].kind));
     for (const i of order) {
@@ -332,7 +332,7 @@ function layerMenu(): HTMLElement {
     box.addEventListener("change", () => (shown.value = { ...shown.value, [key]: box.checked }));
     return h("label", {}, box, text);
   });
-  return h("details", { class: "layers" }, h("summary", { title: "What is shown", "aria-label": "What is shown" }, icon(ICONS.layers)), h("div", {}, ...boxes));
+  return h("details", { class: "layers" }, h("summary", { title: "Layers", "aria-label": "Layers" }, icon(ICONS.layers)), h("div", {}, ...boxes));
 }
 
 function viewSwitch(): HTMLElement {

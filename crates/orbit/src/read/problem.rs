@@ -1,4 +1,4 @@
-//! What is wrong with an entry of a file of elements.
+//! Problems with an entry of a file of elements.
 
 use crate::OrbitError;
 use std::fmt;

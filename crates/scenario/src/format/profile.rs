@@ -1,4 +1,4 @@
-//! What is known of the links of an operator.
+//! Profiles: the known properties of an operator's links.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

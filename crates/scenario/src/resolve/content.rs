@@ -15,7 +15,7 @@ const LARGEST_FILE: u64 = 64 << 20;
 /// So many entries of one file are warned about.
 const MOST_WARNINGS: usize = 10;
 
-/// What stands in a file.
+/// The content of a file.
 pub(super) struct Content {
     /// What problems call it, which stand at its key.
     pub name: String,
@@ -25,7 +25,7 @@ pub(super) struct Content {
 }
 
 impl Resolver<'_, '_, '_> {
-    /// What is compressed (`.gz`) is unpacked, bytes that are no UTF-8 are replaced; a file that cannot be read is a problem.
+    /// Unpacks compressed files (`.gz`) and replaces bytes that are not UTF-8; a file that cannot be read is a problem.
     pub(super) fn content(&mut self, file: &ContentFile, path: &Path) -> Option<Content> {
         let name = match file {
             ContentFile::Inline(inline) => {

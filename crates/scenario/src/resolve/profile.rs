@@ -1,4 +1,4 @@
-//! What is known of the links of an operator: the values of its profile.
+//! The values of a profile: the known properties of an operator's links.
 
 use super::Resolver;
 use super::wires::Way;

@@ -36,7 +36,7 @@ pub(super) struct Preset {
 
 fn preset(name: &PresetName) -> Preset {
     let shells = skyhop_orbit::preset(&name.0).unwrap_or_default();
-    // Of the constellation to which the shell belongs.
+    // Name of the constellation to which the shell belongs.
     let family =
         shells.first().map_or("", |shell| shell.name.trim_end_matches(|c: char| c == '-' || c.is_ascii_digit()));
     let mask_deg = match family {

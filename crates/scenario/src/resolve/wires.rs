@@ -37,7 +37,7 @@ pub(super) struct Way {
 /// What a transmitter is without being told.
 pub(super) struct Usual {
     pub framing: Bytes,
-    /// Of the link; zero where it changes.
+    /// Propagation delay of the link; zero if it changes.
     pub delay: Duration,
     pub way: Way,
 }
@@ -175,7 +175,7 @@ impl Resolver<'_, '_, '_> {
         if trace.is_some() && profile.is_some() {
             self.add(&at_profile, "excludes \"trace\"", Some("keep one of them".to_owned()));
         }
-        // A recording of what is delivered has a rate of its own, slots have theirs; a satellite's also has that of the
+        // A recording of deliveries has its own rate, slots have theirs; a satellite's also has that of the
         // gateways.
         let recorded = trace.as_ref().and_then(|trace| mean_rate(&trace.config));
         let of_slots = profile.as_ref().and_then(profile::mean_rate);

@@ -7,7 +7,7 @@ use skyhop_sim::records::Records;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-/// Columns that came after the first runs were kept. Where nothing of theirs has happened they are no part of the hash,
+/// Columns that were added after the first runs were kept. While they have no values they do not count in the hash,
 /// so that it still says of an older run whether it was the same.
 const LATER: [(&str, &str); 4] =
     [("flows", "probes"), ("flows", "dropped_priority"), ("links", "marked"), ("links", "dropped_priority")];

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The resolution of ns-2's wired traces. Times agree when they differ by no more, and events of the reference that
-/// are no farther apart may stand in either order.
+/// are at most this far apart may stand in either order.
 const RESOLUTION_S: f64 = 1e-6;
 /// A reference time is rounded, ours is exact.
 const ROUNDING_S: f64 = 1e-9;
