@@ -1,6 +1,7 @@
 //! What a segment of an established connection sets off.
 
 use super::handshake::Handshake;
+use super::memory::PAGE;
 use super::reorder::extend;
 use super::{BLOCKS_EXPECTED, Receiver, TIMESTAMP_BYTES, milliseconds};
 use crate::segment::{Ecn, Segment, Seq};
@@ -138,28 +139,48 @@ impl Receiver {
         self.acks.pending.scheduled = true;
     }
 
-    /// Makes room for `len` bytes where the buffer is full. Whether there is room.
-    fn make_room(&mut self, len: u32) -> bool {
-        let len = u64::from(len);
-        if self.used() + len <= self.window.buffer {
+    /// Granted memory that is free.
+    fn spare(&self) -> u64 {
+        (self.pages * PAGE).saturating_sub(self.used())
+    }
+
+    /// Asks for as many pages as a segment needs.
+    fn grant_pages(&mut self, memory: u64) {
+        self.pages += memory.saturating_sub(self.spare()).div_ceil(PAGE);
+    }
+
+    /// Whole pages that are free go back.
+    pub(super) fn return_pages(&mut self) {
+        self.pages = self.pages.min(self.used().div_ceil(PAGE));
+    }
+
+    /// Makes room for a segment where the buffer is more than full. Whether there is room.
+    fn make_room(&mut self, seq: Seq) -> bool {
+        let full = |receiver: &Receiver| receiver.used() > receiver.window.buffer;
+        if !full(self) {
             return true;
-        }
-        if self.used() == 0 {
-            return false;
         }
         self.acks.quick = 0;
         self.window.overrun(self.used());
-        let unread = self.unread_memory;
-        let buffer = self.window.buffer;
-        self.reorder.prune(|memory| unread + memory + len <= buffer);
-        if self.reorder.is_empty() {
-            self.sacks.clear();
+        if full(self) {
+            self.queue.collapse();
         }
-        self.used() + len <= buffer
+        if full(self) {
+            // The data that lies highest is the least urgent, but not to make room for what lies higher still.
+            let (memory, buffer) = (self.queue.memory, self.window.buffer);
+            if self.reorder.prune(seq, |kept| memory + kept <= buffer) {
+                self.sacks.clear();
+            }
+        }
+        self.return_pages();
+        !full(self)
     }
 
     fn take_in_order(&mut self, now: Time, segment: &Segment) {
-        if !self.make_room(segment.len) {
+        let buffer = self.config.segment_memory.of(segment.len);
+        // While granted pages last, a segment in order is taken without a look at the buffer's size.
+        let expected = self.reorder.is_empty() && segment.seq == self.next && buffer.memory <= self.spare();
+        if !expected && !self.make_room(segment.seq) {
             self.acks.pending.no_memory = true;
             self.acks.pending.now = true;
             self.acks.pending.scheduled = true;
@@ -167,23 +188,26 @@ impl Receiver {
                 return;
             }
         }
-        let buffer = self.config.segment_memory.of(segment.len);
+        self.grant_pages(buffer.memory);
         if self.read == self.next {
             self.first_unread_end = segment.end();
         }
-        self.unread_memory += self.unread_tail.append(u64::from(segment.len), buffer);
+        let len = u64::from(segment.len);
+        self.queue.push(len, buffer, self.window.window_of(buffer.memory) > len);
         self.next = segment.end();
         self.note_data(now, segment, buffer.memory);
         if !self.reorder.is_empty() {
             let mut duplicate = self.duplicate.take();
-            let (next, moved) = self.reorder.take(self.next, &mut self.unread_tail, &mut duplicate);
+            let (next, moved) = self.reorder.take(self.next, &mut self.queue.tail, &mut duplicate);
             if self.options.sack && self.config.dsack {
                 self.duplicate = duplicate;
             }
+            let len = next - self.next;
+            self.queue.add(len, moved, self.window.window_of(moved) > len);
             self.next = next;
-            self.unread_memory += moved;
             // The hole is filled (RFC 5681 §4.2).
             self.acks.pending.now |= self.reorder.is_empty();
+            self.return_pages();
         }
         if self.reorder.is_empty() {
             self.sacks.clear();
@@ -240,7 +264,7 @@ impl Receiver {
 
     fn take_out_of_order(&mut self, now: Time, segment: &Segment) {
         self.note_mark(segment);
-        if !self.make_room(segment.len) {
+        if !self.make_room(segment.seq) {
             return;
         }
         let buffer = self.config.segment_memory.of(segment.len);
@@ -248,6 +272,7 @@ impl Receiver {
         self.acks.pending.scheduled = true;
         let block = segment.seq..segment.end();
         let first = self.reorder.is_empty();
+        self.grant_pages(buffer.memory);
         // The kernel books a segment out of order after it has looked at the room.
         let used = self.used();
         let inserted = self.reorder.insert(block.clone(), buffer);

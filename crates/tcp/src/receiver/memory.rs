@@ -4,13 +4,18 @@
 /// on a 64-bit machine.
 const DESCRIPTOR: u64 = 256;
 const SHARED: u64 = 320;
-/// Link, network and transport header before the data: Ethernet, IPv4, TCP with timestamps.
-const HEADERS: u64 = 14 + 20 + 32;
-/// Room in front that drivers keep, rounded up to whole cache lines with what follows.
+/// Network and transport header before the data: IPv4, TCP with timestamps.
+const HEADERS: u64 = 20 + 32;
+/// Room in front that drivers keep for the link's header, and the length of that header. A buffer is made for both one
+/// after the other, but the header lies inside the room.
 const HEADROOM: u64 = 16;
+const LINK_HEADER: u64 = 14;
 const CACHE_LINE: u64 = 64;
 /// The allocator's sizes: a cache for small packets, then powers of two.
 const SMALL: u64 = 576;
+
+/// When the buffer is full, small segments move together into buffers of a page.
+pub(super) const PAGE: u64 = 4096;
 
 /// How much memory is booked for a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,13 +42,18 @@ impl SegmentMemory {
         match self {
             SegmentMemory::Fixed(bytes) => Buffer { memory: u64::from(bytes.max(len).max(1)), room: 0 },
             SegmentMemory::Linear => {
-                let used = HEADROOM + HEADERS + u64::from(len);
-                let head = used.next_multiple_of(CACHE_LINE) + SHARED;
-                let size = if head <= SMALL { SMALL } else { head.next_power_of_two() };
-                Buffer { memory: DESCRIPTOR + size, room: size - SHARED - used }
+                let data = HEADROOM + HEADERS + u64::from(len);
+                let Buffer { memory, room } = linear(data + LINK_HEADER);
+                Buffer { memory, room: room + LINK_HEADER }
             }
         }
     }
+}
+
+fn linear(used: u64) -> Buffer {
+    let head = used.next_multiple_of(CACHE_LINE) + SHARED;
+    let size = if head <= SMALL { SMALL } else { head.next_power_of_two() };
+    Buffer { memory: DESCRIPTOR + size, room: size - SHARED - used }
 }
 
 /// The end of a queue of buffers: a segment that fits behind the last one needs no buffer of its own.
@@ -65,16 +75,71 @@ impl Tail {
     }
 }
 
+/// Data in order that was not read, as buffers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Queue {
+    /// Bytes of host memory.
+    pub(super) memory: u64,
+    pub(super) tail: Tail,
+    /// Bytes of data and of memory from the first buffer on that holds too little for its size.
+    wasteful: Option<(u64, u64)>,
+}
+
+impl Queue {
+    /// Appends `len` bytes; `wasteful` says that their buffer is larger than the window counts for such data.
+    pub(super) fn push(&mut self, len: u64, buffer: Buffer, wasteful: bool) {
+        let memory = self.tail.append(len, buffer);
+        self.add(len, memory, wasteful);
+    }
+
+    /// Takes over a stretch of `len` bytes with its memory.
+    pub(super) fn add(&mut self, len: u64, memory: u64, wasteful: bool) {
+        self.memory += memory;
+        if wasteful && memory > 0 && self.wasteful.is_none() {
+            self.wasteful = Some((0, 0));
+        }
+        if let Some((data, behind)) = &mut self.wasteful {
+            *data += len;
+            *behind += memory;
+        }
+    }
+
+    /// Moves the data from the first wasteful buffer on together, into pages.
+    pub(super) fn collapse(&mut self) {
+        let Some((data, memory)) = self.wasteful.take() else { return };
+        let page = PAGE - SHARED;
+        let rest = data % page;
+        let last = if rest > 0 { linear(rest) } else { Buffer::default() };
+        self.memory = self.memory - memory + data / page * (DESCRIPTOR + PAGE) + last.memory;
+        self.tail = Tail { room: last.room };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_full_segment_occupies_a_buffer_of_two_kilobytes() {
-        assert_eq!(SegmentMemory::Linear.of(1448), Buffer { memory: 2304, room: 198 });
+        assert_eq!(SegmentMemory::Linear.of(1448), Buffer { memory: 2304, room: 212 });
         assert_eq!(SegmentMemory::Linear.of(1).memory, 832);
         assert_eq!(SegmentMemory::Linear.of(200).memory, 1280);
         assert_eq!(SegmentMemory::Fixed(0).of(1448).memory, 1448);
+    }
+
+    #[test]
+    fn small_segments_move_together_behind_the_first_wasteful_one() {
+        let mut queue = Queue::default();
+        queue.push(1448, SegmentMemory::Linear.of(1448), false);
+        for _ in 0..20 {
+            queue.push(300, SegmentMemory::Linear.of(300), true);
+        }
+        assert_eq!(queue.memory, 2304 + 10 * 1280);
+        queue.collapse();
+        // 6000 bytes in two pages.
+        assert_eq!(queue.memory, 2304 + 2 * 4352);
+        queue.collapse();
+        assert_eq!(queue.memory, 2304 + 2 * 4352);
     }
 
     #[test]
@@ -82,6 +147,6 @@ mod tests {
         let mut tail = Tail::default();
         assert_eq!(tail.append(1448, SegmentMemory::Linear.of(1448)), 2304);
         assert_eq!(tail.append(8, SegmentMemory::Linear.of(8)), 0);
-        assert_eq!(tail.append(191, SegmentMemory::Linear.of(191)), 1280);
+        assert_eq!(tail.append(205, SegmentMemory::Linear.of(205)), 1280);
     }
 }

@@ -24,7 +24,7 @@ use crate::segment::{Segment, Seq, Timestamps};
 use acks::AckState;
 use clock::{Ticks, milliseconds};
 use handshake::Handshake;
-use memory::Tail;
+use memory::Queue;
 use reader::Reader;
 use reorder::{Reorder, SackList};
 use skyhop_base::{Duration, Time};
@@ -74,9 +74,10 @@ pub struct Receiver {
     /// The next byte that the application reads, and where the first buffer in the queue ends.
     read: Seq,
     first_unread_end: Seq,
-    /// Host memory behind data in order that was not read.
-    unread_memory: u64,
-    unread_tail: Tail,
+    /// The buffers of data in order that was not read.
+    queue: Queue,
+    /// Pages of memory that the host has granted to the buffer.
+    pages: u64,
     reading: bool,
     reader: Reader,
     window: Window,
@@ -106,8 +107,8 @@ impl Receiver {
             acknowledged: 0,
             read: 0,
             first_unread_end: 0,
-            unread_memory: 0,
-            unread_tail: Tail::default(),
+            queue: Queue::default(),
+            pages: 0,
             reading: true,
             reader: Reader::default(),
             window,
@@ -166,7 +167,7 @@ impl Receiver {
 
     /// Host memory in use.
     fn used(&self) -> u64 {
-        self.unread_memory + self.reorder.memory()
+        self.queue.memory + self.reorder.memory()
     }
 
     /// What of the window offered last is left.

@@ -1,7 +1,7 @@
 //! The application: when it reads, and which ACKs its reads send.
 
 use super::Receiver;
-use super::memory::Tail;
+use super::memory::Queue;
 use crate::segment::Segment;
 use skyhop_base::Time;
 use std::collections::VecDeque;
@@ -88,8 +88,8 @@ impl Receiver {
             let first = self.first_unread_end.clamp(self.read, self.next);
             self.window.on_read(self.stamp, first, self.next - first, self.reorder.end(), self.next);
             self.read = self.next;
-            self.unread_memory = 0;
-            self.unread_tail = Tail::default();
+            self.queue = Queue::default();
+            self.return_pages();
         }
         bytes
     }

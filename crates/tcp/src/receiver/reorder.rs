@@ -118,12 +118,15 @@ impl Reorder {
         (next, moved)
     }
 
-    /// Drops islands from the highest until `fits` says that the memory left is little enough.
-    pub(super) fn prune(&mut self, fits: impl Fn(u64) -> bool) {
+    /// Drops islands from the highest until `fits` says that the memory left is little enough, but none below `seq`.
+    /// Returns whether it dropped any.
+    pub(super) fn prune(&mut self, seq: Seq, fits: impl Fn(u64) -> bool) -> bool {
+        let before = self.islands.len();
         while !fits(self.memory) {
-            let Some(island) = self.islands.pop() else { return };
+            let Some(island) = self.islands.pop_if(|island| island.start >= seq) else { break };
             self.memory -= island.memory;
         }
+        self.islands.len() < before
     }
 }
 
