@@ -107,7 +107,8 @@ def over_time(
         panel.yaxis.set_major_formatter(FormatStrFormatter("%g"))
     else:
         panel.set_ylim(bottom=0)
-    style.legend_above(panel, columns=min(len(names), 4))
+    # Four long names in a row would push the panel aside.
+    style.legend_above(panel, columns=min(len(names), 4 if sum(map(len, names)) < 34 else 2))
     return figure
 
 

@@ -194,6 +194,23 @@ def test_windows_alone_give_what_table_1_has_for_fast() -> None:
     assert windows.rates_bps([0.1, 0.2]) == pytest.approx([240e6, 120e6])
 
 
+def test_table_1_is_held_against_what_the_windows_give() -> None:
+    windows = script("yam-fairness/windows.py")
+    of_phase = {
+        metric: windows.jain(windows.rates_bps([windows.RTTS_S[flow] for flow in windows.PHASES[phase]]))
+        for metric, phase in (
+            ("jain_2", "second quarter"),
+            ("jain_3", "third quarter"),
+            ("jain_4_two", "last quarter, flow 2 stays"),
+        )
+    }
+    yam = study.load(ROOT / "studies" / "yam-fairness")
+    said = [(one.metric, one.sources["windows"].value) for one in yam.expectations if "windows" in one.sources]
+    assert {metric for metric, _ in said} == of_phase.keys()
+    for metric, value in said:
+        assert value == pytest.approx(of_phase[metric], abs=1e-4)
+
+
 @pytest.mark.parametrize(("scheme", "header"), [("BEEN", 0), ("BEEN in payload", 40)])
 def test_beens_efficiencies_are_held_against_equations_1_and_7(scheme: str, header: int) -> None:
     been = study.load(ROOT / "studies" / "been-packet-size")

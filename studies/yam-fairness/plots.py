@@ -9,10 +9,10 @@ from skyhop.figure import Figure
 from skyhop.plots import Measure
 from skyhop.report import study_figure
 
-ORDER = ["yam", "yam by changes", "reno", "vegas", "fast"]
+READINGS = ["yam", "yam by changes", "yam by rounds"]
+ORDER = [*READINGS, "reno", "vegas", "fast"]
 #: The TCPs of Table 1.
-PUBLISHED = ["yam", "yam by changes", "fast", "reno"]
-READINGS = ["yam", "yam by changes"]
+PUBLISHED = [*READINGS, "fast", "reno"]
 STATIC = [str(number) for number in range(1, 11)]
 ALONE = "One and two flows"
 MANY = "One to ten flows"
@@ -20,26 +20,26 @@ GOES = "Flows that come and go"
 GOODPUT = Measure("Goodput", "kbit/s", 1e-3)
 RATE = Measure("Goodput", "Mbit/s", 1e-6)
 JAIN = Measure("Jain's index", "")
-#: The paper's 7200 s are 360 s here, so its 50 s are 2.5 s and its 20 s are 1 s.
-STEP_S, SHORT_STEP_S = 2.5, 1.0
+#: The networks of Table 1, and what 50 s and 20 s of the paper are there.
+WHOLE, SHORT, OTHER = "400M whole 3 leaves", "400M 3 leaves", "400M"
+STEPS_S = {WHOLE: (50.0, 20.0), SHORT: (2.5, 1.0)}
 
 
 def drop_tail(table: pl.DataFrame, network: str) -> pl.DataFrame:
-    return table.filter((pl.col("queue") == "drop-tail") & (pl.col("flows") == network))
+    """Of one network; of a table of runs those with the first seed."""
+    return plots.first_seed(table).filter((pl.col("queue") == "drop-tail") & (pl.col("flows") == network))
 
 
 def so_far(series: pl.DataFrame) -> pl.DataFrame:
-    """The mean goodput of each flow until each moment, every 0.1 s of the first 30 s."""
+    """The mean goodput of each flow until each moment of the first 30 s."""
     mean = pl.col("goodput_bps").cum_sum() / pl.int_range(1, pl.len() + 1)
     rows = series.sort("time_s").with_columns(mean.over("tcp", "flow").alias("goodput_bps"))
-    tenth = (pl.col("time_s") * 10 - (pl.col("time_s") * 10).round()).abs() < 1e-6
-    return rows.filter((pl.col("time_s") <= 30) & tenth)
+    return rows.filter(pl.col("time_s") <= 30)
 
 
 @study_figure(
     section=ALONE, title="A single flow: congestion window", answers="Fig 7",
-    caption="Every 0.01 s of the first 10 s. Both readings of Yam lose segments in the first second; then equal RTTs "
-    "decide.",
+    caption="The first 10 s, seed 1. All readings of Yam lose segments in the first second; then equal RTTs decide.",
 )  # fmt: skip
 def single_cwnd(flow_series: pl.DataFrame) -> Figure:
     rows = drop_tail(flow_series, "1").filter(pl.col("time_s") <= 10)
@@ -48,45 +48,59 @@ def single_cwnd(flow_series: pl.DataFrame) -> Figure:
 
 @study_figure(
     section=ALONE, title="A single flow: average throughput so far", answers="Fig 8",
-    caption="Yam keeps the link full when equal RTTs have no effect, and sinks to half of it when they count as risen.",
+    caption="Yam keeps the link full when equal RTTs have no effect, and sinks when they count as risen.",
 )  # fmt: skip
 def single_goodput(flow_series: pl.DataFrame) -> Figure:
     return plots.over_time(so_far(drop_tail(flow_series, "1")), "goodput_bps", by="tcp", order=[*READINGS, "reno"])
 
 
 @study_figure(
-    section=ALONE, title="Two flows: average throughput so far", answers="Figs 10, 11", caption="Each flow by itself.",
+    section=ALONE, title="Two flows: average throughput so far", answers="Fig 11",
+    caption="Each flow by itself, seed 1.",
 )  # fmt: skip
 def two_goodput(flow_series: pl.DataFrame) -> Figure:
     return plots.each_flow_over_time(so_far(drop_tail(flow_series, "2")), "goodput_bps", by="tcp", order=ORDER)
 
 
 @study_figure(
-    section=ALONE, title="Congestion windows beside a flow of Yam", answers="Figs 10, 12, 14, 21",
-    caption="The first flow is Yam as its list has it; beside it the flow that the panel names, in the first panel"
-    " a third one after it. A sender uses at most 24 segments of its window.",
+    section=ALONE, title="Two flows of Yam: congestion windows", answers="Fig 10",
+    caption="Seed 1. A sender uses at most 24 segments of its window.",
 )  # fmt: skip
-def windows(flow_series: pl.DataFrame) -> Figure:
-    panels = {
-        "come and go": "Yam, in turns",
-        "2": "Yam for all time",
-        "against reno": "Reno",
-        "against vegas": "Vegas",
-    }
-    flows = {"flow-0": "first", "flow-1": "second", "yam": "first", "other": "second"}
-    yam = flow_series.filter(
-        (pl.col("queue") == "drop-tail") & (pl.col("tcp") == "yam") & pl.col("flows").is_in(list(panels))
-    )
-    rows = yam.filter(pl.col("time_s") <= 20).with_columns(
-        pl.col("flows").replace(panels).alias("beside"), pl.col("flow").replace(flows)
-    )
-    return plots.each_flow_over_time(rows.sort("flow"), "cwnd", by="beside", order=list(panels.values()))
+def two_windows(flow_series: pl.DataFrame) -> Figure:
+    rows = drop_tail(flow_series, "2").filter(pl.col("time_s") <= 20)
+    return plots.each_flow_over_time(rows, "cwnd", by="tcp", order=READINGS)
 
 
 @study_figure(
-    section=ALONE, title="Yam beside another TCP", answers="Figs 12, 13, 14, 15",
-    caption="In the paper Yam has much more than Reno and than Vegas. Only beside Vegas, under drop-tail and with equal"
-    " RTTs ignored, has it more.",
+    section=ALONE, title="Yam beside Reno and Vegas: congestion windows", answers="Figs 12, 14", caption="Seed 1.",
+)  # fmt: skip
+def windows(flow_series: pl.DataFrame) -> Figure:
+    rows, order = beside(flow_series)
+    return plots.each_flow_over_time(rows, "cwnd", by="beside", order=order)
+
+
+@study_figure(
+    section=ALONE, title="Yam beside Reno and Vegas: throughput", answers="Figs 13, 15",
+    caption="Means of 0.5 s, seed 1. In the paper Yam has much more than either; here it has more beside Vegas only, "
+    "where equal RTTs have no effect.",
+)  # fmt: skip
+def throughput_beside(flow_series: pl.DataFrame) -> Figure:
+    rows, order = beside(flow_series)
+    return plots.each_flow_over_time(stepped(rows, 0.5, "beside"), "goodput_bps", by="beside", order=order)
+
+
+def beside(flow_series: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """The first 20 s of a flow of Yam and one of another TCP; `beside` names both."""
+    networks = {"against reno": "Reno", "against vegas": "Vegas"}
+    order = [f"{tcp}, {other}" for other in networks.values() for tcp in READINGS]
+    rows = pl.concat(drop_tail(flow_series, network) for network in networks).filter(pl.col("time_s") <= 20)
+    names = pl.concat_str("tcp", pl.lit(", "), pl.col("flows").replace(networks))
+    return rows.with_columns(names.alias("beside")).sort("flow", descending=True), order
+
+
+@study_figure(
+    section=ALONE, title="Yam beside another TCP", answers="Figs 12 to 15",
+    caption="Over 100 s, means of five seeds with their 95 % intervals.",
 )  # fmt: skip
 def against(results: pl.DataFrame) -> Figure:
     names, series = [], {"Yam": [], "the other": []}
@@ -113,10 +127,11 @@ def goodput_by_flows(results: pl.DataFrame) -> Figure:
 
 @study_figure(
     section=MANY, title="Fairness of one to ten flows, drop-tail", answers="Fig 18",
-    caption="Vegas, in lock-step, is the unfair one. The paper has a dip of Yam at three to five flows.",
+    caption="Means with 95 % intervals. The paper has a dip of Yam at three to five flows; once per round trip it has "
+    "one here, and a deeper one at two.",
 )  # fmt: skip
 def jain_by_flows(results: pl.DataFrame) -> Figure:
-    return static(results, "jain", JAIN, bottom=0.6)
+    return static(results, "jain", JAIN, bottom=0.5)
 
 
 def static(results: pl.DataFrame, metric: str, measure: Measure, *, bottom: float) -> Figure:
@@ -128,7 +143,7 @@ def static(results: pl.DataFrame, metric: str, measure: Measure, *, bottom: floa
 
 @study_figure(
     section=MANY, title="Throughput of one to ten flows, RED", answers="Fig 17",
-    caption="Mean of ten seeds with its 95 % interval.",
+    caption="Means of five seeds with their 95 % intervals.",
 )  # fmt: skip
 def goodput_by_flows_red(results: pl.DataFrame) -> Figure:
     return plots.over_axis(
@@ -138,8 +153,8 @@ def goodput_by_flows_red(results: pl.DataFrame) -> Figure:
 
 
 @study_figure(
-    section=GOES, title="Three flows that come and go, 1 Mbit/s", answers="Figs 19, 20, 21, 22",
-    caption="The first runs from 0 to 11 s, the second from 5 to 15 s, the third from 15 s. Means of 0.5 s.",
+    section=GOES, title="Three flows that come and go, 1 Mbit/s: throughput", answers="Figs 19, 20, 22",
+    caption="The first runs from 0 to 11 s, the second from 5 to 15 s, the third from 15 s. Means of 0.5 s, seed 1.",
 )  # fmt: skip
 def come_and_go(flow_series: pl.DataFrame) -> Figure:
     rows = stepped(drop_tail(flow_series, "come and go"), 0.5)
@@ -147,53 +162,87 @@ def come_and_go(flow_series: pl.DataFrame) -> Figure:
 
 
 @study_figure(
+    section=GOES, title="Three flows of Yam that come and go, 1 Mbit/s: congestion windows", answers="Fig 21",
+    caption="Seed 1. What a sender uses of its window, at most 24 segments: the first grows in slow start till a loss.",
+)  # fmt: skip
+def come_and_go_windows(flow_series: pl.DataFrame) -> Figure:
+    rows = drop_tail(flow_series, "come and go").with_columns(pl.min_horizontal("cwnd", pl.lit(24.0)).alias("cwnd"))
+    return plots.each_flow_over_time(rows, "cwnd", by="tcp", order=READINGS)
+
+
+@study_figure(
     section=GOES, title="Three flows that come and go, 400 Mbit/s", answers="Figs 23, 24, 25",
-    caption="Times over 20: means of 2.5 s stand for the paper's 50 s.",
+    caption="Seed 1. Means of 50 s with --full; otherwise times over 20, and means of 2.5 s stand for them.",
 )  # fmt: skip
 def fast_network(flow_series: pl.DataFrame) -> Figure:
-    return fast_network_in_steps(flow_series, STEP_S)
+    return fast_network_in_steps(flow_series, 0)
 
 
 @study_figure(
     section=GOES, title="Three flows that come and go, 400 Mbit/s, shorter steps", answers="section 4.3, per 20 s",
-    caption="Means of 1 s stand for the paper's 20 s; of its wave a ripple of the second flow is left.",
+    caption="Means of 20 s with --full; otherwise times over 20, and means of 1 s stand for them.",
 )  # fmt: skip
 def fast_network_short(flow_series: pl.DataFrame) -> Figure:
-    return fast_network_in_steps(flow_series, SHORT_STEP_S)
+    return fast_network_in_steps(flow_series, 1)
 
 
-def fast_network_in_steps(flow_series: pl.DataFrame, step_s: float) -> Figure:
-    rows = stepped(drop_tail(flow_series, "400M"), step_s)
+def fast_network_in_steps(flow_series: pl.DataFrame, which: int) -> Figure:
+    network = WHOLE if WHOLE in flow_series["flows"] else SHORT
+    rows = stepped(drop_tail(flow_series, network), STEPS_S[network][which])
     return plots.each_flow_over_time(rows, "goodput_bps", by="tcp", order=ORDER, measure=RATE)
 
 
 @study_figure(
     section=GOES, title="Fairness of three flows that come and go, 400 Mbit/s", answers="Table 1",
-    caption="Two flows, three, two. In the last quarter the third or the second flow is left. FAST comes out as "
-    "published where the second stays; Yam and Reno do not.",
+    caption="Two flows, three, two. The whole length is there with --full. An index is read with what the flows carry, "
+    "in the next figure.",
 )  # fmt: skip
 def table_1(results: pl.DataFrame) -> Figure:
-    phases = (("jain_2", "2 flows"), ("jain_3", "3 flows"), ("jain_4", "2 flows again"))
-    names = [f"{tcp}, {phase}" for tcp in PUBLISHED for _, phase in phases]
-    third = [row_of(results, "400M", tcp, metric) for tcp in PUBLISHED for metric, _ in phases]
-    second = [
-        row_of(results, "400M 3 leaves", tcp, "jain_4_two" if metric == "jain_4" else metric)
-        for tcp in PUBLISHED
-        for metric, _ in phases
-    ]
+    marks = {"paper": [row["paper"] for row in of_table_1(results, SHORT, "jain")]}
+    return by_phase(results, "jain", JAIN, marks=marks, limits=(0.3, 1.02))
+
+
+@study_figure(
+    section=GOES, title="What they carry together", answers="not in the paper",
+    caption="Goodput of all flows in each phase.",
+)  # fmt: skip
+def totals(results: pl.DataFrame) -> Figure:
+    return by_phase(results, "total", Measure("Goodput", "Mbit/s"), marks=None, limits=(0, 400))
+
+
+PHASES = {"2": "2 flows", "3": "3 flows", "4": "2 flows again"}
+
+
+def by_phase(
+    results: pl.DataFrame,
+    metric: str,
+    measure: Measure,
+    *,
+    marks: dict[str, list[float | None]] | None,
+    limits: tuple[float, float],
+) -> Figure:
+    names = [f"{tcp}, {phase}" for tcp in PUBLISHED for phase in PHASES.values()]
+    networks = {WHOLE: "whole", SHORT: "over 20; third leaves", OTHER: "over 20; third stays"}
     series = {
-        "third flow stays": [(row["ours"], row["interval"]) for row in third],
-        "second flow stays": [(row["ours"], row["interval"]) for row in second],
+        label: [(row["ours"], row["interval"]) for row in of_table_1(results, network, metric)]
+        for network, label in networks.items()
+        if network in results["flows"]
     }
-    return plots.dots(names, series, measure=JAIN, marks={"paper": [row["paper"] for row in third]}, limits=(0.3, 1.02))
+    return plots.dots(names, series, measure=measure, marks=marks, limits=limits)
 
 
-def row_of(results: pl.DataFrame, network: str, tcp: str, metric: str) -> dict[str, Any]:
-    here = drop_tail(results, network).filter((pl.col("tcp") == tcp) & (pl.col("metric") == metric))
-    return here.row(0, named=True)
+def of_table_1(results: pl.DataFrame, network: str, metric: str) -> list[dict[str, Any]]:
+    rows = drop_tail(results, network)
+    last = "jain_4" if network == OTHER else "jain_4_two"
+    wanted = [last if (metric, phase) == ("jain", "4") else f"{metric}_{phase}" for phase in PHASES]
+    return [
+        rows.filter((pl.col("tcp") == tcp) & (pl.col("metric") == one)).row(0, named=True)
+        for tcp in PUBLISHED
+        for one in wanted
+    ]
 
 
-def stepped(series: pl.DataFrame, step_s: float) -> pl.DataFrame:
+def stepped(series: pl.DataFrame, step_s: float, by: str = "tcp") -> pl.DataFrame:
     """Means over steps of that length, at the end of each."""
     step = ((pl.col("time_s") / step_s - 1e-9).ceil() * step_s).alias("time_s")
-    return series.group_by("tcp", "flow", step, maintain_order=True).agg(pl.col("goodput_bps").mean())
+    return series.group_by(by, "flow", step, maintain_order=True).agg(pl.col("goodput_bps").mean())
