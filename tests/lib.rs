@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 pub mod random;
+pub mod readers;
 
 use serde_json::Value;
 use skyhop::{Progress, Run, RunOptions};
