@@ -6,6 +6,7 @@ use skyhop::records::{LinkSummary, PacketEvent, Records};
 use skyhop_base::Rate;
 use skyhop_scenario::Scenario;
 use skyhop_scenario::scenario::{Queue, Room, Transmitter};
+use skyhop_sim::spec::{OPPORTUNITY_BYTES, Service};
 use std::collections::BTreeMap;
 
 /// m/s.
@@ -37,15 +38,24 @@ struct Network {
     nodes: BTreeMap<String, usize>,
     ways: Vec<(usize, usize, Way)>,
     /// Wires by the names of their links.
-    wires: BTreeMap<String, (Way, Option<u32>)>,
+    wires: BTreeMap<String, Wire>,
+}
+
+/// What one direction of a wire can carry.
+struct Wire {
+    way: Way,
+    /// Bits within the run; infinite where a profile decides.
+    capacity_bits: f64,
+    /// Packets that may wait; `None` without such a limit.
+    room: Option<u32>,
 }
 
 /// What stands for all satellites where only rates count.
 const SKY: &str = "sky";
 
 pub fn check(scenario: &Scenario, records: &Records, findings: &mut Findings) {
-    let network = Network::new(scenario);
     let run_s = records.end.as_secs_f64();
+    let network = Network::new(scenario, run_s);
     for row in &records.links {
         check_capacity(row, &records.link_names[row.link as usize], &network, run_s, findings);
     }
@@ -55,12 +65,12 @@ pub fn check(scenario: &Scenario, records: &Records, findings: &mut Findings) {
 
 /// What a link has begun to send fits into the run, but for the last packet; what waits fits into the queue.
 fn check_capacity(row: &LinkSummary, name: &str, network: &Network, run_s: f64, findings: &mut Findings) {
-    let Some((way, room)) = network.wires.get(name) else { return };
+    let Some(wire) = network.wires.get(name) else { return };
     let say = || format!("{name} in {run_s} s: {row:?}");
-    let bits = (row.bytes + row.packets * way.framing) as f64 * 8.0;
+    let bits = (row.bytes + row.packets * wire.way.framing) as f64 * 8.0;
     let last = 2.0 * 65_535.0 * 8.0;
-    findings.expect(bits <= way.rate_bps * run_s + last, "a link carries more than its capacity", say);
-    let fits = room.is_none_or(|room| row.queue_max_packets <= room);
+    findings.expect(bits <= wire.capacity_bits + last, "a link carries more than its capacity", say);
+    let fits = wire.room.is_none_or(|room| row.queue_max_packets <= room);
     findings.expect(fits, "more packets wait than the queue has room for", say);
 }
 
@@ -95,7 +105,7 @@ fn check_packets(network: &Network, records: &Records, findings: &mut Findings) 
     let mut arrived: BTreeMap<u32, f64> = BTreeMap::new();
     for row in &records.packets {
         let name = &records.link_names[row.link as usize];
-        let Some((way, _)) = network.wires.get(name).filter(|(way, _)| way.is_plain) else { continue };
+        let Some(way) = network.wires.get(name).map(|wire| wire.way).filter(|way| way.is_plain) else { continue };
         let service = (u64::from(row.size_bytes) + way.framing) as f64 * 8.0 / way.rate_bps;
         let at = row.time.as_secs_f64();
         match row.event {
@@ -118,7 +128,7 @@ fn check_packets(network: &Network, records: &Records, findings: &mut Findings) 
 }
 
 impl Network {
-    fn new(scenario: &Scenario) -> Network {
+    fn new(scenario: &Scenario, run_s: f64) -> Network {
         let mut network = Network { nodes: BTreeMap::new(), ways: Vec::new(), wires: BTreeMap::new() };
         for link in &scenario.links {
             let [a, b] = &link.between;
@@ -128,7 +138,9 @@ impl Network {
                 // A packet that waits for an opportunity of a recording is counted, and may stand outside the queue.
                 let held_back = u32::from(direction.transmitter.trace.is_some());
                 let room = room(&direction.transmitter.queue).map(|room| room + held_back);
-                network.wires.insert(format!("{from}->{to}"), (way, room));
+                let capacity_bits = capacity_bits(&direction.transmitter, run_s);
+                let wire = Wire { way, capacity_bits, room };
+                network.wires.insert(format!("{from}->{to}"), wire);
             }
         }
         for flow in scenario.flows.iter().filter(|flow| flow.access.is_some()) {
@@ -235,6 +247,34 @@ fn way(transmitter: &Transmitter, delay_s: f64) -> Way {
         framing: framing.0,
         is_plain: is_steady && repair.is_none(),
     }
+}
+
+/// Bits that a transmitter can have sent when the run ends.
+fn capacity_bits(transmitter: &Transmitter, run_s: f64) -> f64 {
+    let config = match (&transmitter.trace, &transmitter.profile) {
+        (_, Some(_)) => return f64::INFINITY,
+        (None, None) => return Rate::bps_f64(transmitter.rate) * run_s,
+        (Some(trace), None) => &trace.config,
+    };
+    let period_s = config.period.as_secs_f64();
+    let (rounds, rest_s) = ((run_s / period_s).floor(), run_s % period_s);
+    let recorded = |until_s: f64| match &config.service {
+        Service::Constant => Rate::bps_f64(transmitter.rate) * until_s,
+        Service::Opportunities(times) => {
+            let count = times.iter().filter(|at| at.as_secs_f64() <= until_s).count();
+            count as f64 * f64::from(OPPORTUNITY_BYTES) * 8.0
+        }
+        Service::Rates(rates) => {
+            let ends = rates.iter().skip(1).map(|(at, _)| at.as_secs_f64()).chain([period_s]);
+            let parts = rates.iter().zip(ends);
+            let later = parts.map(|((from, bps), end)| *bps as f64 * (end.min(until_s) - from.as_secs_f64()).max(0.0));
+            // Before the first instant of a period the last rate of the period before holds.
+            let first_s = rates.first().map_or(0.0, |(at, _)| at.as_secs_f64());
+            let before = rates.last().map_or(0.0, |(_, bps)| *bps as f64) * first_s.min(until_s);
+            before + later.sum::<f64>()
+        }
+    };
+    rounds * recorded(period_s) + recorded(rest_s)
 }
 
 /// Packets for which a queue has room; `None` without such a limit.

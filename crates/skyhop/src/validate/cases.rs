@@ -5,6 +5,7 @@ use super::table::{Row, Table};
 use super::windows::RECORDED_STEP_S;
 use serde_json::{Value, json};
 use skyhop_transport::{Ns2Losses, Recovery, ns2_numbers_drawn, ns2_random_losses};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Packets without data that may cross the bottleneck besides full ones.
@@ -41,6 +42,21 @@ pub struct Case {
     pub events_kinds: Vec<String>,
 }
 
+/// Bit/s of a link.
+const RATES: RangeInclusive<f64> = 1.0..=1e15;
+
+/// As the longest wire of a scenario.
+const LONGEST_DELAY_S: f64 = 3600.0;
+
+/// As the longest duration of a scenario.
+const LONGEST_S: f64 = 8.64e6;
+
+/// Packets, seeds and the like: whole numbers up to here are exact in a scenario.
+const MOST_NUMBER: f64 = 1e9;
+
+/// Packets for which random losses are drawn.
+const MOST_DRAWN: f64 = 1e8;
+
 pub fn read(path: &Path) -> Result<Vec<Case>, ValidateError> {
     Table::read(path)?.rows().map(|row| Case::of(&row)).collect()
 }
@@ -50,38 +66,51 @@ impl Case {
         let texts = |column| row.list(column).map(str::to_owned).collect::<Vec<_>>();
         let seeds: Vec<u64> = match row.text("seeds") {
             // A single number counts the seeds, a list names them.
-            text if text.contains(['|', ';']) => row.numbers("seeds")?.into_iter().map(|seed| seed as u64).collect(),
-            _ => (1..=row.optional("seeds")?.unwrap_or(1.0) as u64).collect(),
+            text if text.contains(['|', ';']) => {
+                row.numbers_in("seeds", 0.0..=MOST_NUMBER)?.into_iter().map(|seed| seed as u64).collect()
+            }
+            _ => (1..=row.optional_in("seeds", 1.0..=1e4)?.unwrap_or(1.0) as u64).collect(),
         };
-        let flows = row.number("flows")? as usize;
-        let mut start_s = row.numbers("start_s")?;
+        let flows = row.number_in("flows", 1.0..=1e4)? as usize;
+        let mut start_s = row.numbers_in("start_s", 0.0..=LONGEST_S)?;
         let last = start_s.last().copied().unwrap_or(0.0);
-        start_s.resize(flows.max(1), last);
-        Ok(Case {
+        start_s.resize(flows, last);
+        let case = Case {
             name: row.text("case").to_owned(),
             summary: row.text("case").to_owned(),
             agents: texts("agents"),
-            bottleneck_rate_bps: row.number("bottleneck_rate_bps")?,
-            bottleneck_delay_s: row.number("bottleneck_delay_s")?,
-            limit_packets: row.number("limit_packets")?,
-            access_rate_bps: row.number("access_rate_bps")?,
-            access_delay_s: row.number("access_delay_s")?,
-            duration_s: row.number("duration_s")?,
-            window_packets: row.number("window_packets")?,
-            packet_size_bytes: row.number("packet_size_bytes")?,
+            bottleneck_rate_bps: row.number_in("bottleneck_rate_bps", RATES)?,
+            bottleneck_delay_s: row.number_in("bottleneck_delay_s", 0.0..=LONGEST_DELAY_S)?,
+            limit_packets: row.number_in("limit_packets", 0.0..=MOST_NUMBER)?,
+            access_rate_bps: row.number_in("access_rate_bps", RATES)?,
+            access_delay_s: row.number_in("access_delay_s", 0.0..=LONGEST_DELAY_S)?,
+            duration_s: row.number_in("duration_s", 1e-3..=LONGEST_S)?,
+            window_packets: row.number_in("window_packets", 1.0..=MOST_NUMBER)?,
+            packet_size_bytes: row.number_in("packet_size_bytes", 1.0..=65_535.0)?,
             flows,
             start_s,
-            delayed_ack_s: row.optional("delayed_ack_s")?,
-            transfer_packets: row.optional("transfer_packets")?,
-            random_loss: row.optional("random_loss")?,
-            lost_packets: row.numbers("lost_packets")?,
-            lost_acks: row.numbers("lost_acks")?,
+            delayed_ack_s: row.optional_in("delayed_ack_s", 0.0..=LONGEST_DELAY_S)?,
+            transfer_packets: row.optional_in("transfer_packets", 1.0..=MOST_NUMBER)?,
+            random_loss: row.optional_in("random_loss", 0.0..=1.0)?,
+            lost_packets: row.numbers_in("lost_packets", 0.0..=MOST_NUMBER)?,
+            lost_acks: row.numbers_in("lost_acks", 0.0..=MOST_NUMBER)?,
             seeds,
             has_windows: row.text("cwnd_table") == "1",
             events_agents: texts("events_agents"),
-            events_until_s: row.optional("events_until_s")?.unwrap_or(0.0),
+            events_until_s: row.optional_in("events_until_s", 0.0..=LONGEST_S)?.unwrap_or(0.0),
             events_kinds: texts("events_kinds"),
-        })
+        };
+        if case.random_loss.is_some() && case.most_packets() > MOST_DRAWN {
+            let reason =
+                format!("the link carries up to {:.0} packets, whose losses cannot be drawn", case.most_packets());
+            return Err(row.error("random_loss", reason));
+        }
+        Ok(case)
+    }
+
+    /// Packets that the bottleneck carries at most.
+    fn most_packets(&self) -> f64 {
+        self.bottleneck_rate_bps * self.duration_s / (8.0 * self.packet_size_bytes)
     }
 
     pub fn has_events(&self, agent: &str) -> bool {
@@ -126,12 +155,11 @@ impl Case {
         let drawn = |i: usize| {
             ns2_numbers_drawn(if agents[i % agents.len()] == "vegas" { Recovery::Vegas } else { Recovery::Reno })
         };
-        let longest = self.bottleneck_rate_bps * self.duration_s / (8.0 * self.packet_size_bytes);
         let losses = ns2_random_losses(Ns2Losses {
             seed: seed as u32,
             drawn: (0..self.flows).map(drawn).sum(),
             probability: self.random_loss.unwrap_or(0.0),
-            packets: longest as u64 + SMALL_PACKETS,
+            packets: self.most_packets() as u64 + SMALL_PACKETS,
         });
         losses.into_iter().map(|number| number as f64)
     }

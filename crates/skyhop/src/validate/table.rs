@@ -3,6 +3,7 @@
 use super::ValidateError;
 use std::fs::File;
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -48,8 +49,30 @@ impl<'a> Row<'a> {
     pub fn optional(&self, column: &str) -> Result<Option<f64>, ValidateError> {
         match self.text(column) {
             "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| self.error(column, format!("\"{text}\" is no number"))),
+            text => text.parse().map(Some).map_err(|_| self.error(column, format!("\"{text}\" is not a number"))),
         }
+    }
+
+    /// The same within bounds, both included.
+    pub fn optional_in(&self, column: &str, bounds: RangeInclusive<f64>) -> Result<Option<f64>, ValidateError> {
+        self.optional(column)?.map(|number| self.held(column, number, &bounds)).transpose()
+    }
+
+    /// A number within bounds, both included.
+    pub fn number_in(&self, column: &str, bounds: RangeInclusive<f64>) -> Result<f64, ValidateError> {
+        self.held(column, self.number(column)?, &bounds)
+    }
+
+    /// A list of numbers within bounds, both included.
+    pub fn numbers_in(&self, column: &str, bounds: RangeInclusive<f64>) -> Result<Vec<f64>, ValidateError> {
+        self.numbers(column)?.into_iter().map(|number| self.held(column, number, &bounds)).collect()
+    }
+
+    fn held(&self, column: &str, number: f64, bounds: &RangeInclusive<f64>) -> Result<f64, ValidateError> {
+        if bounds.contains(&number) {
+            return Ok(number);
+        }
+        Err(self.error(column, format!("{number} is not a number from {} to {}", bounds.start(), bounds.end())))
     }
 
     pub fn number(&self, column: &str) -> Result<f64, ValidateError> {
@@ -74,7 +97,7 @@ impl<'a> Row<'a> {
 
     pub fn numbers(&self, column: &str) -> Result<Vec<f64>, ValidateError> {
         self.list(column)
-            .map(|entry| entry.parse().map_err(|_| self.error(column, format!("\"{entry}\" is no number"))))
+            .map(|entry| entry.parse().map_err(|_| self.error(column, format!("\"{entry}\" is not a number"))))
             .collect()
     }
 
