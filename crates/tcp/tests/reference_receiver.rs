@@ -67,6 +67,14 @@ fn the_receiver_sends_the_acks_of_the_sample() {
     assert!(equal.cases >= 45 && equal.all == equal.cases, "{equal:?}");
 }
 
+/// What the reference does not show: lost SYN-ACKs, small buffers, readers that pause, options switched off
+/// (`tests/reference/linux-receiver/README.md`).
+#[test]
+fn the_receiver_sends_the_acks_of_runs_made_for_it() {
+    let equal = compare(&project().join("tests/reference/linux-receiver"));
+    assert!(equal.cases >= 34 && equal.all == equal.cases, "{equal:?}");
+}
+
 /// Cases that are equal in each respect.
 #[derive(Debug, Default)]
 struct Equal {

@@ -53,8 +53,25 @@ impl Receiver {
         match self.handshake {
             Handshake::Listening => {}
             Handshake::Answered { repeats, .. } => {
-                // The peer did not see the SYN-ACK: it gets it again, and the timer starts anew.
-                if !self.limited(now) {
+                let late = self.options.timestamps
+                    && segment
+                        .timestamps
+                        .is_some_and(|timestamps| (timestamps.value.wrapping_sub(self.echo) as i32) < 0);
+                if self.limited(now) {
+                    return;
+                }
+                if late {
+                    // An earlier SYN was overtaken (RFC 7323 §5): an ACK tells the peer what is expected.
+                    let unit = 1 << self.window.scale;
+                    self.outbox.push_back(Segment {
+                        ack: Some(self.next),
+                        seq: 1,
+                        window: self.window.offered.min(UNSCALED) / unit * unit,
+                        timestamps: self.timestamps(now),
+                        ..Segment::default()
+                    });
+                } else {
+                    // The peer did not see the SYN-ACK: it gets it again, and the timer starts anew.
                     self.send_syn_ack_again(now);
                     self.set_syn_ack_timer(now, repeats);
                 }
