@@ -1,0 +1,359 @@
+//! The adapter of the quinn family. noq began as a fork of quinn: the two interfaces differ in a few names and arguments,
+//! which each stack's `dialect` hides, and the rest is written once.
+
+/// Defines `Endpoint`, a [`crate::stack::Stack`] over the crate `$proto`, with the help of the module `dialect` beside it.
+macro_rules! adapter {
+    ($proto:ident) => {
+        use crate::config::{Config, ConfigError, Control};
+        use crate::stack::{Batch, Ecn, Event, Incoming, Measures, Read, Stack, StreamId};
+        use crate::{entropy, tls};
+        use bytes::{Bytes, BytesMut};
+        use skyhop_base::{Duration, Stream, Time};
+        use std::collections::VecDeque;
+        use std::net::{Ipv4Addr, SocketAddr};
+        use std::sync::Arc;
+        use std::time::Instant;
+        use $proto::{ConnectionHandle, DatagramEvent, Dir, EndpointConfig, TransportConfig, VarInt};
+
+        /// One endpoint of the stack, with at most one connection.
+        pub struct Endpoint {
+            endpoint: $proto::Endpoint,
+            /// What a client connects with.
+            client: Option<$proto::ClientConfig>,
+            connection: Option<(ConnectionHandle, $proto::Connection)>,
+            incoming: VecDeque<$proto::Incoming>,
+            /// Came in for the connection and waits to be processed.
+            events: VecDeque<$proto::ConnectionEvent>,
+            /// The connection's wishes to the endpoint.
+            wishes: VecDeque<$proto::EndpointEvent>,
+            random: Stream,
+            /// The stack reckons in instants of the machine; only differences between them matter.
+            base: Instant,
+            remote: SocketAddr,
+        }
+
+        impl std::fmt::Debug for Endpoint {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct("Endpoint").field("connection", &self.connection.is_some()).finish_non_exhaustive()
+            }
+        }
+
+        /// Connection ids of eight random bytes: as long as the ids that the stack makes by default.
+        struct ConnectionIds;
+
+        impl $proto::ConnectionIdGenerator for ConnectionIds {
+            fn generate_cid(&mut self) -> $proto::ConnectionId {
+                let mut id = [0; 8];
+                entropy::fill(&mut id);
+                $proto::ConnectionId::new(&id)
+            }
+
+            fn cid_len(&self) -> usize {
+                8
+            }
+
+            fn cid_lifetime(&self) -> Option<std::time::Duration> {
+                None
+            }
+        }
+
+        /// The time of day for address tokens, which last two weeks: standing still keeps them valid.
+        struct TimeOfDay;
+
+        impl $proto::TimeSource for TimeOfDay {
+            fn now(&self) -> std::time::SystemTime {
+                std::time::SystemTime::UNIX_EPOCH + tls::TIME_OF_DAY
+            }
+        }
+
+        fn transport(config: &Config) -> Result<TransportConfig, ConfigError> {
+            let window = |name, value: u64| {
+                VarInt::from_u64(value).map_err(|_| ConfigError::Window { name, value })
+            };
+            let mut transport = TransportConfig::default();
+            if let Some(bytes) = config.stream_window {
+                transport.stream_receive_window(window("stream_window", bytes)?);
+            }
+            if let Some(bytes) = config.connection_window {
+                transport.receive_window(window("connection_window", bytes)?);
+            }
+            if let Some(bytes) = config.send_window {
+                transport.send_window(bytes);
+            }
+            if let Some(rtt) = config.initial_rtt {
+                transport.initial_rtt(std::time::Duration::from_nanos(rtt.as_nanos()));
+            }
+            let idle = VarInt::from_u64(config.idle_timeout.as_nanos() / 1_000_000).map_err(|_| ConfigError::IdleTimeout)?;
+            transport
+                .max_idle_timeout(Some($proto::IdleTimeout::from(idle)))
+                .initial_mtu(config.udp_payload)
+                .mtu_discovery_config(None)
+                .enable_segmentation_offload(config.offload)
+                .congestion_controller_factory(dialect::control(config.control));
+            Ok(transport)
+        }
+
+        fn refused(error: impl std::fmt::Display) -> ConfigError {
+            ConfigError::Refused(error.to_string())
+        }
+
+        impl Endpoint {
+            /// `name` and `seed` decide every random number of this endpoint.
+            pub fn new(config: &Config, server: bool, seed: u64, name: &str) -> Result<Endpoint, ConfigError> {
+                let mut random = Stream::new(seed, name, "quic");
+                let transport = Arc::new(transport(config)?);
+                let reset_key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &entropy::bytes::<32>(&mut random));
+                let mut endpoint = EndpointConfig::new(Arc::new(reset_key));
+                endpoint.rng_seed(Some(entropy::bytes(&mut random)));
+                dialect::connection_ids(&mut endpoint, || Box::new(ConnectionIds));
+                let (mut client, mut acceptor) = (None, None);
+                if server {
+                    let crypto = dialect::server(tls::server().map_err(refused)?).map_err(refused)?;
+                    let key = dialect::token_key(&entropy::bytes::<64>(&mut random));
+                    let mut config = $proto::ServerConfig::new(Arc::new(crypto), key);
+                    let mut tokens = $proto::ValidationTokenConfig::default();
+                    // Two, as the stack's default features have it; nobody comes back with one.
+                    tokens.sent(2);
+                    config.transport_config(transport).time_source(Arc::new(TimeOfDay)).validation_token_config(tokens);
+                    acceptor = Some(Arc::new(config));
+                } else {
+                    let crypto = dialect::client(tls::client().map_err(refused)?).map_err(refused)?;
+                    let mut config = $proto::ClientConfig::new(Arc::new(crypto));
+                    config.transport_config(transport);
+                    // 20 bytes, as the stack's default.
+                    config.initial_dst_cid_provider(Arc::new(|| {
+                        let mut id = [0; 20];
+                        entropy::fill(&mut id);
+                        $proto::ConnectionId::new(&id)
+                    }));
+                    client = Some(config);
+                }
+                let endpoint = entropy::lend(&mut random, || dialect::endpoint(Arc::new(endpoint), acceptor));
+                Ok(Endpoint {
+                    endpoint,
+                    client,
+                    connection: None,
+                    incoming: VecDeque::new(),
+                    events: VecDeque::new(),
+                    wishes: VecDeque::new(),
+                    random,
+                    base: Instant::now(),
+                    // The address carries no meaning: the network around decides where a datagram goes.
+                    remote: SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 4433)),
+                })
+            }
+
+            fn at(&self, now: Time) -> Instant {
+                self.base + std::time::Duration::from_nanos(now.as_nanos())
+            }
+
+            fn connection(&mut self) -> Result<&mut $proto::Connection, String> {
+                self.connection.as_mut().map(|(_, connection)| connection).ok_or_else(|| "not connected".into())
+            }
+        }
+
+        fn duration(duration: std::time::Duration) -> Duration {
+            Duration::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+        }
+
+        impl Stack for Endpoint {
+            fn connect(&mut self, now: Time) -> Result<(), String> {
+                let Some(config) = self.client.clone() else { return Err("a server does not connect".into()) };
+                let (now, remote) = (self.at(now), self.remote);
+                let Endpoint { endpoint, random, .. } = self;
+                let made = entropy::lend(random, || endpoint.connect(now, config, remote, tls::SERVER_NAME));
+                self.connection = Some(made.map_err(|error| error.to_string())?);
+                Ok(())
+            }
+
+            fn accept(&mut self, now: Time, answers: &mut Vec<Vec<u8>>) -> Result<(), String> {
+                let Some(incoming) = self.incoming.pop_front() else { return Ok(()) };
+                let now = self.at(now);
+                let mut answer = Vec::new();
+                let Endpoint { endpoint, random, .. } = self;
+                if self.connection.is_some() {
+                    let sent = entropy::lend(random, || endpoint.refuse(incoming, &mut answer));
+                    answers.push(answer[..sent.size].to_vec());
+                    return Ok(());
+                }
+                match entropy::lend(random, || endpoint.accept(incoming, now, &mut answer, None)) {
+                    Ok(made) => self.connection = Some(made),
+                    Err(error) => {
+                        if let Some(sent) = error.response {
+                            answers.push(answer[..sent.size].to_vec());
+                        }
+                        return Err(format!("{:?}", error.cause));
+                    }
+                }
+                Ok(())
+            }
+
+            fn receive(&mut self, now: Time, datagram: &[u8], ecn: Ecn, answers: &mut Vec<Vec<u8>>) -> Incoming {
+                let (now, remote) = (self.at(now), self.remote);
+                let ecn = match ecn {
+                    Ecn::NotEct => None,
+                    Ecn::Ect0 => Some($proto::EcnCodepoint::Ect0),
+                    Ecn::Ect1 => Some($proto::EcnCodepoint::Ect1),
+                    Ecn::Ce => Some($proto::EcnCodepoint::Ce),
+                };
+                let mut answer = Vec::new();
+                let Endpoint { endpoint, random, .. } = self;
+                let event = entropy::lend(random, || {
+                    dialect::handle(endpoint, now, remote, ecn, BytesMut::from(datagram), &mut answer)
+                });
+                match event {
+                    Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                        if self.connection.as_ref().is_some_and(|(own, _)| *own == handle) {
+                            self.events.push_back(event);
+                            return Incoming::ForConnection;
+                        }
+                        Incoming::Done
+                    }
+                    Some(DatagramEvent::NewConnection(incoming)) => {
+                        self.incoming.push_back(incoming);
+                        Incoming::NewConnection
+                    }
+                    Some(DatagramEvent::Response(sent)) => {
+                        answers.push(answer[..sent.size].to_vec());
+                        Incoming::Done
+                    }
+                    None => Incoming::Done,
+                }
+            }
+
+            fn process(&mut self) {
+                let Endpoint { connection: Some((_, connection)), events, random, .. } = self else { return };
+                while let Some(event) = events.pop_front() {
+                    entropy::lend(random, || connection.handle_event(event));
+                }
+            }
+
+            fn forward(&mut self) -> bool {
+                let Some((_, connection)) = &mut self.connection else { return false };
+                while let Some(wish) = connection.poll_endpoint_events() {
+                    self.wishes.push_back(wish);
+                }
+                !self.wishes.is_empty()
+            }
+
+            fn endpoint(&mut self) -> bool {
+                let Endpoint { endpoint, connection: Some((handle, _)), events, wishes, random, .. } = self else {
+                    return false;
+                };
+                let before = events.len();
+                while let Some(wish) = wishes.pop_front() {
+                    events.extend(entropy::lend(random, || endpoint.handle_event(*handle, wish)));
+                }
+                events.len() > before
+            }
+
+            fn transmit(&mut self, now: Time, segments: usize, buffer: &mut Vec<u8>) -> Option<Batch> {
+                let now = self.at(now);
+                let Endpoint { connection: Some((_, connection)), random, .. } = self else { return None };
+                buffer.clear();
+                let sent = entropy::lend(random, || dialect::transmit(connection, now, segments, buffer))?;
+                let ecn = match sent.ecn {
+                    None => Ecn::NotEct,
+                    Some($proto::EcnCodepoint::Ect0) => Ecn::Ect0,
+                    Some($proto::EcnCodepoint::Ect1) => Ecn::Ect1,
+                    Some($proto::EcnCodepoint::Ce) => Ecn::Ce,
+                };
+                Some(Batch { size: sent.size, segment: sent.segment_size.unwrap_or(sent.size), ecn })
+            }
+
+            fn timeout(&mut self) -> Option<Time> {
+                let base = self.base;
+                let at = self.connection.as_mut()?.1.poll_timeout()?;
+                Some(Time::from_nanos(duration(at.saturating_duration_since(base)).as_nanos()))
+            }
+
+            fn on_timeout(&mut self, now: Time) {
+                let now = self.at(now);
+                let Endpoint { connection: Some((_, connection)), random, .. } = self else { return };
+                entropy::lend(random, || connection.handle_timeout(now));
+            }
+
+            fn event(&mut self) -> Option<Event> {
+                let (_, connection) = self.connection.as_mut()?;
+                loop {
+                    match connection.poll()? {
+                        $proto::Event::Connected => return Some(Event::Connected),
+                        $proto::Event::ConnectionLost { reason } => return Some(Event::Lost(format!("{reason:?}"))),
+                        $proto::Event::Stream(_) => return Some(Event::Stream),
+                        _ => {}
+                    }
+                }
+            }
+
+            fn is_drained(&self) -> bool {
+                self.connection.as_ref().is_some_and(|(_, connection)| connection.is_drained())
+            }
+
+            fn open(&mut self) -> Option<StreamId> {
+                Some(self.connection.as_mut()?.1.streams().open(Dir::Bi)?.into())
+            }
+
+            fn accept_stream(&mut self) -> Option<StreamId> {
+                Some(self.connection.as_mut()?.1.streams().accept(Dir::Bi)?.into())
+            }
+
+            fn write(&mut self, stream: StreamId, data: &[u8]) -> Result<usize, String> {
+                match self.connection()?.send_stream(id(stream)?).write(data) {
+                    Ok(bytes) => Ok(bytes),
+                    Err($proto::WriteError::Blocked) => Ok(0),
+                    Err(error) => Err(error.to_string()),
+                }
+            }
+
+            fn finish(&mut self, stream: StreamId) -> Result<(), String> {
+                self.connection()?.send_stream(id(stream)?).finish().map_err(|error| error.to_string())
+            }
+
+            fn read(&mut self, stream: StreamId, limit: usize, mut keep: Option<&mut Vec<u8>>) -> Result<Read, String> {
+                let connection = self.connection()?;
+                let mut stream = connection.recv_stream(id(stream)?);
+                let mut chunks = stream.read(true).map_err(|error| error.to_string())?;
+                let mut read = Read { bytes: 0, finished: false, transmit: false };
+                let mut failure = None;
+                while read.bytes < limit {
+                    match chunks.next(limit - read.bytes) {
+                        Ok(Some(chunk)) => {
+                            read.bytes += chunk.bytes.len();
+                            if let Some(keep) = &mut keep {
+                                keep.extend_from_slice(&chunk.bytes);
+                            }
+                        }
+                        Ok(None) => {
+                            read.finished = true;
+                            break;
+                        }
+                        Err($proto::ReadError::Blocked) => break,
+                        Err(error) => {
+                            failure = Some(error.to_string());
+                            break;
+                        }
+                    }
+                }
+                read.transmit = chunks.finalize().should_transmit();
+                failure.map_or(Ok(read), Err)
+            }
+
+            fn close(&mut self, now: Time, reason: &str) {
+                let now = self.at(now);
+                let Endpoint { connection: Some((_, connection)), random, .. } = self else { return };
+                let reason = Bytes::copy_from_slice(reason.as_bytes());
+                entropy::lend(random, || connection.close(now, VarInt::from_u32(0), reason));
+            }
+
+            fn measures(&mut self) -> Measures {
+                self.connection.as_mut().map(|(_, connection)| dialect::measures(connection)).unwrap_or_default()
+            }
+        }
+
+        fn id(stream: StreamId) -> Result<$proto::StreamId, String> {
+            VarInt::from_u64(stream).map(Into::into).map_err(|error| error.to_string())
+        }
+    };
+}
+
+pub(crate) use adapter;

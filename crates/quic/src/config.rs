@@ -1,0 +1,183 @@
+//! Which stack, which congestion control, which windows: checked before a stack is built.
+
+use skyhop_base::Duration;
+use std::fmt;
+use std::str::FromStr;
+
+/// A stack whose own code can run here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackKind {
+    /// quinn-proto 0.11.19, the protocol of quinn 0.11.12.
+    Quinn,
+    /// noq-proto 1.4.0, the protocol of noq 1.4.0.
+    Noq,
+}
+
+impl StackKind {
+    pub const ALL: [StackKind; 2] = [StackKind::Quinn, StackKind::Noq];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            StackKind::Quinn => "quinn",
+            StackKind::Noq => "noq",
+        }
+    }
+
+    /// Whether this build has the stack.
+    pub fn is_built(self) -> bool {
+        match self {
+            StackKind::Quinn => cfg!(feature = "quinn"),
+            StackKind::Noq => cfg!(feature = "noq"),
+        }
+    }
+
+    /// The congestion controls that the stack ships.
+    pub fn controls(self) -> &'static [Control] {
+        match self {
+            StackKind::Quinn => &[Control::NewReno, Control::Cubic, Control::Bbr],
+            StackKind::Noq => &[Control::NewReno, Control::Cubic, Control::Bbr3],
+        }
+    }
+}
+
+impl fmt::Display for StackKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for StackKind {
+    type Err = ConfigError;
+
+    fn from_str(name: &str) -> Result<Self, ConfigError> {
+        let found = StackKind::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| ConfigError::UnknownStack(name.into()))
+    }
+}
+
+/// A congestion control of the stack's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    NewReno,
+    Cubic,
+    /// quinn's BBR, after version 1.
+    Bbr,
+    /// noq's BBR, version 3.
+    Bbr3,
+}
+
+impl Control {
+    pub const ALL: [Control; 4] = [Control::NewReno, Control::Cubic, Control::Bbr, Control::Bbr3];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Control::NewReno => "newreno",
+            Control::Cubic => "cubic",
+            Control::Bbr => "bbr",
+            Control::Bbr3 => "bbr3",
+        }
+    }
+
+    /// Whether the control draws random numbers, so that two seeds differ without any loss.
+    pub fn is_random(self) -> bool {
+        matches!(self, Control::Bbr | Control::Bbr3)
+    }
+}
+
+impl FromStr for Control {
+    type Err = ConfigError;
+
+    fn from_str(name: &str) -> Result<Self, ConfigError> {
+        let found = Control::ALL.into_iter().find(|control| control.name() == name);
+        found.ok_or_else(|| ConfigError::UnknownControl(name.into()))
+    }
+}
+
+/// How a stack is set up. `None` leaves the stack's default, whatever that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    pub stack: StackKind,
+    pub control: Control,
+    /// Credit for each stream that the peer may use, in bytes.
+    pub stream_window: Option<u64>,
+    /// Credit for all streams together, in bytes.
+    pub connection_window: Option<u64>,
+    /// Data that the sender keeps until it is acknowledged, in bytes.
+    pub send_window: Option<u64>,
+    pub initial_rtt: Option<Duration>,
+    /// Size of a full datagram without IP and UDP headers, in bytes. The stack does not look for larger ones.
+    pub udp_payload: u16,
+    /// The connection ends after this time without a packet.
+    pub idle_timeout: Duration,
+    /// Whether the stack may hand over several datagrams at once. Off: one by one.
+    pub offload: bool,
+}
+
+impl Config {
+    pub fn new(stack: StackKind, control: Control) -> Config {
+        Config {
+            stack,
+            control,
+            stream_window: None,
+            connection_window: None,
+            send_window: None,
+            initial_rtt: None,
+            udp_payload: 1200,
+            idle_timeout: Duration::from_secs(300),
+            offload: true,
+        }
+    }
+
+    /// Says what the stacks would refuse, or take for something else.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        // RFC 9000, section 16: a variable-length integer has 62 bits.
+        const LARGEST: u64 = (1 << 62) - 1;
+        if !self.stack.is_built() {
+            return Err(ConfigError::NotBuilt(self.stack));
+        }
+        if !self.stack.controls().contains(&self.control) {
+            return Err(ConfigError::NotItsControl { stack: self.stack, control: self.control.name() });
+        }
+        let windows = [("stream_window", self.stream_window), ("connection_window", self.connection_window)];
+        for (name, value) in windows.into_iter().chain([("send_window", self.send_window)]) {
+            if value.is_some_and(|value| value == 0 || value > LARGEST) {
+                return Err(ConfigError::Window { name, value: value.unwrap_or(0) });
+            }
+        }
+        // RFC 9000, section 14: at least 1200 bytes; the largest UDP payload over IPv4 is 65 507.
+        if !(1200..=65_507).contains(&self.udp_payload) {
+            return Err(ConfigError::Payload(self.udp_payload));
+        }
+        let milliseconds = self.idle_timeout.as_nanos() / 1_000_000;
+        if milliseconds == 0 || milliseconds > LARGEST {
+            return Err(ConfigError::IdleTimeout);
+        }
+        Ok(())
+    }
+}
+
+/// Why a stack cannot be set up so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    #[error("no QUIC stack is called \"{0}\"; there are \"quinn\" and \"noq\"")]
+    UnknownStack(String),
+    #[error("no congestion control is called \"{0}\"; there are \"newreno\", \"cubic\", \"bbr\" (quinn) and \"bbr3\" (noq)")]
+    UnknownControl(String),
+    #[error("this build leaves out the QUIC stack {0}; build it with the cargo feature \"{0}\"")]
+    NotBuilt(StackKind),
+    #[error("{stack} has no congestion control \"{control}\"; it has {}", controls(*.stack))]
+    NotItsControl { stack: StackKind, control: &'static str },
+    #[error("{name} is {value} bytes; QUIC allows 1 to 2^62 - 1")]
+    Window { name: &'static str, value: u64 },
+    #[error("a full datagram carries {0} bytes; QUIC over IPv4 allows 1200 to 65507")]
+    Payload(u16),
+    #[error("the idle timeout is out of range; QUIC allows 1 ms to 2^62 - 1 ms")]
+    IdleTimeout,
+    #[error("the stack refuses its configuration: {0}")]
+    Refused(String),
+}
+
+fn controls(stack: StackKind) -> String {
+    let names: Vec<String> = stack.controls().iter().map(|control| format!("\"{}\"", control.name())).collect();
+    names.join(", ")
+}

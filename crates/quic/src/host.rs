@@ -1,0 +1,306 @@
+//! A host: one stack, the runtime that drives it, and its application.
+//!
+//! In real life three tasks share one thread: the endpoint reads the socket, the connection's driver processes, sends and
+//! keeps the timer, and the application reads and writes. They wake each other and run in the order in which they were
+//! woken. That order decides which frames share a packet, so the host keeps it.
+
+use crate::application::{Application, Client, Progress, Side};
+use crate::config::{Config, ConfigError};
+use crate::runtime::{DATAGRAMS_PER_TURN, Runtime};
+use crate::stack::{self, Ecn, Event, Incoming, Measures, Stack};
+use skyhop_base::Time;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// More tasks than this at one instant and the stack would never let time pass.
+const TASKS_PER_INSTANT: u32 = 1_000_000;
+
+/// A UDP payload on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    pub bytes: Vec<u8>,
+    pub ecn: Ecn,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Endpoint,
+    Connection,
+    Application,
+}
+
+/// One end of a connection. A network hands it datagrams ([`Host::receive`]), wakes it ([`Host::wake`]) at the time that it
+/// asks for ([`Host::next_wake`]), and takes what it sends ([`Host::take_output`]).
+#[derive(Debug)]
+pub struct Host {
+    stack: Box<dyn Stack>,
+    runtime: Runtime,
+    side: Side,
+    /// When the client connects, and when it closes if it is not done before.
+    start: Option<Time>,
+    stop: Option<Time>,
+    tasks: VecDeque<Task>,
+    inbox: Vec<Datagram>,
+    outbox: Vec<Datagram>,
+    buffer: Vec<u8>,
+    /// The connection's timer.
+    timer: Option<Time>,
+    idle_since: Time,
+    progress: Progress,
+    last: Measures,
+    calls: u64,
+    sent: u64,
+    over: bool,
+    closed: bool,
+}
+
+impl Host {
+    /// A client that connects at `start` and closes when it is done, at the latest at `stop`.
+    pub fn client(
+        config: &Config,
+        runtime: Runtime,
+        application: Application,
+        start: Time,
+        stop: Option<Time>,
+        (seed, name): (u64, &str),
+    ) -> Result<Host, ConfigError> {
+        let stack = stack::build(config, false, seed, name)?;
+        Ok(Host { start: Some(start), stop, ..Host::new(stack, runtime, Side::Client(Client::new(application))) })
+    }
+
+    /// A server that answers whatever a client asks for.
+    pub fn server(config: &Config, runtime: Runtime, (seed, name): (u64, &str)) -> Result<Host, ConfigError> {
+        Ok(Host::new(stack::build(config, true, seed, name)?, runtime, Side::Server(Vec::new())))
+    }
+
+    fn new(stack: Box<dyn Stack>, runtime: Runtime, side: Side) -> Host {
+        Host {
+            stack,
+            runtime,
+            side,
+            start: None,
+            stop: None,
+            tasks: VecDeque::new(),
+            inbox: Vec::new(),
+            outbox: Vec::new(),
+            buffer: Vec::new(),
+            timer: None,
+            idle_since: Time::ZERO,
+            progress: Progress::default(),
+            last: Measures::default(),
+            calls: 0,
+            sent: 0,
+            over: false,
+            closed: false,
+        }
+    }
+
+    /// A datagram arrives.
+    pub fn receive(&mut self, now: Time, datagram: Datagram) {
+        if !self.over {
+            self.inbox.push(datagram);
+            self.queue(Task::Endpoint);
+            self.wake(now);
+        }
+    }
+
+    /// Runs whatever is due.
+    pub fn wake(&mut self, now: Time) {
+        if self.over {
+            return;
+        }
+        // A stack that panics ends its own flow and nothing else. It is not called again, so half-changed state harms nobody.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.run(now)));
+        let failure = match outcome {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error),
+            Err(panic) => Some(format!("the stack panicked: {}", words(&*panic))),
+        };
+        if let Some(failure) = failure {
+            self.end(now, failure);
+            self.over = true;
+        }
+        self.idle_since = now;
+    }
+
+    /// When the host wants to be woken next; `None`: only a datagram wakes it.
+    pub fn next_wake(&self) -> Option<Time> {
+        if self.over {
+            return None;
+        }
+        let deadline = [self.timer, self.start, self.stop].into_iter().flatten().min()?;
+        Some(self.runtime.wakes(deadline, self.idle_since))
+    }
+
+    /// The datagrams that the host has sent since the last call, in order.
+    pub fn take_output(&mut self) -> std::vec::Drain<'_, Datagram> {
+        self.outbox.drain(..)
+    }
+
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The stack's own figures, now or, after the end, the last ones.
+    pub fn measures(&mut self) -> Measures {
+        if !self.over {
+            self.last = self.stack.measures();
+        }
+        self.last
+    }
+
+    /// Whether the connection is closed on this side, by whom ever.
+    pub fn is_closed(&self) -> bool {
+        self.closed || self.over || self.progress.ended.is_some()
+    }
+
+    /// Send calls and datagrams so far.
+    pub fn send_calls(&self) -> (u64, u64) {
+        (self.calls, self.sent)
+    }
+
+    fn queue(&mut self, task: Task) {
+        if !self.tasks.contains(&task) {
+            self.tasks.push_back(task);
+        }
+    }
+
+    fn end(&mut self, now: Time, reason: String) {
+        if self.progress.ended.is_none() && !self.closed {
+            self.progress.ended = Some((now, reason));
+        }
+    }
+
+    fn run(&mut self, now: Time) -> Result<(), String> {
+        if self.timer.is_some_and(|deadline| self.runtime.is_due(deadline, now)) {
+            self.queue(Task::Connection);
+        }
+        if [self.start, self.stop].into_iter().flatten().any(|deadline| self.runtime.is_due(deadline, now)) {
+            self.queue(Task::Application);
+        }
+        let mut ran = 0;
+        while let Some(task) = self.tasks.pop_front() {
+            ran += 1;
+            if ran > TASKS_PER_INSTANT {
+                return Err("the stack stays busy at one instant and lets no time pass".into());
+            }
+            match task {
+                Task::Endpoint => self.endpoint(now),
+                Task::Connection => self.connection(now),
+                Task::Application => self.application(now)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn endpoint(&mut self, now: Time) {
+        let mut answers = Vec::new();
+        for datagram in std::mem::take(&mut self.inbox) {
+            match self.stack.receive(now, &datagram.bytes, datagram.ecn, &mut answers) {
+                Incoming::ForConnection => self.queue(Task::Connection),
+                Incoming::NewConnection => self.queue(Task::Application),
+                Incoming::Done => {}
+            }
+        }
+        self.answer(answers);
+        if self.stack.endpoint() {
+            self.queue(Task::Connection);
+        }
+    }
+
+    /// What the endpoint sends by itself carries no congestion mark.
+    fn answer(&mut self, answers: Vec<Vec<u8>>) {
+        self.outbox.extend(answers.into_iter().map(|bytes| Datagram { bytes, ecn: Ecn::NotEct }));
+    }
+
+    fn connection(&mut self, now: Time) {
+        self.stack.process();
+        let mut again = self.transmit(now);
+        self.timer = self.stack.timeout();
+        if self.timer.is_some_and(|deadline| deadline <= now) {
+            // The driver looks at the clock, not at the runtime's timer.
+            self.stack.on_timeout(now);
+            self.timer = None;
+            again = true;
+        }
+        if self.stack.forward() {
+            self.queue(Task::Endpoint);
+        }
+        while let Some(event) = self.stack.event() {
+            match event {
+                Event::Connected => self.progress.connected = Some(now),
+                Event::Stream => {}
+                Event::Lost(reason) => self.end(now, reason),
+            }
+            self.queue(Task::Application);
+        }
+        if self.stack.is_drained() {
+            self.last = self.stack.measures();
+            self.over = true;
+            self.timer = None;
+            self.tasks.clear();
+        } else if again {
+            self.queue(Task::Connection);
+        }
+    }
+
+    /// True if the driver stopped because it had sent enough for one turn.
+    fn transmit(&mut self, now: Time) -> bool {
+        let mut datagrams = 0;
+        while let Some(batch) = self.stack.transmit(now, self.runtime.segments, &mut self.buffer) {
+            self.calls += 1;
+            for bytes in self.buffer[..batch.size].chunks(batch.segment.max(1)) {
+                self.outbox.push(Datagram { bytes: bytes.to_vec(), ecn: batch.ecn });
+                datagrams += 1;
+                self.sent += 1;
+            }
+            if datagrams >= DATAGRAMS_PER_TURN {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn application(&mut self, now: Time) -> Result<(), String> {
+        if self.start.is_some_and(|start| self.runtime.is_due(start, now)) {
+            self.start = None;
+            self.stack.connect(now)?;
+            self.queue(Task::Connection);
+        }
+        let mut answers = Vec::new();
+        if matches!(self.side, Side::Server(_)) && self.progress.connected.is_none() {
+            self.stack.accept(now, &mut answers)?;
+            self.queue(Task::Connection);
+        }
+        self.answer(answers);
+        let stop = self.stop.is_some_and(|stop| self.runtime.is_due(stop, now));
+        if stop {
+            self.stop = None;
+        }
+        if self.is_closed() {
+            return Ok(());
+        }
+        let mut close = stop;
+        if self.progress.connected.is_some() {
+            let turn = self.side.turn(&mut *self.stack, now, &mut self.progress)?;
+            if turn.wake {
+                self.queue(Task::Connection);
+            }
+            close |= turn.close;
+        }
+        if close {
+            self.stop = None;
+            self.closed = true;
+            self.stack.close(now, "done");
+            self.queue(Task::Connection);
+        }
+        Ok(())
+    }
+}
+
+/// What a panic says.
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a word")
+}

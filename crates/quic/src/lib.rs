@@ -1,0 +1,31 @@
+//! Real QUIC stacks in virtual time.
+//!
+//! The protocol crates of quinn and noq are written without sockets and clocks: a datagram in, datagrams out, the next
+//! timeout. This crate puts each behind one interface ([`stack::Stack`]), gives it the habits of the runtime that it has in
+//! real life ([`Host`]), an application, and nothing random but the simulation's own streams. A host knows no network: it
+//! takes datagrams with their time and gives datagrams; the engine, or the [`lab`], carries them.
+//!
+//! [`lab`] holds the stacks in virtual time against the same stacks in real time.
+
+#![forbid(unsafe_code)]
+
+#[cfg(any(feature = "quinn", feature = "noq"))]
+mod adapter;
+pub mod application;
+pub mod config;
+mod entropy;
+pub mod host;
+pub mod lab;
+#[cfg(feature = "noq")]
+pub mod noq;
+#[cfg(feature = "quinn")]
+pub mod quinn;
+pub mod runtime;
+pub mod stack;
+mod tls;
+
+pub use application::{Application, Progress};
+pub use config::{Config, ConfigError, Control, StackKind};
+pub use host::{Datagram, Host};
+pub use runtime::{Runtime, Timers};
+pub use stack::{Ecn, Measures};

@@ -1,0 +1,127 @@
+//! The one interface behind which every stack stands: a datagram in, datagrams out, the next timeout.
+//!
+//! A [`Stack`] is one endpoint with at most one connection. It does nothing by itself: [`crate::Host`] calls it in the order
+//! in which the stack's own runtime would, and hands the application's calls on.
+
+use crate::config::{Config, ConfigError};
+use skyhop_base::{Duration, Time};
+
+/// The congestion mark of an IP packet, as the stacks set it on what they send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    NotEct,
+    Ect0,
+    Ect1,
+    Ce,
+}
+
+/// What one call of the stack wants sent: `size` bytes, all but the last datagram `segment` long.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    pub size: usize,
+    pub segment: usize,
+    pub ecn: Ecn,
+}
+
+/// What a datagram that came in is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incoming {
+    /// The connection has an event to process.
+    ForConnection,
+    /// A client asks for a connection; [`Stack::accept`] takes it.
+    NewConnection,
+    /// The endpoint answered by itself or dropped the datagram.
+    Done,
+}
+
+/// One stream of a connection, in the stack's own numbering.
+pub type StreamId = u64;
+
+/// What the stack tells its application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    Connected,
+    /// A stream can be read or written, or the peer opened one.
+    Stream,
+    /// The connection ended, for this reason in the stack's own words.
+    Lost(String),
+}
+
+/// What a read gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    pub bytes: usize,
+    /// The peer finished the stream and all of it was read.
+    pub finished: bool,
+    /// The stack has something to send because of the read (more credit, for instance).
+    pub transmit: bool,
+}
+
+/// What the stack says of its connection. A figure that the stack lacks is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measures {
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    pub smoothed_rtt: Duration,
+    pub min_rtt: Option<Duration>,
+    /// The congestion control's estimate, in bits per second.
+    pub bandwidth_bps: Option<u64>,
+    pub sent_packets: u64,
+    pub lost_packets: u64,
+    /// Loss detections with at least one lost packet, which is more than the reductions of the window.
+    pub congestion_events: u64,
+    pub spurious_congestion_events: Option<u64>,
+    /// The stack took bursts of losses for a path that swallows large packets.
+    pub black_holes: u64,
+    /// `DATA_BLOCKED` and `STREAM_DATA_BLOCKED` frames sent: the peer's credit was used up.
+    pub blocked_frames: u64,
+    pub acks_received: u64,
+    pub datagrams_sent: u64,
+}
+
+/// An endpoint of a QUIC stack, client or server, with at most one connection.
+pub trait Stack: std::fmt::Debug {
+    /// Starts the connection of a client.
+    fn connect(&mut self, now: Time) -> Result<(), String>;
+    /// Takes the connection that a client asks for. Whatever the endpoint answers by itself goes to `answers`.
+    fn accept(&mut self, now: Time, answers: &mut Vec<Vec<u8>>) -> Result<(), String>;
+    /// The endpoint reads a datagram; a connection's part of it waits for [`Stack::process`].
+    fn receive(&mut self, now: Time, datagram: &[u8], ecn: Ecn, answers: &mut Vec<Vec<u8>>) -> Incoming;
+    /// The connection processes what came in.
+    fn process(&mut self);
+    /// The connection's wishes to its endpoint (more connection ids, …). True if any is there.
+    fn forward(&mut self) -> bool;
+    /// The endpoint's answers to them. True if the connection has to process one.
+    fn endpoint(&mut self) -> bool;
+    /// The next batch of at most `segments` datagrams, into the emptied `buffer`.
+    fn transmit(&mut self, now: Time, segments: usize, buffer: &mut Vec<u8>) -> Option<Batch>;
+    fn timeout(&mut self) -> Option<Time>;
+    fn on_timeout(&mut self, now: Time);
+    fn event(&mut self) -> Option<Event>;
+    fn is_drained(&self) -> bool;
+
+    /// Opens a bidirectional stream; `None` while the peer allows no more.
+    fn open(&mut self) -> Option<StreamId>;
+    /// The next bidirectional stream that the peer opened.
+    fn accept_stream(&mut self) -> Option<StreamId>;
+    /// Writes as much of `data` as the stack takes now; zero when it is blocked.
+    fn write(&mut self, stream: StreamId, data: &[u8]) -> Result<usize, String>;
+    fn finish(&mut self, stream: StreamId) -> Result<(), String>;
+    /// Reads at most `limit` bytes in order, into `keep` or into nowhere.
+    fn read(&mut self, stream: StreamId, limit: usize, keep: Option<&mut Vec<u8>>) -> Result<Read, String>;
+    fn close(&mut self, now: Time, reason: &str);
+    fn measures(&mut self) -> Measures;
+}
+
+/// An endpoint of the stack that `config` names. `server`: it accepts, and does not connect.
+pub fn build(config: &Config, server: bool, seed: u64, name: &str) -> Result<Box<dyn Stack>, ConfigError> {
+    config.check()?;
+    match config.stack {
+        #[cfg(feature = "quinn")]
+        crate::config::StackKind::Quinn => Ok(Box::new(crate::quinn::Endpoint::new(config, server, seed, name)?)),
+        #[cfg(feature = "noq")]
+        crate::config::StackKind::Noq => Ok(Box::new(crate::noq::Endpoint::new(config, server, seed, name)?)),
+        #[allow(unreachable_patterns)]
+        other => Err(ConfigError::NotBuilt(other)),
+    }
+}
