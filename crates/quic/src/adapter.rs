@@ -80,6 +80,9 @@ macro_rules! adapter {
             if let Some(bytes) = config.send_window {
                 transport.send_window(bytes);
             }
+            if let Some(streams) = config.streams {
+                transport.max_concurrent_bidi_streams(VarInt::from_u32(streams));
+            }
             if let Some(rtt) = config.initial_rtt {
                 transport.initial_rtt(std::time::Duration::from_nanos(rtt.as_nanos()));
             }
@@ -112,8 +115,8 @@ macro_rules! adapter {
                     let key = dialect::token_key(&entropy::bytes::<64>(&mut random));
                     let mut config = $proto::ServerConfig::new(Arc::new(crypto), key);
                     let mut tokens = $proto::ValidationTokenConfig::default();
-                    // Two, as the stack's default features have it; nobody comes back with one.
-                    tokens.sent(2);
+                    // Nobody comes back with one.
+                    tokens.sent(0);
                     config.transport_config(transport).time_source(Arc::new(TimeOfDay)).validation_token_config(tokens);
                     acceptor = Some(Arc::new(config));
                 } else {

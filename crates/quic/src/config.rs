@@ -105,6 +105,8 @@ pub struct Config {
     /// Data that the sender keeps until it is acknowledged, in bytes.
     pub send_window: Option<u64>,
     pub initial_rtt: Option<Duration>,
+    /// Bidirectional streams that the peer may have open at a time.
+    pub streams: Option<u32>,
     /// Size of a full datagram without IP and UDP headers, in bytes. The stack does not look for larger ones.
     pub udp_payload: u16,
     /// The connection ends after this time without a packet.
@@ -122,6 +124,7 @@ impl Config {
             connection_window: None,
             send_window: None,
             initial_rtt: None,
+            streams: None,
             udp_payload: 1200,
             idle_timeout: Duration::from_secs(300),
             offload: true,

@@ -42,6 +42,8 @@ pub struct Host {
     stop: Option<Time>,
     tasks: VecDeque<Task>,
     inbox: Vec<Datagram>,
+    /// When the process acts on what lies in the inbox.
+    input: Option<Time>,
     outbox: Vec<Datagram>,
     buffer: Vec<u8>,
     /// The connection's timer.
@@ -83,6 +85,7 @@ impl Host {
             stop: None,
             tasks: VecDeque::new(),
             inbox: Vec::new(),
+            input: None,
             outbox: Vec::new(),
             buffer: Vec::new(),
             timer: None,
@@ -96,12 +99,11 @@ impl Host {
         }
     }
 
-    /// A datagram arrives.
+    /// A datagram arrives. The host acts on it when it is woken next.
     pub fn receive(&mut self, now: Time, datagram: Datagram) {
         if !self.over {
             self.inbox.push(datagram);
-            self.queue(Task::Endpoint);
-            self.wake(now);
+            self.input.get_or_insert(now.saturating_add(self.runtime.latency));
         }
     }
 
@@ -129,8 +131,10 @@ impl Host {
         if self.over {
             return None;
         }
-        let deadline = [self.timer, self.start, self.stop].into_iter().flatten().min()?;
-        Some(self.runtime.wakes(deadline, self.idle_since))
+        let deadline = [self.timer, self.start, self.stop].into_iter().flatten().min();
+        let timer = deadline.map(|deadline| self.runtime.wakes(deadline, self.idle_since));
+        let timer = timer.map(|wakes| wakes.saturating_add(self.runtime.latency));
+        [timer, self.input].into_iter().flatten().min()
     }
 
     /// The datagrams that the host has sent since the last call, in order.
@@ -173,6 +177,11 @@ impl Host {
     }
 
     fn run(&mut self, now: Time) -> Result<(), String> {
+        // Awake for whatever reason, it reads what is there.
+        if !self.inbox.is_empty() {
+            self.queue(Task::Endpoint);
+        }
+        self.input = None;
         if self.timer.is_some_and(|deadline| self.runtime.is_due(deadline, now)) {
             self.queue(Task::Connection);
         }

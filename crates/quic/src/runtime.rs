@@ -26,18 +26,25 @@ pub struct Runtime {
     /// Most datagrams per send call, which leave at one instant.
     pub segments: usize,
     pub timers: Timers,
+    /// From an event (a datagram's arrival, the end of a sleep) to the moment at which the process acts on it. What arrives
+    /// meanwhile is read in the same turn.
+    pub latency: Duration,
 }
 
 impl Runtime {
+    /// Waking a process and reading its socket: the reference's hosts answered a datagram after 80 to 330 µs, mostly 100.
+    pub const LATENCY: Duration = Duration::from_micros(100);
+
     /// tokio with segmentation offload, as the stacks run by default on Linux. `seed` and `name` place the ticks.
     pub fn tokio(seed: u64, name: &str) -> Runtime {
         let phase = skyhop_base::Stream::new(seed, name, "timer phase").bits() % TICK;
-        Runtime { segments: SEGMENTS, timers: Timers::Milliseconds { phase: Duration::from_nanos(phase) } }
+        let timers = Timers::Milliseconds { phase: Duration::from_nanos(phase) };
+        Runtime { segments: SEGMENTS, timers, latency: Runtime::LATENCY }
     }
 
-    /// Single datagrams and exact timers, as a harness without a runtime has them.
+    /// Single datagrams, exact timers and no latency, as a harness without a runtime has them.
     pub fn exact() -> Runtime {
-        Runtime { segments: 1, timers: Timers::Exact }
+        Runtime { segments: 1, timers: Timers::Exact, latency: Duration::ZERO }
     }
 
     /// Whether a timer for `deadline` has fired at `now`.
@@ -79,7 +86,8 @@ mod tests {
 
     #[test]
     fn a_timer_of_tokio_fires_on_the_sleepers_phase_after_the_next_tick() {
-        let runtime = Runtime { segments: 1, timers: Timers::Milliseconds { phase: Duration::from_micros(300) } };
+        let timers = Timers::Milliseconds { phase: Duration::from_micros(300) };
+        let runtime = Runtime { timers, ..Runtime::exact() };
         // Ticks at …, 1.3, 2.3, 3.3 ms. Asleep at 1.7 ms (0.4 after a tick), deadline 2.5 ms: tick 3.3, wakes at 3.7.
         assert_eq!(runtime.wakes(micros(2_500), micros(1_700)), micros(3_700));
         assert!(runtime.is_due(micros(2_500), micros(3_700)));
