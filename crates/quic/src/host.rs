@@ -8,7 +8,7 @@ use crate::application::{Application, Client, Progress, Side};
 use crate::config::{Config, ConfigError};
 use crate::runtime::{DATAGRAMS_PER_TURN, Runtime};
 use crate::stack::{self, Ecn, Event, Incoming, Measures, Stack};
-use skyhop_base::Time;
+use skyhop_base::{Duration, Stream, Time};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +21,8 @@ const TASKS_PER_INSTANT: u32 = 1_000_000;
 pub struct Datagram {
     pub bytes: Vec<u8>,
     pub ecn: Ecn,
+    /// Nothing but a timer of the stack made the sender act (pacing, a delayed acknowledgement, a probe).
+    pub by_timer: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +51,16 @@ pub struct Host {
     /// The connection's timer.
     timer: Option<Time>,
     idle_since: Time,
+    /// Drawn for the next event.
+    latency: Duration,
+    random: Stream,
     progress: Progress,
     last: Measures,
     calls: u64,
     sent: u64,
     over: bool,
     closed: bool,
+    by_timer: bool,
 }
 
 impl Host {
@@ -68,15 +74,15 @@ impl Host {
         (seed, name): (u64, &str),
     ) -> Result<Host, ConfigError> {
         let stack = stack::build(config, false, seed, name)?;
-        Ok(Host { start: Some(start), stop, ..Host::new(stack, runtime, Side::Client(Client::new(application))) })
+        Ok(Host { start: Some(start), stop, ..Host::new(stack, runtime, Side::Client(Client::new(application)), (seed, name)) })
     }
 
     /// A server that answers whatever a client asks for.
     pub fn server(config: &Config, runtime: Runtime, (seed, name): (u64, &str)) -> Result<Host, ConfigError> {
-        Ok(Host::new(stack::build(config, true, seed, name)?, runtime, Side::Server(Vec::new())))
+        Ok(Host::new(stack::build(config, true, seed, name)?, runtime, Side::Server(Vec::new()), (seed, name)))
     }
 
-    fn new(stack: Box<dyn Stack>, runtime: Runtime, side: Side) -> Host {
+    fn new(stack: Box<dyn Stack>, runtime: Runtime, side: Side, (seed, name): (u64, &str)) -> Host {
         Host {
             stack,
             runtime,
@@ -90,12 +96,15 @@ impl Host {
             buffer: Vec::new(),
             timer: None,
             idle_since: Time::ZERO,
+            latency: runtime.latency,
+            random: Stream::new(seed, name, "latency"),
             progress: Progress::default(),
             last: Measures::default(),
             calls: 0,
             sent: 0,
             over: false,
             closed: false,
+            by_timer: false,
         }
     }
 
@@ -103,7 +112,7 @@ impl Host {
     pub fn receive(&mut self, now: Time, datagram: Datagram) {
         if !self.over {
             self.inbox.push(datagram);
-            self.input.get_or_insert(now.saturating_add(self.runtime.latency));
+            self.input.get_or_insert(now.saturating_add(self.latency));
         }
     }
 
@@ -124,6 +133,9 @@ impl Host {
             self.over = true;
         }
         self.idle_since = now;
+        let jitter = self.runtime.jitter.as_secs_f64();
+        let extra = if jitter > 0.0 { self.random.exponential(jitter) } else { 0.0 };
+        self.latency = self.runtime.latency + Duration::from_secs_f64(extra);
     }
 
     /// When the host wants to be woken next; `None`: only a datagram wakes it.
@@ -133,7 +145,7 @@ impl Host {
         }
         let deadline = [self.timer, self.start, self.stop].into_iter().flatten().min();
         let timer = deadline.map(|deadline| self.runtime.wakes(deadline, self.idle_since));
-        let timer = timer.map(|wakes| wakes.saturating_add(self.runtime.latency));
+        let timer = timer.map(|wakes| wakes.saturating_add(self.latency));
         [timer, self.input].into_iter().flatten().min()
     }
 
@@ -182,11 +194,13 @@ impl Host {
             self.queue(Task::Endpoint);
         }
         self.input = None;
+        self.by_timer = self.tasks.is_empty();
         if self.timer.is_some_and(|deadline| self.runtime.is_due(deadline, now)) {
             self.queue(Task::Connection);
         }
         if [self.start, self.stop].into_iter().flatten().any(|deadline| self.runtime.is_due(deadline, now)) {
             self.queue(Task::Application);
+            self.by_timer = false;
         }
         let mut ran = 0;
         while let Some(task) = self.tasks.pop_front() {
@@ -220,7 +234,7 @@ impl Host {
 
     /// What the endpoint sends by itself carries no congestion mark.
     fn answer(&mut self, answers: Vec<Vec<u8>>) {
-        self.outbox.extend(answers.into_iter().map(|bytes| Datagram { bytes, ecn: Ecn::NotEct }));
+        self.outbox.extend(answers.into_iter().map(|bytes| Datagram { bytes, ecn: Ecn::NotEct, by_timer: false }));
     }
 
     fn connection(&mut self, now: Time) {
@@ -260,7 +274,7 @@ impl Host {
         while let Some(batch) = self.stack.transmit(now, self.runtime.segments, &mut self.buffer) {
             self.calls += 1;
             for bytes in self.buffer[..batch.size].chunks(batch.segment.max(1)) {
-                self.outbox.push(Datagram { bytes: bytes.to_vec(), ecn: batch.ecn });
+                self.outbox.push(Datagram { bytes: bytes.to_vec(), ecn: batch.ecn, by_timer: self.by_timer });
                 datagrams += 1;
                 self.sent += 1;
             }

@@ -48,6 +48,8 @@ pub struct Packet {
     pub flow: usize,
     pub data: bool,
     pub length: u64,
+    /// A timer of the stack released it, not a datagram that came in.
+    pub by_timer: bool,
 }
 
 /// What came out for one flow. Times are relative to its connect.
@@ -72,6 +74,8 @@ pub struct FlowOutcome {
     /// Who saw the connection end that it had not asked for, when, and why.
     pub death: Option<(f64, String)>,
     pub measures: Measures,
+    /// The sender's figures every 50 ms.
+    pub series: Vec<(Time, Measures)>,
 }
 
 /// What came out of a run.
@@ -105,7 +109,7 @@ struct Samples {
     rtt_ms: f64,
     count: u32,
     peak: u64,
-    last: Measures,
+    series: Vec<(Time, Measures)>,
 }
 
 struct Lab {
@@ -160,7 +164,7 @@ impl Lab {
         let outcome = &mut self.outcome;
         outcome.datagrams += 1;
         if outcome.start.len() < START_PACKETS {
-            outcome.start.push(Packet { at: now, flow, data, length });
+            outcome.start.push(Packet { at: now, flow, data, length, by_timer: datagram.by_timer });
         }
         let mut shape = [0; 26];
         shape[..8].copy_from_slice(&now.as_nanos().to_le_bytes());
@@ -279,7 +283,7 @@ fn drive(mut lab: Lab, flows: &[Flow]) -> Outcome {
                 for (flow, samples) in samples.iter_mut().enumerate() {
                     let host = &mut lab.seats[flow * 2 + usize::from(lab.data_direction == 0)].host;
                     open |= !host.is_closed();
-                    sample(host, samples);
+                    sample(now, host, samples);
                 }
                 if open {
                     lab.schedule(now.saturating_add(SAMPLE), 0, What::Sample);
@@ -287,15 +291,15 @@ fn drive(mut lab: Lab, flows: &[Flow]) -> Outcome {
             }
         }
     }
-    for (index, flow) in flows.iter().enumerate() {
+    for (index, (flow, samples)) in flows.iter().zip(samples).enumerate() {
         let (client, server) = lab.seats.split_at_mut(index * 2 + 1);
         let pair = (&mut client[index * 2].host, &mut server[0].host);
-        finish(&mut lab.outcome.flows[index], flow, pair, lab.data_direction == 0, &samples[index]);
+        finish(&mut lab.outcome.flows[index], flow, pair, lab.data_direction == 0, samples);
     }
     lab.outcome
 }
 
-fn sample(host: &mut Host, samples: &mut Samples) {
+fn sample(now: Time, host: &mut Host, samples: &mut Samples) {
     if host.progress().connected.is_none() || host.is_closed() {
         return;
     }
@@ -303,10 +307,10 @@ fn sample(host: &mut Host, samples: &mut Samples) {
     samples.rtt_ms += measures.smoothed_rtt.as_secs_f64() * 1000.0;
     samples.count += 1;
     samples.peak = samples.peak.max(measures.cwnd);
-    samples.last = measures;
+    samples.series.push((now, measures));
 }
 
-fn finish(result: &mut FlowOutcome, flow: &Flow, pair: (&mut Host, &mut Host), down: bool, samples: &Samples) {
+fn finish(result: &mut FlowOutcome, flow: &Flow, pair: (&mut Host, &mut Host), down: bool, samples: Samples) {
     let (client, server) = pair;
     let since = |time: Time| time.since(start(flow)).as_secs_f64();
     let (sender, receiver): (&mut Host, &mut Host) = if down { (server, client) } else { (client, server) };
@@ -333,4 +337,5 @@ fn finish(result: &mut FlowOutcome, flow: &Flow, pair: (&mut Host, &mut Host), d
     result.peak_cwnd = samples.peak as f64;
     result.packets_per_call = if calls > 0 { sent as f64 / calls as f64 } else { 0.0 };
     result.measures = measures;
+    result.series = samples.series;
 }
