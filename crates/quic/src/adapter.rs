@@ -67,9 +67,7 @@ macro_rules! adapter {
         }
 
         fn transport(config: &Config) -> Result<TransportConfig, ConfigError> {
-            let window = |name, value: u64| {
-                VarInt::from_u64(value).map_err(|_| ConfigError::Window { name, value })
-            };
+            let window = |name, value: u64| VarInt::from_u64(value).map_err(|_| ConfigError::Window { name, value });
             let mut transport = TransportConfig::default();
             if let Some(bytes) = config.stream_window {
                 transport.stream_receive_window(window("stream_window", bytes)?);
@@ -86,7 +84,8 @@ macro_rules! adapter {
             if let Some(rtt) = config.initial_rtt {
                 transport.initial_rtt(std::time::Duration::from_nanos(rtt.as_nanos()));
             }
-            let idle = VarInt::from_u64(config.idle_timeout.as_nanos() / 1_000_000).map_err(|_| ConfigError::IdleTimeout)?;
+            let idle =
+                VarInt::from_u64(config.idle_timeout.as_nanos() / 1_000_000).map_err(|_| ConfigError::IdleTimeout)?;
             transport
                 .max_idle_timeout(Some($proto::IdleTimeout::from(idle)))
                 .initial_mtu(config.udp_payload)
@@ -282,6 +281,9 @@ macro_rules! adapter {
                     match connection.poll()? {
                         $proto::Event::Connected => return Some(Event::Connected),
                         $proto::Event::ConnectionLost { reason } => return Some(Event::Lost(format!("{reason:?}"))),
+                        $proto::Event::Stream($proto::StreamEvent::Finished { id }) => {
+                            return Some(Event::Delivered(id.into()));
+                        }
                         $proto::Event::Stream(_) => return Some(Event::Stream),
                         _ => {}
                     }

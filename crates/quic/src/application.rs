@@ -49,6 +49,8 @@ pub(crate) struct Turn {
     pub wake: bool,
     /// The client wants to close.
     pub close: bool,
+    /// A new task waits behind those that were woken before it.
+    pub again: bool,
 }
 
 #[derive(Debug)]
@@ -81,6 +83,7 @@ pub(crate) struct Served {
     to_receive: u64,
     to_send: u64,
     finished: bool,
+    delivered: bool,
 }
 
 impl Client {
@@ -133,7 +136,8 @@ impl Client {
                     }
                     if read.finished {
                         progress.latencies.push(now.since(*since));
-                        let again = matches!(self.application, Application::Requests { count, .. } if self.asked < count);
+                        let again =
+                            matches!(self.application, Application::Requests { count, .. } if self.asked < count);
                         self.state = if again { State::Idle } else { State::Done };
                         if !again {
                             progress.complete = Some(now);
@@ -165,7 +169,7 @@ fn write(stack: &mut dyn Stack, stream: StreamId, left: &mut u64) -> Result<bool
 }
 
 impl Served {
-    /// True once all is answered.
+    /// True once all is answered and has arrived.
     fn turn(
         &mut self,
         stack: &mut dyn Stack,
@@ -173,6 +177,11 @@ impl Served {
         progress: &mut Progress,
         turn: &mut Turn,
     ) -> Result<bool, String> {
+        if self.delivered {
+            // The end of the request, which frees the stream for the next one.
+            turn.wake |= stack.read(self.stream, BUFFER, None)?.transmit;
+            return Ok(true);
+        }
         if self.request.len() < REQUEST {
             let read = stack.read(self.stream, REQUEST - self.request.len(), Some(&mut self.request))?;
             turn.wake |= read.transmit;
@@ -184,10 +193,6 @@ impl Served {
             }
             let bytes = u64::from_be_bytes(std::array::from_fn(|i| self.request[1 + i]));
             (self.to_receive, self.to_send) = if self.request[0] == 0 { (0, bytes) } else { (bytes, RECEIPT) };
-            if self.to_receive == 0 {
-                let read = stack.read(self.stream, BUFFER, None)?;
-                turn.wake |= read.transmit;
-            }
         }
         while self.to_receive > 0 {
             let read = stack.read(self.stream, BUFFER, None)?;
@@ -209,20 +214,23 @@ impl Served {
             stack.finish(self.stream)?;
             (self.finished, turn.wake) = (true, true);
         }
-        Ok(self.finished)
+        Ok(false)
     }
 }
 
 impl Side {
+    /// The peer has everything that this host wrote to `stream`.
+    pub(crate) fn delivered(&mut self, stream: StreamId) {
+        if let Side::Server(served) = self {
+            served.iter_mut().filter(|served| served.stream == stream).for_each(|served| served.delivered = true);
+        }
+    }
+
     pub(crate) fn turn(&mut self, stack: &mut dyn Stack, now: Time, progress: &mut Progress) -> Result<Turn, String> {
         match self {
             Side::Client(client) => client.turn(stack, now, progress),
             Side::Server(served) => {
                 let mut turn = Turn::default();
-                while let Some(stream) = stack.accept_stream() {
-                    let request = Vec::with_capacity(REQUEST);
-                    served.push(Served { stream, request, to_receive: 0, to_send: 0, finished: false });
-                }
                 let mut failure = None;
                 served.retain_mut(|stream| match stream.turn(stack, now, progress, &mut turn) {
                     Ok(done) => !done,
@@ -231,6 +239,14 @@ impl Side {
                         false
                     }
                 });
+                // Each stream gets a task of its own, which runs after whatever was woken before.
+                while let Some(stream) = stack.accept_stream() {
+                    let request = Vec::with_capacity(REQUEST);
+                    let (to_receive, to_send) = (0, 0);
+                    let (finished, delivered) = (false, false);
+                    served.push(Served { stream, request, to_receive, to_send, finished, delivered });
+                    turn.again = true;
+                }
                 failure.map_or(Ok(turn), Err)
             }
         }

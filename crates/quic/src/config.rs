@@ -164,7 +164,9 @@ impl Config {
 pub enum ConfigError {
     #[error("no QUIC stack is called \"{0}\"; there are \"quinn\" and \"noq\"")]
     UnknownStack(String),
-    #[error("no congestion control is called \"{0}\"; there are \"newreno\", \"cubic\", \"bbr\" (quinn) and \"bbr3\" (noq)")]
+    #[error(
+        "no congestion control is called \"{0}\"; there are \"newreno\", \"cubic\", \"bbr\" (quinn) and \"bbr3\" (noq)"
+    )]
     UnknownControl(String),
     #[error("this build leaves out the QUIC stack {0}; build it with the cargo feature \"{0}\"")]
     NotBuilt(StackKind),

@@ -74,7 +74,11 @@ impl Host {
         (seed, name): (u64, &str),
     ) -> Result<Host, ConfigError> {
         let stack = stack::build(config, false, seed, name)?;
-        Ok(Host { start: Some(start), stop, ..Host::new(stack, runtime, Side::Client(Client::new(application)), (seed, name)) })
+        Ok(Host {
+            start: Some(start),
+            stop,
+            ..Host::new(stack, runtime, Side::Client(Client::new(application)), (seed, name))
+        })
     }
 
     /// A server that answers whatever a client asks for.
@@ -254,6 +258,7 @@ impl Host {
             match event {
                 Event::Connected => self.progress.connected = Some(now),
                 Event::Stream => {}
+                Event::Delivered(stream) => self.side.delivered(stream),
                 Event::Lost(reason) => self.end(now, reason),
             }
             self.queue(Task::Application);
@@ -309,6 +314,9 @@ impl Host {
             let turn = self.side.turn(&mut *self.stack, now, &mut self.progress)?;
             if turn.wake {
                 self.queue(Task::Connection);
+            }
+            if turn.again {
+                self.queue(Task::Application);
             }
             close |= turn.close;
         }

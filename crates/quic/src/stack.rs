@@ -43,6 +43,8 @@ pub enum Event {
     Connected,
     /// A stream can be read or written, or the peer opened one.
     Stream,
+    /// The peer has acknowledged all that was written to the stream, its end included.
+    Delivered(StreamId),
     /// The connection ended, for this reason in the stack's own words.
     Lost(String),
 }

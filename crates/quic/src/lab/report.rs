@@ -59,7 +59,9 @@ pub fn line(verdict: &Verdict) -> String {
 /// The table of the documentation: one row per case, ours beside the reference's range.
 pub fn table(verdicts: &[Verdict]) -> String {
     const FIGURES: [&str; 5] = ["completion", "goodput", "packets", "tail drops", "mean RTT"];
-    let mut text = String::from("| case | completion (s) | goodput (bit/s) | packets sent | tail drops | mean RTT (ms) | fate | all bounds |\n");
+    let mut text = String::from(
+        "| case | completion (s) | goodput (bit/s) | packets sent | tail drops | mean RTT (ms) | fate | all bounds |\n",
+    );
     text.push_str("|---|---|---|---|---|---|---|---|\n");
     for verdict in verdicts.iter().filter(|verdict| verdict.skipped.is_none()) {
         let _ = write!(text, "| `{}` |", verdict.case);

@@ -125,6 +125,7 @@ struct Lab {
     entered: [u64; 2],
     outcome: Outcome,
     in_drop: Vec<bool>,
+    only_start: bool,
 }
 
 /// FNV-1a, 64 bits.
@@ -195,9 +196,19 @@ impl Lab {
     }
 }
 
+/// Only the packets until the first one that a timer of a stack released, that one included.
+pub fn run_start(case: &Case, run: &Run, seed: u64) -> Option<Result<Vec<Packet>, ConfigError>> {
+    let lab = lab(case, run, Habits::Tokio, seed)?;
+    Some(lab.map(|lab| drive(Lab { only_start: true, ..lab }, &run.flows).start))
+}
+
 /// Runs `run` of `case`; `None` if a flow's stack is unknown here or not built. `seed`: of the stacks and the phases of the
 /// timers; the path's losses follow the seed of the run.
 pub fn run(case: &Case, run: &Run, habits: Habits, seed: u64) -> Option<Result<Outcome, ConfigError>> {
+    Some(lab(case, run, habits, seed)?.map(|lab| drive(lab, &run.flows)))
+}
+
+fn lab(case: &Case, run: &Run, habits: Habits, seed: u64) -> Option<Result<Lab, ConfigError>> {
     let mut seats = Vec::new();
     for (index, flow) in run.flows.iter().enumerate() {
         let config = match flow.config()? {
@@ -209,14 +220,7 @@ pub fn run(case: &Case, run: &Run, habits: Habits, seed: u64) -> Option<Result<O
         let runtime = |name: &str| habits.runtime(seed, name);
         let start = start(flow);
         let stop = start.saturating_add(flow.cap);
-        let client = Host::client(
-            &config,
-            runtime(&names[0]),
-            flow.application,
-            start,
-            Some(stop),
-            (seed, &names[0]),
-        );
+        let client = Host::client(&config, runtime(&names[0]), flow.application, start, Some(stop), (seed, &names[0]));
         let server = Host::server(&config, runtime(&names[1]), (seed, &names[1]));
         for host in [client, server] {
             match host {
@@ -226,7 +230,7 @@ pub fn run(case: &Case, run: &Run, habits: Habits, seed: u64) -> Option<Result<O
         }
     }
     let flows = run.flows.len();
-    let lab = Lab {
+    Some(Ok(Lab {
         seats,
         events: BinaryHeap::new(),
         order: 0,
@@ -243,8 +247,8 @@ pub fn run(case: &Case, run: &Run, habits: Habits, seed: u64) -> Option<Result<O
             datagrams: 0,
         },
         in_drop: vec![false; flows],
-    };
-    Some(Ok(drive(lab, &run.flows)))
+        only_start: false,
+    }))
 }
 
 /// When the flow's client is told to connect.
@@ -261,7 +265,8 @@ fn drive(mut lab: Lab, flows: &[Flow]) -> Outcome {
     let end = last.saturating_add(AFTERMATH);
     let mut samples: Vec<Samples> = flows.iter().map(|_| Samples::default()).collect();
     while let Some(Reverse((now, _, index, what))) = lab.events.pop() {
-        if now > end {
+        let timer = lab.only_start && lab.outcome.start.last().is_some_and(|packet| packet.by_timer);
+        if now > end || timer {
             break;
         }
         match what {
