@@ -158,6 +158,7 @@ macro_rules! adapter {
             Duration::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
         }
 
+        #[allow(clippy::result_large_err)] // the stack's own error, once per connection
         impl Stack for Endpoint {
             fn connect(&mut self, now: Time) -> Result<(), String> {
                 let Some(config) = self.client.clone() else { return Err("a server does not connect".into()) };

@@ -84,6 +84,8 @@ pub(crate) struct Served {
     to_send: u64,
     finished: bool,
     delivered: bool,
+    /// The end of the request was read.
+    ended: bool,
 }
 
 impl Client {
@@ -179,7 +181,9 @@ impl Served {
     ) -> Result<bool, String> {
         if self.delivered {
             // The end of the request, which frees the stream for the next one.
-            turn.wake |= stack.read(self.stream, BUFFER, None)?.transmit;
+            if !self.ended {
+                turn.wake |= stack.read(self.stream, BUFFER, None)?.transmit;
+            }
             return Ok(true);
         }
         if self.request.len() < REQUEST {
@@ -197,6 +201,7 @@ impl Served {
         while self.to_receive > 0 {
             let read = stack.read(self.stream, BUFFER, None)?;
             turn.wake |= read.transmit;
+            self.ended |= read.finished;
             if read.bytes > 0 {
                 progress.first_byte.get_or_insert(now);
                 progress.received += read.bytes as u64;
@@ -204,6 +209,9 @@ impl Served {
                 if self.to_receive == 0 {
                     progress.complete = Some(now);
                 }
+            }
+            if self.to_receive > 0 && read.finished {
+                return Err(format!("an upload ends {} bytes early", self.to_receive));
             }
             if self.to_receive > 0 && read.bytes < BUFFER {
                 return Ok(false);
@@ -243,8 +251,8 @@ impl Side {
                 while let Some(stream) = stack.accept_stream() {
                     let request = Vec::with_capacity(REQUEST);
                     let (to_receive, to_send) = (0, 0);
-                    let (finished, delivered) = (false, false);
-                    served.push(Served { stream, request, to_receive, to_send, finished, delivered });
+                    let (finished, delivered, ended) = (false, false, false);
+                    served.push(Served { stream, request, to_receive, to_send, finished, delivered, ended });
                     turn.again = true;
                 }
                 failure.map_or(Ok(turn), Err)

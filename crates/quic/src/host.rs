@@ -335,3 +335,89 @@ fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a word")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::{Batch, Read, StreamId};
+
+    /// A stack that gives up in the way that `fault` says.
+    #[derive(Debug)]
+    struct Faulty {
+        fault: fn() -> Option<Batch>,
+    }
+
+    impl Stack for Faulty {
+        fn connect(&mut self, _now: Time) -> Result<(), String> {
+            Ok(())
+        }
+        fn accept(&mut self, _now: Time, _answers: &mut Vec<Vec<u8>>) -> Result<(), String> {
+            Ok(())
+        }
+        fn receive(&mut self, _: Time, _: &[u8], _: Ecn, _: &mut Vec<Vec<u8>>) -> Incoming {
+            Incoming::ForConnection
+        }
+        fn process(&mut self) {}
+        fn forward(&mut self) -> bool {
+            false
+        }
+        fn endpoint(&mut self) -> bool {
+            false
+        }
+        fn transmit(&mut self, _now: Time, _segments: usize, _buffer: &mut Vec<u8>) -> Option<Batch> {
+            (self.fault)()
+        }
+        fn timeout(&mut self) -> Option<Time> {
+            Some(Time::ZERO)
+        }
+        fn on_timeout(&mut self, _now: Time) {}
+        fn event(&mut self) -> Option<Event> {
+            None
+        }
+        fn is_drained(&self) -> bool {
+            false
+        }
+        fn open(&mut self) -> Option<StreamId> {
+            None
+        }
+        fn accept_stream(&mut self) -> Option<StreamId> {
+            None
+        }
+        fn write(&mut self, _stream: StreamId, _data: &[u8]) -> Result<usize, String> {
+            Ok(0)
+        }
+        fn finish(&mut self, _stream: StreamId) -> Result<(), String> {
+            Ok(())
+        }
+        fn read(&mut self, _: StreamId, _: usize, _: Option<&mut Vec<u8>>) -> Result<Read, String> {
+            Ok(Read { bytes: 0, finished: false, transmit: false })
+        }
+        fn close(&mut self, _now: Time, _reason: &str) {}
+        fn measures(&mut self) -> Measures {
+            Measures::default()
+        }
+    }
+
+    fn ended(fault: fn() -> Option<Batch>) -> Option<(Time, String)> {
+        let client = Side::Client(Client::new(Application::Download { bytes: 1 }));
+        let mut host = Host::new(Box::new(Faulty { fault }), Runtime::exact(), client, (1, "client"));
+        host.start = Some(Time::from_nanos(5));
+        while let Some(at) = host.next_wake() {
+            host.wake(at);
+        }
+        host.progress().ended.clone()
+    }
+
+    #[test]
+    fn a_stack_that_panics_ends_its_flow_with_its_words() {
+        let (at, words) = ended(|| panic!("no way out")).expect("it ends");
+        assert_eq!((at, words.as_str()), (Time::from_nanos(5), "the stack panicked: no way out"));
+    }
+
+    #[test]
+    fn a_stack_that_stays_busy_ends_its_flow() {
+        let (at, words) = ended(|| None).expect("it ends");
+        assert_eq!(at, Time::from_nanos(5));
+        assert!(words.contains("lets no time pass"), "{words}");
+    }
+}

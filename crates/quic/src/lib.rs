@@ -9,10 +9,11 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(any(feature = "quinn", feature = "noq"))]
+#[cfg(feature = "tls")]
 mod adapter;
 pub mod application;
 pub mod config;
+#[cfg(feature = "tls")]
 mod entropy;
 pub mod host;
 pub mod lab;
@@ -22,6 +23,7 @@ pub mod noq;
 pub mod quinn;
 pub mod runtime;
 pub mod stack;
+#[cfg(feature = "tls")]
 mod tls;
 
 pub use application::{Application, Progress};

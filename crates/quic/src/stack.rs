@@ -118,6 +118,8 @@ pub trait Stack: std::fmt::Debug {
 /// An endpoint of the stack that `config` names. `server`: it accepts, and does not connect.
 pub fn build(config: &Config, server: bool, seed: u64, name: &str) -> Result<Box<dyn Stack>, ConfigError> {
     config.check()?;
+    // A build without any stack has refused every configuration by now.
+    let _ = (server, seed, name);
     match config.stack {
         #[cfg(feature = "quinn")]
         crate::config::StackKind::Quinn => Ok(Box::new(crate::quinn::Endpoint::new(config, server, seed, name)?)),

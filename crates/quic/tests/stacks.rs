@@ -1,0 +1,182 @@
+//! The stacks in virtual time: the same run anywhere, whole transfers over bad paths, and the comparison with real time.
+#![cfg(all(feature = "quinn", feature = "noq"))]
+
+use skyhop_base::{Duration, Time};
+use skyhop_quic::lab::cases::{Case, Flow, Measured, Run};
+use skyhop_quic::lab::compare::{Seeds, Verdict, compare};
+use skyhop_quic::lab::run::{Habits, Outcome, run};
+use skyhop_quic::lab::{cases, report};
+use skyhop_quic::{Application, Config, ConfigError, Control, Host, Runtime, StackKind};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One flow over 20/2 Mbit/s and 50 ms, with random losses.
+fn case(stack: StackKind, control: Control, application: Application, loss: f64) -> Case {
+    let flow = Flow {
+        stack: stack.name().into(),
+        control: control.name().into(),
+        application,
+        start: Duration::ZERO,
+        cap: Duration::from_secs(60),
+        stream_window: 0,
+        connection_window: 0,
+        send_window: 0,
+        initial_rtt_ms: 0,
+        udp_payload: 1200,
+        offload: true,
+        measured: Measured::default(),
+    };
+    Case {
+        name: "own".into(),
+        mechanism: "own".into(),
+        rate_down_bps: 20_000_000,
+        rate_up_bps: 2_000_000,
+        delay: Duration::from_millis(25),
+        queue_down: 60,
+        queue_up: 60,
+        loss,
+        handover: None,
+        runs: vec![Run { number: 1, seed: 7, flows: vec![flow] }],
+    }
+}
+
+fn outcome(case: &Case, habits: Habits, seed: u64) -> Outcome {
+    run(case, &case.runs[0], habits, seed).expect("both stacks are built").expect("the configuration is right")
+}
+
+/// Every stack with every control that it ships.
+fn all() -> Vec<(StackKind, Control)> {
+    let pairs = |stack: StackKind| stack.controls().iter().map(move |control| (stack, *control));
+    StackKind::ALL.into_iter().flat_map(pairs).collect()
+}
+
+/// Hashes over time, flow, direction, length, mark and bytes of every datagram.
+fn hashes() -> String {
+    let hash = |(stack, control): (StackKind, Control)| {
+        let case = case(stack, control, Application::Download { bytes: 2_000_000 }, 0.01);
+        let outcome = outcome(&case, Habits::Tokio, 3);
+        assert!(outcome.datagrams > 1500, "{stack}: only {} datagrams", outcome.datagrams);
+        format!("{stack} {} {:016x} {:016x}", control.name(), outcome.shape_hash, outcome.bytes_hash)
+    };
+    all().into_iter().map(hash).collect::<Vec<String>>().join("\n")
+}
+
+const ASK: &str = "SKYHOP_QUIC_PRINT_HASHES";
+
+/// quinn's BBR and noq's BBRv3 seed themselves from the operating system unless somebody stops them; so do TLS, connection
+/// ids and hash tables. A second process has other entropy, another clock and other addresses.
+#[test]
+fn another_process_sends_the_same_bytes_at_the_same_times() {
+    if let Ok(file) = std::env::var(ASK) {
+        return std::fs::write(file, hashes()).expect("the file can be written");
+    }
+    let file = std::env::temp_dir().join(format!("skyhop-quic-hashes-{}", std::process::id()));
+    let name = "another_process_sends_the_same_bytes_at_the_same_times";
+    let mut other = Command::new(std::env::current_exe().expect("this test is a file"));
+    let status = other.args(["--exact", name]).env(ASK, &file).output().expect("it runs once more").status;
+    assert!(status.success());
+    let theirs = std::fs::read_to_string(&file).expect("the other process wrote its hashes");
+    std::fs::remove_file(&file).expect("the file can be removed");
+    assert_eq!(theirs, hashes());
+}
+
+#[test]
+fn another_seed_sends_other_bytes() {
+    let case = case(StackKind::Quinn, Control::Bbr, Application::Download { bytes: 1_000_000 }, 0.0);
+    let [first, second] = [1, 2].map(|seed| outcome(&case, Habits::Exact, seed));
+    assert_ne!(first.bytes_hash, second.bytes_hash);
+    // Exact timers take nothing from the seed: what differs is the stack's own randomness.
+    assert_ne!(first.shape_hash, second.shape_hash);
+}
+
+#[test]
+fn a_transfer_over_a_lossy_path_arrives_whole() {
+    for (stack, control) in all() {
+        for application in [Application::Download { bytes: 500_000 }, Application::Upload { bytes: 100_000 }] {
+            let case = case(stack, control, application, 0.03);
+            for habits in [Habits::Tokio, Habits::Exact] {
+                let flow = &outcome(&case, habits, 1).flows[0];
+                let wanted = match application {
+                    Application::Download { bytes } | Application::Upload { bytes } => bytes as f64,
+                    Application::Requests { .. } => unreachable!("not among them"),
+                };
+                assert_eq!(flow.app_bytes, wanted, "{stack} {}", control.name());
+                assert!(flow.measures.lost_packets > 0, "{stack} {} lost nothing", control.name());
+                // Rate and propagation bound the time from below: request and answer, then the data.
+                let rate = if matches!(application, Application::Download { .. }) { 20e6 } else { 2e6 };
+                let least = 0.1 + wanted * 8.0 / rate;
+                assert!(flow.completion_s.unwrap() > least, "{stack} {} is faster than light", control.name());
+                assert_eq!(flow.death, None);
+            }
+        }
+    }
+}
+
+/// An idle connection lasts for its idle timeout, and its end has the stack's words.
+#[test]
+fn a_peer_that_never_answers_ends_the_flow_in_the_stacks_words() {
+    for (stack, control) in all() {
+        let config = Config { idle_timeout: Duration::from_secs(3), ..Config::new(stack, control) };
+        let application = Application::Download { bytes: 1000 };
+        let mut host =
+            Host::client(&config, Runtime::exact(), application, Time::ZERO, None, (1, "client")).expect("it is built");
+        let mut sent = 0;
+        while let Some(at) = host.next_wake() {
+            host.wake(at);
+            sent += host.take_output().count();
+        }
+        let (at, words) = host.progress().ended.clone().expect("it ends");
+        assert_eq!((at.as_secs_f64(), words.as_str()), (3.0, "TimedOut"), "{stack}");
+        assert!(sent > 1, "{stack} tries again");
+    }
+}
+
+#[test]
+fn wrong_configurations_are_refused_in_a_sentence() {
+    let right = Config::new(StackKind::Quinn, Control::Cubic);
+    assert_eq!(right.check(), Ok(()));
+    let wrong = [
+        (Config { control: Control::Bbr3, ..right.clone() }, "quinn has no congestion control \"bbr3\""),
+        (Config { udp_payload: 1199, ..right.clone() }, "a full datagram carries 1199 bytes"),
+        (Config { stream_window: Some(0), ..right.clone() }, "stream_window is 0 bytes"),
+        (Config { send_window: Some(1 << 62), ..right.clone() }, "send_window is 4611686018427387904 bytes"),
+        (Config { idle_timeout: Duration::ZERO, ..right.clone() }, "the idle timeout is out of range"),
+    ];
+    for (config, words) in wrong {
+        let error: ConfigError = config.check().unwrap_err();
+        assert!(error.to_string().starts_with(words), "{error}");
+        assert!(Host::server(&config, Runtime::exact(), (1, "server")).is_err());
+    }
+    assert!("picoquic".parse::<StackKind>().unwrap_err().to_string().contains("\"quinn\" and \"noq\""));
+}
+
+fn verdicts(folder: &Path, seeds: Seeds, wanted: impl Fn(&Case) -> bool) -> Vec<Verdict> {
+    let cases = cases::read(folder).unwrap_or_else(|error| panic!("{error}"));
+    let wanted = cases.iter().filter(|case| wanted(case));
+    wanted.map(|case| compare(folder, case, seeds).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+/// The sample that is part of the project: every case within all bounds, every life and death right.
+#[test]
+fn the_sample_of_the_reference_is_within_its_bounds() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference");
+    let verdicts = verdicts(&folder, Seeds { random: 4, others: 3 }, |_| true);
+    let lines: Vec<String> = verdicts.iter().map(report::line).collect();
+    let sums = report::sums(&verdicts);
+    assert_eq!((sums.cases, sums.within, sums.fates_right, sums.skipped), (14, 14, 14, 1), "{}", lines.join("\n"));
+}
+
+/// The whole reference, where it lies beside the project.
+#[test]
+fn the_reference_is_within_its_bounds_in_nine_of_ten_cases() {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/quic");
+    if !folder.exists() {
+        eprintln!("skipped: {} is absent", folder.display());
+        return;
+    }
+    let verdicts = verdicts(&folder, Seeds { random: 3, others: 3 }, |_| true);
+    let lines: Vec<String> = verdicts.iter().map(report::line).collect();
+    let sums = report::sums(&verdicts);
+    assert!(sums.cases >= 49 && sums.fates_right == sums.cases, "{}", lines.join("\n"));
+    assert!(sums.within * 10 >= sums.cases * 9, "{}", lines.join("\n"));
+}
