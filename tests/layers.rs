@@ -4,11 +4,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-const LAYERS: [(&str, u32); 11] = [
+const LAYERS: [(&str, u32); 13] = [
+    ("rand_pcg", 0),
     ("skyhop-base", 0),
     ("skyhop-orbit", 1),
     ("skyhop-cc", 1),
     ("skyhop-queue", 1),
+    ("skyhop-quic", 2),
     ("skyhop-topology", 2),
     ("skyhop-tcp", 2),
     ("skyhop-transport", 2),

@@ -1,7 +1,8 @@
-//! The adapter of the quinn family. noq began as a fork of quinn: the two interfaces differ in a few names and arguments,
-//! which each stack's `dialect` hides, and the rest is written once.
+//! The adapter of the quinn family. noq began as a fork of quinn: the two interfaces differ in a few names and
+//! arguments, which each stack's `dialect` hides, and the rest is written once.
 
-/// Defines `Endpoint`, a [`crate::stack::Stack`] over the crate `$proto`, with the help of the module `dialect` beside it.
+/// Defines `Endpoint`, a [`crate::stack::Stack`] over the crate `$proto`, with the help of the module `dialect` beside
+/// it.
 macro_rules! adapter {
     ($proto:ident) => {
         use crate::config::{Config, ConfigError, Control};

@@ -1,7 +1,8 @@
 //! The only randomness that a stack gets: a stream of the simulation.
 //!
-//! TLS, connection ids and the generators inside the stacks ask for random bytes through interfaces without state of their
-//! own (`&'static`, or a thread's generator). A host therefore lends its stream to the thread for the time of one call.
+//! TLS, connection ids and the generators inside the stacks ask for random bytes through interfaces without state of
+//! their own (`&'static`, or a thread's generator). A host therefore lends its stream to the thread for the time of one
+//! call.
 
 use skyhop_base::Stream;
 use std::cell::RefCell;

@@ -1,8 +1,8 @@
 //! A host: one stack, the runtime that drives it, and its application.
 //!
-//! In real life three tasks share one thread: the endpoint reads the socket, the connection's driver processes, sends and
-//! keeps the timer, and the application reads and writes. They wake each other and run in the order in which they were
-//! woken. That order decides which frames share a packet, so the host keeps it.
+//! In real life three tasks share one thread: the endpoint reads the socket, the connection's driver processes, sends
+//! and keeps the timer, and the application reads and writes. They wake each other and run in the order in which they
+//! were woken. That order decides which frames share a packet, so the host keeps it.
 
 use crate::application::{Application, Client, Progress, Side};
 use crate::config::{Config, ConfigError};
@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// More tasks than this at one instant and the stack would never let time pass.
 const TASKS_PER_INSTANT: u32 = 1_000_000;
 
-/// A UDP payload on its way.
+/// A UDP payload that one host sends to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
     pub bytes: Vec<u8>,
@@ -32,8 +32,8 @@ enum Task {
     Application,
 }
 
-/// One end of a connection. A network hands it datagrams ([`Host::receive`]), wakes it ([`Host::wake`]) at the time that it
-/// asks for ([`Host::next_wake`]), and takes what it sends ([`Host::take_output`]).
+/// One end of a connection. A network hands it datagrams ([`Host::receive`]), wakes it ([`Host::wake`]) at the time
+/// that it asks for ([`Host::next_wake`]), and takes what it sends ([`Host::take_output`]).
 #[derive(Debug)]
 pub struct Host {
     stack: Box<dyn Stack>,
@@ -125,7 +125,8 @@ impl Host {
         if self.over {
             return;
         }
-        // A stack that panics ends its own flow and nothing else. It is not called again, so half-changed state harms nobody.
+        // A stack that panics ends its own flow and nothing else. It is not called again, so half-changed state harms
+        // nobody.
         let outcome = catch_unwind(AssertUnwindSafe(|| self.run(now)));
         let failure = match outcome {
             Ok(Ok(())) => None,

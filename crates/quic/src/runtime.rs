@@ -1,4 +1,5 @@
-//! The habits of the runtime that drives a stack in real life. They are properties of the host: the protocol code is the same.
+//! The habits of the runtime that drives a stack in real life. They are properties of the host: the protocol code is
+//! the same.
 
 use skyhop_base::{Duration, Time};
 
@@ -14,9 +15,10 @@ const TICK: u64 = 1_000_000;
 pub enum Timers {
     /// At the instant that the stack asks for.
     Exact,
-    /// As tokio's: a deadline is rounded up to a tick of 1 ms, counted from the start of the process, which lies `phase`
-    /// after a whole millisecond of simulated time. The runtime sleeps for whole milliseconds from the instant at which it
-    /// has nothing to do, so that it wakes as far after the tick as it fell asleep after one: up to 2 ms late in all.
+    /// As tokio's: a deadline is rounded up to a tick of 1 ms, counted from the start of the process, which lies
+    /// `phase` after a whole millisecond of simulated time. The runtime sleeps for whole milliseconds from the instant
+    /// at which it has nothing to do, so that it wakes as far after the tick as it fell asleep after one: up to 2 ms
+    /// late in all.
     Milliseconds { phase: Duration },
 }
 
@@ -26,16 +28,17 @@ pub struct Runtime {
     /// Most datagrams per send call, which leave at one instant.
     pub segments: usize,
     pub timers: Timers,
-    /// From an event (a datagram's arrival, the end of a sleep) to the moment at which the process acts on it, at least. What
-    /// arrives meanwhile is read in the same turn.
+    /// From an event (a datagram's arrival, the end of a sleep) to the moment at which the process acts on it, at
+    /// least. Datagrams that arrive meanwhile are read in the same turn.
     pub latency: Duration,
     /// Mean of the exponentially distributed time that comes on top of it.
     pub jitter: Duration,
 }
 
 impl Runtime {
-    /// Waking a process, reading its socket and computing. In the reference 9208 answers to a datagram left after 50 µs (5 %),
-    /// 80 µs (median), 140 µs (90 %) and 170 µs (95 %): a least time and an exponential one on top have these quantiles.
+    /// Waking a process, reading its socket and computing. In the reference 9208 answers to a datagram left after 50 µs
+    /// (5 %), 80 µs (median), 140 µs (90 %) and 170 µs (95 %): a least time and an exponential one on top have these
+    /// quantiles.
     pub const LATENCY: Duration = Duration::from_micros(50);
     pub const JITTER: Duration = Duration::from_micros(40);
 

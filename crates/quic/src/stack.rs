@@ -1,7 +1,7 @@
 //! The one interface behind which every stack stands: a datagram in, datagrams out, the next timeout.
 //!
-//! A [`Stack`] is one endpoint with at most one connection. It does nothing by itself: [`crate::Host`] calls it in the order
-//! in which the stack's own runtime would, and hands the application's calls on.
+//! A [`Stack`] is one endpoint with at most one connection. It does nothing by itself: [`crate::Host`] calls it in the
+//! order in which the stack's own runtime would, and hands the application's calls on.
 
 use crate::config::{Config, ConfigError};
 use skyhop_base::{Duration, Time};

@@ -1,9 +1,9 @@
 //! Real TLS 1.3 of rustls, with every random byte from the simulation and a certificate that never changes.
 //!
 //! What rustls draws itself (the randoms of both hellos, session ids, ticket nonces and ages) comes through
-//! `CryptoProvider::secure_random`. Two draws are hidden inside the cryptography, so two parts are replaced: the key pair
-//! of X25519, and the nonce of the ECDSA signature. Both use ring's generators of fixed bytes, which ring offers for tests
-//! of known answers. The certificate is self-signed, ECDSA P-256, for `localhost`, as the reference's are.
+//! `CryptoProvider::secure_random`. Two draws are hidden inside the cryptography, so two parts are replaced: the key
+//! pair of X25519, and the nonce of the ECDSA signature. Both use ring's generators of fixed bytes, which ring offers
+//! for tests of known answers. The certificate is self-signed, ECDSA P-256, for `localhost`, as the reference's are.
 
 use crate::entropy;
 use ring::agreement::{self, EphemeralPrivateKey, UnparsedPublicKey};

@@ -1,4 +1,5 @@
-//! The stacks in virtual time: the same run anywhere, whole transfers over bad paths, and the comparison with real time.
+//! The stacks in virtual time: the same run anywhere, whole transfers over bad paths, and the comparison with real
+//! time.
 #![cfg(all(feature = "quinn", feature = "noq"))]
 
 use skyhop_base::{Duration, Time};
@@ -63,8 +64,8 @@ fn hashes() -> String {
 
 const ASK: &str = "SKYHOP_QUIC_PRINT_HASHES";
 
-/// quinn's BBR and noq's BBRv3 seed themselves from the operating system unless somebody stops them; so do TLS, connection
-/// ids and hash tables. A second process has other entropy, another clock and other addresses.
+/// quinn's BBR and noq's BBRv3 seed themselves from the operating system unless somebody stops them; so do TLS,
+/// connection ids and hash tables. A second process has other entropy, another clock and other addresses.
 #[test]
 fn another_process_sends_the_same_bytes_at_the_same_times() {
     if let Ok(file) = std::env::var(ASK) {

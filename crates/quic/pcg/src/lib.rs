@@ -1,9 +1,10 @@
 //! The generator PCG-XSH-RR 64/32 under the name of the crate `rand_pcg`, for the two QUIC stacks only.
 //!
-//! quinn's BBR and noq's BBRv3 draw the phase of their gain cycle from a `Pcg32` that they seed from the operating system;
-//! neither lets its user give the seed. A run of Skyhop must be a function of its seed, so the workspace replaces this one
-//! dependency of theirs (`[patch.crates-io]` in the workspace's manifest): the stacks' code stays as published, and their
-//! generator is the same one, but [`SeedableRng::from_rng`] asks the simulation for the seed first.
+//! quinn's BBR and noq's BBRv3 draw the phase of their gain cycle from a `Pcg32` that they seed from the operating
+//! system; neither lets its user give the seed. A run of Skyhop must be a function of its seed, so the workspace
+//! replaces this one dependency of theirs (`[patch.crates-io]` in the workspace's manifest): the stacks' code stays as
+//! published, and their generator is the same one, but [`SeedableRng::from_rng`] asks the simulation for the seed
+//! first.
 //!
 //! The generator follows M. E. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for
 //! Random Number Generation", HMC-CS-2014-0905: a 64-bit congruential state, output by xorshift and a random rotation.

@@ -103,8 +103,8 @@ impl Case {
     }
 }
 
-/// The reference's trace `handover`: 60 ms one way from 15 s on, the path's own delay from 30 s, 60 ms from 45 s; each step
-/// begins with an outage of 150 ms.
+/// The reference's trace `handover`: 60 ms one way from 15 s on, the path's own delay from 30 s, 60 ms from 45 s; each
+/// step begins with an outage of 150 ms.
 fn handover(delay: Duration) -> Vec<Step> {
     let far = Duration::from_millis(60);
     let steps = [(15, far), (30, delay), (45, far)];
@@ -242,8 +242,9 @@ fn case(name: &str, row: &Row) -> Result<Case, LabError> {
     })
 }
 
-/// Streams that the reference's programs grant. Its README does not say the number; its packets say that it is below eight:
-/// both stacks announce new streams once an eighth of the number is used up, and there a MAX_STREAMS follows each stream.
+/// Streams that the reference's programs grant. Its README does not say the number; its packets say that it is below
+/// eight: both stacks announce new streams once an eighth of the number is used up, and there a MAX_STREAMS follows
+/// each stream.
 const STREAMS: u32 = 4;
 /// The reference's requests: 20 of them in its application `rr`.
 const REQUESTS: u32 = 20;

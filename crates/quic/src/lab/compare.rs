@@ -178,7 +178,7 @@ fn time_of(error: &str) -> Option<f64> {
     rest.split(':').next()?.trim().parse().ok()
 }
 
-/// What stands between quotes after `reason:`, in the stack's words.
+/// The text between quotes after `reason:`, in the stack's words.
 fn reason(text: &str) -> Option<&str> {
     text.split("reason: \"").nth(1)?.split('"').next()
 }
@@ -214,8 +214,8 @@ const HANDSHAKE_SLACK: u64 = 4;
 /// Beginnings to try: which of two events within some 100 µs comes first is chance, here as there.
 const BEGINNINGS: u64 = 40;
 
-/// How many packets at the start agree in order, direction and length: all up to the first one that a timer released, with one
-/// of the seeds.
+/// How many packets at the start agree in order, direction and length: all up to the first one that a timer released,
+/// with one of the seeds.
 fn start(case: &Case, reference: &[StartPacket]) -> Result<Check, LabError> {
     let first = reference.first().map_or(0.0, |packet| packet.t_in_s);
     let same = |(ours, theirs): &(&Packet, &StartPacket)| {

@@ -57,9 +57,9 @@ impl Check {
 pub struct Bounds {
     /// A control of the case draws random numbers.
     pub random: bool,
-    /// A run has a few dozen packets. Which packet number a stack skips at random decides there whether acknowledgements go
-    /// one by one or in pairs until the end, so the reference's runs are compared with the nearest of ours, not with the
-    /// median.
+    /// A run has a few dozen packets. Which packet number a stack skips at random decides there whether
+    /// acknowledgements go one by one or in pairs until the end, so the reference's runs are compared with the nearest
+    /// of ours, not with the median.
     pub few: bool,
     pub completion: f64,
     pub goodput: f64,
@@ -91,8 +91,8 @@ const SPREADS: [(&str, bool, [f64; 5]); 16] = [
     ("window", false, [0.18, 0.25, 0.48, 1.9, 0.16]),
 ];
 
-/// The bounds of the comparison for `case`: those of the reference's README, or the spread between its own repeats where
-/// that is larger.
+/// The bounds of the comparison for `case`: those of the reference's README, or the spread between its own repeats
+/// where that is larger.
 pub fn bounds(case: &Case) -> Bounds {
     let flows = || case.runs.iter().flat_map(|run| &run.flows);
     let has = |name: &str| flows().any(|flow| flow.control == name);
@@ -102,8 +102,8 @@ pub fn bounds(case: &Case) -> Bounds {
     let spread = row.filter(|_| case.loss == 0.0).map_or([0.0; 5], |row| row.2);
     let larger = |percent: f64, index: usize| percent.max(spread[index]) / 100.0;
     if random {
-        // The README gives no bound on the packets that a random control sends, and none on the drops of quinn's bbr. What
-        // is lost is sent again, so packets may differ as the drops do.
+        // The README gives no bound on the packets that a random control sends, and none on the drops of quinn's bbr.
+        // Each lost packet is sent again, so the packets may differ as the drops do.
         let drops = (!has("bbr")).then(|| larger(25.0, 3));
         return Bounds {
             random,

@@ -1,8 +1,8 @@
 //! The stacks in virtual time, held against the same stacks in real time.
 //!
 //! The reference is a folder of measurements (`cases.csv` and series): real crates, sockets and clocks over an emulated
-//! bottleneck. [`cases`] reads it, [`path`] is that bottleneck, [`run`] drives the hosts over it, [`compare`] judges. A case
-//! is built from its row alone; nothing here knows a case by name.
+//! bottleneck. [`cases`] reads it, [`path`] is that bottleneck, [`run`] drives the hosts over it, [`compare`] judges. A
+//! case is built from its row alone; nothing here knows a case by name.
 
 pub mod cases;
 pub mod compare;
@@ -11,7 +11,7 @@ pub mod path;
 pub mod report;
 pub mod run;
 
-/// What is wrong with a folder of the reference.
+/// A fault in a folder of the reference.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     #[error("{path}: {error}")]

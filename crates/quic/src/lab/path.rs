@@ -1,5 +1,5 @@
-//! The emulated bottleneck of the reference: in each direction a queue that drops its tail, a server of fixed rate, and a
-//! propagation delay; random losses from a generator that the reference names; delay steps with outages.
+//! The emulated bottleneck of the reference: in each direction a queue that drops its tail, a server of fixed rate, and
+//! a propagation delay; random losses from a generator that the reference names; delay steps with outages.
 
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;

@@ -60,7 +60,7 @@ pub fn line(verdict: &Verdict) -> String {
 pub fn table(verdicts: &[Verdict]) -> String {
     const FIGURES: [&str; 5] = ["completion", "goodput", "packets", "tail drops", "mean RTT"];
     let mut text = String::from(
-        "| case | completion (s) | goodput (bit/s) | packets sent | tail drops | mean RTT (ms) | fate | all bounds |\n",
+        "| case | completion (s) | goodput (bit/s) | packets sent | tail drops | mean RTT (ms) | connection | all bounds |\n",
     );
     text.push_str("|---|---|---|---|---|---|---|---|\n");
     for verdict in verdicts.iter().filter(|verdict| verdict.skipped.is_none()) {
@@ -73,12 +73,12 @@ pub fn table(verdicts: &[Verdict]) -> String {
             });
             let _ = write!(text, " {} |", cell.unwrap_or_else(|| "–".into()));
         }
-        let fate = match (verdict.died, verdict.deaths) {
+        let end = match (verdict.died, verdict.deaths) {
             (false, 0) => "lives".to_owned(),
             (true, deaths) if deaths == verdict.runs => "dies".to_owned(),
             (_, deaths) => format!("{deaths} of {} die ✗", verdict.runs),
         };
-        let _ = writeln!(text, " {fate} | {} |", if verdict.within() { "yes" } else { "no" });
+        let _ = writeln!(text, " {end} | {} |", if verdict.within() { "yes" } else { "no" });
     }
     text
 }

@@ -117,7 +117,7 @@ struct Lab {
     /// (time, order of scheduling, host, what)
     events: BinaryHeap<Reverse<(Time, u64, usize, What)>>,
     order: u64,
-    /// Datagrams on their way, by slot.
+    /// Datagrams between two hosts, by slot.
     flying: Vec<Option<Datagram>>,
     free: Vec<usize>,
     directions: [super::path::Direction; 2],
@@ -202,8 +202,8 @@ pub fn run_start(case: &Case, run: &Run, seed: u64) -> Option<Result<Vec<Packet>
     Some(lab.map(|lab| drive(Lab { only_start: true, ..lab }, &run.flows).start))
 }
 
-/// Runs `run` of `case`; `None` if a flow's stack is unknown here or not built. `seed`: of the stacks and the phases of the
-/// timers; the path's losses follow the seed of the run.
+/// Runs `run` of `case`; `None` if a flow's stack is unknown here or not built. `seed`: of the stacks and the phases of
+/// the timers; the path's losses follow the seed of the run.
 pub fn run(case: &Case, run: &Run, habits: Habits, seed: u64) -> Option<Result<Outcome, ConfigError>> {
     Some(lab(case, run, habits, seed)?.map(|lab| drive(lab, &run.flows)))
 }
