@@ -40,6 +40,11 @@ pub struct PathConfig {
     pub turnaround: [Duration; 2],
 }
 
+/// What an idle time of `idle` adds to a host's turnaround.
+pub fn wake_time(wake: &[(Duration, Duration)], idle: Duration) -> Duration {
+    wake.iter().rev().find(|&&(least, _)| least <= idle).map_or(Duration::ZERO, |&(_, more)| more)
+}
+
 /// IP bytes of a segment that is no SYN.
 pub fn ip_bytes(segment: &Segment) -> u32 {
     let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
@@ -92,6 +97,9 @@ pub struct Exchange<S, R> {
     counts: [u64; 4],
     deliveries: BinaryHeap<Reverse<Delivery>>,
     number: u64,
+    /// The last delivery to the receiver's and to the sender's host, and when the host turned to it.
+    last: [(Time, Time); 2],
+    wake: [&'static [(Duration, Duration)]; 2],
 }
 
 impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
@@ -99,7 +107,24 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
         let link =
             |way: Way| Link::new(way, config.rate, config.delay, config.queues[way as usize], config.events.clone());
         let links = [link(Way::Data), link(Way::Ack)];
-        Exchange { sender, receiver, config, links, counts: [0; 4], deliveries: BinaryHeap::new(), number: 0 }
+        Exchange {
+            sender,
+            receiver,
+            config,
+            links,
+            counts: [0; 4],
+            deliveries: BinaryHeap::new(),
+            number: 0,
+            last: [(Time::ZERO, Time::ZERO); 2],
+            wake: [&[]; 2],
+        }
+    }
+
+    /// Lets an idle time add to the turnaround of the sender's and the receiver's host: (idle for at least, more by), in
+    /// order of the idle time.
+    pub fn with_wake(mut self, wake: [&'static [(Duration, Duration)]; 2]) -> Exchange<S, R> {
+        self.wake = wake;
+        self
     }
 
     /// Runs from time zero until nothing happens before or at `end`. `observe` sees every packet that enters the path.
@@ -152,13 +177,18 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
         if passage.marked {
             arriving.ecn = Ecn::Ce;
         }
-        let turnaround = match way {
-            Way::Ack => self.config.turnaround[0],
-            Way::Data => self.config.turnaround[1],
+        let host = match way {
+            Way::Ack => 0,
+            Way::Data => 1,
         };
         for out in passage.out.into_iter().chain(passage.duplicate) {
+            let (last, turned) = &mut self.last[way as usize];
+            let woken = wake_time(self.wake[host], out.since(*last));
+            // A host takes packets one after the other, also when it wakes up for the first.
+            let at = (out + self.config.turnaround[host] + woken).max(if out >= *last { *turned } else { Time::ZERO });
+            (*last, *turned) = ((*last).max(out), (*turned).max(at));
             self.number += 1;
-            let delivery = Delivery { at: out + turnaround, number: self.number, way, segment: arriving };
+            let delivery = Delivery { at, number: self.number, way, segment: arriving };
             self.deliveries.push(Reverse(delivery));
         }
     }

@@ -11,7 +11,7 @@ mod link;
 mod outcomes;
 
 pub use events::Events;
-pub use exchange::{Crossing, Endpoint, Exchange, PathConfig, ip_bytes};
+pub use exchange::{Crossing, Endpoint, Exchange, PathConfig, ip_bytes, wake_time};
 pub use link::{Link, Passage, Verdict};
 pub use outcomes::{Class, Outcome, Outcomes};
 

@@ -1,6 +1,6 @@
 //! Sender and receiver together over the path of a case, compared with its recording.
 
-use super::receiver::receiver_config;
+use super::receiver::{WAKE, receiver_config};
 use super::sender::{Data, Window, Windows, compare, differs, first_difference, flags, note_window, sender_config};
 use super::{Case, Packet, ReferenceError, SenderComparison};
 use crate::path::{Crossing, Endpoint, Exchange, PathConfig, Way};
@@ -74,7 +74,7 @@ pub fn compare_both(case: &Case, packets: &[Packet], recorded: &Windows) -> Resu
     let sender = Watched { host, windows: Vec::new(), by_timer: false };
     let receiver = receiver::Host::new(Receiver::new(receiver_config(case)?), case.reader_pause);
     let path = PathConfig { turnaround: TURNAROUND, ..case.path.clone() };
-    let mut exchange = Exchange::new(sender, receiver, path);
+    let mut exchange = Exchange::new(sender, receiver, path).with_wake([&[], &WAKE]);
     let mut crossings: Vec<Crossing> = Vec::new();
     exchange.run(Time::ZERO + case.duration, |crossing| crossings.push(*crossing));
 

@@ -1,18 +1,18 @@
 //! The receiver alone: recorded data goes in, its ACKs are compared.
 
 use super::{Case, Packet, ReferenceError};
-use crate::path::Way;
+use crate::path::{Way, wake_time};
 use crate::receiver::{Compression, Config, Receiver};
 use crate::segment::{Ecn, Segment, Timestamps};
 use skyhop_base::{Duration, Time};
 
-/// From the writing of a packet to the host's answer, after an idle time of at least so much: the medians over the
-/// recordings. A processor that slept takes longer to answer.
-const HOST: [(Duration, Duration); 4] = [
-    (Duration::ZERO, Duration::from_micros(18)),
-    (Duration::from_millis(5), Duration::from_micros(30)),
-    (Duration::from_millis(20), Duration::from_micros(36)),
-    (Duration::from_millis(100), Duration::from_micros(56)),
+/// From the writing of a packet to the host's answer: the median over the recordings.
+const HOST: Duration = Duration::from_micros(18);
+/// How much later a host answers that was idle: medians over the recordings. A processor that slept takes time to wake.
+pub(super) const WAKE: [(Duration, Duration); 3] = [
+    (Duration::from_millis(5), Duration::from_micros(12)),
+    (Duration::from_millis(20), Duration::from_micros(18)),
+    (Duration::from_millis(100), Duration::from_micros(38)),
 ];
 /// From the arrival of data to the read of an application that waits for it, and how long the read takes: an ACK of the
 /// reader leaves some 50 us after its segment.
@@ -171,12 +171,14 @@ fn inputs(case: &Case, packets: &[Packet], base: u32) -> Vec<(Time, Input)> {
         }
     }
     inputs.sort_by_key(|&(at, _)| at);
-    let mut last = Time::ZERO;
+    let (mut last, mut turned) = (Time::ZERO, Time::ZERO);
     for (at, input) in &mut inputs {
         if let Input::Segment(_) = input {
-            let idle = at.since(last);
+            let woken = wake_time(&WAKE, at.since(last));
             last = *at;
-            *at += HOST.iter().rev().find(|&&(least, _)| least <= idle).map_or(Duration::ZERO, |&(_, latency)| latency);
+            // A host takes packets one after the other, also when it wakes up for the first.
+            turned = turned.max(*at + HOST + woken);
+            *at = turned;
         }
     }
     inputs.sort_by_key(|&(at, _)| at);
