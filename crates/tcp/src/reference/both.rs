@@ -9,10 +9,13 @@ use crate::segment::Segment;
 use crate::sender::{self, Sender};
 use skyhop_base::{Duration, Time};
 
-/// From connect() to the SYN: the median over the recordings.
-const CONNECT: Duration = Duration::from_micros(110);
+/// From connect() to the SYN, from the answer to the SYN to the first write, and from the time of a later write to its
+/// first packet: medians over the recordings.
+const CONNECT: Duration = Duration::from_micros(105);
+const WAKE: Duration = Duration::from_micros(136);
+const WRITE: Duration = Duration::from_micros(48);
 /// From a delivery to the answer of the sender's host and of the receiver's: medians over the recordings.
-const TURNAROUND: [Duration; 2] = [Duration::from_micros(6), Duration::from_micros(20)];
+const TURNAROUND: [Duration; 2] = [Duration::from_micros(8), Duration::from_micros(20)];
 /// The sender's timestamp at time zero: far from 0, which reads as none.
 const CLOCK: u32 = 1_000_000;
 
@@ -69,8 +72,8 @@ pub fn compare_both(case: &Case, packets: &[Packet], recorded: &Windows) -> Resu
     config.timestamp_base = CLOCK;
     let mut sender = Sender::new(config);
     sender.record_states();
-    let writes = case.writes.iter().map(|write| (write.at, write.bytes));
-    let host = sender::Host::new(sender, Time::ZERO + CONNECT, writes);
+    let writes = case.writes.iter().map(|write| (write.at + WRITE, write.bytes));
+    let host = sender::Host::new(sender, Time::ZERO + CONNECT, WAKE, writes);
     let sender = Watched { host, windows: Vec::new(), by_timer: false };
     let receiver = receiver::Host::new(Receiver::new(receiver_config(case)?), case.reader_pause);
     let path = PathConfig { turnaround: TURNAROUND, ..case.path.clone() };
@@ -92,7 +95,7 @@ pub fn compare_both(case: &Case, packets: &[Packet], recorded: &Windows) -> Resu
     }
     let windows = &exchange.sender.windows;
     let states = exchange.sender.host.sender.states();
-    let comparison = compare(packets, recorded, &sent, windows, states);
+    let comparison = compare(packets, recorded, &sent, windows, states, true);
     let key = |segment: &Segment| (segment.ack, segment.sack);
     let ours: Vec<(Time, Segment)> =
         crossings.iter().filter(|c| c.way == Way::Ack).map(|c| (shift(c.entered), c.segment)).collect();
