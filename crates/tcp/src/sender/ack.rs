@@ -25,6 +25,8 @@ pub(super) struct Ack {
     pub dsack: bool,
     /// The DSACK is for the loss probe.
     pub dsack_for_probe: bool,
+    /// The first segment not acknowledged had been SACKed: the receiver dropped it (RFC 2018 §8).
+    pub reneged: bool,
     pub ece: bool,
     pub set_timer: bool,
     /// A repetition was found lost.
@@ -87,6 +89,7 @@ impl Sender {
         let mut ack = Ack { number, lowest_late: self.flow.nxt, ..Ack::default() };
         let (prior_delivered, prior_lost) = (self.flow.delivered, self.flow.lost);
         let mut resend = Resend::Nothing;
+        let reneging = self.reneging;
         if number < prior_una {
             if !segment.sack.is_empty() && self.config.sack {
                 self.take_sacks(segment, prior_una, &mut ack);
@@ -131,6 +134,11 @@ impl Sender {
         let lost = (self.flow.lost - prior_lost) as u32;
         ack.sample.ack_delayed = ack.maybe_delayed;
         self.sampler.complete(&mut self.flow, &mut ack.sample, delivered, lost);
+        if reneging {
+            // Segments counted as delivered are delivered again.
+            ack.sample.delivered = None;
+            ack.sample.interval_us = None;
+        }
         if self.phase == Phase::Established {
             self.steer(delivered, lost, &ack);
         } else if !self.control.owns_window() {
@@ -196,6 +204,7 @@ impl Sender {
             }
             self.ledger.pop_first();
         }
+        ack.reneged = self.ledger.first().is_some_and(|first| self.ledger.get(first).is_sacked());
         let now_us = self.flow.now_us;
         let (mut seq_rtt, mut ca_rtt) = (None, None);
         if let (Some((first, last)), false) = (originals, ack.repeated_acked) {

@@ -87,6 +87,8 @@ pub struct Sender {
     /// The end of the probe's data while a loss probe is out, and whether the probe was a repetition.
     tlp_end: Option<Seq>,
     tlp_repeated: bool,
+    /// The receiver dropped data that it had SACKed, in the present recovery.
+    reneging: bool,
     reordering: u32,
     reordering_seen: bool,
     retransmit_hint: Option<Id>,
@@ -150,6 +152,7 @@ impl Sender {
             frto: false,
             tlp_end: None,
             tlp_repeated: false,
+            reneging: false,
             reordering_seen: false,
             retransmit_hint: None,
             highest_sacked: 0,
@@ -285,6 +288,33 @@ impl Sender {
     /// The purpose of the running timer and the time at which it fires.
     pub fn timer(&self) -> Option<(TimerKind, Time)> {
         self.timer
+    }
+
+    /// What is wrong with the counts, if they do not agree with the ledger. Costs time in proportion to the window; for
+    /// tests.
+    pub fn inconsistency(&self) -> Option<String> {
+        let flow = &self.flow;
+        let (mut out, mut sacked, mut lost, mut repeated) = (0, 0, 0, 0);
+        let mut next = None;
+        for id in self.ledger.ids() {
+            let record = self.ledger.get(id);
+            if next.is_some_and(|next| next != record.start) {
+                return Some(format!("a gap before {}", record.start));
+            }
+            next = Some(record.end());
+            out += 1;
+            sacked += u32::from(record.is_sacked());
+            lost += u32::from(record.is_lost());
+            repeated += u32::from(record.is_repeated());
+        }
+        if next.is_some_and(|next| next != flow.nxt) {
+            return Some(format!("the ledger ends at {next:?}, not at {}", flow.nxt));
+        }
+        // Without SACK the receiver's holdings are a guess.
+        let sacked = if self.config.sack { sacked } else { flow.sacked_out };
+        let ours = (flow.packets_out, flow.sacked_out, flow.lost_out, flow.retrans_out);
+        let theirs = (out, sacked, lost, repeated);
+        (ours != theirs).then(|| format!("counts {ours:?}, ledger {theirs:?} (out, SACKed, lost, repeated)"))
     }
 
     fn refresh(&mut self, now: Time) {

@@ -37,6 +37,12 @@ impl Sender {
         self.set_timer(TimerKind::Reordering, after.min(self.rto));
     }
 
+    /// The first segment had been SACKed: if it is not acknowledged within half an RTT, the receiver dropped it.
+    pub(super) fn expect_reneging(&mut self) {
+        let after = Duration::from_micros(self.flow.srtt8_us >> 4).max(Duration::from_millis(10));
+        self.set_timer(TimerKind::Retransmission, self.config.timers.span(after));
+    }
+
     /// How much of the timeout is left, counted from the transmission of the oldest segment.
     fn rto_left_us(&self) -> i64 {
         let rto_us = (self.rto.as_nanos() / 1000) as i64;

@@ -40,13 +40,20 @@ impl Sender {
 
     /// Marks all segments lost that were not sent within the last round trip, and the first one in any case.
     fn mark_all_lost(&mut self) {
-        if !self.config.sack {
+        let first = self.ledger.first();
+        let reneged = first.is_some_and(|first| self.ledger.get(first).is_sacked());
+        if reneged {
+            self.reneging = true;
+            self.sack_cache = Default::default();
+        }
+        if reneged || !self.config.sack {
             self.flow.sacked_out = 0;
         }
-        let first = self.ledger.first();
         let ids: Vec<Id> = self.ledger.ids().collect();
         for id in ids {
-            if Some(id) != first && self.time_left_us(self.ledger.get(id), 0) > 0 {
+            if reneged {
+                self.ledger.get_mut(id).set_sacked(false);
+            } else if Some(id) != first && self.time_left_us(self.ledger.get(id), 0) > 0 {
                 continue;
             }
             self.mark_lost(id);

@@ -16,6 +16,11 @@ impl Sender {
         if ack.ece {
             self.undo.prior_ssthresh = None;
         }
+        if ack.reneged && ack.una_advanced {
+            self.expect_reneging();
+            ack.set_timer = false;
+            return;
+        }
         if self.flow.state == CaState::Open {
             self.undo.retrans_stamp = None;
         } else if self.flow.una >= self.high_seq && self.leave_state() {

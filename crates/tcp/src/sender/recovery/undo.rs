@@ -107,6 +107,7 @@ impl Sender {
             return true;
         }
         self.set_state(CaState::Open);
+        self.reneging = false;
         false
     }
 
@@ -148,6 +149,7 @@ impl Sender {
         }
         if by_frto || self.config.sack {
             self.set_state(CaState::Open);
+            self.reneging = false;
         }
         true
     }

@@ -1,0 +1,170 @@
+//! Random paths, lists of outcomes and options: whatever happens, all data arrives and the sender's counts agree with
+//! its ledger.
+
+use skyhop_base::{Duration, Rate, Time};
+use skyhop_tcp::control::cubic::CubicOptions;
+use skyhop_tcp::path::{Endpoint, Events, Exchange, Outcomes, PathConfig};
+use skyhop_tcp::receiver::{self, Receiver};
+use skyhop_tcp::segment::Segment;
+use skyhop_tcp::sender::{self, Config, ControlKind, Sender};
+use skyhop_tcp::timer::Timers;
+
+/// Splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// A sending host whose counts are checked after each step.
+struct Checked {
+    host: sender::Host,
+    seed: u64,
+}
+
+impl Checked {
+    fn check(&self, now: Time) {
+        let problem = self.host.sender.inconsistency();
+        assert!(problem.is_none(), "seed {}, {now:?}: {}", self.seed, problem.unwrap_or_default());
+    }
+}
+
+impl Endpoint for Checked {
+    fn on_segment(&mut self, now: Time, segment: &Segment) {
+        self.host.on_segment(now, segment);
+        self.check(now);
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.host.on_timeout(now);
+        self.check(now);
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.host.next_timeout()
+    }
+
+    fn transmit(&mut self, now: Time) -> Option<Segment> {
+        self.host.transmit(now)
+    }
+}
+
+fn outcomes(random: &mut Random) -> Outcomes {
+    let mut list = Vec::new();
+    let loss = random.below(15);
+    for number in 1..400 {
+        for class in ["D", "A"] {
+            if !random.chance(loss) {
+                continue;
+            }
+            list.push(match random.below(5) {
+                0 => format!("{class}:{number}=delay:{}", 1 + random.below(300)),
+                1 => format!("{class}:{number}=dup:{}", 1 + random.below(100)),
+                2 if class == "D" => format!("{class}:{number}=ce"),
+                _ => format!("{class}:{number}=drop"),
+            });
+        }
+    }
+    if random.chance(20) {
+        list.push("S:1=drop".to_owned());
+    }
+    if random.chance(20) {
+        list.push("Y:1=drop".to_owned());
+    }
+    Outcomes::parse(&list.join(";")).unwrap()
+}
+
+fn events(random: &mut Random) -> Events {
+    let mut list = Vec::new();
+    if random.chance(40) {
+        let from = random.below(2000) as f64 / 1e3;
+        let kind = if random.chance(50) { "hold" } else { "drop" };
+        let way = ["D", "A", "B"][random.below(3) as usize];
+        list.push(format!("{kind}@{from}-{}:{way}", from + random.below(1500) as f64 / 1e3 + 0.01));
+    }
+    if random.chance(30) {
+        list.push(format!("delay@{}:B={}", random.below(2000) as f64 / 1e3, 1 + random.below(300)));
+    }
+    Events::parse(&list.join(";")).unwrap()
+}
+
+fn run(seed: u64) {
+    let mut random = Random(seed);
+    let on = |random: &mut Random| random.chance(75);
+    let timestamps = on(&mut random);
+    let sack = on(&mut random);
+    let config = Config {
+        mss: 200 + random.below(1300) as u32,
+        timestamps,
+        sack,
+        dsack: on(&mut random),
+        tlp: on(&mut random),
+        frto: on(&mut random),
+        undo: on(&mut random),
+        ecn: on(&mut random),
+        idle_restart: on(&mut random),
+        nagle: on(&mut random),
+        pacing: !on(&mut random),
+        join_small: on(&mut random),
+        rack_adapts: on(&mut random),
+        rack_duplicate_threshold: on(&mut random),
+        min_burst: 1 + random.below(3) as u32,
+        control: match random.below(3) {
+            0 => ControlKind::Reno,
+            1 => ControlKind::Cubic(CubicOptions::default()),
+            _ => ControlKind::Bbr(seed),
+        },
+        timers: if on(&mut random) {
+            Timers::Wheel { first: random.below(64), phase: Duration::from_millis(2) }
+        } else {
+            Timers::Exact
+        },
+        ..Config::default()
+    };
+    let (mss, ecn, timers) = (config.mss, config.ecn, config.timers);
+    let mut writes = Vec::new();
+    let (mut at, mut bytes) = (Time::ZERO, 0);
+    for _ in 0..1 + random.below(20) {
+        let write = 1 + random.below(40_000);
+        writes.push((at, write));
+        bytes += write;
+        at += Duration::from_millis(random.below(400));
+    }
+    let buffer = random.chance(30).then(|| 4_000 + random.below(60_000));
+    let receiver = receiver::Config { mss, sack, timestamps, ecn, timers, buffer, ..receiver::Config::default() };
+    let path = PathConfig {
+        rate: Rate::from_bps(500_000 + random.below(20_000_000)).unwrap(),
+        delay: Duration::from_millis(1 + random.below(300)),
+        queues: [5 + random.below(200) as usize, 5 + random.below(200) as usize],
+        outcomes: outcomes(&mut random),
+        events: events(&mut random),
+        syn_bytes: 60,
+        turnaround: [Duration::ZERO; 2],
+    };
+    let from = Time::ZERO + Duration::from_millis(random.below(2000));
+    let pause = random.chance(20).then(|| (from, from + Duration::from_millis(random.below(3000))));
+    let host = sender::Host::new(Sender::new(config), Time::ZERO, Duration::ZERO, writes);
+    let receiver = receiver::Host::new(Receiver::new(receiver), pause);
+    let mut exchange = Exchange::new(Checked { host, seed }, receiver, path);
+    exchange.run(Time::ZERO + Duration::from_secs(2000), |_| {});
+    let sender = &exchange.sender.host.sender;
+    assert_eq!(exchange.receiver.receiver.next_expected(), bytes + 1, "seed {seed}: received");
+    assert_eq!((sender.backlog(), sender.flow().packets_out), (0, 0), "seed {seed}: left");
+}
+
+#[test]
+fn all_data_arrives_on_any_path_with_any_options() {
+    for seed in 0..300 {
+        run(seed);
+    }
+}
