@@ -5,6 +5,7 @@
 
 mod both;
 mod case;
+mod flows;
 mod path;
 mod receiver;
 mod sender;
@@ -12,6 +13,7 @@ mod trace;
 
 pub use both::{BothComparison, compare_both};
 pub use case::{Case, Write, read_cases};
+pub use flows::{FlowCase, FlowResult, read_flow_windows, read_flows, run_flow, window_at};
 pub use path::{PathComparison, compare_path};
 pub use receiver::{ReceiverComparison, compare_receiver, receiver_config};
 pub use sender::{SenderComparison, Window, Windows, compare_sender, read_windows, sender_config};
