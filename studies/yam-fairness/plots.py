@@ -48,7 +48,8 @@ def single_cwnd(flow_series: pl.DataFrame) -> Figure:
 
 @study_figure(
     section=ALONE, title="A single flow: average throughput so far", answers="Fig 8",
-    caption="Yam keeps the link full when equal RTTs have no effect, and sinks when they count as risen.",
+    caption="Yam keeps the link full when equal RTTs have no effect, and sinks when they count as risen with each ACK. "
+    "Once per round trip it sinks, too, but after these 30 s.",
 )  # fmt: skip
 def single_goodput(flow_series: pl.DataFrame) -> Figure:
     return plots.over_time(so_far(drop_tail(flow_series, "1")), "goodput_bps", by="tcp", order=[*READINGS, "reno"])
@@ -194,8 +195,8 @@ def fast_network_in_steps(flow_series: pl.DataFrame, which: int) -> Figure:
 
 @study_figure(
     section=GOES, title="Fairness of three flows that come and go, 400 Mbit/s", answers="Table 1",
-    caption="Two flows, three, two. The whole length is there with --full. An index is read with what the flows carry, "
-    "in the next figure.",
+    caption="Two flows, three, two; times over 20, and with --full the whole length. An index is read with what the "
+    "flows carry, in the next figure.",
 )  # fmt: skip
 def table_1(results: pl.DataFrame) -> Figure:
     marks = {"paper": [row["paper"] for row in of_table_1(results, SHORT, "jain")]}
@@ -222,7 +223,7 @@ def by_phase(
     limits: tuple[float, float],
 ) -> Figure:
     names = [f"{tcp}, {phase}" for tcp in PUBLISHED for phase in PHASES.values()]
-    networks = {WHOLE: "whole", SHORT: "over 20; third leaves", OTHER: "over 20; third stays"}
+    networks = {WHOLE: "whole", SHORT: "third leaves", OTHER: "third stays"}
     series = {
         label: [(row["ours"], row["interval"]) for row in of_table_1(results, network, metric)]
         for network, label in networks.items()
