@@ -195,8 +195,8 @@ def fast_network_in_steps(flow_series: pl.DataFrame, which: int) -> Figure:
 
 @study_figure(
     section=GOES, title="Fairness of three flows that come and go, 400 Mbit/s", answers="Table 1",
-    caption="Two flows, three, two; times over 20, and with --full the whole length. An index is read with what the "
-    "flows carry, in the next figure.",
+    caption="Two flows, three, two (the third leaves, or stays); times over 20, and with --full the whole length. An "
+    "index is read with what the flows carry, in the next figure.",
 )  # fmt: skip
 def table_1(results: pl.DataFrame) -> Figure:
     marks = {"paper": [row["paper"] for row in of_table_1(results, SHORT, "jain")]}
@@ -211,7 +211,7 @@ def totals(results: pl.DataFrame) -> Figure:
     return by_phase(results, "total", Measure("Goodput", "Mbit/s"), marks=None, limits=(0, 400))
 
 
-PHASES = {"2": "2 flows", "3": "3 flows", "4": "2 flows again"}
+PHASES = {"2": "2 flows", "3": "3 flows", "4": "2 again"}
 
 
 def by_phase(
@@ -223,7 +223,7 @@ def by_phase(
     limits: tuple[float, float],
 ) -> Figure:
     names = [f"{tcp}, {phase}" for tcp in PUBLISHED for phase in PHASES.values()]
-    networks = {WHOLE: "whole", SHORT: "third leaves", OTHER: "third stays"}
+    networks = {WHOLE: "whole", SHORT: "3 leaves", OTHER: "3 stays"}
     series = {
         label: [(row["ours"], row["interval"]) for row in of_table_1(results, network, metric)]
         for network, label in networks.items()
