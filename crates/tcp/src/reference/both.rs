@@ -12,7 +12,7 @@ use skyhop_base::{Duration, Time};
 /// From connect() to the SYN, from the answer to the SYN to the first write, and from the time of a later write to its
 /// first packet: medians over the recordings.
 const CONNECT: Duration = Duration::from_micros(105);
-const WAKE: Duration = Duration::from_micros(136);
+const FIRST_WRITE: Duration = Duration::from_micros(136);
 const WRITE: Duration = Duration::from_micros(48);
 /// From a delivery to the answer of the sender's host and of the receiver's: medians over the recordings.
 const TURNAROUND: [Duration; 2] = [Duration::from_micros(8), Duration::from_micros(20)];
@@ -73,7 +73,7 @@ pub fn compare_both(case: &Case, packets: &[Packet], recorded: &Windows) -> Resu
     let mut sender = Sender::new(config);
     sender.record_states();
     let writes = case.writes.iter().map(|write| (write.at + WRITE, write.bytes));
-    let host = sender::Host::new(sender, Time::ZERO + CONNECT, WAKE, writes);
+    let host = sender::Host::new(sender, Time::ZERO + CONNECT, FIRST_WRITE, writes);
     let sender = Watched { host, windows: Vec::new(), by_timer: false };
     let receiver = receiver::Host::new(Receiver::new(receiver_config(case)?), case.reader_pause);
     let path = PathConfig { turnaround: TURNAROUND, ..case.path.clone() };

@@ -290,7 +290,7 @@ impl Sender {
         self.timer
     }
 
-    /// What is wrong with the counts, if they do not agree with the ledger. Costs time in proportion to the window; for
+    /// Compares the counts with the ledger and words a difference. Takes time in proportion to the window; for
     /// tests.
     pub fn inconsistency(&self) -> Option<String> {
         let flow = &self.flow;
