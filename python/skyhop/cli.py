@@ -25,6 +25,7 @@ from skyhop.terminal import read_scenario as _scenario
 from skyhop.terminal import seconds as _seconds
 from skyhop.terminal import table as _table
 from skyhop.terminal import warn as _warn
+from skyhop.terminal import warn_all as _warn_all
 
 if TYPE_CHECKING:
     from skyhop.matrix import Outcome
@@ -268,6 +269,7 @@ def sweep(
     A run that was finished before is not run again, so a killed sweep goes on where it was.
     """
     from skyhop import sweep as machinery
+    from skyhop import warned
     from skyhop.verdict import DefinitionError
 
     _limit_memory(memory)
@@ -282,6 +284,7 @@ def sweep(
     except (_core.ScenarioError, DefinitionError) as error:
         _fail(str(error))
     _print_sweep(read, result.table)
+    _warn_all(warned.sentences(result.warned))
     for note in machinery.notes(read, result):
         typer.echo(note, err=True)
     typer.echo(str(folder / "table.csv"), err=not sys.stdout.isatty())
@@ -381,6 +384,7 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
     except (_core.ScenarioError, DefinitionError) as error:
         _fail(str(error))
     _print_outcome(outcome)
+    _warn_all(outcome.warnings)
     readme = found.folder / "README.md"
     if renew:
         _defined(lambda: prose.renew(readme, outcome))

@@ -20,6 +20,7 @@ from skyhop.results import Run
 from skyhop.study import Cell, Part, Study
 from skyhop.sweep import OnProgress
 from skyhop.verdict import Claim, Expected, Guard
+from skyhop.warned import Warned, sentences
 
 __all__ = ["Comparison", "OnProgress", "Outcome", "Result", "Sample", "measure", "run_study"]
 
@@ -114,6 +115,17 @@ class Outcome:
     def first_of_each_cell(self) -> list[Sample]:
         """One run per cell: that of the first seed."""
         return [sample for sample in self.samples if sample.seed == self.study.part(sample.cell).seeds[0]]
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What the runs of the matrix and of the study's sweeps warned of, each sentence once."""
+        of_matrix = [Warned(f"{one.cell.label}, seed {one.seed}", one.run.warnings) for one in self.samples]
+        of_sweeps = [
+            Warned(f"sweep {name}: {one.run}", one.warnings)
+            for name, (_, result) in self.sweeps.items()
+            for one in result.warned
+        ]
+        return sentences([*of_matrix, *of_sweeps])
 
     @cached_property
     def results(self) -> list[Result]:
@@ -303,7 +315,7 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
     if shelf is not None:
         shelf.prepare()
 
-    def work(job: sweep.Job, progress: _core.Progress) -> Sample | dict[str, Any]:
+    def work(job: sweep.Job, progress: _core.Progress) -> Sample | sweep.Measured:
         run: Run | KeptRun
         if shelf is not None:
             run = shelf.run(job.scenario, job.seed, progress)
@@ -311,7 +323,7 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
             run = api.run(job.scenario, seed=job.seed, progress=progress)
         owner = owners.get(id(job))
         if owner is not None:
-            return sweep.row_of(owner, job, run)
+            return sweep.measured(owner, job, run)
         wanted = study.part(job.cell).metrics
         values = measure_all(run, {name: metric for name, metric in study.metrics.items() if name in wanted})
         return Sample(job.cell, job.seed, run, values)

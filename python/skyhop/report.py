@@ -151,6 +151,7 @@ def html(outcome: Outcome, drawn: list[Drawn]) -> str:
         claim_rule=tables.CLAIM_RULE,
         baselines=tables.baselines(outcome),
         problems=outcome.problems,
+        warnings=outcome.warnings,
         header=tables.header(outcome),
         axes=len(outcome.study.axes),
         rows=tables.rows(outcome),

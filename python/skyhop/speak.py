@@ -85,9 +85,10 @@ class Speaker:
         return estimate, digits
 
     def _matching(self, what: str) -> list[tuple[Estimate, int]]:
-        metric, _, pattern = what.partition("@")
-        known = self._known("", metric.strip())
-        found = [one for label, one in known.items() if fnmatch.fnmatchcase(label, pattern.strip())]
+        sweep_name, colon, rest = what.partition(":")
+        metric, _, pattern = (rest if colon else what).partition("@")
+        known = self._known(sweep_name.removeprefix("sweep ").strip() if colon else "", metric.strip())
+        found = [one for label, one in known.items() if _matches(label, pattern.strip())]
         if not found:
             raise DefinitionError(f"{self.place}: no cell matches {pattern!r}")
         if any(estimate is None for estimate, _ in found):
@@ -127,6 +128,17 @@ class Speaker:
             raise DefinitionError(f"{self.place}: counts are runs, claims, claims.holds, SOURCE and SOURCE.VERDICT")
         tally = score.tally(self.outcome, name)
         return tally[verdict] if verdict else sum(n for one, n in tally.items() if one != "given")
+
+
+def _matches(label: str, pattern: str) -> bool:
+    """Axis by axis: `*` and the like, or `{a,b}` for one of some values. A pattern without a slash is for all of it."""
+    values, wanted = label.split(" / "), pattern.split(" / ")
+    if len(values) != len(wanted):
+        return fnmatch.fnmatchcase(label, pattern)
+    return all(
+        value in one[1:-1].split(",") if one.startswith("{") else fnmatch.fnmatchcase(value, one)
+        for value, one in zip(values, wanted, strict=True)
+    )
 
 
 def of_sweep(outcome: Outcome, name: str, place: str) -> Iterator[tuple[Cell, Metric, Estimate]]:

@@ -48,6 +48,7 @@ from skyhop.study import (
     values_of,
 )
 from skyhop.verdict import DefinitionError
+from skyhop.warned import Warned
 
 if TYPE_CHECKING:
     AnyRun = Run | KeptRun
@@ -107,6 +108,19 @@ class Job:
     cell: Cell
     seed: int
     scenario: _core.Scenario
+
+    @property
+    def label(self) -> str:
+        """As a reader sees it: `vegas / 1 %, seed 3`."""
+        return f"{self.cell.label}, seed {self.seed}" if self.cell.point else f"seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one run gave: its row of the results, and what it warned of."""
+
+    row: Mapping[str, Any]
+    warned: Warned
 
 
 def load(file: Path) -> Sweep:
@@ -224,6 +238,8 @@ class SweepResult:
 
     runs: pl.DataFrame
     table: pl.DataFrame
+    #: What each run warned of.
+    warned: Sequence[Warned] = ()
 
     def write(self, folder: Path) -> Path:
         """Writes both as CSV and Parquet, in place of an older sweep's; returns the path of the table."""
@@ -247,22 +263,25 @@ def run(sweep: Sweep, *, keep: Path, on_progress: OnProgress | None = None, thre
     todo = jobs(sweep)
     shelf.prepare()
 
-    def work(job: Job, progress: _core.Progress) -> dict[str, Any]:
-        return row_of(sweep, job, shelf.run(job.scenario, job.seed, progress))
+    def work(job: Job, progress: _core.Progress) -> Measured:
+        return measured(sweep, job, shelf.run(job.scenario, job.seed, progress))
 
     return result_of(sweep, spread(todo, work, on_progress=on_progress, threads=threads))
 
 
-def row_of(sweep: Sweep, job: Job, done: AnyRun) -> dict[str, Any]:
+def measured(sweep: Sweep, job: Job, done: AnyRun) -> Measured:
     """What one run gave."""
     values = measure_all(done, {metric.name: metric for metric in sweep.metrics})
     hashes = {"scenario_hash": job.scenario.hash, "records_hash": done.manifest["records_hash"]}
-    return dict(job.cell.point) | {"seed": job.seed} | hashes | values
+    row = dict(job.cell.point) | {"seed": job.seed} | hashes | values
+    return Measured(row, Warned(job.label, done.warnings))
 
 
-def result_of(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> SweepResult:
+def result_of(sweep: Sweep, done: Sequence[Measured]) -> SweepResult:
     """What all runs together gave."""
-    return SweepResult(pl.DataFrame(rows, infer_schema_length=None), _table(sweep, rows))
+    rows = [one.row for one in done]
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return SweepResult(frame, _table(sweep, rows), [one.warned for one in done])
 
 
 def no_chance(cells: Sequence[Cell], *, of: int) -> str:

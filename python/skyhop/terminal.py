@@ -17,7 +17,19 @@ from skyhop.program import FAILED, USAGE
 if TYPE_CHECKING:
     from skyhop.results import Run
 
-__all__ = ["FAILED", "USAGE", "console", "fail", "limit_memory", "read_scenario", "seconds", "table", "valid", "warn"]
+__all__ = [
+    "FAILED",
+    "USAGE",
+    "console",
+    "fail",
+    "limit_memory",
+    "read_scenario",
+    "seconds",
+    "table",
+    "valid",
+    "warn",
+    "warn_all",
+]
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -45,9 +57,13 @@ def read_scenario(file: Path, overrides: list[str] | None) -> _core.Scenario:
 
 def warn(what: _core.Scenario | Run, *, but: Sequence[str] = ()) -> None:
     """Prints what to know about a scenario that is right, or about a run; not again what has been said (`but`)."""
-    for warning in what.warnings:
-        if warning not in but:
-            typer.echo(f"warning: {warning}", err=True)
+    warn_all([warning for warning in what.warnings if warning not in but])
+
+
+def warn_all(warnings: Sequence[str]) -> None:
+    """Prints warnings, a line each."""
+    for warning in warnings:
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def limit_memory(size: str | None) -> None:

@@ -330,6 +330,10 @@ def test_numbers_in_prose_are_what_the_study_gives(folder: Path) -> None:
     cell, slow = ours["5 / 2 Mbit/s"], ours["5 / 1 Mbit/s"]
     assert f"-->{cell.ours:.0f} ± {cell.interval:.0f}<!-- / -->, theirs" in text and "-->1500<!-- / -->." in text
     assert f"-->{cell.ours / slow.ours:.2f}<!-- / -->" in text
+    lowest = min(one.ours for label, one in ours.items() if label in ("20 / 1 Mbit/s", "40 / 1 Mbit/s"))
+    assert lowest > slow.ours, "the pattern below leaves the lowest out"
+    said = prose.rendered("<!-- = least goodput@{20,40} / 1* ; .3f -->?<!-- / -->", outcome, file=readme)
+    assert f"-->{lowest:.3f}<" in said
     assert "| queue | 1 Mbit/s: Goodput (kbit/s) | paper | 2 Mbit/s: Goodput (kbit/s) | paper |" in text
     readme.write_text(text.replace("-->1500<", "-->1501<"), encoding="utf-8")
     (problem,) = prose.stale(readme, outcome)
