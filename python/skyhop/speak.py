@@ -165,4 +165,5 @@ def filled(text: str, outcome: Outcome) -> str:
         except NotRunError:
             return "(not run)"
 
-    return re.sub(r"\{= (.*?)\}", said, text)
+    # A pattern has braces of its own: {= least delay@{reno,sack} / * }.
+    return re.sub(r"\{= ((?:[^{}]|\{[^{}]*\})*)\}", said, text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import DUMBBELL, ROOT
 
-from skyhop import api, matrix, prose, report, score, starts, study, tables
+from skyhop import api, matrix, prose, report, score, speak, starts, study, tables
 from skyhop.verdict import DefinitionError
 
 STUDY = """\
@@ -334,6 +334,7 @@ def test_numbers_in_prose_are_what_the_study_gives(folder: Path) -> None:
     assert lowest > slow.ours, "the pattern below leaves the lowest out"
     said = prose.rendered("<!-- = least goodput@{20,40} / 1* ; .3f -->?<!-- / -->", outcome, file=readme)
     assert f"-->{lowest:.3f}<" in said
+    assert speak.filled("at least {= least goodput@{20,40} / 1* ; .3f}.", outcome) == f"at least {lowest:.3f}."
     assert "| queue | 1 Mbit/s: Goodput (kbit/s) | paper | 2 Mbit/s: Goodput (kbit/s) | paper |" in text
     readme.write_text(text.replace("-->1500<", "-->1501<"), encoding="utf-8")
     (problem,) = prose.stale(readme, outcome)
