@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,8 @@ class Sample:
     run: Run | KeptRun
     #: What was measured, by the name of the metric.
     values: Mapping[str, float]
+    #: What the run warned of, about what the study wrote.
+    warnings: Sequence[str] = ()
 
     @property
     def cpu_s(self) -> float:
@@ -119,7 +121,7 @@ class Outcome:
     @cached_property
     def warnings(self) -> list[str]:
         """What the runs of the matrix and of the study's sweeps warned of, each sentence once."""
-        of_matrix = [Warned(f"{one.cell.label}, seed {one.seed}", one.run.warnings) for one in self.samples]
+        of_matrix = [Warned(f"{one.cell.label}, seed {one.seed}", one.warnings) for one in self.samples]
         of_sweeps = [
             Warned(f"sweep {name}: {one.run}", one.warnings)
             for name, (_, result) in self.sweeps.items()
@@ -302,10 +304,14 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
     begin = time.perf_counter()
     todo: list[sweep.Job] = []
     probes: list[sweep.Job] = []
+    # By cell: warnings about keys that nobody wrote. A scenario with drawn starts is written anew with every key in it.
+    unwritten: dict[Cell, set[str]] = {}
     for cell in study.cells:
         part = study.part(cell)
         scenario = api.scenario(part.scenario, overrides=study.overrides(cell))
-        todo += [sweep.Job(cell, seed, _started(scenario, seed, part)) for seed in part.seeds]
+        jobs = [sweep.Job(cell, seed, _started(scenario, seed, part)) for seed in part.seeds]
+        unwritten[cell] = {one for job in jobs for one in job.scenario.warnings} - set(scenario.warnings)
+        todo += jobs
         if part.deterministic:
             probes.append(sweep.Job(cell, part.seeds[0] + 1, starts.one_later(scenario)))
     sweeps = {one.name: sweep.load(one.file) for one in study.sweeps if study.full or not one.long}
@@ -326,7 +332,8 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
             return sweep.measured(owner, job, run)
         wanted = study.part(job.cell).metrics
         values = measure_all(run, {name: metric for name, metric in study.metrics.items() if name in wanted})
-        return Sample(job.cell, job.seed, run, values)
+        warnings = [one for one in run.warnings if one not in unwritten[job.cell]]
+        return Sample(job.cell, job.seed, run, values, warnings)
 
     owners = {id(job): sweeps[name] for name, jobs in of_sweeps.items() for job in jobs}
     done: list[Any] = sweep.spread(
