@@ -34,6 +34,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         writeln!(out, "{}", report::line(&verdict))?;
         verdicts.push(verdict);
     }
+    if verdicts.is_empty() {
+        return Ok(());
+    }
     if arguments.get(2).is_some() {
         writeln!(out, "\n{}", report::table(&verdicts))?;
     }
