@@ -1,13 +1,15 @@
 //! Transports that the engine does not know run over its networks: the contract of `skyhop_sim::endpoint` from outside.
 
 mod blaster;
+mod linux_tcp;
 mod own_tcp;
 mod stop_and_wait;
 
 use blaster::Blaster;
+use linux_tcp::LinuxTcp;
 use own_tcp::OwnTcp;
 use serde_json::{Value, json};
-use skyhop_base::Duration;
+use skyhop_base::{Duration, Rate, Time};
 use skyhop_scenario::Scenario;
 use skyhop_sim::endpoint::Transport;
 use skyhop_sim::records::{DropCause, FlowSummary, Records};
@@ -268,10 +270,42 @@ fn payloads_count_in_the_memory_of_a_run() {
     let spec = spec(&network, &transport);
     let mut simulation = Simulation::new(&spec, 1).unwrap_or_else(|error| panic!("{error}"));
     let before = simulation.memory_bytes();
-    simulation.run_until(skyhop_base::Time::from_secs_f64(0.1));
+    simulation.run_until(Time::from_secs_f64(0.1));
     // 500 packets of 48 B on their links with a payload of 32 B and its place.
     let each = (simulation.memory_bytes() - before) / 500;
     assert!((80..=400).contains(&each), "{each} B per packet");
+}
+
+/// The TCP of Linux over this engine sends every segment at the instant at which it leaves over the path of its own
+/// crate, through slow start, an overflow of the queue and its repair.
+#[test]
+fn the_tcp_of_linux_sends_the_same_segments_over_this_engine_as_over_its_own_path() {
+    let network = json!({
+        "duration": "8 s",
+        // A byte takes a microsecond, so neither side rounds.
+        "links": [{ "between": ["left", "right"], "rate": "8 Mbit/s", "delay": "20 ms",
+                    "forward": { "queue": { "drop_tail": { "packets": 25 } } }, "backward": { "queue": "unlimited" } }],
+        "flows": [{ "name": "linux", "from": "left", "to": "right", "tcp": "newreno",
+                    "application": { "ftp": { "bytes": "5 MB" } } }],
+        "records": { "grid": "1 s" },
+    });
+    let linux = LinuxTcp::default();
+    let transport: Arc<dyn Transport> = Arc::new(linux.clone());
+    let records = Simulation::new(&spec(&network, &transport), 1).unwrap_or_else(|error| panic!("{error}")).run();
+    let flow = &records.flows[0];
+    assert_eq!(flow.bytes_delivered, 5_000_000);
+    assert!(flow.completed.is_some_and(|at| at > Time::from_secs_f64(5e6 * 8.0 / 8e6)), "{:?}", flow.completed);
+    assert!(flow.drops[DropCause::Queue as usize] > 0 && flow.retransmissions > 0, "{flow:?}");
+
+    let rate = Rate::from_bps(8_000_000).expect("a rate");
+    let end = Time::from_secs_f64(8.0);
+    let elsewhere = LinuxTcp::elsewhere(5_000_000, rate, Duration::from_millis(20), 25, end);
+    let here = linux.log.lock().expect("one thread");
+    for (number, (here, elsewhere)) in here.iter().zip(&elsewhere).enumerate() {
+        assert_eq!(here, elsewhere, "segment {number} of both directions");
+    }
+    assert_eq!(here.len(), elsewhere.len());
+    assert!(here.len() > 5000, "{} segments", here.len());
 }
 
 /// What only Skyhop's own TCP can do is refused by name, not ignored.

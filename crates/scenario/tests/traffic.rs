@@ -19,7 +19,8 @@ fn files_take_the_time_of_their_bytes() {
     let records = run(&network("queue = \"unlimited\"", flow), 1);
     let [first, second] = records.transfers.as_slice() else { panic!("{:?}", records.transfers) };
     assert_eq!((first.bytes, second.bytes), (10_000, 50_000));
-    assert_eq!(second.begin.since(first.time).as_secs_f64(), 1.0);
+    // The source knows of the arrival when the last ACK is back: 40 B at 1 Mbit/s and 50 ms later.
+    assert_eq!(second.begin.since(first.time).as_nanos(), 1_000_000_000 + 50_000_000 + 40 * 8 * 1000);
     // 10 packets of some 1040 B at 1 Mbit/s behind a handshake of 100 ms, and 50 ms to get there.
     let seconds = first.time.since(first.begin).as_secs_f64();
     assert!((0.15 + 0.08..0.15 + 0.09).contains(&seconds), "{seconds}");

@@ -138,7 +138,8 @@ pub struct Transfer {
     pub begin: Time,
 }
 
-/// Transfers one after another: the next begins some time after the one before is complete.
+/// Transfers one after another. The next file begins some time after the source knows that the one before has arrived,
+/// the next request some time after the sink has the answer before.
 #[repr(C)]
 struct Exchange {
     /// Bytes delivered to the receiver at which the current one is complete; `u64::MAX` while there is none.
@@ -152,6 +153,8 @@ struct Exchange {
     left: Option<u32>,
     /// Whether the sender's side has had the request.
     answered: bool,
+    /// A file is complete at the sink, which the source does not know yet.
+    unconfirmed: bool,
     /// Between a completion and the next transfer.
     stream: Stream,
 }
@@ -199,6 +202,7 @@ impl Application {
                 left: count,
                 asked: 0,
                 answered: false,
+                unconfirmed: false,
                 stream: Stream::new(seed, &config.name, "pauses"),
             },
             start: config.start,
@@ -220,6 +224,7 @@ impl Application {
             self.next = None;
             self.stop_due = None;
             self.exchange.left = Some(0);
+            self.exchange.unconfirmed = false;
             return Some(step);
         }
         if self.exchange.target == u64::MAX {
@@ -311,7 +316,11 @@ impl Application {
         self.exchange.before = bytes;
         let next = match &self.config {
             _ if is_last => None,
-            ApplicationConfig::Files { pause, .. } => Some((now + *pause, AppStep::Produce)),
+            ApplicationConfig::Files { .. } => {
+                // The source plans it when it knows: `confirmed`.
+                self.exchange.unconfirmed = true;
+                return Some((done, false));
+            }
             ApplicationConfig::Requests { request_bytes, think, .. } => {
                 let pause = Duration::from_secs_f64(self.exchange.stream.exponential(think.as_secs_f64()));
                 let number = self.exchange.current.number;
@@ -324,6 +333,23 @@ impl Application {
             self.plan(next);
         }
         Some((done, is_last))
+    }
+
+    /// Whether the source waits to know that what it has written has arrived: [`Application::confirmed`].
+    #[inline]
+    pub fn awaits_confirmation(&self) -> bool {
+        self.exchange.unconfirmed
+    }
+
+    /// The source knows that all it has written has arrived.
+    #[cold]
+    pub fn confirmed(&mut self, now: Time) {
+        if let (true, ApplicationConfig::Files { pause, .. }) =
+            (std::mem::take(&mut self.exchange.unconfirmed), &self.config)
+        {
+            let next = now + *pause;
+            self.plan(Some((next, AppStep::Produce)));
+        }
     }
 
     /// What a TCP sender is given when the application starts, respectively produces.
@@ -490,11 +516,27 @@ mod tests {
         assert_eq!(app.delivered(at(3.0), 999), None);
         let first = Transfer { number: 0, bytes: 1000, begin: at(1.0) };
         assert_eq!(app.delivered(at(4.0), 1000), Some((first, false)));
-        assert_eq!((app.next_event(), app.step(1000)), (Some(at(6.0)), Some(AppStep::Produce)));
+        assert!(app.awaits_confirmation());
+        assert_eq!(app.next_event(), Some(at(60.0)), "the source does not know yet");
+        app.confirmed(at(4.1));
+        assert!(!app.awaits_confirmation());
+        assert_eq!((app.next_event(), app.step(1000)), (Some(at(6.1)), Some(AppStep::Produce)));
         assert_eq!(app.supply(), Supply::Bytes(500));
-        let second = Transfer { number: 1, bytes: 500, begin: at(6.0) };
+        let second = Transfer { number: 1, bytes: 500, begin: at(6.1) };
         assert_eq!(app.delivered(at(7.0), 1500), Some((second, true)));
         assert_eq!(steps(&mut app), [(60.0, AppStep::Stop)]);
+    }
+
+    #[test]
+    fn a_stop_before_the_source_knows_ends_the_files() {
+        let application = ApplicationConfig::Files { sizes: vec![1000, 500], pause: Duration::from_secs(2) };
+        let at = Time::from_secs_f64;
+        let mut app = app(application, Some(at(4.05)));
+        assert_eq!(app.step(0), Some(AppStep::Start));
+        assert!(app.delivered(at(4.0), 1000).is_some());
+        assert_eq!(app.step(1000), Some(AppStep::Stop));
+        app.confirmed(at(4.1));
+        assert_eq!(app.next_event(), None);
     }
 
     #[test]

@@ -382,7 +382,7 @@ pub enum ApplicationConfig {
     Telnet { payload_bytes: u32, interval: Option<Duration> },
     /// A constant rate for a time, then nothing for a time; both are exponential with these means.
     OnOff { rate: Rate, payload_bytes: u32, on: Duration, off: Duration },
-    /// Transfers of these sizes, each begun this long after the one before has arrived.
+    /// Transfers of these sizes, each begun this long after the source knows that the one before has arrived.
     Files { sizes: Vec<u64>, pause: Duration },
     /// A leg of a split connection: what has arrived at the end of the flow `before`, from a buffer of so many bytes.
     Relay { before: String, buffer_bytes: u64, share: RelayShare },

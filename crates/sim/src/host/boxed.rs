@@ -5,7 +5,7 @@ use super::payloads::Load;
 use crate::limits::BETWEEN_LOOKS;
 use crate::packet::{Flags, Packet};
 use crate::simulation::Simulation;
-use skyhop_base::{Duration, Stream, Time};
+use skyhop_base::{Stream, Time};
 use skyhop_transport::Supply;
 
 /// One of the two hosts of a flow.
@@ -101,6 +101,9 @@ impl Simulation {
         self.recorder.ack_arrived(self.now, packet);
         self.flows[packet.flow as usize].totals.acks_received += 1;
         self.hand_over(packet, Side::Source);
+        if self.flows[packet.flow as usize].application.awaits_confirmation() {
+            self.confirm(packet.flow);
+        }
         self.after_host_input(packet.flow, Side::Source);
     }
 
@@ -166,8 +169,8 @@ impl Simulation {
     fn arm_host(&mut self, flow_id: u32, side: Side) {
         let now = self.now;
         let Some(hosts) = self.flows[flow_id as usize].ends.hosts_mut() else { return };
-        // A timer that is due at once must not stop the clock.
-        let deadline = hosts.end(side).next_timeout().max(now + Duration::from_nanos(1));
+        // An event cannot be before the present.
+        let deadline = hosts.end(side).next_timeout().max(now);
         let armed = &mut hosts.armed[side as usize];
         if deadline < *armed {
             *armed = deadline;

@@ -38,8 +38,8 @@ pub trait Endpoint: Debug + Send {
     /// A packet of the other host arrives.
     fn on_packet(&mut self, now: Time, packet: Incoming);
 
-    /// The time of the earliest timer; [`Time::MAX`] when none runs. One that is not after the present fires one
-    /// nanosecond after it.
+    /// The time of the earliest timer; [`Time::MAX`] when none runs. One that is not after the present fires at once: a
+    /// host that leaves it so after [`on_timeout`](Endpoint::on_timeout) stops the clock.
     fn next_timeout(&self) -> Time;
 
     /// The earliest timer has expired.

@@ -62,6 +62,18 @@ impl Simulation {
         }
     }
 
+    /// The source may know now that all it has written has arrived.
+    #[cold]
+    fn confirm(&mut self, flow_id: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[flow_id as usize];
+        // At the first of several legs the proxy acknowledges, which says nothing of the end: `deliver_whole`.
+        if flow.leg.is_none() && flow.ends.backlog_bytes() == 0 {
+            flow.application.confirmed(now);
+            self.arm_application(flow_id);
+        }
+    }
+
     /// A packet that goes from sink to source, or belongs to no flow, is where it is going.
     pub(crate) fn deliver_ack(&mut self, packet: &Packet) {
         if packet.flow as usize >= self.flows.len() {

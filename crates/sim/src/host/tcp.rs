@@ -200,6 +200,9 @@ impl Simulation {
             hear_of_way(&mut tcp.sender, way);
         }
         let is_leg = flow.leg.is_some();
+        if flow.application.awaits_confirmation() {
+            self.confirm(packet.flow);
+        }
         self.after_sender_input(packet.flow);
         if is_leg {
             self.leg_acknowledged(packet.flow);
