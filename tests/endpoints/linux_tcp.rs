@@ -33,7 +33,12 @@ impl LinuxTcp {
             syn_bytes: SYN_BYTES,
             turnaround: [Duration::ZERO; 2],
         };
-        let sender = sender::Host::new(Sender::new(sender::Config::default()), Time::ZERO, [(Time::ZERO, bytes)]);
+        let sender = sender::Host::new(
+            Sender::new(sender::Config::default()),
+            Time::ZERO,
+            Duration::ZERO,
+            [(Time::ZERO, bytes)],
+        );
         let receiver = receiver::Host::new(Receiver::new(receiver::Config::default()), None);
         let mut left = Vec::new();
         Exchange::new(sender, receiver, config)
