@@ -50,11 +50,11 @@ impl Angle {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QuantityError {
-    #[error("\"{text}\" is no {kind}: it must start with a number, for example \"{example}\"")]
+    #[error("\"{text}\" is not {}: it must start with a number, for example \"{example}\"", with_article(kind))]
     NoNumber { text: String, kind: &'static str, example: &'static str },
     #[error("\"{text}\" has no unit: {} is written like \"{example}\"", with_article(kind))]
     NoUnit { text: String, kind: &'static str, example: &'static str },
-    #[error("\"{unit}\" is no unit of {}: use one of {}", with_article(kind), .valid.join(", "))]
+    #[error("\"{unit}\" is not a unit of {}: use one of {}", with_article(kind), .valid.join(", "))]
     UnknownUnit { unit: String, kind: &'static str, valid: Vec<&'static str> },
     #[error("\"{text}\" is out of range for {}: {reason}", with_article(kind))]
     OutOfRange { text: String, kind: &'static str, reason: &'static str },
@@ -210,7 +210,7 @@ impl FromStr for Duration {
         if seconds > 9.0e9 {
             return Err(DURATION.out_of_range(text, "the longest is 9e9 s"));
         }
-        DURATION.whole(seconds * 1e9, text, "times are whole nanoseconds, and it is none")?;
+        DURATION.whole(seconds * 1e9, text, "times are whole nanoseconds, and it is not")?;
         Ok(Duration::from_secs_f64(seconds))
     }
 }
@@ -225,7 +225,7 @@ impl FromStr for Rate {
         if bps < 1.0 {
             return Err(RATE.out_of_range(text, "it must be at least 1 bit/s"));
         }
-        let bps = RATE.whole(bps, text, "rates are whole bits per second, and it is none")?;
+        let bps = RATE.whole(bps, text, "rates are whole bits per second, and it is not")?;
         Rate::from_bps(bps).ok_or_else(|| RATE.out_of_range(text, "it must be at least 1 bit/s"))
     }
 }
@@ -237,7 +237,7 @@ impl FromStr for Bytes {
         if bytes > 1e18 {
             return Err(SIZE.out_of_range(text, "the largest is 1e18 B"));
         }
-        SIZE.whole(bytes, text, "sizes are whole bytes, and it is none").map(Bytes)
+        SIZE.whole(bytes, text, "sizes are whole bytes, and it is not").map(Bytes)
     }
 }
 
@@ -363,12 +363,12 @@ mod tests {
         let message = |r: Result<Rate, QuantityError>| r.unwrap_err().to_string();
         assert_eq!(
             message("fast".parse()),
-            "\"fast\" is no rate: it must start with a number, for example \"1.5 Mbit/s\""
+            "\"fast\" is not a rate: it must start with a number, for example \"1.5 Mbit/s\""
         );
         assert_eq!(message("15".parse()), "\"15\" has no unit: a rate is written like \"1.5 Mbit/s\"");
         assert_eq!(
             message("15 mbps".parse()),
-            "\"mbps\" is no unit of a rate: use one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s"
+            "\"mbps\" is not a unit of a rate: use one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s"
         );
         assert_eq!(message("0 bit/s".parse()), "\"0 bit/s\" is out of range for a rate: it must be at least 1 bit/s");
         assert_eq!(message("-1 Mbit/s".parse()), "\"-1 Mbit/s\" is out of range for a rate: it must not be negative");

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    #[error("\"{name}\" is no {what}; use one of {}", .valid.join(", "))]
+    #[error("\"{name}\" is not a {what}; use one of {}", .valid.join(", "))]
     UnknownName { what: &'static str, name: String, valid: Vec<&'static str> },
     #[error("{option} = {value} is out of range: {reason}")]
     OutOfRange { option: &'static str, value: String, reason: &'static str },

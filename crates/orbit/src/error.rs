@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrbitError {
-    #[error("an altitude of {km} km is no orbit: use more than 0 km and at most 1000000 km")]
+    #[error("an altitude of {km} km is not possible for an orbit: use more than 0 km and at most 1000000 km")]
     Altitude { km: f64 },
     #[error("an inclination of {degrees} deg does not exist: use 0 to 180 deg")]
     Inclination { degrees: f64 },
@@ -20,7 +20,7 @@ pub enum OrbitError {
     TooLarge { planes: u32, per_plane: u32, most: u32 },
     #[error("a phasing of {factor} does not exist with {planes} planes: use 0 to {}", .planes - 1)]
     Phasing { factor: u32, planes: u32 },
-    #[error("\"{text}\" is no instant: write the UTC as in 2025-10-07T09:03:13.95Z, from the year 1800 to 2199")]
+    #[error("\"{text}\" is not an instant: write the UTC as in 2025-10-07T09:03:13.95Z, from the year 1800 to 2199")]
     Epoch { text: String },
     #[error("the {what} of the elements is {value}: use {valid}")]
     Elements { what: &'static str, value: f64, valid: &'static str },

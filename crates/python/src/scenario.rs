@@ -56,7 +56,7 @@ impl Scenario {
     ) -> PyResult<Scenario> {
         let (overrides, files) = (parse(py, &overrides)?, readable(files));
         let value = serde_json::from_str(text)
-            .map_err(|error| PyValueError::new_err(format!("the text is no JSON: {error}")))?;
+            .map_err(|error| PyValueError::new_err(format!("the text is not JSON: {error}")))?;
         checked(py, py.detach(|| skyhop::Scenario::from_json_with(&value, ORIGIN, &overrides, &files)))
     }
 

@@ -34,7 +34,7 @@ struct Checker<'c, 'p, 's> {
 /// Keys that people look for in another place, with what to say.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("constellation", "tle", "write elements = \"file.tle\""),
-    ("", "seed", "the seed is no part of the scenario: give it to the run (--seed 3)"),
+    ("", "seed", "the seed is not part of the scenario: give it to the run (--seed 3)"),
     ("", "name", "a scenario is called after its file"),
     ("flow", "bytes", "write application = { ftp = { bytes = \"10 MB\" } }"),
     (
@@ -271,7 +271,7 @@ impl<'c> Checker<'c, '_, '_> {
         if float.is_finite() {
             self.check_bounds(schema, float, node, path);
         } else {
-            self.problems.add(&node.origin, path, format!("{float} is no finite number"), None);
+            self.problems.add(&node.origin, path, format!("{float} is not a finite number"), None);
         }
     }
 

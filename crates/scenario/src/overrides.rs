@@ -31,7 +31,7 @@ enum Target {
 pub enum OverrideError {
     #[error("\"{0}\" sets nothing: write KEY=VALUE, for example constellation.gsl.rate=\"3 Mbit/s\"")]
     NoValue(String),
-    #[error("\"{0}\" is no key: write names with dots between them, and [0], [*] for the items of a list")]
+    #[error("\"{0}\" is not a key: write names with dots between them, and [0], [*] for the items of a list")]
     BadKey(String),
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn check(format: &str, text: &str) -> Result<(), Problem> {
         "length" => parse::<Length>(text).map(drop),
         "angle" => parse::<Angle>(text).map(drop),
         "instant" => text.parse::<skyhop_orbit::Utc>().map(drop).map_err(|_| Problem {
-            message: format!("{:?} is no instant of UTC", names::shorten(text)),
+            message: format!("{:?} is not an instant of UTC", names::shorten(text)),
             help: Some("write it like \"2025-10-07T12:00:00Z\"".to_owned()),
         }),
         _ => Ok(()),
@@ -47,14 +47,14 @@ fn parse<T: FromStr<Err = QuantityError>>(text: &str) -> Result<T, Problem> {
                 Some(near) => format!("did you mean {near:?}?"),
                 None => format!("use {}", names::list(valid.iter().copied(), "or")),
             };
-            Problem { message: format!("{unit:?} is no unit of {}", with_article(kind)), help: Some(help) }
+            Problem { message: format!("{unit:?} is not a unit of {}", with_article(kind)), help: Some(help) }
         }
         QuantityError::NoUnit { text, kind, example } => Problem {
             message: format!("{text:?} has no unit"),
             help: Some(format!("{} is written like {example:?}", with_article(kind))),
         },
         QuantityError::NoNumber { text, kind, example } => Problem {
-            message: format!("{text:?} is no {kind}"),
+            message: format!("{text:?} is not {}", with_article(kind)),
             help: Some(format!("{} is written like {example:?}", with_article(kind))),
         },
         QuantityError::OutOfRange { text, kind, reason } => Problem {

@@ -352,7 +352,7 @@ impl Scenario {
                 let mut problems = Problems::new(&source);
                 let place = Origin::Text(valid.len()..valid.len());
                 let help = Some("save the file as UTF-8".to_owned());
-                problems.add(&place, &Path::root(), "the file is no UTF-8 text", help);
+                problems.add(&place, &Path::root(), "the file is not UTF-8 text", help);
                 finish(None, &shelf, &[], problems)
             }
         }

@@ -136,7 +136,7 @@ fn values_of_a_program_have_the_same_messages_without_a_place() {
     let problems = Scenario::from_json(&value, "dict", &[]).unwrap_err();
     assert_eq!(
         problems.to_string(),
-        "dict: links[0].rate: \"Mbps\" is no unit of a rate; did you mean \"Mbit/s\"?\n\
+        "dict: links[0].rate: \"Mbps\" is not a unit of a rate; did you mean \"Mbit/s\"?\n\
          dict: flows[0].to: no node is called \"rihgt\"; did you mean \"right\"?"
     );
     assert_eq!(problems.problems[0].line, None);
@@ -154,7 +154,7 @@ fn overrides_are_named_in_messages() {
     };
     assert_eq!(
         message("constellation.gsl.rate=3 Mbps"),
-        "--set constellation.gsl.rate=3 Mbps: constellation.gsl.rate: \"Mbps\" is no unit of a rate; did you mean \"Mbit/s\"?"
+        "--set constellation.gsl.rate=3 Mbps: constellation.gsl.rate: \"Mbps\" is not a unit of a rate; did you mean \"Mbit/s\"?"
     );
     assert_eq!(
         message("flows[*].tcp.name=vegass"),

@@ -164,7 +164,7 @@ fn stations_come_from_files() {
     };
     let features = [point("rome", json!([12.5, 41.9, 50.0]), 2), point("kiruna", json!([20.2, 67.9]), 1)];
     let geojson = with(&json!({ "type": "FeatureCollection", "features": features }).to_string());
-    assert_eq!(geojson.hash(), csv.hash(), "where stations come from is no part of a scenario");
+    assert_eq!(geojson.hash(), csv.hash(), "where stations come from is not part of a scenario");
     assert_eq!(json(&geojson.canonical()).hash(), geojson.hash());
 }
 

@@ -40,7 +40,7 @@ pub enum TopologyError {
     ElevationMask { degrees: f64 },
     #[error("a latitude limit of {degrees} deg does not exist: use 0 to 90 deg")]
     LatitudeLimit { degrees: f64 },
-    #[error("a grazing altitude of {km} km is no altitude")]
+    #[error("a grazing altitude of {km} km is not an altitude")]
     GrazingAltitude { km: f64 },
     #[error("satellite \"{name}\" comes from elements and has no plane: use nearest neighbours or a list of links")]
     GridWithoutPlanes { name: String },

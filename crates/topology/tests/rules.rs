@@ -482,7 +482,7 @@ fn callers_mistakes_are_named() {
         ("a latitude limit of -3 deg does not exist: use 0 to 90 deg", &|s| {
             s.isl.as_mut().unwrap().latitude_limit = Some(Angle::from_degrees(-3.0));
         }),
-        ("a grazing altitude of NaN km is no altitude", &|s| {
+        ("a grazing altitude of NaN km is not an altitude", &|s| {
             s.isl.as_mut().unwrap().grazing_altitude = Length::from_km(f64::NAN);
         }),
     ];

@@ -245,7 +245,7 @@ async def _json(request: Request) -> dict[str, Any]:
     try:
         body = json.loads(await request.body())
     except (ValueError, RecursionError):
-        raise Bad("The body is no JSON.") from None
+        raise Bad("The body is not JSON.") from None
     if not isinstance(body, dict):
         raise Bad("The body is a JSON object.")
     return body

@@ -65,7 +65,7 @@ pub enum ElementError {
     Syntax { format: &'static str, text: String },
     #[error("{key} is missing")]
     Missing { key: &'static str },
-    #[error("{key} is no {what}: \"{text}\"")]
+    #[error("{key} is not a {what}: \"{text}\"")]
     Field { key: &'static str, what: &'static str, text: String },
     #[error("{key} is \"{text}\"; only {valid} can be used")]
     Unsupported { key: &'static str, text: String, valid: &'static str },

@@ -78,7 +78,7 @@ impl Resolver<'_, '_, '_> {
                 }
                 _ => "join them with [[links]] or satellites".to_owned(),
             };
-            let message = format!("there is no way from {:?} to {:?}", flow.from, flow.to);
+            let message = format!("there is no path from {:?} to {:?}", flow.from, flow.to);
             self.add(&path.key("to"), message, Some(help));
         }
     }

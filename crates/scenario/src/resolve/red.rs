@@ -55,7 +55,7 @@ impl Resolver<'_, '_, '_> {
         };
         if matches!(room, RedRoom::Packets(0) | RedRoom::Bytes(Bytes(0))) {
             let key = if file.bytes.is_some() { "bytes" } else { "packets" };
-            self.add(&path.key(key), "is no room", None);
+            self.add(&path.key(key), "leaves no room", None);
         }
         let ecn = file.ecn.unwrap_or(false);
         if file.mark_p.is_some() && !ecn {

@@ -59,7 +59,11 @@ impl Resolver<'_, '_, '_> {
             .or(preset.and_then(|p| p.latitude_cut))
             .unwrap_or(self.by_profile(LATITUDE_CUT.0, LATITUDE_CUT.1));
         if !(0.0..=90.0).contains(&latitude_cut.degrees()) {
-            self.add(&path.key("latitude_cut"), format!("{latitude_cut} is no latitude limit: use 0 to 90 deg"), None);
+            self.add(
+                &path.key("latitude_cut"),
+                format!("{latitude_cut} is not a latitude limit: use 0 to 90 deg"),
+                None,
+            );
         }
         let grazing_altitude = given
             .grazing_altitude
@@ -151,7 +155,7 @@ impl Resolver<'_, '_, '_> {
             .or(preset.and_then(|p| p.elevation_mask))
             .unwrap_or(self.by_profile(ELEVATION_MASK.0, ELEVATION_MASK.1));
         if !(-90.0..90.0).contains(&elevation_mask.degrees()) {
-            let message = format!("{elevation_mask} is no elevation mask: use 0 deg to less than 90 deg");
+            let message = format!("{elevation_mask} is not an elevation mask: use 0 deg to less than 90 deg");
             self.add(&path.key("elevation_mask"), message, None);
         }
         let handover: HandoverFile = given.handover.unwrap_or_default();

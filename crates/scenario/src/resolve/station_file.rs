@@ -115,13 +115,13 @@ fn of_line(columns: &[&str], line: &str) -> Result<(String, GroundPoint, Option<
         |column: &str| columns.iter().position(|c| *c == column).map(|i| fields[i]).filter(|field| !field.is_empty());
     let number = |column: &str| match of(column).map(str::parse::<f64>) {
         Some(Ok(value)) if value.is_finite() => Ok(Some(value)),
-        Some(_) => Err(format!("{:?} is no {column}", shorten(of(column).unwrap_or_default()))),
+        Some(_) => Err(format!("{:?} is not a {column}", shorten(of(column).unwrap_or_default()))),
         None => Ok(None),
     };
     let needed = |column: &str| number(column)?.ok_or_else(|| format!("{column} is missing"));
     let name = of("name").ok_or("name is missing")?.to_owned();
     let antennas = match of("antennas") {
-        Some(field) => Some(field.parse().map_err(|_| format!("{:?} is no number of antennas", shorten(field)))?),
+        Some(field) => Some(field.parse().map_err(|_| format!("{:?} is not a number of antennas", shorten(field)))?),
         None => None,
     };
     let point = GroundPoint {
@@ -136,12 +136,12 @@ fn of_line(columns: &[&str], line: &str) -> Result<(String, GroundPoint, Option<
 fn of_geojson(text: &str) -> Vec<Entry> {
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
-        Err(error) => return vec![(format!("line {}", error.line()), Err(format!("is no JSON: {error}")))],
+        Err(error) => return vec![(format!("line {}", error.line()), Err(format!("is not JSON: {error}")))],
     };
     let features: Vec<&Value> = match (value["type"].as_str(), value["features"].as_array()) {
         (Some("FeatureCollection"), Some(features)) => features.iter().collect(),
         (Some("Feature"), _) => vec![&value],
-        _ => return vec![("line 1".to_owned(), Err("is no FeatureCollection of GeoJSON".to_owned()))],
+        _ => return vec![("line 1".to_owned(), Err("is not a FeatureCollection of GeoJSON".to_owned()))],
     };
     let entry = |(i, feature): (usize, &Value)| (format!("feature {i}"), of_feature(feature));
     features.into_iter().enumerate().map(entry).collect()
@@ -152,7 +152,7 @@ fn of_feature(feature: &Value) -> Result<(String, GroundPoint, Option<u32>), Str
     let name = properties["name"].as_str().ok_or("properties.name is missing")?.to_owned();
     let geometry = &feature["geometry"];
     if geometry["type"] != "Point" {
-        return Err(format!("{name:?} is no Point"));
+        return Err(format!("{name:?} is not a Point"));
     }
     let numbers: Option<Vec<f64>> =
         geometry["coordinates"].as_array().and_then(|list| list.iter().map(Value::as_f64).collect());
@@ -163,7 +163,7 @@ fn of_feature(feature: &Value) -> Result<(String, GroundPoint, Option<u32>), Str
     };
     let antennas = match &properties["antennas"] {
         Value::Null => None,
-        given => Some(given.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or("antennas is no whole number")?),
+        given => Some(given.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or("antennas is not a whole number")?),
     };
     let point = GroundPoint {
         latitude: Angle::from_degrees(latitude),

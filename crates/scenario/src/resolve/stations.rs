@@ -142,7 +142,7 @@ impl Resolver<'_, '_, '_> {
                 Some(TerrestrialRuleFile::Options(TerrestrialRuleOptions::Below(limit)))
                     if !(-90.0..=90.0).contains(&limit.degrees()) =>
                 {
-                    self.add(&when.key("below"), format!("{limit} is no elevation: use 0 to 90 deg"), None);
+                    self.add(&when.key("below"), format!("{limit} is not an elevation: use 0 to 90 deg"), None);
                 }
                 Some(TerrestrialRuleFile::Options(TerrestrialRuleOptions::During(times))) => {
                     for (i, [from, until]) in times.iter().enumerate().filter(|(_, [from, until])| from >= until) {

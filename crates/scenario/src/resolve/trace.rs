@@ -147,7 +147,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn opportunities(text: &str) -> Result<Vec<Duration>, (usize, String)> {
     let mut times = Vec::new();
     for (number, line) in lines(text) {
-        let ms: u32 = line.parse().map_err(|_| (number, format!("{:?} is no whole number of ms", shorten(line))))?;
+        let ms: u32 = line.parse().map_err(|_| (number, format!("{:?} is not a whole number of ms", shorten(line))))?;
         let time = Duration::from_millis(u64::from(ms));
         if times.last().is_some_and(|last| *last > time) {
             return Err((number, format!("{ms} ms lies before the line above")));
@@ -166,7 +166,7 @@ fn delays(text: &str, every: Duration) -> Result<Vec<(Duration, Duration)>, (usi
     for (number, line) in lines(text) {
         let at = every.saturating_mul(delays.len() as u64);
         let delay = line.parse::<f64>().ok().and_then(|ms| seconds(ms / 1e3));
-        delays.push((at, delay.ok_or_else(|| (number, format!("{:?} is no delay in ms", shorten(line))))?));
+        delays.push((at, delay.ok_or_else(|| (number, format!("{:?} is not a delay in ms", shorten(line))))?));
     }
     if delays.is_empty() { Err((1, "there is no delay".to_owned())) } else { Ok(delays) }
 }
@@ -183,7 +183,7 @@ fn rows(text: &str) -> Result<Rows, (usize, String)> {
         return Err((first, "the first column must be time_s".to_owned()));
     }
     if let Some(odd) = columns[1..].iter().find(|name| !["rate_bps", "delay_s", "loss"].contains(name)) {
-        return Err((first, format!("{:?} is no column: use rate_bps, delay_s and loss", shorten(odd))));
+        return Err((first, format!("{:?} is not a column: use rate_bps, delay_s and loss", shorten(odd))));
     }
     let mut rows = Rows::default();
     let mut last: Option<Duration> = None;

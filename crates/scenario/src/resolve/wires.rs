@@ -229,7 +229,7 @@ impl Resolver<'_, '_, '_> {
     /// Bytes that belong to one packet: from `least` to the largest packet.
     pub(super) fn check_packet_size(&mut self, bytes: Bytes, least: u64, path: &Path) {
         if bytes.0 < least || bytes.0 > LARGEST_PACKET {
-            self.add(path, format!("{bytes} is no size of a packet: use {least} B to {LARGEST_PACKET} B"), None);
+            self.add(path, format!("{bytes} is not a size of a packet: use {least} B to {LARGEST_PACKET} B"), None);
         }
     }
 
