@@ -24,7 +24,7 @@ def scenario(source: Source | None = None, /, *, overrides: Sequence[str] = (), 
 
     `overrides` are `key=value` as on the command line: `["constellation.gsl.rate=3 Mbit/s"]`.
 
-    Raises ScenarioError with every problem found, the same and with the same words whichever way it came in.
+    Raises ScenarioError with every problem found. The messages are the same for every kind of source.
     """
     if source is None:
         return _from_mapping(sections, overrides)
@@ -50,11 +50,11 @@ def run(
     progress: _core.Progress | None = None,
     memory_bytes: int | None = None,
 ) -> Run:
-    """Simulates a scenario once; other Python threads go on meanwhile.
+    """Simulates a scenario once. Other Python threads continue during the run.
 
     The same scenario and seed give the same records on any machine. `progress` can be read, and cancelled, from
-    another thread. `memory_bytes` is what the run may take; without it half of what
-    the machine has, or what SKYHOP_MEMORY says.
+    another thread. `memory_bytes` limits the memory of the run; the default is SKYHOP_MEMORY, or half of the
+    machine's memory.
 
     Raises ScenarioError for a scenario that is wrong, MemoryError when the run needs more memory than it may take.
     """

@@ -138,7 +138,7 @@ def path(
     at: Annotated[str, typer.Option("--at", metavar="TIME", help='Moment: "63 s", "2 min", "500 ms".')] = "0 s",
     overrides: Set = None,
 ) -> None:
-    """Print each flow's way through the network at a moment, hop by hop."""
+    """Print each flow's path through the network at a moment, hop by hop."""
     scenario = _scenario(file, overrides)
     moment = _seconds(at)
     if moment > scenario.duration_s:
@@ -492,7 +492,7 @@ def _print_paths(paths: dict[str, Any]) -> None:
     for way, flows in _by_way(paths["flows"]).items():
         names = ", ".join(flow["flow"] for flow in flows)
         if not way:
-            console.print(f"{names}: no way from {flows[0]['from']} to {flows[0]['to']} at {paths['at_s']:g} s")
+            console.print(f"{names}: no path from {flows[0]['from']} to {flows[0]['to']} at {paths['at_s']:g} s")
             continue
         console.print(f"{names} at {paths['at_s']:g} s")
         table = _table("from", "to", "link", "elevation (°)", "range (km)", "delay (ms)")
@@ -509,7 +509,7 @@ def _print_paths(paths: dict[str, Any]) -> None:
 
 
 def _by_way(flows: list[dict[str, Any]]) -> dict[tuple[str, ...], list[dict[str, Any]]]:
-    """Flows that take the same links together; those without a way apart, by their ends."""
+    """Groups flows that take the same links; flows without a path are grouped by their ends."""
     grouped: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for flow in flows:
         grouped.setdefault(tuple(hop["link"] for hop in flow["hops"]), []).append(flow)

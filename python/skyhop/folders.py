@@ -18,7 +18,7 @@ Kind: TypeAlias = "Literal['run', 'sweep', 'study', 'page']"
 def staged(target: str | os.PathLike[str], kind: Kind) -> Iterator[Path]:
     """A new folder to write into, which at the end appears at `target`, in place of an older one of the same kind.
 
-    Begin it before a long computation: what stands in the way of the folder is found out at once. Whatever goes wrong
+    Begin it before a long computation: an obstacle to the folder is found at once. Whatever goes wrong
     leaves `target` as it was.
 
     Raises FileExistsError if `target` holds anything that is not part of a folder of this kind, OSError if it cannot be

@@ -85,7 +85,7 @@ class Run:
 
     @cached_property
     def paths(self) -> pl.DataFrame:
-        """Each flow's way through the network whenever it changed, with its propagation delay."""
+        """Each change of a flow's path through the network, with its propagation delay."""
         return self.table("paths")
 
     @cached_property

@@ -320,7 +320,7 @@ def explain(
 
 
 def _losses(drops: pl.DataFrame, flows: set[str], time_s: float, terminal: str) -> list[str]:
-    """What flows through the terminal lost after a moment because ways had changed."""
+    """Losses of flows through the terminal after a moment, caused by changed paths."""
     import polars as pl
 
     window = (pl.col("time_s") >= time_s) & (pl.col("time_s") < time_s + AFTERMATH_S)
@@ -363,7 +363,7 @@ def _change(row: dict[str, Any]) -> str:
 
 
 class _Ways:
-    """The ways of flows through the network over time, as the table of paths has them."""
+    """The paths of flows through the network over time, from the table of paths."""
 
     def __init__(self, paths: pl.DataFrame | None) -> None:
         """Sorted by flow and by time."""
@@ -378,14 +378,14 @@ class _Ways:
             ways.append((row["time_s"], steps, row["delay_s"]))
 
     def new(self, time_s: float, terminal: str) -> list[str]:
-        """How the ways of flows through the terminal changed at a moment."""
+        """How the paths of flows through the terminal changed at a moment."""
         flows: dict[str, list[str]] = {}
         for flow, n in self.at.get(time_s, []):
             _, nodes, delay_s = self.of[flow][n]
             _, before, delay_before_s = self.of[flow][n - 1] if n > 0 else (0.0, [], 0.0)
             if terminal not in (nodes or before):
                 continue
-            text = "no way any more"
+            text = "no path any more"
             if nodes:
                 delay = f"{delay_s * 1e3:.2f} ms"
                 delay = f"{delay_before_s * 1e3:.2f} → {delay}" if before else delay
@@ -394,7 +394,7 @@ class _Ways:
         return [f"    {_list(names)}: {text}" for text, names in flows.items()]
 
     def flows(self, time_s: float, terminal: str) -> set[str]:
-        """Those whose way led through the terminal before a moment, or does within the time after."""
+        """Flows whose path led through the terminal before a moment, or does within the time after."""
         found = set()
         for flow, ways in self.of.items():
             first = max(0, bisect.bisect_left(ways, time_s, key=lambda way: way[0]) - 1)

@@ -240,7 +240,7 @@ def _isls_up(links: pl.DataFrame, link_changes: pl.DataFrame, at_s: float) -> li
 
 
 def _paths(paths: pl.DataFrame, at_s: float) -> list[list[str]]:
-    """The distinct ways in use at a moment."""
+    """The distinct paths in use at a moment."""
     current: dict[str, str] = {}
     for row in paths.filter(pl.col("time_s") <= at_s).sort("time_s", maintain_order=True).iter_rows(named=True):
         current[row["flow"]] = row["path"] or ""

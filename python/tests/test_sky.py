@@ -200,7 +200,7 @@ def test_losses_belong_to_the_flows_through_the_terminal() -> None:
         "    f-0, f-1: 2 hops, one-way propagation 10.00 → 12.00 ms",
         "    2 packets of f-0, f-1 lost within 1 s: link-change",
         f"5.000 s  c: s-1 → s-2, {end}",
-        "    g: no way any more",
+        "    g: no path any more",
         "    1 packet of g lost within 1 s: no-route",
     ]
 

@@ -57,7 +57,7 @@ def main() -> None:
 def _run(job: dict[str, Any], progress: _core.Progress) -> dict[str, Any]:
     scenario = checks.read(job["text"])
     name = f"{scenario.hash[:12]}-{job['seed']}"
-    # Begun before the run: what stands in the way of the folder is known at once.
+    # Begun before the run: an obstacle to the folder is known at once.
     with folders.staged(Path(job["folder"]) / name, "run") as staging:
         run = _core.run(scenario, seed=job["seed"], progress=progress, memory_bytes=job["memory"])
         run.write_into(staging)

@@ -63,7 +63,7 @@ function changed(kind: string, terminal: string, from: string | null, to: string
   return to ? `${terminal} left the terrestrial network for ${to}` : `${terminal} was handed over to the terrestrial network`;
 }
 
-/** Every station on any of the flow's ways. */
+/** Every station on any of the flow's paths. */
 function endsOf(run: Run, flow: string): Set<string> {
   const { flow: flows, path } = run.tables.paths;
   const stations = new Set(run.stations.map((station) => station.name));
@@ -87,21 +87,21 @@ function pathChanges(run: Run, flow: string): Happening[] {
 }
 
 function pathText(path: string | null, delay: number, before: number): string {
-  if (!path) return "there was no way to the destination any more";
+  if (!path) return "there was no route to the destination any more";
   const change = (delay - before) * 1e3;
   const hops = path.split(" > ").length - 1;
-  if (!Number.isFinite(change)) return `a way of ${hops} hops was found, ${fixed(delay * 1e3, 1)} ms long`;
+  if (!Number.isFinite(change)) return `a path of ${hops} hops was found, ${fixed(delay * 1e3, 1)} ms long`;
   const size = Math.abs(change) < 0.05 ? "as long as before" : `${fixed(Math.abs(change), 1)} ms ${change > 0 ? "longer" : "shorter"} than before`;
-  return `the way changed to one of ${hops} hops and ${fixed(delay * 1e3, 1)} ms, ${size}`;
+  return `the path changed to one of ${hops} hops and ${fixed(delay * 1e3, 1)} ms, ${size}`;
 }
 
 const CAUSES: Record<string, string> = {
   queue: "found a full queue",
   error: "were corrupted",
   "link-change": "were lost with the link that they waited for",
-  "no-route": "found no way",
+  "no-route": "had no route",
   ttl: "took too many hops",
-  priority: "gave way to others at a full queue",
+  priority: "yielded to others at a full queue",
 };
 
 function drops(run: Run, flow: string): Happening[] {

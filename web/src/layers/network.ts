@@ -7,7 +7,7 @@ import type { Palette } from "./palette";
 import { usedSatellites } from "./satellites";
 
 const CIRCLE_STEPS = 72;
-const PULSE_EVERY = 0.16; // Earth radii between two pulses on a way
+const PULSE_EVERY = 0.16; // Earth radii between two pulses on a path
 const MOST_PULSES = 30; // on one way; on a longer one they are farther apart, and faster
 const PULSE_RATE = 2.2; // pulses per second on the reader's clock: for the eye, not the speed of light
 const ALL_FOOTPRINTS = 150; // with more satellites, only the footprints of those in use

@@ -62,7 +62,7 @@ function nearestLink(frame: Frame, picture: Picture, x: number, y: number): stri
   return best;
 }
 
-/** The link that carries packets from one node of a way to the next. */
+/** The link that carries packets from one node of a path to the next. */
 export function linkName(frame: Frame, from: string, to: string): string {
   const { stations, sky } = frame.run;
   const station = (name: string): boolean => stations.some((one) => one.name === name);

@@ -71,7 +71,7 @@ export class Satellites {
   }
 }
 
-/** The satellites on a way or with a station. */
+/** The satellites on a path or with a station. */
 export function usedSatellites(frame: Frame): Set<number> {
   const used = new Set<number>();
   const add = (name: string): void => {
