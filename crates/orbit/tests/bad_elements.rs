@@ -99,7 +99,7 @@ fn mutated_files_stop_nobody() {
         }
         let file = read_elements(&bytes);
         file.problems.iter().for_each(|problem| assert!(!problem.to_string().is_empty()));
-        // What is taken for elements can be propagated, far from its epoch as well.
+        // Accepted elements can be propagated, also far from their epoch.
         let catalogue = Catalogue::new(&file.sets, start, Catalogue::OLDEST);
         for satellite in &catalogue.satellites {
             let position = satellite.orbit.earth_fixed_km(&Earth::WGS84, Time::from_secs_f64(1e6));

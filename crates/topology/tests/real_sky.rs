@@ -1,4 +1,4 @@
-//! Satellites of October 2025 from their published elements. The files are no part of the project; without them the
+//! Satellites of October 2025 from their published elements. The files are not part of the project; without them the
 //! tests are skipped.
 
 mod common;

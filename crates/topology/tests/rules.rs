@@ -124,7 +124,7 @@ fn rays_must_clear_the_atmosphere() {
     for (apart, up) in [(limit - 0.05, true), (limit + 0.05, false)] {
         let nodes = vec![satellite(0, 0, 86.4, 0.0, 0.0), satellite(0, 1, 86.4, 0.0, apart)];
         let mut topology = Topology::new(TopologySpec { gsl: None, ..network(nodes) }).unwrap();
-        assert_eq!(topology.links().len(), 2, "two satellites are no ring");
+        assert_eq!(topology.links().len(), 2, "two satellites do not make a ring");
         run_to(&mut topology, at(3000));
         assert_eq!(topology.is_up(link(&topology, "s-0-0->s-0-1")), up);
     }
