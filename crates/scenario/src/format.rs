@@ -49,7 +49,7 @@ pub struct ScenarioFile {
     pub agents: Vec<AgentFile>,
     /// How routes follow the network.
     pub routing: Option<RoutingFile>,
-    /// What is kept of a run besides its totals.
+    /// Records that a run keeps besides its totals.
     pub records: Option<RecordsFile>,
 }
 
@@ -231,7 +231,7 @@ pub enum CountsName {
     WithService,
 }
 
-/// Losses that are no congestion. The packet has used the link.
+/// Losses other than by congestion. The packet has used the link.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorFile {
@@ -245,7 +245,7 @@ pub enum ErrorFile {
     Data(DataErrors),
     /// Losses in bursts: the link is good or bad, and may change after each packet.
     GilbertElliott(GilbertElliottFile),
-    /// What was lost is known.
+    /// The losses are given.
     Trace(TraceErrors),
     /// These data segments of a flow are lost, each at its first transmission.
     Segments(SegmentErrors),
@@ -315,7 +315,7 @@ pub struct FlowFile {
     pub from: String,
     /// The node that receives.
     pub to: String,
-    /// Nodes on the way, in order, that split the connection: each has an agent with `pep`. Needs TCP.
+    /// Nodes on the path, in order, that split the connection: each has an agent with `pep`. Needs TCP.
     pub via: Option<Vec<String>>,
     /// An own link to `from` and one from `to` for each flow, between which it runs.
     pub access: Option<AccessFile>,
@@ -399,7 +399,7 @@ pub enum ApplicationOptions {
 pub struct ConstantRateFile {
     /// Of payload, without headers.
     pub rate: Rate,
-    /// Of each portion.
+    /// Size of each portion.
     pub payload: Bytes,
     /// Without it: "regular".
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -418,7 +418,7 @@ pub enum SpacingName {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TelnetFile {
-    /// Of each portion.
+    /// Size of each portion.
     pub payload: Bytes,
     /// Mean of exponential gaps. Without it the gaps are those of tcplib: Pareto, 1.1 s on average.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -431,7 +431,7 @@ pub struct TelnetFile {
 pub struct OnOffFile {
     /// Of payload, while it is on.
     pub rate: Rate,
-    /// Of each portion.
+    /// Size of each portion.
     pub payload: Bytes,
     /// Mean time for which it is on.
     pub on: Duration,
@@ -453,7 +453,7 @@ pub struct FilesFile {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestsFile {
-    /// Of a request on the wire.
+    /// Size of a request on the wire.
     pub request: Bytes,
     /// User data of an answer.
     pub response: Bytes,
@@ -478,11 +478,11 @@ pub struct FtpFile {
 pub struct SourceFile {
     /// Of payload, without headers.
     pub rate: Rate,
-    /// Of each portion.
+    /// Size of each portion.
     pub payload: Bytes,
 }
 
-/// What is kept of a run besides its totals.
+/// Records that a run keeps besides its totals.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordsFile {

@@ -60,7 +60,7 @@ pub struct SnoopFile {
     pub timer: Option<Duration>,
 }
 
-/// Cumulative explicit notification (Eddy et al. 2004): data carry the probability that nothing corrupts them on their way.
+/// Cumulative explicit notification (Eddy et al. 2004): data carry the probability that no link corrupts them.
 /// Senders listen whose `tcp` has the notification "ceten".
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -28,7 +28,7 @@ pub enum LinkProfileOptions {
     Starlink(StarlinkFile),
 }
 
-/// Each value stands for itself; zero turns it off. Of pairs each slot draws a value between both.
+/// Each value stands for itself; zero turns it off. For a pair, each slot draws a value between both.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StarlinkFile {

@@ -41,7 +41,7 @@ pub struct ArqFile {
     /// Transmissions of a packet at most.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub tries: u32,
-    /// What is sent again. Without it: "selective".
+    /// The packets that are sent again. Without it: "selective".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<RepeatsName>,
     /// From the end of a transmission to when its failure is known. Without it: twice the propagation delay.

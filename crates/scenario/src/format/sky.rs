@@ -396,7 +396,7 @@ pub enum HandoverPolicyName {
     Random,
 }
 
-/// What happens to the packets of a satellite link that goes away. What is in the air arrives in every case.
+/// What happens to the packets of a satellite link that goes away. Packets that already propagate arrive in every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnDownName {
