@@ -194,7 +194,7 @@ fn hunt(options: &Options) -> bool {
     kinds.is_empty()
 }
 
-/// "flows[2].tcp" as "flows[].tcp".
+/// `flows[2].tcp` as `flows[].tcp`.
 fn without_numbers(path: &str) -> String {
     path.chars().filter(|c| !c.is_ascii_digit()).collect()
 }

@@ -60,7 +60,7 @@ fn all_of(key: &str) -> Step {
     Step::Key(format!("flows[*].{key}"))
 }
 
-/// "flows[0].tcp.mss" as steps.
+/// `flows[0].tcp.mss` as steps.
 pub fn steps(path: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut rest = path;

@@ -5,7 +5,7 @@
 //! - Tins by DSCP, each with a share of the rate up to which it has priority.
 //! - In a tin, flows by deficit round robin; flows that were idle go first, and flows whose control has not come to rest
 //!   before them, once per call.
-//! - Per flow COBALT ([`crate::cobalt`]); marks go to what can carry them, always.
+//! - Per flow COBALT (`cobalt.rs`); marks go to what can carry them, always.
 //! - When the memory is full, the longest queue loses its head.
 //!
 //! Where the kernel leaves the paper: rule 33 of the reference's README.

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const LATER: [(&str, &str); 4] =
     [("flows", "probes"), ("flows", "dropped_priority"), ("links", "marked"), ("links", "dropped_priority")];
 
-/// [`RecordsHasher`] over every table.
+/// The hash over every table of a run.
 pub fn records_hash(records: &Records) -> String {
     let mut hasher = RecordsHasher::default();
     for name in TABLES {
