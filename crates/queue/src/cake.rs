@@ -16,10 +16,12 @@ use crate::heap::Longest;
 use crate::list::{Links, List};
 use crate::packet::MEMORY_OVERHEAD_BYTES;
 use crate::store::{Queue, Store, Waiting};
-use crate::{Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Random, Verdict, Wake};
+use crate::{
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Random, Verdict, Wake,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Rate, Time};
+use skyhop_base::{Bytes, Duration, Rate, Time};
 
 /// How packets are sorted by DSCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,21 +56,29 @@ pub enum Isolation {
 #[serde(default, deny_unknown_fields)]
 pub struct CakeConfig {
     /// The shaper's rate, at least 512 bit/s; none by default: the link shapes. The kernel counts whole bytes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Rate>,
     pub tins: Tins,
     pub isolation: Isolation,
     /// Time for which the sojourn may be above target: a usual RTT, 1 µs to 4 s (tc: 100 ms).
     pub rtt: Duration,
     /// Sojourn to keep to, at most `rtt`; a twentieth of `rtt` by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Duration>,
     /// Bytes that the link adds to a packet, −64 to 256.
     pub overhead: i32,
     /// Least bytes that a packet counts, 0 to 256.
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub mpu: u32,
     /// Memory that waiting packets may take, bytes, 256 B more than its size each; by default four times the rate times
     /// `rtt`, at least 4 MiB, and without a shaper 10240 MTUs.
+    #[serde(with = "crate::sizes::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Bytes>")]
     pub memory: Option<u64>,
     /// The device's MTU and link header.
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub mtu: u32,
 }
 
@@ -606,13 +616,17 @@ impl Discipline for Cake {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        for tin in &mut self.tins {
-            tin.flows.iter_mut().for_each(|flow| self.store.drain(&mut flow.queue, out));
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        let before = out.len();
+        for (number, tin) in self.tins.iter_mut().enumerate() {
             tin.backlog = 0;
+            for (flow, state) in (0..).zip(&mut tin.flows) {
+                self.store.withdraw(&mut state.queue, affected, out);
+                tin.backlog += state.queue.bytes();
+                self.lengths[tree_number(number, flow) as usize] = state.queue.bytes();
+            }
         }
-        self.memory = 0;
-        self.lengths.fill(0);
+        self.memory -= out[before..].iter().map(|&packet| memory_of(packet)).sum::<u64>();
         self.tree_lasts = 0;
     }
 }

@@ -19,10 +19,10 @@
 
 use crate::error::within;
 use crate::store::{Queue, Store, Waiting};
-use crate::{Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Time};
+use skyhop_base::{Bytes, Duration, Time};
 
 /// Parameters of CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,12 +38,15 @@ pub struct CodelConfig {
     /// Mark packets that can carry a mark instead of dropping them (tc: no for codel, yes for fq_codel).
     pub ecn: bool,
     /// Sojourn above which every packet that leaves is marked; none by default (tc `ce_threshold`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// Restricts `ce_threshold` to packets whose former TOS byte, masked, equals the selector; 0 takes all (tc
     /// `ce_threshold_selector VALUE/MASK`).
     pub ce_threshold_mask: u8,
     pub ce_threshold_selector: u8,
     /// Bytes that may stay behind without counting as a queue: the device's MTU and link header (RFC 8289 §5.3).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub mtu: u32,
 }
 
@@ -336,8 +339,8 @@ impl Discipline for CodelQueue {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        self.store.drain(&mut self.queue, out);
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        self.store.withdraw(&mut self.queue, affected, out);
     }
 }
 

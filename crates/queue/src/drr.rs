@@ -7,9 +7,10 @@
 use crate::error::within;
 use crate::list::{Links, List};
 use crate::store::{Queue, Store};
-use crate::{Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Verdict};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skyhop_base::Bytes;
 
 /// Parameters of deficit round robin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +20,7 @@ pub struct DrrConfig {
     pub classes: Vec<DrrClass>,
     /// The class of a packet by its own class (its DSCP) modulo the length. Without a map the class is the flow, and
     /// packets of flows beyond the last class are dropped, as what no filter classifies is in the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub map: Option<Vec<u16>>,
 }
 
@@ -27,6 +29,8 @@ pub struct DrrConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct DrrClass {
     /// Bytes per round, at least 1 (tc: the device's MTU and link header).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub quantum: u32,
     /// Packets that may wait, at least 1.
     pub limit: u32,
@@ -144,9 +148,12 @@ impl Discipline for Drr {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        while let Some(number) = self.links.pop_front(&mut self.active) {
-            self.store.drain(&mut self.classes[number as usize].queue, out);
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        for (number, class) in (0..).zip(&mut self.classes).filter(|(_, class)| !class.queue.is_empty()) {
+            self.store.withdraw(&mut class.queue, affected, out);
+            if class.queue.is_empty() {
+                self.links.remove(&mut self.active, number);
+            }
         }
     }
 }

@@ -20,11 +20,12 @@ use crate::error::within;
 use crate::packet::MEMORY_OVERHEAD_BYTES;
 use crate::store::{Queue, Store, Waiting};
 use crate::{
-    Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Ecn, Packet, Random, Variant, Verdict, Wake,
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Ecn, Packet, Random, Variant,
+    Verdict, Wake,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Time};
+use skyhop_base::{Bytes, Duration, Time};
 
 /// From when on L marks packets by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +48,8 @@ pub struct DualPi2Config {
     /// Packets that may wait in both queues, at least 1 (tc: 10000).
     pub limit: u32,
     /// Memory that waiting packets may take, bytes, 256 B more than its size each (tc: two MTUs per packet of `limit`).
+    #[serde(with = "crate::sizes::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Bytes>")]
     pub memory_limit: Option<u64>,
     /// Delay to keep to in C, at most 10 s (RFC 9332 appendix A.1: 15 ms).
     pub target: Duration,
@@ -59,6 +62,7 @@ pub struct DualPi2Config {
     /// k, by which L's probability is above p', 1 to 255 (RFC 9332 §2.1: 2).
     pub coupling: u8,
     /// L's own threshold; without one the variant's: `linux` a step at 1 ms, `rfc` the ramp of appendix A.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<Step>,
     /// L's own threshold holds for packets that found at least so many in L (tc `min_qlen_step`: 0).
     pub min_qlen_step: u32,
@@ -71,6 +75,8 @@ pub struct DualPi2Config {
     /// Decide at enqueue instead of at dequeue; `variant = "linux"` only.
     pub drop_early: bool,
     /// Two of these must wait before p' hits anything: the device's MTU and link header.
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub mtu: u32,
 }
 
@@ -453,10 +459,11 @@ impl Discipline for DualPi2 {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        self.store.drain(&mut self.l, out);
-        self.store.drain(&mut self.c, out);
-        self.memory = 0;
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        let before = out.len();
+        self.store.withdraw(&mut self.l, affected, out);
+        self.store.withdraw(&mut self.c, affected, out);
+        self.memory -= out[before..].iter().map(|&packet| Self::memory_of(packet)).sum::<u64>();
     }
 }
 

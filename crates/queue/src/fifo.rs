@@ -1,10 +1,11 @@
-//! One queue, first in, first out, bounded in packets or bytes: tc's `pfifo` and `bfifo`, the engine's drop tail.
+//! One queue, first in, first out, bounded in packets or bytes: tc's `pfifo` and `bfifo`.
 
 use crate::error::within;
 use crate::store::{Queue, Store};
-use crate::{Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skyhop_base::Bytes;
 
 /// The room of a first-in, first-out queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,7 +14,11 @@ pub enum FifoConfig {
     /// At most this many packets wait (tc `pfifo limit`), at least 1.
     Packets(u32),
     /// At most this many bytes wait (tc `bfifo limit`), at least 1.
-    Bytes(u64),
+    Bytes(
+        #[serde(with = "crate::sizes::one")]
+        #[schemars(with = "Bytes")]
+        u64,
+    ),
 }
 
 impl FifoConfig {
@@ -69,7 +74,7 @@ impl Discipline for Fifo {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        self.store.drain(&mut self.queue, out);
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        self.store.withdraw(&mut self.queue, affected, out);
     }
 }

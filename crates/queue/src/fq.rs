@@ -18,10 +18,10 @@ use crate::error::within;
 use crate::list::{Links, List};
 use crate::prio::DEFAULT_MAP;
 use crate::store::{Queue, Store};
-use crate::{Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Verdict, Wake};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Verdict, Wake};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Rate, Time};
+use skyhop_base::{Bytes, Duration, Rate, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -34,22 +34,30 @@ pub struct FqConfig {
     /// Packets that may wait in one flow, at least 1 (tc: 100).
     pub flow_limit: u32,
     /// Bytes per turn, 1 to 2²⁰ (tc: two MTUs).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub quantum: u32,
     /// Credit of a new flow, bytes, below 2³¹ (tc: ten MTUs).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub initial_quantum: u32,
     /// Hold flows to `flow_max_rate` (tc `pacing`: yes).
     pub pacing: bool,
     /// Rate of each flow; none by default (tc `maxrate`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_max_rate: Option<Rate>,
     /// Rate up to which a flow has no credit: every packet waits for its own time (tc: 550 kbit/s).
     pub low_rate_threshold: Rate,
     /// After so long a flow that comes back has a quantum, rounded up to milliseconds (tc: 40 ms).
     pub refill_delay: Duration,
     /// Mark packets that leave later than this after the time at which they might have; none by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// Flows that are told apart, less 1: flow and mask is the queue, at most 65535 (tc: 1023).
     pub orphan_mask: u32,
     /// Credit of the bands per round, bytes, 2¹⁵ to 2³⁰ (tc: 9 : 3 : 1 in units of 65536).
+    #[serde(with = "crate::sizes::three")]
+    #[schemars(with = "[Bytes; 3]")]
     pub weights: [u32; 3],
     /// The band of each class, by the packet's class modulo the length: 16 entries for Linux's priorities, 64 for DSCPs.
     pub map: Vec<u8>,
@@ -394,12 +402,16 @@ impl Discipline for Fq {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        self.store.drain(&mut self.fast, out);
-        for flow in self.flows.iter_mut().flatten() {
-            self.eligible -= u32::from(!flow.queue.is_empty() && flow.place == Place::Listed);
-            self.store.drain(&mut flow.queue, out);
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        self.store.withdraw(&mut self.fast, affected, out);
+        let of_flows = out.len();
+        for flow in self.flows.iter_mut().flatten().filter(|flow| !flow.queue.is_empty()) {
+            self.store.withdraw(&mut flow.queue, affected, out);
+            self.eligible -= u32::from(flow.queue.is_empty() && flow.place == Place::Listed);
         }
-        self.bands.iter_mut().for_each(|band| band.packets = 0);
+        for &packet in &out[of_flows..] {
+            let band = self.band_of(packet);
+            self.bands[band].packets -= 1;
+        }
     }
 }

@@ -14,10 +14,10 @@ use crate::error::within;
 use crate::list::{Links, List};
 use crate::packet::MEMORY_OVERHEAD_BYTES;
 use crate::store::{Queue, Store, Waiting};
-use crate::{Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::Duration;
+use skyhop_base::{Bytes, Duration};
 
 /// Parameters of FQ-CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,10 +28,14 @@ pub struct FqCodelConfig {
     /// Packets that may wait in all queues, at least 1 (RFC 8290 §5.2.1: 10240).
     pub limit: u32,
     /// Memory that waiting packets may take, bytes, 256 B more than its size each (tc: 32 MiB).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub memory_limit: u64,
     /// Number of queues, 1 to 65536 (RFC 8290 §5.2.4: 1024).
     pub flows: u32,
     /// Bytes per turn, at least 256 as in the kernel (RFC 8290 §5.2.5: the MTU and link header).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub quantum: u32,
     /// Packets that the longest queue may lose at once, at least 1 (RFC 8290 §4.1: 64).
     pub drop_batch: u32,
@@ -42,11 +46,14 @@ pub struct FqCodelConfig {
     /// Mark packets that can carry a mark instead of dropping them (RFC 8290 §5.2.7: yes).
     pub ecn: bool,
     /// Sojourn above which every packet that leaves is marked (RFC 8290 §5.2.8: none).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
     /// Restricts `ce_threshold` to packets whose former TOS byte, masked, equals the selector; 0 takes all.
     pub ce_threshold_mask: u8,
     pub ce_threshold_selector: u8,
     /// Bytes that may stay behind without counting as a queue: the device's MTU and link header.
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub mtu: u32,
 }
 
@@ -240,10 +247,11 @@ impl Discipline for FqCodel {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        let before = out.len();
         for flow in &mut self.flows {
-            self.store.drain(&mut flow.queue, out);
+            self.store.withdraw(&mut flow.queue, affected, out);
         }
-        self.memory = 0;
+        self.memory -= out[before..].iter().map(|&packet| memory_of(packet)).sum::<u64>();
     }
 }

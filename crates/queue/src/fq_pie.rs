@@ -8,10 +8,12 @@ use crate::error::within;
 use crate::list::{Links, List};
 use crate::pie::{Control, Pie, PieConfig, UpdateTimer};
 use crate::store::{Queue, Store};
-use crate::{Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict, Wake};
+use crate::{
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict, Wake,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Time};
+use skyhop_base::{Bytes, Duration, Time};
 
 /// Parameters of FQ-PIE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +25,8 @@ pub struct FqPieConfig {
     /// Number of queues, 1 to 65536 (tc: 1024).
     pub flows: u32,
     /// Bytes per turn, at least 1 (tc: the device's MTU and link header).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub quantum: u32,
     /// Delay to keep to in each queue (RFC 8033 §5.1: 15 ms).
     pub target: Duration,
@@ -41,6 +45,8 @@ pub struct FqPieConfig {
     /// Estimate the delay from the departure rate instead of from sojourns.
     pub departure_rate: bool,
     /// The unit of "two packets wait" and of `bytes`.
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub mtu: u32,
 }
 
@@ -221,9 +227,9 @@ impl Discipline for FqPie {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
         for flow in &mut self.flows {
-            self.store.drain(&mut flow.queue, out);
+            self.store.withdraw(&mut flow.queue, affected, out);
         }
     }
 }

@@ -27,6 +27,7 @@ mod random;
 pub mod red;
 pub mod replay;
 pub mod sfq;
+mod sizes;
 mod spec;
 mod store;
 pub mod tbf;
@@ -34,7 +35,7 @@ pub mod tbf;
 pub use error::ConfigError;
 pub use packet::{Cause, Dropped, Ecn, Packet};
 pub use random::Random;
-pub use spec::QueueSpec;
+pub use spec::{QueueName, QueueSpec};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -133,6 +134,15 @@ pub trait Discipline: Send {
 
     fn backlog(&self) -> Backlog;
 
-    /// Takes every waiting packet out, for a link that drops or reroutes its queue. Control state stays.
-    fn drain(&mut self, out: &mut Vec<Packet>);
+    /// Moves the waiting packets that `affected` names to `out`, for a link that drops or reroutes what waits for a peer
+    /// it has lost. The order of `out` is that of each inner queue. Control state stays.
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>);
+
+    /// Moves every waiting packet to `out`.
+    fn drain(&mut self, out: &mut Vec<Packet>) {
+        self.withdraw(&mut |_| true, out);
+    }
 }
+
+/// Which waiting packets [`Discipline::withdraw`] takes.
+pub type Affected<'a> = &'a mut dyn FnMut(&Packet) -> bool;

@@ -77,11 +77,4 @@ impl Links {
             _ => self.previous[next as usize] = previous,
         }
     }
-
-    /// Takes the first number out.
-    pub fn pop_front(&mut self, list: &mut List) -> Option<u32> {
-        let number = list.first()?;
-        self.remove(list, number);
-        Some(number)
-    }
 }

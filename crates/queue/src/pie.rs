@@ -14,11 +14,12 @@
 use crate::error::within;
 use crate::store::{Queue, Store, Waiting};
 use crate::{
-    Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Random, Variant, Verdict, Wake,
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Random, Variant, Verdict,
+    Wake,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Time};
+use skyhop_base::{Bytes, Duration, Time};
 
 /// Parameters of PIE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +46,8 @@ pub struct PieConfig {
     /// Estimate the delay from the departure rate (RFC 8033 §4.3) instead of from sojourns.
     pub departure_rate: bool,
     /// The unit of "two packets wait" and of `bytes`: the device's MTU and link header.
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub mtu: u32,
 }
 
@@ -552,8 +555,8 @@ impl Discipline for PieQueue {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        self.store.drain(&mut self.queue, out);
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        self.store.withdraw(&mut self.queue, affected, out);
     }
 }
 

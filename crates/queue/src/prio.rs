@@ -3,7 +3,7 @@
 
 use crate::error::within;
 use crate::store::{Queue, Store};
-use crate::{Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,9 +80,9 @@ impl Discipline for Prio {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
         for band in &mut self.bands {
-            self.store.drain(&mut band.queue, out);
+            self.store.withdraw(&mut band.queue, affected, out);
         }
     }
 }

@@ -16,10 +16,10 @@
 
 use crate::error::within;
 use crate::fifo::{Fifo, FifoConfig};
-use crate::{Backlog, Cause, ConfigError, Context, Discipline, Packet, Random, Variant, Verdict, Wake};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Random, Variant, Verdict, Wake};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Rate, Time};
+use skyhop_base::{Bytes, Duration, Rate, Time};
 
 /// Parameters of RED.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,22 +27,33 @@ use skyhop_base::{Duration, Rate, Time};
 pub struct RedConfig {
     pub variant: Variant,
     /// Bytes that may wait, at least 1.
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub limit: u64,
     /// Average below which nothing is hit, bytes, 1 to 2²⁴.
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub min: u32,
     /// Average from which on all is hit, bytes, above `min`, at most 2²⁴.
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub max: u32,
     /// Probability at `max`, above 0 and at most 1 (tc: 0.02).
     pub probability: f64,
     /// Size of a usual packet, bytes, 1 to 65535 (tc `avpkt`: 1000).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub packet: u32,
     /// Packets of a burst that passes, from which the weight follows, 1 to 2²⁰; by default (2 min + max) / (3 packet).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u32>,
     /// The weight of a new sample as the exponent of 1/2, 1 to 31, in place of `burst`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub weight_log: Option<u8>,
     /// The link's rate, by which the average decays over idle time (tc: 10 Mbit/s).
     pub bandwidth: Rate,
     /// The table by which the kernel's average decays over idle time, in place of `bandwidth`; `variant = "linux"` only.
+    #[serde(skip)]
     pub idle: Option<IdleTable>,
     /// Mark packets that can carry a mark instead of dropping them.
     pub ecn: bool,
@@ -434,8 +445,8 @@ impl Discipline for Red {
         self.child.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        self.child.drain(out);
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        self.child.withdraw(affected, out);
     }
 }
 

@@ -11,10 +11,12 @@ use crate::error::within;
 use crate::list::{Links, List};
 use crate::red::{Action, LinuxControl, LinuxRed, RedConfig};
 use crate::store::{Queue, Store, Waiting};
-use crate::{Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict, Wake};
+use crate::{
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict, Wake,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Duration, Time};
+use skyhop_base::{Bytes, Duration, Time};
 
 /// Parameters of SFQ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +31,8 @@ pub struct SfqConfig {
     /// Buckets, a power of two, 1 to 65536 (tc: 1024).
     pub divisor: u32,
     /// Bytes per turn, at least 1 (tc: the device's MTU and link header).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub quantum: u32,
     /// Over a limit, drop the head of a queue in place of its tail.
     pub headdrop: bool,
@@ -36,6 +40,7 @@ pub struct SfqConfig {
     pub perturb: Duration,
     /// RED on each queue. Of its parameters `limit`, `nodrop`, `adaptive`, `bandwidth`, `idle` and `variant` must be the
     /// defaults: they have no effect here.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<RedConfig>,
 }
 
@@ -176,9 +181,8 @@ impl Sfq {
         }
     }
 
-    /// Notes that a slot has another number of packets than `before`.
-    fn relist(&mut self, slot: u32, before: u32) {
-        let now = self.slots[slot as usize].queue.packets();
+    /// Notes that a slot has one packet more or less than `before`.
+    fn relist(&mut self, slot: u32, before: u32, now: u32) {
         self.depth_links.remove(&mut self.by_depth[before as usize], slot);
         self.depth_links.push_front(&mut self.by_depth[now as usize], slot);
         if now > before {
@@ -208,7 +212,13 @@ impl Sfq {
             *allot = self.quantum;
             self.round_links.push_back(&mut self.round, slot);
         }
-        self.relist(slot, before);
+        self.relist(slot, before, before + 1);
+    }
+
+    /// An emptied slot serves no bucket and leaves the round.
+    fn free(&mut self, slot: u32) {
+        self.buckets[self.slots[slot as usize].bucket as usize] = None;
+        self.round_links.remove(&mut self.round, slot);
     }
 
     /// Takes one packet out; an emptied slot is free again.
@@ -217,10 +227,9 @@ impl Sfq {
         let before = queue.packets();
         let waiting = if head { self.store.pop_front(queue) } else { self.store.pop_back(queue) }?;
         if queue.is_empty() {
-            self.buckets[self.slots[slot as usize].bucket as usize] = None;
-            self.round_links.remove(&mut self.round, slot);
+            self.free(slot);
         }
-        self.relist(slot, before);
+        self.relist(slot, before, before - 1);
         Some(waiting)
     }
 
@@ -340,11 +349,19 @@ impl Discipline for Sfq {
         self.store.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        while let Some(slot) = self.round.first() {
-            while let Some(waiting) = self.take(slot, true) {
-                out.push(waiting.packet);
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        for slot in 0..self.slots.len() as u32 {
+            let queue = &mut self.slots[slot as usize].queue;
+            let before = queue.packets();
+            self.store.withdraw(queue, affected, out);
+            let left = queue.packets();
+            if left == before {
+                continue;
             }
+            if left == 0 {
+                self.free(slot);
+            }
+            (left..before).rev().for_each(|packets| self.relist(slot, packets + 1, packets));
         }
     }
 }

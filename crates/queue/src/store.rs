@@ -1,7 +1,7 @@
 //! Waiting packets of any number of queues in one slab: once it has grown to the longest backlog, nothing is
 //! allocated any more.
 
-use crate::{Backlog, Packet};
+use crate::{Affected, Backlog, Packet};
 use skyhop_base::Time;
 
 const NONE: u32 = u32::MAX;
@@ -111,7 +111,7 @@ impl Store {
         self.remove(queue, queue.tail)
     }
 
-    /// Takes out the head or the tail.
+    /// Takes out one packet of a queue.
     fn remove(&mut self, queue: &mut Queue, index: u32) -> Option<Waiting> {
         let Node { waiting, next, previous } = *self.nodes.get(index as usize)?;
         match previous {
@@ -131,10 +131,15 @@ impl Store {
         Some(waiting)
     }
 
-    /// Takes everything out of a queue.
-    pub fn drain(&mut self, queue: &mut Queue, out: &mut Vec<Packet>) {
-        while let Some(waiting) = self.pop_front(queue) {
-            out.push(waiting.packet);
+    /// Moves the packets of a queue that `affected` names to `out`, the oldest first.
+    pub fn withdraw(&mut self, queue: &mut Queue, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        let mut at = queue.head;
+        while let Some(&Node { waiting, next, .. }) = self.nodes.get(at as usize) {
+            if affected(&waiting.packet) {
+                self.remove(queue, at);
+                out.push(waiting.packet);
+            }
+            at = next;
         }
     }
 }
@@ -158,8 +163,11 @@ mod tests {
         store.push(&mut b, packet(8, 5), Time::ZERO);
         assert_eq!(store.nodes.len(), 8, "places of packets that left are used again");
         let mut out = Vec::new();
-        store.drain(&mut b, &mut out);
-        assert_eq!(out.iter().map(|p| p.handle).collect::<Vec<_>>(), [100, 101, 102, 103, 7, 8]);
+        store.withdraw(&mut b, &mut |packet| packet.bytes == 1, &mut out);
+        assert_eq!((out.len(), b.packets(), b.bytes()), (4, 2, 10), "queues lose packets anywhere");
+        store.push(&mut b, packet(9, 5), Time::ZERO);
+        store.withdraw(&mut b, &mut |_| true, &mut out);
+        assert_eq!(out.iter().map(|p| p.handle).collect::<Vec<_>>(), [100, 101, 102, 103, 7, 8, 9]);
         assert_eq!(store.backlog(), Backlog { packets: 2, bytes: 20 });
         assert!(b.is_empty() && store.pop_front(&mut b).is_none() && store.front(&b).is_none());
     }

@@ -4,10 +4,10 @@
 
 use crate::error::within;
 use crate::fifo::{Fifo, FifoConfig};
-use crate::{Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict, Wake};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict, Wake};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Rate, Time};
+use skyhop_base::{Bytes, Rate, Time};
 
 /// Parameters of the token bucket filter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,17 +16,23 @@ pub struct TbfConfig {
     /// Long-term rate, at least 8 bit/s; the kernel counts whole bytes per second.
     pub rate: Rate,
     /// Bytes of the bucket, at least 1; larger packets are dropped (tc `burst`).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub burst: u32,
     /// Bytes that may wait, at least 1 (tc `limit`).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub limit: u64,
     /// Rate within a burst; none by default (tc `peakrate`).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<Peak>,
     /// Bytes that each packet counts more than its size, at most 65535 (tc `overhead`).
-    #[serde(default)]
+    #[serde(default, with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub overhead: u16,
     /// Least bytes that a packet counts, at most 65535 (tc `mpu`).
-    #[serde(default)]
+    #[serde(default, with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub mpu: u16,
 }
 
@@ -37,6 +43,8 @@ pub struct Peak {
     /// Not below `rate`.
     pub rate: Rate,
     /// Bytes of this bucket, usually the MTU with all headers; larger packets are dropped (tc `mtu`).
+    #[serde(with = "crate::sizes::one")]
+    #[schemars(with = "Bytes")]
     pub burst: u32,
 }
 
@@ -175,8 +183,8 @@ impl Discipline for Tbf {
         self.child.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        self.child.drain(out);
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        self.child.withdraw(affected, out);
     }
 }
 

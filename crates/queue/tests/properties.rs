@@ -16,7 +16,9 @@ use skyhop_queue::red::RedConfig;
 use skyhop_queue::replay::{Arrival, LinkStep, replay};
 use skyhop_queue::sfq::SfqConfig;
 use skyhop_queue::tbf::{Peak, TbfConfig};
-use skyhop_queue::{Backlog, Context, Discipline, Ecn, LinkChange, Packet, QueueSpec, Variant, Verdict, Wake};
+use skyhop_queue::{
+    Affected, Backlog, Cause, Context, Discipline, Dropped, Ecn, LinkChange, Packet, QueueSpec, Variant, Verdict, Wake,
+};
 use std::collections::BTreeMap;
 
 const PACKETS: u32 = 1500;
@@ -300,9 +302,30 @@ struct Watched {
     last: BTreeMap<(u32, u8, u8), u32>,
     /// ECN as it was on arrival, by handle.
     arrived: Vec<Ecn>,
+    /// Every so many arrivals a link that lost a peer takes packets out; never with 0.
+    withdrawals: usize,
 }
 
 impl Watched {
+    /// Some packets leave from anywhere in the queues. For the replay they are dropped.
+    fn withdraw_some(&mut self, verdict: Verdict, arrived: u32, context: &mut Context<'_>) -> Verdict {
+        let (before, part) = (context.dropped.len(), self.arrived.len() as u32 / 7 % 3);
+        let mut out = Vec::new();
+        // Whole flows, every third packet, or all.
+        self.inner.withdraw(
+            &mut |packet| match part {
+                0 => packet.flow % 2 == 0,
+                1 => packet.handle % 3 == 0,
+                _ => true,
+            },
+            &mut out,
+        );
+        let itself = out.iter().any(|packet| packet.handle == arrived);
+        context.dropped.extend(out.into_iter().map(|packet| Dropped { packet, cause: Cause::NoClass }));
+        self.check(context, before);
+        if itself { Verdict::Dropped } else { verdict }
+    }
+
     fn leave(&mut self, packet: Packet) {
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(packet.bytes);
@@ -333,6 +356,9 @@ impl Discipline for Watched {
         self.check(context, before);
         assert!(self.most_packets.is_none_or(|most| self.waiting.packets <= most), "more packets wait than may");
         assert!(self.most_bytes.is_none_or(|most| self.waiting.bytes <= most), "more bytes wait than may");
+        if self.withdrawals > 0 && self.arrived.len().is_multiple_of(self.withdrawals) {
+            return self.withdraw_some(verdict, packet.handle, context);
+        }
         verdict
     }
 
@@ -372,8 +398,8 @@ impl Discipline for Watched {
         self.inner.backlog()
     }
 
-    fn drain(&mut self, out: &mut Vec<Packet>) {
-        self.inner.drain(out);
+    fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
+        self.inner.withdraw(affected, out);
         assert_eq!(self.inner.backlog(), Backlog::default(), "nothing waits after a drain");
     }
 }
@@ -430,6 +456,7 @@ fn holds(make: fn(&mut Dice) -> QueueSpec) {
             most_bytes: most_bytes(&spec),
             last: BTreeMap::new(),
             arrived: Vec::new(),
+            withdrawals: [0, 7, 50][seed as usize % 3],
         };
         let fates = replay(&mut watched, &arrivals, &schedule, end, &mut Stream::new(seed, "properties", "draws"));
         assert_eq!(fates.len(), arrivals.len());
