@@ -92,7 +92,7 @@ class Reference:
             if key in required:
                 lines += ["**Required.**", ""]
             elif default or "default" in node:
-                lines += [f"**Default:** {default or 'by profile.'}", ""]
+                lines += [f"**Default:** {default or _default(node['default'])}", ""]
         return lines
 
     def resolved(self, node: Node) -> Node:
@@ -187,8 +187,10 @@ class Reference:
 def title(name: str) -> str:
     """A definition's name in words: `DropTailFile` is a drop tail."""
     stem = re.sub(r"(File|Table|Spec|Options|Name)$", "", name)
+    # The parameters of a queue that is asked at each departure.
+    stem = re.sub(r"Config$", "Queue", stem)
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", stem).split()
-    short = {"gsl", "isl", "red", "eln", "pep", "tcp", "udp", "ftp", "arq"}
+    short = {"gsl", "isl", "red", "eln", "pep", "tcp", "udp", "ftp", "arq", "pie", "sfq", "drr", "fq", "tbf"}
     told = " ".join(word.upper() if word.lower() in short else word.lower() for word in words)
     return told[:1].upper() + told[1:]
 
@@ -226,6 +228,14 @@ def _number(node: Node) -> str:
 def _sentence(text: str) -> str:
     text = " ".join(_OF_EVERY_CONTROL.sub("", " ".join(text.split())).split())
     return text if not text or text[-1] in ".!?:" else text + "."
+
+
+def _default(value: Any) -> str:
+    """The default that the schema states; none is stated where it depends on the profile."""
+    if value is None:
+        return "by profile."
+    shown = json.dumps(value)
+    return f"`{shown}`." if len(shown) < 60 else f"{len(value)} entries."
 
 
 def _meaning(description: str) -> tuple[str, str]:

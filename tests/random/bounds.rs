@@ -4,6 +4,8 @@
 use super::finding::Findings;
 use skyhop::records::{LinkSummary, PacketEvent, Records};
 use skyhop_base::Rate;
+use skyhop_queue::QueueSpec;
+use skyhop_queue::fifo::FifoConfig;
 use skyhop_scenario::Scenario;
 use skyhop_scenario::scenario::{Queue, Room, Transmitter};
 use skyhop_sim::spec::{OPPORTUNITY_BYTES, Service};
@@ -135,9 +137,9 @@ impl Network {
             for (from, to, direction) in [(a, b, &link.forward), (b, a, &link.backward)] {
                 let way = way(&direction.transmitter, direction.delay.as_secs_f64());
                 network.join(from, to, way);
-                // A packet that waits for an opportunity of a recording is counted, and may stand outside the queue.
-                let held_back = u32::from(direction.transmitter.trace.is_some());
-                let room = room(&direction.transmitter.queue).map(|room| room + held_back);
+                // An idle link takes a packet whatever the room, and it may wait for an opportunity of a recording.
+                let least = u32::from(direction.transmitter.trace.is_some());
+                let room = room(&direction.transmitter.queue).map(|room| room.max(least));
                 let capacity_bits = capacity_bits(&direction.transmitter, run_s);
                 let wire = Wire { way, capacity_bits, room };
                 network.wires.insert(format!("{from}->{to}"), wire);
@@ -283,6 +285,16 @@ fn room(queue: &Queue) -> Option<u32> {
         Queue::DropTail(fifo) | Queue::DropFront(fifo) => match fifo.room {
             Room::Packets { packets, .. } => Some(packets),
             Room::Bytes { .. } => None,
+        },
+        Queue::Discipline(spec) => match spec.as_ref() {
+            QueueSpec::DropTail(FifoConfig::Packets(packets)) => Some(*packets),
+            QueueSpec::Codel(config) => Some(config.limit),
+            QueueSpec::FqCodel(config) => Some(config.limit),
+            QueueSpec::Pie(config) => Some(config.limit),
+            QueueSpec::FqPie(config) => Some(config.limit),
+            QueueSpec::DualPi2(config) => Some(config.limit),
+            QueueSpec::Sfq(config) => Some(config.limit),
+            _ => None,
         },
         _ => None,
     }

@@ -38,6 +38,16 @@ impl Defaults {
                 }
             }
         }
+        // Queues that are asked at each departure.
+        for name in schema.ways(schema.definition("DisciplineName")).iter().flat_map(|way| names_of(way.json)) {
+            let scenario = json!({
+                "duration": "1 s",
+                "links": [{ "between": ["left", "right"], "rate": "1 Mbit/s", "delay": "10 ms", "queue": name }],
+            });
+            if let Ok(scenario) = Scenario::from_json(&scenario, "defaults", &[]) {
+                defaults.gather("", &scenario.canonical()["links"][0]["forward"]["queue"]);
+            }
+        }
         defaults
     }
 

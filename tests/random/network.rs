@@ -4,7 +4,7 @@
 use super::chance::Chance;
 use super::content;
 use super::defaults::Defaults;
-use super::schema::{Schema, names_of};
+use super::schema::{Schema, names_of, properties};
 use super::values::{Draw, World};
 use serde_json::{Map, Value as Json, json};
 
@@ -47,8 +47,12 @@ pub fn draw(schema: &Schema, defaults: &Defaults, seed: u64) -> Json {
     let mut scenario = draw.table(root, scenario);
     name_flows(&mut draw, &mut scenario);
     let text = scenario.to_string();
-    let is_steady =
-        ["repair", "trace", "profile", "drop_front", "constellation"].iter().all(|word| !text.contains(word));
+    let at_departure = draw.schema.ways(draw.schema.definition("QueueSpec"));
+    let at_departure = at_departure.iter().filter_map(|way| properties(way.json)?.keys().next());
+    let is_steady = ["repair", "trace", "profile", "drop_front", "constellation"]
+        .into_iter()
+        .chain(at_departure.map(String::as_str))
+        .all(|word| !text.contains(&format!("\"{word}\"")));
     if let Some(root) = scenario.as_object_mut().filter(|_| !is_steady && draw.chance.happens(0.9)) {
         root.remove("clock");
     }

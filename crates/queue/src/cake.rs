@@ -616,6 +616,11 @@ impl Discipline for Cake {
         self.store.backlog()
     }
 
+    fn memory_bytes(&self) -> u64 {
+        let tins = self.tins.len() * QUEUES as usize * (size_of::<Flow>() + 2 * size_of::<u32>());
+        (tins + self.lengths.len() * 2 * size_of::<u64>()) as u64
+    }
+
     fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
         let before = out.len();
         for (number, tin) in self.tins.iter_mut().enumerate() {

@@ -14,13 +14,13 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(option: &'static str, value: impl Display, reason: impl Into<String>) -> ConfigError {
+    pub fn new(option: &'static str, value: impl Display, reason: impl Into<String>) -> ConfigError {
         ConfigError { option, value: value.to_string(), reason: reason.into() }
     }
 }
 
 /// An error unless `value` is in `range`.
-pub(crate) fn within<T: PartialOrd + Display>(
+pub fn within<T: PartialOrd + Display>(
     option: &'static str,
     value: T,
     range: RangeInclusive<T>,

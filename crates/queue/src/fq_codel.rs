@@ -247,6 +247,10 @@ impl Discipline for FqCodel {
         self.store.backlog()
     }
 
+    fn memory_bytes(&self) -> u64 {
+        (self.flows.len() * (size_of::<Flow>() + 2 * size_of::<u32>())) as u64
+    }
+
     fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
         let before = out.len();
         for flow in &mut self.flows {

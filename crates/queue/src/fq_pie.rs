@@ -227,6 +227,10 @@ impl Discipline for FqPie {
         self.store.backlog()
     }
 
+    fn memory_bytes(&self) -> u64 {
+        (self.flows.len() * (size_of::<Flow>() + 2 * size_of::<u32>())) as u64
+    }
+
     fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
         for flow in &mut self.flows {
             self.store.withdraw(&mut flow.queue, affected, out);

@@ -32,10 +32,10 @@ mod spec;
 mod store;
 pub mod tbf;
 
-pub use error::ConfigError;
+pub use error::{ConfigError, within};
 pub use packet::{Cause, Dropped, Ecn, Packet};
 pub use random::Random;
-pub use spec::{QueueName, QueueSpec};
+pub use spec::{DisciplineName, QueueSpec};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,8 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn drop(&mut self, packet: Packet, cause: Cause) {
+    /// Notes a drop.
+    pub fn drop(&mut self, packet: Packet, cause: Cause) {
         self.dropped.push(Dropped { packet, cause });
     }
 }
@@ -133,6 +134,11 @@ pub trait Discipline: Send {
     fn on_link(&mut self, _change: LinkChange, _context: &mut Context<'_>) {}
 
     fn backlog(&self) -> Backlog;
+
+    /// Memory that the queues take besides waiting packets, where it is much.
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
 
     /// Moves the waiting packets that `affected` names to `out`, for a link that drops or reroutes what waits for a peer
     /// it has lost. The order of `out` is that of each inner queue. Control state stays.

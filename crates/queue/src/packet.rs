@@ -46,7 +46,7 @@ pub struct Packet {
 impl Packet {
     /// Tells the receiver of congestion without a drop. False when the packet cannot carry that.
     /// A packet that is CE already counts as marked.
-    pub(crate) fn mark(&mut self) -> bool {
+    pub fn mark(&mut self) -> bool {
         match self.ecn {
             Ecn::NotEct => return false,
             Ecn::Ce => {}

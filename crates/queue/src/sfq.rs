@@ -349,6 +349,10 @@ impl Discipline for Sfq {
         self.store.backlog()
     }
 
+    fn memory_bytes(&self) -> u64 {
+        (self.slots.len() * (size_of::<Slot>() + 4 * size_of::<u32>()) + self.buckets.len() * 8) as u64
+    }
+
     fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {
         for slot in 0..self.slots.len() as u32 {
             let queue = &mut self.slots[slot as usize].queue;

@@ -1,6 +1,6 @@
 //! Every discipline by name: one list. Those that need values of their own stand apart.
 
-use crate::cake::{Cake, CakeConfig};
+use crate::cake::{Cake, CakeConfig, Tins};
 use crate::codel::{CodelConfig, CodelQueue};
 use crate::drr::{Drr, DrrConfig};
 use crate::dualpi2::{DualPi2, DualPi2Config};
@@ -34,14 +34,14 @@ macro_rules! disciplines {
         /// A queue discipline that needs no parameters, by its name alone.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
-        pub enum QueueName {
+        pub enum DisciplineName {
             $( $(#[$meta])+ $variant, )+
         }
 
-        impl From<QueueName> for QueueSpec {
-            fn from(name: QueueName) -> QueueSpec {
+        impl From<DisciplineName> for QueueSpec {
+            fn from(name: DisciplineName) -> QueueSpec {
                 match name {
-                    $( QueueName::$variant => QueueSpec::$variant(<$config>::default()), )+
+                    $( DisciplineName::$variant => QueueSpec::$variant(<$config>::default()), )+
                 }
             }
         }
@@ -100,5 +100,25 @@ disciplines! {
         DropTail(FifoConfig) => |config, now| Fifo::new(*config),
         /// Token bucket filter: a shaper before a queue bounded in bytes.
         Tbf(TbfConfig) => |config, now| Tbf::new(config, now),
+    }
+}
+
+impl QueueSpec {
+    /// Whether it treats packets by their class.
+    pub fn sees_classes(&self) -> bool {
+        match self {
+            QueueSpec::Prio(_) | QueueSpec::Fq(_) => true,
+            QueueSpec::Drr(config) => config.map.is_some(),
+            QueueSpec::Cake(config) => config.tins != Tins::BestEffort,
+            QueueSpec::Codel(config) => config.ce_threshold.is_some() && config.ce_threshold_mask != 0,
+            QueueSpec::FqCodel(config) => config.ce_threshold.is_some() && config.ce_threshold_mask != 0,
+            QueueSpec::DropTail(_)
+            | QueueSpec::Pie(_)
+            | QueueSpec::FqPie(_)
+            | QueueSpec::DualPi2(_)
+            | QueueSpec::Red(_)
+            | QueueSpec::Sfq(_)
+            | QueueSpec::Tbf(_) => false,
+        }
     }
 }

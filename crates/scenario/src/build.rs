@@ -13,6 +13,7 @@ use crate::scenario::{
 };
 use skyhop_base::{Bytes, Duration, Index, Rate, Time};
 use skyhop_orbit::{GroundPoint, GroundStation};
+use skyhop_queue::QueueSpec;
 use skyhop_sim::spec::{
     AdaptiveRed, ApplicationConfig, Discipline, ErrorConfig, ErrorUnit, FlowConfig, FullQueue, GilbertElliott,
     LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing,
@@ -209,6 +210,7 @@ impl Scenario {
                     start: at(flow.start_of(index as u64)),
                     stop: flow.stop.map(at),
                     ttl: flow.ttl,
+                    class: flow.class,
                     jitter: flow.jitter.unwrap_or(Duration::ZERO),
                 };
                 configs.extend(self.legs(flow, whole, ids));
@@ -384,6 +386,7 @@ fn queue(queue: &Queue) -> QueueConfig {
         Queue::DropTail(fifo) => fifo_queue(fifo, Discipline::DropTail { mark_above: fifo.mark_above }),
         Queue::DropFront(fifo) => fifo_queue(fifo, Discipline::DropFront { mark_above: fifo.mark_above }),
         Queue::Red(red) => red_queue(red),
+        Queue::Discipline(spec) => QueueConfig::served(QueueSpec::clone(spec)),
     }
 }
 

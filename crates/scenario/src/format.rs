@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_cc::Profile;
+use skyhop_queue::{DisciplineName, QueueSpec};
 use skyhop_transport::TcpSpec;
 use std::collections::BTreeMap;
 
@@ -109,7 +110,11 @@ pub struct DirectionFile {
 #[serde(untagged)]
 pub enum QueueFile {
     Named(QueueName),
+    /// Asked for a packet at each departure; all values are defaults.
+    Discipline(DisciplineName),
     Options(QueueOptions),
+    /// Asked for a packet at each departure.
+    Spec(Box<QueueSpec>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -335,6 +340,10 @@ pub struct FlowFile {
     /// Hops that a packet may take; behind them it is dropped. Without it: 255, under `ns-2` 32.
     #[schemars(range(min = 1))]
     pub ttl: Option<u8>,
+    /// Traffic class of the flow's packets, data and ACKs: the DSCP (cake, codel) or priority (prio, fq) by which queues tell
+    /// packets apart. Without it: 0.
+    #[schemars(range(max = 63))]
+    pub class: Option<u8>,
     /// Longest time that the sender takes before it sends what its window releases, each time a random one between zero and this;
     /// breaks the lock-step of flows. Needs TCP. Without it: 0 s.
     pub jitter: Option<Duration>,

@@ -14,6 +14,7 @@ use crate::{check, effect, resolve, schema, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use skyhop_base::{Bytes, Duration, Rate};
+use skyhop_queue::QueueSpec;
 use skyhop_sim::{Simulation, SimulationError};
 use skyhop_transport::TcpConfig;
 use std::collections::BTreeMap;
@@ -130,6 +131,9 @@ pub enum Queue {
     DropTail(Fifo),
     DropFront(Fifo),
     Red(Red),
+    /// Asked for a packet at each departure.
+    #[serde(untagged)]
+    Discipline(Box<QueueSpec>),
 }
 
 /// First in, first out.
@@ -207,6 +211,8 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
     pub ttl: u8,
+    #[serde(skip_serializing_if = "is_usual")]
+    pub class: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Duration>,
 }

@@ -1,8 +1,9 @@
 //! A scenario as a tree of values, each knowing where it came from. Text, Python dicts and overrides meet here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,9 +47,6 @@ pub(crate) const DEEPEST: usize = 32;
 
 /// Keys whose presence ends what a more general table says by others: they are alternatives.
 const REPLACED: &[(&str, &[&str])] = &[
-    ("drop_tail", &["drop_front", "red"]),
-    ("drop_front", &["drop_tail", "red"]),
-    ("red", &["drop_tail", "drop_front"]),
     ("bytes", &["packets", "counts"]),
     ("packets", &["bytes"]),
     ("arq", &["erasure"]),
@@ -59,6 +57,13 @@ const REPLACED: &[(&str, &[&str])] = &[
     ("table", RECORDING),
     ("delays", RECORDING),
 ];
+
+/// A queue is one of these: the keys of queues with values in the schema.
+static QUEUES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    let definitions = &crate::schema::shared()["$defs"];
+    let ways = ["QueueOptions", "QueueSpec"].iter().filter_map(|name| definitions[name]["oneOf"].as_array()).flatten();
+    ways.filter_map(|way| way["properties"].as_object()).flat_map(|keys| keys.keys().map(String::as_str)).collect()
+});
 
 /// A recording is one, whatever it consists of.
 const RECORDING: &[&str] = &["opportunities", "table", "delays", "delays_every", "period"];
@@ -215,7 +220,11 @@ impl Node {
     /// What two alternatives have in common stays out of it.
     pub(crate) fn over(&self, general: &Node) -> Node {
         let (Value::Table(own), Value::Table(common)) = (&self.value, &general.value) else { return self.clone() };
-        let replaced = |key: &str| REPLACED.iter().any(|(by, what)| what.contains(&key) && own.contains_key(*by));
+        let other_queue = own.keys().any(|key| QUEUES.contains(key.as_str()));
+        let replaced = |key: &str| {
+            REPLACED.iter().any(|(by, what)| what.contains(&key) && own.contains_key(*by))
+                || other_queue && QUEUES.contains(key) && !own.contains_key(key)
+        };
         let mut joined = own.clone();
         for (key, entry) in common.iter().filter(|(key, _)| !replaced(key)) {
             let node = match own.get(key) {
@@ -275,6 +284,20 @@ mod tests {
         let mut node = Node::from_json(&serde_json::json!({"flows": [{"name": "a"}]})).unwrap();
         node.origin = Origin::Text(0..1);
         assert_eq!(node.origin_of(&Path::root().key("flows").index(0).key("to")), Origin::Text(0..1));
+    }
+
+    #[test]
+    fn one_queue_stands_in_place_of_another() {
+        let node = |json: serde_json::Value| Node::from_json(&json).unwrap();
+        let general = node(serde_json::json!({"drop_tail": {"packets": 9, "counts": "waiting"}}));
+        for own in
+            [serde_json::json!({"codel": {"limit": 5}}), serde_json::json!({"tbf": {}}), serde_json::json!({"red": {}})]
+        {
+            assert_eq!(node(own.clone()).over(&general).to_json(), own);
+            assert_eq!(general.over(&node(own)).to_json(), general.to_json());
+        }
+        let own = node(serde_json::json!({"drop_tail": {"packets": 3}})).over(&general).to_json();
+        assert_eq!(own, serde_json::json!({"drop_tail": {"packets": 3, "counts": "waiting"}}));
     }
 
     #[test]

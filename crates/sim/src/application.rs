@@ -395,6 +395,7 @@ mod tests {
             start: Time::from_secs_f64(1.0),
             stop,
             ttl: 64,
+            class: 0,
             jitter: Duration::ZERO,
         };
         Application::new(&config, 1)

@@ -3,14 +3,15 @@
 use crate::doubles::Doubles;
 use crate::errors::ErrorModel;
 use crate::flow::{Flow, tick_phases};
-use crate::link::{Link, Repairs};
+use crate::link::{Link, Repairs, ServedQueue};
 use crate::pace::Pacemaker;
 use crate::records::DropCounts;
 use crate::simulation::{Delay, LinkState, SimulationError};
-use crate::spec::{LinkConfig, RunClock, SimulationSpec, TransportConfig};
+use crate::spec::{Discipline, LinkConfig, RunClock, SimulationSpec, TransportConfig};
 use skyhop_base::{Duration, Stream};
 use skyhop_topology::{CheckTimes, HandoverPolicy, IslChecks, LinkKind, SkyOptions, Topology, TopologySpec};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A network whose check times and choices by chance hang on the run's seed.
 pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (TopologySpec, SkyOptions) {
@@ -61,6 +62,7 @@ pub(crate) fn build_links(
     }
     let needed = |config: &'_ Option<LinkConfig>, kind| config.clone().ok_or(SimulationError::MissingConfig { kind });
     let mut wired = spec.links.wired.iter();
+    let classes: Arc<[u8]> = spec.flows.iter().map(|flow| flow.class).collect();
     let recorded: BTreeSet<&str> = spec.records.packets.iter().map(String::as_str).collect();
     topology
         .links()
@@ -88,6 +90,16 @@ pub(crate) fn build_links(
             let built =
                 Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down, stream).with_pace(pace);
             let built = if late { built.with_late_departures() } else { built.with_repairs(repairs) };
+            let built = match &config.queue.discipline {
+                Discipline::Served(queue) => {
+                    let (name, framing) = (&link.name, config.framing_bytes);
+                    let queue = ServedQueue::new(queue, framing, classes.clone(), Stream::new(seed, name, "queue"));
+                    built.with_discipline(
+                        queue.map_err(|error| SimulationError::Queue { link: name.clone(), error: Box::new(error) })?,
+                    )
+                }
+                _ => built,
+            };
             let by_doubles = spec.clock == RunClock::Ns2;
             let built = if by_doubles { built.with_doubles() } else { Some(built) };
             let built = built.ok_or_else(|| SimulationError::NotByDoubles { link: link.name.clone() })?;

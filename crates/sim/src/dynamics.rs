@@ -1,9 +1,9 @@
 //! What happens when the network changes under the packets: routes, handovers, links that come and go.
 
 use crate::ground::moving_delay;
-use crate::link::Answer;
+use crate::link::{Answer, QueueEvent};
 use crate::packet::Packet;
-use crate::records::{DropCause, HandoverRow, LinkChangeRow, PathRow};
+use crate::records::{DropCause, HandoverRow, LinkChangeRow, PacketEvent, PathRow};
 use crate::simulation::{Delay, Simulation};
 use crate::spec::OnDown;
 use skyhop_base::{Index, Time};
@@ -217,8 +217,33 @@ impl Simulation {
         }
         let (delay, from) = (&mut state.delay, state.from);
         state.link.begin_service(now, |packet, at| moving_delay(topology, ground, delay, from, packet.to, at));
+        self.settle_discipline(link);
         self.arm_link(link);
         true
+    }
+
+    /// A link's queue discipline takes a packet.
+    pub(crate) fn enqueue(&mut self, link: u32, packet: &Packet) {
+        let Simulation { now, links, topology, ground, .. } = self;
+        let state = &mut links[link as usize];
+        let (delay, from) = (&mut state.delay, state.from);
+        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
+        state.link.enqueue(*packet, *now, delay_of);
+        self.settle_discipline(link);
+        self.arm_link(link);
+    }
+
+    /// Records what a queue discipline has done.
+    fn settle_discipline(&mut self, link: u32) {
+        for (event, packet) in self.links[link as usize].link.take_queue_events() {
+            match event {
+                QueueEvent::Dropped(_) => self.drop_packet(&packet, DropCause::Queue, Some(link)),
+                QueueEvent::Marked if self.links[link as usize].recorded => {
+                    self.recorder.packet(self.now, link, PacketEvent::Mark, &packet);
+                }
+                QueueEvent::Marked => {}
+            }
+        }
     }
 
     /// The far end of a link that repeats answers a transmission: the answer takes the link back.

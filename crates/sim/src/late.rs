@@ -4,7 +4,7 @@
 //! taken away by a handover must not have spent its opportunities on it. Such links have a second event: the end of the
 //! service of the packet before.
 
-use crate::link::Repairs;
+use crate::link::{Repairs, ServedQueue};
 use crate::packet::{Flags, Packet};
 use crate::spec::QueueLimit;
 use skyhop_base::{Duration, Time};
@@ -31,6 +31,8 @@ pub struct Late {
     displaced: Vec<Packet>,
     /// Of a link that repairs its errors: what has left and may have to leave again.
     pub repairs: Option<Repairs>,
+    /// Keeps what waits in place of `waiting`, and decides who goes when.
+    pub discipline: Option<Box<ServedQueue>>,
 }
 
 /// What became of a packet that has to wait.
@@ -51,11 +53,16 @@ impl Late {
             foreseen: Time::ZERO,
             displaced: Vec::new(),
             repairs: None,
+            discipline: None,
         }
     }
 
+    /// Whether nothing waits that a free transmitter could send.
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        match &self.discipline {
+            None => self.waiting.is_empty(),
+            Some(discipline) => !discipline.may_send(),
+        }
     }
 
     /// When the transmitter, which is free at `free_at`, has something to do, or the next arrival if that is sooner; and when
@@ -66,7 +73,9 @@ impl Late {
             None => (!self.is_empty()).then_some(free_at),
             Some(repairs) => repairs.next_event(free_at, !self.is_empty()),
         };
-        let Some(begin) = service.map(|begin| (begin, self.foreseen)) else { return arrival };
+        let timer = self.discipline.as_ref().and_then(|discipline| discipline.next_timer());
+        let first = service.map_or(timer, |service| Some(timer.map_or(service, |timer| timer.min(service))));
+        let Some(begin) = first.map(|begin| (begin, self.foreseen)) else { return arrival };
         Some(arrival.map_or(begin, |arrival| arrival.min(begin)))
     }
 
@@ -76,11 +85,17 @@ impl Late {
     }
 
     pub fn packets(&self) -> u32 {
-        self.waiting.len() as u32
+        match &self.discipline {
+            None => self.waiting.len() as u32,
+            Some(discipline) => discipline.backlog().packets as u32,
+        }
     }
 
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        match &self.discipline {
+            None => self.bytes,
+            Some(discipline) => discipline.backlog().bytes,
+        }
     }
 
     /// Lets a packet wait, if there is room for it or room is made. Adds to `waited` the time that displaced ones have.
@@ -135,8 +150,11 @@ impl Late {
         std::mem::take(&mut self.displaced)
     }
 
-    /// The packet to be served next, and since when it waits.
-    pub fn pop(&mut self) -> Option<(Packet, Time)> {
+    /// The packet to be served at `now`, and since when it waits.
+    pub fn pop(&mut self, now: Time) -> Option<(Packet, Time)> {
+        if let Some(discipline) = &mut self.discipline {
+            return discipline.dequeue(now);
+        }
         let (packet, since) = self.waiting.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some((packet, since))
@@ -153,6 +171,10 @@ impl Late {
         let mut bytes = 0;
         if let Some(repairs) = &mut self.repairs {
             repairs.withdraw(&mut affected, out);
+        }
+        if let Some(discipline) = &mut self.discipline {
+            discipline.withdraw(now, affected, out);
+            return Duration::ZERO;
         }
         self.waiting.retain(|&(packet, since)| {
             let stays = !affected(&packet);
@@ -171,6 +193,9 @@ impl Late {
         if let Some(repairs) = &mut self.repairs {
             repairs.condemn(&mut affected);
         }
+        if let Some(discipline) = &mut self.discipline {
+            return discipline.condemn(affected);
+        }
         for (packet, _) in self.waiting.iter_mut().filter(|(packet, _)| affected(packet)) {
             packet.flags = packet.flags.with(Flags::IN_VAIN);
         }
@@ -178,11 +203,15 @@ impl Late {
 
     pub fn memory_bytes(&self) -> u64 {
         let waiting = (self.waiting.capacity() * size_of::<(Packet, Time)>()) as u64;
-        waiting + self.repairs.as_ref().map_or(0, Repairs::memory_bytes)
+        let of_discipline = self.discipline.as_ref().map_or(0, |discipline| discipline.memory_bytes());
+        waiting + of_discipline + self.repairs.as_ref().map_or(0, Repairs::memory_bytes)
     }
 
-    /// The time that packets have waited which still do.
+    /// The time that packets have waited which still do, and of those that a discipline has lost or given up.
     pub fn waited(&self, now: Time) -> Duration {
+        if let Some(discipline) = &self.discipline {
+            return discipline.waited + discipline.still_waited(now);
+        }
         self.waiting.iter().fold(Duration::ZERO, |sum, (_, since)| sum + now.since(*since))
     }
 }

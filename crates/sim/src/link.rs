@@ -5,15 +5,18 @@
 //! One cursor splits the ring into packets whose service has begun and packets that wait; occupancy is exact after
 //! the cursor has been moved to the present.
 
+mod departures;
 mod meter;
 mod repair;
+mod served;
 mod unsteady;
 
 pub use meter::Meter;
 pub use repair::{Answer, Fate, Repairs};
+pub use served::{QueueEvent, Refused, ServedQueue};
 
 use crate::aqm::{Arrival, Red, Verdict};
-use crate::late::{Kept, Late, Overflow};
+use crate::late::{Late, Overflow};
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
 use crate::spec::{Discipline, FullQueue, OnDown, QueueConfig, QueueLimit};
@@ -46,6 +49,8 @@ pub enum Offered {
     Waits,
     /// Accepted at the cost of older packets: [`Link::take_displaced`].
     Displaces,
+    /// A queue discipline is to take it: [`Link::enqueue`].
+    ToDiscipline,
     /// Dropped early, though there would be room.
     Early,
     /// No room in the queue.
@@ -119,6 +124,7 @@ impl Link {
             Discipline::DropTail { mark_above } => (*mark_above, None, None),
             Discipline::DropFront { mark_above } => (*mark_above, None, Some(Box::new(Late::new(Overflow::Front)))),
             Discipline::Red(config) => (None, Some(Box::new(Red::new(config, rate, stream))), None),
+            Discipline::Served(_) => (None, None, Some(Box::new(Late::new(Overflow::Tail)))),
         };
         Link {
             ring: VecDeque::new(),
@@ -179,21 +185,13 @@ impl Link {
     /// Packets that wait for the transmitter.
     pub fn queue_packets(&mut self, now: Time) -> u32 {
         self.advance(now, now);
-        self.waiting().0 + self.held_back(now)
-    }
-
-    /// With late departures: the packet that is to be served next, while a recording has nothing to serve it with. The
-    /// limit of the queue does not count it.
-    fn held_back(&self, now: Time) -> u32 {
-        let waits = self.late.is_some() && self.ring.back().is_some_and(|entry| entry.start > now);
-        u32::from(waits)
+        self.waiting().0
     }
 
     /// Counts the newest packet, which an idle link accepted and a recording does not serve yet, among those that wait.
     #[cold]
     fn note_held_back(&mut self) {
-        let others = self.late.as_ref().map_or_else(|| self.waiting_in_ring().0, |late| late.packets() + 1);
-        self.totals.queue_max = self.totals.queue_max.max(others);
+        self.totals.queue_max = self.totals.queue_max.max(self.waiting_in_ring().0);
     }
 
     /// Packets and bytes that wait, as of the last advance.
@@ -264,6 +262,9 @@ impl Link {
         scheduled: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> Offered {
+        if self.discipline().is_some() {
+            return Offered::ToDiscipline;
+        }
         self.advance(now, scheduled);
         if self.late.is_some() {
             return self.offer_late(packet, now, delay);
@@ -361,81 +362,9 @@ impl Link {
         Eviction::Done
     }
 
-    fn offer_late(&mut self, mut packet: Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
-        let verdict = self.verdict(&packet, now);
-        if verdict == Verdict::Drop {
-            return Offered::Early;
-        }
-        let full = !self.has_room(packet.size);
-        let (limit, low_first) = (self.limit, self.full == FullQueue::LowFirst);
-        let Some(late) = &mut self.late else { return Offered::Full };
-        let at_once = self.free_at <= now && late.serves_at_once(now);
-        if full && low_first && !at_once {
-            late.evict_low(&packet, now, limit, &mut self.totals.waiting);
-        }
-        // A packet of low priority displaces nothing.
-        if !at_once && (full && low_first && packet.is_low() || !late.takes(packet.size, limit)) {
-            self.overflowed();
-            return Offered::Full;
-        }
-        if verdict == Verdict::Mark {
-            self.mark(&mut packet);
-        }
-        let held_back = self.held_back(now);
-        let Some(late) = &mut self.late else { return Offered::Full };
-        if at_once && late.repairs.is_some() {
-            self.repairs_serve_at_once(packet, now, delay);
-            return Offered::Waits;
-        }
-        if at_once {
-            late.foreseen = now;
-            self.accept(&packet, now, delay);
-            self.all_begun();
-            return self.accepted();
-        }
-        let kept = late.keep(packet, now, limit, &mut self.totals.waiting);
-        self.totals.queue_max = self.totals.queue_max.max(late.packets() + held_back);
-        match kept {
-            Kept::No => Offered::Full,
-            Kept::Displacing => Offered::Displaces,
-            Kept::Yes if late.packets() == 1 => Offered::Waits,
-            Kept::Yes => Offered::Accepted,
-        }
-    }
-
-    /// With late departures whatever is in the ring is served, though it may wait for an opportunity.
-    fn all_begun(&mut self) {
-        self.begun = self.ring.len();
-        self.waiting_bytes = 0;
-    }
-
-    /// Whether departures are worked out late, so that an event of the link may be one of its transmitter.
-    #[inline]
-    pub fn is_late(&self) -> bool {
-        self.late.is_some()
-    }
-
-    /// Begins the service of the packet that has waited longest, if it is time for it. `delay` as in [`Link::offer`].
-    pub fn begin_service(&mut self, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
-        let Some(late) = self.late.as_mut().filter(|_| self.free_at <= now) else { return };
-        if late.repairs.is_some() {
-            return self.serve_repairing(now, delay);
-        }
-        let Some((packet, since)) = late.pop() else { return };
-        late.foreseen = now;
-        self.totals.waiting += now.since(since);
-        self.accept(&packet, now, |departure| delay(&packet, departure));
-        self.all_begun();
-    }
-
     /// Whether a full queue gives up packets of low priority first.
     pub fn knows_priorities(&self) -> bool {
         self.full == FullQueue::LowFirst
-    }
-
-    /// What the last offer has displaced.
-    pub fn take_displaced(&mut self) -> Vec<Packet> {
-        self.late.as_mut().map(|late| late.take_displaced()).unwrap_or_default()
     }
 
     #[inline]
@@ -626,6 +555,9 @@ impl Link {
         }
         if let Some(late) = &self.late {
             totals.waiting += late.waited(end);
+        }
+        if let Some(discipline) = self.discipline() {
+            totals.marked = discipline.marked;
         }
         totals
     }

@@ -36,6 +36,15 @@ impl Pacemaker {
         }
     }
 
+    /// The first instant from `ready` on at which something can be sent.
+    pub fn next_start(&self, ready: Time) -> Time {
+        match self {
+            Pacemaker::Trace(trace) => trace.next_start(ready),
+            Pacemaker::Slots(slots) => slots.next_start(ready),
+            Pacemaker::Code(_) | Pacemaker::Doubles(_) => ready,
+        }
+    }
+
     pub fn delay(&self, departure: Time) -> Duration {
         match self {
             Pacemaker::Trace(trace) => trace.delay(departure),

@@ -278,6 +278,7 @@ impl Simulation {
         let of_span = |time: Duration| if span > 0.0 { time.as_secs_f64() / span } else { 0.0 };
         let state = &mut self.links[id];
         let totals = state.link.totals_at(end);
+        let of_discipline = state.link.of_discipline();
         let link = self.topology.links().iter().nth(id);
         LinkSummary {
             link: id as u32,
@@ -291,6 +292,8 @@ impl Simulation {
             queue_mean_packets: of_span(totals.waiting),
             queue_max_packets: totals.queue_max,
             marked: totals.marked,
+            early: of_discipline.map(|(_, early)| early),
+            sojourn: of_discipline.map(|(sojourn, _)| sojourn),
             drops: state.drops,
         }
     }

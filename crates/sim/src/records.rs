@@ -195,6 +195,11 @@ pub struct LinkSummary {
     pub queue_max_packets: u32,
     /// ECN-capable packets that the queue marked instead of dropping them, or above its threshold.
     pub marked: u64,
+    /// Packets that a queue asked at each departure dropped though there was room; `drops` has them under
+    /// [`DropCause::Queue`].
+    pub early: Option<u64>,
+    /// Waiting times of the packets that such a queue gave to the transmitter.
+    pub sojourn: Option<Distribution>,
     pub drops: DropCounts,
 }
 

@@ -53,6 +53,8 @@ pub enum SimulationError {
     TooLong { days: f64 },
     #[error("the clock of ns-2 is for links of a steady rate, and {link} is none")]
     NotByDoubles { link: String },
+    #[error("the queue of {link}: {error}")]
+    Queue { link: String, error: Box<skyhop_queue::ConfigError> },
     #[error("{components} links and endpoints are too many: {MOST_SLOTS} are possible")]
     TooLarge { components: usize },
 }
@@ -511,6 +513,7 @@ impl Simulation {
             Offered::AcceptedFirst { .. } | Offered::Accepted => {}
             Offered::Waits => self.arm_link(link),
             Offered::Displaces => self.drop_displaced(link),
+            Offered::ToDiscipline => self.enqueue(link, packet),
             Offered::Early => self.drop_packet(packet, DropCause::Queue, Some(link)),
             Offered::Full => self.overflow(link, packet),
         }

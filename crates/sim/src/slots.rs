@@ -3,7 +3,7 @@
 //! Nothing is kept: what a slot is like is a function of the seed, the link's name and the number of the slot.
 
 use crate::link::Meter;
-use crate::trace::{Idle, Served, send};
+use crate::trace::{Idle, Served, first_with_rate, send};
 use skyhop_base::{Duration, Stream, Time};
 
 /// How slots differ. Of pairs each slot draws a value between both, uniformly.
@@ -82,23 +82,30 @@ impl Slots {
         self.draws.uniform_of(what as u64, n)
     }
 
+    /// The rate at an instant, in bit/s, and until when it holds.
+    fn piece(&self, ns: u64) -> (u64, u64) {
+        let [least, most] = self.config.rates;
+        let [shortest, longest] = self.config.pause;
+        let slot = self.slot(ns);
+        let pause = shortest + share(longest.saturating_sub(shortest), self.draw(Draw::Pause, slot));
+        let begin = self.edge(slot) + pause.as_nanos();
+        if slot > 0 && ns < begin {
+            return (0, begin);
+        }
+        let rate = least as f64 + self.draw(Draw::Rate, slot) * most.saturating_sub(least) as f64;
+        ((rate as u64).max(1), self.edge(slot + 1))
+    }
+
+    /// The first instant from `ready` on at which something can be sent.
+    pub fn next_start(&self, ready: Time) -> Time {
+        first_with_rate(|ns| self.piece(ns), ready)
+    }
+
     pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle, meter: &mut Meter) -> Served {
         if idle == Idle::Yes {
             self.debt = 0;
         }
-        let [least, most] = self.config.rates;
-        let [shortest, longest] = self.config.pause;
-        let piece = |ns: u64| {
-            let slot = self.slot(ns);
-            let pause = shortest + share(longest.saturating_sub(shortest), self.draw(Draw::Pause, slot));
-            let begin = self.edge(slot) + pause.as_nanos();
-            if slot > 0 && ns < begin {
-                return (0, begin);
-            }
-            let rate = least as f64 + self.draw(Draw::Rate, slot) * most.saturating_sub(least) as f64;
-            ((rate as u64).max(1), self.edge(slot + 1))
-        };
-        let (served, debt) = send(piece, ready, bytes, self.debt, meter);
+        let (served, debt) = send(|ns| self.piece(ns), ready, bytes, self.debt, meter);
         self.debt = debt;
         served
     }

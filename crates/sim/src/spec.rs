@@ -5,6 +5,7 @@ use crate::host::endpoint::Transport;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
 use skyhop_base::{Duration, Rate, Time};
+pub use skyhop_queue::QueueSpec;
 use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
 use skyhop_transport::TcpConfig;
 use std::sync::Arc;
@@ -156,6 +157,12 @@ impl QueueConfig {
     pub fn drop_front(limit: QueueLimit) -> QueueConfig {
         QueueConfig { limit, discipline: Discipline::DropFront { mark_above: None }, full: FullQueue::LowFirst }
     }
+
+    /// A discipline that the transmitter asks at each departure.
+    pub fn served(spec: QueueSpec) -> QueueConfig {
+        let discipline = Discipline::Served(Box::new(spec));
+        QueueConfig { limit: QueueLimit::Unlimited, discipline, full: FullQueue::Arrival }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -170,6 +177,8 @@ pub enum Discipline {
         mark_above: Option<u32>,
     },
     Red(Box<RedConfig>),
+    /// A discipline that the transmitter asks at each departure. It has its own limits, [`QueueConfig::limit`] is unlimited.
+    Served(Box<QueueSpec>),
 }
 
 /// Who goes when a packet finds no room.
@@ -353,6 +362,8 @@ pub struct FlowConfig {
     pub stop: Option<Time>,
     /// Hops after which a packet is dropped.
     pub ttl: u8,
+    /// The traffic class of the flow's packets in both directions, 0 to 63: the DSCP or priority that queue disciplines see.
+    pub class: u8,
     /// The longest time that a TCP sender takes before it sends what its window releases; each time is uniform between zero
     /// and this (`overhead_` of ns-2).
     pub jitter: Duration,

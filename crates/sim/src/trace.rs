@@ -73,6 +73,18 @@ impl Trace {
         }
     }
 
+    /// The first instant from `ready` on at which something can be sent.
+    pub fn next_start(&self, ready: Time) -> Time {
+        match &self.config.service {
+            Service::Constant => ready,
+            Service::Opportunities(at) => {
+                let (round, place, _) = self.next_opportunity(at, ready);
+                Time::from_nanos(round * self.config.period.as_nanos() + at[place].as_nanos())
+            }
+            Service::Rates(rates) => first_with_rate(|t| self.piece(rates, t), ready),
+        }
+    }
+
     /// What is added to the link's own delay for a packet that departs at `t`.
     pub fn delay(&self, t: Time) -> Duration {
         let into = Duration::from_nanos(t.as_nanos() % self.config.period.as_nanos());
@@ -91,7 +103,8 @@ impl Trace {
         Some(found * u64::from(OPPORTUNITY_BYTES))
     }
 
-    fn use_opportunities(&mut self, at: &[Duration], ready: Time, bytes: u32, meter: &mut Meter) -> Served {
+    /// The first opportunity from `ready` on that has bytes left: its round, its place in the list, and how many.
+    fn next_opportunity(&self, at: &[Duration], ready: Time) -> (u64, usize, u32) {
         let period = self.config.period.as_nanos();
         let instant = |round: u64, place: usize| Time::from_nanos(round * period + at[place].as_nanos());
         let next = |round: u64, place: usize| if place + 1 < at.len() { (round, place + 1) } else { (round + 1, 0) };
@@ -112,6 +125,14 @@ impl Trace {
             (round, place) = next(round, place);
             left = OPPORTUNITY_BYTES;
         }
+        (round, place, left)
+    }
+
+    fn use_opportunities(&mut self, at: &[Duration], ready: Time, bytes: u32, meter: &mut Meter) -> Served {
+        let period = self.config.period.as_nanos();
+        let instant = |round: u64, place: usize| Time::from_nanos(round * period + at[place].as_nanos());
+        let next = |round: u64, place: usize| if place + 1 < at.len() { (round, place + 1) } else { (round + 1, 0) };
+        let (mut round, mut place, mut left) = self.next_opportunity(at, ready);
         let start = instant(round, place);
         let mut need = bytes;
         let mut busy = 0;
@@ -136,15 +157,17 @@ impl Trace {
         Served { start, departure: instant(round, place), busy: Duration::from_nanos(busy) }
     }
 
-    fn send_at(&mut self, rates: &[(Duration, u64)], ready: Time, bytes: u32, meter: &mut Meter) -> Served {
+    /// The rate at an instant, in bit/s, and until when it holds.
+    fn piece(&self, rates: &[(Duration, u64)], t: u64) -> (u64, u64) {
         let period = self.config.period.as_nanos();
-        let piece = |t: u64| {
-            let into = t % period;
-            let next = rates.partition_point(|(at, _)| at.as_nanos() <= into);
-            let rate = rates[next.checked_sub(1).unwrap_or(rates.len() - 1)].1;
-            (rate, t - into + rates.get(next).map_or(period, |(at, _)| at.as_nanos()))
-        };
-        let (served, debt) = send(piece, ready, bytes, self.debt, meter);
+        let into = t % period;
+        let next = rates.partition_point(|(at, _)| at.as_nanos() <= into);
+        let rate = rates[next.checked_sub(1).unwrap_or(rates.len() - 1)].1;
+        (rate, t - into + rates.get(next).map_or(period, |(at, _)| at.as_nanos()))
+    }
+
+    fn send_at(&mut self, rates: &[(Duration, u64)], ready: Time, bytes: u32, meter: &mut Meter) -> Served {
+        let (served, debt) = send(|t| self.piece(rates, t), ready, bytes, self.debt, meter);
         self.debt = debt;
         served
     }
@@ -180,6 +203,17 @@ pub(crate) fn send(
             busy += until - t;
         }
         t = until;
+    }
+}
+
+/// The first instant from `ready` on at which the rate is more than zero. `piece` as in [`send`].
+pub(crate) fn first_with_rate(piece: impl Fn(u64) -> (u64, u64), ready: Time) -> Time {
+    let mut t = ready.as_nanos();
+    loop {
+        match piece(t) {
+            (0, until) => t = until,
+            _ => return Time::from_nanos(t),
+        }
     }
 }
 

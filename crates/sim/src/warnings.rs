@@ -1,5 +1,6 @@
 //! What the numbers of a finished run do not say by themselves: flows that delivered nothing and why, rows that were left out.
 
+use crate::link::Refused;
 use crate::recorder::MOST_DROP_ROWS;
 use crate::records::{DropCause, DropCounts, FlowSummary};
 use crate::simulation::Simulation;
@@ -18,6 +19,14 @@ impl Simulation {
             let rest = silent.len() - MOST_SILENT_FLOWS;
             warnings.push(format!("{rest} further flows delivered nothing"));
         }
+        let refusing = self.links.iter().enumerate().filter_map(|(id, state)| {
+            let Refused { too_large, no_class } = state.link.discipline()?.refused;
+            Some([(id, too_large, "larger than its bucket"), (id, no_class, "of a flow or class without a queue")])
+        });
+        warnings.extend(refusing.flatten().filter(|&(_, packets, _)| packets > 0).map(|(id, packets, why)| {
+            let link = &self.recorder.records.link_names[id];
+            format!("the queue of {link} dropped {packets} packets because they were {why}")
+        }));
         let left_out = self.recorder.records.drops_left_out;
         if left_out > 0 {
             warnings.push(format!(

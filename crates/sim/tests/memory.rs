@@ -74,6 +74,7 @@ fn spec(flows: usize) -> SimulationSpec {
         start: START,
         stop: None,
         ttl: 64,
+        class: 0,
         jitter: Duration::ZERO,
     };
     SimulationSpec {

@@ -2,9 +2,14 @@
 
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
+use skyhop_queue::QueueSpec;
+use skyhop_queue::codel::CodelConfig;
+use skyhop_queue::fifo::FifoConfig;
+use skyhop_queue::tbf::TbfConfig;
 use skyhop_sim::spec::{
-    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig,
-    QueueLimit, RecordConfig, RepairConfig, RunClock, Spacing, TransportConfig,
+    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, FrameRepair, LinkConfig, LinkConfigs, OnDown, Pace,
+    QueueConfig, QueueLimit, RecordConfig, RepairConfig, Repeats, RunClock, Service, Spacing, TraceConfig,
+    TransportConfig,
 };
 use skyhop_sim::{Records, Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
@@ -49,6 +54,7 @@ fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: 
             start: Time::ZERO,
             stop: None,
             ttl: 64,
+            class: 0,
             jitter: Duration::ZERO,
         }],
         agents: Vec::new(),
@@ -155,4 +161,104 @@ fn dropping_from_the_front_loses_as_much_and_delays_less() {
     assert!((delay.p95_s - 0.016).abs() < 0.001, "{delay:?}");
     let (_, delay, _) = under(front, source);
     assert!((delay.p95_s - 0.011).abs() < 0.001, "{delay:?}");
+}
+
+fn poisson(bps: u64) -> ApplicationConfig {
+    ApplicationConfig::Poisson { rate: Rate::from_bps(bps).unwrap(), payload_bytes: 125 }
+}
+
+fn every_link() -> Vec<(&'static str, LinkConfig)> {
+    let steady = link(1_000_000, QueueLimit::Packets(10));
+    let recorded = |service| {
+        let period = Duration::from_millis(100);
+        Pace::Trace(TraceConfig { service, delays: [].into(), period })
+    };
+    let ms = Duration::from_millis;
+    let opportunities: Vec<Duration> = (0..8).map(|n| ms(7 * n + n * n)).collect();
+    let rates = [(ms(0), 1_500_000), (ms(40), 0), (ms(60), 800_000)];
+    let failing = vec![ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.2 }];
+    let arq = |repeats| {
+        let arq = FrameRepair::Arq { tries: 3, repeats, round_trip: None, answer_bytes: 0 };
+        RepairConfig { frames: Some(arq), ..RepairConfig::default() }
+    };
+    let erasure =
+        RepairConfig { frames: Some(FrameRepair::Erasure { n: 6, k: 4, within: ms(20) }), ..RepairConfig::default() };
+    let repairing = |repair| LinkConfig { repair, errors: failing.clone(), ..steady.clone() };
+    vec![
+        ("steady", steady.clone()),
+        ("framed", LinkConfig { framing_bytes: 16, ..steady.clone() }),
+        (
+            "opportunities",
+            LinkConfig { pace: recorded(Service::Opportunities(opportunities.into())), ..steady.clone() },
+        ),
+        ("rates", LinkConfig { pace: recorded(Service::Rates(rates.into())), ..steady.clone() }),
+        ("selective", repairing(arq(Repeats::Selective))),
+        ("go-back-n", repairing(arq(Repeats::GoBackN))),
+        ("erasure", repairing(erasure)),
+    ]
+}
+
+/// Two transmitters that have nothing in common but the link: one works departures out at arrival, one asks its queue. First
+/// in, first out, they must serve the same packets at the same times.
+#[test]
+fn a_queue_that_is_asked_serves_what_a_precomputed_one_serves() {
+    for (name, config) in every_link() {
+        for load in [500_000, 900_000, 2_000_000] {
+            let with = |queue: QueueConfig| {
+                let config = LinkConfig { queue, ..config.clone() };
+                let spec = one_link(config, Duration::from_millis(5), Duration::from_secs(60), poisson(load));
+                run(&spec, 5)
+            };
+            let computed = with(QueueConfig::drop_tail(QueueLimit::Packets(10)));
+            let asked = with(QueueConfig::served(QueueSpec::DropTail(FifoConfig::Packets(10))));
+            assert!(computed.flows[0].packets_received > 1000, "{name}");
+            assert_eq!(format!("{:?}", computed.flows), format!("{:?}", asked.flows), "{name}, {load} bit/s");
+            let of_link = |records: &Records| {
+                let link = &records.links[0];
+                (link.packets, link.bytes, link.utilisation, link.queue_max_packets, link.drops)
+            };
+            assert_eq!(of_link(&computed), of_link(&asked), "{name}, {load} bit/s");
+            let means = [&computed, &asked].map(|records| records.links[0].queue_mean_packets);
+            assert!((means[0] - means[1]).abs() < 1e-6, "{name}, {load} bit/s: {means:?}");
+            // Little's law over the packets that were served.
+            let link = &asked.links[0];
+            let sojourn = link.sojourn.expect("a queue that is asked knows waiting times");
+            let served = sojourn.mean_s * sojourn.count as f64 / 60.0;
+            let bound = 0.02 * link.queue_mean_packets + 1e-3;
+            assert!((served - link.queue_mean_packets).abs() < bound, "{name}, {load} bit/s: {served} {link:?}");
+        }
+    }
+}
+
+/// A bucket of half the link's rate: what it lets through, and what a full queue of it delays.
+#[test]
+fn a_shaper_before_a_faster_link_sends_at_its_own_rate() {
+    let rate = Rate::from_bps(500_000).unwrap();
+    let tbf = TbfConfig { rate, burst: 250, limit: 1250, peak: None, overhead: 0, mpu: 0 };
+    let config =
+        LinkConfig { queue: QueueConfig::served(QueueSpec::Tbf(tbf)), ..link(1_000_000, QueueLimit::Unlimited) };
+    let records = run(&one_link(config, Duration::from_millis(5), Duration::from_secs(100), poisson(2_000_000)), 1);
+    let (flow, link) = (&records.flows[0], &records.links[0]);
+    assert!((flow.goodput_bps / 5e5 - 1.0).abs() < 0.002, "{}", flow.goodput_bps);
+    assert!((link.utilisation - 0.5).abs() < 0.002, "{}", link.utilisation);
+    // Ten packets of 125 B before each that comes in, 2 ms each.
+    let sojourn = link.sojourn.unwrap();
+    assert!((sojourn.median_s - 0.020).abs() < 0.002 && sojourn.max_s <= 0.0201, "{sojourn:?}");
+}
+
+/// The rate falls to a tenth for a while: CoDel drops, the drops are counted as early ones, and every packet is accounted for.
+#[test]
+fn codel_follows_a_link_that_changes_its_rate() {
+    let s = Duration::from_secs;
+    let service = Service::Rates([(s(0), 1_000_000), (s(20), 100_000), (s(40), 1_000_000)].into());
+    let pace = Pace::Trace(TraceConfig { service, delays: [].into(), period: s(60) });
+    let codel = QueueConfig::served(QueueSpec::Codel(CodelConfig { limit: 100_000, ..CodelConfig::default() }));
+    let config = LinkConfig { queue: codel, pace, ..link(1_000_000, QueueLimit::Unlimited) };
+    let records = run(&one_link(config, Duration::from_millis(5), s(60), poisson(500_000)), 1);
+    let (flow, link) = (&records.flows[0], &records.links[0]);
+    let early = link.early.unwrap();
+    assert_eq!((flow.drops.iter().sum(), link.drops[0]), (early, early), "CoDel's drops are early ones");
+    // 500 packets a second come, 100 can leave: without a reaction CoDel's n-th drop follows 100 ms / sqrt(n) after the last, so
+    // 20 s see (20 / 0.2)^2 drops; the queue is gone soon after the rate is back.
+    assert!((5_000..=10_500).contains(&early), "{early}");
 }

@@ -76,6 +76,8 @@ pub(crate) fn records() -> Records {
         queue_mean_packets: 12.25,
         queue_max_packets: 50,
         marked: 0,
+        early: None,
+        sojourn: None,
         drops: [7, 0, 2, 0, 0, 0],
     };
     let drop = DropRow {

@@ -97,6 +97,14 @@ impl Serialize for Link<'_> {
         map.serialize_entry("queue_max_packets", &link.queue_max_packets)?;
         map.serialize_entry("marked", &link.marked)?;
         map.serialize_entry("drops", &Drops(&link.drops))?;
+        if let Some(early) = link.early {
+            map.serialize_entry("dropped_early", &early)?;
+        }
+        if let Some(sojourn) = &link.sojourn {
+            for (statistic, value) in statistics(sojourn).into_iter().filter(|(statistic, _)| *statistic != "min") {
+                map.serialize_entry(&format_args!("sojourn_{statistic}_s"), &value)?;
+            }
+        }
         map.end()
     }
 }

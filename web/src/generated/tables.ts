@@ -73,6 +73,11 @@ export interface Tables {
     dropped_no_route: Count;
     dropped_ttl: Count;
     dropped_priority: Count;
+    dropped_early: Count;
+    sojourn_mean_s: Real;
+    sojourn_median_s: Real;
+    sojourn_p95_s: Real;
+    sojourn_max_s: Real;
   };
   drops: {
     time_s: Real;

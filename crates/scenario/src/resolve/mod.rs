@@ -49,7 +49,8 @@ const RESERVED_NAMES: [&str; 3] = ["sky", "ground", "seam"];
 /// Files that it names come from `shelf`.
 pub(crate) fn resolve(tree: &Node, shelf: &Shelf<'_>, problems: &mut Problems<'_>) -> Option<Scenario> {
     let (profile, nodes, warnings) = (Profile::Rfc, Nodes::default(), Vec::new());
-    let mut resolver = Resolver { tree, shelf, problems, profile, duration: None, nodes, warnings };
+    let queues_by_flow = Vec::new();
+    let mut resolver = Resolver { tree, shelf, problems, profile, duration: None, nodes, warnings, queues_by_flow };
     let (mut scenario, flows, agents) = resolver.run()?;
     resolver.check_link_names(&scenario);
     resolver.check_agents(&scenario, &agents);
@@ -67,6 +68,8 @@ struct Resolver<'t, 'p, 's> {
     duration: Option<Duration>,
     nodes: Nodes,
     warnings: Vec<String>,
+    /// Queues that take the number of a packet's flow for its class, and how many classes they have.
+    queues_by_flow: Vec<(Path, usize)>,
 }
 
 /// All nodes by name.
@@ -126,6 +129,7 @@ impl Resolver<'_, '_, '_> {
         self.check_terrestrial(&stations, &links);
         let flows = self.flows();
         self.check_segment_errors(&flows);
+        self.check_classes(&flows);
         Self::settle_antennas(&mut stations, constellation.as_ref(), &links, &flows);
         self.check_reach(constellation.as_ref(), &stations, &links, &flows);
         let flow_places = flows.iter().map(|(_, path)| path.clone()).collect();
@@ -253,7 +257,8 @@ impl Resolver<'_, '_, '_> {
         }
         let steady = |transmitter: &Transmitter| {
             let Transmitter { queue, repair, trace, profile, .. } = transmitter;
-            repair.is_none() && trace.is_none() && profile.is_none() && !matches!(queue, Queue::DropFront(_))
+            let is_precomputed = matches!(queue, Queue::Unlimited | Queue::DropTail(_) | Queue::Red(_));
+            repair.is_none() && trace.is_none() && profile.is_none() && is_precomputed
         };
         let unsteady =
             links.iter().find(|(link, _)| !steady(&link.forward.transmitter) || !steady(&link.backward.transmitter));

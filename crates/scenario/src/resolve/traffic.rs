@@ -111,6 +111,7 @@ impl Resolver<'_, '_, '_> {
             // What ends with the run has no end of its own.
             stop: file.stop.filter(|&stop| self.duration.is_none_or(|duration| stop < duration)),
             ttl: file.ttl.unwrap_or(self.by_profile(TTL.0, TTL.1)),
+            class: file.class.unwrap_or(0),
             jitter: file.jitter.filter(|jitter| !jitter.is_zero()),
         })
     }

@@ -14,6 +14,8 @@ use crate::scenario::{Direction, Fifo, Flow, Link, Queue, Room, Scenario, Transm
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
 use skyhop_base::{Bytes, Duration};
+use skyhop_queue::QueueSpec;
+use skyhop_queue::drr::DrrConfig;
 use skyhop_sim::spec::Service;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -245,10 +247,40 @@ impl Resolver<'_, '_, '_> {
             Some(QueueFile::Options(QueueOptions::DropFront(options))) => {
                 return Queue::DropFront(self.fifo(options, &path.key("drop_front")));
             }
+            Some(QueueFile::Discipline(name)) => return self.discipline(&QueueSpec::from(*name), path),
+            Some(QueueFile::Spec(spec)) => return self.discipline(spec, path),
             Some(QueueFile::Named(QueueName::DropTail)) | None => &DropTailFile::default(),
             Some(QueueFile::Options(QueueOptions::DropTail(options))) => options,
         };
         Queue::DropTail(self.fifo(options, &path.key("drop_tail")))
+    }
+
+    /// A discipline that is asked at each departure.
+    fn discipline(&mut self, spec: &QueueSpec, path: &Path) -> Queue {
+        let written = self.tree.find(path).and_then(Node::table).and_then(|table| table.keys().next());
+        let path = written.map_or_else(|| path.clone(), |name| path.key(name));
+        if let Err(error) = spec.check() {
+            // "limits (entries)", "rtt (ns)": the key is the first word.
+            let key = error.option.split(' ').next().unwrap_or_default();
+            self.add(&path.key(key), error.to_string(), None);
+        }
+        if let QueueSpec::Drr(DrrConfig { classes, map: None }) = spec {
+            self.queues_by_flow.push((path, classes.len()));
+        }
+        Queue::Discipline(Box::new(spec.clone()))
+    }
+
+    /// Where the flow's number is its class, each flow needs one.
+    pub(super) fn check_classes(&mut self, flows: &[(Flow, Path)]) {
+        let count: usize = flows.iter().map(|(flow, _)| flow.count.unwrap_or(1) as usize * (1 + flow.via.len())).sum();
+        for (path, classes) in std::mem::take(&mut self.queues_by_flow) {
+            if count > classes {
+                let message =
+                    format!("has {classes} classes for {count} flows: packets of the others would be dropped");
+                let help = "write classes = [{}, ...] with one for each flow, or a map of classes".to_owned();
+                self.add(&path, message, Some(help));
+            }
+        }
     }
 
     fn fifo(&mut self, options: &DropTailFile, path: &Path) -> Fifo {
@@ -387,7 +419,10 @@ fn tidy(errors: &[ErrorFile]) -> Vec<ErrorFile> {
 fn asks_for_priority(queue: &QueueFile) -> bool {
     let asked = match queue {
         // What drops from its front serves late.
-        QueueFile::Named(_) | QueueFile::Options(QueueOptions::DropFront(_)) => None,
+        QueueFile::Named(_)
+        | QueueFile::Options(QueueOptions::DropFront(_))
+        | QueueFile::Discipline(_)
+        | QueueFile::Spec(_) => None,
         QueueFile::Options(QueueOptions::DropTail(options)) => options.priority,
         QueueFile::Options(QueueOptions::Red(options)) => options.priority,
     };

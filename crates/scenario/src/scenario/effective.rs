@@ -1,6 +1,6 @@
 //! What of a scenario is run: its canonical form without what nothing reads.
 
-use super::Scenario;
+use super::{Queue, Scenario};
 use serde_json::{Map, Value};
 
 impl Scenario {
@@ -8,6 +8,10 @@ impl Scenario {
     /// same records; `tests/effect.rs` runs them.
     pub(crate) fn effective(&self) -> Value {
         let mut form = self.canonical();
+        if !self.queues().iter().any(|queue| matches!(queue, Queue::Discipline(spec) if spec.sees_classes())) {
+            let flows = form["flows"].as_array_mut().into_iter().flatten();
+            flows.filter_map(Value::as_object_mut).for_each(|flow| _ = flow.shift_remove("class"));
+        }
         for flow in form["flows"].as_array_mut().into_iter().flatten() {
             if let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) {
                 forget_unread(tcp);
@@ -36,6 +40,16 @@ impl Scenario {
             }
         }
         form
+    }
+
+    /// The queues of all links.
+    fn queues(&self) -> Vec<&Queue> {
+        let wires = self.links.iter().flat_map(|link| [&link.forward.transmitter, &link.backward.transmitter]);
+        let isl = self.constellation.iter().filter_map(|sky| sky.isl.as_ref()).map(|isl| &isl.transmitter);
+        let gsl = self.constellation.iter().filter_map(|sky| sky.gsl.as_ref());
+        let ground = gsl.flat_map(|gsl| [&gsl.uplink, &gsl.downlink]);
+        let access = self.flows.iter().filter_map(|flow| flow.access.as_ref()).map(|access| &access.queue);
+        wires.chain(isl).chain(ground).map(|transmitter| &transmitter.queue).chain(access).collect()
     }
 
     /// Satellites of all kinds.

@@ -383,7 +383,9 @@ impl Link {
         now: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> bool {
-        let Some(Late { repairs: Some(repairs), foreseen, .. }) = self.late.as_deref_mut() else { return false };
+        let Some(Late { repairs: Some(repairs), foreseen, .. }) = self.late.as_deref_mut() else {
+            return false;
+        };
         repairs.hear(now);
         *foreseen = now;
         self.send_new(packet, now, |_, departure| delay(departure));
@@ -399,7 +401,7 @@ impl Link {
         match repairs.job(now, waits) {
             None => {}
             Some(Job::New) => {
-                let Some((packet, since)) = late.pop() else { return };
+                let Some((packet, since)) = late.pop(now) else { return };
                 self.totals.waiting += now.since(since);
                 self.send_new(packet, now, delay);
             }

@@ -102,7 +102,7 @@ impl Link {
         }
         match &self.late {
             // The transmitter may have been free for long when a packet comes at the instant at which something else is due.
-            Some(late) => late.next_event(self.free_at.max(now), arrival),
+            Some(late) => late.next_event(self.opportunity(self.free_at.max(now)), arrival),
             None => arrival,
         }
     }

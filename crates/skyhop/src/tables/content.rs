@@ -9,8 +9,17 @@ use std::fmt::Write as _;
 
 /// Columns that were added after the first runs were kept. While they have no values they do not count in the hash,
 /// so that it still says of an older run whether it was the same.
-const LATER: [(&str, &str); 4] =
-    [("flows", "probes"), ("flows", "dropped_priority"), ("links", "marked"), ("links", "dropped_priority")];
+const LATER: [(&str, &str); 9] = [
+    ("flows", "probes"),
+    ("flows", "dropped_priority"),
+    ("links", "marked"),
+    ("links", "dropped_priority"),
+    ("links", "dropped_early"),
+    ("links", "sojourn_mean_s"),
+    ("links", "sojourn_median_s"),
+    ("links", "sojourn_p95_s"),
+    ("links", "sojourn_max_s"),
+];
 
 /// The hash over every table of a run.
 pub fn records_hash(records: &Records) -> String {
@@ -39,7 +48,7 @@ impl RecordsHasher {
             .fields()
             .iter()
             .zip(batch.columns())
-            .filter(|(field, column)| !LATER.contains(&(name, field.name())) || !is_zero(column))
+            .filter(|(field, column)| !LATER.contains(&(name, field.name())) || !says_nothing(column))
             .collect();
         self.length(batch.num_rows());
         self.length(counted.len());
@@ -103,8 +112,12 @@ impl RecordsHasher {
     }
 }
 
-fn is_zero(column: &dyn Array) -> bool {
-    matches!(Column::of(column), Column::Count(counts) if counts.iter().all(|count| count == Some(0)))
+fn says_nothing(column: &dyn Array) -> bool {
+    match Column::of(column) {
+        Column::Count(counts) => counts.iter().all(|count| count.is_none_or(|count| count == 0)),
+        Column::Real(values) => values.null_count() == values.len(),
+        _ => false,
+    }
 }
 
 /// Rows sorted by time and then by every column of text, from left to right. Equal rows keep their order.

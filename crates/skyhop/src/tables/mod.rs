@@ -149,6 +149,7 @@ fn flow_table(rows: &[FlowSummary], flows: &Names, nodes: &Names) -> RecordBatch
 }
 
 fn link_table(rows: &[LinkSummary], links: &Names, nodes: &Names) -> RecordBatch {
+    let sojourn = |r: &LinkSummary| r.sojourn.filter(|sojourn| sojourn.count > 0);
     let table = TableBuilder::over(rows)
         .name("link", links, |r| r.link)
         .text("kind", |r| r.kind)
@@ -161,7 +162,13 @@ fn link_table(rows: &[LinkSummary], links: &Names, nodes: &Names) -> RecordBatch
         .real("queue_mean_packets", |r| r.queue_mean_packets)
         .count("queue_max_packets", |r| u64::from(r.queue_max_packets))
         .count("marked", |r| r.marked);
-    drop_columns(table, |r| &r.drops).finish()
+    drop_columns(table, |r| &r.drops)
+        .count("dropped_early", |r| r.early)
+        .real("sojourn_mean_s", |r| sojourn(r).map(|sojourn| sojourn.mean_s))
+        .real("sojourn_median_s", |r| sojourn(r).map(|sojourn| sojourn.median_s))
+        .real("sojourn_p95_s", |r| sojourn(r).map(|sojourn| sojourn.p95_s))
+        .real("sojourn_max_s", |r| sojourn(r).map(|sojourn| sojourn.max_s))
+        .finish()
 }
 
 fn flow_series_table(records: &Records, flows: &Names) -> RecordBatch {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::sample;
 use arrow_array::{Array, ArrayRef};
+use skyhop_sim::records::Distribution;
 
 /// The cells of one column as text; null as "-".
 fn cells(batch: &RecordBatch, column: &str) -> Vec<String> {
@@ -37,7 +38,8 @@ fn columns_are_the_contract() {
         (
             "links",
             "link kind from to rate_bps utilisation packets bytes queue_mean_packets queue_max_packets marked dropped \
-             dropped_queue dropped_error dropped_link_change dropped_no_route dropped_ttl dropped_priority",
+             dropped_queue dropped_error dropped_link_change dropped_no_route dropped_ttl dropped_priority \
+             dropped_early sojourn_mean_s sojourn_median_s sojourn_p95_s sojourn_max_s",
         ),
         ("drops", "time_s cause link node flow seq size_bytes is_ack"),
         (
@@ -107,7 +109,7 @@ fn the_hash_does_not_see_the_order_of_declaration() {
 fn the_hash_sees_every_value() {
     let original = records_hash(&sample::records());
     assert_eq!(original.len(), 64);
-    let changes: [fn(&mut Records); 11] = [
+    let changes: [fn(&mut Records); 13] = [
         |r| r.flows[0].goodput_bps = r.flows[0].goodput_bps.next_up(),
         |r| r.flows[0].rtt.count = 0,
         |r| r.flow_names[0].push('x'),
@@ -117,6 +119,8 @@ fn the_hash_sees_every_value() {
         |r| r.link_changes[0].up = false,
         |r| r.paths[1].nodes.truncate(2),
         |r| r.links[0].marked = 1,
+        |r| r.links[0].early = Some(1),
+        |r| r.links[0].sojourn = Some(Distribution { count: 1, ..Distribution::default() }),
         |r| r.flows[1].probes = 1,
         |r| r.links[0].drops[5] = 1,
     ];
