@@ -112,9 +112,14 @@ fn each_tcp_of_a_sweep_is_another_scenario() {
         for name in TcpSpec::names() {
             for key in ["flows[*].tcp.name", "flows[*].tcp"] {
                 let change = Override::new(key, name).unwrap();
-                let hash = Scenario::from_toml_in(&shown.text, &shown.name, &shown.folder, &[change])
-                    .unwrap_or_else(|problems| panic!("{problems}"))
-                    .hash();
+                let hash = match Scenario::from_toml_in(&shown.text, &shown.name, &shown.folder, &[change]) {
+                    Ok(scenario) => scenario.hash(),
+                    // A recovery that cannot use the table's notification is refused, not swept over in silence.
+                    Err(problems) if key.ends_with("name") && problems.to_string().contains(".tcp.notification: ") => {
+                        continue;
+                    }
+                    Err(problems) => panic!("{problems}"),
+                };
                 let other = hashes.insert(hash, name);
                 assert!(other.is_none_or(|other| other == *name), "{}: {name} is as {other:?}", shown.name);
             }
