@@ -16,6 +16,7 @@ use crate::heap::Longest;
 use crate::list::{Links, List};
 use crate::packet::MEMORY_OVERHEAD_BYTES;
 use crate::store::{Queue, Store, Waiting};
+use crate::watchdog::Watchdog;
 use crate::{
     Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Random, Verdict, Wake,
 };
@@ -397,7 +398,7 @@ pub struct Cake {
     longest: Longest,
     /// Packets sent until the tree is out of date; 0: it is.
     tree_lasts: u16,
-    ready: Option<Time>,
+    watchdog: Watchdog,
 }
 
 fn memory_of(packet: Packet) -> u64 {
@@ -422,7 +423,7 @@ impl Cake {
             lengths: vec![0; (MOST_TINS * QUEUES) as usize],
             longest: Longest::new(MOST_TINS * QUEUES),
             tree_lasts: 0,
-            ready: None,
+            watchdog: Watchdog::default(),
             config,
         }
     }
@@ -569,12 +570,13 @@ impl Discipline for Cake {
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Packet> {
-        self.ready = None;
+        self.watchdog.cancel();
         let now = context.now.as_nanos() as i64;
         let mut first_look = true;
         while self.store.backlog().packets > 0 {
             if self.time_next > now && self.failsafe > now {
-                self.ready = Some(Time::from_nanos(self.time_next.min(self.failsafe) as u64));
+                let at = Time::from_nanos(self.time_next.min(self.failsafe) as u64);
+                self.watchdog.schedule(Some(at));
                 return None;
             }
             let tin = self.select(now)?;
@@ -599,17 +601,11 @@ impl Discipline for Cake {
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.ready
+        self.watchdog.next_event()
     }
 
     fn on_event(&mut self, context: &mut Context<'_>) -> Wake {
-        match self.ready {
-            Some(at) if context.now >= at => {
-                self.ready = None;
-                Wake::Dequeue
-            }
-            _ => Wake::Nothing,
-        }
+        self.watchdog.on_event(context.now)
     }
 
     fn backlog(&self) -> Backlog {

@@ -18,6 +18,7 @@ use crate::error::within;
 use crate::list::{Links, List};
 use crate::prio::DEFAULT_MAP;
 use crate::store::{Queue, Store};
+use crate::watchdog::Watchdog;
 use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Verdict, Wake};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -147,7 +148,7 @@ pub struct Fq {
     next_throttled: Option<Time>,
     /// Flows in a list of a band whose queue holds packets.
     eligible: u32,
-    ready: Option<Time>,
+    watchdog: Watchdog,
 }
 
 fn jiffies(time: Time) -> u64 {
@@ -168,7 +169,7 @@ impl Fq {
             throttlings: 0,
             next_throttled: None,
             eligible: 0,
-            ready: None,
+            watchdog: Watchdog::default(),
         }
     }
 
@@ -331,7 +332,7 @@ impl Discipline for Fq {
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Packet> {
-        self.ready = None;
+        self.watchdog.cancel();
         if let Some(waiting) = self.store.pop_front(&mut self.fast) {
             return Some(waiting.packet);
         }
@@ -342,7 +343,7 @@ impl Discipline for Fq {
         self.release(now);
         loop {
             let Some(band) = self.select() else {
-                self.ready = self.next_throttled;
+                self.watchdog.schedule(self.next_throttled);
                 return None;
             };
             let Band { new, old, .. } = &mut self.bands[band];
@@ -385,17 +386,11 @@ impl Discipline for Fq {
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.ready
+        self.watchdog.next_event()
     }
 
     fn on_event(&mut self, context: &mut Context<'_>) -> Wake {
-        match self.ready {
-            Some(at) if context.now >= at => {
-                self.ready = None;
-                Wake::Dequeue
-            }
-            _ => Wake::Nothing,
-        }
+        self.watchdog.on_event(context.now)
     }
 
     fn backlog(&self) -> Backlog {

@@ -11,8 +11,8 @@
 
 use crate::codel::{Codel, CodelConfig, Control, Source};
 use crate::error::within;
-use crate::list::{Links, List};
 use crate::packet::MEMORY_OVERHEAD_BYTES;
+use crate::round::Round;
 use crate::store::{Queue, Store, Waiting};
 use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict};
 use schemars::JsonSchema;
@@ -108,9 +108,6 @@ impl FqCodelConfig {
 struct Flow {
     queue: Queue,
     codel: Codel,
-    deficit: i64,
-    /// In the round; a queue that was just emptied still is.
-    listed: bool,
 }
 
 /// The discipline `fq_codel`.
@@ -120,9 +117,7 @@ pub struct FqCodel {
     control: Control,
     store: Store,
     flows: Vec<Flow>,
-    links: Links,
-    new: List,
-    old: List,
+    round: Round,
     memory: u64,
 }
 
@@ -155,9 +150,7 @@ impl FqCodel {
             control: config.codel().control(),
             store: Store::default(),
             flows: vec![Flow::default(); config.flows as usize],
-            links: Links::new(config.flows),
-            new: List::default(),
-            old: List::default(),
+            round: Round::new(config.flows, config.quantum),
             memory: 0,
             config,
         }
@@ -193,11 +186,7 @@ impl Discipline for FqCodel {
         let flow = &mut self.flows[number as usize];
         self.store.push(&mut flow.queue, packet, context.now);
         self.memory += memory_of(packet);
-        if !flow.listed {
-            flow.listed = true;
-            flow.deficit = i64::from(self.config.quantum);
-            self.links.push_back(&mut self.new, number);
-        }
+        self.round.join(number);
         let over_memory = self.memory > self.config.memory_limit;
         if self.store.backlog().packets <= u64::from(self.config.limit) && !over_memory {
             return Verdict::Queued;
@@ -209,38 +198,22 @@ impl Discipline for FqCodel {
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Packet> {
-        loop {
-            let (number, is_new) = match (self.new.first(), self.old.first()) {
-                (Some(number), _) => (number, true),
-                (None, Some(number)) => (number, false),
-                (None, None) => return None,
-            };
-            let list = if is_new { &mut self.new } else { &mut self.old };
+        let now = context.now;
+        while let Some(number) = self.round.next() {
             let flow = &mut self.flows[number as usize];
-            if flow.deficit <= 0 {
-                flow.deficit += i64::from(self.config.quantum);
-                self.links.remove(list, number);
-                self.links.push_back(&mut self.old, number);
-                continue;
-            }
             let mut head = Head {
                 store: &mut self.store,
                 queue: &mut flow.queue,
                 memory: &mut self.memory,
                 context: &mut *context,
             };
-            let now = head.context.now;
             if let Some(waiting) = flow.codel.dequeue(&self.control, now, &mut head) {
-                flow.deficit -= i64::from(waiting.packet.bytes);
+                self.round.charge(number, waiting.packet.bytes);
                 return Some(waiting.packet);
             }
-            self.links.remove(list, number);
-            if is_new && !self.old.is_empty() {
-                self.links.push_back(&mut self.old, number);
-            } else {
-                flow.listed = false;
-            }
+            self.round.emptied(number);
         }
+        None
     }
 
     fn backlog(&self) -> Backlog {
@@ -248,7 +221,7 @@ impl Discipline for FqCodel {
     }
 
     fn memory_bytes(&self) -> u64 {
-        (self.flows.len() * (size_of::<Flow>() + 2 * size_of::<u32>())) as u64
+        (self.flows.len() * size_of::<Flow>()) as u64 + self.round.memory_bytes()
     }
 
     fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {

@@ -5,8 +5,8 @@
 //! counts; it is not a parameter here. Queues: flow modulo `flows`.
 
 use crate::error::within;
-use crate::list::{Links, List};
 use crate::pie::{Control, Pie, PieConfig, UpdateTimer};
+use crate::round::Round;
 use crate::store::{Queue, Store};
 use crate::{
     Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict, Wake,
@@ -99,9 +99,6 @@ impl FqPieConfig {
 struct Flow {
     queue: Queue,
     pie: Pie,
-    deficit: i64,
-    /// In the round; a queue that was just emptied still is.
-    listed: bool,
     /// Among the flows whose probability is renewed.
     watched: bool,
 }
@@ -110,13 +107,10 @@ struct Flow {
 #[derive(Debug)]
 pub struct FqPie {
     limit: u64,
-    quantum: i64,
     control: Control,
     store: Store,
     flows: Vec<Flow>,
-    links: Links,
-    new: List,
-    old: List,
+    round: Round,
     /// Flows whose controller is not at rest. The others would not change at an update.
     watched: Vec<u32>,
     timer: UpdateTimer,
@@ -126,16 +120,13 @@ impl FqPie {
     pub fn new(config: &FqPieConfig, now: Time) -> FqPie {
         let control = config.pie().control();
         let pie = Pie::new(&control);
-        let flow = Flow { queue: Queue::default(), pie, deficit: 0, listed: false, watched: false };
+        let flow = Flow { queue: Queue::default(), pie, watched: false };
         FqPie {
             limit: u64::from(config.limit),
-            quantum: i64::from(config.quantum),
             control,
             store: Store::default(),
             flows: vec![flow; config.flows as usize],
-            links: Links::new(config.flows),
-            new: List::default(),
-            old: List::default(),
+            round: Round::new(config.flows, config.quantum),
             watched: Vec::with_capacity(config.flows as usize),
             timer: UpdateTimer::new(config.variant, config.update, now),
         }
@@ -171,11 +162,7 @@ impl Discipline for FqPie {
             verdict = Verdict::Marked;
         }
         self.store.push(&mut flow.queue, packet, context.now);
-        if !flow.listed {
-            flow.listed = true;
-            flow.deficit = self.quantum;
-            self.links.push_back(&mut self.new, number);
-        }
+        self.round.join(number);
         if !flow.watched {
             flow.watched = true;
             self.watched.push(number);
@@ -184,32 +171,16 @@ impl Discipline for FqPie {
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Packet> {
-        loop {
-            let (number, is_new) = match (self.new.first(), self.old.first()) {
-                (Some(number), _) => (number, true),
-                (None, Some(number)) => (number, false),
-                (None, None) => return None,
-            };
-            let list = if is_new { &mut self.new } else { &mut self.old };
+        while let Some(number) = self.round.next() {
             let flow = &mut self.flows[number as usize];
-            if flow.deficit <= 0 {
-                flow.deficit += self.quantum;
-                self.links.remove(list, number);
-                self.links.push_back(&mut self.old, number);
-                continue;
-            }
             if let Some(waiting) = self.store.pop_front(&mut flow.queue) {
-                flow.deficit -= i64::from(waiting.packet.bytes);
+                self.round.charge(number, waiting.packet.bytes);
                 flow.pie.on_departure(&self.control, context.now, &waiting, flow.queue.bytes());
                 return Some(waiting.packet);
             }
-            self.links.remove(list, number);
-            if is_new && !self.old.is_empty() {
-                self.links.push_back(&mut self.old, number);
-            } else {
-                flow.listed = false;
-            }
+            self.round.emptied(number);
         }
+        None
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -228,7 +199,7 @@ impl Discipline for FqPie {
     }
 
     fn memory_bytes(&self) -> u64 {
-        (self.flows.len() * (size_of::<Flow>() + 2 * size_of::<u32>())) as u64
+        (self.flows.len() * size_of::<Flow>()) as u64 + self.round.memory_bytes()
     }
 
     fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>) {

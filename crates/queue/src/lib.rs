@@ -26,11 +26,13 @@ pub mod prio;
 mod random;
 pub mod red;
 pub mod replay;
+mod round;
 pub mod sfq;
 mod sizes;
 mod spec;
 mod store;
 pub mod tbf;
+mod watchdog;
 
 pub use error::{ConfigError, within};
 pub use packet::{Cause, Dropped, Ecn, Packet};

@@ -4,6 +4,7 @@
 
 use crate::error::within;
 use crate::fifo::{Fifo, FifoConfig};
+use crate::watchdog::Watchdog;
 use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict, Wake};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -120,7 +121,7 @@ pub struct Tbf {
     child: Fifo,
     /// When the tokens were last counted: at the last packet sent.
     counted: Time,
-    ready: Option<Time>,
+    watchdog: Watchdog,
 }
 
 impl Tbf {
@@ -131,7 +132,7 @@ impl Tbf {
             largest: config.peak.as_ref().map_or(config.burst, |peak| config.burst.min(peak.burst)),
             child: Fifo::new(FifoConfig::Bytes(config.limit)),
             counted: now,
-            ready: None,
+            watchdog: Watchdog::default(),
         }
     }
 }
@@ -146,7 +147,7 @@ impl Discipline for Tbf {
     }
 
     fn dequeue(&mut self, context: &mut Context<'_>) -> Option<Packet> {
-        self.ready = None;
+        self.watchdog.cancel();
         let bytes = self.child.peek()?.bytes;
         // The kernel counts the time that passed only up to the size of the first bucket.
         let passed = (context.now.since(self.counted).as_nanos() as i64).min(self.bucket.size);
@@ -154,7 +155,7 @@ impl Discipline for Tbf {
         let peak_tokens = self.peak.map_or(0, |peak| peak.after(passed, bytes));
         if tokens < 0 || peak_tokens < 0 {
             let wait = (-tokens).max(-peak_tokens) as u64;
-            self.ready = Some(Time::from_nanos(context.now.as_nanos() + wait));
+            self.watchdog.schedule(Some(Time::from_nanos(context.now.as_nanos() + wait)));
             return None;
         }
         self.counted = context.now;
@@ -166,17 +167,11 @@ impl Discipline for Tbf {
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.ready
+        self.watchdog.next_event()
     }
 
     fn on_event(&mut self, context: &mut Context<'_>) -> Wake {
-        match self.ready {
-            Some(at) if context.now >= at => {
-                self.ready = None;
-                Wake::Dequeue
-            }
-            _ => Wake::Nothing,
-        }
+        self.watchdog.on_event(context.now)
     }
 
     fn backlog(&self) -> Backlog {

@@ -138,8 +138,20 @@ impl Flow {
         self.cwnd_limited || (self.in_slow_start() && self.cwnd < 2 * self.max_packets_out)
     }
 
+    /// Grows by slow start where the window was filled. Returns the acknowledged segments that are left for congestion
+    /// avoidance; `None` where the window does not grow further.
+    pub fn left_for_avoidance(&mut self, acked: u32) -> Option<u32> {
+        if !self.is_cwnd_limited() {
+            return None;
+        }
+        if !self.in_slow_start() {
+            return Some(acked);
+        }
+        Some(self.slow_start(acked)).filter(|&left| left > 0)
+    }
+
     /// Slow start with byte counting: one more per segment acknowledged, up to the threshold. Returns what is left.
-    pub fn slow_start(&mut self, acked: u32) -> u32 {
+    fn slow_start(&mut self, acked: u32) -> u32 {
         let cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh);
         let left = acked - (cwnd - self.cwnd);
         self.cwnd = cwnd.min(self.cwnd_clamp);

@@ -156,16 +156,7 @@ impl Control for Cubic {
     }
 
     fn grow(&mut self, flow: &mut Flow, acked: u32) {
-        if !flow.is_cwnd_limited() {
-            return;
-        }
-        let mut acked = acked;
-        if flow.in_slow_start() {
-            acked = flow.slow_start(acked);
-            if acked == 0 {
-                return;
-            }
-        }
+        let Some(acked) = flow.left_for_avoidance(acked) else { return };
         self.curve.update(flow, acked, self.options.tcp_friendliness);
         flow.grow_additively(self.curve.per.max(1), acked);
     }

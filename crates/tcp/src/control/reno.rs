@@ -16,16 +16,8 @@ impl Control for Reno {
     }
 
     fn grow(&mut self, flow: &mut Flow, acked: u32) {
-        if !flow.is_cwnd_limited() {
-            return;
+        if let Some(acked) = flow.left_for_avoidance(acked) {
+            flow.grow_additively(flow.cwnd, acked);
         }
-        let mut acked = acked;
-        if flow.in_slow_start() {
-            acked = flow.slow_start(acked);
-            if acked == 0 {
-                return;
-            }
-        }
-        flow.grow_additively(flow.cwnd, acked);
     }
 }
