@@ -26,6 +26,7 @@ from skyhop.terminal import seconds as _seconds
 from skyhop.terminal import table as _table
 from skyhop.terminal import warn as _warn
 from skyhop.terminal import warn_all as _warn_all
+from skyhop.validate import commands
 
 if TYPE_CHECKING:
     from skyhop.matrix import Outcome
@@ -42,9 +43,8 @@ app = typer.Typer(
 )
 study_app = typer.Typer(help="Studies: a matrix of runs beside published numbers.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
-validate_app = typer.Typer(help="Comparison with what other simulators did.", no_args_is_help=True)
-app.add_typer(validate_app, name="validate")
 sky.register(app)
+commands.register(app)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
 Set = Annotated[
@@ -144,83 +144,6 @@ def path(
     if moment > scenario.duration_s:
         _fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
     _print_paths(json.loads(scenario.path_json(moment)))
-
-
-@validate_app.command("ns2")
-def validate_ns2(
-    reference: Annotated[
-        Path | None,
-        typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv; by default the project's own."),
-    ] = None,
-    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
-    agents: Annotated[list[str] | None, typer.Option("--agent", metavar="NAME", help="Only this agent.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all cells as JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print tables for a page.")] = False,
-    drawings: Annotated[
-        Path | None, typer.Option("--figures", metavar="DIR", help="Draw the windows over the reference's.")
-    ] = None,
-) -> None:
-    """Run the cases of an ns-2 reference folder and hold every measure against its bound, worst first."""
-    from skyhop import validate
-
-    try:
-        reference = reference or validate.own_reference("ns2")
-        cells = validate.ns2(reference, cases=cases, agents=agents)
-    except ValueError as error:
-        _fail(str(error))
-    if drawings is not None:
-        validate.figures(reference, drawings, cells=cells)
-    if as_json:
-        typer.echo(json.dumps([_finite(vars(cell)) for cell in cells], indent=1))
-    elif as_markdown:
-        typer.echo(validate.markdown(cells))
-    else:
-        table = _table("case", "agent", "measure", "reference", "ours", "difference", "bound", "")
-        for column in table.columns[3:7]:
-            column.justify = "right"
-        for cell in cells:
-            numbers = (f"{number:.5g}" for number in (cell.reference, cell.ours, cell.difference, cell.bound))
-            table.add_row(cell.case, cell.agent, cell.measure, *numbers, "ok" if cell.ok else cell.detail or "broken")
-        _console().print(table)
-        typer.echo(validate.summary(cells))
-    if any(not cell.ok for cell in cells):
-        raise typer.Exit(FAILED)
-
-
-@validate_app.command("queues")
-def validate_queues(
-    reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
-    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
-    variant: Annotated[
-        str, typer.Option("--variant", metavar="NAME", help="linux; rfc: how far the texts are from the kernel.")
-    ] = "linux",
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")] = False,
-) -> None:
-    """Feed the arrivals of a folder of Linux queue disciplines to ours and compare every packet, one line per case."""
-    from skyhop import validate
-
-    try:
-        found = validate.queues(reference, cases=cases, variant=variant)
-    except ValueError as error:
-        _fail(str(error))
-    if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
-    elif variant == "rfc":
-        typer.echo(validate.queues_texts(found))
-    elif as_markdown:
-        typer.echo(validate.queues_markdown(found))
-    else:
-        for one in found:
-            typer.echo(str(one))
-        typer.echo(validate.queues_summary(found))
-    if variant != "rfc" and any(not one.ok for one in found):
-        raise typer.Exit(FAILED)
-
-
-def _finite(cell: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity."""
-    return {key: None if value == float("inf") else value for key, value in cell.items()}
 
 
 @app.command()

@@ -1,0 +1,42 @@
+"""Comparisons with what others did: simulators, the Linux kernel, recordings.
+
+Each comparison has a module and an entry in `registry.COMPARISONS`; `everything` runs those whose folders it finds.
+"""
+
+from __future__ import annotations
+
+from skyhop.validate.ns2_cells import Cell, figures, markdown, ns2, own_reference, summary
+from skyhop.validate.queue_packets import (
+    Mean,
+    Outcome,
+    QueueCase,
+    Totals,
+    queues,
+    queues_markdown,
+    queues_summary,
+    queues_texts,
+)
+from skyhop.validate.registry import COMPARISONS, Comparison, Finding, Found, Report, everything
+
+__all__ = [
+    "COMPARISONS",
+    "Cell",
+    "Comparison",
+    "Finding",
+    "Found",
+    "Mean",
+    "Outcome",
+    "QueueCase",
+    "Report",
+    "Totals",
+    "everything",
+    "figures",
+    "markdown",
+    "ns2",
+    "own_reference",
+    "queues",
+    "queues_markdown",
+    "queues_summary",
+    "queues_texts",
+    "summary",
+]

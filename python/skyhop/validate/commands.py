@@ -1,0 +1,142 @@
+"""The commands below `skyhop validate`. Exit status: 1 when a bound or an aim is missed, 2 for wrong input."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skyhop import terminal, validate
+from skyhop.validate import registry
+
+_app = typer.Typer(help="Comparison with what the Linux kernel and other simulators did.")
+
+Cases = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]
+AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.add_typer(_app, name="validate")
+
+
+@_app.callback(invoke_without_command=True)
+def everything(
+    context: typer.Context,
+    reference: Annotated[
+        Path | None, typer.Option("--reference", metavar="DIR", help="Folder below which all references are compared.")
+    ] = None,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
+) -> None:
+    """Compare with what the Linux kernel and other simulators did: one kind, or all that lie below a folder."""
+    if context.invoked_subcommand is not None:
+        if reference is not None or as_json or as_markdown:
+            terminal.fail(f'options of "validate {context.invoked_subcommand}" stand behind its name')
+        return
+    if reference is None:
+        typer.echo(context.get_help())
+        return
+    try:
+        found = registry.everything(reference)
+    except ValueError as error:
+        terminal.fail(str(error))
+    if as_json:
+        typer.echo(json.dumps([_found(one) for one in found], indent=1))
+    elif as_markdown:
+        typer.echo(registry.everything_markdown(found))
+    else:
+        table = terminal.table(*registry.COLUMNS)
+        for column in table.columns[2:6]:
+            column.justify = "right"
+        for row in registry.table(found):
+            table.add_row(*row)
+        terminal.console().print(table)
+    if any(not one.ok for one in found):
+        raise typer.Exit(terminal.FAILED)
+
+
+def _found(one: registry.Found) -> dict[str, Any]:
+    about = {"folder": str(one.folder), "comparison": one.comparison.name if one.comparison else None, "ok": one.ok}
+    if one.report is None:
+        return {**about, "problem": one.problem}
+    report = one.report
+    sums = {"cases": report.cases, "equal": report.equal, "within": report.within, "skipped": report.skipped}
+    return {**about, **sums, "note": report.note, "findings": [dataclasses.asdict(each) for each in report.findings]}
+
+
+@_app.command("ns2")
+def ns2(
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv; by default the project's own."),
+    ] = None,
+    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
+    agents: Annotated[list[str] | None, typer.Option("--agent", metavar="NAME", help="Only this agent.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all cells as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print tables for a page.")] = False,
+    drawings: Annotated[
+        Path | None, typer.Option("--figures", metavar="DIR", help="Draw the windows over the reference's.")
+    ] = None,
+) -> None:
+    """Run the cases of an ns-2 reference folder and hold every measure against its bound, worst first."""
+    try:
+        reference = reference or validate.own_reference("ns2")
+        cells = validate.ns2(reference, cases=cases, agents=agents)
+    except ValueError as error:
+        terminal.fail(str(error))
+    if drawings is not None:
+        validate.figures(reference, drawings, cells=cells)
+    if as_json:
+        typer.echo(json.dumps([_finite(vars(cell)) for cell in cells], indent=1))
+    elif as_markdown:
+        typer.echo(validate.markdown(cells))
+    else:
+        table = terminal.table("case", "agent", "measure", "reference", "ours", "difference", "bound", "")
+        for column in table.columns[3:7]:
+            column.justify = "right"
+        for cell in cells:
+            numbers = (f"{number:.5g}" for number in (cell.reference, cell.ours, cell.difference, cell.bound))
+            table.add_row(cell.case, cell.agent, cell.measure, *numbers, "ok" if cell.ok else cell.detail or "broken")
+        terminal.console().print(table)
+        typer.echo(validate.summary(cells))
+    if any(not cell.ok for cell in cells):
+        raise typer.Exit(terminal.FAILED)
+
+
+@_app.command("queues")
+def queues(
+    reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
+    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
+    variant: Annotated[
+        str, typer.Option("--variant", metavar="NAME", help="linux; rfc: how far the texts are from the kernel.")
+    ] = "linux",
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")] = False,
+) -> None:
+    """Feed the arrivals of a folder of Linux queue disciplines to ours and compare every packet, one line per case."""
+    try:
+        found = validate.queues(reference, cases=cases, variant=variant)
+    except ValueError as error:
+        terminal.fail(str(error))
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
+    elif variant == "rfc":
+        typer.echo(validate.queues_texts(found))
+    elif as_markdown:
+        typer.echo(validate.queues_markdown(found))
+    else:
+        for one in found:
+            typer.echo(str(one))
+        typer.echo(validate.queues_summary(found))
+    if variant != "rfc" and any(not one.ok for one in found):
+        raise typer.Exit(terminal.FAILED)
+
+
+def _finite(cell: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity."""
+    return {key: None if value == float("inf") else value for key, value in cell.items()}
