@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-const LAYERS: [(&str, u32); 13] = [
+const LAYERS: [(&str, u32); 14] = [
     ("rand_pcg", 0),
     ("skyhop-base", 0),
     ("skyhop-orbit", 1),
@@ -15,9 +15,10 @@ const LAYERS: [(&str, u32); 13] = [
     ("skyhop-tcp", 2),
     ("skyhop-transport", 2),
     ("skyhop-sim", 3),
-    ("skyhop-scenario", 4),
-    ("skyhop", 5),
-    ("skyhop-python", 6),
+    ("skyhop-hosts", 4),
+    ("skyhop-scenario", 5),
+    ("skyhop", 6),
+    ("skyhop-python", 7),
 ];
 
 #[test]

@@ -6,10 +6,11 @@ mod own_tcp;
 mod stop_and_wait;
 
 use blaster::Blaster;
-use linux_tcp::LinuxTcp;
+use linux_tcp::Logged;
 use own_tcp::OwnTcp;
 use serde_json::{Value, json};
 use skyhop_base::{Duration, Rate, Time};
+use skyhop_hosts::LinuxTcp;
 use skyhop_scenario::Scenario;
 use skyhop_sim::endpoint::Transport;
 use skyhop_sim::records::{DropCause, FlowSummary, Records};
@@ -289,7 +290,9 @@ fn the_tcp_of_linux_sends_the_same_segments_over_this_engine_as_over_its_own_pat
                     "application": { "ftp": { "bytes": "5 MB" } } }],
         "records": { "grid": "1 s" },
     });
-    let linux = LinuxTcp::default();
+    // The other path has an application that writes all at once.
+    let hosts = LinuxTcp { send_buffer: u64::MAX, ..LinuxTcp::default() };
+    let linux = Logged { hosts, ..Logged::default() };
     let transport: Arc<dyn Transport> = Arc::new(linux.clone());
     let records = Simulation::new(&spec(&network, &transport), 1).unwrap_or_else(|error| panic!("{error}")).run();
     let flow = &records.flows[0];
@@ -299,7 +302,7 @@ fn the_tcp_of_linux_sends_the_same_segments_over_this_engine_as_over_its_own_pat
 
     let rate = Rate::from_bps(8_000_000).expect("a rate");
     let end = Time::from_secs_f64(8.0);
-    let elsewhere = LinuxTcp::elsewhere(5_000_000, rate, Duration::from_millis(20), 25, end);
+    let elsewhere = Logged::elsewhere(5_000_000, rate, Duration::from_millis(20), 25, end);
     let here = linux.log.lock().expect("one thread");
     for (number, (here, elsewhere)) in here.iter().zip(&elsewhere).enumerate() {
         assert_eq!(here, elsewhere, "segment {number} of both directions");

@@ -178,6 +178,11 @@ impl Ledger {
         (!self.records.is_empty()).then_some(Id(self.base))
     }
 
+    /// Memory beside the ledger itself, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.records.capacity() * size_of::<Record>()) as u64
+    }
+
     pub fn last(&self) -> Option<Id> {
         let index = self.records.iter().rposition(|record| !record.is_merged())?;
         Some(Id(self.base + index as u64))

@@ -15,4 +15,5 @@ pub mod reference;
 mod rtt;
 pub mod segment;
 pub mod sender;
+pub mod switch;
 pub mod timer;

@@ -2,7 +2,6 @@
 //! its ledger.
 
 use skyhop_base::{Duration, Rate, Time};
-use skyhop_tcp::control::cubic::CubicOptions;
 use skyhop_tcp::path::{Endpoint, Events, Exchange, Outcomes, PathConfig};
 use skyhop_tcp::receiver::{self, Receiver};
 use skyhop_tcp::segment::Segment;
@@ -119,11 +118,8 @@ fn run(seed: u64) {
         rack_adapts: on(&mut random),
         rack_duplicate_threshold: on(&mut random),
         min_burst: 1 + random.below(3) as u32,
-        control: match random.below(3) {
-            0 => ControlKind::Reno,
-            1 => ControlKind::Cubic(CubicOptions::default()),
-            _ => ControlKind::Bbr(seed),
-        },
+        control: ControlKind::named(["reno", "cubic", "bbr"][random.below(3) as usize]).expect("a control"),
+        seed,
         timers: if on(&mut random) {
             Timers::Wheel { first: random.below(64), phase: Duration::from_millis(2) }
         } else {

@@ -1,8 +1,11 @@
 //! BBR version 1 (Cardwell et al., "BBR: Congestion-Based Congestion Control", 2016; draft-cardwell-iccrg-bbr-00) with
 //! the kernel's fixed-point arithmetic: bandwidths in segments per microsecond times 2^24, gains times 256.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::bbr_policer::Policer;
-use super::{Control, Event};
+use super::{Control, ControlOptions, Event};
 use crate::flow::{CaState, Flow};
 use crate::rate::RateSample;
 use crate::timer::HZ;
@@ -41,6 +44,17 @@ enum Mode {
     Drain,
     ProbeBw,
     ProbeRtt,
+}
+
+/// Options of BBR: it has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BbrOptions {}
+
+impl ControlOptions for BbrOptions {
+    fn build(&self, seed: u64) -> Box<dyn Control> {
+        Box::new(Bbr::new(seed))
+    }
 }
 
 /// BBR version 1.
@@ -486,6 +500,15 @@ impl Control for Bbr {
 
     fn paces(&self) -> bool {
         true
+    }
+
+    fn phase(&self) -> Option<&'static str> {
+        Some(match self.mode {
+            Mode::Startup => "startup",
+            Mode::Drain => "drain",
+            Mode::ProbeBw => "probe-bw",
+            Mode::ProbeRtt => "probe-rtt",
+        })
     }
 }
 

@@ -1,8 +1,11 @@
 //! CUBIC (RFC 9438) with the kernel's arithmetic: times in 1/1024 s, integers throughout, growth bounded by half a
 //! segment per ACK, and HyStart.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::hystart::{Hystart, HystartOptions};
-use super::{AckSample, Control, Event};
+use super::{AckSample, Control, ControlOptions, Event};
 use crate::flow::{CaState, Flow};
 use crate::timer::HZ;
 
@@ -17,16 +20,32 @@ const TIME_BITS: u32 = 10;
 const FRIENDLY_SCALE: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
 
 /// Options of CUBIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct CubicOptions {
+    /// How slow start ends before a loss: "off", or a table of HyStart's detectors.
+    #[serde(with = "super::hystart::or_off")]
+    #[schemars(with = "super::hystart::HystartOrOff")]
     pub hystart: Option<HystartOptions>,
+    /// A flow whose maximum falls gives up more of it (RFC 9438 §4.7).
+    #[serde(with = "crate::switch")]
+    #[schemars(with = "crate::switch::Switch")]
     pub fast_convergence: bool,
+    /// The window grows at least as fast as Reno's would (RFC 9438 §4.3).
+    #[serde(with = "crate::switch")]
+    #[schemars(with = "crate::switch::Switch")]
     pub tcp_friendliness: bool,
 }
 
 impl Default for CubicOptions {
     fn default() -> CubicOptions {
         CubicOptions { hystart: Some(HystartOptions::default()), fast_convergence: true, tcp_friendliness: true }
+    }
+}
+
+impl ControlOptions for CubicOptions {
+    fn build(&self, _seed: u64) -> Box<dyn Control> {
+        Box::new(Cubic::new(*self))
     }
 }
 

@@ -1,18 +1,56 @@
 //! HyStart: slow start ends before the queue overflows (Ha and Rhee 2011), by the length of a train of ACKs or by the
 //! growth of the delay, each as the kernel measures it.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::flow::Flow;
 use crate::segment::Seq;
+use crate::switch::Switch;
 
 /// Which of the two detectors run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct HystartOptions {
+    /// A train of ACKs as long as half the smallest RTT ends slow start.
+    #[serde(with = "crate::switch")]
+    #[schemars(with = "Switch")]
     pub train: bool,
+    /// An RTT that grows by an eighth, at least 4 and at most 16 ms, ends slow start.
+    #[serde(with = "crate::switch")]
+    #[schemars(with = "Switch")]
     pub delay: bool,
     /// The smallest window at which the detectors run, in segments.
     pub low_window: u32,
     /// ACKs further apart than this many microseconds do not belong to one train.
     pub ack_delta_us: u64,
+}
+
+/// HyStart in a file: "off", or a table.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HystartOrOff {
+    Switch(Switch),
+    Options(HystartOptions),
+}
+
+/// For `#[serde(with = "…")]`.
+pub(super) mod or_off {
+    use super::{HystartOptions, HystartOrOff, Switch};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(options: &Option<HystartOptions>, serializer: S) -> Result<S::Ok, S::Error> {
+        let written = options.map_or(HystartOrOff::Switch(Switch::Off), HystartOrOff::Options);
+        written.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<HystartOptions>, D::Error> {
+        Ok(match HystartOrOff::deserialize(deserializer)? {
+            HystartOrOff::Switch(Switch::Off) => None,
+            HystartOrOff::Switch(Switch::On) => Some(HystartOptions::default()),
+            HystartOrOff::Options(options) => Some(options),
+        })
+    }
 }
 
 impl Default for HystartOptions {

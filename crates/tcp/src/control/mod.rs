@@ -7,6 +7,7 @@ pub mod bbr;
 mod bbr_policer;
 pub mod cubic;
 mod hystart;
+pub mod list;
 pub mod reno;
 
 use std::fmt::Debug;
@@ -16,6 +17,7 @@ use crate::rate::RateSample;
 
 pub use bbr::Bbr;
 pub use cubic::Cubic;
+pub use list::{ControlKind, ControlName, ControlOptions};
 pub use reno::Reno;
 
 /// An event beside ACKs and changes of state.
@@ -82,5 +84,11 @@ pub trait Control: Debug + Send {
     /// Whether packets have to be paced.
     fn paces(&self) -> bool {
         false
+    }
+
+    /// Where the control has phases of its own, the present one for the records, such as "probe-rtt". Outside of
+    /// reductions; slow start and congestion avoidance follow from window and threshold.
+    fn phase(&self) -> Option<&'static str> {
+        None
     }
 }

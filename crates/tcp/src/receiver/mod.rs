@@ -331,6 +331,17 @@ impl Receiver {
         self.next
     }
 
+    /// Whether all of these bytes came already.
+    pub fn holds(&self, range: Range<Seq>) -> bool {
+        range.end <= self.next || self.reorder.holds(&range)
+    }
+
+    /// Memory beside the receiver itself, in bytes. What a host would book for the data is not part of it.
+    pub fn memory_bytes(&self) -> u64 {
+        let waiting = self.outbox.capacity() * size_of::<Segment>();
+        (size_of::<Config>() + waiting) as u64 + self.reorder.memory_bytes()
+    }
+
     /// Bytes in order that the application has not read.
     pub fn unread(&self) -> u64 {
         self.next - self.read

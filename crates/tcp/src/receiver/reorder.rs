@@ -46,6 +46,17 @@ impl Reorder {
         self.islands.len()
     }
 
+    /// Whether an island has all of these bytes.
+    pub(super) fn holds(&self, range: &Range<Seq>) -> bool {
+        let at = self.islands.partition_point(|island| island.end < range.end);
+        self.islands.get(at).is_some_and(|island| island.start <= range.start)
+    }
+
+    /// Memory beside the structure itself, in bytes.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        (self.islands.capacity() * size_of::<Island>()) as u64
+    }
+
     /// The number after the highest byte received.
     pub(super) fn end(&self) -> Option<Seq> {
         self.islands.last().map(|island| island.end)

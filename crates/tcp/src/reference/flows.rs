@@ -1,7 +1,6 @@
 //! Long flows of Linux: sender and receiver over a steady or moving bottleneck, and the figures that a folder names.
 
 use super::{ReferenceError, Table};
-use crate::control::cubic::CubicOptions;
 use crate::path::{Endpoint, Events, Exchange, Outcomes, PathConfig, Verdict, Way};
 use crate::receiver::{self, Receiver};
 use crate::segment::Segment;
@@ -62,12 +61,8 @@ pub fn read_flows(folder: &Path) -> Result<Vec<FlowCase>, ReferenceError> {
     }
     let mut flows: Vec<FlowCase> = Vec::new();
     for row in 0..cases.rows.len() {
-        let control = match cases.text(row, "flows")? {
-            "reno" => ControlKind::Reno,
-            "cubic" => ControlKind::Cubic(CubicOptions::default()),
-            "bbr" => ControlKind::Bbr(1),
-            _ => continue,
-        };
+        // Rows of several flows name several controls.
+        let Some(control) = ControlKind::named(cases.text(row, "flows")?) else { continue };
         let group = format!("{}_{}", cases.text(row, "config")?, cases.text(row, "flows")?);
         if !cases.text(row, "random_loss")?.is_empty() || flows.iter().any(|flow| flow.group == group) {
             continue;
@@ -155,7 +150,7 @@ impl Endpoint for Watched {
 /// Runs a flow.
 pub fn run_flow(case: &FlowCase) -> FlowResult {
     let timers = Timers::Wheel { first: 0, phase: Duration::from_millis(2) };
-    let config = Config { control: case.control, timers, ..Config::default() };
+    let config = Config { control: case.control.clone(), timers, ..Config::default() };
     let length = case.length.as_secs_f64();
     // More than the path can carry.
     let bytes = (case.path.rate.bps_f64() * length / 8.0 * 1.1) as u64;

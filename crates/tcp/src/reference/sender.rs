@@ -1,7 +1,6 @@
 //! The sender alone: the recorded ACKs go in at their times, and its packets are compared.
 
 use super::{Case, Packet, ReferenceError, Table};
-use crate::control::cubic::CubicOptions;
 use crate::flow::CaState;
 use crate::path::Way;
 use crate::segment::{Ecn, Segment};
@@ -134,18 +133,12 @@ pub fn sender_config(case: &Case) -> Result<Config, ReferenceError> {
         ecn: case.setting("tcp_ecn") == Some("1"),
         idle_restart: case.switched("tcp_slow_start_after_idle", true),
         timestamp_base: 0,
-        control: match case.control.as_str() {
-            "reno" => ControlKind::Reno,
-            "cubic" => ControlKind::Cubic(CubicOptions::default()),
-            "bbr" => ControlKind::Bbr(0),
-            _ => {
-                return Err(ReferenceError::Setting {
-                    case: case.name.clone(),
-                    name: "cc".to_owned(),
-                    value: case.control.clone(),
-                });
-            }
-        },
+        control: ControlKind::named(&case.control).ok_or_else(|| ReferenceError::Setting {
+            case: case.name.clone(),
+            name: "cc".to_owned(),
+            value: case.control.clone(),
+        })?,
+        seed: 0,
         ..Config::default()
     };
     for (name, value) in &case.settings {

@@ -222,6 +222,7 @@ impl Sender {
             sack_rtt = Some(now_us - first);
             ca_rtt = Some(now_us - last);
         }
+        self.rtt_sample = ca_rtt.or(self.rtt_sample);
         let measured = self.measure(seq_rtt, sack_rtt, ca_rtt, ack);
         if ack.acked() {
             ack.set_timer = true;

@@ -21,6 +21,11 @@ impl Default for Buffers {
 }
 
 impl Buffers {
+    /// Memory beside the structure itself.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.closed.capacity() * size_of::<(Seq, bool)>()) as u64
+    }
+
     /// End and PSH flag of the buffer at the head.
     pub fn head(&self) -> (Seq, bool) {
         self.closed.front().copied().unwrap_or((self.written, self.open_pushed))

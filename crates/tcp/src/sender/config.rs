@@ -2,28 +2,9 @@
 
 use skyhop_base::Duration;
 
+use crate::control::ControlKind;
 use crate::control::cubic::CubicOptions;
-use crate::control::{Bbr, Control, Cubic, Reno};
 use crate::timer::Timers;
-
-/// Which congestion control, with its options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControlKind {
-    Reno,
-    Cubic(CubicOptions),
-    /// The number decides in which phases cycles begin.
-    Bbr(u64),
-}
-
-impl ControlKind {
-    pub(super) fn build(self) -> Box<dyn Control> {
-        match self {
-            ControlKind::Reno => Box::new(Reno),
-            ControlKind::Cubic(options) => Box::new(Cubic::new(options)),
-            ControlKind::Bbr(seed) => Box::new(Bbr::new(seed)),
-        }
-    }
-}
 
 /// Options of a sender.
 #[derive(Clone, Debug)]
@@ -66,6 +47,8 @@ pub struct Config {
     /// A burst waits until it is whole while less than this part of the window is free (`tcp_tso_win_divisor`); 0: never.
     pub burst_divisor: u32,
     pub control: ControlKind,
+    /// Decides what the control draws by chance, such as the phases in which bbr's cycles begin.
+    pub seed: u64,
     pub timers: Timers,
     pub min_rto: Duration,
     pub max_rto: Duration,
@@ -104,6 +87,7 @@ impl Default for Config {
             rack_duplicate_threshold: true,
             burst_divisor: 3,
             control: ControlKind::Cubic(CubicOptions::default()),
+            seed: 1,
             timers: Timers::Exact,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 
 use skyhop_base::{Duration, Time};
 
+pub use crate::control::ControlKind;
 use crate::control::{Control, Event};
 use crate::flow::{CaState, Flow};
 use crate::ledger::{Id, Ledger};
@@ -20,7 +21,7 @@ use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::segment::{Segment, Seq};
 use buffers::Buffers;
-pub use config::{Config, ControlKind};
+pub use config::Config;
 pub use host::Host;
 use recovery::{Prr, Rack, Undo};
 
@@ -39,6 +40,21 @@ enum Phase {
     Closed,
     SynSent,
     Established,
+}
+
+/// What happened to a connection so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Expirations of the retransmission timer.
+    pub timeouts: u32,
+    /// Tail loss probes.
+    pub loss_probes: u32,
+    /// Recoveries begun by detected losses.
+    pub recoveries: u32,
+    /// Reductions of the window: for losses, marks and timeouts.
+    pub reductions: u32,
+    /// Reductions taken back.
+    pub undos: u32,
 }
 
 /// The sending half of a connection.
@@ -74,7 +90,7 @@ pub struct Sender {
     rto: Duration,
     backoff: u32,
     retransmits: u32,
-    timeouts: u32,
+    counts: Counts,
     probes_out: u32,
 
     prr: Prr,
@@ -104,6 +120,8 @@ pub struct Sender {
     cwnd_used: u32,
     used_jiffy: u64,
 
+    /// The latest RTT of a segment sent once, in microseconds, until it is taken.
+    rtt_sample: Option<u64>,
     /// The latest timestamp of the receiver, and the echo of the segment being processed.
     recent: u32,
     echo: Option<u32>,
@@ -116,7 +134,7 @@ pub struct Sender {
 
 impl Sender {
     pub fn new(config: Config) -> Sender {
-        let control = config.control.build();
+        let control = config.control.build(config.seed);
         let mut flow = Flow::new(config.mss);
         flow.cwnd = config.initial_window;
         flow.paced = control.paces() || config.pacing;
@@ -143,7 +161,7 @@ impl Sender {
             now: Time::ZERO,
             backoff: 0,
             retransmits: 0,
-            timeouts: 0,
+            counts: Counts::default(),
             probes_out: 0,
             prr: Prr::default(),
             rack: Rack::default(),
@@ -163,6 +181,7 @@ impl Sender {
             usage_seq: 0,
             cwnd_used: 0,
             used_jiffy: 0,
+            rtt_sample: None,
             recent: 0,
             echo: None,
             states: None,
@@ -267,7 +286,22 @@ impl Sender {
     }
 
     pub fn timeouts(&self) -> u32 {
-        self.timeouts
+        self.counts.timeouts
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The RTT of the last segment acknowledged since the last call, in microseconds, if it was sent once.
+    pub fn take_rtt(&mut self) -> Option<u64> {
+        self.rtt_sample.take()
+    }
+
+    /// Memory beside the sender itself, in bytes; the control's state counts as one cache line.
+    pub fn memory_bytes(&self) -> u64 {
+        let waiting = self.ready.capacity() * size_of::<Segment>() + self.early_writes.capacity() * size_of::<u64>();
+        64 + waiting as u64 + self.ledger.memory_bytes() + self.buffers.memory_bytes()
     }
 
     /// How far out of order a segment may be, in segments, before it counts as lost.

@@ -30,8 +30,8 @@ impl Sender {
         self.ready.push_back(Segment {
             syn: true,
             // ECE and CWR in a SYN ask for ECN (RFC 3168 §6.1.1); they are left out once the SYN was lost.
-            ece: self.config.ecn && self.timeouts == 0,
-            cwr: self.config.ecn && self.timeouts == 0,
+            ece: self.config.ecn && self.counts.timeouts == 0,
+            cwr: self.config.ecn && self.counts.timeouts == 0,
             window: 65_535,
             timestamps: self.timestamps(self.flow.now_us),
             ..Segment::default()

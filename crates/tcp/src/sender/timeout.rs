@@ -119,12 +119,12 @@ impl Sender {
         self.enter_loss();
         if self.window > 0 || self.phase == Phase::SynSent {
             self.retransmits += 1;
-            self.timeouts += 1;
+            self.counts.timeouts += 1;
         }
         if let Some(first) = self.ledger.first() {
             self.repeat_lost(first, 1);
         }
-        let linear = self.phase == Phase::SynSent && self.timeouts <= self.config.syn_linear_timeouts;
+        let linear = self.phase == Phase::SynSent && self.counts.timeouts <= self.config.syn_linear_timeouts;
         if !linear {
             self.backoff += 1;
             self.rto = self.rto.saturating_mul(2).min(self.config.max_rto);
@@ -134,6 +134,7 @@ impl Sender {
 
     fn send_loss_probe(&mut self) {
         if self.tlp_end.is_none() && self.probe_tail() {
+            self.counts.loss_probes += 1;
             self.tlp_end = Some(self.flow.nxt);
             // The full timeout runs from the probe.
             self.timer = None;

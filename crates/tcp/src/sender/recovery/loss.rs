@@ -17,6 +17,7 @@ impl Sender {
             || self.high_seq <= self.flow.una
             || (self.flow.state == CaState::Loss && self.retransmits == 0)
         {
+            self.counts.reductions += 1;
             self.undo.prior_ssthresh = Some(self.flow.present_ssthresh());
             self.flow.prior_cwnd = self.flow.cwnd;
             let ssthresh = self.control.ssthresh(&mut self.flow);

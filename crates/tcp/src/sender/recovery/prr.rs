@@ -13,6 +13,7 @@ pub(crate) struct Prr {
 impl Sender {
     /// Begins a reduction to the control's threshold.
     pub(in super::super) fn begin_reduction(&mut self) {
+        self.counts.reductions += 1;
         self.high_seq = self.flow.nxt;
         self.tlp_end = None;
         self.flow.cwnd_count = 0;

@@ -152,6 +152,7 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery(&mut self, ece: bool) {
+        self.counts.recoveries += 1;
         self.forget_stamp_if_settled();
         self.undo.prior_ssthresh = None;
         self.begin_undo();

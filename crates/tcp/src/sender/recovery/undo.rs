@@ -55,6 +55,7 @@ impl Sender {
     }
 
     fn undo_reduction(&mut self, unmark: bool) {
+        self.counts.undos += 1;
         if unmark {
             let ids: Vec<_> = self.ledger.ids().collect();
             for id in ids {

@@ -1,0 +1,121 @@
+//! The TCP of Linux (`skyhop-tcp`) as a pair of hosts.
+//!
+//! Known limits: an application that closes sends no FIN, for the stack has none; what it wrote before is still
+//! delivered. Data goes one way, so the sink writes nothing. The number of a packet in the records is the sequence number
+//! of its first byte, which wraps at 2^32 as on the wire.
+
+mod sink;
+mod source;
+
+use sink::Sink;
+use skyhop_base::{Duration, Stream};
+use skyhop_sim::endpoint::{Codepoint, Endpoint, Incoming, Outgoing, Payload, Transport};
+use skyhop_tcp::path::ip_bytes;
+use skyhop_tcp::receiver::{self, Receiver};
+use skyhop_tcp::segment::{Ecn, Segment};
+use skyhop_tcp::sender::{self, Sender};
+use skyhop_tcp::timer::Timers;
+use source::Source;
+
+/// IP bytes of a SYN and of a SYN-ACK: 40 of headers, MSS 4, window scaling 3, and with their padding timestamps 10 and
+/// SACK-permitted 2 (RFC 9293 §3.2, RFC 7323, RFC 2018).
+const SYN_WITH_TIMESTAMPS: u32 = 60;
+const SYN_WITH_SACK: u32 = 52;
+const SYN_WITH_NEITHER: u32 = 48;
+
+/// A jiffy of the timer wheel, and after how many the wheel repeats (`skyhop_tcp::timer`).
+const JIFFY: Duration = Duration::from_millis(4);
+const WHEEL_JIFFIES: f64 = 512.0;
+
+/// What both hosts of a connection are told.
+#[derive(Clone, Debug)]
+pub struct LinuxTcp {
+    pub sender: sender::Config,
+    pub receiver: receiver::Config,
+    /// User bytes that the application may have written without an acknowledgement; more wait in the application
+    /// (SO_SNDBUF). Deviation: the kernel counts the memory that they take, which is more.
+    pub send_buffer: u64,
+    /// Whether timers fire at the edges of jiffies, whose phase each host draws. Overrides `timers` of both halves.
+    pub jiffies: bool,
+}
+
+/// The largest value of the kernel's `tcp_wmem`, bytes.
+pub const SEND_BUFFER: u64 = 4_194_304;
+
+impl Default for LinuxTcp {
+    /// Stock hosts with exact timers.
+    fn default() -> LinuxTcp {
+        LinuxTcp {
+            sender: sender::Config::default(),
+            receiver: receiver::Config::default(),
+            send_buffer: SEND_BUFFER,
+            jiffies: false,
+        }
+    }
+}
+
+impl LinuxTcp {
+    fn timers(&self, draws: &mut Stream, otherwise: Timers) -> Timers {
+        if !self.jiffies {
+            return otherwise;
+        }
+        let first = (draws.uniform() * WHEEL_JIFFIES) as u64;
+        let phase = Duration::from_nanos((draws.uniform() * JIFFY.as_nanos() as f64) as u64);
+        Timers::Wheel { first, phase }
+    }
+
+    /// IP bytes of the packets that open the connection.
+    fn syn_bytes(&self) -> u32 {
+        match (self.sender.timestamps, self.sender.sack) {
+            (true, _) => SYN_WITH_TIMESTAMPS,
+            (false, true) => SYN_WITH_SACK,
+            (false, false) => SYN_WITH_NEITHER,
+        }
+    }
+}
+
+impl Transport for LinuxTcp {
+    fn source(&self, mut draws: Stream) -> Box<dyn Endpoint> {
+        let mut config = self.sender.clone();
+        config.seed = draws.bits();
+        config.timers = self.timers(&mut draws, config.timers);
+        Box::new(Source::new(Sender::new(config), self.send_buffer, self.syn_bytes()))
+    }
+
+    fn sink(&self, mut draws: Stream) -> Box<dyn Endpoint> {
+        let mut config = self.receiver.clone();
+        config.timers = self.timers(&mut draws, config.timers);
+        let host = receiver::Host::new(Receiver::new(config), None);
+        Box::new(Sink::new(host, self.syn_bytes()))
+    }
+}
+
+/// A packet with a segment in it.
+fn packet(segment: Segment, syn_bytes: u32, repeats: bool) -> Outgoing {
+    let size = if segment.syn { syn_bytes } else { ip_bytes(&segment) };
+    Outgoing {
+        seq: segment.seq as u32,
+        // `skyhop-scenario` refuses an MSS with which a packet would be larger.
+        size: size.min(u16::MAX.into()) as u16,
+        user_bytes: segment.len as u16,
+        repeats,
+        ecn: match segment.ecn {
+            Ecn::NotEct => Codepoint::NotEct,
+            Ecn::Ect0 => Codepoint::Ect0,
+            Ecn::Ect1 => Codepoint::Ect1,
+            Ecn::Ce => Codepoint::Ce,
+        },
+        payload: Payload::of(segment),
+    }
+}
+
+/// The segment in a packet that has arrived, with the mark that the network set. `None` for what is none, such as a
+/// request of the engine.
+fn segment(packet: Incoming) -> Option<Segment> {
+    let marked = packet.ecn == Codepoint::Ce;
+    let mut segment = packet.payload.take::<Segment>()?;
+    if marked {
+        segment.ecn = Ecn::Ce;
+    }
+    Some(segment)
+}

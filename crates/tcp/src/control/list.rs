@@ -1,0 +1,81 @@
+//! The list of controls. One line registers a control: its name in scenarios and its options, which build it.
+
+use std::fmt::Debug;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skyhop_cc::ConfigError;
+
+use super::Control;
+use super::bbr::BbrOptions;
+use super::cubic::CubicOptions;
+use super::reno::RenoOptions;
+
+/// The options of a control. In a file each of them may be left out.
+pub trait ControlOptions: Debug + Clone + PartialEq + Default {
+    /// A control at the start of a connection. `seed` decides what it draws by chance.
+    fn build(&self, seed: u64) -> Box<dyn Control>;
+
+    /// # Errors
+    /// A value with which the control cannot work.
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
+}
+
+macro_rules! controls {
+    ($($(#[doc = $about:literal])+ $name:literal: $variant:ident($options:ty);)+) => {
+        /// A congestion control with its options, as in `{ cubic = { tcp_friendliness = "off" } }`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[schemars(rename = "LinuxControl")]
+        pub enum ControlKind { $($(#[doc = $about])+ #[serde(rename = $name)] $variant($options),)+ }
+
+        /// A congestion control whose options have their defaults.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[schemars(rename = "LinuxControlName")]
+        pub enum ControlName { $($(#[doc = $about])+ #[serde(rename = $name)] $variant,)+ }
+
+        impl From<ControlName> for ControlKind {
+            fn from(name: ControlName) -> ControlKind {
+                match name { $(ControlName::$variant => ControlKind::$variant(Default::default()),)+ }
+            }
+        }
+
+        impl ControlKind {
+            /// The names of all controls.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// The control of this name with default options.
+            pub fn named(name: &str) -> Option<ControlKind> {
+                match name {
+                    $($name => Some(ControlKind::$variant(Default::default())),)+
+                    _ => None,
+                }
+            }
+
+            pub fn name(&self) -> &'static str {
+                match self { $(ControlKind::$variant(_) => $name,)+ }
+            }
+
+            /// A control at the start of a connection. `seed` decides what it draws by chance.
+            pub fn build(&self, seed: u64) -> Box<dyn Control> {
+                match self { $(ControlKind::$variant(options) => options.build(seed),)+ }
+            }
+
+            /// # Errors
+            /// A value with which the control cannot work.
+            pub fn check(&self) -> Result<(), ConfigError> {
+                match self { $(ControlKind::$variant(options) => options.check(),)+ }
+            }
+        }
+    };
+}
+
+controls! {
+    /// Reno (RFC 5681).
+    "reno": Reno(RenoOptions);
+    /// CUBIC (RFC 9438) with the kernel's arithmetic.
+    "cubic": Cubic(CubicOptions);
+    /// BBR version 1 (draft-cardwell-iccrg-bbr-00).
+    "bbr": Bbr(BbrOptions);
+}
