@@ -41,7 +41,7 @@ fn no_crate_depends_on_its_own_layer_or_a_higher_one() {
             continue;
         };
         for dependency in package["dependencies"].as_array().unwrap() {
-            // What tests use is no part of the house.
+            // Dependencies of tests alone do not count.
             if dependency["kind"] == "dev" {
                 continue;
             }

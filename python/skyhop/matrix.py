@@ -32,7 +32,7 @@ class Sample:
     cell: Cell
     seed: int
     run: Run | KeptRun
-    #: What was measured, by the name of the metric.
+    #: Measured values by the name of the metric.
     values: Mapping[str, float]
     #: What the run warned of, about what the study wrote.
     warnings: Sequence[str] = ()
@@ -103,7 +103,7 @@ class Outcome:
         self.study = study
         self.samples = samples
         self.wall_s = wall_s
-        #: Of each cell of a deterministic part: the same with another seed and one flow a microsecond later.
+        #: For each cell of a deterministic part, the same run with another seed and one flow a microsecond later.
         self.probes = probes or []
         #: The sweeps that belong to the study, by name.
         self.sweeps = sweeps or {}

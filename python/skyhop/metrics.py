@@ -209,7 +209,7 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
     if metric.event:
         rows = rows.filter(pl.col("event") == metric.event)
     if metric.reduce == "share-within":
-        # What was begun too late to be judged before the end of the run does not count.
+        # Transfers that begin too late to be judged before the end of the run do not count.
         begun = pl.col("begin_s") <= length_s - metric.within
         return (rows.filter(begun) if "begin_s" in table.columns else rows).select(metric.column)
     column = pl.col(metric.column)

@@ -47,7 +47,7 @@ class Axis:
     name: str
     label: str
     values: Mapping[str, tuple[str, ...]]
-    #: Where the values are readings of one text: those under which the study counts. Empty: the axis is none.
+    #: Where the values are readings of one text: those under which the study counts. Empty: the axis has no readings.
     readings: frozenset[str] = frozenset()
 
 
@@ -158,7 +158,7 @@ class Study:
         return [bound for bound in self.bounds if bound.applies(metric, dict(cell.point))]
 
     def counts(self, cell: Cell, said: bool | None) -> bool:
-        """Whether what is said about a cell is counted: under the declared readings, over the whole length."""
+        """Whether a statement about a cell is counted: under the declared readings, over the whole length."""
         if said is not None:
             return said
         declared = all(not axis.readings or dict(cell.point)[axis.name] in axis.readings for axis in self.axes)

@@ -65,7 +65,7 @@ def _default(name: str, label: str, unit: str, column: str, reduce: str, scale: 
     return Metric(name=name, label=label, unit=unit, column=column, reduce=reduce, scale=scale, **more)
 
 
-#: What is measured where the file says nothing, over the whole run.
+#: The measures where the file names none, over the whole run.
 WHOLE = (
     _default("goodput", "Goodput", "kbit/s", "goodput_bps", "total-rate", 1e-3, table="flows"),
     _default("throughput", "Throughput", "kbit/s", "throughput_bps", "total-rate", 1e-3, table="flows"),
@@ -178,7 +178,7 @@ def _seconds(table: Table, key: str) -> float:
 
 
 def jobs(sweep: Sweep) -> list[Job]:
-    """Every run of the sweep; raises ScenarioError where a cell is no right scenario."""
+    """Every run of the sweep; raises ScenarioError where a cell is not a valid scenario."""
     needs_series = any(metric.table.endswith("series") for metric in sweep.metrics)
     made = []
     for cell in sweep.cells:

@@ -21,9 +21,9 @@ IMPOSSIBLE = "impossible"
 HOLDS = "holds"
 FAILS = "does not hold"
 
-#: Of a value.
+#: Verdicts on a value.
 VERDICTS = (REPRODUCED, DIFFERS, UNDECIDED, GIVEN, IMPOSSIBLE)
-#: Of a sentence.
+#: Verdicts on a claim.
 CLAIM_VERDICTS = (HOLDS, FAILS, UNDECIDED)
 #: The verdicts that need no reason.
 PLAIN = (REPRODUCED, HOLDS, IMPOSSIBLE)
@@ -180,7 +180,7 @@ class Claim:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """What is smaller than what."""
+        """Pairs of names, the smaller first."""
         found = []
         for chain in (self.spelled or self.order).split(","):
             links = [[name.strip() for name in link.split(" & ")] for link in chain.split("<")]

@@ -1,4 +1,4 @@
-"""The command line: messages, exit codes, what is written and what is not."""
+"""The command line: messages, exit codes, and which files appear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written appears whole or not at all: kills, full disks, processes at one place, outputs that go away."""
+"""Outputs appear whole or not at all: kills, full disks, processes at one place, outputs that go away."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def outcome() -> matrix.Outcome:
 
 
 def ours(outcome: matrix.Outcome, metric: str) -> dict[str, float]:
-    """Of the three TCPs at the moment that the study counts."""
+    """Our values for the three TCPs at the epoch that the study counts."""
     return {
         dict(one.cell.point)["tcp"]: one.ours
         for one in outcome.results

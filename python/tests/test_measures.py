@@ -1,4 +1,4 @@
-"""What is measured of several flows: no aggregate exceeds what links carry, and what cannot be meant is refused."""
+"""Measures over several flows: no aggregate exceeds the links' capacity, and meaningless ones are refused."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def capacity_bps(done: Run) -> float:
         if end is None:
             end = "the ground" if row["kind"] == "downlink" else "the sky"
         begin, end = ("the sky" if node in satellites else node for node in (begin, end))
-        # What leaves a node and what reaches it are apart: one may be a source and a destination.
+        # Each node stands twice, once for departures and once for arrivals: it may be source and destination.
         add(f"from {begin}", f"to {end}", row["rate_bps"] or math.inf)
     for node in [node.removeprefix("to ") for node in graph if node.startswith("to ")]:
         add(f"to {node}", f"from {node}", math.inf)

@@ -267,7 +267,7 @@ def test_a_listener_that_takes_no_news_is_let_go() -> None:
     told = 0
     while listener.tell(("job", {})):
         told += 1
-        assert told < 10_000, "what is not taken is kept for ever"
+        assert told < 10_000, "events that nobody takes are kept for ever"
     assert not listener.tell(("job", {})) or told > 0
 
 
@@ -341,7 +341,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists() or os.geteuid() != 0, reason="needs to become another user")
 def test_another_user_of_the_machine_is_refused(server: Server) -> None:
     ask = (
-        # What is imported late may lie where the other user cannot read.
+        # A late import may lie where the other user cannot read.
         "import os, sys, http.client, encodings.idna; os.setgid(65534); os.setuid(65534)\n"
         "connection = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=20)\n"
         "connection.request('GET', '/api/runs'); answer = connection.getresponse()\n"
@@ -356,7 +356,7 @@ def test_another_user_of_the_machine_is_refused(server: Server) -> None:
 
 
 def _raw(server: Server, request: bytes) -> bytes:
-    """What comes back until the server closes, or waits for more."""
+    """The bytes that come back until the server closes or waits for more."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=3) as raw:
         with contextlib.suppress(ConnectionError):
             raw.sendall(request)

@@ -265,7 +265,7 @@ def test_parts_have_their_own_scenario_seeds_and_metrics_and_the_long_ones_wait(
     assert daily.samples[0].run.scenario.duration_s == 2.0
     received = daily.table("flow_series").filter(pl.col("time_s") > 1.0 + 1e-9)["received"].sum()
     assert daily.results[1].ours == received > 0
-    assert daily.problems == [], "what is expected of the long part is not judged"
+    assert daily.problems == [], "expectations of the long part are not judged"
     everything = matrix.run_study(dataclasses.replace(study.load(folder), full=True))
     assert {sample.cell.label for sample in everything.samples} == {"5", "long"}
     # The other scenario has a link of half the rate.
@@ -396,6 +396,6 @@ def test_ctrl_c_stops_all_runs_of_a_study(folder: Path, skyhop_program: Skyhop) 
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=30)
     assert (process.returncode, stderr) == (130, "")
-    # Nothing but what was finished before is there, and that is whole.
+    # Only studies that had finished are there, and they are whole.
     assert not (skyhop_program.folder / "runs" / "queues").exists()
     assert not list((skyhop_program.folder / "runs").rglob("*.partial"))

@@ -8,7 +8,7 @@ from skyhop.plots import Measure
 from skyhop.report import study_figure
 
 CHANNELS = ["256 kbit/s", "128 kbit/s", "64 kbit/s"]
-RESULT = "What comes ashore"
+RESULT = "Data that reach the shore"
 SKY = "The pass"
 BEGIN_S, END_S = 2500.0, 3100.0
 

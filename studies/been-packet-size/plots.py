@@ -206,7 +206,7 @@ def overhead(results: pl.DataFrame) -> Figure:
 
 @study_figure(
     section=GROWTH_SECTION, title="Congestion window", answers="sections 5.3.1 to 5.3.3: growth of CWND",
-    caption="Packets of 1540 B at most, seed 1; SaTPEP runs for 40 s. Of its window a sender uses 20 segments.",
+    caption="Packets of 1540 B at most, seed 1; SaTPEP runs for 40 s. A sender uses 20 segments of its window.",
 )  # fmt: skip
 @style.in_house_style
 def window(flow_series: pl.DataFrame) -> Figure:
@@ -266,7 +266,7 @@ def _at_1540(results: pl.DataFrame, metric: str, errors: str) -> dict[str, float
 
 @style.in_house_style
 def _dots(series: dict[str, dict[str, float]], rows: dict[str, str], axis: str, *, log: bool, height: float) -> Figure:
-    """One line per scheme from above, one marker per series across; what is next to nothing is left out."""
+    """One line per scheme from above, one marker per series across; values close to nothing are left out."""
     drawn, (panel,) = style.blank(height=height)
     for number, (label, values) in enumerate(series.items()):
         stroke = style.STROKES[number]

@@ -30,7 +30,7 @@ fn spec(network: &Value, transport: &Arc<dyn Transport>) -> SimulationSpec {
     spec
 }
 
-/// Runs to the end. What is alive then is what waits or flies, and nothing outlives the run.
+/// Runs to the end. Payloads alive then wait or are in flight, and none outlives the run.
 fn run(spec: &SimulationSpec, alive: &AtomicI64) -> Records {
     let mut simulation = Simulation::new(spec, 1).unwrap_or_else(|error| panic!("{error}"));
     simulation.run_until(simulation.end());

@@ -102,7 +102,7 @@ struct Outstanding {
 #[derive(Debug)]
 struct Source {
     transport: StopAndWait,
-    /// User bytes written so far; `None` is no end.
+    /// User bytes written so far; `None` means without end.
     written: Option<u64>,
     /// User bytes that were acknowledged.
     sent: u64,

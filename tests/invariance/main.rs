@@ -74,7 +74,7 @@ fn recording_changes_no_packet() {
     assert_eq!(without, counters(Some("7 ms")));
 }
 
-/// The n-th packet of a flow meets the same fate on a link whatever the congestion control: two runs that differ only
+/// The n-th packet of a flow has the same outcome on a link whatever the congestion control: two runs that differ only
 /// in another flow's control lose the same packets of a source that sends by the clock.
 #[test]
 fn random_losses_are_paired() {

@@ -52,7 +52,7 @@ struct Wire {
     room: Option<u32>,
 }
 
-/// What stands for all satellites where only rates count.
+/// One name for all satellites where only rates count.
 const SKY: &str = "sky";
 
 pub fn check(scenario: &Scenario, records: &Records, findings: &mut Findings) {

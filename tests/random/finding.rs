@@ -1,4 +1,4 @@
-//! What is wrong with a run.
+//! Faults of a run.
 
 use std::fmt;
 

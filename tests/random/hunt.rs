@@ -75,7 +75,7 @@ fn read_options() -> Result<Options, String> {
             continue;
         }
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
-        let number = || value.parse::<u64>().map_err(|_| format!("{word}: {value:?} is no whole number"));
+        let number = || value.parse::<u64>().map_err(|_| format!("{word}: {value:?} is not a whole number"));
         match word.as_str() {
             "--from" => options.from = number()?,
             "--count" => options.count = number()?,

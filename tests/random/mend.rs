@@ -4,7 +4,7 @@
 use serde_json::Value as Json;
 use skyhop_scenario::{Diagnostic, Diagnostics, Scenario};
 
-/// Most rounds of mending; what is wrong then is given up.
+/// Largest number of rounds; a scenario that is still invalid then is given up.
 const ROUNDS: usize = 25;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub fn mend(mut value: Json) -> Result<Mended, Diagnostics> {
     unreachable!("the loop returns")
 }
 
-/// What is to be removed so that a problem goes.
+/// The key to remove so that a problem disappears.
 fn remedy(message: &str, place: Vec<Step>) -> Option<Vec<Step>> {
     match place.as_slice() {
         [] => None,

@@ -14,7 +14,7 @@ pub const EXCLUSIVE: &[(&str, &[&[&str]])] = &[
     ("AgentFile", &[&["error_report"], &["snoop"], &["survival"], &["eln"], &["pep"]]),
 ];
 
-/// Of these tables one group of [`EXCLUSIVE`] must be there.
+/// Tables that need one group of [`EXCLUSIVE`].
 pub const NEEDS_ONE: &[&str] = &["RepairFile", "TraceFile", "TraceErrors", "AgentFile"];
 
 /// Keys that the builder of networks has decided on.

@@ -103,7 +103,7 @@ fn check_flows(records: &Records, findings: &mut Findings) {
             || say("completed"),
         );
         for (name, value) in [("goodput_bps", row.goodput_bps), ("throughput_bps", row.throughput_bps)] {
-            findings.expect(value.is_finite() && value >= 0.0, &format!("{name} is no rate"), || say(name));
+            findings.expect(value.is_finite() && value >= 0.0, &format!("{name} is not a rate"), || say(name));
         }
         findings.expect(row.goodput_bps <= row.throughput_bps * (1.0 + ROUNDING), "goodput above throughput", || {
             say("rates")
@@ -120,11 +120,11 @@ fn check_flows(records: &Records, findings: &mut Findings) {
         ];
         for (name, share) in shares {
             let holds = share.is_none_or(|share| (0.0..=1.0 + ROUNDING).contains(&share));
-            findings.expect(holds, &format!("{name} is no share"), || say(name));
+            findings.expect(holds, &format!("{name} is not a share"), || say(name));
         }
         findings.expect(
             row.cwnd_mean.is_none_or(|cwnd| cwnd.is_finite() && cwnd >= 0.0),
-            "cwnd_mean is no window",
+            "cwnd_mean is not a window",
             || say("cwnd_mean"),
         );
         for (name, d) in
@@ -147,8 +147,8 @@ fn check_links(records: &Records, findings: &mut Findings) {
     for row in &records.links {
         let say = |what: &str| format!("{what} of {}: {row:?}", records.link_names[row.link as usize]);
         let busy = (0.0..=1.0 + ROUNDING).contains(&row.utilisation);
-        findings.expect(busy, "utilisation of a link is no share", || say("utilisation"));
-        findings.expect(row.rate_bps.is_finite() && row.rate_bps > 0.0, "rate of a link is no rate", || say("rate"));
+        findings.expect(busy, "utilisation of a link is not a share", || say("utilisation"));
+        findings.expect(row.rate_bps.is_finite() && row.rate_bps > 0.0, "rate of a link is not a rate", || say("rate"));
         let mean = row.queue_mean_packets;
         let fits = mean >= 0.0 && mean <= f64::from(row.queue_max_packets) * (1.0 + ROUNDING);
         findings.expect(fits, "the mean of a queue is above its maximum", || say("queue"));
@@ -158,7 +158,11 @@ fn check_links(records: &Records, findings: &mut Findings) {
 fn check_series(records: &Records, findings: &mut Findings) {
     for row in &records.link_series {
         let name = || format!("{}: {row:?}", records.link_names[row.link as usize]);
-        findings.expect((0.0..=1.0 + ROUNDING).contains(&row.utilisation), "utilisation of a step is no share", name);
+        findings.expect(
+            (0.0..=1.0 + ROUNDING).contains(&row.utilisation),
+            "utilisation of a step is not a share",
+            name,
+        );
         let most = records.links.iter().find(|link| link.link == row.link).map(|link| link.queue_max_packets);
         findings.expect(
             most.is_some_and(|most| row.queue_packets <= most),
@@ -171,9 +175,9 @@ fn check_series(records: &Records, findings: &mut Findings) {
         let reals = [row.cwnd, row.delay_mean_s, row.jitter_mean_s, row.interarrival_mean_s];
         let reals = reals.into_iter().flatten().chain([row.goodput_bps, row.throughput_bps]);
         for value in reals {
-            findings.expect(value.is_finite() && value >= 0.0, "a number of a flow's step is no amount", name);
+            findings.expect(value.is_finite() && value >= 0.0, "a number of a flow's step is not an amount", name);
         }
-        findings.expect(row.ssthresh.is_none_or(|s| s.is_finite() && s >= 0.0), "ssthresh is no window", name);
+        findings.expect(row.ssthresh.is_none_or(|s| s.is_finite() && s >= 0.0), "ssthresh is not a window", name);
     }
     for (flow, row) in records.flows.iter().enumerate() {
         let steps = records.flow_series.iter().filter(|step| step.flow as usize == flow);
@@ -185,20 +189,23 @@ fn check_series(records: &Records, findings: &mut Findings) {
     for row in &records.flow_events {
         let windows = [row.cwnd, row.ssthresh];
         let finite = windows.into_iter().flatten().all(|value| value.is_finite() && value >= 0.0);
-        findings.expect(finite, "a window of an event is no window", || format!("{row:?}"));
+        findings.expect(finite, "a window of an event is not a window", || format!("{row:?}"));
     }
 }
 
 fn check_sky(records: &Records, findings: &mut Findings) {
     for row in &records.handovers {
         let fits = (-90.0..=90.0).contains(&row.elevation_deg) && row.slant_range_km.is_finite();
-        findings.expect(fits && row.slant_range_km >= 0.0, "a handover's geometry is none", || format!("{row:?}"));
+        findings
+            .expect(fits && row.slant_range_km >= 0.0, "a handover's geometry is impossible", || format!("{row:?}"));
     }
     for row in &records.positions {
         let fits = row.latitude_deg.abs() <= 90.0 && row.longitude_deg.abs() <= 180.0 && row.altitude_km.is_finite();
-        findings.expect(fits, "a position is none", || format!("{row:?}"));
+        findings.expect(fits, "a position is impossible", || format!("{row:?}"));
     }
     for row in &records.paths {
-        findings.expect(row.delay_s.is_finite() && row.delay_s >= 0.0, "a path's delay is none", || format!("{row:?}"));
+        findings.expect(row.delay_s.is_finite() && row.delay_s >= 0.0, "a path's delay is impossible", || {
+            format!("{row:?}")
+        });
     }
 }

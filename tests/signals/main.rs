@@ -104,7 +104,7 @@ fn dummies_are_dropped_first() {
             let run = run_json(&network(&queue, &[peach(name), reno.clone()], "120 s"), 1);
             let flow = &run.records.flows[0];
             assert!(flow.probes > 100, "{name}: {} dummies", flow.probes);
-            assert!(flow.retransmissions < flow.packets_sent / 50, "dummies are no retransmissions");
+            assert!(flow.retransmissions < flow.packets_sent / 50, "dummies do not count as retransmissions");
             let drops = bottleneck(&run).drops;
             (drops[DropCause::Priority as usize], drops[DropCause::Queue as usize])
         };

@@ -36,7 +36,7 @@ fn bottleneck(tcp: &str, flows: u32, queue: Value) -> Run {
 /// Sums over the flows of a run.
 #[derive(Debug)]
 struct Sums {
-    /// Of the capacity that headers leave.
+    /// Goodput as a share of the capacity that headers leave.
     share: f64,
     timeouts: u64,
     packets: f64,

@@ -25,7 +25,7 @@ const NEVER: i64 = i64::MIN / 4;
 pub(crate) struct Control {
     pub target: u64,
     pub interval: u64,
-    /// Of a full packet at the tin's rate.
+    /// Transmission time of a full packet at the tin's rate, ns.
     pub packet_time: u64,
 }
 

@@ -238,7 +238,7 @@ enum Pi {
     Rfc(RfcPi),
 }
 
-/// What is to happen to a packet.
+/// The decision on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decision {
     Pass,

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration.
+//! Errors of a configuration.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;

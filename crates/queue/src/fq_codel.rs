@@ -1,7 +1,7 @@
 //! FlowQueue-CoDel: T. Høiland-Jørgensen, P. McKenney, D. Täht, J. Gettys and E. Dumazet, RFC 8290, 2018.
 //!
 //! One queue per flow with CoDel in each, served by deficit round robin; a queue that was empty goes first, once.
-//! Queues: flow modulo `flows`. What follows Linux 6.18 where RFC 8290 leaves a choice (README of the reference):
+//! Queues: flow modulo `flows`. Where RFC 8290 leaves a choice, this follows Linux 6.18 (README of the reference):
 //!
 //! - CoDel's "more than one MTU stays behind" looks at the bytes of all queues (rule 2);
 //! - over the limit, the queue with most bytes loses packets from its head until half of its bytes or `drop_batch`

@@ -1,8 +1,8 @@
 //! The longest of many queues, as cake finds it.
 //!
 //! A binary tree of queue numbers in an array. The kernel's `cake_heapify` compares, after a first exchange, with what
-//! it has moved up; so it sinks an entry by one place only, and the top is not always the longest queue. What is dropped
-//! when the memory is full follows from that, so this tree sinks entries the same way.
+//! it has moved up; so it sinks an entry by one place only, and the top is not always the longest queue. The
+//! packets dropped when the memory is full follow from that, so this tree sinks entries the same way.
 
 /// The tree; numbers 0 to n − 1 lie in it for ever.
 #[derive(Clone, Debug)]

@@ -93,7 +93,7 @@ pub enum Wake {
     Dequeue,
 }
 
-/// What waits; the packet in service is not part of it.
+/// Waiting packets and bytes, without the packet in service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     pub packets: u64,

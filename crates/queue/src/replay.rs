@@ -170,7 +170,7 @@ impl Replay<'_> {
         }
         let lost = self.fates[..arrived].iter().position(Option::is_none);
         assert_eq!(lost, None, "every packet that came is delivered, dropped or waits");
-        // What comes after the end, the discipline has not seen.
+        // The discipline has not seen arrivals after the end.
         let unseen = Fate { end: End::Waiting, at: end, marked: false };
         self.fates.into_iter().map(|fate| fate.unwrap_or(unseen)).collect()
     }

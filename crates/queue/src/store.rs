@@ -60,7 +60,7 @@ impl Queue {
 }
 
 impl Store {
-    /// What waits in all queues together.
+    /// Backlog of all queues together.
     pub fn backlog(&self) -> Backlog {
         self.backlog
     }

@@ -1,5 +1,5 @@
-//! Keys without effect, found by trying and not by a list: a key that can be left out, and set to other values, without any
-//! change to what is run has none. A new key of the format is tried like all others.
+//! Keys without effect, found by trying and not by a list: a key has no effect if leaving it out, and setting
+//! it to other values, changes nothing in the run. A new key of the format is tried like all others.
 
 use crate::check::{Scope, check};
 use crate::diagnostic::Problems;

@@ -46,7 +46,7 @@ fn a_packet_with_all_its_headers_fits_or_is_refused() {
     for flow in [tcp(65_495, json!({ "name": "reno" })), tcp(1000, plain), udp(65_507, 28)] {
         let scenario = scenario(&flow, &json!({})).unwrap_or_else(|message| panic!("{message}"));
         let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();
-        // More than the link carries would be packets that have shrunk on their way.
+        // A goodput above the link's rate would mean that packets shrank on the path.
         let bits = 8.0 * records.flows[0].bytes_delivered as f64;
         assert!(bits > 0.0 && bits <= 2e6, "{bits} bit in 2 s over 1 Mbit/s");
     }

@@ -26,7 +26,7 @@ fn copies_of_a_helper_are_no_packets_of_the_source() {
         assert!(flow.delivery_fraction <= 1.0, "{flow:?}");
         assert!(flow.information_efficiency.is_none_or(|share| share <= 1.0), "{flow:?}");
     }
-    // Copies have arrived: not every arrival is a packet that the source sent, so what is lost and what arrives is more.
+    // Copies have arrived: not every arrival is a packet that the source sent, so losses and arrivals together exceed it.
     let sum = |of: fn(&skyhop_sim::records::FlowSummary) -> u64| records.flows.iter().map(of).sum::<u64>();
     let (sent, received) = (sum(|flow| flow.packets_sent), sum(|flow| flow.packets_received));
     assert!(received + sum(|flow| flow.drops.iter().sum()) > sent, "{received} of {sent}");

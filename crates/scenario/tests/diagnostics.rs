@@ -1,4 +1,4 @@
-//! What is said about broken scenarios: every file of `tests/bad-scenarios` with its full message in a snapshot, and
+//! Messages about broken scenarios: every file of `tests/bad-scenarios` with its full message in a snapshot, and
 //! what no file of text can be.
 
 use skyhop_scenario::{LARGEST_TEXT, Override, Scenario};

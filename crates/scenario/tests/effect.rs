@@ -1,5 +1,4 @@
-//! What is written without effect is said: keys that change nothing are found by trying, and nothing that has an effect is
-//! called idle.
+//! Keys without effect cause a warning. They are found by trying, and no key with an effect is called idle.
 
 #[path = "support/scenarios.rs"]
 mod scenarios;

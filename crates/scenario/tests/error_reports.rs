@@ -46,7 +46,7 @@ fn reported_corruption_cuts_no_window() {
     for tcp in ["name = \"newreno\", window = 30", "name = \"sack\", sack_rules = \"rfc-6675\", window = 30"] {
         let eten = &wired("{ packet = 0.02 }", &format!("{tcp}, notification = \"eten\""), REPORTS).flows[0];
         assert_eq!((eten.cwnd_cuts, eten.timeouts), (0, 0), "{tcp}");
-        // What was corrupted was sent again, once each, but for reports on their way at the end.
+        // Each corrupted packet was sent again once, except those whose reports were in flight at the end.
         assert!(eten.retransmissions.abs_diff(eten.drops[1]) <= 2, "{tcp}: {} {}", eten.retransmissions, eten.drops[1]);
         let most = 2e6 * 1000.0 / 1040.0 * 0.98;
         // A hole holds the window of a NewReno for a round trip, so that it is not always full.
@@ -55,7 +55,7 @@ fn reported_corruption_cuts_no_window() {
     }
 }
 
-/// A full queue behind the gateway is congestion: it is not reported and cuts as ever.
+/// A full queue behind the gateway is congestion: nobody reports it, and it cuts the window as usual.
 #[test]
 fn congestion_still_cuts() {
     let eten =
@@ -109,7 +109,7 @@ fn errors_between_satellites_are_reported_too() {
     let agent = "[[agents]]\nat = \"berkeley\"\nerror_report = { links = [\"isl\"] }";
     let (plain, eten) = (iridium("", ""), iridium(", notification = \"eten\"", agent));
     assert!(plain.flows[0].cwnd_cuts >= 10, "{}", plain.flows[0].cwnd_cuts);
-    // A handover loses packets, too, and is no corruption.
+    // A handover loses packets, too, but does not corrupt them.
     assert!(eten.flows[0].cwnd_cuts <= 3, "{}", eten.flows[0].cwnd_cuts);
     assert!(eten.flows[0].goodput_bps > 1.3 * plain.flows[0].goodput_bps);
 }

@@ -189,7 +189,7 @@ fn one_place_opens_files() {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for opener in ["fs::", "File::", "OpenOptions"] {
             let opens = code.match_indices(opener).any(|(at, _)| {
-                // `DropTailFile::default` and the like are no files.
+                // `DropTailFile::default` and the like do not open files.
                 !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
             });
             assert!(!opens || path.ends_with("transport/src/sender/tests.rs"), "{}: {opener}", path.display());

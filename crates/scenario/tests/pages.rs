@@ -61,7 +61,7 @@ fn every_key_is_on_the_page() {
         }
     }
     assert!(words.len() > 60, "{words:?}");
-    // What stands between backticks, taken apart.
+    // The words between backticks.
     let page = page("models/scenario.md");
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     let code = page.split('`').skip(1).step_by(2);

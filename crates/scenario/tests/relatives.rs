@@ -57,8 +57,8 @@ fn snoop_repairs_a_short_link_without_the_sender() {
     assert!(helped.retransmissions * 4 < helped.drops[1], "{} {}", helped.retransmissions, helped.drops[1]);
 }
 
-/// Where the lossy link is most of the way, the node learns of a loss hardly sooner than the sender: the timer of the sender,
-/// which sees nothing, is on its heels. It still gains, but less than half of what it does above.
+/// Where the lossy link is most of the path, the node learns of a loss hardly sooner than the sender, whose timer soon
+/// expires. The node still helps, but less than half as much as above.
 #[test]
 fn snoop_gains_little_where_the_lossy_link_is_the_way() {
     let tcp = "name = \"newreno\", window = 60";
@@ -80,7 +80,8 @@ fn snoop_leaves_congestion_to_the_sender() {
 
 const SURVIVAL: &str = "[[agents]]\nat = \"node\"\nsurvival = { links = [\"node->sink\"] }";
 
-/// All losses are corruption: hardly anything is cut, and the goodput is a multiple. A full queue is none: half is cut as ever.
+/// When all losses are corruption, CETEN hardly cuts the window and multiplies the goodput. A full queue is congestion: the
+/// window is halved.
 #[test]
 fn ceten_cuts_for_congestion_alone() {
     let tcp = "name = \"newreno\", window = 60";
@@ -121,7 +122,7 @@ fn eln_repairs_a_lossy_first_link_without_a_cut() {
     }
 }
 
-/// What is lost behind the link is congestion for ELN: a queue there that overflows cuts as ever.
+/// ELN takes losses behind its link for congestion: a queue that overflows there cuts the window.
 #[test]
 fn eln_leaves_congestion_behind_its_link_to_the_sender() {
     let tcp = "name = \"newreno\", window = 500";

@@ -167,8 +167,8 @@ fn a_tcp_over_a_repaired_link_is_bound_by_its_window_alone() {
     assert!((600e3..714e3).contains(&with_parity), "{with_parity}, {again} again");
 }
 
-/// An uplink to Iridium with a code and selective repeat through handovers: every packet is accounted for, and what is lost
-/// is lost at handovers, not to errors.
+/// An uplink to Iridium with a code and selective repeat through handovers: every packet is accounted for, and
+/// handovers cause all losses, errors none.
 #[test]
 fn satellites_repair_through_handovers() {
     for on_down in ["drop", "send-in-vain", "hold", "reroute"] {

@@ -1,4 +1,4 @@
-//! A flow that delivers nothing is never a zero without a word: what is known before the run is an error, the rest a warning.
+//! A flow that delivers nothing is never a zero without a word: a cause known before the run is an error, any other a warning.
 
 mod support;
 
@@ -25,7 +25,7 @@ fn problems(text: &str) -> String {
 fn a_hop_limit_shorter_than_the_only_way_is_an_error() {
     let found = problems(&chain(5, "ttl = 4"));
     assert!(found.contains("flows[0].ttl") && found.contains("has 5 hops") && found.contains("ttl = 5"), "{found}");
-    assert!(run(&chain(5, "ttl = 5"), 1).flows[0].bytes_delivered > 0, "as many hops as the way has");
+    assert!(run(&chain(5, "ttl = 5"), 1).flows[0].bytes_delivered > 0, "as many hops as the path has");
     let access = "access = { rate = \"10 Mbit/s\", delay = \"1 ms\" }";
     let found = problems(&chain(5, &format!("ttl = 6\n{access}")));
     assert!(found.contains("has 7 hops"), "an access link is a hop at either end: {found}");
@@ -80,7 +80,10 @@ fn a_flow_that_never_has_a_route_is_a_warning() {
 #[test]
 fn a_hop_limit_shorter_than_a_way_over_satellites_is_a_warning() {
     let warning = the_warning(&iridium("8.2 deg", "ttl = 2"));
-    assert!(warning.contains("its hop limit is 2 (ttl), its way had up to ") && warning.contains("(ttl "), "{warning}");
+    assert!(
+        warning.contains("its hop limit is 2 (ttl), its path had up to ") && warning.contains("(ttl "),
+        "{warning}"
+    );
 }
 
 #[test]

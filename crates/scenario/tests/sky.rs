@@ -77,7 +77,7 @@ fn elements_come_from_a_file_beside_the_scenario() {
     folder.file("iss.tle", &ISS.replace("15.72125391563537", "15.72125392563538"));
     assert_ne!(read(&folder.0.join("scenario.toml")).hash(), scenario.hash());
 
-    // Ten days later the elements are old, which is no problem but worth a word.
+    // Ten days later the elements are old, which is allowed but causes a warning.
     folder.file("iss.tle", ISS);
     let later = read(&folder.file("later.toml", &text("epoch = \"2008-09-30T12:25:40Z\"")));
     assert!(later.warnings.iter().any(|warning| warning.contains("10.0 days old")), "{:?}", later.warnings);

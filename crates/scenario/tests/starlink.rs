@@ -88,7 +88,7 @@ fn values_of_the_recording_are_one_word_away() {
     assert_eq!((slots(up).rates, slots(up).pause), ([38_000_000, 58_000_000], [ms(59), ms(106)]));
     assert_eq!((slots(down).rates, slots(down).pause), ([10_000_000, 370_000_000], [ms(0), ms(0)]));
     assert_eq!((slots(up).spike, slots(up).step, slots(up).loss), ([ms(0), ms(0)], ms(3), 0.002));
-    // What is written stands for itself.
+    // A value that is given replaces the recorded one.
     let own = json!({ "profile": { "starlink": { "values": "recorded", "pause": "80 ms", "jitter": "0 ms" } } });
     let spec = wire(&own, &probes(), &json!({})).simulation_spec();
     assert_eq!((slots(&spec.links.wired[1]).pause, slots(&spec.links.wired[1]).jitter), ([ms(80), ms(80)], ms(0)));
@@ -107,7 +107,7 @@ fn values_of_the_recording_are_one_word_away() {
     }
 }
 
-/// A bent pipe: the gateway is no terminal.
+/// A bent pipe: the gateway is not a terminal.
 fn sky() -> serde_json::Value {
     json!({
         "duration": "60 s",
@@ -259,7 +259,7 @@ struct Service {
 }
 
 impl Service {
-    /// Of times and bits; the first edge is at so many seconds.
+    /// From departure times and bits; the first edge is at this many seconds.
     fn of(sent: &[(f64, f64)], edge_s: f64) -> Service {
         let end_s = sent.last().unwrap().0;
         let mut seconds = vec![0.0; end_s as usize + 1];
@@ -327,7 +327,7 @@ fn pings(link: &serde_json::Value) -> (Shape, f64) {
         ways[row.flow as usize][n] = row.time.since(Time::ZERO).as_secs_f64() * 1e3 - 10.0 * n as f64;
     }
     for way in &mut ways {
-        // What is lost is taken to be like the one before, the first like the second.
+        // A lost sample takes the value of the one before it, the first that of the second.
         way[0] = if way[0].is_nan() { way[1] } else { way[0] };
         for n in 1..way.len() {
             way[n] = if way[n].is_nan() { way[n - 1] } else { way[n] };
@@ -373,7 +373,7 @@ fn the_profile_looks_like_a_recorded_link() {
         assert!(shape.spikes_ms[0] > floor * shape.quantile(0.95), "{shape}");
         assert!((0.67..1.5).contains(&(shape.middle_spike() / real.middle_spike())), "{shape}");
     }
-    // Between edges what is published moves more: another terminal, another year. What is recorded is fitted.
+    // Between edges the published values move more (another terminal, another year); the recorded ones are fitted.
     let [wider, restless] = [published.quantile(0.95) / real.quantile(0.95), published.change_ms / real.change_ms];
     assert!((1.0..4.0).contains(&wider) && (1.0..4.0).contains(&restless), "{wider} {restless}");
     assert!((recorded.change_ms / real.change_ms - 1.0).abs() < 0.15, "{} {}", recorded.change_ms, real.change_ms);

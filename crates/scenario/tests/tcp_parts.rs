@@ -1,5 +1,5 @@
-//! A TCP by name, by its parts, and by both: nothing that is written is without effect, and what is not written does not
-//! change with what is.
+//! A TCP by name, by its parts, and by both: every key has an effect, and a key that is
+//! given changes no other value.
 
 #[path = "support/scenarios.rs"]
 mod scenarios;

@@ -12,11 +12,11 @@ pub(crate) struct AckDetail {
     pub window: Option<u32>,
     /// Whether it answers a segment: else it only tells the window.
     pub news: bool,
-    /// What it asks for was corrupted, says a node on its way.
+    /// A node on the path says that the requested segment was corrupted.
     pub loss_marked: bool,
 }
 
-/// What an ACK says about the errors of the way.
+/// What an ACK says about the errors of the path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Way {
     /// Their rate, written by a gateway.
@@ -57,7 +57,7 @@ impl AckDetails {
         slot == Packet::NO_DETAIL || self.slots.get(slot as usize).is_some_and(|detail| detail.news)
     }
 
-    /// Marks an ACK on its way.
+    /// Marks an ACK in flight.
     #[cold]
     pub fn mark_loss(&mut self, packet: &mut Packet) {
         if packet.detail == Packet::NO_DETAIL {

@@ -44,7 +44,7 @@ struct OnOff {
     serialiser: Serialiser,
     on_s: f64,
     off_s: f64,
-    /// What is left of the time in which it is on, seconds.
+    /// Rest of the present on-period, seconds.
     left_s: f64,
     stream: Stream,
 }
@@ -159,7 +159,7 @@ struct Exchange {
     stream: Stream,
 }
 
-/// What is asked for at each packet stands in front.
+/// The fields read for each packet come first.
 #[repr(C)]
 pub struct Application {
     exchange: Exchange,
@@ -298,7 +298,7 @@ impl Application {
         if bytes >= self.exchange.target {
             return self.complete(now, bytes);
         }
-        // The answer is on its way: no more retries.
+        // The answer is in flight: no more retries.
         if self.exchange.asked > 0 && bytes > self.exchange.before {
             self.exchange.asked = 0;
             self.plan(None);

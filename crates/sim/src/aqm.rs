@@ -13,7 +13,7 @@ pub struct Arrival {
     pub now: Time,
     pub size_bytes: u32,
     pub ecn_capable: bool,
-    /// What waits, the packet in service not.
+    /// Waiting packets, without the one in service.
     pub waiting_packets: u32,
     pub waiting_bytes: u64,
     /// For how long the transmitter has had nothing to send.
@@ -137,8 +137,8 @@ impl Red {
             return Verdict::Pass;
         }
         self.restart_count();
-        // RFC 3168 §7: a mark stands for a drop that is no bound of the queue; where nearly everything would be dropped,
-        // it is (ns-2's mark_p_, `algorithms.md` §4.2).
+        // RFC 3168 §7: a mark replaces an early drop. Where nearly all packets would be dropped, the drop bounds the
+        // queue and stays (ns-2's mark_p_, `algorithms.md` §4.2).
         let marks = arrival.ecn_capable && self.config.mark_up_to.is_some_and(|most| p_b < most);
         if marks { Verdict::Mark } else { Verdict::Drop }
     }
@@ -323,7 +323,7 @@ mod tests {
         assert!((0..1000).any(|_| drops(&mut red, &arrival(14, Time::ZERO))));
     }
 
-    /// The same arrivals, capable and not: what is dropped of the ones is marked of the others, up to the bound.
+    /// The same arrivals with and without ECN: packets dropped without it are marked with it, up to the bound.
     #[test]
     fn marks_stand_for_drops_up_to_the_bound() {
         let verdicts = |config: RedConfig, capable: bool, waiting: u32| {

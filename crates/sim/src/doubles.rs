@@ -3,7 +3,7 @@
 //! ns-2 sets an event for the present plus a delay, both doubles. Where two events are simultaneous in exact arithmetic, the
 //! rounding of these sums puts one first, and where a packet comes to a full queue in the very moment in which another
 //! leaves it, the last bit decides whether it is lost. A run by this clock keeps the double of each event beside its
-//! nanosecond and orders events by it; what is equal even so is ordered as ever, by when it was scheduled. The nanoseconds are those
+//! nanosecond and orders events by it; events that are still equal keep the order in which they were scheduled. The nanoseconds are those
 //! of the doubles, truncated, as ns-2's TCP/Linux reads its clock.
 //!
 //! Deviation: what the scenario sets a time for (starts, samples) stands at the double nearest to its nanosecond, before
@@ -29,7 +29,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// What stands for time and scheduling time in the event queue.
+    /// The pair that replaces time and scheduling time in the event queue.
     pub fn key(self) -> (Time, Time) {
         let (nanosecond, part) = split(self.due_s);
         let age = ((self.due_s - self.scheduled_s) * AGES_PER_SECOND) as u64;

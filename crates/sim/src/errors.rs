@@ -1,4 +1,4 @@
-//! Losses that are no congestion: what a link does to packets after they have used it.
+//! Losses other than congestion: a link loses packets after they have used it.
 
 use crate::code::CodedChannel;
 use crate::packet::{Flags, Packet};
@@ -44,8 +44,8 @@ pub enum ErrorModel {
     Repaired,
 }
 
-/// The channel of Gilbert and Elliott. Its state is one of the link, so a packet's fate hangs on the number of packets
-/// before it, whosesoever they were.
+/// The channel of Gilbert and Elliott. Its state belongs to the link, so a packet's outcome depends on the number of
+/// packets before it, of whichever flow.
 #[derive(Debug)]
 pub struct Bursts {
     config: GilbertElliott,
@@ -82,7 +82,7 @@ fn failure(log_success: f64, units: u32) -> f64 {
     -libm::expm1(log_success * f64::from(units))
 }
 
-/// Of the packets of its flow.
+/// Number of a packet within its flow, data and ACKs apart.
 fn number_of(packet: &Packet) -> u64 {
     u64::from(packet.number) << 1 | u64::from(packet.is_ack())
 }
@@ -131,8 +131,8 @@ impl ErrorModel {
     }
 
     /// Whether the packet is lost that arrives at `now`. Where losses are independent, `flow_key`, which tells flows
-    /// apart whatever their order, and the packet's number decide alone, so that the n-th packet of a flow meets the
-    /// same fate under two congestion controls.
+    /// apart whatever their order, and the packet's number decide alone, so that the n-th packet of a flow has the
+    /// same outcome under two congestion controls.
     pub fn loses(&mut self, now: Time, packet: &Packet, flow_key: u64) -> bool {
         match self {
             ErrorModel::Independent { unit, log_success, stream } => {
@@ -198,7 +198,7 @@ mod tests {
         assert!((0..n).rev().all(|i| again.loses(Time::ZERO, &packet(7, i, Flags::NONE), 17) == fates[i as usize]));
         let other =
             (0..n).filter(|&i| again.loses(Time::ZERO, &packet(7, i, Flags::NONE), 18) == fates[i as usize]).count();
-        assert!(other < n as usize * 9 / 10, "another flow must meet fates of its own");
+        assert!(other < n as usize * 9 / 10, "another flow must have outcomes of its own");
     }
 
     fn vector(name: &str) -> serde_json::Value {

@@ -82,7 +82,7 @@ fn sooner(a: Key, b: Key) -> Key {
 }
 
 /// A tournament for the links, whose events are those of packets, and one for everything else: timers are many, two for
-/// each flow, and fire seldom, and packets need not climb past them.
+/// each flow, and fire rarely, and packets need not climb past them.
 #[derive(Debug)]
 pub struct EventQueue {
     tournaments: [Tournament; 2],

@@ -49,7 +49,7 @@ pub struct FlowTotals {
     pub sent_payload_bytes: u64,
     /// … and of those sent again.
     pub resent_bytes: u64,
-    /// Of the packets received, those that a helper on the way had sent again.
+    /// Received packets that a helper on the path had sent again.
     pub copies: u64,
     pub drops: DropCounts,
     pub ack_drops: DropCounts,

@@ -4,8 +4,8 @@ use crate::simulation::Simulation;
 use skyhop_base::{Duration, Stream, Time};
 
 /// A sender that takes a random time over what its window releases: `overhead_` of ns-2. The time begins when there is
-/// something to send, and runs once for all that may be sent when it is over. What leaves whatever the window says, as a fast
-/// retransmission does, leaves at once.
+/// something to send, and runs once for all that may be sent when it is over. Packets that do not wait for the window, such as a fast
+/// retransmission, leave immediately.
 #[derive(Debug)]
 pub struct Jitter {
     longest: Duration,

@@ -29,9 +29,9 @@ pub struct Late {
     pub foreseen: Time,
     /// Dropped at the last arrival.
     displaced: Vec<Packet>,
-    /// Of a link that repairs its errors: what has left and may have to leave again.
+    /// On a link that repairs its errors, packets that have left and may have to leave again.
     pub repairs: Option<Repairs>,
-    /// Keeps what waits in place of `waiting`, and decides who goes when.
+    /// Keeps the waiting packets in place of `waiting`, and decides which leaves when.
     pub discipline: Option<Box<ServedQueue>>,
 }
 

@@ -100,9 +100,9 @@ pub struct Link {
     framing_bytes: u32,
     /// Nothing but a limit: no RED, no marks, no late departures.
     simple: bool,
-    /// What is served when, if it is not the rate alone that says so, …
+    /// The schedule of service, if the rate alone does not determine it, …
     pace: Option<Box<Pacemaker>>,
-    /// … and then what has been used.
+    /// … and the part of it used so far.
     meter: Option<Box<Meter>>,
     pub totals: LinkTotals,
     limit: QueueLimit,
@@ -525,7 +525,7 @@ impl Link {
         }
     }
 
-    /// Marks the waiting packets that `affected` names as sent in vain.
+    /// Marks the waiting packets that `affected` names as sent to a peer that has gone.
     pub fn condemn(&mut self, now: Time, mut affected: impl FnMut(&Packet) -> bool) {
         self.advance(now, now);
         if let Some(late) = &mut self.late {
@@ -536,7 +536,7 @@ impl Link {
         }
     }
 
-    /// Packets that wait and packets that are on the way, at the end of the run.
+    /// Packets that wait and packets in flight, at the end of the run.
     pub fn left_over(&mut self, end: Time) -> (u64, u64) {
         self.advance(end, end);
         let repairs = self.late.as_ref().and_then(|late| late.repairs.as_ref());
@@ -562,7 +562,7 @@ impl Link {
         totals
     }
 
-    /// What has been used of the link until `now`, in nanoseconds of its transmitter, or in bytes of its opportunities.
+    /// The amount of the link used until `now`, in nanoseconds of its transmitter, or in bytes of its opportunities.
     pub fn used(&mut self, now: Time) -> u64 {
         match &mut self.meter {
             Some(meter) => meter.used(now),
@@ -693,7 +693,7 @@ pub(crate) mod tests {
         assert_eq!(offer(&mut link, 4, ms(0)), Offered::Full);
         let (done, out, left) = evict(&mut link, &packet(4));
         assert_eq!((done, out), (Eviction::Done, vec![2]));
-        // What was queued behind it has moved up; the packet in service is untouched.
+        // The packets behind it have moved up; the packet in service is untouched.
         assert_eq!(left, [(0, ms(11)), (1, ms(12)), (3, ms(13)), (4, ms(14))]);
         assert_eq!(evict(&mut link, &low(5)).0, Eviction::NoneWaits, "low for low");
         assert_eq!(evict(&mut link, &packet(5)).1, [1]);

@@ -36,7 +36,7 @@ impl<T: Copy> Batch<T> {
         self.length == BATCH
     }
 
-    /// What has been added since the last call.
+    /// The values added since the last call.
     fn take(&mut self) -> &[T] {
         &self.values[..std::mem::take(&mut self.length)]
     }
@@ -203,7 +203,7 @@ impl Counts {
 }
 
 impl Counters {
-    /// Of values in a range of buckets.
+    /// Counts the values in a range of buckets.
     fn of(buckets: &[u16], range: Range<usize>) -> Counters {
         let first = range.start / PAGE * PAGE;
         let mut counts = vec![0; (range.end - first).next_multiple_of(PAGE)];
@@ -422,7 +422,7 @@ pub fn tcp_efficiency(sent_bytes: u64, resent_bytes: u64) -> Option<f64> {
     (sent_bytes > 0).then(|| (sent_bytes - resent_bytes.min(sent_bytes)) as f64 / sent_bytes as f64)
 }
 
-/// The share of the packets sent that arrived themselves: copies that helpers on the way send are no packets of the source.
+/// The share of the packets sent that arrived themselves: copies that helpers on the path send do not count.
 /// `None` when nothing was sent.
 pub fn delivery_fraction(totals: &FlowTotals) -> Option<f64> {
     (totals.sent > 0).then(|| (totals.received - totals.copies) as f64 / totals.sent as f64)

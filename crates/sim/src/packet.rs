@@ -1,19 +1,19 @@
-//! A packet on its way: small, `Copy`, ids instead of pointers.
+//! A packet in flight: small, `Copy`, ids instead of pointers.
 
 use skyhop_base::Time;
 
 /// Data or ACK. At most 48 bytes with the two times that a link keeps beside it: the memory of a long fat pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Of data: when it was handed to the network. Of an ACK: the stamp of the packet that it answers.
+    /// Data: the time at which it was handed to the network. ACK: the stamp of the packet that it answers.
     pub stamp: Time,
     pub flow: u32,
-    /// Of data: the segment number. Of an ACK: the next segment that the receiver expects.
+    /// Data: the segment number. ACK: the next segment that the receiver expects.
     pub seq: u32,
-    /// The how-manieth packet of its endpoint this is: decides its fate under random errors.
+    /// Per-endpoint packet counter; keys the loss draw of random errors.
     pub number: u32,
-    /// Of a packet with a payload: its handle with [`Packet::PAYLOAD`]. Else of data: bytes of user data; of an ACK: where
-    /// its details are, or [`Packet::NO_DETAIL`].
+    /// With a payload: its handle with [`Packet::PAYLOAD`]. Otherwise, data: bytes of user data; ACK: the index of its
+    /// details, or [`Packet::NO_DETAIL`].
     pub detail: u32,
     /// The node at the other end of the link that it is on.
     pub to: u32,
@@ -57,23 +57,23 @@ pub struct Flags(u8);
 
 impl Flags {
     pub const ACK: Flags = Flags(1);
-    /// Of data: sent before. Of an ACK: the segment that it answers was.
+    /// Data: a retransmission. ACK: answers a retransmission.
     pub const RETRANSMISSION: Flags = Flags(2);
     /// Sent to a peer that does not listen any more: takes the link's time and is lost at its end.
     pub const IN_VAIN: Flags = Flags(4);
 
-    /// Of a packet that goes the way of ACKs: asks for the answer whose number stands in `seq`.
+    /// A request, in the direction of ACKs, for the answer with the number `seq`.
     pub const REQUEST: Flags = Flags(8);
 
-    /// Of data: low priority. Of an ACK: the segment that it answers had it.
+    /// Data: low priority. ACK: answers a segment of low priority.
     pub const LOW: Flags = Flags(16);
     /// ECN-capable (RFC 3168 §5): a queue may mark it.
     pub const ECT: Flags = Flags(32);
     /// Marked by a queue.
     pub const CE: Flags = Flags(64);
-    /// Of data: the sender has reacted to an echoed mark.
+    /// Data: the sender has reacted to an echoed mark.
     pub const CWR: Flags = Flags(128);
-    /// Of an ACK: echoes a mark. The bit of [`Flags::CWR`], which only data have.
+    /// ACK: echoes a mark. The bit of [`Flags::CWR`], which only data have.
     pub const ECE: Flags = Flags::CWR;
 
     /// Of a packet with a payload: with [`Flags::ECT`], the codepoint is ECT(1) (RFC 9331 §5). The bit of [`Flags::CWR`], which

@@ -24,7 +24,7 @@ pub(crate) struct Recorder {
     /// Under this link the arrivals of ACKs are recorded: the first of those whose packets are.
     ack_link: Option<u32>,
     last_rtt: Vec<Option<Duration>>,
-    /// What had been used of each link at the last grid point: [`crate::link::Link::used`].
+    /// The amount of each link used at the last grid point: [`crate::link::Link::used`].
     used_at_grid: Vec<u64>,
     pub records: Records,
 }
@@ -112,7 +112,7 @@ impl Recorder {
     }
 }
 
-/// Which share of what was offered was used; 0 where nothing was.
+/// The used share of `offered`; 0 where nothing was offered.
 fn share(used: u64, offered: u64) -> f64 {
     debug_assert!(used <= offered, "more than all of a link: {used} of {offered}");
     if offered > 0 { used as f64 / offered as f64 } else { 0.0 }
@@ -210,7 +210,7 @@ impl Simulation {
         records
     }
 
-    /// Departures are written when a packet has arrived: those of packets still on the way are missing, and the
+    /// Departures are written when a packet has arrived: those of packets still in flight are missing, and the
     /// order is that of writing.
     fn finish_packets(&mut self) {
         let now = self.now;

@@ -229,7 +229,7 @@ pub struct FlowSeriesRow {
     pub in_flight: u32,
     /// "slow-start", "congestion-avoidance", "recovery", "loss", …
     pub phase: &'static str,
-    /// Of the newest ACK that answers a segment sent once: its arrival less the sending of that segment.
+    /// RTT sample of the newest ACK that answers a segment sent once.
     pub rtt: Option<Duration>,
     pub srtt: Option<Duration>,
     pub rto: Option<Duration>,

@@ -5,8 +5,8 @@
 //! more is sent when half of the buffer has become free after it was full (RFC 1122 §4.2.3.3).
 //!
 //! With a share (SaTPEP, `algorithms.md` §3.1) the legs of a proxy divide the rate of the link that they leave it by: its
-//! rate less what others send, smoothed with a weight of 0.9 each smoothed round trip, over the legs that have data. Its rate is
-//! that of packets: what frames and repairs take of it is no leg's, or small packets would fill the queue.
+//! rate less what others send, smoothed with a weight of 0.9 each smoothed round trip, over the legs that have data. The rate
+//! counts packets only: no leg gets the part that frames and repairs take, or small packets would fill the queue.
 
 use crate::simulation::Simulation;
 use crate::spec::{ApplicationConfig, FlowConfig, RelayShare};
@@ -35,7 +35,7 @@ pub(crate) struct Leg {
     handed: u64,
     /// The last window that this leg was told, bytes.
     told: u64,
-    /// Of a leg that has a share: what it was told.
+    /// The share that a leg was told.
     share: Option<Share>,
 }
 
@@ -141,7 +141,7 @@ impl Simulation {
     #[cold]
     pub(crate) fn leg_acknowledged(&mut self, id: u32) {
         let Some(before) = self.flows[id as usize].leg.as_deref().and_then(|leg| leg.before) else { return };
-        // What was less than a segment may go now.
+        // Data that were less than a segment may leave now.
         self.relay(before);
         if let (Some(room), Some(leg)) = (self.room(before), self.flows[before as usize].leg.as_deref()) {
             let full = self.flows[before as usize].ends.full_segment();

@@ -51,7 +51,7 @@ pub enum SimulationError {
     PacketTooLarge { flow: String, what: &'static str, size: u64 },
     #[error("a run of {days:.0} days is too long: 52 days are possible")]
     TooLong { days: f64 },
-    #[error("the clock of ns-2 is for links of a steady rate, and {link} is none")]
+    #[error("`clock = \"ns-2\"` requires links of constant rate; {link} is not one")]
     NotByDoubles { link: String },
     #[error("the queue of {link}: {error}")]
     Queue { link: String, error: Box<skyhop_queue::ConfigError> },
@@ -418,7 +418,7 @@ impl Simulation {
         false
     }
 
-    /// Sends a packet that is at `node` on its way. Half of what a packet-hop costs, hence part of its two callers.
+    /// Sends a packet that is at `node` to its next hop. Half of what a packet-hop costs, hence part of its two callers.
     #[inline(always)]
     pub(crate) fn forward(&mut self, node: u32, packet: &mut Packet, to: Destination) {
         let Some(ttl) = packet.ttl.checked_sub(1) else {
@@ -476,7 +476,7 @@ impl Simulation {
         let Simulation { links, topology, ground, .. } = self;
         let state = &mut links[link as usize];
         let from = state.from;
-        // Two copies of `Link::offer`: a fixed delay is no call.
+        // Two copies of `Link::offer`: a fixed delay needs no call.
         match &mut state.delay {
             Delay::Fixed(delay) => {
                 let delay = *delay;
@@ -505,7 +505,7 @@ impl Simulation {
         offered
     }
 
-    /// What follows when a packet was not simply accepted.
+    /// Handles a packet that was not simply accepted.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, offered: Offered, link: u32, packet: &Packet) {

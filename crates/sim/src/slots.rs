@@ -32,7 +32,7 @@ pub struct SlotConfig {
     pub loss: f64,
 }
 
-/// What is drawn for a slot.
+/// The kinds of draws for a slot.
 #[derive(Clone, Copy)]
 enum Draw {
     Rate,
@@ -110,7 +110,7 @@ impl Slots {
         served
     }
 
-    /// What is added to the link's own delay for a packet that departs at `t`.
+    /// Delay added to the link's own for a packet that departs at `t`.
     pub fn delay(&self, t: Time) -> Duration {
         let ns = t.as_nanos();
         let step = share(self.config.step, self.draw(Draw::Step, self.slot(ns)));

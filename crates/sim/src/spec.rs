@@ -41,13 +41,13 @@ pub enum RunClock {
 pub struct LinkConfigs {
     /// One per entry of [`TopologySpec::wired`], in its order.
     pub wired: Vec<LinkConfig>,
-    /// Of every inter-satellite link; needed when the topology has any.
+    /// Every inter-satellite link; needed when the topology has any.
     pub isl: Option<LinkConfig>,
-    /// Of every station's transmitter; needed when there are satellites and stations.
+    /// Every station's transmitter; needed when there are satellites and stations.
     pub uplink: Option<LinkConfig>,
-    /// Of the transmitters of gateways, where they differ from `uplink`.
+    /// The transmitters of gateways, where they differ from `uplink`.
     pub feeder: Option<LinkConfig>,
-    /// Of every satellite's transmitter to the ground.
+    /// Every satellite's transmitter to the ground.
     pub downlink: Option<LinkConfig>,
 }
 
@@ -73,7 +73,7 @@ pub struct RepairConfig {
     pub code: Option<BlockCode>,
     /// Needs a steady pace.
     pub frames: Option<FrameRepair>,
-    /// Of what is repaired by repetition or parity.
+    /// Order of delivery of packets repaired by repetition or parity.
     pub order: DeliveryOrder,
 }
 
@@ -107,7 +107,7 @@ pub enum FrameRepair {
     },
 }
 
-/// What is sent again.
+/// The packets that are sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
     /// The failed packet.
@@ -198,7 +198,7 @@ pub struct RedConfig {
     pub unit: RedUnit,
     pub min_threshold: f64,
     pub max_threshold: f64,
-    /// Of an arrival in the moving average.
+    /// EWMA gain applied to each arrival.
     pub weight: f64,
     /// Probability of a drop at the upper threshold, before spacing.
     pub max_p: f64,
@@ -285,8 +285,8 @@ impl QueueLimit {
     }
 }
 
-/// What happens to the packets of a link that goes down or whose peer changes. What is already in the air
-/// arrives in every case: light does not turn round.
+/// What happens to the packets of a link that goes down or whose peer changes. Packets
+/// already in the air always arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDown {
     /// Queued packets are lost at once.
@@ -302,7 +302,7 @@ pub enum OnDown {
     Drain,
 }
 
-/// Losses that are no congestion.
+/// Losses other than congestion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ErrorConfig {
     /// Each unit of the direction is lost with this probability, independently, and the packet with any of its units.
@@ -313,7 +313,7 @@ pub enum ErrorConfig {
     GilbertElliott(GilbertElliott),
     /// The packets of these numbers are lost, counted from 0 as they come over the link.
     PacketNumbers(Vec<u64>),
-    /// What arrives from the first to before the second instant of a pair is lost.
+    /// Packets that arrive from the first instant of a pair to before the second are lost.
     Intervals(Vec<(Time, Time)>),
     /// Each packet is lost with the probability of the time at which it arrives, which holds until the next one of the
     /// list; the list begins anew after the period.
@@ -470,7 +470,7 @@ pub struct ElnConfig {
 pub struct SnoopConfig {
     /// Kept per connection at most.
     pub packets: u32,
-    /// Of one packet at most.
+    /// Largest number of repetitions of one packet.
     pub repeats: u32,
     pub least_timer: Duration,
 }
@@ -499,7 +499,7 @@ pub struct ErrorReportConfig {
     pub links: Vec<WatchedLinks>,
     /// Packets of one estimate.
     pub window: u32,
-    /// Of a new estimate in the smoothed one.
+    /// EWMA gain applied to each new estimate.
     pub weight: f64,
     pub unit: CountUnit,
     /// Size on the wire of what a satellite sends the gateway for a packet when nothing waits for the way down, …

@@ -1,4 +1,4 @@
-//! Links that follow a recording: what they serve when, and how long a packet is on its way, over time.
+//! Links that follow a recording: their service and their delay over time.
 //!
 //! A recording is a schedule for the departure computation of [`crate::link`]: a packet's departure is known when it is
 //! accepted, so the link keeps its single event. Recordings begin anew after their period, as mahimahi's do (Netravali
@@ -39,7 +39,7 @@ pub enum Service {
 pub struct Served {
     pub start: Time,
     pub departure: Time,
-    /// Of the transmitter's time.
+    /// Time of the transmitter used.
     pub busy: Duration,
 }
 
@@ -85,7 +85,7 @@ impl Trace {
         }
     }
 
-    /// What is added to the link's own delay for a packet that departs at `t`.
+    /// Delay added to the link's own for a packet that departs at `t`.
     pub fn delay(&self, t: Time) -> Duration {
         let into = Duration::from_nanos(t.as_nanos() % self.config.period.as_nanos());
         let next = self.config.delays.partition_point(|&(at, _)| at <= into);

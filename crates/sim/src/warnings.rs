@@ -54,7 +54,7 @@ impl Simulation {
         if of_ttl(&summary.drops) || of_ttl(&summary.ack_drops) {
             let ways = records.paths.iter().filter(|row| row.flow == summary.flow);
             let hops = ways.map(|row| row.nodes.len().saturating_sub(1)).max().unwrap_or(0);
-            causes.push(format!("its hop limit is {ttl} (ttl), its way had up to {hops} hops"));
+            causes.push(format!("its hop limit is {ttl} (ttl), its path had up to {hops} hops"));
         }
         if summary.packets_sent == 0 {
             causes.push("it sent no packet".to_owned());

@@ -63,12 +63,12 @@ fn flags(transmission: Transmission, priority: Priority) -> Flags {
     }
 }
 
-/// Of an ACK: that of the segment which it answers.
+/// For an ACK, that of the segment which it answers.
 fn transmission(packet: &Packet) -> Transmission {
     if packet.flags.has(Flags::RETRANSMISSION) { Transmission::Again } else { Transmission::First }
 }
 
-/// Of an ACK: that of the segment which it answers.
+/// For an ACK, that of the segment which it answers.
 fn priority(packet: &Packet) -> Priority {
     if packet.flags.has(Flags::LOW) { Priority::Low } else { Priority::Normal }
 }

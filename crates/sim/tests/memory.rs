@@ -1,4 +1,4 @@
-//! What a run keeps in memory, counted at the allocator: flows that wait for their start, and packets on their way.
+//! What a run keeps in memory, counted at the allocator: flows that wait for their start, and packets in flight.
 
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
@@ -16,7 +16,7 @@ use std::cell::Cell;
 struct Counting;
 
 thread_local! {
-    /// Of this thread: other tests do not count.
+    /// Bytes of this thread: other tests do not count.
     static BYTES: Cell<isize> = const { Cell::new(0) };
 }
 
@@ -46,7 +46,7 @@ fn live() -> isize {
     BYTES.get()
 }
 
-/// Segments that a sender may have on their way.
+/// Segments that a sender may have in flight.
 const WINDOW: u32 = 20_000;
 const START: Time = Time::from_nanos(1_000_000_000);
 

@@ -244,9 +244,9 @@ impl Resolver<'_, '_, '_> {
                     self.add(&path, format!("no link is called {:?}", shorten(name)), help);
                 } else if !watched.insert(name.as_str()) {
                     let message = match agent.task {
-                        Task::Survival(_) => format!("what survives {name:?} is marked by another agent already"),
-                        Task::Eln(_) => format!("what is lost on {name:?} is marked by another agent already"),
-                        _ => format!("the errors of {name:?} are reported by another agent already"),
+                        Task::Survival(_) => format!("another agent already marks survivors of {name:?}"),
+                        Task::Eln(_) => format!("another agent already marks losses on {name:?}"),
+                        _ => format!("another agent already reports the errors of {name:?}"),
                     };
                     self.add(&path, message, None);
                 }

@@ -2,10 +2,10 @@
 //! Balakrishnan, Padmanabhan, Seshan and Katz 1997; ns-2's Snoop): the far end of the link notes which segments of a connection are
 //! missing, and ACKs that ask for one of them are marked on their way back. A sender that listens sends it again without a cut.
 //!
-//! - What is missing shows as a gap in the numbers: what was corrupted says nothing. So what a queue dropped before the link is
-//!   marked, too; the authors' link is the sender's own.
-//! - A gap counts until it is acknowledged: while a repetition is on its way, duplicate ACKs of its hole still come. What is lost
-//!   behind the link is not marked, but for repetitions.
+//! - A missing packet shows as a gap in the numbers, because a corrupted packet is silent. So packets that a queue dropped
+//!   before the link are marked, too; the authors' link is the sender's own.
+//! - A gap counts until it is acknowledged: while a repetition is in flight, duplicate ACKs of its hole still arrive. Losses
+//!   behind the link are not marked, except those of repetitions.
 //!
 //! The marks are written where the agent stands, which is the far end of the link, or the node that the ACKs come to from there.
 //! Deviation: where the far end moves, as satellites do, what the old one knew the new one knows. The mark is a bit and takes no bytes.
@@ -117,7 +117,7 @@ mod tests {
         assert!(!connection.on_ack(1), "1 has come over: it was lost behind the link");
         assert!(connection.on_ack(3));
         connection.on_data(3);
-        assert!(connection.on_ack(3), "its repetition is on its way");
+        assert!(connection.on_ack(3), "its repetition is in flight");
         assert!(connection.on_ack(4), "a new ACK, too");
         connection.on_data(4);
         assert!(!connection.on_ack(6) && connection.missing.is_empty());

@@ -1,4 +1,4 @@
-//! How a gateway estimates the error rate of a link from the fate of packets alone (Govindarajan and Kousalya 2016,
+//! How a gateway estimates the error rate of a link from the outcomes of packets alone (Govindarajan and Kousalya 2016,
 //! equations 2 to 5, after Anderson 2011).
 
 use crate::spec::CountUnit;
@@ -110,7 +110,7 @@ mod tests {
         let mut smoothed = Estimator { window: 1000, rate: 1e-4, ..estimator(CountUnit::Byte, 0.2) };
         let (samples, wanted) = (&example["inputs"]["samples"], &example["expected"]["estimates"]);
         for (sample, want) in numbers(samples).into_iter().zip(numbers(wanted)) {
-            // Of 1000 packets of a byte none or one is lost.
+            // 1000 packets of one byte each; `lost` of them are lost.
             let lost = (sample * 1000.0) as u32;
             (0..1000).for_each(|i| smoothed.add(1, if i < lost { Fate::Corrupted } else { Fate::Sound }));
             assert!((smoothed.rate() - want).abs() < 1e-12, "{} {want}", smoothed.rate());

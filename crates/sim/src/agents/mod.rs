@@ -207,7 +207,7 @@ impl Simulation {
     fn is_of_connection(&self, packet: &Packet) -> bool {
         let is_tcp = self.flows.get(packet.flow as usize).is_some_and(|flow| flow.ends.is_legible());
         let is_news = !packet.is_ack() || self.ack_details.is_news(packet.detail);
-        // A probe is no data, and a request no ACK.
+        // A probe does not count as data, nor a request as an ACK.
         is_tcp && is_news && !packet.is_low() && !(packet.is_ack() && packet.flags.has(Flags::REQUEST))
     }
 

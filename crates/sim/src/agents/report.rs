@@ -7,8 +7,8 @@
 //!   packet.
 //! - Records of sound packets travel with whatever leaves for the gateway next. Deviation: all of them, not one per
 //!   packet, and without bytes; those of links further away are known as if they came from the gateway's own link.
-//! - A report holds the estimate from before its packet is counted (algorithm 1). Of several watched links on a way the
-//!   rates add up: 1 - Π (1 - rate).
+//! - A report holds the estimate from before its packet is counted (algorithm 1). The rates of several
+//!   watched links on a path combine to 1 - Π (1 - rate).
 
 use super::estimator::{Estimator, Fate};
 use super::{Agents, NOBODY};
@@ -177,7 +177,7 @@ impl Simulation {
         }
     }
 
-    /// What comes to a gateway from where its links end brings the records that were made before it left.
+    /// A packet that reaches a gateway from the far end of one of its links brings the records made before it left there.
     pub(super) fn learn(&mut self, link: u32, begun: Time, packet: &Packet) {
         let now = self.now;
         let is_notice = packet.flow as usize >= self.flows.len();
@@ -205,7 +205,7 @@ impl Simulation {
         }
     }
 
-    /// Of the watched links on the present way of a flow's data.
+    /// The error rate of the watched links on the present path of a flow's data.
     fn error_rate(&self, flow: u32) -> f64 {
         let (mut node, to) = self.data_ends(flow as usize);
         let mut survival = 1.0;

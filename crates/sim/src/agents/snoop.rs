@@ -1,8 +1,8 @@
 //! Snoop (Balakrishnan, Seshan, Amir and Katz 1995; `algorithms.md` §3.2): a node in front of a lossy link keeps the data that it
 //! forwards, sends again what duplicate ACKs or its own timer say is lost, and keeps these ACKs from the sender.
 //!
-//! - Data: new ones are kept and forwarded. What the sender sends again begins anew here. What comes below the highest and was
-//!   not kept was lost before this node, by congestion: duplicate ACKs of it are the sender's.
+//! - Data: new ones are kept and forwarded. A packet that the sender retransmits starts anew here. A packet below the highest
+//!   that was not kept was lost before this node, by congestion: its duplicate ACKs go to the sender.
 //! - ACKs: a new one frees what it acknowledges. The first duplicate sends the missing packet again, and as many as packets
 //!   are behind it that have passed before are expected and suppressed. One more says that the repetition is lost.
 //! - The timer is max(100 ms, srtt + 4 rttvar), both with a weight of 0.8 for the old value, as in ns-2.
@@ -25,7 +25,7 @@ const OLD_WEIGHT: f64 = 0.8;
 /// The timer before anything was measured (RFC 6298 §2.1).
 const INITIAL_TIMER: Duration = Duration::from_secs(1);
 
-/// Copies that a node sends are numbered from here on, apart from those of the sender: each meets a fate of its own.
+/// Copies that a node sends are numbered from here on, apart from those of the sender: each has an outcome of its own.
 const COPIES: u32 = 1 << 31;
 
 /// Whether a packet was sent by a node that keeps data, not by its source.
@@ -38,7 +38,7 @@ pub(crate) fn is_copy(packet: &Packet) -> bool {
 struct Kept {
     packet: Packet,
     sent: Time,
-    /// The how-manieth packet forwarded at this node it was when it last left.
+    /// Count of packets forwarded at this node when this one last left.
     order: u64,
     /// How often it was sent again from here.
     again: u32,

@@ -1,5 +1,5 @@
 //! Cumulative explicit notification of transport errors (CETEN; Eddy, Ostermann and Allman 2004; `algorithms.md` §3.3): data carry
-//! the probability that nothing corrupts them on their way, each marked link multiplies what it finds, the receiver echoes it.
+//! the probability that nothing corrupts them on their path, each marked link multiplies what it finds, the receiver echoes it.
 //!
 //! The far end of a marked link estimates its error rate from what it checks, as a gateway of BEEN does ([`super::estimator`]);
 //! a packet of L units survives the link with (1 − rate)^L. Deviation: the option takes no bytes.
@@ -18,7 +18,7 @@ pub(super) struct Survival {
     estimators: Vec<Estimator>,
     /// By link the place in `estimators`, or [`NOBODY`].
     of_link: Vec<u32>,
-    /// Of data on their way, by flow and number.
+    /// Survival of data in flight, by flow and number.
     carried: BTreeMap<(u32, u32), f64>,
     /// By flow what arrived last.
     echoed: BTreeMap<u32, f64>,

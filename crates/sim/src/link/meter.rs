@@ -6,7 +6,7 @@
 use skyhop_base::Time;
 use std::collections::VecDeque;
 
-/// Of the time or of an opportunity.
+/// A used piece of time or of an opportunity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     from: Time,
@@ -18,7 +18,7 @@ struct Piece {
 /// Counts what is used, however far ahead of the present it was given away. No instant is counted twice.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
-    /// Of the pieces that are over.
+    /// Sum of the pieces that are over.
     over: u64,
     /// In the order of time, disjoint.
     ahead: VecDeque<Piece>,
@@ -65,7 +65,7 @@ impl Meter {
         }
     }
 
-    /// What has been used until `now`, which never goes back.
+    /// The amount used until `now`, which never goes back.
     pub fn used(&mut self, now: Time) -> u64 {
         self.advance(now);
         let begun = self.ahead.front().filter(|piece| piece.from < now);

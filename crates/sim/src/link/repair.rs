@@ -1,13 +1,13 @@
 //! Links that repair their own errors packet by packet: by repetition (ARQ) or by packets of parity (`algorithms.md` §3.5).
 //!
-//! The transmitter decides when it is free what it sends next, so such a link works departures out late, and the fates of
-//! transmissions are drawn in the order of time: bursts of errors hit what follows one another on the air.
+//! The transmitter decides when it is free what it sends next, so such a link works departures out late, and the outcomes of
+//! transmissions are drawn in the order of time: bursts of errors hit transmissions that follow one another on the air.
 //!
 //! - **Selective repeat.** A failed packet is sent again as soon as its failure is known, a round trip of the link after
-//!   its end, before what waits; what is in service then is not interrupted.
+//!   its end, before the waiting packets. The packet then in service is not interrupted.
 //! - **Go-back-N.** The same, and all that was sent in this round trip is sent again with it.
 //! - **Erasure code.** After k packets, or when the block is closed, n − k packets of parity follow, each as long as the
-//!   longest of the block. What is missing is known when as many have arrived as the block has packets of data.
+//!   longest of the block. The missing packets are known when as many have arrived as the block has packets of data.
 //!
 //! In order, the far end passes a packet on when all before it have come or are given up, for it knows of the last try as
 //! of the first ones. Errors that hang on the time are those at the arrival of each try.
@@ -49,9 +49,9 @@ struct Frame {
 /// The packets of an erasure code's present block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
-    /// Of data.
+    /// Packets of data.
     packets: u32,
-    /// Of data and parity, that arrived.
+    /// Packets of data and parity that arrived.
     arrived: u32,
     /// To be sent.
     parity: u32,
@@ -79,7 +79,7 @@ pub struct Repairs {
     next: usize,
     block: Block,
     parity_sent: u32,
-    /// Of the packets in the ring.
+    /// Outcomes of the packets in the ring.
     fates: VecDeque<Fate>,
     /// Still to be given by the far end, in the order of time.
     answers: VecDeque<Answer>,
@@ -92,7 +92,7 @@ pub struct Answer {
     number: u64,
     /// It is to be sent again.
     again: bool,
-    /// Of the link back.
+    /// Bytes sent on the link back.
     pub bytes: u32,
     /// The far end.
     pub node: u32,
@@ -147,14 +147,14 @@ impl Repairs {
         due.filter(|&due| due < Time::MAX).map(|due| due.max(free_at))
     }
 
-    /// What was to be known at `now` is known.
+    /// Takes in the answers due at `now`.
     fn hear(&mut self, now: Time) {
         if self.back_at.is_some_and(|at| at <= now) {
             (self.back_at, self.next) = (None, 0);
         }
     }
 
-    /// What is to be sent at `now`, when the transmitter is free.
+    /// The next transmission at `now`, when the transmitter is free.
     fn job(&mut self, now: Time, waits: bool) -> Option<Job> {
         self.hear(now);
         if let Some(&(ready, number)) = self.again.front()
@@ -187,7 +187,7 @@ impl Repairs {
     }
 
     fn loses(&mut self, arrival: Time, packet: &Packet, tries: u32) -> Fate {
-        // Each try of each packet has a fate of its own, whatever the others are.
+        // Each try of each packet has an outcome of its own, independent of all others.
         let key = u64::from(tries) << 32 | u64::from(packet.flow);
         let mut lost = false;
         for model in &mut self.errors {
@@ -235,7 +235,7 @@ impl Repairs {
         }
     }
 
-    /// Marks those of the packets still to be repeated that `affected` names as sent in vain.
+    /// Marks those of the packets still to be repeated that `affected` names as sent to a peer that has gone.
     pub fn condemn(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
         for frame in self.frames.iter_mut().filter(|frame| frame.outcome.is_none() && affected(&frame.packet)) {
             frame.packet.flags = frame.packet.flags.with(Flags::IN_VAIN);
@@ -278,12 +278,12 @@ impl Repairs {
         if self.goes_back() {
             self.back_at = Some(known);
         } else {
-            // Where the way gets shorter, what is said does not overtake either.
+            // Where the path gets shorter, answers do not overtake each other either.
             self.again.push_back((self.again.back().map_or(known, |&(last, _)| last.max(known)), number));
         }
     }
 
-    /// An answer is there at `known`. Of a packet that was withdrawn meanwhile it says nothing.
+    /// An answer arrives at `known`. It is ignored if its packet was withdrawn meanwhile.
     fn heard(&mut self, answer: &Answer, known: Time) {
         let waits_for_it = match self.goes_back() {
             true => self.back_at == Some(Time::MAX),
@@ -301,7 +301,7 @@ impl Repairs {
         let closed = block.closes.is_none();
         let all_tried = closed && block.parity == 0;
         if closed && block.arrived >= block.packets || all_tried {
-            // All is known, or as much as ever will be.
+            // All outcomes are known, or no more will be.
             let complete = block.arrived >= block.packets;
             for frame in self.frames.iter_mut().filter(|frame| frame.outcome.is_none()) {
                 frame.outcome = Some((arrival, if complete { Fate::Sound } else { Fate::Lost }));
@@ -336,7 +336,7 @@ impl Link {
         self.late.as_mut()?.repairs.as_mut()?.fates.pop_front()
     }
 
-    /// Takes the transmitter for something that is no packet, behind what was accepted: when it has left.
+    /// Takes the transmitter for something other than a packet, behind everything accepted. Returns when it has left.
     #[cold]
     pub fn occupy(&mut self, now: Time, bytes: u32) -> Time {
         let ready = self.free_at.max(now);
@@ -483,7 +483,7 @@ impl Link {
         self.pass_on();
     }
 
-    /// What has arrived and need not wait for anything before it goes into the ring.
+    /// Moves arrived packets that wait for no earlier one into the ring.
     fn pass_on(&mut self) {
         let Some(Late { repairs: Some(repairs), .. }) = self.late.as_deref_mut() else { return };
         if repairs.config.order == DeliveryOrder::AsItComes {

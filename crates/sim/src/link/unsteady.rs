@@ -1,4 +1,4 @@
-//! What is different on links whose rate and the sizes alone do not say when they serve what: recordings, slots, codes, ns-2's clock.
+//! Links on which rate and packet sizes alone do not determine departures: recordings, slots, codes, ns-2's clock.
 
 use super::{Link, Offered};
 use crate::doubles::{DoublePace, Moment, Passage};

@@ -131,8 +131,8 @@ fn the_hash_sees_every_value() {
     }
 }
 
-/// Of the records made by hand. A new column is left out while it says nothing; what changes this hash changes that of
-/// every run, and needs a word in the changelog.
+/// The hash of records made by hand. A new column is left out while it is empty; a change of this hash changes that of
+/// every run and belongs in the changelog.
 #[test]
 fn the_hash_of_known_records_stays() {
     let known = "ec8d5483dc83e0aa280d3ae136e86010a9ca53a44cce80c17d51c35ed2a29905";

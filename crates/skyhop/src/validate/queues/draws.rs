@@ -55,7 +55,7 @@ impl Numbers<'_> {
         self.used as u64
     }
 
-    /// What is wrong when more were drawn than there are.
+    /// The problem if more numbers were drawn than the list has.
     pub fn problem(&self) -> Option<String> {
         let (used, given) = (self.used, self.list.len());
         (used > given).then(|| format!("{used} random numbers drawn, only {given} are given"))
