@@ -15,6 +15,8 @@ help: ## Say what there is.
 
 build: page $(VENV)/ready ## Everything up to .venv/bin/skyhop; cheap when nothing has changed.
 	$(MATURIN) develop --quiet --release --skip-install
+	@test -e python/skyhop/page/index.html || echo "Built without the page: there is no npm here. Install Node.js 20.19" \
+	  "or newer and run make build again; without it skyhop serve has nothing to show. Everything else works."
 
 # The environment: an editable installation, so that Python sources count as they stand.
 # What it holds is locked: exact versions with their hashes, from whatever index pip is set to.
@@ -27,7 +29,7 @@ $(VENV)/ready: pyproject.toml requirements-dev.lock
 
 page: ## The page that `skyhop serve` shows (Node.js 20.19 or newer).
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory python/skyhop/page/index.html; \
-	else echo "no npm here: the page is not built, everything else works"; fi
+	else true; fi
 
 web/node_modules/.package-lock.json: web/package-lock.json
 	cd web && npm ci --no-audit --no-fund --loglevel=error
@@ -56,9 +58,7 @@ docs: build ## The documents with the pages of the Python and Rust APIs as one s
 test: build ## All tests, Rust and Python, with formatting, types and stubs.
 	$(BIN)/python python/tools/run_tests.py
 
-lint: build ## Formatting, lints, types and stubs, without tests.
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+lint: build ## Formatting, lints, types, stubs and Rust's documentation, without tests.
 	$(BIN)/python python/tools/run_tests.py --static
 
 lock: ## Renew requirements-dev.lock: the newest versions that pyproject.toml allows (needs uv: pip install uv).

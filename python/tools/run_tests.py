@@ -1,7 +1,8 @@
-"""Runs every check one after the other and says at the end how many passed, failed and were skipped.
+"""Runs every check and says at the end how many passed, failed and were skipped.
 
 All of them run even when one fails. `--static` leaves out the tests proper. In continuous integration (CI is set)
-published advisories are looked up, too.
+published advisories are looked up, too. The tests in Python leave one of two cores idle most of the time, so the page's
+tests and the checks of the compiler run beside them; their output appears when each ends.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,17 +93,39 @@ STATIC: list[Step] = [
     ("dependencies: locked", [*DEPENDENCIES, "lock"], own_count),
     ("dependencies: licences", [*DEPENDENCIES, "licences"], own_count),
 ]
-ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisories"], own_count)]
-TESTS: list[Step] = [
-    ("tests (Rust)", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"], cargo_count),
-    ("tests (Python)", [PYTHON, "-m", "pytest", "--quiet"], pytest_count),
-    ("tests (page)", ["node", "--test", "--test-reporter=tap", "tests/page"], node_count),
+#: Needs the crates compiled as far as their types: beside the tests it costs little, alone some three minutes.
+COMPILER: list[Step] = [
+    (
+        "lint (Rust)",
+        ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        one_check,
+    ),
+    (
+        "documents (Rust)",
+        [
+            "cargo",
+            "doc",
+            "--quiet",
+            "--workspace",
+            "--no-deps",
+            "--locked",
+            "--config",
+            'build.rustdocflags = ["-D", "warnings"]',
+        ],
+        one_check,
+    ),
 ]
+ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisories"], own_count)]
+RUST: list[Step] = [("tests (Rust)", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"], cargo_count)]
+PYTHON_TESTS: list[Step] = [("tests (Python)", [PYTHON, "-m", "pytest", "--quiet"], pytest_count)]
+PAGE: list[Step] = [("tests (page)", ["node", "--test", "--test-reporter=tap", "tests/page"], node_count)]
 
 
-def run(name: str, command: list[str], count: Callable[[str, int], Count]) -> Count:
-    """Runs one command, shows what it writes as it comes, and counts."""
-    print(f"\n== {name}: {' '.join(command)}", flush=True)
+def run(name: str, command: list[str], count: Callable[[str, int], Count], *, live: bool = True) -> Count:
+    """Runs one command and counts; shows what it writes as it comes, or all of it at the end."""
+    title = f"\n== {name}: {' '.join(command)}"
+    if live:
+        print(title, flush=True)
     if shutil.which(command[0]) is None:
         print(f"skipped: there is no {command[0]} here", flush=True)
         return Count(skipped=1)
@@ -114,19 +138,31 @@ def run(name: str, command: list[str], count: Callable[[str, int], Count]) -> Co
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            print(line, end="", flush=True)
+            if live:
+                print(line, end="", flush=True)
             lines.append(line)
-    found = count("".join(lines), process.returncode)
-    print(f"== {name}: {found}, {time.monotonic() - begin:.0f} s", flush=True)
+    output = "".join(lines)
+    found = count(output, process.returncode)
+    before = "" if live else f"{title}\n{output}"
+    print(f"{before}== {name}: {found}, {time.monotonic() - begin:.0f} s", flush=True)
     return found
+
+
+def side_by_side(*lanes: list[Step]) -> list[Count]:
+    """Runs lanes at the same time, the steps of each one after the other."""
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        counts = pool.map(lambda lane: [run(*step, live=False) for step in lane], lanes)
+        return [count for lane in counts for count in lane]
 
 
 def main() -> int:
     """Exit code 1 when anything failed."""
     steps = [*STATIC, *(ADVISORIES if os.environ.get("CI") else [])]
-    if "--static" not in sys.argv[1:]:
-        steps += TESTS
-    counts = [run(*step) for step in steps]
+    if "--static" in sys.argv[1:]:
+        counts = [run(*step) for step in [*steps, *COMPILER]]
+    else:
+        counts = [run(*step) for step in [*steps, *RUST]]
+        counts += side_by_side(PYTHON_TESTS, [*PAGE, *COMPILER])
     total = Count(*(sum(one) for one in zip(*counts, strict=True)))
     print(f"\n{total}")
     return 1 if total.failed else 0
