@@ -121,6 +121,13 @@ class Scenario:
         "xyz_m": [x, y, z, x, y, z, …]}]}`; the last lies behind the end.
         """
 
+    def ways_json(self, step_s: float) -> str:
+        """The ways of all flows at t = 0 and every `step_s` seconds until the end.
+
+        `[{"flow", "from", "to", "ways", "delays_ns"}]`: `delays_ns` has the propagation delay in one direction at each
+        instant, null without a path; `ways` lists `[n, [node, ...]]` for each instant n at which the path is another
+        than before. Raises ValueError for a step that makes too many instants.
+        """
     def path_json(self, at_s: float) -> str:
         """The ways of all flows at a moment.
 

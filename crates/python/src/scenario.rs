@@ -83,6 +83,10 @@ impl Scenario {
         text(py, py.detach(|| skyhop::paths_at(&self.0, at_s)))
     }
 
+    fn ways_json(&self, py: Python<'_>, step_s: f64) -> PyResult<String> {
+        text(py, py.detach(|| skyhop::ways_over(&self.0, step_s)))
+    }
+
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.all_warnings()

@@ -30,7 +30,7 @@ pub mod validate;
 
 pub use error::Error;
 pub use memory::{MEMORY_VARIABLE, memory_limit};
-pub use paths::paths_at;
+pub use paths::{paths_at, ways_over};
 pub use progress::{Glance, Progress};
 pub use run::{Run, RunOptions, least_memory, run};
 pub use sky::{ephemeris, passes_of, presets, sky_at};

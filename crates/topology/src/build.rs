@@ -98,6 +98,11 @@ pub(crate) fn check_options(options: &SkyOptions, spec: &TopologySpec) -> Result
         None if matches!(options.isl.layout, IslLayout::Nearest { .. }) => return Err(TopologyError::NoLongestIsl),
         _ => {}
     }
+    if let Some(km) = options.gsl.longest.map(|longest| longest.km())
+        && (km.is_nan() || km <= 0.0)
+    {
+        return Err(TopologyError::LongestGsl { km });
+    }
     if options.gsl.users_per_satellite == Some(0) {
         return Err(TopologyError::UsersPerSatellite);
     }

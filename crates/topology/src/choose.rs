@@ -32,7 +32,7 @@ pub(crate) struct Choice {
 pub(crate) struct View<'a> {
     pub site: &'a Site,
     pub now: Time,
-    /// Above the mask, in the order of nodes.
+    /// Above the mask and near enough, in the order of nodes.
     pub in_sight: Vec<NodeId>,
     /// Their positions, if the instant is not that of the sky.
     pub places: Option<Vec<Vec3>>,
@@ -41,7 +41,7 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     /// Looks at all satellites.
     pub fn of_all(gsls: &Gsls, site: &'a Site, now: Time, sky: &Sky) -> View<'a> {
-        let sees = |&&satellite: &&NodeId| site.sin_elevation(sky.positions()[satellite]) > gsls.sin_mask;
+        let sees = |&&satellite: &&NodeId| gsls.sees(site, sky.positions()[satellite]);
         View { site, now, in_sight: gsls.satellites.iter().filter(sees).copied().collect(), places: None }
     }
 
@@ -50,7 +50,7 @@ impl<'a> View<'a> {
         let (mut in_sight, mut places) = (Vec::new(), Vec::new());
         for &satellite in satellites {
             let place = sky.motion(satellite).earth_fixed_km(&sky.earth, now);
-            if site.sin_elevation(place) > gsls.sin_mask {
+            if gsls.sees(site, place) {
                 in_sight.push(satellite);
                 places.push(place);
             }
@@ -87,7 +87,7 @@ fn is_faithful(gsls: &Gsls, n: usize) -> bool {
 }
 
 fn sees(gsls: &Gsls, site: &Site, satellite: NodeId, now: Time, sky: &Sky) -> bool {
-    site.sin_elevation(sky.position_at(satellite, now)) > gsls.sin_mask
+    gsls.sees(site, sky.position_at(satellite, now))
 }
 
 /// The satellite that a station keeps without looking at others.
@@ -150,7 +150,7 @@ fn stays_ns(gsls: &Gsls, n: usize, satellite: NodeId, now: Time, sky: &Sky) -> f
     if motion.is_earth_fixed(&sky.earth) && sky.motion(gsls.terminals[n].node).is_earth_fixed(&sky.earth) {
         return f64::INFINITY;
     }
-    let sees = |t: Time| place.site(&sky.earth, t).sin_elevation(motion.earth_fixed_km(&sky.earth, t)) > gsls.sin_mask;
+    let sees = |t: Time| gsls.sees(&place.site(&sky.earth, t), motion.earth_fixed_km(&sky.earth, t));
     let mut seen = now;
     while sees(seen.saturating_add(LOOK_AHEAD)) {
         seen = seen.saturating_add(LOOK_AHEAD);

@@ -48,6 +48,8 @@ pub enum TopologyError {
     NoLongestIsl,
     #[error("the longest link of {km} km must be longer than zero")]
     LongestIsl { km: f64 },
+    #[error("the longest range of {km} km between station and satellite must be longer than zero")]
+    LongestGsl { km: f64 },
     #[error("a satellite cannot have {links} links to its neighbours: use 1 to 16")]
     NearestLinks { links: u32 },
     #[error("the link {} of the list does not join two satellites of the network", .index + 1)]

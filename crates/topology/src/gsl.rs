@@ -11,7 +11,7 @@ use crate::{
     NodeId, Switching, Why,
 };
 use skyhop_base::{Angle, Duration, Index, IndexVec, Length, Time};
-use skyhop_orbit::{Site, SkyIndex};
+use skyhop_orbit::{Site, SkyIndex, Vec3};
 
 /// From so many satellites on, and so many stations that look at one instant, an index is cheaper than looking at all.
 const INDEX_SATELLITES: usize = 256;
@@ -26,6 +26,8 @@ pub(crate) struct Gsls {
     pub rules: GslRules,
     pub options: GslOptions,
     pub sin_mask: f64,
+    /// Infinite without a limit.
+    longest_km: f64,
     pub terminals: Vec<Terminal>,
     /// The order in which they are checked: with bent pipes gateways come first.
     order: Vec<u32>,
@@ -74,6 +76,7 @@ impl Gsls {
             rules,
             options,
             sin_mask: libm::sin(rules.elevation_mask.radians()),
+            longest_km: options.longest.map_or(f64::INFINITY, |longest| longest.km()),
             satellites: downlinks.ids().filter(|&node| downlinks[node].is_some()).collect(),
             served: none(),
             users: none(),
@@ -88,6 +91,15 @@ impl Gsls {
             indexed_at: None,
             found: Vec::new(),
         }
+    }
+
+    /// Whether a satellite at `place` (Earth-fixed, km) is above the mask and near enough.
+    pub fn sees(&self, site: &Site, place: Vec3) -> bool {
+        site.sin_elevation(place) > self.sin_mask && self.is_near(site, place)
+    }
+
+    fn is_near(&self, site: &Site, place: Vec3) -> bool {
+        self.longest_km == f64::INFINITY || (place - site.position()).norm() <= self.longest_km
     }
 
     pub fn downlink(&self, satellite: NodeId) -> Option<LinkId> {
@@ -321,7 +333,8 @@ impl Gsls {
         }
         let mut found = std::mem::take(&mut self.found);
         self.index.visible(site, self.sin_mask, positions.as_slice(), &mut found);
-        let in_sight = found.iter().map(|&node| NodeId::from_usize(node as usize)).collect();
+        let above_the_mask = found.iter().map(|&node| NodeId::from_usize(node as usize));
+        let in_sight = above_the_mask.filter(|&node| self.is_near(site, sky.positions()[node])).collect();
         self.found = found;
         choose::choose(self, n, &View { site, now, in_sight, places: None }, sky)
     }

@@ -65,9 +65,12 @@ pub enum IslChecks {
     Exact,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GslOptions {
     pub switching: Switching,
+    /// A station sees only satellites that are at most so far away (slant range), besides the elevation mask; `None`:
+    /// the mask alone decides.
+    pub longest: Option<Length>,
     /// Most users (stations without a wired link) that a satellite serves; `None`: any number.
     pub users_per_satellite: Option<u32>,
     pub gateways: GatewayRule,

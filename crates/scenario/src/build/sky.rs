@@ -110,6 +110,7 @@ impl Scenario {
                     Switching::BreakBeforeMake { outage: switching.outage }
                 }
             },
+            longest: gsl.longest,
             users_per_satellite: gsl.users_per_satellite,
             gateways: match gsl.gateways {
                 GatewaysName::Any => GatewayRule::Any,

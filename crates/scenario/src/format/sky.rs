@@ -240,6 +240,9 @@ pub struct GslFile {
     pub downlink: Option<TransmitterFile>,
     /// A station uses satellites that stand higher than this above its horizon.
     pub elevation_mask: Option<Angle>,
+    /// A station uses satellites that are at most so far away (slant range), besides `elevation_mask`. Without it: the
+    /// mask alone decides.
+    pub longest: Option<Length>,
     pub handover: Option<HandoverFile>,
     /// What happens to the link while a station changes its satellite. Without it: "make_before_break".
     pub switching: Option<SwitchingFile>,

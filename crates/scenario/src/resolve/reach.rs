@@ -5,15 +5,15 @@ use crate::build;
 use crate::format::{LayoutFile, LayoutOptions};
 use crate::scenario::{Constellation, Flow, Link, Station};
 use crate::tree::Path;
-use skyhop_base::{Angle, Time};
-use skyhop_orbit::{GroundPoint, GroundStation, Orbit, visibility};
+use skyhop_base::{Angle, Length, Time};
+use skyhop_orbit::{Earth, GroundPoint, GroundStation, Orbit, visibility};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Satellites that belong together: a shell, or one that was given by itself.
 #[derive(Clone, Debug)]
 pub(super) enum Group {
     Shell {
-        altitude: skyhop_base::Length,
+        altitude: Length,
         inclination: Angle,
     },
     Geostationary {
@@ -74,7 +74,9 @@ impl Resolver<'_, '_, '_> {
             let sees_nothing = |name: &&String| seen.get(name.as_str()).is_some_and(Vec::is_empty);
             let help = match [&flow.from, &flow.to].into_iter().find(sees_nothing) {
                 Some(name) if constellation.is_some() => {
-                    format!("no satellite ever rises above the elevation mask of {name:?}")
+                    let range = constellation.and_then(|sky| sky.gsl.as_ref()).and_then(|gsl| gsl.longest);
+                    let within = range.map(|longest| format!(" within {longest}")).unwrap_or_default();
+                    format!("no satellite ever rises above the elevation mask of {name:?}{within}")
                 }
                 _ => "join them with [[links]] or satellites".to_owned(),
             };
@@ -118,16 +120,27 @@ impl Resolver<'_, '_, '_> {
             _ if station.track.is_some() => true,
             Group::Geostationary { longitude } => {
                 let position = Orbit::Geostationary { longitude }.earth_fixed_km(&earth, Time::ZERO);
-                site.look(position).elevation.degrees() > gsl.elevation_mask.degrees()
+                let look = site.look(position);
+                let near = gsl.longest.is_none_or(|longest| look.slant_range.km() <= longest.km());
+                near && look.elevation.degrees() > gsl.elevation_mask.degrees()
             }
             Group::Shell { altitude, inclination } => {
                 let highest = inclination.degrees().min(180.0 - inclination.degrees());
-                let reach = visibility::coverage(&earth, altitude, gsl.elevation_mask).central_angle.degrees();
+                let by_mask = visibility::coverage(&earth, altitude, gsl.elevation_mask).central_angle.degrees();
+                let by_range = gsl.longest.map_or(180.0, |longest| central_angle_deg(&earth, altitude, longest));
+                let reach = by_mask.min(by_range);
                 station.latitude.degrees().abs() <= highest + reach + SLACK_DEG
             }
         };
         (0..self.nodes.groups.len()).filter(|&group| is_visible(&self.nodes.groups[group])).collect()
     }
+}
+
+/// Angle at the Earth's centre between a station at sea level and a satellite at `altitude` that is `range` away.
+fn central_angle_deg(earth: &Earth, altitude: Length, range: Length) -> f64 {
+    let (station, satellite) = (earth.radius_km, earth.radius_km + altitude.km());
+    let squares = station * station + satellite * satellite - range.km() * range.km();
+    libm::acos((squares / (2.0 * station * satellite)).clamp(-1.0, 1.0)).to_degrees()
 }
 
 /// Which parts of the network hang together: union-find over nodes and groups of satellites.

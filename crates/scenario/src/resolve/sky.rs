@@ -95,7 +95,7 @@ impl Resolver<'_, '_, '_> {
         }
         let earth = self.earth(&file, elements.is_some(), &path);
         let isl = self.isl(&file, preset.as_ref(), &shells, &path);
-        let gsl = self.gsl(&file, preset.as_ref(), &path);
+        let gsl = self.gsl(&file, preset.as_ref(), (earth, &shells), &path);
         if gsl.is_none() && !stations.is_empty() && file.gsl.is_none() {
             let help = "write gsl = { rate = \"10 Mbit/s\" }".to_owned();
             self.add(&path.key("gsl"), "is missing: the stations have no link to a satellite", Some(help));

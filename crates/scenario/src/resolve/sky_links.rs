@@ -4,8 +4,9 @@ use super::profile::{SLOT, SLOT_AT};
 use super::sky::Preset;
 use super::wires::{Usual, Way};
 use super::{Kind, Resolver};
+use crate::build;
 use crate::format::{
-    BeamsFile, BeamsName, BeamsOptions, ConstellationFile, GatewaysName, GslFile, HandoverChecksFile,
+    BeamsFile, BeamsName, BeamsOptions, ConstellationFile, EarthName, GatewaysName, GslFile, HandoverChecksFile,
     HandoverChecksName, HandoverChecksOptions, HandoverFile, HandoverPolicyName, IslChecksName, IslFile, LayoutFile,
     LayoutName, LayoutOptions, LinkProfileFile, LinkProfileName, OnDownName, SlotsFile, StarlinkDirection,
     SwitchingFile, SwitchingName, SwitchingOptions, TransmitterFile,
@@ -14,6 +15,7 @@ use crate::names::natural_order;
 use crate::scenario::{Gsl, Handover, Isl, Shell, Transmitter};
 use crate::tree::Path;
 use skyhop_base::{Angle, Bytes, Duration, Length};
+use skyhop_orbit::visibility;
 use skyhop_topology::BeamOptions;
 
 /// Time between checks of satellite links: ns-2's for both kinds (`algorithms.md` §5.5).
@@ -144,7 +146,35 @@ impl Resolver<'_, '_, '_> {
         LayoutFile::Options(LayoutOptions::List(pairs))
     }
 
-    pub(super) fn gsl(&mut self, file: &ConstellationFile, preset: Option<&Preset>, path: &Path) -> Option<Gsl> {
+    /// A range must reach the satellites of the shells and be shorter than what the mask allows, or it does nothing.
+    fn longest_range(&mut self, longest: Length, mask: Angle, earth: EarthName, shells: &[Shell], path: &Path) {
+        let lowest = shells.iter().map(|shell| shell.altitude.km()).fold(f64::INFINITY, f64::min);
+        if longest.km() <= 0.0 {
+            self.add(path, "must be longer than 0 km", None);
+        } else if shells.is_empty() {
+            // The heights of other satellites are not known here.
+        } else if longest.km() < lowest {
+            let help = Some(format!("the lowest satellites fly at {lowest} km"));
+            self.add(path, format!("no satellite comes within {longest} of a station"), help);
+        } else {
+            let earth = build::earth(earth);
+            let at_mask = |shell: &Shell| visibility::coverage(&earth, shell.altitude, mask).slant_range.km();
+            let furthest = shells.iter().map(at_mask).fold(0.0, f64::max);
+            if longest.km() >= furthest {
+                self.warnings.push(format!(
+                    "{path}: has no effect: satellites above the elevation mask of {mask} are at most {furthest:.0} km away"
+                ));
+            }
+        }
+    }
+
+    pub(super) fn gsl(
+        &mut self,
+        file: &ConstellationFile,
+        preset: Option<&Preset>,
+        (earth, shells): (EarthName, &[Shell]),
+        path: &Path,
+    ) -> Option<Gsl> {
         let path = path.key("gsl");
         if file.gsl.is_none() && !preset.is_some_and(|p| p.has_links) {
             return None;
@@ -157,6 +187,11 @@ impl Resolver<'_, '_, '_> {
         if !(-90.0..90.0).contains(&elevation_mask.degrees()) {
             let message = format!("{elevation_mask} is not an elevation mask: use 0 deg to less than 90 deg");
             self.add(&path.key("elevation_mask"), message, None);
+        }
+        if let Some(longest) = given.longest {
+            let only_shells = file.elements.is_none() && file.satellites.is_none() && file.longitudes.is_none();
+            let shells = if only_shells { shells } else { &[] };
+            self.longest_range(longest, elevation_mask, earth, shells, &path.key("longest"));
         }
         let handover: HandoverFile = given.handover.unwrap_or_default();
         let policy = handover.policy.unwrap_or(HandoverPolicyName::UntilBelowMask);
@@ -204,6 +239,7 @@ impl Resolver<'_, '_, '_> {
             uplink: uplink?,
             downlink: downlink?,
             elevation_mask,
+            longest: given.longest,
             handover: Handover {
                 policy,
                 every,

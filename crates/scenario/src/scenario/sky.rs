@@ -80,6 +80,8 @@ pub struct Gsl {
     pub uplink: Transmitter,
     pub downlink: Transmitter,
     pub elevation_mask: Angle,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<Length>,
     pub handover: Handover,
     pub switching: SwitchingFile,
     #[serde(skip_serializing_if = "Option::is_none")]
