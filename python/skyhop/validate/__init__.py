@@ -17,6 +17,7 @@ from skyhop.validate.queue_packets import (
     queues_texts,
 )
 from skyhop.validate.registry import COMPARISONS, Comparison, Finding, Found, Report, everything
+from skyhop.validate.route_pairs import Pair, routes, routes_markdown, routes_summary
 
 __all__ = [
     "COMPARISONS",
@@ -26,6 +27,7 @@ __all__ = [
     "Found",
     "Mean",
     "Outcome",
+    "Pair",
     "QueueCase",
     "Report",
     "Totals",
@@ -38,5 +40,8 @@ __all__ = [
     "queues_markdown",
     "queues_summary",
     "queues_texts",
+    "routes",
+    "routes_markdown",
+    "routes_summary",
     "summary",
 ]

@@ -137,6 +137,32 @@ def queues(
         raise typer.Exit(terminal.FAILED)
 
 
+@_app.command("routes")
+def routes(
+    reference: Annotated[
+        Path, typer.Option("--reference", metavar="DIR", help="Folder with pairs of rtt_A_to_B and path_A_to_B.")
+    ],
+    pairs: Annotated[list[str] | None, typer.Option("--pair", metavar="A-B", help="Only this pair.")] = None,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
+) -> None:
+    """Compare routes and round-trip times over a constellation with another tool's (Hypatia), one line per pair."""
+    try:
+        found = validate.routes(reference, pairs=pairs)
+    except ValueError as error:
+        terminal.fail(str(error))
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
+    elif as_markdown:
+        typer.echo(validate.routes_markdown(found))
+    else:
+        for one in found:
+            typer.echo(str(one))
+        typer.echo(validate.routes_summary(found))
+    if any(not one.ok for one in found):
+        raise typer.Exit(terminal.FAILED)
+
+
 def _finite(cell: dict[str, Any]) -> dict[str, Any]:
     """JSON has no infinity."""
     return {key: None if value == float("inf") else value for key, value in cell.items()}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skyhop.validate import ns2_cells, queue_packets
+from skyhop.validate import ns2_cells, queue_packets, route_pairs
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,12 @@ def _queues(folder: Path) -> Report:
     return Report(findings, all(one.ok for one in found), queue_packets.queues_summary(found))
 
 
+def _routes(folder: Path) -> Report:
+    found = route_pairs.routes(folder)
+    findings = [Finding(one.pair, one.equal == one.instants, one.ok) for one in found]
+    return Report(findings, all(one.ok for one in found), route_pairs.routes_summary(found))
+
+
 #: Every comparison, in the order of the table.
 COMPARISONS: list[Comparison] = [
     Comparison(
@@ -124,6 +130,7 @@ COMPARISONS: list[Comparison] = [
     Comparison(
         "queues", "queue disciplines of Linux 6.18, packet by packet", _has("discipline", "link_schedule"), _queues
     ),
+    Comparison("routes", "routes over a constellation, as another tool computed them", route_pairs.recognises, _routes),
 ]
 
 

@@ -1,0 +1,404 @@
+"""Comparison with routes over a constellation that another tool computed: `rtt_A_to_B` and `path_A_to_B` of a folder.
+
+The constellation is read from the folder: from Hypatia's own `tles.txt`, `isls.txt` and `description.txt` where it has
+them, otherwise from the sentences of its `README.md`. No pair and no constellation is known by name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import math
+import os
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from skyhop import _core
+
+#: Largest difference of the round-trip times, ns. The aim of the comparison.
+BOUND_NS = 1000.0
+
+#: What the bound is in distance, m: half of it, one way. Two tools whose distances agree this well may still disagree
+#: about a satellite that is nearer to the limit of distance than this.
+SLACK_M = BOUND_NS / 2 * 1e-9 * 299_792_458.0
+
+#: As many satellites at a time as a station can have: one that sees more would not be compared rightly.
+ANTENNAS = 64
+
+_PAIR = re.compile(r"rtt_(\d+)_to_(\d+)\.txt(\.gz)?")
+_UNREACHABLE = "Unreachable"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One pair of stations: at how many instants the route is the same, and how far apart the RTTs are there.
+
+    `by_limit` counts instants at which the routes differ and agree if the limit of distance is 150 m shorter or longer
+    (half a microsecond of light, the bound's own resolution); `unequal` all other instants at which they differ.
+    """
+
+    pair: str
+    instants: int
+    equal: int
+    by_limit: int
+    unequal: int
+    worst_ns: float
+    bound_ns: float
+    changes: int
+    first: str | None
+    ok: bool
+
+    def __str__(self) -> str:
+        parts = [f"{self.pair}: {self.equal} of {self.instants} routes equal, RTT within {self.worst_ns:.0f} ns"]
+        if self.by_limit:
+            parts.append(
+                f"{self.by_limit} differ because a satellite is within {SLACK_M:.0f} m of the limit of distance"
+            )
+        if self.unequal:
+            parts.append(f"{self.unequal} differ")
+        if self.first is not None:
+            parts.append(self.first)
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class _Sky:
+    tles: str
+    """Three lines for each satellite, which is called by its number."""
+    epoch: datetime
+    isls: list[tuple[int, int]]
+    longest_gsl_km: float
+    longest_isl_km: float | None
+    satellites: int
+    places: dict[int, tuple[float, float, float]]
+    """Latitude and longitude in degrees and altitude in m, by number of node."""
+
+
+def routes(folder: str | os.PathLike[str], *, pairs: list[str] | None = None) -> list[Pair]:
+    """Compares every pair of a folder, in the order of its names; `pairs` ("1173-1241") selects.
+
+    Raises ValueError for a folder that cannot be read, for a pair that it does not have, and for a README that leaves
+    out what the constellation needs.
+    """
+    root = Path(folder)
+    names = sorted((match for file in root.iterdir() if (match := _PAIR.fullmatch(file.name))), key=lambda m: m.string)
+    ends = [(int(match[1]), int(match[2])) for match in names]
+    if pairs:
+        known = {f"{a}-{b}": (a, b) for a, b in ends}
+        if unknown := [name for name in pairs if name not in known]:
+            raise ValueError(f"{root}: it has no pair {unknown[0]}; it has {', '.join(known)}")
+        ends = [known[name] for name in dict.fromkeys(pairs)]
+    if not ends:
+        raise ValueError(f"{root}: it has no file rtt_A_to_B.txt or rtt_A_to_B.txt.gz")
+    sky = _sky(root)
+    theirs = [_reference(root, a, b) for a, b in ends]
+    steps = {times[1] - times[0] for times, _, _ in theirs}
+    step_ns = min(steps)
+    if len(steps) > 1:
+        raise ValueError(f"{root}: the pairs have different steps: {', '.join(f'{step} ns' for step in sorted(steps))}")
+    instants = max(len(times) for times, _, _ in theirs)
+    ours = _ways(root, sky, ends, step_ns, instants, 0.0)
+    near: list[list[_Way]] | None = None
+    found = []
+    for place, ((a, b), (_, rtts_ns, paths)) in enumerate(zip(ends, theirs, strict=True)):
+        own = ours[place]
+        differing = [n for n, path in enumerate(paths) if own[n].path != path]
+        if differing and near is None:
+            near = [
+                [one for way in zip(*both, strict=True) for one in way]
+                for both in zip(*(_ways(root, sky, ends, step_ns, instants, slack) for slack in (-SLACK_M, SLACK_M)),
+                        strict=True)
+            ]  # fmt: skip
+        found.append(_compare(f"{a}-{b}", own, near[place] if near else [], rtts_ns, paths, step_ns))
+    return found
+
+
+@dataclass(frozen=True)
+class _Way:
+    path: str
+    rtt_ns: float
+
+
+def _compare(
+    pair: str, own: list[_Way], near: list[_Way], rtts_ns: list[float], paths: list[str], step_ns: int
+) -> Pair:
+    equal = by_limit = unequal = 0
+    worst_ns, first = 0.0, None
+    for n, (path, rtt_ns) in enumerate(zip(paths, rtts_ns, strict=True)):
+        mine = own[n]
+        if mine.path == path:
+            equal += 1
+            off_ns = abs(mine.rtt_ns - rtt_ns)
+        else:
+            other = [way for way in near[2 * n : 2 * n + 2] if way.path == path]
+            off_ns = min((abs(way.rtt_ns - rtt_ns) for way in other), default=0.0)
+            if other:
+                by_limit += 1
+            else:
+                unequal += 1
+                first = first or f"first at {n * step_ns / 1e9:g} s: there {path}, ours {mine.path}"
+        worst_ns = max(worst_ns, off_ns)
+    changes = sum(before != after for before, after in itertools.pairwise(paths))
+    ok = unequal == 0 and worst_ns <= BOUND_NS
+    return Pair(pair, len(paths), equal, by_limit, unequal, worst_ns, BOUND_NS, changes, first, ok)
+
+
+def routes_summary(found: list[Pair]) -> str:
+    """One sentence: how many pairs and routes agree."""
+    instants, equal = sum(one.instants for one in found), sum(one.equal for one in found)
+    near = sum(one.by_limit for one in found)
+    limit = f" ({near} more with a limit of distance {SLACK_M:.0f} m off)" if near else ""
+    worst_ns = max((one.worst_ns for one in found), default=0.0)
+    return (
+        f"{sum(one.ok for one in found)} of {len(found)} pairs agree; {equal} of {instants} routes are equal{limit}; "
+        f"RTTs within {worst_ns:.0f} ns of the reference's."
+    )
+
+
+def routes_markdown(found: list[Pair]) -> str:
+    """All pairs as a Markdown table, after the summary."""
+    lines = [
+        routes_summary(found),
+        "",
+        f"| pair | instants | routes equal | equal with the limit {SLACK_M:.0f} m off | unequal | "
+        "changes of route | largest difference of RTT, ns |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for one in found:
+        numbers = (one.instants, one.equal, one.by_limit, one.unequal, one.changes, round(one.worst_ns))
+        lines.append(f"| {one.pair} | " + " | ".join(str(number) for number in numbers) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def recognises(folder: Path) -> bool:
+    """Whether a folder has a pair of files of this kind."""
+    found = (match for file in folder.iterdir() if (match := _PAIR.fullmatch(file.name)))
+    return any(_file(folder, f"path_{match[1]}_to_{match[2]}.txt") is not None for match in found)
+
+
+def _ways(
+    root: Path, sky: _Sky, ends: list[tuple[int, int]], step_ns: int, instants: int, slack_m: float
+) -> list[list[_Way]]:
+    """Our route of each pair at each instant, with the limit of distance moved by `slack_m`."""
+    scenario = _scenario(sky, ends, step_ns, instants, slack_m)
+    try:
+        rows = json.loads(_core.Scenario.from_json(json.dumps(scenario)).ways_json(step_ns / 1e9))
+    except _core.ScenarioError as error:
+        raise ValueError(f"{root}: its constellation cannot be built: {error}") from None
+    by_flow = {row["flow"]: row for row in rows}
+    found = []
+    for a, b in ends:
+        row = by_flow[f"{a}-to-{b}"]
+        paths: list[str] = []
+        ways = [*row["ways"], [instants, []]]
+        for (start, nodes), (end, _) in itertools.pairwise(ways):
+            path = "-".join(node.split("-")[1] for node in nodes) or _UNREACHABLE
+            paths += [path] * (end - start)
+        delays = row["delays_ns"]
+        found.append(
+            [_Way(path, 0.0 if delay is None else 2.0 * delay) for path, delay in zip(paths, delays, strict=True)]
+        )
+    return found
+
+
+def _scenario(sky: _Sky, ends: list[tuple[int, int]], step_ns: int, instants: int, slack_m: float) -> dict[str, Any]:
+    step = f"{step_ns} ns"
+    isl: dict[str, Any] = {
+        "rate": "1 Gbit/s", "every": step, "grazing_altitude": "0 km", "latitude_cut": "90 deg",
+        "layout": {"list": [[f"n-{a}", f"n-{b}"] for a, b in sky.isls]},
+    }  # fmt: skip
+    if sky.longest_isl_km is not None:
+        isl["longest"] = f"{sky.longest_isl_km!r} km"
+    stations = {}
+    for node in sorted({node for pair in ends for node in pair}):
+        if node not in sky.places:
+            raise ValueError(f"node {node} is not a station of the list (those begin at node {sky.satellites})")
+        latitude, longitude, altitude_m = sky.places[node]
+        stations[f"n-{node}"] = {
+            "latitude": f"{latitude!r} deg", "longitude": f"{longitude!r} deg",
+            "altitude": f"{altitude_m / 1000!r} km", "antennas": ANTENNAS,
+        }  # fmt: skip
+    flow = {"udp": {}, "application": {"constant_rate": {"rate": "1 kbit/s", "payload": "100 B"}}}
+    return {
+        "duration": f"{step_ns * (instants - 1)} ns",
+        "constellation": {
+            "elements": {"text": sky.tles},
+            "epoch": sky.epoch.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "isl": isl,
+            "gsl": {
+                "rate": "1 Gbit/s", "elevation_mask": "0 deg",
+                "longest": f"{sky.longest_gsl_km + slack_m / 1000!r} km",
+                "handover": {"policy": "nearest", "every": step},
+            },
+        },
+        "stations": stations,
+        "flows": [{"name": f"{a}-to-{b}", "from": f"n-{a}", "to": f"n-{b}", **flow} for a, b in ends],
+    }  # fmt: skip
+
+
+def _file(root: Path, name: str) -> Path | None:
+    """A file, or its compressed form."""
+    return next((file for file in (root / name, root / f"{name}.gz") if file.is_file()), None)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        return [line for line in content.decode().splitlines() if line.strip()]
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file}: {error}") from None
+
+
+def _reference(root: Path, a: int, b: int) -> tuple[list[int], list[float], list[str]]:
+    """Instants in ns, RTT in ns (0 without a path) and route at each."""
+    rtt_file, path_file = (_file(root, f"{kind}_{a}_to_{b}.txt") for kind in ("rtt", "path"))
+    if rtt_file is None or path_file is None:
+        raise ValueError(f"{root}: the pair {a}-{b} has no path_{a}_to_{b}.txt")
+    rtts = dict(_row(rtt_file, line, float) for line in _lines(rtt_file))
+    changes = [_row(path_file, line, str) for line in _lines(path_file)]
+    times = sorted(rtts)
+    if len(times) < 2 or not changes or changes[0][0] > 0 or times[0] != 0:
+        raise ValueError(f"{rtt_file}: needs two instants or more from time 0 on, with a route from time 0 on")
+    step = min(after - before for before, after in itertools.pairwise(times))
+    # An instant without a path may be missing.
+    instants = [step * n for n in range(times[-1] // step + 1)]
+    if not set(times) <= set(instants):
+        raise ValueError(f"{rtt_file}: its instants are not multiples of {step} ns")
+    paths, at = [], 0
+    for instant in instants:
+        while at + 1 < len(changes) and changes[at + 1][0] <= instant:
+            at += 1
+        paths.append(changes[at][1])
+    return instants, [rtts.get(instant, 0.0) for instant in instants], paths
+
+
+def _row(file: Path, line: str, convert: Any) -> tuple[int, Any]:
+    try:
+        time, value = line.split(",")
+        return int(time), convert(value.strip())
+    except ValueError:
+        raise ValueError(f"{file}: {line!r} is not a time in ns, a comma and a value") from None
+
+
+def _sky(root: Path) -> _Sky:
+    text = " ".join((root / "README.md").read_text(encoding="utf-8").split()) if (root / "README.md").is_file() else ""
+    own = [root / name for name in ("tles.txt", "isls.txt", "description.txt")]
+    if all(file.is_file() for file in own):
+        tles, epoch, satellites = _tles(own[0])
+        isls = [(int(a), int(b)) for a, b in (line.split() for line in _lines(own[1]))]
+        limits = dict(line.split("=", 1) for line in _lines(own[2]) if "=" in line)
+        try:
+            gsl_km, isl_km = (float(limits[f"max_{kind}_length_m"]) / 1000 for kind in ("gsl", "isl"))
+        except (KeyError, ValueError):
+            raise ValueError(f"{own[2]}: needs max_gsl_length_m and max_isl_length_m") from None
+        return _Sky(tles, epoch, isls, gsl_km, isl_km, satellites, _places(root, satellites))
+    return _of_words(root, text)
+
+
+def _of_words(root: Path, text: str) -> _Sky:
+    """The constellation that a README describes in sentences."""
+    number = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
+
+    def find(what: str, pattern: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        if match := re.search(pattern, text, re.IGNORECASE):
+            return match.groups()
+        if default is not None:
+            return default
+        raise ValueError(f"{root / 'README.md'}: does not say {what}; needed is that, or tles.txt, isls.txt and "
+                         "description.txt as Hypatia writes them")  # fmt: skip
+
+    planes, per_plane = map(int, find('the planes ("34 planes of 34 satellites")', r"(\d+) planes of (\d+) satellites"))
+    arc, divisor = find("the planes' nodes", r"right ascension (\d+) \*? ?k ?/ ?(\d+)", ("360", str(planes)))
+    (inclination,) = find("the inclination", rf"inclination (?:of )?{number}")
+    (eccentricity,) = find("the eccentricity", rf"eccentricity (?:of )?{number}", ("1e-7",))
+    (perigee,) = find("the argument of perigee", rf"argument of perigee (?:of )?{number}", ("0",))
+    (motion,) = find("the mean motion", rf"mean motion (?:of )?{number} rev")
+    odd, odd_divisor = find("the odd planes' offset", rf"odd plane,? {number} ?/ ?(\d+) degrees? more", ("0", "1"))
+    day, clock = find("the epoch", r"epoch (\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?")
+    epoch = datetime.fromisoformat(f"{day} {clock or '00:00'}")
+    # The formula is exact where the printed number is rounded.
+    if slant := re.search(
+        rf"sqrt\(\(\s*{number} km(?: ?/ ?tan\(? ?{number} deg(?:rees)?\)?)?\s*\)\^2 \+ \(\s*{number} km\s*\)\^2\)",
+        text,
+        re.IGNORECASE,
+    ):
+        cone = float(slant[1]) / (math.tan(math.radians(float(slant[2]))) if slant[2] else 1.0)
+        gsl_km = math.hypot(cone, float(slant[3]))
+    else:
+        gsl_km = float(find("how far a station sees", rf"sees a satellite whose distance is at most {number} km")[0])
+    isl_km = find("how long an ISL may be", rf"ISL may be at most {number} km", ("0",))[0]
+    closes = re.search(r"last plane (?:joins|is joined to) the first", text) is not None
+    turn = float(arc) / float(divisor)
+    satellites = planes * per_plane
+    lines, isls = [], []
+    for k in range(planes):
+        for n in range(per_plane):
+            anomaly = (360.0 * n / per_plane + (k % 2) * float(odd) / float(odd_divisor)) % 360.0
+            elements = (
+                float(inclination),
+                k * turn % 360.0,
+                float(eccentricity),
+                float(perigee),
+                anomaly,
+                float(motion),
+            )
+            lines += _tle(k * per_plane + n, epoch, elements)
+            if per_plane > 2 or n + 1 < per_plane:
+                isls.append((k * per_plane + n, k * per_plane + (n + 1) % per_plane))
+            if k + 1 < planes or (closes and planes > 2):
+                isls.append((k * per_plane + n, (k + 1) % planes * per_plane + n))
+    (first,) = find("the stations' numbers", r"node id ?= ?(\d+) \+ id", (str(satellites),))
+    if int(first) != satellites:
+        raise ValueError(f"{root / 'README.md'}: stations begin at node {first}, but there are {satellites} satellites")
+    places = _places(root, satellites)
+    return _Sky("\n".join(lines) + "\n", epoch, isls, gsl_km, float(isl_km) or None, satellites, places)
+
+
+def _places(root: Path, satellites: int) -> dict[int, tuple[float, float, float]]:
+    """Of each station, by its node: latitude and longitude in degrees, altitude in m."""
+    file = next(iter(sorted(root.glob("ground_stations*.txt"))), None)
+    if file is None:
+        raise ValueError(f"{root}: it has no ground_stations*.txt (id,name,latitude,longitude,elevation)")
+    places = {}
+    for line in _lines(file):
+        # A name may hold a comma; Hypatia's own files have three more columns, the place in metres.
+        match = re.match(r"(\d+),(.*?),(-?[\d.]+),(-?[\d.]+),(-?[\d.]+)(,|$)", line)
+        if match is None:
+            raise ValueError(f"{file}: {line!r} is not id,name,latitude,longitude,elevation")
+        places[satellites + int(match[1])] = (float(match[3]), float(match[4]), float(match[5]))
+    return places
+
+
+def _tles(file: Path) -> tuple[str, datetime, int]:
+    """Hypatia's list of elements: planes and satellites per plane, then three lines for each satellite, in order."""
+    lines = _lines(file)
+    head = [word for word in lines[0].split() if word.isdigit()]
+    body = lines[1:]
+    if len(head) != 2 or len(body) % 3 or len(body) != 3 * int(head[0]) * int(head[1]):
+        raise ValueError(f"{file}: needs the number of planes and of satellites in each, then three lines for each")
+    out = []
+    for n in range(len(body) // 3):
+        out += [f"n-{n}", body[3 * n + 1], body[3 * n + 2]]
+    year, day = int(body[1][18:20]), float(body[1][20:32])
+    epoch = datetime(2000 + year if year < 57 else 1900 + year, 1, 1) + timedelta(days=day - 1)
+    return "\n".join(out) + "\n", epoch, len(body) // 3
+
+
+def _tle(number: int, epoch: datetime, elements: tuple[float, float, float, float, float, float]) -> list[str]:
+    """A set of two lines, whose angles have four decimals: with these the reference's tool propagated."""
+    inclination, node, eccentricity, perigee, anomaly, motion = elements
+    day = (epoch - datetime(epoch.year, 1, 1)) / timedelta(days=1) + 1
+    first = f"1 {number + 1:05d}U 00000A   {epoch.year % 100:02d}{day:012.8f}  .00000000  00000-0  00000-0 0    0"
+    second = (
+        f"2 {number + 1:05d} {inclination:8.4f} {node:8.4f} {round(eccentricity * 1e7):07d} {perigee:8.4f} "
+        f"{anomaly:8.4f} {motion:11.8f}{0:5d}"
+    )
+
+    def checked(line: str) -> str:
+        return f"{line}{sum(int(c) if c.isdigit() else c == '-' for c in line) % 10}"
+
+    return [f"n-{number}", checked(first), checked(second)]
