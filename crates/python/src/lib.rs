@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::table::{Table, empty_table, table_names};
     #[pymodule_export]
-    use super::validate::{reference_scenarios, validate_ns2, validate_queues};
+    use super::validate::{reaction_packets, reference_scenarios, validate_ns2, validate_queues, validate_reactions};
 
     /// The version of the engine.
     #[pyfunction]

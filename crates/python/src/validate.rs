@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use skyhop::validate::{Selection, Variant, cases, ns2, queues};
+use skyhop::validate::{Half, Selection, Variant, cases, ns2, queues, reaction_points, reactions};
 use std::path::PathBuf;
 
 /// Runs the cases of an ns-2 reference folder; all cells as JSON, worst first.
@@ -27,6 +27,42 @@ pub fn validate_queues(py: Python<'_>, folder: PathBuf, cases: Vec<String>, vari
     let found =
         py.detach(|| queues(&folder, &cases, variant)).map_err(|error| PyValueError::new_err(error.to_string()))?;
     serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn half_of(name: &str) -> PyResult<Half> {
+    match name {
+        "sender" => Ok(Half::Sender),
+        "receiver" => Ok(Half::Receiver),
+        "both" => Ok(Half::Both),
+        other => Err(PyValueError::new_err(format!("a half is \"sender\", \"receiver\" or \"both\", not \"{other}\""))),
+    }
+}
+
+/// Runs the cases of a folder of recorded reactions of Linux; what was found of each and each half as JSON, in the
+/// folder's order.
+#[pyfunction]
+#[pyo3(signature = (folder, *, cases = Vec::new(), halves = Vec::new()))]
+pub fn validate_reactions(
+    py: Python<'_>,
+    folder: PathBuf,
+    cases: Vec<String>,
+    halves: Vec<String>,
+) -> PyResult<String> {
+    let halves = halves.iter().map(|name| half_of(name)).collect::<PyResult<Vec<_>>>()?;
+    let found =
+        py.detach(|| reactions(&folder, &cases, &halves)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The packets of a case of recorded reactions, ours and the kernel's, as JSON.
+#[pyfunction]
+#[pyo3(signature = (folder, case, *, half = "both"))]
+pub fn reaction_packets(py: Python<'_>, folder: PathBuf, case: String, half: &str) -> PyResult<String> {
+    let half = half_of(half)?;
+    let parts = py
+        .detach(|| reaction_points(&folder, &case, half))
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    serde_json::to_string(&parts).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Every case of a reference folder with its agents and the scenario of each, as JSON.

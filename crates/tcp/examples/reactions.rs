@@ -10,21 +10,23 @@ use std::io::Write;
 use std::path::Path;
 
 use skyhop_tcp::reference::{
-    Case, ReferenceError, SenderComparison, compare_both, compare_sender, read_cases, read_packets, read_windows,
+    Case, Difference, ReferenceError, SenderComparison, compare_both, compare_sender, read_cases, read_packets,
+    read_states, read_windows,
 };
 
-fn compare(folder: &Path, case: &Case, both: bool) -> Result<(SenderComparison, Option<String>), ReferenceError> {
+fn compare(folder: &Path, case: &Case, both: bool) -> Result<(SenderComparison, Option<Difference>), ReferenceError> {
     let recorded = read_windows(folder, &case.name)?;
     let packets = read_packets(folder, &case.name)?;
+    let told = read_states(folder, &case.name)?;
     if both {
-        let result = compare_both(case, &packets, &recorded)?;
+        let result = compare_both(case, &packets, &recorded, &told)?;
         return Ok((result.sender, result.acks));
     }
-    Ok((compare_sender(case, &packets, &recorded)?, None))
+    Ok((compare_sender(case, &packets, &recorded, &told)?, None))
 }
 
 /// Whether order, times too, windows, ACKs and all of them are equal.
-fn marks(result: &SenderComparison, acks: &Option<String>) -> [bool; 5] {
+fn marks(result: &SenderComparison, acks: &Option<Difference>) -> [bool; 5] {
     let order = result.order.is_none();
     let times = order && result.times.is_none();
     let windows = result.windows.is_none();
@@ -95,6 +97,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ("times", 'T', &c.times),
             ("windows", 'W', &c.windows),
             ("states", 'S', &c.states),
+            ("timeouts", 'R', &c.timeouts),
             ("acks", 'A', &acks),
             ("flags", 'F', &c.flags),
         ];

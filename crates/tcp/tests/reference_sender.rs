@@ -3,7 +3,7 @@
 //! The sample in `tests/reference/linux-reactions` is always run. The full reference needs `../shared`; where it is
 //! absent, those tests say so and are skipped.
 
-use skyhop_tcp::reference::{compare_both, compare_sender, read_cases, read_packets, read_windows};
+use skyhop_tcp::reference::{compare_both, compare_sender, read_cases, read_packets, read_states, read_windows};
 use std::path::{Path, PathBuf};
 
 /// Cases, and of these those that agree in a respect.
@@ -14,6 +14,7 @@ struct Tally {
     times: usize,
     windows: usize,
     states: usize,
+    timeouts: usize,
     flags: usize,
     acks: usize,
     equal: usize,
@@ -41,17 +42,19 @@ fn tally(folder: &Path, both: bool) -> Tally {
     for case in read_cases(folder).unwrap() {
         let packets = read_packets(folder, &case.name).unwrap();
         let recorded = read_windows(folder, &case.name).unwrap();
+        let told = read_states(folder, &case.name).unwrap();
         let (sender, acks) = if both {
-            let result = compare_both(&case, &packets, &recorded).unwrap();
+            let result = compare_both(&case, &packets, &recorded, &told).unwrap();
             (result.sender, result.acks)
         } else {
-            (compare_sender(&case, &packets, &recorded).unwrap(), None)
+            (compare_sender(&case, &packets, &recorded, &told).unwrap(), None)
         };
         tally.cases += 1;
         tally.order += usize::from(sender.order.is_none());
         tally.times += usize::from(sender.order.is_none() && sender.times.is_none());
         tally.windows += usize::from(sender.windows.is_none());
         tally.states += usize::from(sender.states.is_none());
+        tally.timeouts += usize::from(sender.timeouts.is_none());
         tally.flags += usize::from(sender.flags.is_none());
         tally.acks += usize::from(acks.is_none());
         tally.equal += usize::from(sender.is_equal() && acks.is_none());
@@ -60,6 +63,7 @@ fn tally(folder: &Path, both: bool) -> Tally {
             ("times", &sender.times),
             ("windows", &sender.windows),
             ("states", &sender.states),
+            ("timeouts", &sender.timeouts),
             ("flags", &sender.flags),
             ("ACKs", &acks),
         ];

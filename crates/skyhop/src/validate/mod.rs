@@ -7,13 +7,16 @@
 mod cases;
 mod events;
 mod queues;
+mod reactions;
 mod summary;
 mod table;
 mod windows;
 
 pub use cases::Case;
 pub use queues::{Difference, Mean, Outcome, QueueCase, Totals, queues};
+pub use reactions::{Part, ReactionCase, reaction_points, reactions};
 pub use skyhop_queue::Variant;
+pub use skyhop_tcp::reference::Half;
 
 use crate::{Error, Progress, Run, RunOptions};
 use serde::Serialize;
@@ -75,6 +78,8 @@ pub enum ValidateError {
     Scenario { case: String, agent: String, reason: String },
     #[error("case {case}: {reason}")]
     Case { case: String, reason: String },
+    #[error("{reason}")]
+    Reference { reason: String },
     #[error("case {case}, agent {agent}: {source}")]
     Run { case: String, agent: String, source: Error },
 }

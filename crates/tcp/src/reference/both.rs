@@ -1,8 +1,11 @@
 //! Sender and receiver together over the path of a case, compared with its recording.
 
+use super::judge::Point;
 use super::receiver::{WAKE, receiver_config};
-use super::sender::{Data, Window, Windows, compare, differs, first_difference, flags, note_window, sender_config};
-use super::{Case, Packet, ReferenceError, SenderComparison};
+use super::sender::{
+    Data, Difference, Ours, Window, Windows, compare, differs, first_difference, flags, note_window, sender_config,
+};
+use super::{Case, Packet, ReferenceError, SenderComparison, State};
 use crate::path::{Crossing, Endpoint, Exchange, PathConfig, Way};
 use crate::receiver::{self, Receiver};
 use crate::segment::Segment;
@@ -16,6 +19,14 @@ const FIRST_WRITE: Duration = Duration::from_micros(136);
 const WRITE: Duration = Duration::from_micros(48);
 /// From a delivery to the answer of the sender's host and of the receiver's: medians over the recordings.
 const TURNAROUND: [Duration; 2] = [Duration::from_micros(8), Duration::from_micros(20)];
+/// How much later the sender's host answers that was idle: medians over the recordings. A processor that slept takes
+/// time to wake.
+const SENDER_WAKE: [(Duration, Duration); 4] = [
+    (Duration::from_millis(10), Duration::from_micros(15)),
+    (Duration::from_millis(70), Duration::from_micros(28)),
+    (Duration::from_millis(100), Duration::from_micros(39)),
+    (Duration::from_millis(500), Duration::from_micros(50)),
+];
 /// The sender's timestamp at time zero: far from 0, which reads as none.
 const CLOCK: u32 = 1_000_000;
 
@@ -23,8 +34,10 @@ const CLOCK: u32 = 1_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct BothComparison {
     pub sender: SenderComparison,
-    /// The first ACK whose number or SACK blocks differ, in words.
-    pub acks: Option<String>,
+    /// The first ACK whose number or SACK blocks differ.
+    pub acks: Option<Difference>,
+    /// Every packet that entered our path.
+    pub points: Vec<Point>,
 }
 
 impl BothComparison {
@@ -38,6 +51,7 @@ impl BothComparison {
 struct Watched {
     host: sender::Host,
     windows: Vec<Window>,
+    states: Vec<State>,
     by_timer: bool,
 }
 
@@ -60,12 +74,19 @@ impl Endpoint for Watched {
     }
 
     fn transmit(&mut self, now: Time) -> Option<Segment> {
-        self.host.transmit(now)
+        let segment = self.host.transmit(now);
+        State::note(&mut self.states, now, &self.host.sender);
+        segment
     }
 }
 
 /// Runs a case from its row alone, and compares. Times are shifted so that both SYNs leave at once.
-pub fn compare_both(case: &Case, packets: &[Packet], recorded: &Windows) -> Result<BothComparison, ReferenceError> {
+pub fn compare_both(
+    case: &Case,
+    packets: &[Packet],
+    recorded: &Windows,
+    told: &[State],
+) -> Result<BothComparison, ReferenceError> {
     let no_syn = ReferenceError::Trace { case: case.name.clone(), problem: "there is no SYN" };
     let syn = packets.iter().find(|p| p.way == Way::Data && p.segment.syn).ok_or(no_syn)?;
     let mut config = sender_config(case)?;
@@ -74,10 +95,10 @@ pub fn compare_both(case: &Case, packets: &[Packet], recorded: &Windows) -> Resu
     sender.record_states();
     let writes = case.writes.iter().map(|write| (write.at + WRITE, write.bytes));
     let host = sender::Host::new(sender, Time::ZERO + CONNECT, FIRST_WRITE, writes);
-    let sender = Watched { host, windows: Vec::new(), by_timer: false };
+    let sender = Watched { host, windows: Vec::new(), states: Vec::new(), by_timer: false };
     let receiver = receiver::Host::new(Receiver::new(receiver_config(case)?), case.reader_pause);
     let path = PathConfig { turnaround: TURNAROUND, ..case.path.clone() };
-    let mut exchange = Exchange::new(sender, receiver, path).with_wake([&[], &WAKE]);
+    let mut exchange = Exchange::new(sender, receiver, path).with_wake([&SENDER_WAKE, &WAKE]);
     let mut crossings: Vec<Crossing> = Vec::new();
     exchange.run(Time::ZERO + case.duration, |crossing| crossings.push(*crossing));
 
@@ -93,17 +114,22 @@ pub fn compare_both(case: &Case, packets: &[Packet], recorded: &Windows) -> Resu
         let at = shift(crossing.entered);
         sent.push(Data { at, seq: segment.seq, len: segment.len, again, by_timer, flags: flags(segment) });
     }
-    let windows = &exchange.sender.windows;
-    let states = exchange.sender.host.sender.states();
-    let comparison = compare(packets, recorded, &sent, windows, states, true);
+    let Watched { host, mut windows, mut states, .. } = exchange.sender;
+    windows.iter_mut().for_each(|window| window.at = shift(window.at));
+    states.iter_mut().for_each(|state| state.at = shift(state.at));
+    let changes: Vec<_> = host.sender.states().iter().map(|&(at, state)| (shift(at), state)).collect();
+    let ours = Ours { sent: &sent, windows: &windows, changes: &changes, states, carry: true };
+    let comparison = compare(case, packets, recorded, told, ours);
     let key = |segment: &Segment| (segment.ack, segment.sack);
     let ours: Vec<(Time, Segment)> =
         crossings.iter().filter(|c| c.way == Way::Ack).map(|c| (shift(c.entered), c.segment)).collect();
     let theirs: Vec<(Time, Segment)> =
         packets.iter().filter(|p| p.way == Way::Ack).map(|p| (p.entered, p.segment)).collect();
     let place = first_difference(&ours, &theirs, |a, b| key(&a.1) == key(&b.1));
-    let acks = place.map(|place| differs(place, &ours, &theirs, ack_words));
-    Ok(BothComparison { sender: comparison, acks })
+    let acks = place.map(|place| differs(place, &ours, &theirs, |&(at, _)| at, ack_words));
+    let mut points = comparison.points.clone();
+    points.extend(ours.iter().map(|(at, segment)| Point::of_ack(*at, segment)));
+    Ok(BothComparison { sender: comparison, acks, points })
 }
 
 fn ack_words((at, segment): &(Time, Segment)) -> String {

@@ -6,17 +6,21 @@
 mod both;
 mod case;
 mod flows;
+mod judge;
 mod path;
 mod receiver;
 mod sender;
+mod states;
 mod trace;
 
 pub use both::{BothComparison, compare_both};
-pub use case::{Case, Write, read_cases};
+pub use case::{Case, Row, Write, read_cases, read_rows};
 pub use flows::{FlowCase, FlowResult, read_flow_windows, read_flows, run_flow, window_at};
+pub use judge::{Half, Judged, Overlay, Point, judge, overlay};
 pub use path::{PathComparison, compare_path};
 pub use receiver::{ReceiverComparison, compare_receiver, receiver_config};
-pub use sender::{SenderComparison, Window, Windows, compare_sender, read_windows, sender_config};
+pub use sender::{Difference, SenderComparison, Window, Windows, compare_sender, read_windows, sender_config};
+pub use states::{State, read_states};
 pub use trace::{Packet, read_packets};
 
 use std::path::PathBuf;
@@ -36,7 +40,14 @@ pub enum ReferenceError {
     Setting { case: String, name: String, value: String },
     #[error("{case}: {problem}")]
     Trace { case: String, problem: &'static str },
+    #[error("{}, row {row}: {found} fields, but the header has {wanted}", .path.display())]
+    Fields { path: PathBuf, row: usize, found: usize, wanted: usize },
+    #[error("{}, row {row}: the column \"{column}\" is not known here, and it says \"{value}\"", .path.display())]
+    Unknown { path: PathBuf, row: usize, column: String, value: String },
 }
+
+/// The largest number that a column of times holds, in that column's unit.
+const LONGEST: f64 = 1e6;
 
 /// A table with named columns, and the place of an error in it.
 struct Table {
@@ -47,7 +58,8 @@ struct Table {
 
 impl Table {
     fn read(path: PathBuf, input: impl std::io::Read) -> Result<Table, ReferenceError> {
-        let mut reader = csv::Reader::from_reader(input);
+        // A row with too few or too many fields is that row's fault, not the table's.
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
         let read = |source| ReferenceError::Read { path: path.clone(), source };
         let header = reader.headers().map_err(read)?.clone();
         let rows = reader.records().collect::<Result<_, _>>().map_err(read)?;
@@ -65,7 +77,13 @@ impl Table {
     }
 
     fn text(&self, row: usize, column: &'static str) -> Result<&str, ReferenceError> {
-        Ok(&self.rows[row][self.column(column)?])
+        let place = self.column(column)?;
+        self.rows[row].get(place).ok_or_else(|| self.fields(row))
+    }
+
+    fn fields(&self, row: usize) -> ReferenceError {
+        let (found, wanted) = (self.rows[row].len(), self.header.len());
+        ReferenceError::Fields { path: self.path.clone(), row: row + 2, found, wanted }
     }
 
     fn number<T: std::str::FromStr>(&self, row: usize, column: &'static str) -> Result<T, ReferenceError> {
@@ -75,10 +93,10 @@ impl Table {
 
     fn seconds(&self, row: usize, column: &'static str) -> Result<f64, ReferenceError> {
         let value: f64 = self.number(row, column)?;
-        if value.is_finite() && value >= 0.0 {
+        if (0.0..=LONGEST).contains(&value) {
             Ok(value)
         } else {
-            Err(self.wrong(row, column, &value.to_string(), "not a time from 0"))
+            Err(self.wrong(row, column, &value.to_string(), "not a time from 0 to 1000000"))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The receiver alone: recorded data goes in, its ACKs are compared.
 
-use super::{Case, Packet, ReferenceError};
+use super::judge::Point;
+use super::{Case, Difference, Packet, ReferenceError};
 use crate::path::{Way, wake_time};
 use crate::receiver::{Compression, Config, Receiver};
 use crate::segment::{Ecn, Segment, Timestamps};
@@ -58,20 +59,34 @@ pub struct ReceiverComparison {
     /// Packets of the receiver, recorded.
     pub packets: usize,
     /// The first difference of (acknowledgement, SACK blocks, flags), in words.
-    pub acks: Option<String>,
+    pub acks: Option<Difference>,
     /// The first difference of the window, among those before `acks`.
-    pub windows: Option<String>,
+    pub windows: Option<Difference>,
     /// The first time that is more than 2 ms off, among those before `acks`. A delayed-ACK timer of the kernel may fire
     /// one jiffy later than its rule says; that counts as `late_timers`.
-    pub times: Option<String>,
+    pub times: Option<Difference>,
     /// ACKs that the delayed-ACK timer sent one jiffy earlier in the model, among those before `acks`.
     pub late_timers: usize,
     /// The first timestamp echo that differs, among those before `acks`.
-    pub echoes: Option<String>,
+    pub echoes: Option<Difference>,
     /// The largest difference of times among those before `acks`.
     pub largest: Duration,
     /// Windows that differ, among those before `acks`.
     pub other_windows: usize,
+    /// What our receiver sent.
+    pub points: Vec<Point>,
+}
+
+impl ReceiverComparison {
+    /// Acknowledgements, their times, windows and echoes agree.
+    pub fn is_equal(&self) -> bool {
+        self.differences().iter().all(|(_, difference)| difference.is_none())
+    }
+
+    /// What is judged, by name.
+    pub fn differences(&self) -> [(&'static str, &Option<Difference>); 4] {
+        [("ACKs", &self.acks), ("times", &self.times), ("windows", &self.windows), ("echoes", &self.echoes)]
+    }
 }
 
 /// The receiver that a case describes.
@@ -249,15 +264,19 @@ fn describe(at: Time, segment: &Segment) -> String {
 }
 
 fn compare(recorded: &[&Packet], ours: &[Sent], end: Time) -> ReceiverComparison {
-    let mut result = ReceiverComparison { packets: recorded.len(), ..ReceiverComparison::default() };
+    let points = ours.iter().map(|sent| Point::of_ack(sent.at, &sent.segment)).collect();
+    let mut result = ReceiverComparison { packets: recorded.len(), points, ..ReceiverComparison::default() };
     for (number, packet) in recorded.iter().enumerate() {
         let theirs = describe(packet.entered, &packet.segment);
         let Some(Sent { at, segment, by_timer, state }) = ours.get(number) else {
-            result.acks = Some(format!("packet {number}: recorded {theirs}; the model sends no more"));
+            let words = format!("packet {number}: recorded {theirs}; the model sends no more");
+            result.acks = Some(Difference { at: [None, Some(packet.entered)], words });
             return result;
         };
-        let difference =
-            || format!("packet {number}: recorded {theirs}; modelled {} ({state})", describe(*at, segment));
+        let difference = || Difference {
+            at: [Some(*at), Some(packet.entered)],
+            words: format!("packet {number}: recorded {theirs}; modelled {} ({state})", describe(*at, segment)),
+        };
         let told = |s: &Segment| (s.syn, s.ack, s.ece, s.cwr, s.sack);
         if told(segment) != told(&packet.segment) {
             result.acks = Some(difference());
@@ -280,12 +299,15 @@ fn compare(recorded: &[&Packet], ours: &[Sent], end: Time) -> ReceiverComparison
         let echo = |s: &Segment, zero: u32| s.timestamps.map(|t| t.echo.wrapping_sub(zero));
         if echo(segment, SENDER_CLOCK) != echo(&packet.segment, 0) && result.echoes.is_none() {
             let echoes = (echo(&packet.segment, 0), echo(segment, SENDER_CLOCK));
-            result.echoes = Some(format!("{}, echo {:?} against {:?}", difference(), echoes.0, echoes.1));
+            let Difference { at, words } = difference();
+            result.echoes =
+                Some(Difference { at, words: format!("{words}, echo {:?} against {:?}", echoes.0, echoes.1) });
         }
     }
     // What the model sends at the very end may lie behind the recording's.
     if let Some(Sent { at, segment, state, .. }) = ours.get(recorded.len()).filter(|sent| sent.at + TOLERANCE < end) {
-        result.acks = Some(format!("the recording ends; modelled {} ({state})", describe(*at, segment)));
+        let words = format!("the recording ends; modelled {} ({state})", describe(*at, segment));
+        result.acks = Some(Difference { at: [Some(*at), None], words });
     }
     result
 }

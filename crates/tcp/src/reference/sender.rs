@@ -1,6 +1,7 @@
 //! The sender alone: the recorded ACKs go in at their times, and its packets are compared.
 
-use super::{Case, Packet, ReferenceError, Table};
+use super::judge::Point;
+use super::{Case, Packet, ReferenceError, State, Table};
 use crate::flow::CaState;
 use crate::path::Way;
 use crate::segment::{Ecn, Segment};
@@ -14,6 +15,8 @@ use std::path::Path;
 const TOLERANCE: Duration = Duration::from_millis(2);
 /// The kernel's timers fire one jiffy later than their rule now and then (README of the reference, "Timers").
 const JIFFY: Duration = Duration::from_millis(4);
+/// Where windows are held to a share, it is a fiftieth: 2 %.
+const WINDOW_SHARE: u32 = 50;
 /// Rows of context on either side of a difference.
 const CONTEXT: usize = 3;
 
@@ -95,18 +98,36 @@ pub(super) struct Data {
     pub flags: (bool, bool, Ecn),
 }
 
+/// The first place at which two lists differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The entry's time in ours and in the recording; `None` where that list has ended.
+    pub at: [Option<Time>; 2],
+    pub words: String,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
 /// Where the sender and the recording differ.
 #[derive(Clone, Debug, Default)]
 pub struct SenderComparison {
     pub packets: usize,
-    /// In words: the first packet that differs in range or kind; the first that leaves at another time; the first other
-    /// window; the first other state. `None` where all agree.
-    pub order: Option<String>,
-    pub times: Option<String>,
-    pub windows: Option<String>,
-    pub states: Option<String>,
-    /// The first packet with other flags (PSH, CWR, ECN).
-    pub flags: Option<String>,
+    /// The first packet that differs in range or kind; the first that leaves at another time; the first other window;
+    /// the first other congestion state; the first other timeout. `None` where all agree.
+    pub order: Option<Difference>,
+    pub times: Option<Difference>,
+    pub windows: Option<Difference>,
+    pub states: Option<Difference>,
+    pub timeouts: Option<Difference>,
+    /// The first packet with other flags (PSH, CWR, ECN). They are told and not judged.
+    pub flags: Option<Difference>,
+    /// Our sender's state over time, and the packets that it sent.
+    pub seen: Vec<State>,
+    pub points: Vec<Point>,
     /// The largest difference of the times up to the first packet that differs.
     pub worst: Duration,
     /// Packets sent by a timer that fired a jiffy later in the recording. They do not count as a difference.
@@ -114,9 +135,20 @@ pub struct SenderComparison {
 }
 
 impl SenderComparison {
-    /// Packets, their times and the windows agree.
+    /// Packets, their times, the windows, the congestion states and the timeouts agree.
     pub fn is_equal(&self) -> bool {
-        self.order.is_none() && self.times.is_none() && self.windows.is_none()
+        self.differences().iter().all(|(_, difference)| difference.is_none())
+    }
+
+    /// What is judged, by name.
+    pub fn differences(&self) -> [(&'static str, &Option<Difference>); 5] {
+        [
+            ("order", &self.order),
+            ("times", &self.times),
+            ("windows", &self.windows),
+            ("states", &self.states),
+            ("timeouts", &self.timeouts),
+        ]
     }
 }
 
@@ -126,12 +158,14 @@ pub fn sender_config(case: &Case) -> Result<Config, ReferenceError> {
         mss: case.mss,
         nagle: !case.nodelay,
         timers: case.timers,
-        timestamps: case.switched("tcp_timestamps", true),
-        sack: case.switched("tcp_sack", true),
-        tlp: case.switched("tcp_early_retrans", true),
-        frto: case.switched("tcp_frto", true),
-        ecn: case.setting("tcp_ecn") == Some("1"),
-        idle_restart: case.switched("tcp_slow_start_after_idle", true),
+        timestamps: case.switched("tcp_timestamps", &["0"], &["1"], true)?,
+        sack: case.switched("tcp_sack", &["0"], &["1"], true)?,
+        // 1 and 2 were early retransmit, which is gone; 3 and 4 are loss probes.
+        tlp: case.switched("tcp_early_retrans", &["0", "1", "2"], &["3", "4"], true)?,
+        frto: case.switched("tcp_frto", &["0"], &["1", "2"], true)?,
+        // 2 answers and does not ask.
+        ecn: case.switched("tcp_ecn", &["0", "2"], &["1"], false)?,
+        idle_restart: case.switched("tcp_slow_start_after_idle", &["0"], &["1"], true)?,
         timestamp_base: 0,
         control: ControlKind::named(&case.control).ok_or_else(|| ReferenceError::Setting {
             case: case.name.clone(),
@@ -182,7 +216,12 @@ enum Input {
 }
 
 /// Replays the recorded packets of the receiver into the sender.
-pub fn compare_sender(case: &Case, packets: &[Packet], recorded: &Windows) -> Result<SenderComparison, ReferenceError> {
+pub fn compare_sender(
+    case: &Case,
+    packets: &[Packet],
+    recorded: &Windows,
+    told: &[State],
+) -> Result<SenderComparison, ReferenceError> {
     let trace = |problem| ReferenceError::Trace { case: case.name.clone(), problem };
     let syn = packets.iter().find(|p| p.way == Way::Data && p.segment.syn).ok_or(trace("there is no SYN"))?;
     let mut inputs: Vec<(Time, Input)> = case.writes.iter().map(|w| (w.at, Input::Write(w.bytes))).collect();
@@ -196,6 +235,7 @@ pub fn compare_sender(case: &Case, packets: &[Packet], recorded: &Windows) -> Re
     sender.record_states();
     let mut sent: Vec<Data> = Vec::new();
     let mut windows: Vec<Window> = Vec::new();
+    let mut states: Vec<State> = Vec::new();
     let mut highest = 1;
     let end = Time::ZERO + case.duration;
     sender.open(syn.entered);
@@ -211,6 +251,7 @@ pub fn compare_sender(case: &Case, packets: &[Packet], recorded: &Windows) -> Re
                 highest = highest.max(segment.end());
             }
         }
+        State::note(&mut states, now, &sender);
         let input = inputs.peek().map_or(Time::MAX, |&(at, _)| at);
         let timeout = sender.next_timeout().unwrap_or(Time::MAX);
         if input.min(timeout) >= end {
@@ -235,7 +276,8 @@ pub fn compare_sender(case: &Case, packets: &[Packet], recorded: &Windows) -> Re
             }
         }
     }
-    Ok(compare(packets, recorded, &sent, &windows, sender.states(), false))
+    let ours = Ours { sent: &sent, windows: &windows, changes: sender.states(), states, carry: false };
+    Ok(compare(case, packets, recorded, told, ours))
 }
 
 fn gap(a: Time, b: Time) -> Duration {
@@ -253,14 +295,25 @@ pub(super) fn note_window(windows: &mut Vec<Window>, at: Time, sender: &Sender) 
     }
 }
 
+/// What our sender did.
+pub(super) struct Ours<'a> {
+    pub sent: &'a [Data],
+    pub windows: &'a [Window],
+    /// Changes of the congestion state.
+    pub changes: &'a [(Time, CaState)],
+    pub states: Vec<State>,
+    /// Where ACKs follow from what is sent, a timer that fires late delays what its ACKs cause.
+    pub carry: bool,
+}
+
 pub(super) fn compare(
+    case: &Case,
     packets: &[Packet],
     recorded: &Windows,
-    sent: &[Data],
-    windows: &[Window],
-    states: &[(Time, CaState)],
-    carry: bool,
+    told: &[State],
+    ours: Ours,
 ) -> SenderComparison {
+    let Ours { sent, windows, changes, states, carry } = ours;
     let theirs: Vec<Data> = packets
         .iter()
         .filter(|p| p.way == Way::Data && p.segment.len > 0)
@@ -275,11 +328,12 @@ pub(super) fn compare(
         .collect();
     let mut comparison = SenderComparison { packets: theirs.len(), ..SenderComparison::default() };
     let key = |d: &Data| (d.seq, d.len, d.again);
+    let at = |d: &Data| d.at;
     let place = first_difference(sent, &theirs, |a, b| key(a) == key(b));
-    comparison.order = place.map(|i| differs(i, sent, &theirs, data_words));
+    comparison.order = place.map(|i| differs(i, sent, &theirs, at, data_words));
     let place_flags = first_difference(sent, &theirs, |a, b| a.flags == b.flags);
-    comparison.flags = place_flags.map(|i| differs(i, sent, &theirs, |d| format!("{} {:?}", data_words(d), d.flags)));
-    // Where ACKs follow from what is sent, a timer that fires late delays what its ACKs cause.
+    let flag_words = |d: &Data| format!("{} {:?}", data_words(d), d.flags);
+    comparison.flags = place_flags.map(|i| differs(i, sent, &theirs, at, flag_words));
     let mut behind = Duration::ZERO;
     for (i, (ours, recorded)) in sent.iter().zip(&theirs).enumerate().take(place.unwrap_or(usize::MAX)) {
         let gap = gap(ours.at, recorded.at);
@@ -294,15 +348,65 @@ pub(super) fn compare(
         let gap = gap.min(self::gap(ours.at + behind, recorded.at));
         comparison.worst = comparison.worst.max(gap);
         if gap > TOLERANCE && comparison.times.is_none() {
-            comparison.times = Some(differs(i, sent, &theirs, data_words));
+            comparison.times = Some(differs(i, sent, &theirs, at, data_words));
         }
     }
-    let place = first_difference(windows, &recorded.windows, |a, b| (a.cwnd, a.ssthresh) == (b.cwnd, b.ssthresh));
-    comparison.windows = place.map(|i| differs(i, windows, &recorded.windows, window_words));
-    let place = first_difference(states, &recorded.states, |a, b| a.1 == b.1);
-    comparison.states =
-        place.map(|i| differs(i, states, &recorded.states, |(at, state)| format!("{state:?} at {at:?}")));
+    // bbr's window rounds a bandwidth in microseconds, and some cases do not repeat theirs (README, "Comparing",
+    // "Repeatability"): those windows are held to 2 %.
+    let place = if case.control == "bbr" || !case.windows_repeat {
+        let slack = TOLERANCE + behind;
+        first_far(windows, &recorded.windows, slack).or_else(|| first_far(&recorded.windows, windows, slack))
+    } else {
+        first_difference(windows, &recorded.windows, |a, b| (a.cwnd, a.ssthresh) == (b.cwnd, b.ssthresh))
+    };
+    comparison.windows = place.map(|i| differs(i, windows, &recorded.windows, |w| w.at, window_words));
+    let place = first_difference(changes, &recorded.states, |a, b| a.1 == b.1);
+    let change_words = |(at, state): &(Time, CaState)| format!("{state:?} at {:.6}", at.as_secs_f64());
+    comparison.states = place.map(|i| differs(i, changes, &recorded.states, |&(at, _)| at, change_words));
+    let late = if comparison.late_timers > 0 { JIFFY } else { Duration::ZERO };
+    comparison.timeouts = compare_timeouts(&states, told, TOLERANCE + late);
+    comparison.points = sent.iter().map(|d| Point::of_data(d.at, d.seq, d.len, d.again)).collect();
+    comparison.seen = states;
     comparison
+}
+
+/// The first window of `these` that lies more than 2 % and more than one segment outside what `those` were within
+/// `slack` of its time.
+fn first_far(these: &[Window], those: &[Window], slack: Duration) -> Option<usize> {
+    these.iter().position(|one| {
+        let from = those.partition_point(|other| other.at + slack < one.at).saturating_sub(1);
+        let to = those.partition_point(|other| other.at <= one.at + slack);
+        let near = |a: u32, b: u32| a.abs_diff(b) <= (b / WINDOW_SHARE).max(1);
+        let within = |of: fn(&Window) -> u32| {
+            let values = || those[from..to].iter().map(of);
+            let (Some(least), Some(most)) = (values().min(), values().max()) else { return true };
+            let value = of(one);
+            (least..=most).contains(&value) || near(value, least) || near(value, most)
+        };
+        !(within(|w| w.cwnd) && within(|w| w.ssthresh.unwrap_or(u32::MAX)))
+    })
+}
+
+/// The first recorded timeout that ours does not have within `slack` of its time. A timeout is rounded up to a jiffy, so
+/// a microsecond in a sample may change it by one, and back-off doubles that.
+fn compare_timeouts(ours: &[State], recorded: &[State], slack: Duration) -> Option<Difference> {
+    let changes = recorded.iter().enumerate().filter(|&(i, state)| i == 0 || recorded[i - 1].rto != state.rto);
+    for (_, theirs) in changes {
+        let from = ours.partition_point(|state| state.at + slack < theirs.at).saturating_sub(1);
+        let to = ours.partition_point(|state| state.at <= theirs.at + slack);
+        let near = |state: &State| {
+            let gap = state.rto.max(theirs.rto).as_nanos() - state.rto.min(theirs.rto).as_nanos();
+            gap <= JIFFY.as_nanos().max(theirs.rto.as_nanos() / u64::from(WINDOW_SHARE))
+        };
+        let around = &ours[from.min(to)..to];
+        if !around.is_empty() && !around.iter().any(near) {
+            let ours = around[around.len() - 1];
+            let [mine, other] = [ours.rto, theirs.rto].map(|rto| rto.as_nanos() / 1_000_000);
+            let words = format!("ours {mine} ms, recorded {other} ms at {:.6}", theirs.at.as_secs_f64());
+            return Some(Difference { at: [Some(ours.at), Some(theirs.at)], words });
+        }
+    }
+    None
 }
 
 pub(super) fn first_difference<T>(ours: &[T], theirs: &[T], same: impl Fn(&T, &T) -> bool) -> Option<usize> {
@@ -320,18 +424,29 @@ fn window_words(window: &Window) -> String {
     format!("{}/{ssthresh} at {:.6}", window.cwnd, window.at.as_secs_f64())
 }
 
-pub(super) fn differs<T>(place: usize, ours: &[T], theirs: &[T], words: impl Fn(&T) -> String) -> String {
+pub(super) fn differs<T>(
+    place: usize,
+    ours: &[T],
+    theirs: &[T],
+    at: impl Fn(&T) -> Time,
+    words: impl Fn(&T) -> String,
+) -> Difference {
     let some = |side: &[T]| {
         let from = place.saturating_sub(CONTEXT).min(side.len());
         let to = (place + CONTEXT).min(side.len());
-        side[from..to].iter().map(&words).collect::<Vec<_>>().join(", ")
+        if from == to {
+            "nothing more".to_owned()
+        } else {
+            side[from..to].iter().map(&words).collect::<Vec<_>>().join(", ")
+        }
     };
-    format!(
+    let words = format!(
         "number {} (of {} and {}): ours {}; recorded {}",
         place + 1,
         ours.len(),
         theirs.len(),
         some(ours),
         some(theirs)
-    )
+    );
+    Difference { at: [ours.get(place).map(&at), theirs.get(place).map(&at)], words }
 }
