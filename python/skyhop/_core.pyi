@@ -19,12 +19,14 @@ __all__ = [
     "memory_limit",
     "places",
     "presets_json",
+    "reaction_packets",
     "reference_scenarios",
     "run",
     "sweep",
     "table_names",
     "validate_ns2",
     "validate_queues",
+    "validate_reactions",
     "version",
     "write_file",
 ]
@@ -273,6 +275,21 @@ def validate_queues(folder: str | PathLike[str], *, cases: list[str] = ..., vari
     verdict, ce, after_ns; or null), draws (reference, ours; or null), means (metric, reference, ours, bound, ok),
     ignored, problem and ok. An empty list selects all cases. The variant "rfc" runs the disciplines that have a text by
     it. Raises ValueError for a folder that cannot be read, an unknown case and an unknown variant.
+    """
+
+def validate_reactions(folder: str | PathLike[str], *, cases: list[str] = ..., halves: list[str] = ...) -> str:
+    """Runs the cases of a folder of recorded reactions of Linux; JSON list of what was found of each, in its order.
+
+    `halves` are of "sender", "receiver" and "both". Each entry has case, mechanism, line (of `cases.csv`), half,
+    packets, equal, late_timers, worst_s, differences (pairs of respect and words), states (ours and the recorded one,
+    or null) and problem. An empty list of cases selects all. Raises ValueError for a folder that cannot be read, an
+    unknown case and an unknown half; a row that cannot be built is an entry with a problem.
+    """
+
+def reaction_packets(folder: str | PathLike[str], case: str, *, half: str = ...) -> str:
+    """JSON pair, ours and the recording, of data (time in s, first byte, bytes, sent before) and acks (time, number).
+
+    Raises ValueError as `validate_reactions`, and for a row that cannot be built.
     """
 
 def reference_scenarios(folder: str | PathLike[str]) -> str:

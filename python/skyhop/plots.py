@@ -156,6 +156,48 @@ def beside_reference(
 
 
 @style.in_house_style
+def over_each_other(
+    ours: dict[str, list[list[float]]],
+    theirs: dict[str, list[list[float]]],
+    *,
+    title: str,
+    names: tuple[str, str],
+) -> Figure:
+    """Two time-sequence diagrams in one: ours in front of a reference.
+
+    Each side has `data` (time in s, first byte, bytes, whether it was sent before) and `acks` (time in s, number).
+    Segments are upright bars, repeated ones have a cross, ACKs are steps.
+    """
+    figure, (panel,) = style.blank(width=7.2, height=4.2)
+    looks = ((theirs, names[1], style.STROKES[1], 3.2, 0.45), (ours, names[0], style.STROKES[0], 1.1, 1.0))
+    for side, name, stroke, width, alpha in looks:
+        data, acks = side["data"], side["acks"]
+        times = [row[0] for row in data]
+        ends = [(row[1] + row[2]) / 1e3 for row in data]
+        panel.vlines(
+            times, [row[1] / 1e3 for row in data], ends, color=stroke.colour, linewidth=width, alpha=alpha, label=name
+        )
+        again = [(row[0], (row[1] + row[2] / 2) / 1e3) for row in data if row[3]]
+        if again:
+            panel.plot(
+                *zip(*again, strict=True), linestyle="none", marker="x", markersize=4 + width, color=stroke.colour,
+                alpha=alpha, label=f"{name}, sent again",
+            )  # fmt: skip
+        if acks:
+            panel.step(
+                [row[0] for row in acks], [row[1] / 1e3 for row in acks], where="post", color=stroke.colour,
+                linewidth=0.6 * width, alpha=0.7 * alpha,
+            )  # fmt: skip
+    panel.set_xlabel("Time (s)")
+    panel.set_ylabel("Sequence number (kB)")
+    panel.set_title(title)
+    panel.set_xlim(left=0)
+    panel.set_ylim(bottom=0)
+    style.legend_above(panel, columns=2, right=True)
+    return figure
+
+
+@style.in_house_style
 def bars(
     names: list[str],
     values: list[float],

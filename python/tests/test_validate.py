@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from skyhop import cli
-from skyhop.validate import registry
+from skyhop.validate import registry, tcp_reactions
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference"
 
@@ -38,8 +40,9 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_each_folder_is_known_by_its_shape() -> None:
-    for folder in (REFERENCE / "linux-queues", REFERENCE / "ns2" / "cases"):
-        assert [one.name for one in registry.COMPARISONS if one.recognises(folder)] in (["queues"], ["ns2"])
+    kinds = {"linux-queues": "queues", "ns2/cases": "ns2", "linux-reactions": "reactions"}
+    for folder, kind in kinds.items():
+        assert [one.name for one in registry.COMPARISONS if one.recognises(REFERENCE / folder)] == [kind]
 
 
 def test_all_references_below_a_folder_are_compared(root: Path) -> None:
@@ -77,3 +80,73 @@ def test_a_folder_without_references_and_options_before_a_kind_are_refused(tmp_p
     assert call("--reference", str(tmp_path))[0] == 2
     code, out = call("--reference", str(tmp_path), "queues", "--reference", str(tmp_path))
     assert code == 2 and "behind its name" in out
+
+
+REACTIONS = REFERENCE / "linux-reactions"
+
+
+def changed(folder: Path, name: str, **columns: str) -> Path:
+    """A folder with one case of the sample, its row changed."""
+    folder.mkdir()
+    with (REACTIONS / "cases.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    row = dict(zip(header, next(row for row in rows if row[0] == name), strict=True)) | columns
+    with (folder / "cases.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([list(row), list(row.values())])
+    for recording in REACTIONS.glob(f"{name}.*.csv.gz"):
+        shutil.copy(recording, folder / f"{row['case']}{recording.name[len(name) :]}")
+    return folder
+
+
+def test_a_case_of_reactions_is_known_by_its_row_and_not_by_its_name(tmp_path: Path) -> None:
+    folder = changed(tmp_path / "a", "lostrtx-short-reno", case="some other name", mechanism="none")
+    code, out = call("reactions", "--reference", str(folder))
+    assert code == 0 and "some other name: equal" in out and "both 1 of 1" in out
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"fates": "D:3=vanish"}, "cases.csv, row 2"),
+        ({"events": "cut@1-2:D"}, "cases.csv, row 2"),
+        ({"app": "0:many"}, "cases.csv, row 2: app"),
+        ({"rate_bps": "0"}, "cases.csv, row 2: rate_bps"),
+        ({"dur_s": "1e9"}, "cases.csv, row 2: dur_s"),
+        ({"cc": "vegas!"}, "cc = vegas!"),
+        ({"sysctls": "tcp_ecn=7"}, "tcp_ecn = 7"),
+        ({"sysctls": "tcp_warp=1"}, "tcp_warp = 1"),
+        ({"colour": "blue"}, 'row 2: the column "colour" is not known'),
+    ],
+)
+def test_a_case_that_cannot_be_built_is_not_equal_and_says_why(
+    tmp_path: Path, columns: dict[str, str], words: str
+) -> None:
+    folder = changed(tmp_path / "a", "lostrtx-short-reno", **columns)
+    code, out = call("reactions", "--reference", str(folder))
+    assert code == 1 and words in out and "0 of 1" in out and "1 cases could not be built" in out
+
+
+def test_another_path_is_another_reaction(tmp_path: Path) -> None:
+    # A slower link: the sender alone follows the recorded ACKs, both halves together do not.
+    folder = changed(tmp_path / "a", "lostrtx-short-reno", delay_ms="11.0")
+    found = {one.half: one for one in tcp_reactions.reactions(folder)}
+    assert found["sender"].equal and not found["both"].equal
+    line = tcp_reactions.lines(list(found.values()))[0]
+    assert "sender equal" in line and "our state: " in line and "cwnd" in line
+
+
+def test_a_recording_that_lacks_a_file_counts_as_not_equal(tmp_path: Path) -> None:
+    folder = changed(tmp_path / "a", "lostrtx-short-reno")
+    (folder / "lostrtx-short-reno.packets.csv.gz").unlink()
+    code, out = call("reactions", "--reference", str(folder))
+    assert code == 1 and "lostrtx-short-reno.packets.csv.gz" in out
+
+
+def test_the_figure_of_a_case_shows_both_sides(tmp_path: Path) -> None:
+    target = tmp_path / "figure.svg"
+    code, _ = call("reactions", "--reference", str(REACTIONS), "--figure", "lostrtx-short-reno", "--out", str(target))
+    assert code == 0 and "Linux 6.18" in target.read_text()
+    panel = tcp_reactions.figure(REACTIONS, "lostrtx-short-reno").axes[0]
+    with gzip.open(REACTIONS / "lostrtx-short-reno.packets.csv.gz", "rt", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["dir"] == "D" and row["len"] != "0"]
+    assert [len(bars.get_segments()) for bars in panel.collections] == [len(rows), len(rows)]  # type: ignore[attr-defined]

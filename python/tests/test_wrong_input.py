@@ -52,6 +52,7 @@ WORKS = {
     "study run": ["queues", "--studies", "studies", "--out", "out", "--keep", "kept"],
     "validate ns2": ["--reference", "reference"],
     "validate queues": ["--reference", "reference"],
+    "validate reactions": ["--reference", "reference"],
     "sky": ["sky.toml"],
     "passes": ["--station", "Palermo", "--constellation", "iridium", "--hours", "1"],
     "handovers": ["sky-run"],
@@ -142,6 +143,13 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "cases": [["--reference", "folder", "--case", "nothing"]],
         "variant": [["--reference", "folder", "--variant", one] for one in ("", "bsd")],
     },
+    "validate reactions": {
+        "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
+        "cases": [["--reference", "folder", "nothing"]],
+        "drawn": [["--reference", "folder", "--figure", one] for one in ("", "nothing", "../x")],
+        "out": [["--reference", "folder", "--out", "x.svg"]],
+        "sender_only": [["--reference", "folder", "--sender-only", "--receiver-only"]],
+    },
     "sky": {
         "file": [[one] for one in [*FILES, "good.toml"]],
         "at": [["sky.toml", "--at", one] for one in [*TIMES, "4 s"]],
@@ -183,6 +191,7 @@ FREE = {
     ("passes", "as_json"), ("places", "part"), ("presets", "as_json"), ("run", "as_json"), ("sky", "as_json"),
     ("serve", "browser"), ("study run", "renew"), ("study run", "full"), ("validate ns2", "as_json"),
     ("validate ns2", "as_markdown"), ("validate queues", "as_json"), ("validate queues", "as_markdown"),
+    ("validate reactions", "as_json"), ("validate reactions", "as_markdown"), ("validate reactions", "receiver_only"),
 }  # fmt: skip
 
 CASES = [

@@ -18,6 +18,7 @@ from skyhop.validate.queue_packets import (
 )
 from skyhop.validate.registry import COMPARISONS, Comparison, Finding, Found, Report, everything
 from skyhop.validate.route_pairs import Pair, routes, routes_markdown, routes_summary
+from skyhop.validate.tcp_reactions import Reaction, reactions
 
 __all__ = [
     "COMPARISONS",
@@ -29,6 +30,7 @@ __all__ = [
     "Outcome",
     "Pair",
     "QueueCase",
+    "Reaction",
     "Report",
     "Totals",
     "everything",
@@ -40,6 +42,7 @@ __all__ = [
     "queues_markdown",
     "queues_summary",
     "queues_texts",
+    "reactions",
     "routes",
     "routes_markdown",
     "routes_summary",

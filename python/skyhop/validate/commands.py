@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from skyhop import terminal, validate
-from skyhop.validate import registry
+from skyhop.validate import registry, tcp_reactions
 
 _app = typer.Typer(help="Comparison with what the Linux kernel and other simulators did.")
 
@@ -166,3 +166,50 @@ def routes(
 def _finite(cell: dict[str, Any]) -> dict[str, Any]:
     """JSON has no infinity."""
     return {key: None if value == float("inf") else value for key, value in cell.items()}
+
+
+@_app.command("reactions")
+def reactions(
+    reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
+    cases: Annotated[list[str] | None, typer.Argument(metavar="CASE", help="Only these cases.")] = None,
+    sender_only: Annotated[bool, typer.Option("--sender-only", help="Feed the recorded ACKs to our sender.")] = False,
+    receiver_only: Annotated[
+        bool, typer.Option("--receiver-only", help="Feed the recorded data to our receiver.")
+    ] = False,
+    drawn: Annotated[
+        str | None, typer.Option("--figure", metavar="CASE", help="Draw this case, ours over the kernel's.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where the figure goes; by default CASE.svg.")
+    ] = None,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
+) -> None:
+    """Run cases of listed losses, marks, delays and outages, and compare every packet with what Linux sent.
+
+    Each case is run three times: our sender alone, our receiver alone, both together.
+    """
+    if sender_only and receiver_only:
+        terminal.fail("--sender-only and --receiver-only exclude each other; without either both halves are judged too")
+    if out is not None and drawn is None:
+        terminal.fail("--out is the file of a figure: name a case with --figure")
+    halves = ["sender"] if sender_only else ["receiver"] if receiver_only else list(tcp_reactions.HALVES)
+    try:
+        if drawn is not None:
+            wanted = drawn.replace("/", "_")
+            target = tcp_reactions.draw(reference, drawn, out or Path(f"{wanted}.svg"), half=halves[-1])
+            typer.echo(str(target), err=True)
+            cases = cases or [drawn]
+        found = tcp_reactions.reactions(reference, cases=cases or [], halves=halves)
+    except ValueError as error:
+        terminal.fail(str(error))
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
+    elif as_markdown:
+        typer.echo(tcp_reactions.reactions_markdown(found))
+    else:
+        for line in tcp_reactions.lines(found):
+            typer.echo(line)
+        typer.echo(tcp_reactions.reactions_summary(found))
+    if not tcp_reactions.reached(found):
+        raise typer.Exit(terminal.FAILED)

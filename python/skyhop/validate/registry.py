@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skyhop.validate import ns2_cells, queue_packets, route_pairs
+from skyhop.validate import ns2_cells, queue_packets, route_pairs, tcp_reactions
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,28 @@ def _routes(folder: Path) -> Report:
     return Report(findings, all(one.ok for one in found), route_pairs.routes_summary(found))
 
 
+def _reactions(folder: Path) -> Report:
+    found = tcp_reactions.reactions(folder)
+    by_case: dict[tuple[str, int], list[tcp_reactions.Reaction]] = {}
+    for one in found:
+        by_case.setdefault((one.case, one.line), []).append(one)
+    findings = []
+    for (case, line), mine in by_case.items():
+        equal = all(one.equal for one in mine)
+        findings.append(Finding(case or f"line {line}", equal, equal))
+    return Report(findings, tcp_reactions.reached(found), tcp_reactions.reactions_summary(found))
+
+
 #: Every comparison, in the order of the table.
 COMPARISONS: list[Comparison] = [
     Comparison(
         "ns2", "ns-2.35, its agents and TCP/Linux", _has("agents", "bottleneck_rate_bps", "access_rate_bps"), _ns2
+    ),
+    Comparison(
+        "reactions",
+        "TCP of Linux 6.18, packet by packet, with listed losses",
+        _has("fates", "events", "jiffy0"),
+        _reactions,
     ),
     Comparison(
         "queues", "queue disciplines of Linux 6.18, packet by packet", _has("discipline", "link_schedule"), _queues
