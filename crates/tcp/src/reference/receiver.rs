@@ -83,7 +83,7 @@ impl ReceiverComparison {
         self.differences().iter().all(|(_, difference)| difference.is_none())
     }
 
-    /// What is judged, by name.
+    /// The respects that are judged, by name.
     pub fn differences(&self) -> [(&'static str, &Option<Difference>); 4] {
         [("ACKs", &self.acks), ("times", &self.times), ("windows", &self.windows), ("echoes", &self.echoes)]
     }

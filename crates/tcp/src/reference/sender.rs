@@ -140,7 +140,7 @@ impl SenderComparison {
         self.differences().iter().all(|(_, difference)| difference.is_none())
     }
 
-    /// What is judged, by name.
+    /// The respects that are judged, by name.
     pub fn differences(&self) -> [(&'static str, &Option<Difference>); 5] {
         [
             ("order", &self.order),
