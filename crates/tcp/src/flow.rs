@@ -158,6 +158,13 @@ impl Flow {
         left
     }
 
+    /// Slow start, then one more segment per round trip (RFC 5681 §3.1).
+    pub fn grow_as_reno(&mut self, acked: u32) {
+        if let Some(acked) = self.left_for_avoidance(acked) {
+            self.grow_additively(self.cwnd, acked);
+        }
+    }
+
     /// One more segment for every `per` acknowledged.
     pub fn grow_additively(&mut self, per: u32, acked: u32) {
         // A credit from a time when more was asked for is worth one segment, no more.

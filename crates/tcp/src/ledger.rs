@@ -34,6 +34,9 @@ pub struct Record {
     pub first_sent_us: u64,
     pub delivered_us: u64,
     pub delivered: u64,
+    /// When it was sent: segments in flight with it, and segments lost so far.
+    pub in_flight: u32,
+    pub lost: u64,
     earlier: u64,
     later: u64,
 }
@@ -52,6 +55,8 @@ impl Record {
             first_sent_us: 0,
             delivered_us: Record::TAKEN,
             delivered: 0,
+            in_flight: 0,
+            lost: 0,
             earlier: NIL,
             later: NIL,
         }

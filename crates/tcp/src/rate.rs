@@ -26,6 +26,13 @@ pub struct RateSample {
     pub ack_delayed: bool,
     /// In flight before the ACK.
     pub prior_in_flight: u32,
+    /// When the newest acknowledged segment was sent: segments in flight with it, and segments lost before it.
+    pub tx_in_flight: u32,
+    prior_lost: u64,
+    /// Segments lost since then.
+    pub lost_since: u64,
+    /// Segments newly delivered that were marked.
+    pub marked: u32,
 }
 
 /// The part of the state that only samples need.
@@ -35,8 +42,9 @@ pub struct RateSampler {
 }
 
 impl RateSampler {
-    /// Notes in the record of a packet what a later sample needs.
-    pub fn sent(&mut self, flow: &mut Flow, record: &mut Record) {
+    /// Notes in the record of a packet what a later sample needs. `place`: its place in the burst, from 0; the burst
+    /// is not yet counted in `flow`.
+    pub fn sent(&mut self, flow: &mut Flow, record: &mut Record, place: u32) {
         // Nothing was in flight: the sample begins with the sending.
         if flow.packets_out == 0 {
             self.first_sent_us = record.sent_us;
@@ -45,6 +53,8 @@ impl RateSampler {
         record.first_sent_us = self.first_sent_us;
         record.delivered_us = flow.delivered_us;
         record.delivered = flow.delivered;
+        record.in_flight = flow.in_flight() + place + 1;
+        record.lost = flow.lost;
         record.set_app_limited(flow.app_limited != 0);
     }
 
@@ -59,6 +69,8 @@ impl RateSampler {
             sample.app_limited = record.is_app_limited();
             sample.retransmitted = record.is_retransmitted();
             sample.last_end = record.end();
+            sample.tx_in_flight = record.in_flight;
+            sample.prior_lost = record.lost;
             self.first_sent_us = record.sent_us;
             sample.send_us = self.first_sent_us - record.first_sent_us;
         }
@@ -78,6 +90,7 @@ impl RateSampler {
         sample.acked = delivered;
         sample.losses = lost;
         let Some(prior_us) = sample.prior_us else { return };
+        sample.lost_since = flow.lost - sample.prior_lost;
         sample.delivered = Some(flow.delivered - sample.prior_delivered);
         // Sending and acknowledging are two phases; the longer one bounds the rate.
         let interval = sample.send_us.max(flow.now_us - prior_us);

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bbr_policer::Policer;
-use super::{Control, ControlOptions, Event};
+use super::random::Random;
+use super::{About, Control, ControlOptions, Event};
 use crate::flow::{CaState, Flow};
 use crate::rate::RateSample;
 use crate::timer::HZ;
@@ -52,6 +53,15 @@ enum Mode {
 pub struct BbrOptions {}
 
 impl ControlOptions for BbrOptions {
+    const ABOUT: About = About {
+        title: "BBR version 1",
+        source: "draft-cardwell-iccrg-bbr-00, Linux",
+        year: 2016,
+        kind: "model",
+        advice: "Fills long paths with random loss; keeps up to one bandwidth-delay product in the queue and takes \
+                 much of a short queue from CUBIC.",
+    };
+
     fn build(&self, seed: u64) -> Box<dyn Control> {
         Box::new(Bbr::new(seed))
     }
@@ -62,7 +72,7 @@ impl ControlOptions for BbrOptions {
 pub struct Bbr {
     mode: Mode,
     /// State of the generator that chooses the phase in which a cycle begins.
-    random: u64,
+    random: Random,
     bw: MaxFilter,
     rounds: u64,
     round_start: bool,
@@ -101,7 +111,7 @@ impl Bbr {
     pub fn new(seed: u64) -> Bbr {
         Bbr {
             mode: Mode::Startup,
-            random: seed,
+            random: Random::new(seed),
             bw: MaxFilter::default(),
             rounds: 0,
             round_start: false,
@@ -203,13 +213,9 @@ impl Bbr {
         self.next_phase(flow);
     }
 
-    /// A number below `bound`, by the generator of splitmix64.
+    /// A number below `bound`.
     fn draw(&mut self, bound: u64) -> usize {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound) as usize
+        (self.random.next() % bound) as usize
     }
 
     fn next_phase(&mut self, flow: &Flow) {

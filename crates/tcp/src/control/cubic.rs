@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hystart::{Hystart, HystartOptions};
-use super::{AckSample, Control, ControlOptions, Event};
+use super::{About, AckSample, Control, ControlOptions, Event};
 use crate::flow::{CaState, Flow};
 use crate::timer::HZ;
 
@@ -44,6 +44,14 @@ impl Default for CubicOptions {
 }
 
 impl ControlOptions for CubicOptions {
+    const ABOUT: About = About {
+        title: "CUBIC",
+        source: "RFC 9438, Linux",
+        year: 2023,
+        kind: "loss",
+        advice: "The default of today's hosts; over long paths with random loss it stays far below the link's rate.",
+    };
+
     fn build(&self, _seed: u64) -> Box<dyn Control> {
         Box::new(Cubic::new(*self))
     }

@@ -6,13 +6,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_cc::ConfigError;
 
-use super::Control;
 use super::bbr::BbrOptions;
+use super::bbr3::Bbr3Options;
 use super::cubic::CubicOptions;
+use super::dctcp::DctcpOptions;
+use super::ledbat::LedbatOptions;
+use super::ledbat_plus_plus::LedbatPlusPlusOptions;
+use super::parameters::{About, Parameter};
 use super::reno::RenoOptions;
+use super::{Control, EcnUse};
 
 /// The options of a control. In a file each of them may be left out.
 pub trait ControlOptions: Debug + Clone + PartialEq + Default {
+    /// For the documentation.
+    const ABOUT: About;
+
     /// A control at the start of a connection. `seed` decides what it draws by chance.
     fn build(&self, seed: u64) -> Box<dyn Control>;
 
@@ -20,6 +28,11 @@ pub trait ControlOptions: Debug + Clone + PartialEq + Default {
     /// A value with which the control cannot work.
     fn check(&self) -> Result<(), ConfigError> {
         Ok(())
+    }
+
+    /// For the documentation.
+    fn parameters() -> Vec<Parameter> {
+        Vec::new()
     }
 }
 
@@ -57,6 +70,21 @@ macro_rules! controls {
                 match self { $(ControlKind::$variant(_) => $name,)+ }
             }
 
+            /// Source, year, signal and advice.
+            pub fn about(&self) -> About {
+                match self { $(ControlKind::$variant(_) => <$options as ControlOptions>::ABOUT,)+ }
+            }
+
+            /// The parameters with their ranges and sources.
+            pub fn parameters(&self) -> Vec<Parameter> {
+                match self { $(ControlKind::$variant(_) => <$options as ControlOptions>::parameters(),)+ }
+            }
+
+            /// How the control uses ECN; the receiver's echo has to suit it.
+            pub fn ecn(&self) -> EcnUse {
+                self.build(0).ecn()
+            }
+
             /// A control at the start of a connection. `seed` decides what it draws by chance.
             pub fn build(&self, seed: u64) -> Box<dyn Control> {
                 match self { $(ControlKind::$variant(options) => options.build(seed),)+ }
@@ -78,4 +106,12 @@ controls! {
     "cubic": Cubic(CubicOptions);
     /// BBR version 1 (draft-cardwell-iccrg-bbr-00).
     "bbr": Bbr(BbrOptions);
+    /// BBR version 3 (draft-ietf-ccwg-bbr).
+    "bbr3": Bbr3(Bbr3Options);
+    /// DCTCP (RFC 8257); asks for ECN by itself and for an exact echo of marks.
+    "dctcp": Dctcp(DctcpOptions);
+    /// LEDBAT (RFC 6817).
+    "ledbat": Ledbat(LedbatOptions);
+    /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
+    "ledbat++": LedbatPlusPlus(LedbatPlusPlusOptions);
 }

@@ -4,21 +4,59 @@
 //! per ACK (reno, cubic), or sets window and pacing rate itself from samples of the delivery rate (bbr).
 
 pub mod bbr;
+pub mod bbr3;
 mod bbr_policer;
 pub mod cubic;
+pub mod dctcp;
 mod hystart;
+pub mod ledbat;
+pub mod ledbat_plus_plus;
 pub mod list;
+pub mod parameters;
+mod random;
 pub mod reno;
 
 use std::fmt::Debug;
 
 use crate::flow::{CaState, Flow};
 use crate::rate::RateSample;
+use crate::segment::Seq;
 
 pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use list::{ControlKind, ControlName, ControlOptions};
+pub use parameters::{About, Parameter, Written};
 pub use reno::Reno;
+
+/// How a control uses ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnUse {
+    /// As RFC 3168 says, where both ends are configured for it: ECT(0), one reaction per round trip.
+    #[default]
+    Classic,
+    /// ECT(0) on all data; the receiver echoes each mark (RFC 8257). The control asks for ECN by itself.
+    Precise,
+}
+
+/// A segment that was just marked lost. Counts in segments.
+#[derive(Clone, Copy, Debug)]
+pub struct LostPacket {
+    pub start: Seq,
+    pub end: Seq,
+    /// As they stood when it was sent: in flight with it, lost before it, delivered before it.
+    pub in_flight: u32,
+    pub lost: u64,
+    pub delivered: u64,
+    pub app_limited: bool,
+}
+
+/// Knowledge about the path from elsewhere than ACKs, such as a prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathHint {
+    /// A handover begins now; packets may be lost or late until it ends.
+    HandoverBegins,
+    HandoverEnds,
+}
 
 /// An event beside ACKs and changes of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +111,17 @@ pub trait Control: Debug + Send {
 
     fn event(&mut self, _flow: &mut Flow, _event: Event) {}
 
+    /// A segment was marked lost, before the sender reacts to the loss.
+    fn lost(&mut self, _flow: &mut Flow, _packet: &LostPacket) {}
+
+    /// A hint about the path.
+    fn hint(&mut self, _flow: &mut Flow, _hint: PathHint) {}
+
+    /// How it uses ECN.
+    fn ecn(&self) -> EcnUse {
+        EcnUse::Classic
+    }
+
     /// The state changes to `new`; `flow` still shows the former one.
     fn state_changes(&mut self, _flow: &mut Flow, _new: CaState) {}
 
@@ -90,5 +139,11 @@ pub trait Control: Debug + Send {
     /// reductions; slow start and congestion avoidance follow from window and threshold.
     fn phase(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Parts of its model under their names, for records: bandwidths in segments per second, times in microseconds,
+    /// volumes in segments.
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
     }
 }

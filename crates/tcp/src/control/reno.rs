@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Control, ControlOptions};
+use super::{About, Control, ControlOptions};
 use crate::flow::Flow;
 
 /// Options of Reno: it has none.
@@ -12,6 +12,14 @@ use crate::flow::Flow;
 pub struct RenoOptions {}
 
 impl ControlOptions for RenoOptions {
+    const ABOUT: About = About {
+        title: "Reno",
+        source: "RFC 5681, with byte counting (RFC 3465)",
+        year: 2009,
+        kind: "loss",
+        advice: "As a baseline; over a long path it needs hours without loss to fill a fast link.",
+    };
+
     fn build(&self, _seed: u64) -> Box<dyn Control> {
         Box::new(Reno)
     }
@@ -30,8 +38,6 @@ impl Control for Reno {
     }
 
     fn grow(&mut self, flow: &mut Flow, acked: u32) {
-        if let Some(acked) = flow.left_for_avoidance(acked) {
-            flow.grow_additively(flow.cwnd, acked);
-        }
+        flow.grow_as_reno(acked);
     }
 }

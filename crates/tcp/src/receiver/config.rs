@@ -47,6 +47,8 @@ pub struct Config {
     pub dsack: bool,
     /// ECN (RFC 3168), if the SYN asks for it.
     pub ecn: bool,
+    /// Marks are echoed one by one, for a sender with DCTCP (RFC 8257 §3.2), and not until the sender answers.
+    pub precise_echo: bool,
     pub compression: Compression,
     /// The least retransmission timeout (`tcp_rto_min_us`); the receiver's own timeout limits its delayed ACKs.
     pub rto_min: Duration,
@@ -79,6 +81,7 @@ impl Default for Config {
             sack: true,
             dsack: true,
             ecn: true,
+            precise_echo: false,
             compression: Compression::STOCK,
             rto_min: Duration::from_millis(200),
             invalid_rate_limit: Duration::from_millis(500),

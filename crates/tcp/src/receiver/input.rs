@@ -108,7 +108,9 @@ impl Receiver {
     }
 
     fn take_data(&mut self, now: Time, segment: &Segment) {
-        if self.ecn.agreed && segment.cwr {
+        if self.ecn.agreed && self.config.precise_echo {
+            self.follow_marks(now, segment.ecn == Ecn::Ce);
+        } else if self.ecn.agreed && segment.cwr {
             // The sender has reduced its window, perhaps to one segment: it gets its ACK at once.
             self.ecn.echo = false;
             self.acks.pending.now = true;
@@ -244,7 +246,23 @@ impl Receiver {
         }
     }
 
+    /// Keeps the echo equal to the mark of the latest segment. Before it changes, an ACK leaves for the segments
+    /// that came with the former one (RFC 8257 §3.2).
+    fn follow_marks(&mut self, now: Time, marked: bool) {
+        if marked == self.ecn.echo {
+            return;
+        }
+        if self.acks.pending.scheduled {
+            self.send_ack(now);
+        }
+        self.ecn.echo = marked;
+        self.acks.pending.now = true;
+    }
+
     fn note_mark(&mut self, segment: &Segment) {
+        if self.config.precise_echo {
+            return;
+        }
         match segment.ecn {
             // A segment without ECT among others with it is a retransmission, perhaps.
             Ecn::NotEct if self.ecn.seen => {

@@ -88,6 +88,7 @@ impl Sender {
         }
         let mut ack = Ack { number, lowest_late: self.flow.nxt, ..Ack::default() };
         let (prior_delivered, prior_lost) = (self.flow.delivered, self.flow.lost);
+        let prior_ce = self.flow.delivered_ce;
         let mut resend = Resend::Nothing;
         let reneging = self.reneging;
         if number < prior_una {
@@ -133,6 +134,7 @@ impl Sender {
         let delivered = (self.flow.delivered - prior_delivered) as u32;
         let lost = (self.flow.lost - prior_lost) as u32;
         ack.sample.ack_delayed = ack.maybe_delayed;
+        ack.sample.marked = (self.flow.delivered_ce - prior_ce) as u32;
         self.sampler.complete(&mut self.flow, &mut ack.sample, delivered, lost);
         if reneging {
             // Segments counted as delivered are delivered again.

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use skyhop_base::{Duration, Time};
 
 pub use crate::control::ControlKind;
-use crate::control::{Control, Event};
+use crate::control::{Control, Event, PathHint};
 use crate::flow::{CaState, Flow};
 use crate::ledger::{Id, Ledger};
 use crate::rate::RateSampler;
@@ -237,6 +237,15 @@ impl Sender {
         match (self.timer.map(|(_, due)| due), self.pacing_timer) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
+        }
+    }
+
+    /// The application or the network knows something about the path.
+    pub fn on_path_hint(&mut self, now: Time, hint: PathHint) {
+        self.refresh(now);
+        if self.phase == Phase::Established {
+            self.control.hint(&mut self.flow, hint);
+            self.push_pending();
         }
     }
 

@@ -1,7 +1,7 @@
 //! The output engine: windows, bursts, Nagle's rule, deferral, restart after idle, window validation, pacing.
 
 use super::{Sender, TimerKind};
-use crate::control::Event;
+use crate::control::{EcnUse, Event};
 use crate::flow::CaState;
 use crate::ledger::{Id, Record};
 use crate::segment::{Ecn, Segment, Seq, Timestamps};
@@ -263,12 +263,13 @@ impl Sender {
             let len = (end - seq).min(mss) as u32;
             let mut record = Record::new(seq, len, sent_us);
             // The flight counts as empty for the whole burst, which is one packet to the host.
-            self.sampler.sent(&mut self.flow, &mut record);
+            let place = ((seq - start) / mss) as u32;
+            self.sampler.sent(&mut self.flow, &mut record, place);
             let last = seq + u64::from(len) == end;
             record.set_push(last && push);
             record.follows = seq > start;
             self.ledger.push(record);
-            let ecn = if self.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+            let ecn = self.codepoint(false);
             self.emit_data(seq, len, sent_us, last && (segments > 1 || push), ecn, cwr);
             cwr = false;
             seq += u64::from(len);
@@ -303,6 +304,15 @@ impl Sender {
             self.flow.pace_ns += len_ns - (len_ns / 2).min(credit);
         }
         sent_ns / 1000
+    }
+
+    /// The ECN field of data. A repetition is without ECT (RFC 3168 §6.1.5), unless marks are echoed one by one.
+    fn codepoint(&self, repeated: bool) -> Ecn {
+        match self.control.ecn() {
+            _ if !self.ecn => Ecn::NotEct,
+            EcnUse::Classic if repeated => Ecn::NotEct,
+            EcnUse::Classic | EcnUse::Precise => Ecn::Ect0,
+        }
     }
 
     fn emit_data(&mut self, seq: Seq, len: u32, sent_us: u64, psh: bool, ecn: Ecn, cwr: bool) {
@@ -361,11 +371,11 @@ impl Sender {
             let mut record = *self.ledger.get(id);
             record.sent_us = sent_us;
             record.set_ever_repeated();
-            self.sampler.sent(&mut self.flow, &mut record);
+            self.sampler.sent(&mut self.flow, &mut record, number - 1);
             *self.ledger.get_mut(id) = record;
             self.ledger.link_last(id);
             let push = record.is_push() || (count > 1 && number == count);
-            self.emit_data(record.start, record.len(), sent_us, push, Ecn::NotEct, false);
+            self.emit_data(record.start, record.len(), sent_us, push, self.codepoint(true), false);
             next = self.ledger.next(id);
         }
         count

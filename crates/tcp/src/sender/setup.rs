@@ -1,6 +1,7 @@
 //! The handshake: the SYN, its repetition, and the state that the answer sets.
 
 use super::{Phase, Sender};
+use crate::control::EcnUse;
 use crate::flow::{CaState, SSTHRESH_UNSET};
 use crate::ledger::Record;
 use crate::segment::{Ecn, Segment};
@@ -17,7 +18,7 @@ impl Sender {
         let mut record = Record::new(0, 1, self.flow.now_us);
         self.flow.packets_out = 1;
         self.flow.nxt = 1;
-        self.sampler.sent(&mut self.flow, &mut record);
+        self.sampler.sent(&mut self.flow, &mut record, 0);
         self.ledger.push(record);
         self.flow.sent_jiffy = self.flow.jiffy;
         self.undo.retrans_stamp = Some(self.stamp(self.flow.now_us));
@@ -25,13 +26,18 @@ impl Sender {
         self.set_retransmission_timer(self.rto);
     }
 
+    /// The configuration or the control asks for ECN.
+    fn wants_ecn(&self) -> bool {
+        self.config.ecn || self.control.ecn() != EcnUse::Classic
+    }
+
     pub(super) fn emit_syn(&mut self) {
         self.flow.pace_ns = self.flow.pace_ns.max(self.flow.now_ns);
         self.ready.push_back(Segment {
             syn: true,
             // ECE and CWR in a SYN ask for ECN (RFC 3168 §6.1.1); they are left out once the SYN was lost.
-            ece: self.config.ecn && self.counts.timeouts == 0,
-            cwr: self.config.ecn && self.counts.timeouts == 0,
+            ece: self.wants_ecn() && self.counts.timeouts == 0,
+            cwr: self.wants_ecn() && self.counts.timeouts == 0,
             window: 65_535,
             timestamps: self.timestamps(self.flow.now_us),
             ..Segment::default()
@@ -42,7 +48,7 @@ impl Sender {
         if !segment.syn || segment.ack != Some(1) {
             return;
         }
-        self.ecn = self.config.ecn && segment.ece;
+        self.ecn = self.wants_ecn() && segment.ece;
         self.config.timestamps &= segment.timestamps.is_some();
         self.recent = segment.timestamps.map_or(0, |t| t.value);
         self.echo = segment.timestamps.map(|t| t.echo);

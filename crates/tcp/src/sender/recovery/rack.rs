@@ -1,6 +1,7 @@
 //! RACK (RFC 8985): a segment is lost when one sent later was delivered and a reordering window has passed.
 
 use super::super::Sender;
+use crate::control::LostPacket;
 use crate::flow::CaState;
 use crate::ledger::{Id, Record};
 use crate::rate::RateSample;
@@ -161,6 +162,14 @@ impl Sender {
         }
         let record = self.ledger.get_mut(id);
         let (lost, repeated) = (record.is_lost(), record.is_repeated());
+        let packet = LostPacket {
+            start: record.start,
+            end: record.end(),
+            in_flight: record.in_flight,
+            lost: record.lost,
+            delivered: record.delivered,
+            app_limited: record.is_app_limited(),
+        };
         if !lost {
             record.set_lost(true);
             self.flow.lost_out += 1;
@@ -169,6 +178,9 @@ impl Sender {
             record.set_repeated(false);
             self.flow.retrans_out -= 1;
             self.flow.lost += 1;
+        } else {
+            return;
         }
+        self.control.lost(&mut self.flow, &packet);
     }
 }
