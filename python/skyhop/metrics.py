@@ -20,7 +20,20 @@ if TYPE_CHECKING:
 
     AnyRun = Run | KeptRun
 
-REDUCTIONS = ("sum", "mean", "weighted-mean", "ratio", "range", "total-rate", "sum-of-means", "jain", "share-within")
+REDUCTIONS = (
+    "sum", "mean", "weighted-mean", "ratio", "range", "total-rate", "sum-of-means", "jain", "share-within", "count",
+    "p50", "p95", "p99",
+)  # fmt: skip
+
+#: The share of all rows that a percentile does not exceed.
+PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+#: Columns that are null for what did not finish: leaving those rows out would make every result better than it was.
+UNFINISHED = {
+    "flows": ("completion_s",),
+    "transfers": ("completion_s",),
+    "workload_transfers": ("first_byte_s", "completion_s", "slowdown"),
+}
 
 
 @dataclass(frozen=True)
@@ -52,8 +65,10 @@ class Metric:
     time: str = "run"
     #: The bound of `share-within`, in the column's unit.
     within: float = 0.0
-    #: Regular expression: only the flows, or links, whose name it finds.
+    #: Regular expression: only the flows, links, workloads or terminals whose name it finds.
     only: str = ""
+    #: Only rows of this class of sizes, in the table of workloads.
+    size: str = ""
     #: Only rows of this event, in tables that have events.
     event: str = ""
     #: What the number means, in words for the reader.
@@ -87,6 +102,7 @@ def read_metric(name: str, entry: Table, *, guard: bool = False) -> Metric:
         time=entry.text("time", "run"),
         within=entry.number("within", 0.0),
         only=entry.text("only", ""),
+        size=entry.text("size", ""),
         event=entry.text("event", ""),
         meaning=entry.text("meaning", ""),
     )
@@ -113,12 +129,20 @@ def _check_metric(entry: Table, metric: Metric) -> None:
     if metric.reduce in ("sum-of-means", "jain", "range") and "flow" not in columns:
         raise entry.error("reduce", f"{metric.reduce} is taken over flows, and {metric.table} has none")
     if metric.only:
-        if not {"flow", "link"} & set(columns):
-            raise entry.error("only", f"selects flows or links, and {metric.table} has neither")
+        if not named_by(metric.table):
+            raise entry.error("only", f"selects by {', '.join(NAMED_BY)}, and {metric.table} has none of them")
         try:
             pl.Series([""]).str.contains(metric.only)
         except pl.exceptions.PolarsError as error:
             raise entry.error("only", f"is a regular expression, not {metric.only!r}: {error}") from None
+    if (metric.table == "workloads") != bool(metric.size):
+        raise entry.error("size", 'is "all", "small", "medium" or "large", and belongs to the table workloads')
+    if metric.size and metric.size not in SIZES:
+        raise entry.error("size", f"is one of {', '.join(SIZES)}, not {metric.size!r}")
+    if metric.reduce == "mean" and metric.table == "workload_transfers" and metric.column in UNFINISHED[metric.table]:
+        raise entry.error(
+            "reduce", f"mean of {metric.column} would leave out the transfers that did not finish; use p50, p95 or p99"
+        )
     if metric.event and "event" not in columns:
         raise entry.error("event", f"selects rows by their event, and {metric.table} has none")
     for key in ("from_s", "until_s", "from_share", "until_share"):
@@ -136,6 +160,18 @@ def _check_metric(entry: Table, metric: Metric) -> None:
         raise entry.error("time", 'belongs to total-rate of the table flows without a stated time, where it is "flows"')
     if why := rates_misused(metric):
         raise entry.error("reduce", why)
+
+
+#: Columns by which `only` selects rows; of several the first that the table has.
+NAMED_BY = ("flow", "link", "workload", "terminal")
+
+#: Classes of sizes of transfers, as the table of workloads has them.
+SIZES = ("all", "small", "medium", "large")
+
+
+def named_by(table: str) -> str:
+    """The column by which `only` selects rows of a table of runs; "" if there is none."""
+    return next((name for name in NAMED_BY if name in columns_of(table)), "")
 
 
 #: The rates of a flow: over its own time in `flows`, over a step of the grid in `flow_series`.
@@ -204,8 +240,9 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
     if (until_s := metric.until_s or metric.until_share * length_s) > 0:
         rows = rows.filter(pl.col("time_s") <= until_s + 1e-9)
     if metric.only:
-        named = "flow" if "flow" in table.columns else "link"
-        rows = rows.filter(pl.col(named).str.contains(metric.only))
+        rows = rows.filter(pl.col(named_by(metric.table)).str.contains(metric.only))
+    if metric.size:
+        rows = rows.filter(pl.col("class") == metric.size)
     if metric.event:
         rows = rows.filter(pl.col("event") == metric.event)
     if metric.reduce == "share-within":
@@ -213,6 +250,11 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
         begun = pl.col("begin_s") <= length_s - metric.within
         return (rows.filter(begun) if "begin_s" in table.columns else rows).select(metric.column)
     column = pl.col(metric.column)
+    if metric.reduce == "count":
+        # Rows, whatever is known of them; none of them are 0 rows, which is a result.
+        return rows.select(column.is_not_null().count().cast(pl.Float64).alias(metric.column))
+    if _is_endless(metric):
+        return rows.select(column.cast(pl.Float64).fill_null(math.inf))
     rows = rows.filter(column.is_not_null())
     match metric.reduce:
         case "sum-of-means" | "jain":
@@ -273,6 +315,12 @@ def _reduced(rows: pl.DataFrame, metric: Metric, done: AnyRun) -> float:
         case "ratio":
             total: Any = rows[metric.over].sum()
             value = column.sum() / total if total else None
+        case "count":
+            value = column[0]
+        case "p50" | "p95" | "p99":
+            # The smallest value that at least the share does not exceed; unknown if that row did not finish.
+            rank = max(math.ceil(PERCENTILES[metric.reduce] * rows.height), 1)
+            value = column.sort()[rank - 1]
         case "share-within":
             value = (column <= metric.within).sum() / rows.height
         case "jain":
@@ -281,4 +329,11 @@ def _reduced(rows: pl.DataFrame, metric: Metric, done: AnyRun) -> float:
             value = 1.0 if squares == 0 else sum(means) ** 2 / (len(means) * squares)
         case _:
             raise ValueError(f"no reduction is called {metric.reduce!r}")
-    return math.nan if value is None else float(value)
+    return math.nan if value is None or (_is_endless(metric) and math.isinf(value)) else float(value)
+
+
+def _is_endless(metric: Metric) -> bool:
+    """Whether a null of the column stands for what did not finish, and counts as longer than everything else."""
+    return metric.table == "workloads" or (
+        metric.reduce in PERCENTILES and metric.column in UNFINISHED.get(metric.table, ())
+    )

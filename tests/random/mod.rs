@@ -14,6 +14,7 @@ pub mod shrink;
 pub mod tables;
 pub mod values;
 pub mod variants;
+pub mod workloads;
 
 pub use defaults::Defaults;
 pub use schema::{Coverage, Schema};

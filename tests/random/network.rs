@@ -41,6 +41,9 @@ pub fn draw(schema: &Schema, defaults: &Defaults, seed: u64) -> Json {
         nodes = wires(&mut draw, &mut scenario, &nodes);
     }
     flows(&mut draw, &mut scenario, &nodes);
+    if draw.chance.happens(0.15) {
+        super::workloads::insert(&mut draw, &mut scenario, &nodes);
+    }
     terrestrial(&mut draw, &mut scenario);
     agents(&mut draw, &mut scenario);
     let root = schema.root();

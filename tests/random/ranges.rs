@@ -19,12 +19,13 @@ pub const NEEDS_ONE: &[&str] = &["RepairFile", "TraceFile", "TraceErrors", "Agen
 
 /// Keys that the builder of networks has decided on.
 pub const DECIDED: &[(&str, &[&str])] = &[
-    (ROOT, &["duration", "constellation", "stations", "stations_file", "links", "flows", "agents"]),
+    (ROOT, &["duration", "constellation", "stations", "stations_file", "links", "flows", "workloads", "agents"]),
     ("ConstellationFile", &["preset", "longitudes", "shells", "elements", "epoch", "satellites", "gsl", "isl"]),
     ("StationFile", &["latitude", "longitude", "city", "track", "terrestrial"]),
     ("LinkFile", &["between", "rate", "delay"]),
     ("FlowFile", &["name", "from", "to", "via", "tcp", "udp", "application", "access"]),
     ("AgentFile", &["at"]),
+    ("WorkloadFile", &["name", "from", "to", "arrivals", "sizes"]),
 ];
 
 /// Keys that are given more often than others, so that what stands behind them is drawn often enough.
@@ -111,6 +112,9 @@ pub const SIZES: &[(&str, f64, f64)] = &[
 /// Whole numbers by key. Where a run stores or computes as many, the tests stay small.
 pub const WHOLE: &[(&str, u64, u64)] = &[
     ("FlowFile.count", 1, 4),
+    ("WorkloadFile.count", 1, 30),
+    ("WorkloadFile.class", 0, 63),
+    ("persistent", 1, 4),
     ("RequestsFile.count", 1, 20),
     ("window", 1, 300),
     ("ErrorReportFile.window", 1, 50),

@@ -65,6 +65,7 @@ pub fn totals(records: &Records) -> Vec<(&'static str, String)> {
         ("links", format!("{:#?}", records.links)),
         ("drops", format!("{:#?}", records.drops)),
         ("flow_events", format!("{:#?}", records.flow_events)),
+        ("workload_transfers", format!("{:#?}", records.workload_transfers)),
         ("handovers", format!("{:#?}", records.handovers)),
         ("link_changes", format!("{:#?}", records.link_changes)),
         ("paths", format!("{:#?}", records.paths)),

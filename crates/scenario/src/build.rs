@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 mod agents;
 mod repair;
 mod sky;
+mod workloads;
 
 pub(crate) use sky::earth;
 use sky::{gsl_rules, isl_rules, satellites};
@@ -67,6 +68,7 @@ impl Scenario {
         };
         let ids = ids(&topology);
         let flows = self.flow_configs(&ids);
+        let workloads = workloads::workloads(&self.workloads, &ids);
         let agents = self.agents.iter().filter_map(|agent| agents::agent(agent, &ids)).collect();
         drop(ids);
         SimulationSpec {
@@ -79,6 +81,7 @@ impl Scenario {
             sky,
             links,
             flows,
+            workloads,
             agents,
             records: RecordConfig {
                 grid: self.records.grid,

@@ -86,7 +86,7 @@ fn parts(canonical: &Json) -> BTreeMap<String, String> {
     let mut parts = BTreeMap::new();
     for (key, value) in canonical.as_object().into_iter().flatten() {
         match (key.as_str(), value) {
-            ("flows" | "links", Json::Array(items)) => {
+            ("flows" | "workloads" | "links", Json::Array(items)) => {
                 for item in items {
                     parts.insert(format!("{key}.{}", identity(item)), item.to_string());
                 }
@@ -150,7 +150,7 @@ impl Trials<'_> {
     /// The part of the canonical form in which a key stands.
     fn part(&self, path: &Path) -> Option<String> {
         match path.steps() {
-            [Step::Key(top), Step::Index(_), ..] if top == "flows" || top == "links" => {
+            [Step::Key(top), Step::Index(_), ..] if ["flows", "workloads", "links"].contains(&top.as_str()) => {
                 Some(format!("{top}.{}", identity(&self.tree.find(&path.head(2))?.to_json())))
             }
             [Step::Key(top), Step::Key(name), ..] if top == "stations" => Some(format!("{top}.{name}")),

@@ -14,12 +14,14 @@ mod profile;
 mod repair;
 mod sky;
 mod trace;
+mod workloads;
 
 pub use agents::*;
 pub use profile::*;
 pub use repair::*;
 pub use sky::*;
 pub use trace::*;
+pub use workloads::*;
 
 /// A network with its traffic.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -45,6 +47,9 @@ pub struct ScenarioFile {
     /// Traffic.
     #[serde(default)]
     pub flows: Vec<FlowFile>,
+    /// Transfers that begin at random.
+    #[serde(default)]
+    pub workloads: Vec<WorkloadFile>,
     /// Helpers at nodes.
     #[serde(default)]
     pub agents: Vec<AgentFile>,

@@ -26,10 +26,12 @@ mod agents;
 mod effective;
 mod sky;
 mod trace;
+mod workloads;
 
 pub use agents::*;
 pub use sky::*;
 pub use trace::*;
+pub use workloads::*;
 
 /// One network with its traffic, as a file describes it.
 #[derive(Clone, Debug, Serialize)]
@@ -45,6 +47,9 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// In the order of their names.
     pub flows: Vec<Flow>,
+    /// In the order of their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<Workload>,
     /// In the order of the names of their nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<Agent>,
@@ -447,7 +452,6 @@ impl Scenario {
 /// What building a simulation can refuse is a problem of the scenario. It is found by building one.
 fn check_builds(scenario: &Scenario, tree: &Node, problems: &mut Problems<'_>) {
     let Err(error) = Simulation::check(&scenario.simulation_spec()) else { return };
-    let flows = Path::root().key("flows");
     let path = match &error {
         SimulationError::NotByDoubles { .. } => Path::root().key("clock"),
         SimulationError::TooLong { .. } => Path::root().key("duration"),
@@ -458,8 +462,12 @@ fn check_builds(scenario: &Scenario, tree: &Node, problems: &mut Problems<'_>) {
                 let rest = name.and_then(|name| other.flow()?.strip_prefix(name));
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
             };
-            let items = tree.find(&flows).and_then(Node::list).unwrap_or_default();
-            items.iter().position(is_meant).map_or(Path::root(), |i| flows.index(i))
+            let entry = |key: &str| {
+                let list = Path::root().key(key);
+                let items = tree.find(&list).and_then(Node::list).unwrap_or_default();
+                items.iter().position(is_meant).map(|i| list.index(i))
+            };
+            entry("flows").or_else(|| entry("workloads")).unwrap_or(Path::root())
         }
     };
     problems.add(&tree.origin_of(&path), &path, error.to_string(), None);

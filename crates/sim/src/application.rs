@@ -1,6 +1,7 @@
 //! Where a flow's data comes from: when something is written, and when an exchange is complete.
 
 use crate::spec::{ApplicationConfig, FlowConfig, Spacing};
+use crate::workload::{self, Schedule};
 use skyhop_base::{Duration, Serialiser, Stream, Time};
 use skyhop_transport::Supply;
 
@@ -109,6 +110,7 @@ impl Pace {
             ApplicationConfig::Ftp { .. }
             | ApplicationConfig::Files { .. }
             | ApplicationConfig::Relay { .. }
+            | ApplicationConfig::Transfers(_)
             | ApplicationConfig::Requests { .. } => Pace::Never,
         }
     }
@@ -170,6 +172,8 @@ pub struct Application {
     stop_due: Option<Time>,
     config: ApplicationConfig,
     pace: Pace,
+    /// The transfers of a connection of a workload.
+    schedule: Option<Box<Schedule>>,
 }
 
 impl Application {
@@ -209,6 +213,10 @@ impl Application {
             stop: config.stop,
             stop_due: config.stop,
             next: Some(next),
+            schedule: match &config.application {
+                ApplicationConfig::Transfers(arrivals) => Some(Box::new(Schedule::new(arrivals.clone()))),
+                _ => None,
+            },
         }
     }
 
@@ -225,6 +233,11 @@ impl Application {
             self.stop_due = None;
             self.exchange.left = Some(0);
             self.exchange.unconfirmed = false;
+            return Some(step);
+        }
+        if let Some(schedule) = &mut self.schedule {
+            self.next = schedule.write().map(|at| (at, AppStep::Produce));
+            self.exchange.target = schedule.target();
             return Some(step);
         }
         if self.exchange.target == u64::MAX {
@@ -352,6 +365,19 @@ impl Application {
         }
     }
 
+    /// The transfers of a connection of a workload.
+    pub fn schedule(&self) -> Option<&Schedule> {
+        self.schedule.as_deref()
+    }
+
+    /// The next step of a workload's transfer now that so many bytes have come in order; callers ask until there is none.
+    pub fn scheduled(&mut self, bytes: u64) -> Option<workload::Step> {
+        let schedule = self.schedule.as_deref_mut()?;
+        let step = schedule.delivered(bytes);
+        self.exchange.target = schedule.target();
+        step
+    }
+
     /// What a TCP sender is given when the application starts, respectively produces.
     pub fn supply(&self) -> Supply {
         match self.config {
@@ -359,6 +385,10 @@ impl Application {
             ApplicationConfig::Ftp { bytes: Some(bytes) } => Supply::Bytes(bytes),
             ApplicationConfig::Files { .. } => Supply::Bytes(self.exchange.current.bytes),
             ApplicationConfig::Requests { .. } => Supply::Bytes(0),
+            ApplicationConfig::Transfers(_) => {
+                let newest = self.schedule.as_deref().and_then(Schedule::newest);
+                Supply::Bytes(newest.map_or(0, |transfer| transfer.bytes))
+            }
             _ => Supply::Bytes(u64::from(self.portion_bytes().unwrap_or(0))),
         }
     }
@@ -373,6 +403,7 @@ impl Application {
             ApplicationConfig::Ftp { .. }
             | ApplicationConfig::Files { .. }
             | ApplicationConfig::Relay { .. }
+            | ApplicationConfig::Transfers(_)
             | ApplicationConfig::Requests { .. } => None,
         }
     }

@@ -121,7 +121,7 @@ impl Simulation {
     /// Renews the forwarding tables and records the flows whose way has changed.
     pub(crate) fn renew_routes(&mut self) {
         self.topology.routes(&self.destinations, self.now, &mut self.forwarding);
-        for flow in 0..self.flows.len() {
+        for flow in 0..self.own_flows {
             let (nodes, delay_s) = self.trace_path(flow);
             if nodes != self.flows[flow].path {
                 self.record_gateways(flow, &nodes);

@@ -9,6 +9,7 @@ mod aqm;
 mod build;
 mod check;
 mod code;
+pub mod distribution;
 mod doubles;
 mod drops;
 mod dynamics;
@@ -34,6 +35,8 @@ mod trace;
 mod updates;
 mod warnings;
 mod wire;
+pub mod workload;
+mod workload_measures;
 
 pub use build::seeded;
 pub use events::LONGEST_RUN;

@@ -5,9 +5,10 @@
 
 use crate::flow::Flow;
 use crate::host::TcpEnds;
-use crate::records::{FlowSeriesRow, LinkSeriesRow, PositionRow, Records};
+use crate::records::{FlowSeriesRow, LinkSeriesRow, PositionRow, Records, WorkloadTransferRow};
 use crate::simulation::{LinkState, Simulation};
-use crate::spec::{SimulationSpec, TransportConfig};
+use crate::spec::{FlowConfig, SimulationSpec, TransportConfig};
+use crate::workload::{ConnectionUse, WorkloadConfig};
 use skyhop_base::{Duration, Time};
 use skyhop_topology::NodeKind;
 use std::sync::Arc;
@@ -22,6 +23,9 @@ const PER_LINK: u64 = 300;
 
 /// Links to and between satellites that a flow's packets cross, as far as the estimate goes.
 const LINKS_OF_A_WAY: u64 = 32;
+
+/// Names, slots of the event queue and lists of a connection of a workload, bytes.
+const PER_CONNECTION: usize = 400;
 
 /// When a run is to end early.
 #[derive(Clone, Debug)]
@@ -108,6 +112,7 @@ impl Records {
             + of_vec(&self.positions)
             + of_vec(&self.packets)
             + of_vec(&self.transfers)
+            + of_vec(&self.workload_transfers)
     }
 }
 
@@ -125,6 +130,8 @@ pub fn least_memory(spec: &SimulationSpec) -> u64 {
     let size = |bytes: usize| bytes as u64;
     let network = nodes * PER_NODE + links * (PER_LINK + size(size_of::<LinkState>()));
     let traffic = flows * size(size_of::<Flow>()) + tcps * size(size_of::<TcpEnds>());
+    let traffic =
+        traffic.saturating_add(spec.workloads.iter().map(|workload| of_workload(workload, spec.duration)).sum());
     let steps = |step: Option<Duration>| match step.map(Duration::as_nanos) {
         None | Some(0) => 0,
         Some(step) => spec.duration.as_nanos() / step,
@@ -135,6 +142,18 @@ pub fn least_memory(spec: &SimulationSpec) -> u64 {
     let grid = steps(spec.records.grid).saturating_mul(row);
     let positions = steps(spec.records.positions).saturating_mul(satellites * size(size_of::<PositionRow>()));
     network.saturating_add(traffic).saturating_add(grid).saturating_add(positions)
+}
+
+/// Of the transfers that a workload makes on average, and of their connections.
+fn of_workload(workload: &WorkloadConfig, duration: Duration) -> u64 {
+    let transfers = workload.expected_transfers(duration);
+    let pairs = (workload.from.len() * workload.to.len()) as f64;
+    let connections = match workload.connections {
+        ConnectionUse::New => transfers,
+        ConnectionUse::Persistent(count) => transfers.min(pairs * f64::from(count)),
+    };
+    let per_connection = size_of::<Flow>() + size_of::<FlowConfig>() + size_of::<TcpEnds>() + PER_CONNECTION;
+    (transfers * size_of::<WorkloadTransferRow>() as f64 + connections * per_connection as f64) as u64
 }
 
 #[cfg(test)]
@@ -162,7 +181,7 @@ mod tests {
         reserve!(
             drops: DropRow, flow_series: FlowSeriesRow, link_series: LinkSeriesRow, flow_events: FlowEventRow,
             handovers: HandoverRow, link_changes: LinkChangeRow, paths: PathRow, positions: PositionRow,
-            packets: PacketRow, transfers: TransferRow
+            packets: PacketRow, transfers: TransferRow, workload_transfers: WorkloadTransferRow
         );
     }
 }

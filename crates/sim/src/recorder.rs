@@ -24,20 +24,23 @@ pub(crate) struct Recorder {
     /// Under this link the arrivals of ACKs are recorded: the first of those whose packets are.
     ack_link: Option<u32>,
     last_rtt: Vec<Option<Duration>>,
+    /// Flows that have rows of their own: [`Simulation::own_flows`].
+    own_flows: usize,
     /// The amount of each link used at the last grid point: [`crate::link::Link::used`].
     used_at_grid: Vec<u64>,
     pub records: Records,
 }
 
 impl Recorder {
-    pub fn new(spec: &SimulationSpec, topology: &Topology) -> Recorder {
+    pub fn new(spec: &SimulationSpec, own_flows: usize, topology: &Topology) -> Recorder {
         let recorded = |link: &skyhop_topology::Link| spec.records.packets.contains(&link.name);
         Recorder {
             grid: spec.records.grid.filter(|step| !step.is_zero()),
             earth: spec.topology.earth,
             positions: spec.records.positions.filter(|step| !step.is_zero()),
             ack_link: topology.links().iter().position(recorded).map(|link| link as u32),
-            last_rtt: vec![None; spec.flows.len()],
+            last_rtt: vec![None; own_flows],
+            own_flows,
             used_at_grid: vec![0; topology.links().len()],
             records: Records {
                 flow_names: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
@@ -80,14 +83,19 @@ impl Recorder {
 
     #[inline]
     pub fn rtt(&mut self, flow: u32, rtt: Duration) {
-        if self.grid.is_some() {
-            self.last_rtt[flow as usize] = Some(rtt);
+        if self.grid.is_some()
+            && let Some(last) = self.last_rtt.get_mut(flow as usize)
+        {
+            *last = Some(rtt);
         }
     }
 
     /// Without a report there is no row: the source has no events.
     pub fn flow_event(&mut self, time: Time, flow: u32, event: &'static str, report: Option<Report>) {
         let Some(Report { cwnd, ssthresh, .. }) = report else { return };
+        if flow as usize >= self.own_flows {
+            return;
+        }
         self.records.flow_events.push(FlowEventRow { time, flow, event, cwnd, ssthresh });
     }
 
@@ -122,7 +130,7 @@ impl Simulation {
     pub(crate) fn record_grid(&mut self) {
         let Some(step) = self.recorder.grid else { return };
         let (now, step_s) = (self.now, step.as_secs_f64());
-        for (id, flow) in self.flows.iter_mut().enumerate() {
+        for (id, flow) in self.flows.iter_mut().enumerate().take(self.own_flows) {
             let report = flow.ends.report().unwrap_or_default();
             let totals = flow.totals;
             let before = std::mem::replace(&mut **flow.at_grid.get_or_insert_default(), totals);
@@ -191,7 +199,7 @@ impl Simulation {
         for (id, flow) in self.flows.iter().enumerate() {
             flow.updates.end(self.now, id as u32, &mut self.recorder.records.transfers);
         }
-        let flows: Vec<FlowSummary> = (0..self.flows.len()).map(|id| self.flow_summary(id)).collect();
+        let flows: Vec<FlowSummary> = (0..self.own_flows).map(|id| self.flow_summary(id)).collect();
         let links = (0..self.links.len()).map(|id| self.link_summary(id)).collect();
         let conservation = self.conservation();
         let (warnings, total) = (self.warnings(&flows), self.total());
@@ -200,6 +208,7 @@ impl Simulation {
         let mut records = self.recorder.records;
         records.jain = jain(&flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>());
         records.warnings = warnings;
+        records.workloads = records.workload_summaries();
         records.total = total;
         records.flows = flows;
         records.links = links;

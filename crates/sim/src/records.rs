@@ -25,6 +25,11 @@ pub struct Records {
     pub positions: Vec<PositionRow>,
     pub packets: Vec<PacketRow>,
     pub transfers: Vec<TransferRow>,
+    pub workload_names: Vec<String>,
+    /// Every transfer of every workload, finished or not, in the order of the workloads and of their begin.
+    pub workload_transfers: Vec<WorkloadTransferRow>,
+    /// Those transfers by size.
+    pub workloads: Vec<WorkloadSummary>,
     /// Jain's index over the goodputs of the flows; `None` without flows.
     pub jain: Option<f64>,
     pub conservation: Conservation,
@@ -177,6 +182,49 @@ pub struct TransferRow {
     pub begin: Time,
     pub arrived: bool,
 }
+
+/// A transfer of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkloadTransferRow {
+    /// When it was written, or waited for its connection.
+    pub begin: Time,
+    pub workload: u32,
+    /// Counted from 0 within the workload.
+    pub number: u32,
+    pub from: u32,
+    pub to: u32,
+    pub bytes: u64,
+    /// When the first byte could be read; `None` when none could.
+    pub first: Option<Time>,
+    /// When the last byte could be read; `None` when it could not.
+    pub end: Option<Time>,
+    /// What it would take at least on the path that it begins on, if nothing else used it: propagation and the user bytes at the
+    /// rate of the slowest link. `None` without a path.
+    pub ideal: Option<Duration>,
+}
+
+/// The transfers of a workload of one class of sizes. A transfer that did not finish counts as longer than all that did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadSummary {
+    pub workload: u32,
+    /// "all", or one of the classes of [`SIZE_CLASSES`].
+    pub class: &'static str,
+    pub transfers: u64,
+    pub finished: u64,
+    /// Of all transfers, …
+    pub bytes: u64,
+    /// … and of those that finished.
+    pub bytes_finished: u64,
+    /// Median, 95th and 99th percentile of the completion time in seconds; `None` where a transfer has it that did not
+    /// finish, and without transfers.
+    pub completion_s: [Option<f64>; 3],
+    /// The same of the slowdown, the completion time divided by the ideal one; a transfer without a path at its begin counts as one
+    /// that did not finish.
+    pub slowdown: [Option<f64>; 3],
+}
+
+/// Classes of sizes and the bytes up to which each goes (M. Alizadeh et al., "pFabric", SIGCOMM 2013, §5.3).
+pub const SIZE_CLASSES: [(&str, u64); 3] = [("small", 100_000), ("medium", 10_000_000), ("large", u64::MAX)];
 
 #[derive(Clone, Debug)]
 pub struct LinkSummary {

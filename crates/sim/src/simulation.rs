@@ -16,6 +16,7 @@ use crate::packet::{Flags, Packet};
 use crate::recorder::Recorder;
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
 use crate::spec::{OnDown, SimulationSpec};
+use crate::workload;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, DelaySegment, Forwarding, NodeId, Topology, TopologyError};
 
@@ -55,6 +56,8 @@ pub enum SimulationError {
     NotByDoubles { link: String },
     #[error("the queue of {link}: {error}")]
     Queue { link: String, error: Box<skyhop_queue::ConfigError> },
+    #[error("workload {workload} makes more than {} transfers in this run", crate::workload::MOST_TRANSFERS)]
+    TooManyTransfers { workload: String },
     #[error("{components} links and endpoints are too many: {MOST_SLOTS} are possible")]
     TooLarge { components: usize },
 }
@@ -160,7 +163,10 @@ pub struct Simulation {
     pub(crate) to: Vec<[Destination; 2]>,
     pub(crate) links: Vec<LinkState>,
     pub(crate) ground: Ground,
+    /// Those of the scenario, then the connections of its workloads.
     pub(crate) flows: Vec<Flow>,
+    /// Flows of the scenario: each has rows of its own in the records, a connection of a workload has none.
+    pub(crate) own_flows: usize,
     pub(crate) ack_details: AckDetails,
     pub(crate) payloads: Payloads,
     pub(crate) agents: Agents,
@@ -177,6 +183,19 @@ pub struct Simulation {
 impl Simulation {
     /// Builds the components. The same `spec` and `seed` give the same run, bit for bit.
     pub fn new(spec: &SimulationSpec, seed: u64) -> Result<Simulation, SimulationError> {
+        if spec.workloads.is_empty() {
+            return Simulation::of_flows(spec, spec.flows.len(), seed);
+        }
+        let (with, transfers) = workload::with_connections(spec, seed)?;
+        let mut simulation = Simulation::of_flows(&with, spec.flows.len(), seed)?;
+        let records = &mut simulation.recorder.records;
+        records.workload_names = spec.workloads.iter().map(|workload| workload.name.clone()).collect();
+        records.workload_transfers = transfers;
+        Ok(simulation)
+    }
+
+    /// A simulation without workloads; the first `own_flows` are those of the scenario.
+    fn of_flows(spec: &SimulationSpec, own_flows: usize, seed: u64) -> Result<Simulation, SimulationError> {
         let (topology, links, agents) = Simulation::parts(spec, seed)?;
         let (link_count, flow_count) = (links.len() as u32, spec.flows.len() as u32);
         let slots = Slots {
@@ -197,7 +216,7 @@ impl Simulation {
         };
         let of_flows = spec.flows.iter().map(|flow| [destination(flow.to), destination(flow.from)]);
         let to = of_flows.chain(Simulation::channel_ends(&agents, destination)).collect();
-        let mut recorder = Recorder::new(spec, &topology);
+        let mut recorder = Recorder::new(spec, own_flows, &topology);
         recorder.records.flow_names.extend(agents.names(&topology));
         let mut simulation = Simulation {
             now: Time::ZERO,
@@ -214,6 +233,7 @@ impl Simulation {
             to,
             links,
             flows: build_flows(spec, seed),
+            own_flows,
             ack_details: AckDetails::default(),
             payloads: Payloads::default(),
             agents,
@@ -233,7 +253,10 @@ impl Simulation {
     /// # Errors
     /// That of [`Simulation::new`].
     pub fn check(spec: &SimulationSpec) -> Result<(), SimulationError> {
-        Simulation::parts(spec, 0).map(drop)
+        match spec.workloads.is_empty() {
+            true => Simulation::parts(spec, 0).map(drop),
+            false => Simulation::parts(&workload::with_samples(spec), 0).map(drop),
+        }
     }
 
     /// Everything that may not be buildable. What else a simulation has follows from it.

@@ -4,6 +4,7 @@
 use crate::host::endpoint::Transport;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
+use crate::workload::{Arrival, WorkloadConfig};
 use skyhop_base::{Duration, Rate, Time};
 pub use skyhop_queue::QueueSpec;
 use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
@@ -21,6 +22,7 @@ pub struct SimulationSpec {
     pub sky: SkyOptions,
     pub links: LinkConfigs,
     pub flows: Vec<FlowConfig>,
+    pub workloads: Vec<WorkloadConfig>,
     pub agents: Vec<AgentConfig>,
     pub records: RecordConfig,
 }
@@ -397,6 +399,8 @@ pub enum ApplicationConfig {
     Files { sizes: Vec<u64>, pause: Duration },
     /// A leg of a split connection: what has arrived at the end of the flow `before`, from a buffer of so many bytes.
     Relay { before: String, buffer_bytes: u64, share: RelayShare },
+    /// The transfers of one connection of a workload, each written at its instant.
+    Transfers(Arc<[Arrival]>),
     /// The receiver's side asks with a packet, the sender's side answers with so many bytes; after the answer has
     /// arrived an exponential time of the mean `think` passes. Without `count` there is no end.
     Requests { request_bytes: u32, response_bytes: u64, think: Duration, count: Option<u32> },
@@ -405,8 +409,8 @@ pub enum ApplicationConfig {
 impl ApplicationConfig {
     /// Whether it goes by what has arrived.
     pub fn needs_tcp(&self) -> bool {
-        use ApplicationConfig::{Files, Ftp, Requests};
-        matches!(self, Ftp { .. } | Files { .. } | Requests { .. } | ApplicationConfig::Relay { .. })
+        use ApplicationConfig::{Files, Ftp, Relay, Requests, Transfers};
+        matches!(self, Ftp { .. } | Files { .. } | Requests { .. } | Relay { .. } | Transfers(_))
     }
 }
 

@@ -27,6 +27,7 @@ impl Simulation {
             let link = &self.recorder.records.link_names[id];
             format!("the queue of {link} dropped {packets} packets because they were {why}")
         }));
+        warnings.extend(self.recorder.records.workload_warnings());
         let left_out = self.recorder.records.drops_left_out;
         if left_out > 0 {
             warnings.push(format!(

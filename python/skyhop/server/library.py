@@ -22,7 +22,7 @@ FILES = frozenset(
         f"{table}.{kind}"
         for table in (
             "flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes",
-            "paths", "positions", "packets", "transfers",
+            "paths", "positions", "packets", "transfers", "workloads", "workload_transfers",
         )
         for kind in ("parquet", "csv")
     }

@@ -34,7 +34,7 @@ pub struct ConstellationFile {
 }
 
 /// A file, by its path from the folder of the scenario, or what would stand in it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ContentFile {
     Path(String),

@@ -15,6 +15,7 @@ mod stations;
 mod trace;
 mod traffic;
 mod wires;
+mod workloads;
 
 pub(crate) use agents::ISLS;
 pub(crate) use sky::walker;
@@ -128,10 +129,13 @@ impl Resolver<'_, '_, '_> {
         let clock = self.clock(constellation.is_some(), &links);
         self.check_terrestrial(&stations, &links);
         let flows = self.flows();
+        let workloads = self.workloads(&flows);
         self.check_segment_errors(&flows);
         self.check_classes(&flows);
         Self::settle_antennas(&mut stations, constellation.as_ref(), &links, &flows);
-        self.check_reach(constellation.as_ref(), &stations, &links, &flows);
+        let ways = flows.iter().map(|(flow, path)| (&*flow.from, &*flow.to, path.key("to")));
+        let ways = ways.chain(workloads.iter().flat_map(|(workload, path)| workload.ways(path))).collect::<Vec<_>>();
+        self.check_reach(constellation.as_ref(), &stations, &links, &flows, &ways);
         let flow_places = flows.iter().map(|(_, path)| path.clone()).collect();
         let (agents, places) = self.agents(constellation.as_ref(), &links).into_iter().unzip();
         let routing = self.routing();
@@ -143,6 +147,7 @@ impl Resolver<'_, '_, '_> {
             stations,
             links: links.into_iter().map(|(link, _)| link).collect(),
             flows: flows.into_iter().map(|(flow, _)| flow).collect(),
+            workloads: workloads.into_iter().map(|(workload, _)| workload).collect(),
             agents,
             routing,
             records,

@@ -27,13 +27,15 @@ pub(super) enum Group {
 const SLACK_DEG: f64 = 1.0;
 
 impl Resolver<'_, '_, '_> {
-    /// A flow needs a way from its sender to its receiver, if only for a moment of the run.
+    /// A flow needs a way from its sender to its receiver, if only for a moment of the run: `ways` are those of all traffic, with
+    /// the keys at which problems stand.
     pub(super) fn check_reach(
         &mut self,
         constellation: Option<&Constellation>,
         stations: &BTreeMap<String, Station>,
         links: &[(Link, Path)],
         flows: &[(Flow, Path)],
+        ways: &[(&str, &str, Path)],
     ) {
         // Whatever is wrong with nodes and links has been said; what follows from it need not be.
         if self.nodes.incomplete || !self.problems.is_empty() {
@@ -59,20 +61,20 @@ impl Resolver<'_, '_, '_> {
             }
             seen.insert(name, groups);
         }
-        for (flow, path) in flows {
-            let [from, to] = [&flow.from, &flow.to].map(|name| match self.nodes.by_name.get(name).map(|e| e.kind) {
+        for (sender, receiver, path) in ways {
+            let [from, to] = [sender, receiver].map(|&name| match self.nodes.by_name.get(name).map(|e| e.kind) {
                 Some(Kind::Satellite(group)) => vec![network.root_of_group(group)],
                 // A station without wires passes nothing on: it reaches what it sees, and joins nothing.
-                Some(Kind::Station) if !relays.contains(name.as_str()) => {
-                    seen[name.as_str()].iter().map(|&group| network.root_of_group(group)).collect()
+                Some(Kind::Station) if !relays.contains(name) => {
+                    seen[name].iter().map(|&group| network.root_of_group(group)).collect()
                 }
                 _ => vec![network.root_of(name)],
             });
             if from.iter().any(|root| to.contains(root)) {
                 continue;
             }
-            let sees_nothing = |name: &&String| seen.get(name.as_str()).is_some_and(Vec::is_empty);
-            let help = match [&flow.from, &flow.to].into_iter().find(sees_nothing) {
+            let sees_nothing = |name: &&str| seen.get(*name).is_some_and(Vec::is_empty);
+            let help = match [*sender, *receiver].into_iter().find(sees_nothing) {
                 Some(name) if constellation.is_some() => {
                     let range = constellation.and_then(|sky| sky.gsl.as_ref()).and_then(|gsl| gsl.longest);
                     let within = range.map(|longest| format!(" within {longest}")).unwrap_or_default();
@@ -80,8 +82,8 @@ impl Resolver<'_, '_, '_> {
                 }
                 _ => "join them with [[links]] or satellites".to_owned(),
             };
-            let message = format!("there is no path from {:?} to {:?}", flow.from, flow.to);
-            self.add(&path.key("to"), message, Some(help));
+            let message = format!("there is no path from {sender:?} to {receiver:?}");
+            self.add(path, message, Some(help));
         }
     }
 

@@ -21,7 +21,7 @@ const MOST_NODES: u64 = 1_000_000;
 
 /// Hops of a packet: the recommended default of IP (RFC 1700 "Internet Protocol numbers"), and ns-2's
 /// (`algorithms.md` §5.3).
-const TTL: (u8, u8) = (255, 32);
+pub(super) const TTL: (u8, u8) = (255, 32);
 
 /// Headers of a datagram: IPv4 (RFC 791 §3.1) and UDP (RFC 768) without options; ns-2's agent adds none.
 const UDP_HEADER: (Bytes, Bytes) = (Bytes(20 + 8), Bytes(0));
@@ -116,7 +116,7 @@ impl Resolver<'_, '_, '_> {
         })
     }
 
-    fn check_times(&mut self, start: Duration, stop: Option<Duration>, path: &Path) {
+    pub(super) fn check_times(&mut self, start: Duration, stop: Option<Duration>, path: &Path) {
         if let Some(duration) = self.duration
             && start >= duration
         {

@@ -9,12 +9,16 @@ impl Scenario {
     pub(crate) fn effective(&self) -> Value {
         let mut form = self.canonical();
         if !self.queues().iter().any(|queue| matches!(queue, Queue::Discipline(spec) if spec.sees_classes())) {
-            let flows = form["flows"].as_array_mut().into_iter().flatten();
-            flows.filter_map(Value::as_object_mut).for_each(|flow| _ = flow.shift_remove("class"));
+            for key in ["flows", "workloads"] {
+                let flows = form.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten();
+                flows.filter_map(Value::as_object_mut).for_each(|flow| _ = flow.shift_remove("class"));
+            }
         }
-        for flow in form["flows"].as_array_mut().into_iter().flatten() {
-            if let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) {
-                forget_unread(tcp);
+        for key in ["flows", "workloads"] {
+            for flow in form.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
+                if let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) {
+                    forget_unread(tcp);
+                }
             }
         }
         for agent in form.get_mut("agents").and_then(Value::as_array_mut).into_iter().flatten() {

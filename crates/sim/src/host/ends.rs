@@ -165,6 +165,11 @@ impl Ends {
         }
     }
 
+    /// User bytes that the sink's application can read by now, of so many that have arrived.
+    pub fn in_order_bytes(&self, arrived: u64) -> u64 {
+        self.tcp().map_or(arrived, TcpEnds::in_order_bytes)
+    }
+
     /// User bytes of a full segment; 0 without segments.
     pub fn full_segment(&self) -> u64 {
         self.tcp().map_or(0, |tcp| tcp.sender.largest_segment().into())

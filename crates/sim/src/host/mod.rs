@@ -12,6 +12,7 @@ use crate::agents::is_copy;
 use crate::application::AppStep;
 use crate::packet::{Flags, Packet};
 use crate::simulation::Simulation;
+use crate::workload::Schedule;
 pub(crate) use boxed::{Hosts, Side};
 use endpoint::{Codepoint, Payload};
 pub(crate) use ends::{Datagrams, Ends};
@@ -48,6 +49,9 @@ impl Simulation {
     #[inline(never)]
     pub(crate) fn deliver_to_application(&mut self, flow_id: u32) {
         let now = self.now;
+        if self.flows[flow_id as usize].application.schedule().is_some() {
+            return self.deliver_to_workload(flow_id);
+        }
         let flow = &mut self.flows[flow_id as usize];
         let planned = flow.application.next_event();
         if let Some((transfer, is_last)) = flow.application.delivered(now, flow.totals.bytes_delivered) {
@@ -189,6 +193,10 @@ impl Simulation {
         }
         // A leg opens with the first packet of the one before, and sends on what its buffer holds at the stop.
         let is_fed = flow.leg.as_deref().is_some_and(|leg| leg.before.is_some());
+        if let Some(transfer) = flow.application.schedule().and_then(Schedule::newest) {
+            self.transfer_begins(flow_id, &transfer);
+        }
+        let flow = &mut self.flows[flow_id as usize];
         match step {
             None => {}
             Some(AppStep::Stop) if is_fed => flow.at_stop = Some(Box::new(flow.totals)),

@@ -4,6 +4,7 @@
 mod builder;
 mod column;
 mod content;
+mod workloads;
 
 pub(crate) use column::Column;
 pub(crate) use content::RecordsHasher;
@@ -16,7 +17,7 @@ use skyhop_base::Duration;
 use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, PathRow, Records};
 
 /// Every table that a run can have, in the order in which they are written and hashed.
-pub const TABLES: [&str; 12] = [
+pub const TABLES: [&str; 14] = [
     "flows",
     "links",
     "drops",
@@ -29,6 +30,8 @@ pub const TABLES: [&str; 12] = [
     "positions",
     "packets",
     "transfers",
+    "workloads",
+    "workload_transfers",
 ];
 
 /// The table of that name, one of [`TABLES`]; `None` for any other name. A table without rows has its columns.
@@ -105,6 +108,8 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
             .time("begin_s", |r| r.begin)
             .real("completion_s", |r| r.arrived.then(|| r.time.since(r.begin).as_secs_f64()))
             .finish(),
+        "workloads" => workloads::summary_table(records),
+        "workload_transfers" => workloads::transfer_table(records),
         _ => return None,
     })
 }

@@ -55,6 +55,12 @@ fn columns_are_the_contract() {
         ("positions", "time_s node latitude_deg longitude_deg altitude_km"),
         ("packets", "time_s link event flow seq size_bytes"),
         ("transfers", "time_s flow number bytes begin_s completion_s"),
+        (
+            "workloads",
+            "workload class transfers finished unfinished bytes bytes_finished completion_p50_s completion_p95_s completion_p99_s \
+             slowdown_p50 slowdown_p95 slowdown_p99",
+        ),
+        ("workload_transfers", "time_s workload number from to bytes first_byte_s completion_s ideal_s slowdown"),
     ];
     assert_eq!(expected.map(|(name, _)| name), TABLES);
     for (name, names) in expected {
