@@ -57,6 +57,7 @@ fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: 
             class: 0,
             jitter: Duration::ZERO,
         }],
+        workloads: Vec::new(),
         agents: Vec::new(),
         records: RecordConfig::default(),
     }
