@@ -19,6 +19,7 @@ __all__ = [
     "memory_limit",
     "places",
     "presets_json",
+    "quic_stacks",
     "reaction_packets",
     "reference_scenarios",
     "run",
@@ -26,6 +27,7 @@ __all__ = [
     "table_names",
     "validate_ns2",
     "validate_queues",
+    "validate_quic",
     "validate_reactions",
     "version",
     "write_file",
@@ -291,6 +293,18 @@ def reaction_packets(folder: str | PathLike[str], case: str, *, half: str = ...)
 
     Raises ValueError as `validate_reactions`, and for a row that cannot be built.
     """
+
+def validate_quic(folder: str | PathLike[str], *, cases: list[str] = ..., seeds: int | None = ...) -> str:
+    """Runs the cases of a folder of QUIC stacks; JSON list of what was found of each, in its order.
+
+    Each entry has case, mechanism, stack, figures (name, ours or null, seen, allowed or null, ok), runs, deaths, died,
+    fate_right, skipped, problem and ok. An empty list selects all cases. `seeds`: runs for each case; None: ten where
+    the congestion control draws random numbers, five elsewhere. Raises ValueError for a folder that cannot be read, an
+    unknown case and no seed.
+    """
+
+def quic_stacks() -> list[str]:
+    """The QUIC stacks of this build, by name."""
 
 def reference_scenarios(folder: str | PathLike[str]) -> str:
     """JSON list of case, agent, has_windows and scenario: every case of a reference folder with every agent.

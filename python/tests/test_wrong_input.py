@@ -53,6 +53,7 @@ WORKS = {
     "validate ns2": ["--reference", "reference"],
     "validate queues": ["--reference", "reference"],
     "validate reactions": ["--reference", "reference"],
+    "validate quic": ["--reference", "reference"],
     "sky": ["sky.toml"],
     "passes": ["--station", "Palermo", "--constellation", "iridium", "--hours", "1"],
     "handovers": ["sky-run"],
@@ -150,6 +151,11 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "out": [["--reference", "folder", "--out", "x.svg"]],
         "sender_only": [["--reference", "folder", "--sender-only", "--receiver-only"]],
     },
+    "validate quic": {
+        "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
+        "cases": [["--reference", "folder", "--case", "nothing"]],
+        "seeds": [["--reference", "folder", "--seeds", one] for one in ("0", "-1", "x", "1001")],
+    },
     "sky": {
         "file": [[one] for one in [*FILES, "good.toml"]],
         "at": [["sky.toml", "--at", one] for one in [*TIMES, "4 s"]],
@@ -192,6 +198,7 @@ FREE = {
     ("serve", "browser"), ("study run", "renew"), ("study run", "full"), ("validate ns2", "as_json"),
     ("validate ns2", "as_markdown"), ("validate queues", "as_json"), ("validate queues", "as_markdown"),
     ("validate reactions", "as_json"), ("validate reactions", "as_markdown"), ("validate reactions", "receiver_only"),
+    ("validate quic", "as_json"), ("validate quic", "as_markdown"),
 }  # fmt: skip
 
 CASES = [

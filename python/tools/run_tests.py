@@ -2,7 +2,9 @@
 
 All of them run even when one fails. `--static` leaves out the tests proper. In continuous integration (CI is set)
 published advisories are looked up, too. The tests in Python leave one of two cores idle most of the time, so the page's
-tests and the checks of the compiler run beside them; their output appears when each ends.
+tests and the checks of the compiler run beside them; their output appears when each ends. The
+variable FEATURES ("quinn,noq") names parts of the engine that are left out by default: Rust's tests run with them, and
+`make test FEATURES=quinn,noq` gives Python's tests the build that has them.
 """
 
 from __future__ import annotations
@@ -81,6 +83,13 @@ def one_check(_output: str, code: int) -> Count:
 
 Step = tuple[str, list[str], Callable[[str, int], Count]]
 
+
+def features() -> list[str]:
+    """Arguments of cargo for the optional parts that FEATURES names."""
+    names = [name for name in os.environ.get("FEATURES", "").split(",") if name]
+    return ["--features", ",".join(f"skyhop-python/{name}" for name in names)] if names else []
+
+
 DEPENDENCIES = [PYTHON, "python/tools/dependencies.py"]
 STATIC: list[Step] = [
     ("format (Rust)", ["cargo", "fmt", "--all", "--check"], one_check),
@@ -97,7 +106,7 @@ STATIC: list[Step] = [
 COMPILER: list[Step] = [
     (
         "lint (Rust)",
-        ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--locked", *features(), "--", "-D", "warnings"],
         one_check,
     ),
     (
@@ -116,7 +125,9 @@ COMPILER: list[Step] = [
     ),
 ]
 ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisories"], own_count)]
-RUST: list[Step] = [("tests (Rust)", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"], cargo_count)]
+RUST: list[Step] = [
+    ("tests (Rust)", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", *features()], cargo_count)
+]
 PYTHON_TESTS: list[Step] = [("tests (Python)", [PYTHON, "-m", "pytest", "--quiet"], pytest_count)]
 PAGE: list[Step] = [("tests (page)", ["node", "--test", "--test-reporter=tap", "tests/page"], node_count)]
 

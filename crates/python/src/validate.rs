@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use skyhop::validate::{Half, Selection, Variant, cases, ns2, queues, reaction_points, reactions};
+use skyhop::validate::{Half, Selection, Variant, cases, ns2, queues, quic, quic_stacks, reaction_points, reactions};
 use std::path::PathBuf;
 
 /// Runs the cases of an ns-2 reference folder; all cells as JSON, worst first.
@@ -63,6 +63,23 @@ pub fn reaction_packets(py: Python<'_>, folder: PathBuf, case: String, half: &st
         .detach(|| reaction_points(&folder, &case, half))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     serde_json::to_string(&parts).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Runs the cases of a folder of QUIC stacks; what was found of each as JSON, in the folder's order.
+#[pyfunction]
+#[pyo3(signature = (folder, *, cases = Vec::new(), seeds = None))]
+pub fn validate_quic(py: Python<'_>, folder: PathBuf, cases: Vec<String>, seeds: Option<u32>) -> PyResult<String> {
+    if seeds == Some(0) {
+        return Err(PyValueError::new_err("at least one seed is needed"));
+    }
+    let found = py.detach(|| quic(&folder, &cases, seeds)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The QUIC stacks of this build, by name.
+#[pyfunction(name = "quic_stacks")]
+pub fn quic_stacks_of_this_build() -> Vec<&'static str> {
+    quic_stacks()
 }
 
 /// Every case of a reference folder with its agents and the scenario of each, as JSON.

@@ -16,6 +16,7 @@ from skyhop.validate.queue_packets import (
     queues_summary,
     queues_texts,
 )
+from skyhop.validate.quic_runs import QuicCase, QuicFigure, quic, quic_markdown, quic_met, quic_summary
 from skyhop.validate.registry import COMPARISONS, Comparison, Finding, Found, Report, everything
 from skyhop.validate.route_pairs import Pair, routes, routes_markdown, routes_summary
 from skyhop.validate.tcp_reactions import Reaction, reactions
@@ -30,6 +31,8 @@ __all__ = [
     "Outcome",
     "Pair",
     "QueueCase",
+    "QuicCase",
+    "QuicFigure",
     "Reaction",
     "Report",
     "Totals",
@@ -42,6 +45,10 @@ __all__ = [
     "queues_markdown",
     "queues_summary",
     "queues_texts",
+    "quic",
+    "quic_markdown",
+    "quic_met",
+    "quic_summary",
     "reactions",
     "routes",
     "routes_markdown",

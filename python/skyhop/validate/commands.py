@@ -163,6 +163,40 @@ def routes(
         raise typer.Exit(terminal.FAILED)
 
 
+@_app.command("quic")
+def quic(
+    reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
+    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            metavar="N",
+            min=1,
+            max=1000,
+            help="Runs for each case; by default 10 where the congestion control draws random numbers, else 5.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")] = False,
+) -> None:
+    """Run the cases of a folder of QUIC stacks in virtual time beside their real time, one line per case."""
+    try:
+        found = validate.quic(reference, cases=cases, seeds=seeds)
+    except ValueError as error:
+        terminal.fail(str(error))
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
+    elif as_markdown:
+        typer.echo(validate.quic_markdown(found))
+    else:
+        for one in found:
+            typer.echo(str(one))
+        typer.echo(validate.quic_summary(found))
+    if not validate.quic_met(found):
+        raise typer.Exit(terminal.FAILED)
+
+
 def _finite(cell: dict[str, Any]) -> dict[str, Any]:
     """JSON has no infinity."""
     return {key: None if value == float("inf") else value for key, value in cell.items()}

@@ -73,10 +73,10 @@ pub fn table(verdicts: &[Verdict]) -> String {
             });
             let _ = write!(text, " {} |", cell.unwrap_or_else(|| "–".into()));
         }
-        let end = match (verdict.died, verdict.deaths) {
-            (false, 0) => "lives".to_owned(),
-            (true, deaths) if deaths == verdict.runs => "dies".to_owned(),
-            (_, deaths) => format!("{deaths} of {} die ✗", verdict.runs),
+        let end = match (verdict.fate_right(), verdict.died) {
+            (true, false) => "lives".to_owned(),
+            (true, true) => "dies".to_owned(),
+            (false, _) => format!("{} of {} die ✗", verdict.deaths, verdict.runs),
         };
         let _ = writeln!(text, " {end} | {} |", if verdict.within() { "yes" } else { "no" });
     }

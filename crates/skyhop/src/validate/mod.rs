@@ -7,6 +7,7 @@
 mod cases;
 mod events;
 mod queues;
+mod quic;
 mod reactions;
 mod summary;
 mod table;
@@ -14,6 +15,7 @@ mod windows;
 
 pub use cases::Case;
 pub use queues::{Difference, Mean, Outcome, QueueCase, Totals, queues};
+pub use quic::{QUIC_AIM, QuicCase, QuicFigure, quic, quic_stacks};
 pub use reactions::{Part, ReactionCase, reaction_points, reactions};
 pub use skyhop_queue::Variant;
 pub use skyhop_tcp::reference::Half;
@@ -72,6 +74,9 @@ impl Cell {
 pub enum ValidateError {
     #[error("{path}: {reason}")]
     Read { path: String, reason: String },
+    /// A folder of QUIC stacks, in the words of the crate that reads it.
+    #[error("{reason}")]
+    Reference { reason: String },
     #[error("{path}, row {row}, column {column}: {reason}")]
     Value { path: String, row: usize, column: String, reason: String },
     #[error("case {case}, agent {agent}: {reason}")]

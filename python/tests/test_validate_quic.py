@@ -1,0 +1,68 @@
+"""`skyhop validate quic`: one line per case, the aim in the exit status, and no stack missing without a word."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from skyhop import _core, cli, validate
+from skyhop.validate import registry
+
+SAMPLE = Path(__file__).parents[2] / "crates" / "quic" / "tests" / "reference"
+
+
+def call(*arguments: str) -> tuple[int, str]:
+    answer = CliRunner().invoke(cli.app, ["validate", "quic", *arguments])
+    return answer.exit_code, answer.output
+
+
+def test_the_folder_is_known_by_its_shape() -> None:
+    assert [one.name for one in registry.COMPARISONS if one.recognises(SAMPLE)] == ["quic"]
+
+
+def test_a_stack_that_no_build_has_is_skipped_and_counted() -> None:
+    code, out = call("--reference", str(SAMPLE), "--case", "s2n_cubic_l")
+    assert code == 1 and "s2n_cubic_l: skipped" in out
+    assert "0 of 0 cases" in out and "1 cases of stacks that this build has not" in out
+    assert "make build FEATURES=quinn,noq" in out
+
+
+def test_a_wrong_row_is_named_with_its_place(tmp_path: Path) -> None:
+    text = (SAMPLE / "cases.csv").read_text()
+    (tmp_path / "cases.csv").write_text(text.replace(",20000000.0,", ",fast,", 1))
+    code, out = call("--reference", str(tmp_path))
+    assert code == 2 and "row 2" in out and "rate_down_bps" in out and "fast" in out
+
+
+@pytest.mark.skipif("quinn" not in _core.quic_stacks(), reason="this build has no quinn")
+def test_a_case_runs_and_a_wrong_figure_is_a_miss(tmp_path: Path) -> None:
+    arguments = ("--case", "quinn_cubic_l_rr", "--seeds", "2")
+    code, out = call("--reference", str(SAMPLE), *arguments)
+    assert code == 0 and "quinn_cubic_l_rr: within all bounds" in out and "1 of 1 cases" in out
+    # The same case on a path of twice the delay.
+    header, *rows = (SAMPLE / "cases.csv").read_text().splitlines()
+    delay = header.split(",").index("delay_ms")
+    changed = [row.split(",") for row in rows if row.startswith("quinn_cubic_l_rr,")]
+    for row in changed:
+        row[delay] = str(2 * float(row[delay]))
+    (tmp_path / "cases.csv").write_text("\n".join([header, *(",".join(row) for row in changed)]) + "\n")
+    code, out = call("--reference", str(tmp_path), *arguments, "--json")
+    (case,) = json.loads(out)
+    assert code == 1 and not case["ok"]
+    assert next(figure["name"] for figure in case["figures"] if not figure["ok"]) == "completion"
+
+
+def test_the_aim_is_nine_of_ten_and_every_fate() -> None:
+    one = validate.QuicCase(
+        case="a", mechanism="geo", stack="quinn", figures=[], runs=1, deaths=0, died=False, fate_right=True,
+        skipped=None, problem=None, ok=True,
+    )  # fmt: skip
+    missed, skipped = replace(one, ok=False), replace(one, ok=False, skipped="not built")
+    assert validate.quic_met([one] * 9 + [missed, skipped])
+    assert not validate.quic_met([one] * 8 + [missed] * 2)
+    assert not validate.quic_met([one] * 9 + [replace(one, fate_right=False)])
+    assert not validate.quic_met([skipped])
