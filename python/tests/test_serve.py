@@ -293,13 +293,36 @@ def test_progress_comes_as_events(server: Server) -> None:
     response = connection.getresponse()
     assert response.headers["content-type"].startswith("text/event-stream")
     states: list[str] = []
+    kinds: list[str] = []
     while not states or states[-1] != "done":
         line = response.readline().decode()
         assert line, "the stream ended"
-        if line.startswith("data: ") and (event := json.loads(line[6:]))["id"] == job["id"]:
+        if line.startswith("event: "):
+            kinds.append(line[7:].strip())
+        elif line.startswith("data: ") and len(kinds) == 1:
+            assert job["id"] in json.loads(line[6:]), "a page learns first which runs this server knows"
+        elif line.startswith("data: ") and kinds[-1] == "job" and (event := json.loads(line[6:]))["id"] == job["id"]:
             states.append(event["state"])
     connection.close()
+    assert kinds[0] == "known"
     assert states[-1] == "done"
+
+
+def test_a_run_written_from_outside_is_announced(tmp_path: Path) -> None:
+    with running(tmp_path) as one:
+        connection = http.client.HTTPConnection("127.0.0.1", one.port, timeout=30)
+        connection.request("GET", "/api/events")
+        response = connection.getresponse()
+
+        def next_announcement() -> None:
+            while (line := response.readline().decode()) != "event: runs\n":
+                assert line, "the stream ended"
+
+        next_announcement()
+        skyhop.run(skyhop.Scenario.from_toml(SMALL)).write(tmp_path / "mine")
+        next_announcement()
+        assert [entry["id"] for entry in one.ask("GET", "/api/runs")[1]] == ["mine"]
+        connection.close()
 
 
 def test_results_come_while_a_run_is_under_way(server: Server) -> None:

@@ -96,6 +96,8 @@ STATIC: list[Step] = [
     ("format (Python)", [PYTHON, "-m", "ruff", "format", "--check", "python", "studies"], one_check),
     ("lint (Python)", [PYTHON, "-m", "ruff", "check", "python", "studies"], one_check),
     ("types (Python)", [PYTHON, "-m", "mypy", "python/skyhop", "python/tools"], one_check),
+    # `make page` checks types, too, but only when it builds.
+    ("types (page)", ["npm", "--prefix", "web", "run", "--silent", "check"], one_check),
     ("prose", [PYTHON, "python/tools/prose.py"], own_count),
     ("stubs", [PYTHON, "-m", "mypy.stubtest", "skyhop._core"], one_check),
     ("dependencies: used", [*DEPENDENCIES, "unused"], own_count),

@@ -42,10 +42,10 @@ export async function launch() {
   return chromium.launch({ executablePath: findChromium(), args: FLAGS });
 }
 
-/** A new folder with the study's runs. */
-export function makeRuns() {
+/** A new folder with runs: those of the study, or what another script beside this file makes. */
+export function makeRuns(script = "make_runs.py") {
   const folder = mkdtempSync(join(tmpdir(), "skyhop-page-"));
-  const made = spawnSync(python(), [join(ROOT, "tests", "page", "make_runs.py"), folder], { encoding: "utf8" });
+  const made = spawnSync(python(), [join(ROOT, "tests", "page", script), folder], { encoding: "utf8" });
   if (made.status !== 0) throw new Error(`the runs cannot be made: ${made.stderr}`);
   return folder;
 }
@@ -54,10 +54,10 @@ export function remove(folder) {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Serves a folder; `{ url, stop }`. */
-export async function serve(folder) {
-  const code = "import sys; from skyhop.serve import serve; serve(sys.argv[1], port=0, open_browser=False)";
-  const child = spawn(python(), ["-c", code, folder], { stdio: ["ignore", "ignore", "pipe"] });
+/** Serves a folder at a port, 0 for any: `{ url, stop, kill }`. */
+export async function serve(folder, port = 0) {
+  const code = "import sys; from skyhop.serve import serve; serve(sys.argv[1], port=int(sys.argv[2]), open_browser=False)";
+  const child = spawn(python(), ["-c", code, folder, String(port)], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   const url = await new Promise((resolve, reject) => {
     child.stderr.on("data", (chunk) => {
@@ -67,12 +67,12 @@ export async function serve(folder) {
     });
     child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
   });
-  const stop = () => new Promise((resolve) => {
+  const end = (signal) => () => new Promise((resolve) => {
     child.removeAllListeners("exit");
     child.on("exit", resolve);
-    child.kill("SIGINT");
+    child.kill(signal);
   });
-  return { url, stop };
+  return { url, stop: end("SIGINT"), kill: end("SIGKILL") };
 }
 
 /** The static page of a folder of runs, written to a new folder; the address of its first page. */

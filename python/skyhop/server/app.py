@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
@@ -33,6 +34,10 @@ _TYPES = {".json": "application/json", ".csv": "text/csv", ".parquet": "applicat
 _LARGEST_SEED = 2**64 - 1
 MOST_LISTENERS = 32
 _HEARTBEAT_S = 15.0
+#: Seconds between two looks for runs that others wrote, while a page is open.
+_LOOK_EVERY_S = 2.0
+#: A look may take this share of the time at most: a folder of many thousand runs is looked at less often.
+_LOOK_SHARE = 0.05
 
 
 class _Folder(PathConvertor):
@@ -83,7 +88,9 @@ def create(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        watch = asyncio.create_task(server.watch_folder())
         yield
+        watch.cancel()
         await server.jobs.close()
         await server.checks.close()
 
@@ -112,6 +119,22 @@ class _Server:
 
     async def runs(self, _: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self.library.runs))
+
+    async def watch_folder(self) -> None:
+        """Tells open pages of runs that appeared in the folder, changed, or went."""
+        before: list[tuple[str, float]] | None = None
+        pause = _LOOK_EVERY_S
+        while True:
+            await asyncio.sleep(pause)
+            if not self.jobs.heard:
+                continue
+            begin = time.monotonic()
+            now = [(one["id"], one["modified"]) for one in await run_in_threadpool(self.library.runs)]
+            pause = max(_LOOK_EVERY_S, (time.monotonic() - begin) / _LOOK_SHARE)
+            # The first look, too: a run may have come between the page's list and now.
+            if now != before:
+                self.jobs.announce_runs()
+            before = now
 
     async def file(self, request: Request) -> Response:
         path = self.library.file(request.path_params["run"], request.path_params["name"])

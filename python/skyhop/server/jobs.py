@@ -24,7 +24,7 @@ _KEPT = 50
 _MOST_POINTS = 2000
 
 #: What listeners hear: the kind of news and what is new.
-Event = tuple[Literal["job", "points"], dict[str, Any]]
+Event = tuple[Literal["known", "job", "points", "runs"], Any]
 
 #: So much news waits for one listener; one that takes none for longer is let go, and hears all when it comes again.
 _MOST_NEWS = 1000
@@ -173,14 +173,27 @@ class Jobs:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def listen(self) -> Listener:
-        """Every job and what is known of its flows once, then what changes."""
+        """The ids of all jobs, every job and what is known of its flows once, then what changes.
+
+        A page that knew other jobs before learns from the ids that they ended with the server before this one.
+        """
         listener = Listener()
+        listener.tell(("known", list(self._jobs)))
         for job in list(self._jobs.values()):
             listener.tell(("job", as_json(job)))
             if live := self._live.get(job.id):
                 listener.tell(("points", _points(job, live, 0)))
         self._listeners.add(listener)
         return listener
+
+    def announce_runs(self) -> None:
+        """Tells everybody that there are other runs in the folder than before."""
+        self._spread(("runs", None))
+
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._listeners)
 
     def leave(self, listener: Listener) -> None:
         """Somebody listens no more."""

@@ -138,6 +138,7 @@ def entry_of(folder: Path, root: Path) -> dict[str, Any]:
         "records_hash": str(manifest["records_hash"]),
         "version": str(manifest["version"]),
         "modified": (folder / "manifest.json").stat().st_mtime,
+        "flow_count": len(summary["flows"]),
         "flows": [{key: flow.get(key) for key in _TOTALS} for flow in summary["flows"][:_MOST_FLOWS]],
         "goodput_bps": _goodput_bps(summary, float(manifest["simulated_s"])),
         "jain": summary.get("jain"),

@@ -6,16 +6,25 @@ export interface Series {
 
 /**
  * At most two points per bucket for each series, its smallest and its largest value in their order, so that a peak of
- * one point stays visible however many points there are. A bucket without values becomes a gap.
+ * one point stays visible however many points there are. A bucket without values becomes a gap. With `steps`, values
+ * stand until the next one, and the window's edges get points of their own.
  */
-export function decimate(series: Series, from: number, to: number, buckets: number): { x: number[]; ys: (number | null)[][] } {
+export function decimate(series: Series, from: number, to: number, buckets: number, steps = false): { x: number[]; ys: (number | null)[][] } {
   const { x, ys } = series;
   const first = Math.max(0, lowerBound(x, from) - 1);
   const last = Math.min(x.length, lowerBound(x, to) + 1);
   const count = last - first;
-  if (count <= buckets * 2) {
-    return { x: Array.from(x.subarray(first, last)), ys: ys.map((y) => Array.from(y.subarray(first, last), finite)) };
-  }
+  const out = count <= buckets * 2 ? all(series, first, last) : thinned(x, ys, first, last, buckets);
+  if (steps && out.x.length > 0) pin(out, from, to);
+  return out;
+}
+
+function all({ x, ys }: Series, first: number, last: number): { x: number[]; ys: (number | null)[][] } {
+  return { x: Array.from(x.subarray(first, last)), ys: ys.map((y) => Array.from(y.subarray(first, last), finite)) };
+}
+
+function thinned(x: Float64Array, ys: Float64Array[], first: number, last: number, buckets: number): { x: number[]; ys: (number | null)[][] } {
+  const count = last - first;
   const outX: number[] = [];
   const outYs: (number | null)[][] = ys.map(() => []);
   for (let bucket = 0; bucket < buckets; bucket++) {
@@ -25,6 +34,20 @@ export function decimate(series: Series, from: number, to: number, buckets: numb
     ys.forEach((y, s) => outYs[s].push(...extremes(y, begin, end)));
   }
   return { x: outX, ys: outYs };
+}
+
+/** Puts the point before the window to its left edge, and the value that stands at its right edge there. */
+function pin(out: { x: number[]; ys: (number | null)[][] }, from: number, to: number): void {
+  if (out.x[0] < from) out.x[0] = from;
+  const last = out.x.length - 1;
+  if (out.x[last] <= to) {
+    if (out.x[last] === to) return;
+    out.x.push(to);
+    for (const y of out.ys) y.push(y[last]);
+  } else if (last > 0) {
+    out.x[last] = to;
+    for (const y of out.ys) y[last] = y[last - 1];
+  }
 }
 
 /** The mean over the `window` before each point; steps without a value do not count. */

@@ -8,42 +8,102 @@ export interface Way {
   delayS: number;
 }
 
+/** An ISL between two satellites, by their positions in `run.sky`, with the links of both directions. */
+export interface Isl {
+  a: number;
+  b: number;
+  name: string;
+  back: string;
+}
+
 /** What the network looks like at a time: who serves whom, which ISLs are up, which way flows take. */
 export class Network {
-  /** ISLs, one per pair of satellites: their positions in `run.sky` and the row of one direction. */
-  readonly isls: { a: number; b: number; name: string }[] = [];
+  readonly isls: Isl[] = [];
   /** Whether each of `isls` is up at the time of the last `moveTo`. */
   readonly up: Uint8Array;
 
-  private readonly rowOf = new Map<string, number>();
   private readonly initiallyUp: Uint8Array;
+  /** Changes of `up` in the order of time. */
+  private readonly changes: { time: number; isl: number; up: boolean }[] = [];
   private next = 0;
   private now = -Infinity;
 
   constructor(private readonly run: Run) {
+    const byTransmitter = run.links.some((link) => link.kind === "isl" && link.to === null);
+    const before = byTransmitter ? this.fromTransmitters() : this.fromPairs();
+    this.initiallyUp = Uint8Array.from(before, (up) => (up ? 1 : 0));
+    this.up = this.initiallyUp.slice();
+  }
+
+  /** ISLs whose two ends the table of links names. Whether each is up at the start. */
+  private fromPairs(): boolean[] {
+    const { run } = this;
+    const rowOf = new Map<string, number>();
     for (const link of run.links) {
       if (link.kind !== "isl" || link.to === null) continue;
       const a = run.sky.index.get(link.from);
       const b = run.sky.index.get(link.to);
       if (a === undefined || b === undefined || a > b) continue;
-      this.rowOf.set(link.name, this.isls.length);
-      this.isls.push({ a, b, name: link.name });
+      rowOf.set(link.name, this.isls.length);
+      this.isls.push({ a, b, name: link.name, back: `${link.to}->${link.from}` });
     }
-    this.initiallyUp = new Uint8Array(this.isls.length).fill(1);
+    const before = this.isls.map(() => true);
     const seen = new Set<number>();
-    const { link, up } = run.tables.link_changes;
+    const { time_s: times, link, up } = run.tables.link_changes;
     for (let row = 0; row < link.length; row++) {
-      const isl = this.rowOf.get(link[row] ?? "");
-      if (isl === undefined || seen.has(isl)) continue;
+      const isl = rowOf.get(link[row] ?? "");
+      if (isl === undefined) continue;
+      // The first change tells what was before it.
+      if (!seen.has(isl)) before[isl] = !up[row];
       seen.add(isl);
-      this.initiallyUp[isl] = up[row] ? 0 : 1;
+      this.changes.push({ time: times[row], isl, up: up[row] });
     }
-    this.up = this.initiallyUp.slice();
+    return before;
+  }
+
+  /**
+   * ISLs of transmitters that are linked to now this satellite, now that one. The table of changes names no partner,
+   * but has the two transmitters of a new ISL one after the other.
+   */
+  private fromTransmitters(): boolean[] {
+    const { sky, tables, links } = this.run;
+    const transmitters = new Set(links.filter((link) => link.kind === "isl" && link.to === null).map((link) => link.name));
+    const current = new Map<string, number>();
+    const { time_s: times, link, up } = tables.link_changes;
+    const end = (transmitter: string, time: number): void => {
+      const isl = current.get(transmitter);
+      if (isl === undefined) return;
+      this.changes.push({ time, isl, up: false });
+      current.delete(this.isls[isl].name);
+      current.delete(this.isls[isl].back);
+    };
+    let waiting: { name: string; time: number } | null = null;
+    for (let row = 0; row < times.length; row++) {
+      const name = link[row] ?? "";
+      if (!transmitters.has(name)) continue;
+      if (!up[row]) {
+        end(name, times[row]);
+        continue;
+      }
+      end(name, times[row]);
+      if (waiting?.time !== times[row]) {
+        waiting = { name, time: times[row] };
+        continue;
+      }
+      const [a, b] = [waiting.name, name].map((one) => sky.index.get(one.split("->")[0]));
+      if (a !== undefined && b !== undefined) {
+        const isl = this.isls.length;
+        this.isls.push({ a, b, name: waiting.name, back: name });
+        current.set(waiting.name, isl).set(name, isl);
+        this.changes.push({ time: times[row], isl, up: true });
+      }
+      waiting = null;
+    }
+    return this.isls.map(() => false);
   }
 
   /** Brings `up` to a time, forwards by what changed since, backwards from the start. True if anything changed. */
   moveTo(time: number): boolean {
-    const { time_s: times, link, up } = this.run.tables.link_changes;
     let changed = false;
     if (time < this.now) {
       this.up.set(this.initiallyUp);
@@ -51,13 +111,10 @@ export class Network {
       changed = true;
     }
     this.now = time;
-    while (this.next < times.length && times[this.next] <= time) {
-      const isl = this.rowOf.get(link[this.next] ?? "");
-      if (isl !== undefined) {
-        this.up[isl] = up[this.next] ? 1 : 0;
-        changed = true;
-      }
-      this.next++;
+    for (; this.next < this.changes.length && this.changes[this.next].time <= time; this.next++) {
+      const { isl, up } = this.changes[this.next];
+      this.up[isl] = up ? 1 : 0;
+      changed = true;
     }
     return changed;
   }
@@ -92,5 +149,19 @@ export class Network {
       else ways.set(text, { flows: [name], nodes: text.split(" > "), delayS: delay[row] });
     }
     return [...ways.values()];
+  }
+
+  /** The way that a flow took before the change of its path nearest to a time, at most `within` seconds away; null where there is none. */
+  wayBefore(flow: string, time: number, within: number): Way | null {
+    const { time_s: times, path, delay_s: delay } = this.run.tables.paths;
+    const rows = this.run.happenings.pathRows(flow);
+    let nearest = 0;
+    for (let i = 1; i < rows.length; i++) {
+      const apart = Math.abs(times[rows[i]] - time);
+      if (apart <= within && (nearest === 0 || apart < Math.abs(times[rows[nearest]] - time))) nearest = i;
+    }
+    const row = nearest > 0 ? rows[nearest - 1] : -1;
+    const text = row < 0 ? null : path[row];
+    return text ? { flows: [flow], nodes: text.split(" > "), delayS: delay[row] } : null;
   }
 }

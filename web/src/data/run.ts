@@ -1,8 +1,9 @@
 import type { SkyhopScenario } from "../generated/scenario";
 import type { Tables } from "../generated/tables";
 import { groupBy, lastAtOrBefore, pick, type Columns } from "./columns";
-import type { Series } from "./decimate";
+import { rollingMean, type Series } from "./decimate";
 import { EarthModel, toVector, type Place, type Vector } from "./geo";
+import { Happenings } from "./happenings";
 import { readParquet } from "./parquet";
 import { Sky } from "./sky";
 import { source, type RunEntry } from "./source";
@@ -65,8 +66,23 @@ export class Run {
     return this.entry.simulated_s;
   }
 
+  private names: string[] | undefined;
   get flows(): string[] {
-    return this.tables.flows.flow.map((name) => name ?? "");
+    return (this.names ??= this.tables.flows.flow.map((name) => name ?? ""));
+  }
+
+  private told: Happenings | undefined;
+  /** What happened to each flow. */
+  get happenings(): Happenings {
+    return (this.told ??= new Happenings(this));
+  }
+
+  /** From the first flow's start to the last flow's stop, s. */
+  activeTime(): [number, number] {
+    const { start_s: starts, stop_s: stops } = this.tables.flows;
+    const from = starts.reduce((a, b) => Math.min(a, b), Infinity);
+    const to = stops.reduce((a, b) => Math.max(a, b), 0);
+    return to > from ? [from, Math.min(to, this.duration)] : [0, this.duration];
   }
 
   get hasConstellation(): boolean {
@@ -113,6 +129,37 @@ export class Run {
     const { x, ys } = this.linkSeries(link, measure);
     const row = lastAtOrBefore(x, time);
     return row < 0 ? NaN : ys[0][row];
+  }
+
+  /** Something made from series, kept under a name of its own. */
+  derived(key: string, make: () => Series): Series {
+    return this.cached(`${key}\n\n\n`, make);
+  }
+
+  /**
+   * Quantiles over all flows at each step of the recording, in the order of `shares`; steps without a value of any flow
+   * are gaps. With `window`, of each flow's mean over so many seconds.
+   */
+  quantiles(measure: FlowMeasure, shares: readonly number[], window: number): Series[] {
+    const longest = this.flows.map((flow) => this.flowSeries(flow, measure)).reduce((a, b) => (b.x.length > a.x.length ? b : a));
+    const { x } = longest;
+    const all = this.derived(`${measure} ${shares.join(" ")} ${window}`, () => {
+      const values = this.flows.map((flow) => {
+        const raw = this.flowSeries(flow, measure);
+        return (window > 0 ? rollingMean(raw, window) : raw).ys[0];
+      });
+      const ys = shares.map(() => new Float64Array(x.length).fill(NaN));
+      const known = new Float64Array(values.length);
+      for (let i = 0; i < x.length; i++) {
+        let count = 0;
+        for (const one of values) if (!Number.isNaN(one[i] ?? NaN)) known[count++] = one[i];
+        if (count === 0) continue;
+        const sorted = known.subarray(0, count).sort();
+        shares.forEach((share, s) => (ys[s][i] = sorted[Math.min(count - 1, Math.floor(share * count))]));
+      }
+      return { x, ys };
+    });
+    return all.ys.map((y) => ({ x, ys: [y] }));
   }
 
   private rowsByFlow: Map<string, number[]> | undefined;

@@ -1,6 +1,5 @@
 /** Where runs come from: the server on this machine, or what was exported with the page. */
 
-
 export interface FlowTotals {
   name: string;
   from: string;
@@ -21,7 +20,9 @@ export interface RunEntry {
   records_hash: string;
   version: string;
   modified: number;
+  /** The first flows of many. */
   flows: FlowTotals[];
+  flow_count: number;
   /** Of all flows together, over the time of the run. */
   goodput_bps: number;
   jain: number | null;
@@ -53,6 +54,8 @@ export interface Diagnostic {
 export interface Verdict {
   ok: boolean;
   diagnostics: Diagnostic[];
+  /** Why the text was not checked; then nothing is known of it. */
+  unchecked?: string;
   duration_s?: number;
   hash?: string;
 }
@@ -173,13 +176,6 @@ export class ServerSource implements Source {
 
   cancel(job: string): Promise<Job> {
     return this.post(`api/jobs/${encodeURIComponent(job)}/cancel`, {});
-  }
-
-  /** Calls back with every job that changes and what its flows do, from now on and again after a lost connection. */
-  watchJobs(changed: (job: Job) => void, reached: (points: NewPoints) => void): void {
-    const events = new EventSource("api/events");
-    events.addEventListener("points", (event) => reached(JSON.parse((event as MessageEvent<string>).data) as NewPoints));
-    events.addEventListener("job", (event) => changed(JSON.parse((event as MessageEvent<string>).data) as Job));
   }
 
   private async get<T>(path: string): Promise<T> {

@@ -1,4 +1,4 @@
-import type { Way } from "../data/network";
+import type { Isl, Way } from "../data/network";
 import type { Run } from "../data/run";
 import type { Selection } from "../state/app";
 
@@ -17,18 +17,27 @@ export interface Frame {
   time: number;
   /** x y z of each satellite of `run.sky`. */
   positions: Float32Array;
-  isls: readonly { a: number; b: number; name: string }[];
+  isls: readonly Isl[];
   up: Uint8Array;
   /** Whether `up` differs from the frame before. */
   linksChanged: boolean;
   serving: Map<string, string>;
   ways: Way[];
+  /** The way before the change of path at the finding that is open. */
+  formerWay: Way | null;
+  /** Where packets were lost around this moment: a node, the number of them, and how long ago, from 0 to 1. */
+  losses: { node: string; packets: number; age: number }[];
   selection: Selection | null;
   shown: Shown;
   /** Recent handovers: how long ago, in seconds on the reader's clock. */
   handovers: { terminal: string; age: number }[];
   /** Seconds on the reader's clock while playing: drives what only decorates. */
   phase: number;
+}
+
+/** The stations and the nodes on the flows' ways. */
+export function nodesOf(frame: Frame): string[] {
+  return [...new Set([...frame.run.stations.map((station) => station.name), ...frame.ways.flatMap((way) => way.nodes)])];
 }
 
 /** The position of a node, satellite or station; null for one that has no place. */
@@ -39,4 +48,9 @@ export function positionOf(frame: Frame, node: string): [number, number, number]
     return [frame.positions[i], frame.positions[i + 1], frame.positions[i + 2]];
   }
   return frame.run.stations.find((station) => station.name === node)?.position ?? null;
+}
+
+/** Pixels of the ring around a node that loses packets: it doubles from one packet to a hundred. */
+export function lossSize(packets: number): number {
+  return 11 + 5.5 * Math.log10(Math.max(1, packets));
 }

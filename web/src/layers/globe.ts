@@ -1,12 +1,13 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { Earth, toScene } from "./earth";
-import { positionOf, type Frame } from "./frame";
+import { nodesOf, positionOf, type Frame } from "./frame";
 import { NetworkLayer } from "./network";
 import { palette } from "./palette";
 import { Satellites } from "./satellites";
 import type { Picture } from "./picture";
 
+const FLIGHT_MS = 700;
 const NEAREST = 1.35;
 const FARTHEST = 30;
 const HIGH = 2; // Earth radii: above that a satellite and the Earth do not fit into one picture from above it
@@ -24,10 +25,11 @@ export class Globe implements Picture {
   private readonly satellites: Satellites;
   private readonly network: NetworkLayer;
   private aimedAt = "";
+  private flight: { from: THREE.Vector3; to: THREE.Vector3; begin: number } | null = null;
   private size = { width: 1, height: 1 };
 
   /** Throws where the browser has no WebGL. */
-  constructor(onMoved: () => void) {
+  constructor(private readonly onMoved: () => void) {
     this.renderer = new THREE.WebGLRenderer({ antialias: !this.software, alpha: true, powerPreference: "low-power" });
     this.canvas = this.renderer.domElement;
     this.satellites = new Satellites(this.ratio);
@@ -63,16 +65,41 @@ export class Globe implements Picture {
   }
 
   draw(frame: Frame): void {
-    if (this.aimedAt !== frame.run.id) this.aim(frame);
+    if (this.aimedAt !== frame.run.id) this.look(frame, nodesOf(frame), false);
+    this.fly();
     this.earth.light(frame.run.sunAt(frame.time), frame.shown.night);
     this.satellites.update(frame);
     this.network.update(frame);
     this.renderer.render(this.scene, this.camera);
   }
 
-  /** Turns the globe so that the flows' ways are in front. */
-  private aim(frame: Frame): void {
-    const nodes = frame.ways[0]?.nodes ?? frame.run.stations.map((station) => station.name);
+  look(frame: Frame, nodes: readonly string[], fly: boolean): void {
+    const from = this.camera.position.clone();
+    this.aim(frame, nodes);
+    this.aimedAt = frame.run.id;
+    this.flight = null;
+    if (!fly) return;
+    this.flight = { from, to: this.camera.position.clone(), begin: performance.now() };
+    this.camera.position.copy(from);
+    this.onMoved();
+  }
+
+  /** A step of the flight that is under way. */
+  private fly(): void {
+    if (!this.flight) return;
+    const { from, to, begin } = this.flight;
+    const share = Math.min(1, (performance.now() - begin) / FLIGHT_MS);
+    const eased = share * share * (3 - 2 * share);
+    const length = from.length() + (to.length() - from.length()) * eased;
+    const at = from.clone().normalize().lerp(to.clone().normalize(), eased);
+    this.camera.position.copy(share >= 1 || at.length() < 0.05 ? to : at.setLength(length));
+    if (share >= 1) this.flight = null;
+    this.controls.update();
+    if (this.flight) this.onMoved();
+  }
+
+  /** Turns the globe so that nodes are in front. */
+  private aim(frame: Frame, nodes: readonly string[]): void {
     const sum = new THREE.Vector3();
     for (const node of nodes) {
       const at = positionOf(frame, node);
@@ -94,7 +121,6 @@ export class Globe implements Picture {
       this.camera.position.multiplyScalar(1.06);
       this.camera.updateMatrixWorld();
     }
-    this.aimedAt = frame.run.id;
   }
 
   /** Whether a place is in the picture, with room for its name. */
@@ -104,6 +130,7 @@ export class Globe implements Picture {
   }
 
   turn(right: number, up: number): void {
+    this.flight = null;
     const sphere = new THREE.Spherical().setFromVector3(this.camera.position);
     sphere.theta += right;
     sphere.phi = Math.min(Math.PI - 0.1, Math.max(0.1, sphere.phi - up));

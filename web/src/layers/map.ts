@@ -1,6 +1,6 @@
 import { footprintAngle, groundCircle, toPlace, type Vector } from "../data/geo";
 import { paintMap } from "./earth";
-import { positionOf, type Frame } from "./frame";
+import { lossSize, positionOf, type Frame } from "./frame";
 import { palette, type Palette } from "./palette";
 import type { Picture } from "./picture";
 import { usedSatellites } from "./satellites";
@@ -54,6 +54,24 @@ export class FlatMap implements Picture {
     this.canvas.height = Math.round(height * ratio);
   }
 
+  /** On the map a flight would be no faster than a look at the whole. */
+  look(frame: Frame, nodes: readonly string[]): void {
+    const places = nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null).map(toPlace);
+    if (places.length === 0) return;
+    const first = places[0].longitude;
+    // Longitudes go on beyond 180° where the nodes lie on both sides of it.
+    const east = places.map(({ longitude }) => first + ((((longitude - first) % 360) + 540) % 360) - 180);
+    const north = places.map(({ latitude }) => latitude);
+    const [west, right, south, top] = [Math.min(...east), Math.max(...east), Math.min(...north), Math.max(...north)];
+    this.scale = 1;
+    const room = Math.min(this.size.width / Math.max(20, right - west), this.size.height / Math.max(20, top - south)) * 0.7;
+    // Nodes on both sides of the map's edge are seen in the whole map only.
+    const inside = west >= -180 && right <= 180;
+    this.scale = inside ? Math.min(12, Math.max(1, room / this.perDegree)) : 1;
+    this.centre = inside ? [(west + right) / 2, (south + top) / 2] : [0, 0];
+    this.keepInside();
+  }
+
   turn(right: number, up: number): void {
     this.centre = [this.centre[0] + (right * 180) / Math.PI, this.centre[1] + (up * 180) / Math.PI];
     this.keepInside();
@@ -93,6 +111,7 @@ export class FlatMap implements Picture {
     this.drawSatellites(context, frame);
     this.drawWays(context, frame);
     this.drawStations(context, frame);
+    this.drawLosses(context, frame);
     context.restore();
   }
 
@@ -224,16 +243,35 @@ export class FlatMap implements Picture {
 
   private drawWays(context: CanvasRenderingContext2D, frame: Frame): void {
     const flows = frame.run.flows;
+    if (frame.formerWay) {
+      context.strokeStyle = this.colours.way;
+      context.lineWidth = 1.6;
+      context.setLineDash([5, 5]);
+      this.drawWay(context, frame, frame.formerWay.nodes);
+      context.setLineDash([]);
+    }
     for (const way of frame.ways) {
       context.strokeStyle = frame.ways.length > 1 ? this.colours.flows[Math.max(0, flows.indexOf(way.flows[0])) % 6] : this.colours.way;
       context.lineWidth = 3;
       context.lineJoin = "round";
-      context.beginPath();
-      const places = way.nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null).map(toPlace);
-      for (let i = 0; i + 1 < places.length; i++) {
-        this.line(context, [places[i].longitude, places[i].latitude], [places[i + 1].longitude, places[i + 1].latitude]);
-      }
-      context.stroke();
+      this.drawWay(context, frame, way.nodes);
+    }
+  }
+
+  private drawWay(context: CanvasRenderingContext2D, frame: Frame, nodes: readonly string[]): void {
+    context.beginPath();
+    const places = nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null).map(toPlace);
+    for (let i = 0; i + 1 < places.length; i++) {
+      this.line(context, [places[i].longitude, places[i].latitude], [places[i + 1].longitude, places[i + 1].latitude]);
+    }
+    context.stroke();
+  }
+
+  private drawLosses(context: CanvasRenderingContext2D, frame: Frame): void {
+    for (const { node, packets, age } of frame.losses) {
+      const place = positionOf(frame, node);
+      const at = place && this.project(...place);
+      if (at) ring(context, at, lossSize(packets) * (1 - 0.5 * age), this.colours.drop);
     }
   }
 

@@ -1,7 +1,7 @@
 import * as THREE from "three";
 import { footprintAngle, groundCircle } from "../data/geo";
 import { Dots } from "./dots";
-import { positionOf, type Frame } from "./frame";
+import { lossSize, positionOf, type Frame } from "./frame";
 import { ThickLines, ThinLines } from "./lines";
 import type { Palette } from "./palette";
 import { usedSatellites } from "./satellites";
@@ -13,6 +13,8 @@ const PULSE_RATE = 2.2; // pulses per second on the reader's clock: for the eye,
 const ALL_FOOTPRINTS = 150; // with more satellites, only the footprints of those in use
 const ARC_STEPS = 5;
 const GROUND_PULL = 0.03;
+const DASH = 0.035; // Earth radii from one dash of a former way to the next
+const MOST_DASHES = 40; // between two nodes
 
 /** ISLs, planes, stations, links to the ground, ways, footprints and handovers. */
 export class NetworkLayer {
@@ -26,16 +28,20 @@ export class NetworkLayer {
   private readonly pulses: Dots;
   private readonly stations: Dots;
   private readonly handovers: Dots;
-  private readonly colours = { way: new THREE.Color(), station: new THREE.Color(), handover: new THREE.Color(), flows: [new THREE.Color()] };
+  private readonly losses: Dots;
+  private readonly former = new ThinLines(0.95, 3);
+  private readonly colours = { way: new THREE.Color(), station: new THREE.Color(), handover: new THREE.Color(), drop: new THREE.Color(), flows: [new THREE.Color()] };
   private planesOf: { run: string; planes: number[][] } = { run: "", planes: [] };
 
   constructor(ratio: THREE.IUniform<number>) {
     this.pulses = new Dots(ratio, 0, 7);
     this.stations = new Dots(ratio, 0, 8, GROUND_PULL);
     this.handovers = new Dots(ratio, 2.2, 9, GROUND_PULL);
+    this.losses = new Dots(ratio, 3, 10, GROUND_PULL);
     this.group.add(
       this.isls.object, this.planes.object, this.ground.object, this.circles.object, this.faintCircles.object,
       this.way.group, this.pulses.mesh, this.stations.mesh, this.handovers.mesh,
+      this.former.object, this.losses.mesh,
     );
   }
 
@@ -48,6 +54,8 @@ export class NetworkLayer {
     this.colours.way.set(colours.way);
     this.colours.station.set(colours.station);
     this.colours.handover.set(colours.handover);
+    this.colours.drop.set(colours.drop);
+    this.former.colour(colours.way);
     this.colours.flows = colours.flows.map((value) => new THREE.Color(value));
   }
 
@@ -61,7 +69,9 @@ export class NetworkLayer {
     this.drawGround(frame);
     this.drawCircles(frame);
     this.drawWays(frame);
+    this.drawFormerWay(frame);
     this.drawHandovers(frame);
+    this.drawLosses(frame);
   }
 
   private drawIsls(frame: Frame): void {
@@ -177,6 +187,29 @@ export class NetworkLayer {
     this.pulses.resize(marks.length);
     marks.forEach(({ at, colour }, i) => this.pulses.set(i, at[0], at[1], at[2], colour, 4.4));
     if (marks.length > 0) this.pulses.flush();
+  }
+
+  /** The way before the change of path, dashed. */
+  private drawFormerWay(frame: Frame): void {
+    const nodes = (frame.formerWay?.nodes ?? []).map((node) => positionOf(frame, node)).filter((at) => at !== null);
+    this.former.begin(nodes.length * MOST_DASHES);
+    for (let i = 0; i + 1 < nodes.length; i++) {
+      const [a, b] = [nodes[i], nodes[i + 1]];
+      const dashes = Math.min(MOST_DASHES, Math.max(2, Math.round(Math.hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]) / DASH)));
+      const at = (share: number): [number, number, number] => [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share];
+      for (let dash = 0; dash < dashes; dash++) this.former.add(...at(dash / dashes), ...at((dash + 0.55) / dashes));
+    }
+    this.former.end();
+  }
+
+  private drawLosses(frame: Frame): void {
+    const places = frame.losses.map((one) => ({ ...one, at: positionOf(frame, one.node) })).filter((one) => one.at !== null);
+    this.losses.resize(places.length);
+    places.forEach(({ at, packets, age }, i) => {
+      const [x, y, z] = at!;
+      this.losses.set(i, x * 1.002, y * 1.002, z * 1.002, this.colours.drop, lossSize(packets) * (1 - 0.5 * age));
+    });
+    if (places.length > 0) this.losses.flush();
   }
 
   private flowColour(index: number): THREE.Color {

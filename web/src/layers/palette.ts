@@ -17,6 +17,7 @@ export interface Palette {
   coverage: string;
   selected: string;
   handover: string;
+  drop: string;
   shells: string[];
   flows: string[];
 }
@@ -27,7 +28,7 @@ export function palette(): Palette {
     ocean: role("ocean"), land: role("land"), coast: role("coast"), graticule: role("graticule"), night: role("night"),
     glow: role("glow"), satellite: role("satellite"), serving: role("serving"), isl: role("isl"), plane: role("plane"),
     way: role("way"), station: role("station"), coverage: role("coverage"), selected: role("selected"),
-    handover: role("handover"),
+    handover: role("handover"), drop: colour("drop"),
     shells: [role("satellite"), ...[5, 3, 4, 2, 1].map(seriesColour)],
     flows: [0, 1, 2, 3, 4, 5].map(seriesColour),
   };

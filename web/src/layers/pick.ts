@@ -68,7 +68,10 @@ export function linkName(frame: Frame, from: string, to: string): string {
   const station = (name: string): boolean => stations.some((one) => one.name === name);
   if (station(from) && sky.index.has(to)) return `${from}->sky`;
   if (sky.index.has(from) && station(to)) return `${from}->ground`;
-  return `${from}->${to}`;
+  const [a, b] = [sky.index.get(from), sky.index.get(to)];
+  const i = frame.isls.findIndex((isl, row) => frame.up[row] && ((isl.a === a && isl.b === b) || (isl.a === b && isl.b === a)));
+  if (i < 0) return `${from}->${to}`;
+  return frame.isls[i].a === a ? frame.isls[i].name : frame.isls[i].back;
 }
 
 function distanceToLine(p: Point, q: Point, x: number, y: number): number {

@@ -7,6 +7,8 @@ export interface Picture {
   paint(): void;
   resize(width: number, height: number): void;
   draw(frame: Frame): void;
+  /** Shows some nodes, with a flight or at once. */
+  look(frame: Frame, nodes: readonly string[], fly: boolean): void;
   /** Moves the view, radians. */
   turn(right: number, up: number): void;
   /** Below 1 comes nearer. */

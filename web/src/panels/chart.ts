@@ -1,9 +1,9 @@
 import uPlot from "uplot";
 import { decimate, type Series } from "../data/decimate";
-import { clock } from "../state/app";
+import { clock, range, windowShown, zoomTo } from "../state/app";
 import { colour } from "../state/theme";
 import { h } from "./dom";
-import { number } from "./format";
+import { moment, number } from "./format";
 
 /** One line of a chart. */
 export interface Line {
@@ -14,6 +14,15 @@ export interface Line {
   /** Whether the chart is made high enough for it. */
   scales: boolean;
   series: Series;
+  /** The area down to the line after this one is filled with that colour. */
+  fill?: string;
+}
+
+/** A stretch of time that is shaded. */
+export interface Shade {
+  from: number;
+  to: number;
+  role: string;
 }
 
 export interface ChartSpec {
@@ -22,41 +31,42 @@ export interface ChartSpec {
   /** What the columns are multiplied by to be in that unit. */
   scale: number;
   lines: Line[];
-  /** Drawn as ticks at the bottom. */
+  /** Drawn as ticks at the bottom; higher where there are many. */
   drops: ArrayLike<number>;
   /** Drawn as dashed lines from bottom to top. */
   handovers: ArrayLike<number>;
+  shades: readonly Shade[];
   steps?: boolean;
   /** Said instead of a chart without lines. */
   empty: string;
 }
 
 const SYNC = "skyhop";
-const shown = new Set<Chart>();
-let range: [number, number] | null = null;
+const WHEEL = 0.0016; // share of zoom per pixel of the wheel
+const KEY_SHARE = 0.1; // of the window: what an arrow key moves the time by
+const DRAG = 4; // pixels: what moves less is a click
 
-/** Shows one part of the run in all charts; null for the whole. */
-function zoomAll(to: [number, number] | null): void {
-  range = to;
-  for (const chart of shown) chart.zoom();
-}
-
-/** A chart of series over the run's time. Its cursor, its zoom and its playhead are those of all charts. */
+/** A chart of series over the run's time. Its cursor, its window and its playhead are those of all charts. */
 export class Chart {
   readonly element: HTMLElement;
   private readonly head = h("h3");
   private readonly values = h("p", { class: "values" });
-  private readonly plotBox = h("div", { class: "plot" });
+  private readonly plotBox = h("div", { class: "plot", tabindex: 0, role: "group", "aria-roledescription": "chart" });
   private readonly playhead = h("div", { class: "playhead" });
   private plot: uPlot | null = null;
   private spec: ChartSpec | null = null;
   private drawnWidth = 0;
+  private wanted = false;
 
-  constructor() {
-    this.element = h("figure", { class: "chart" }, h("figcaption", {}, this.head, this.values), this.plotBox);
+  constructor(enlarge: (chart: Chart) => void) {
+    const grow = h("button", { type: "button", class: "quiet grow", title: "Large (double-click)", "aria-label": "Large", onclick: () => enlarge(this) }, "⤢");
+    this.element = h("figure", { class: "chart" }, h("figcaption", {}, this.head, this.values, grow), this.plotBox);
     new ResizeObserver(() => this.resize()).observe(this.plotBox);
     clock.time.watch(() => this.followTime());
-    shown.add(this);
+    range.watch(() => this.request());
+    this.plotBox.addEventListener("keydown", (event) => this.key(event, () => enlarge(this)));
+    this.plotBox.addEventListener("dblclick", () => enlarge(this));
+    this.plotBox.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }
 
   show(spec: ChartSpec): void {
@@ -64,8 +74,16 @@ export class Chart {
     this.rebuild();
   }
 
+  /** What the chart shows: for tests. */
+  shown(): { x: [number, number]; y: [number, number]; labels: string[]; data: uPlot.AlignedData } | null {
+    const { plot } = this;
+    if (!plot) return null;
+    const bounds = (key: string): [number, number] => [plot.scales[key].min ?? NaN, plot.scales[key].max ?? NaN];
+    return { x: bounds("x"), y: bounds("y"), labels: this.spec?.lines.map((line) => line.label) ?? [], data: plot.data };
+  }
+
   /** Draws anew, also with the colours of another theme. */
-  rebuild(): void {
+  private rebuild(): void {
     const { spec } = this;
     this.plot?.destroy();
     this.plot = null;
@@ -86,14 +104,23 @@ export class Chart {
     this.followTime();
   }
 
-  zoom(): void {
+  /** Draws another window before the browser shows its next picture, however often it changes until then. */
+  private request(): void {
+    if (this.wanted) return;
+    this.wanted = true;
+    requestAnimationFrame(() => {
+      this.wanted = false;
+      this.rewind();
+    });
+  }
+
+  private rewind(): void {
     const { plot } = this;
     if (!plot) return;
+    const [min, max] = windowShown();
     plot.batch(() => {
       plot.setData(this.data(), false);
-      const [min, max] = range ?? [0, clock.end.value];
       plot.setScale("x", { min, max });
-      if (!range) plot.setScale("y", { min: null as unknown as number, max: null as unknown as number });
     });
     this.followTime();
   }
@@ -102,16 +129,19 @@ export class Chart {
     const ink = colour("muted");
     const grid = { stroke: colour("rule"), width: 1 };
     const axis = { stroke: ink, grid, ticks: { ...grid, size: 3 }, font: "11px system-ui, sans-serif", gap: 4 };
+    const [min, max] = windowShown();
+    const bands = spec.lines.flatMap((line, i): uPlot.Band[] => (line.fill ? [{ series: [i + 1, i + 2], fill: line.fill }] : []));
     return {
       width,
       height,
       padding: [6, 16, 0, 0],
       legend: { show: false },
-      scales: { x: { time: false, min: range?.[0] ?? 0, max: range?.[1] ?? clock.end.value }, y: { range: fromZero } },
+      scales: { x: { time: false, min, max }, y: { range: fromZero } },
       axes: [
         { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => `${plain(tick)} s`) },
-        { ...axis, size: 44, values: (_, ticks) => ticks.map(plain) },
+        { ...axis, size: 48, values: (_, ticks) => ticks.map(plain) },
       ],
+      bands,
       series: [
         {},
         ...spec.lines.map((line): uPlot.Series => ({
@@ -125,44 +155,106 @@ export class Chart {
         })),
       ],
       cursor: {
+        // The height of the pointer means something in one chart only, and differs from that of the lines there.
+        y: false,
         sync: { key: SYNC, setSeries: false },
         points: { size: 6 },
-        drag: { x: true, y: false, setScale: false },
+        drag: { x: false, y: false, setScale: false },
         focus: { prox: 24 },
       },
       hooks: {
+        drawClear: [(plot) => drawShades(plot, spec)],
         draw: [(plot) => drawMarks(plot, spec)],
         setCursor: [(plot) => this.readAt(plot.cursor.left !== undefined && plot.cursor.left >= 0 ? plot.posToVal(plot.cursor.left, "x") : clock.time.value)],
-        setSelect: [(plot) => this.select(plot)],
         ready: [(plot) => this.listen(plot)],
       },
     };
   }
 
+  /** Dragging moves the window, with Shift it chooses one; a click goes to a time. */
   private listen(plot: uPlot): void {
-    let pressed = 0;
-    plot.over.addEventListener("pointerdown", (event) => (pressed = event.clientX));
-    plot.over.addEventListener("click", (event) => {
-      if (Math.abs(event.clientX - pressed) > 4) return;
-      const box = plot.over.getBoundingClientRect();
-      clock.seek(plot.posToVal(event.clientX - box.left, "x"));
+    let pressed: { x: number; from: number; to: number; choose: boolean; moved: boolean } | null = null;
+    const at = (x: number): number => plot.posToVal(x - plot.over.getBoundingClientRect().left, "x");
+    plot.over.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      const [from, to] = windowShown();
+      pressed = { x: event.clientX, from, to, choose: event.shiftKey, moved: false };
+      plot.over.setPointerCapture(event.pointerId);
     });
-    plot.over.addEventListener("dblclick", () => zoomAll(null));
+    plot.over.addEventListener("pointermove", (event) => {
+      if (!pressed) return;
+      const by = event.clientX - pressed.x;
+      pressed.moved ||= Math.abs(by) > DRAG;
+      if (!pressed.moved) return;
+      if (pressed.choose) {
+        const left = plot.over.getBoundingClientRect().left;
+        const [a, b] = [pressed.x - left, event.clientX - left].sort((one, other) => one - other);
+        plot.setSelect({ left: a, top: 0, width: b - a, height: plot.over.clientHeight }, false);
+      } else {
+        const length = pressed.to - pressed.from;
+        const shift = (by / plot.over.clientWidth) * length;
+        const begin = Math.min(Math.max(0, pressed.from - shift), clock.end.value - length);
+        zoomTo(begin, begin + length);
+      }
+    });
+    plot.over.addEventListener("pointerup", (event) => {
+      const was = pressed;
+      pressed = null;
+      if (!was) return;
+      if (!was.moved) {
+        clock.seek(at(event.clientX));
+      } else if (was.choose) {
+        plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        const [a, b] = [at(was.x), at(event.clientX)].sort((one, other) => one - other);
+        zoomTo(a, b);
+      }
+    });
+    plot.over.addEventListener("pointercancel", () => (pressed = null));
   }
 
-  private select(plot: uPlot): void {
-    const { left, width } = plot.select;
-    if (width > 6) zoomAll([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
-    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  /** The wheel zooms at the pointer; sideways it moves the window. */
+  private wheel(event: WheelEvent): void {
+    const { plot } = this;
+    if (!plot) return;
+    event.preventDefault();
+    const [from, to] = windowShown();
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      const by = Math.min(Math.max(-from, (event.deltaX / plot.over.clientWidth) * (to - from)), clock.end.value - to);
+      zoomTo(from + by, to + by);
+      return;
+    }
+    const at = Math.min(to, Math.max(from, plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x")));
+    const factor = Math.exp(event.deltaY * WHEEL * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1));
+    zoomTo(at - (at - from) * factor, at + (to - at) * factor);
+  }
+
+  private key(event: KeyboardEvent, enlarge: () => void): void {
+    const [from, to] = windowShown();
+    const time = clock.time.value;
+    const step = (to - from) * KEY_SHARE * (event.shiftKey ? 0.1 : 1);
+    const zoom = (factor: number): void => {
+      const at = time >= from && time <= to ? time : (from + to) / 2;
+      zoomTo(at - (at - from) * factor, at + (to - at) * factor);
+    };
+    const keys: Record<string, () => void> = {
+      ArrowLeft: () => clock.seek(time - step), ArrowRight: () => clock.seek(time + step),
+      Home: () => clock.seek(from), End: () => clock.seek(to),
+      "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1 / 0.6), "0": () => (range.value = null), Enter: enlarge,
+    };
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
   }
 
   private data(): uPlot.AlignedData {
-    const [from, to] = range ?? [0, clock.end.value];
+    const [from, to] = windowShown();
+    const { lines, scale, steps } = this.spec!;
     const buckets = Math.max(200, this.drawnWidth);
-    const tables = this.spec!.lines.map(({ series }) => {
-      const { x, ys } = decimate(series, from, to, buckets);
-      const scaled = ys.map((y) => y.map((value) => (value === null ? null : value * this.spec!.scale)));
-      return [x, ...scaled] as unknown as uPlot.AlignedData;
+    const tables = lines.map(({ series }) => {
+      const { x, ys } = decimate(series, from, to, buckets, steps);
+      if (scale !== 1) for (const y of ys) for (let i = 0; i < y.length; i++) if (y[i] !== null) y[i] = (y[i] as number) * scale;
+      return [x, ...ys] as unknown as uPlot.AlignedData;
     });
     return tables.length === 1 ? tables[0] : uPlot.join(tables);
   }
@@ -195,16 +287,14 @@ export class Chart {
     const items = readable(spec.lines);
     while (this.values.childElementCount > items.length) this.values.lastElementChild?.remove();
     while (this.values.childElementCount < items.length) this.values.append(h("span"));
+    const read = items.map((line) => number(valueAt(line.series, time) * spec.scale, 3));
     items.forEach((line, i) => {
       const item = this.values.children[i] as HTMLElement;
       item.style.color = line.colour;
       item.title = line.label;
-      item.textContent = number(valueAt(line.series, time) * spec.scale, 3);
+      item.textContent = read[i];
     });
-  }
-
-  forget(): void {
-    shown.delete(this);
+    this.plotBox.setAttribute("aria-label", `${spec.title}, ${spec.unit}, at ${moment(time)}: ${items.map((line, i) => `${line.label} ${read[i]}`).join(", ")}. Arrow keys move the time, plus and minus zoom, 0 shows the whole run, Enter makes the chart large.`);
   }
 }
 
@@ -212,11 +302,6 @@ export class Chart {
 function readable(lines: Line[]): Line[] {
   const drawn = lines.filter((line) => line.scales);
   return drawn.length <= 3 ? drawn : drawn.filter((line, i) => drawn.findIndex((other) => other.colour === line.colour) === i).slice(0, 4);
-}
-
-/** Takes the zoom back, as for another run. */
-export function wholeRun(): void {
-  zoomAll(null);
 }
 
 function plain(tick: number): string {
@@ -242,32 +327,72 @@ function valueAt({ x, ys }: Series, time: number): number {
   return low > 0 ? ys[0][low - 1] : NaN;
 }
 
-function drawMarks(plot: uPlot, spec: ChartSpec): void {
+function clipped(plot: uPlot, draw: (context: CanvasRenderingContext2D, ratio: number) => void): void {
   const { ctx: context, bbox } = plot;
-  const ratio = window.devicePixelRatio;
   context.save();
   context.beginPath();
   context.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   context.clip();
-  context.strokeStyle = colour("handover");
-  context.lineWidth = ratio;
-  context.setLineDash([4 * ratio, 3 * ratio]);
-  context.beginPath();
-  for (let i = 0; i < spec.handovers.length; i++) {
-    const x = Math.round(plot.valToPos(spec.handovers[i], "x", true));
-    context.moveTo(x, bbox.top);
-    context.lineTo(x, bbox.top + bbox.height);
-  }
-  context.stroke();
-  context.setLineDash([]);
-  context.fillStyle = colour("drop");
-  const bottom = bbox.top + bbox.height;
-  let last = -Infinity;
-  for (let i = 0; i < spec.drops.length; i++) {
-    const x = plot.valToPos(spec.drops[i], "x", true);
-    if (x - last < ratio) continue;
-    context.fillRect(x - ratio * 0.6, bottom - 7 * ratio, ratio * 1.2, 7 * ratio);
-    last = x;
-  }
+  draw(context, window.devicePixelRatio);
   context.restore();
+}
+
+function drawShades(plot: uPlot, spec: ChartSpec): void {
+  clipped(plot, (context) => {
+    context.globalAlpha = 0.16;
+    for (const { from, to, role } of spec.shades) {
+      const left = plot.valToPos(from, "x", true);
+      context.fillStyle = colour(role);
+      context.fillRect(left, plot.bbox.top, Math.max(2, plot.valToPos(to, "x", true) - left), plot.bbox.height);
+    }
+  });
+}
+
+function drawMarks(plot: uPlot, spec: ChartSpec): void {
+  clipped(plot, (context, ratio) => {
+    const { bbox } = plot;
+    const [from, to] = windowShown();
+    const bottom = bbox.top + bbox.height;
+    context.strokeStyle = colour("handover");
+    context.lineWidth = ratio;
+    context.setLineDash([4 * ratio, 3 * ratio]);
+    context.beginPath();
+    for (let i = 0; i < spec.handovers.length; i++) {
+      if (spec.handovers[i] < from || spec.handovers[i] > to) continue;
+      const x = Math.round(plot.valToPos(spec.handovers[i], "x", true));
+      context.moveTo(x, bbox.top);
+      context.lineTo(x, bottom);
+    }
+    context.stroke();
+    context.setLineDash([]);
+    context.fillStyle = colour("drop");
+    for (const [x, packets] of density(spec.drops, from, to, Math.round(bbox.width / ratio))) {
+      const high = (5 + 4 * Math.log2(packets)) * ratio;
+      context.fillRect(bbox.left + x * ratio - ratio * 0.6, bottom - high, ratio * 1.2, high);
+    }
+  });
+}
+
+/** How many of ascending times fall into each of so many columns of a window; columns without any are left out. */
+export function density(times: ArrayLike<number>, from: number, to: number, columns: number): [number, number][] {
+  const found: [number, number][] = [];
+  if (!(to > from)) return found;
+  for (let i = firstAt(times, from); i < times.length && times[i] <= to; i++) {
+    const column = Math.floor(((times[i] - from) / (to - from)) * columns);
+    const last = found.at(-1);
+    if (last?.[0] === column) last[1]++;
+    else found.push([column, 1]);
+  }
+  return found;
+}
+
+function firstAt(ascending: ArrayLike<number>, time: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle] < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,17 +1,22 @@
 import { bridge, rollingMean, type Series } from "../data/decimate";
 import type { FlowMeasure, Run } from "../data/run";
-import { overlays, run, shownRuns } from "../state/app";
-import { Signal } from "../state/signal";
-import { DASHES, seriesColour, theme } from "../state/theme";
-import { Chart, wholeRun, type ChartSpec, type Line } from "./chart";
+import { chosenFlows, FIRST_FLOWS, overlays, run, shownRuns, toggleFlow } from "../state/app";
+import { openFinding } from "../state/findings";
+import { colour, DASHES, seriesColour, theme } from "../state/theme";
+import { Chart, type ChartSpec, type Line, type Shade } from "./chart";
 import { h } from "./dom";
+import { flowTable } from "./flows";
+
+declare global {
+  interface Window {
+    /** What the charts show: for tests. */
+    skyhopCharts?: () => ReturnType<Chart["shown"]>[];
+  }
+}
 
 const QUEUES = 2; // links whose queues are drawn, per run
 const BRIDGED_S = 1;
-const MOST_FLOWS = 8; // more flows than that are chosen from
-
-/** Flows that are switched off, by name. */
-const hidden = new Signal<ReadonlySet<string>>(new Set());
+const MOST_CHIPS = 12; // names of flows beside the charts
 
 interface Measure {
   title: string;
@@ -32,38 +37,53 @@ const MEASURES: Measure[] = [
 const NO_SERIES = "No time series: put  grid = \"100 ms\"  under [records] and run again.";
 const NO_VALUE = "Nothing was measured: no packet came that far.";
 
-/** The charts under the globe. */
+/** The charts beside the globe, with the names of the flows in them. */
 export function chartsPanel(): HTMLElement {
-  const charts = Array.from({ length: 6 }, () => new Chart());
   const legend = h("div", { class: "legend" });
-  const grid = h("div", { class: "charts" }, ...charts.map((chart) => chart.element));
+  const grid = h("div", { class: "charts" });
+  const enlarge = (chart: Chart): void => {
+    const on = !chart.element.classList.contains("large");
+    for (const other of charts) other.element.classList.toggle("large", on && other === chart);
+    grid.classList.toggle("one", on);
+  };
+  const charts = Array.from({ length: 6 }, () => new Chart(enlarge));
+  window.skyhopCharts = () => charts.map((chart) => chart.shown());
+  grid.append(...charts.map((chart) => chart.element));
   const draw = (): void => {
     const runs = shownRuns();
     legend.replaceChildren(...legendOf(runs));
     const specs = [...MEASURES.map((measure) => flowChart(runs, measure)), queueChart(runs), dropChart(runs)];
     charts.forEach((chart, i) => chart.show(specs[i]));
   };
-  run.watch(() => {
-    hidden.value = new Set(manyFlows(run.value));
-    wholeRun();
-    draw();
-  });
-  overlays.watch(draw);
-  hidden.watch(draw);
-  theme.watch(draw);
-  draw();
+  let wanted = false;
+  const request = (): void => {
+    if (wanted) return;
+    wanted = true;
+    requestAnimationFrame(() => {
+      wanted = false;
+      draw();
+    });
+  };
+  for (const signal of [run, overlays, chosenFlows, theme, openFinding] as const) signal.watch(request as () => void);
+  request();
   return h("section", { class: "charts-panel", "aria-label": "Charts" }, legend, grid);
-}
-
-/** Of many flows only the first are drawn at first. */
-function manyFlows(current: Run | null): string[] {
-  return current ? current.flows.slice(MOST_FLOWS) : [];
 }
 
 /** With one run, colours tell flows apart; with several, colours tell runs and dashes flows. */
 export function strokeOf(runs: Run[], at: number, flow: string): { colour: string; dash: readonly number[] } {
-  const number = runs[at].flows.indexOf(flow);
-  return runs.length === 1 ? { colour: seriesColour(number), dash: DASHES[Math.floor(number / 6) % 6] } : { colour: seriesColour(at), dash: DASHES[number % 6] };
+  // Of a few flows each keeps its colour whatever is shown; of many, those that are shown get one.
+  const among = runs[at].flows.length <= FIRST_FLOWS ? runs[at].flows : drawnFlows(runs);
+  const place = Math.max(0, among.indexOf(flow));
+  return runs.length === 1 ? { colour: seriesColour(place), dash: DASHES[Math.floor(place / 6) % 6] } : { colour: seriesColour(at), dash: DASHES[place % 6] };
+}
+
+/** The flows in the charts: those chosen, or the first of all runs. */
+function drawnFlows(runs: Run[]): readonly string[] {
+  return chosenFlows.value ?? flowsOf(runs).slice(0, FIRST_FLOWS);
+}
+
+function flowsOf(runs: Run[]): string[] {
+  return [...new Set(runs.flatMap((one) => one.flows))];
 }
 
 function legendOf(runs: Run[]): HTMLElement[] {
@@ -74,46 +94,79 @@ function legendOf(runs: Run[]): HTMLElement[] {
       chips.push(h("span", { class: "chip run" }, swatch, one.title));
     });
   }
-  const flows = [...new Set(runs.flatMap((one) => one.flows))];
-  for (const flow of flows.slice(0, 24)) {
+  const drawn = drawnFlows(runs);
+  const flows = flowsOf(runs);
+  // Of a few flows all have a button, of many those in the charts; the table has the others.
+  const offered = flows.length <= FIRST_FLOWS ? flows : drawn.slice(0, MOST_CHIPS);
+  for (const flow of offered) {
     const at = runs.findIndex((one) => one.flows.includes(flow));
-    const style = runs.length === 1 ? `background:${strokeOf(runs, at, flow).colour}` : "background:var(--muted)";
-    const on = !hidden.value.has(flow);
-    const toggle = (): void => {
-      const next = new Set(hidden.value);
-      if (on) next.add(flow);
-      else next.delete(flow);
-      hidden.value = next;
-    };
-    chips.push(h("button", { type: "button", class: "chip", "aria-pressed": on ? "true" : "false", onclick: toggle }, h("i", { style }), flow));
+    if (at < 0) continue;
+    const on = drawn.includes(flow);
+    const style = runs.length === 1 && on ? `background:${strokeOf(runs, at, flow).colour}` : "background:var(--muted)";
+    chips.push(h("button", { type: "button", class: "chip", "aria-pressed": on ? "true" : "false", onclick: () => toggleFlow(flow, !on) }, h("i", { style }), flow));
+  }
+  if (drawn.length > offered.length) chips.push(h("span", { class: "key" }, `and ${drawn.length - offered.length} more`));
+  if (flows.length > 0) {
+    const others = flows.length - drawn.length;
+    chips.push(h("button", { type: "button", class: "chip all-flows", onclick: () => (flowTable.value = true) }, others > 0 ? `${others} more flows …` : "Flows …"));
   }
   if (runs.length === 1) chips.push(h("span", { class: "key" }, h("i", { class: "key-ssthresh" }), "ssthresh"));
+  if (hasBand(runs)) chips.push(h("span", { class: "key" }, h("i", { class: "key-band" }), "all flows: median, 5 to 95 %"));
   chips.push(h("span", { class: "key" }, h("i", { class: "key-handover" }), "handover"), h("span", { class: "key" }, h("i", { class: "key-drop" }), "packet dropped"));
   return chips;
 }
 
-function marks(runs: Run[]): Pick<ChartSpec, "drops" | "handovers"> {
+/** Many flows of one run stand behind the chosen ones as a band. */
+function hasBand(runs: Run[]): boolean {
+  return runs.length === 1 && runs[0].flows.length > FIRST_FLOWS;
+}
+
+function bandLines(one: Run, measure: Measure): Line[] {
+  const { column, smoothed } = measure;
+  const [high, middle, low] = one.quantiles(column, [0.95, 0.5, 0.05], smoothed ?? 0);
+  const muted = colour("muted");
+  const line = (label: string, series: Series, width: number, fill?: string): Line =>
+    ({ label, colour: muted, dash: [], width, scales: true, series, ...(fill ? { fill } : {}) });
+  return [line("95 % of all flows", high, 0.5, `${muted}33`), line("5 % of all flows", low, 0.5), line("median of all flows", middle, 1.2)];
+}
+
+type Marks = Pick<ChartSpec, "drops" | "handovers" | "shades">;
+
+function marks(runs: Run[]): Marks {
+  if (runs.length === 0) return { drops: [], handovers: [], shades: [] };
   const { drops, handovers } = runs[0].tables;
   const real = Array.from(handovers.time_s).filter((_, row) => handovers.from[row]);
-  return { drops: drops.time_s, handovers: real };
+  return { drops: drops.time_s, handovers: real, shades: shades() };
+}
+
+/** The finding that is open: its time until the flow is back, and the silence in it. */
+function shades(): Shade[] {
+  const open = openFinding.value;
+  if (!open) return [];
+  const whole: Shade = { from: open.begin, to: open.until, role: "series-4" };
+  return open.silence ? [whole, { from: open.silence[0], to: open.silence[1], role: "drop" }] : [whole];
 }
 
 function flowChart(runs: Run[], measure: Measure): ChartSpec {
   const { title, unit, scale, column, smoothed } = measure;
   const lines: Line[] = [];
+  const drawn = drawnFlows(runs);
   runs.forEach((one, at) => {
-    for (const flow of one.flows) {
-      if (hidden.value.has(flow)) continue;
+    for (const flow of drawn) {
+      if (!one.flows.includes(flow)) continue;
       const stroke = strokeOf(runs, at, flow);
       const label = runs.length > 1 ? `${one.title}: ${flow}` : flow;
       if (column === "cwnd" && runs.length === 1) addLine(lines, { label: `${flow} ssthresh`, colour: `${stroke.colour}99`, dash: [3, 3], width: 1, scales: false, series: one.flowSeries(flow, "ssthresh") });
-      const series = one.flowSeries(flow, column);
-      addLine(lines, { label, ...stroke, width: 1.5, scales: true, series: smoothed ? rollingMean(series, smoothed) : bridge(series, BRIDGED_S) });
+      const series = one.derived(`${flow}\n${column} drawn`, () => {
+        const raw = one.flowSeries(flow, column);
+        return smoothed ? rollingMean(raw, smoothed) : bridge(raw, BRIDGED_S);
+      });
+      addLine(lines, { label, ...stroke, width: 1.5, scales: true, series });
     }
   });
-  const nothing = runs.length === 0 ? { drops: [], handovers: [] } : marks(runs);
+  if (hasBand(runs)) lines.push(...bandLines(runs[0], measure).filter(({ series }) => series.ys[0].some((value) => !Number.isNaN(value))));
   const recorded = runs.some((one) => one.tables.flow_series.time_s.length > 0);
-  return { title, unit, scale, lines, ...nothing, empty: runs.length === 0 ? "" : recorded ? NO_VALUE : NO_SERIES };
+  return { title, unit, scale, lines, ...marks(runs), empty: runs.length === 0 ? "" : recorded ? NO_VALUE : NO_SERIES };
 }
 
 function addLine(lines: Line[], line: Line): void {
@@ -129,32 +182,30 @@ function queueChart(runs: Run[]): ChartSpec {
       addLine(lines, { label: link, colour: seriesColour(runs.length > 1 ? at : i + 3), dash: DASHES[runs.length > 1 ? i : 0], width: 1.5, scales: true, series: one.linkSeries(link, "queue_packets") });
     });
   });
-  const nothing = runs.length === 0 ? { drops: [], handovers: [] } : marks(runs);
   const unit = names.size > 0 ? `packets: ${[...names].slice(0, 2).join(", ")}` : "packets";
-  return { title: "Queue", unit, scale: 1, lines, ...nothing, empty: runs.length === 0 ? "" : "No link had to let a packet wait, or no series was recorded." };
+  return { title: "Queue", unit, scale: 1, lines, ...marks(runs), empty: runs.length === 0 ? "" : "No link had to let a packet wait, or no series was recorded." };
 }
 
 function dropChart(runs: Run[]): ChartSpec {
   const lines: Line[] = [];
   runs.forEach((one, at) => {
-    for (const flow of one.flows) {
-      if (hidden.value.has(flow)) continue;
-      const series = lossesOf(one, flow);
+    for (const flow of drawnFlows(runs)) {
+      if (!one.flows.includes(flow)) continue;
+      const series = one.derived(`${flow}\nlosses`, () => lossesOf(one, flow));
       const label = runs.length > 1 ? `${one.title}: ${flow}` : flow;
       if (series.ys[0].at(-1)) lines.push({ label, ...strokeOf(runs, at, flow), width: 1.5, scales: true, series });
     }
   });
-  const nothing = runs.length === 0 ? { drops: [], handovers: [] } : marks(runs);
-  return { title: "Packets dropped", unit: "since the start", scale: 1, lines, ...nothing, steps: true, empty: runs.length === 0 ? "" : "No data packet was dropped." };
+  return { title: "Packets dropped", unit: "since the start", scale: 1, lines, ...marks(runs), steps: true, empty: runs.length === 0 ? "" : "No data packet was dropped." };
 }
 
 /** Data packets of a flow that were lost, counted up. */
-export function lossesOf(one: Run, flow: string): Series {
-  const { time_s: times, flow: flows, is_ack: ack } = one.tables.drops;
+function lossesOf(one: Run, flow: string): Series {
+  const { time_s: times, is_ack: ack } = one.tables.drops;
   const x: number[] = [0];
   const y: number[] = [0];
-  for (let row = 0; row < times.length; row++) {
-    if (flows[row] !== flow || ack[row]) continue;
+  for (const row of one.happenings.dropRows(flow)) {
+    if (ack[row]) continue;
     x.push(times[row]);
     y.push(y.length);
   }

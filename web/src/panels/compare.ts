@@ -1,10 +1,10 @@
 import { decimate } from "../data/decimate";
 import { loadRun, type FlowMeasure, type Run } from "../data/run";
 import type { RunEntry } from "../data/source";
-import { entries, notice } from "../state/app";
-import { Signal } from "../state/signal";
+import { comparison, entries, notice } from "../state/app";
 import { theme } from "../state/theme";
 import { h, icon, ICONS } from "./dom";
+import { number } from "./format";
 import { barFigure, curveFigure, type Bars, type Curves, type FigureLook } from "./figure";
 import { pageLook } from "./look";
 
@@ -36,9 +36,11 @@ const OVER_TIME: { title: string; unit: string; column: FlowMeasure; scale: numb
   { title: "Throughput over time", unit: "Mbit/s", column: "throughput_bps", scale: 1e-6 },
 ];
 
+const MEASURES = [...TOTALS.map((_, i) => `total ${i}`), ...OVER_TIME.map((_, i) => `time ${i}`)];
 const POINTS = 700; // of a curve; a figure of 760 shows no more
 const MOST_CURVES = 18; // more cannot be told apart
 const MOST_GROUPS = 12; // of bars
+const FIRST_RUNS = 6; // compared before the reader chooses
 
 interface Drawn {
   name: string;
@@ -48,7 +50,13 @@ interface Drawn {
   note: string;
 }
 
-const chosen = new Signal<ReadonlySet<string>>(new Set());
+/** Ids of the runs that are compared: those chosen, else those of one study, which are there to be compared. */
+function chosen(): readonly string[] {
+  if (comparison.value.runs) return comparison.value.runs;
+  const all = entries.value;
+  const study = all.find((entry) => entry.study)?.study ?? null;
+  return all.filter((entry) => study === null || entry.study === study).slice(0, FIRST_RUNS).map((entry) => entry.id);
+}
 
 /** Chosen runs, one chosen measure, one figure to take away. */
 export function comparePanel(): HTMLElement {
@@ -62,10 +70,12 @@ export function comparePanel(): HTMLElement {
   const flowLabel = h("label", {}, "Flow ", flow);
   const figure = h("div", { class: "figure" });
   let drawn: Drawn | null = null;
+  let latest = 0;
   const save = (kind: "svg" | "png" | "csv"): void => void (drawn && download(drawn, kind));
   const downloads = (["svg", "png", "csv"] as const).map((kind) => h("button", { type: "button", onclick: () => save(kind) }, icon(ICONS.download), kind.toUpperCase()));
   const draw = async (): Promise<void> => {
-    const wanted = entries.value.filter((entry) => chosen.value.has(entry.id));
+    const mine = ++latest;
+    const wanted = entries.value.filter((entry) => chosen().includes(entry.id));
     downloads.forEach((button) => (button.disabled = wanted.length === 0));
     if (wanted.length === 0) {
       drawn = null;
@@ -74,11 +84,15 @@ export function comparePanel(): HTMLElement {
     }
     try {
       const loaded = await Promise.all(wanted.map(loadRun));
+      // The reader may have chosen others meanwhile.
+      if (mine !== latest) return;
+      measure.value = MEASURES.includes(comparison.value.measure) ? comparison.value.measure : MEASURES[0];
       flowLabel.hidden = !measure.value.startsWith("time");
-      offer(flow, loaded);
+      offer(flow, loaded, comparison.value.flow);
       drawn = make(loaded, measure.value, flow.value);
       figure.innerHTML = drawn.svg(pageLook(sizeIn(figure.clientWidth)));
-      if (drawn.note) figure.append(h("p", {}, drawn.note));
+      const gone = chosen().filter((id) => !entries.value.some((entry) => entry.id === id));
+      for (const note of [drawn.note, lengths(loaded), gone.length > 0 ? `Not here any more: ${gone.join(", ")}.` : ""]) if (note) figure.append(h("p", { class: "note" }, note));
     } catch (error) {
       notice.value = `The runs cannot be compared: ${String(error)}`;
     }
@@ -86,30 +100,26 @@ export function comparePanel(): HTMLElement {
   const listRuns = (): void => {
     runs.replaceChildren(h("legend", {}, "Runs"), ...entries.value.map(runBox));
   };
-  entries.follow((all) => {
-    // Runs of one study are there to be compared.
-    if (chosen.value.size === 0 && all.length > 0) {
-      const study = all.find((entry) => entry.study)?.study;
-      chosen.value = new Set(all.filter((entry) => entry.study === (study ?? entry.study)).slice(0, 6).map((entry) => entry.id));
-    }
+  entries.follow(() => {
     listRuns();
     void draw();
   });
-  chosen.watch(() => void draw());
+  comparison.watch(() => {
+    for (const box of runs.querySelectorAll("input")) box.checked = chosen().includes(box.value);
+    void draw();
+  });
   theme.watch(() => void draw());
-  measure.addEventListener("change", () => void draw());
-  flow.addEventListener("change", () => void draw());
+  measure.addEventListener("change", () => (comparison.value = { ...comparison.value, measure: measure.value }));
+  flow.addEventListener("change", () => (comparison.value = { ...comparison.value, flow: flow.value }));
   const side = h("div", { class: "choices" }, h("label", {}, "Measure ", measure), flowLabel, runs);
   return h("div", { class: "compare" }, h("h2", {}, "Compare runs"), side, h("div", { class: "result" }, figure, h("div", { class: "downloads" }, ...downloads)));
 }
 
 function runBox(entry: RunEntry): HTMLElement {
-  const box = h("input", { type: "checkbox", value: entry.id, checked: chosen.value.has(entry.id) });
+  const box = h("input", { type: "checkbox", value: entry.id, checked: chosen().includes(entry.id) });
   box.addEventListener("change", () => {
-    const next = new Set(chosen.value);
-    if (box.checked) next.add(entry.id);
-    else next.delete(entry.id);
-    chosen.value = next;
+    const without = chosen().filter((id) => id !== entry.id);
+    comparison.value = { ...comparison.value, runs: box.checked ? [...without, entry.id] : without };
   });
   return h("label", {}, box, h("span", {}, entry.title, h("small", {}, entry.study ?? "")));
 }
@@ -117,11 +127,17 @@ function runBox(entry: RunEntry): HTMLElement {
 const EVERY = "*";
 
 /** Offers the runs' flows and, at the end, all of them at once; what was chosen stays chosen where it can. */
-function offer(select: HTMLSelectElement, runs: Run[]): void {
-  const before = select.value;
+function offer(select: HTMLSelectElement, runs: Run[], before: string): void {
   const names = [...new Set(runs.flatMap((one) => one.flows))];
   select.replaceChildren(...names.map((name) => h("option", { value: name }, name)), h("option", { value: EVERY }, "every flow"));
   select.value = names.includes(before) || before === EVERY ? before : (names[0] ?? EVERY);
+}
+
+/** What must be known of runs that differ in length; empty where they do not. */
+function lengths(runs: Run[]): string {
+  const all = runs.map((one) => one.duration);
+  const [least, most] = [Math.min(...all), Math.max(...all)];
+  return most > least * 1.001 ? `These runs differ in length, from ${number(least)} s to ${number(most, 6)} s: sums and rates are over each run's own time, and curves end where their run ends.` : "";
 }
 
 function make(runs: Run[], measure: string, flow: string): Drawn {

@@ -2,8 +2,8 @@ import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
-import { linter, lintGutter, type Diagnostic as Mark } from "@codemirror/lint";
-import { EditorState } from "@codemirror/state";
+import { forceLinting, linter, lintGutter, type Diagnostic as Mark } from "@codemirror/lint";
+import { EditorState, StateEffect } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Diagnostic, Verdict } from "../data/source";
@@ -30,10 +30,14 @@ const COLOURS = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--code-key)" },
 ]);
 
+const again = StateEffect.define<null>();
+
 export interface Editing {
   view: EditorView;
   text: () => string;
   replace: (text: string) => void;
+  /** Asks the engine again. */
+  recheck: () => void;
 }
 
 /** The editor of a scenario: keys and values from the schema, problems from the engine where they stand. */
@@ -43,7 +47,7 @@ export function scenarioEditor(text: string, schema: unknown, check: (text: stri
     const verdict = await check(view.state.doc.toString());
     checked(verdict);
     return verdict.diagnostics.map((one) => markOf(one, view.state));
-  }, { delay: 300 });
+  }, { delay: 300, needsRefresh: (update) => update.transactions.some((one) => one.effects.some((effect) => effect.is(again))) });
   const view = new EditorView({
     state: EditorState.create({
       doc: text,
@@ -63,6 +67,11 @@ export function scenarioEditor(text: string, schema: unknown, check: (text: stri
   return {
     view,
     text: () => view.state.doc.toString(),
+    // The linter looks again only at a text that has changed.
+    recheck: () => {
+      view.dispatch({ effects: again.of(null) });
+      forceLinting(view);
+    },
     replace: (next) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } }),
   };
 }

@@ -41,7 +41,7 @@ interface Area {
 
 /** Grouped bars. */
 export function barFigure(bars: Bars, look: FigureLook): string {
-  const legend = legendOf(bars.runs, look, (i) => `<rect width="14" height="12" y="-10" fill="url(#hatch-${i % 6})"/>`);
+  const legend = legendOf(bars.runs, look, (i) => `<rect width="14" height="12" y="-10" fill="url(#hatch-${i % KINDS})"/>`);
   const area = { top: 44 + legend.height, bottom: look.height - BOTTOM, left: LEFT, right: look.width - RIGHT };
   const top = niceTop(Math.max(...bars.groups.flatMap((group) => group.values.map((value) => value ?? 0)), 0));
   const y = (value: number): number => area.bottom - (value / top) * (area.bottom - area.top);
@@ -53,13 +53,16 @@ export function barFigure(bars: Bars, look: FigureLook): string {
     group.values.forEach((value, i) => {
       if (value === null || !Number.isFinite(value)) return;
       const x = begin + i * bar;
-      body += `<rect x="${r(x + 1)}" y="${r(y(value))}" width="${r(bar - 2)}" height="${r(area.bottom - y(value))}" fill="url(#hatch-${i % 6})"/>`;
+      body += `<rect x="${r(x + 1)}" y="${r(y(value))}" width="${r(bar - 2)}" height="${r(area.bottom - y(value))}" fill="url(#hatch-${i % KINDS})"/>`;
       if (bar > 30) body += text(x + bar / 2, y(value) - 5, short(value), look.ink, "middle", 11);
     });
     body += text(area.left + slot * (g + 0.5), area.bottom + 18, group.name, look.ink, "middle", 12);
   });
-  return frame(bars.title, bars.unit, look, hatches(look) + legend.text + body + baseline(area, look));
+  return frame(bars.title, bars.unit, look, hatches(look, bars.runs.length) + legend.text + body + baseline(area, look));
 }
+
+/** So many runs or curves are told apart by colour and hatching, or by colour and dash. */
+export const KINDS = 36;
 
 /** Colour and dash together tell 36 curves apart. */
 function dash(i: number): string {
@@ -132,9 +135,12 @@ function baseline(area: Area, look: FigureLook): string {
   return `<path d="M${area.left} ${area.top}V${area.bottom}H${area.right}" fill="none" stroke="${look.muted}"/>`;
 }
 
-function hatches(look: FigureLook): string {
+/** Six colours with six hatchings, shifted by one after each six. */
+function hatches(look: FigureLook, count: number): string {
   const lines = ["", "M0 8L8 0", "M0 0L8 8", "M0 4H8", "M4 0V8", "M0 4H8M4 0V8"];
-  return `<defs>${lines.map((d, i) => `<pattern id="hatch-${i}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="${look.series[i]}"/><path d="${d}" stroke="${look.paper}" stroke-width="1.3"/></pattern>`).join("")}</defs>`;
+  const pattern = (_: unknown, i: number): string =>
+    `<pattern id="hatch-${i}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="${look.series[i % 6]}"/><path d="${lines[(i + Math.floor(i / 6)) % 6]}" stroke="${look.paper}" stroke-width="1.3"/></pattern>`;
+  return `<defs>${Array.from({ length: Math.min(count, KINDS) }, pattern).join("")}</defs>`;
 }
 
 export function ticks(from: number, to: number, most: number): number[] {

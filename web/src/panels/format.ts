@@ -11,6 +11,11 @@ export function number(value: number | null | undefined, digits = 3): string {
   return part ? `${grouped}.${part}` : grouped;
 }
 
+/** A whole number, thin spaces between thousands. */
+export function whole(value: number): string {
+  return value.toFixed(0).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+}
+
 /** A fixed number of decimals; a dash when there is no number. */
 export function fixed(value: number | null | undefined, decimals: number): string {
   return value === null || value === undefined || !Number.isFinite(value) ? DASH : value.toFixed(decimals);
@@ -33,4 +38,18 @@ export function degrees(value: number, positive: string, negative: string): stri
 /** "1 packet", "3 packets". */
 export function count(n: number, what: string): string {
   return `${n} ${what}${n === 1 ? "" : "s"}`;
+}
+
+/** A rate: "1.44 Mbit/s". */
+export function rate(bps: number): string {
+  if (bps >= 1e6) return `${number(bps / 1e6)} Mbit/s`;
+  return bps >= 1e3 ? `${number(bps / 1e3)} kbit/s` : `${number(bps)} bit/s`;
+}
+
+/** Bytes: "4.2 MB". */
+export function size(bytes: number): string {
+  if (!Number.isFinite(bytes)) return DASH;
+  if (bytes < 1e3) return `${Math.round(bytes)} B`;
+  if (bytes < 1e6) return `${number(bytes / 1e3, 2)} kB`;
+  return bytes < 1e9 ? `${number(bytes / 1e6, 2)} MB` : `${number(bytes / 1e9, 2)} GB`;
 }

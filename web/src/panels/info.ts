@@ -50,9 +50,11 @@ function neighbours(name: string, frame: Frame): [string, string][] {
     if (isl.a !== index && isl.b !== index) return;
     const other = frame.run.sky.names[isl.a === index ? isl.b : isl.a];
     const [a, b] = [placeOf(name, frame), placeOf(other, frame)];
-    if (!a || !b) return;
+    // Of an ISL to whichever satellite is nearest, only the one that is up is told.
+    if (!a || !b || (!frame.up[i] && isl.name.includes("->neighbour-"))) return;
     const km = frame.run.earth.rangeKm(a, b);
-    rows.push([`ISL to ${other}`, frame.up[i] ? `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms${load(`${name}->${other}`, frame)}` : "down"]);
+    const own = isl.a === index ? isl.name : isl.back;
+    rows.push([`ISL to ${other}`, frame.up[i] ? `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms${load(own, frame)}` : "down"]);
   });
   return rows;
 }
@@ -86,6 +88,11 @@ function link(name: string, frame: Frame): Description {
   let to = found?.to ?? name.split("->")[1] ?? "";
   if (name.endsWith("->sky")) to = frame.serving.get(from) ?? "";
   if (name.endsWith("->ground")) to = [...frame.serving].find(([, by]) => by === from)?.[0] ?? "";
+  const isl = frame.isls.findIndex((one, i) => frame.up[i] && (one.name === name || one.back === name));
+  if (isl >= 0) {
+    const [one, other] = [frame.isls[isl].a, frame.isls[isl].b].map((i) => frame.run.sky.names[i]);
+    to = one === from ? other : one;
+  }
   const [a, b] = [placeOf(from, frame), placeOf(to, frame)];
   const rows: [string, string][] = [["between", `${from} and ${to || "none"}`]];
   if (a && b) {

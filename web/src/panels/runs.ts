@@ -2,7 +2,7 @@ import type { RunEntry } from "../data/source";
 import { server } from "../data/source";
 import { entries, openRun, overlays, panel, run, toggleOverlay } from "../state/app";
 import { h, icon, ICONS } from "./dom";
-import { number } from "./format";
+import { count, number } from "./format";
 
 /** The list of runs: one is on the globe, more can be drawn over it in the charts. */
 export function runList(): HTMLElement {
@@ -48,7 +48,7 @@ function emptyList(): HTMLElement {
 function row(entry: RunEntry): HTMLElement {
   const open = run.value?.id === entry.id;
   const over = overlays.value.some((one) => one.id === entry.id);
-  const facts = `${entry.flows.length} flow${entry.flows.length === 1 ? "" : "s"}, ${number(entry.simulated_s)} s, ${number(entry.goodput_bps / 1e6)} Mbit/s in all`;
+  const facts = `${count(entry.flow_count, "flow")}, ${number(entry.simulated_s)} s, ${number(entry.goodput_bps / 1e6)} Mbit/s in all`;
   const show = h("button", { type: "button", class: "run", "aria-current": open ? "true" : "false", onclick: () => void openRun(entry.id) }, h("b", {}, entry.title), h("small", {}, facts));
   const box = h("input", { type: "checkbox", checked: over, disabled: open, "aria-label": `Draw ${entry.title} over the charts` });
   box.addEventListener("change", () => void toggleOverlay(entry.id));

@@ -1,11 +1,14 @@
+import { lastAtOrBefore } from "../data/columns";
+import type { Finding } from "../data/findings";
 import { Network } from "../data/network";
 import type { Run } from "../data/run";
 import { FlatMap } from "../layers/map";
 import { Globe } from "../layers/globe";
-import { positionOf, type Frame, type Shown } from "../layers/frame";
+import { nodesOf, positionOf, type Frame, type Shown } from "../layers/frame";
 import { pickAt } from "../layers/pick";
 import type { Picture } from "../layers/picture";
 import { clock, run, selection, view, type Selection, type View } from "../state/app";
+import { flight, openFinding } from "../state/findings";
 import { Signal } from "../state/signal";
 import { reducedMotion, theme } from "../state/theme";
 import { h, icon, ICONS } from "./dom";
@@ -13,10 +16,18 @@ import { describe, infoPanel } from "./info";
 import { moment } from "./format";
 import { Wires } from "./wires";
 
+const LOSS_S = 0.5; // losses so close to the moment that is shown are marked
+const SHOWN_S = 5; // before and after a finding in which the way before it is shown
+const CHANGE_S = 2; // between a finding and the change of path that led to it
 const HANDOVER_SHOWN_S = 1.6;
 const TICKER_LINES = 3;
 /** All of a link; a satellite's card has more. */
 const TIP_ROWS = 6;
+
+/** Whether the camera follows the stations and paths. */
+const follows = new Signal(false);
+/** Whether this browser cannot draw the globe. */
+const globeFails = new Signal(false);
 
 /** What is switched on; kept for the next visit. */
 export const shown = new Signal<Shown>(keptShown());
@@ -53,12 +64,14 @@ export class SkyView {
   private shownHandovers: { terminal: string; begin: number; row: number }[] = [];
   private pointer: [number, number] | null = null;
   private tickerRow = -2;
+  /** What the camera is to fly to with the next picture. */
+  private destination: Finding | "all" | null = null;
 
   constructor() {
     const info = infoPanel(() => this.frame);
     this.element = h(
       "section", { class: "sky", "aria-label": "Sky" },
-      this.stage, this.labels, this.ticker, info, this.tip, this.message, this.cost, layerMenu(), viewSwitch(),
+      this.stage, this.labels, this.ticker, info, this.tip, this.message, this.cost, layerMenu(), viewSwitch(), this.cameraButtons(),
     );
     this.stage.tabIndex = 0;
     this.stage.setAttribute("role", "application");
@@ -73,6 +86,11 @@ export class SkyView {
     });
     run.watch(() => this.changeRun());
     this.changeRun();
+    flight.watch((finding) => {
+      this.destination = finding;
+      this.request();
+    });
+    openFinding.watch(() => this.request());
     clock.time.watch(() => this.request());
     selection.watch(() => this.request());
     shown.watch((value) => {
@@ -90,7 +108,10 @@ export class SkyView {
         picture.paint();
         this.pictures[wanted] = picture;
       } catch {
-        if (wanted === "globe") view.value = "map";
+        if (wanted === "globe") {
+          globeFails.value = true;
+          view.value = "map";
+        }
         return;
       }
     }
@@ -160,7 +181,10 @@ export class SkyView {
       shown: shown.value,
       handovers: this.shownHandovers.map((one) => ({ terminal: one.terminal, age: (now - one.begin) / 1000 })),
       phase: this.phase,
+      formerWay: this.formerWay(),
+      losses: lossesAround(current, time),
     };
+    this.moveCamera(this.frame);
     this.picture.draw(this.frame);
     this.drawLabels();
     this.drawTip();
@@ -169,6 +193,43 @@ export class SkyView {
       this.cost.textContent = `${(performance.now() - begin).toFixed(1)} ms script, ${this.picture.drawCalls} draw calls`;
     }
     if (this.shownHandovers.length > 0) this.request();
+  }
+
+  /** The way of the flow before the finding that is open, while its time is shown. */
+  private formerWay(): Frame["formerWay"] {
+    const open = openFinding.value;
+    const time = clock.time.value;
+    if (!open || !this.network || time < open.begin - SHOWN_S || time > open.until + SHOWN_S) return null;
+    return this.network.wayBefore(open.flow, open.begin, CHANGE_S);
+  }
+
+  private moveCamera(frame: Frame): void {
+    const { destination } = this;
+    this.destination = null;
+    if (follows.value) {
+      this.picture?.look(frame, nodesOf(frame), false);
+    } else if (destination === "all") {
+      this.picture?.look(frame, nodesOf(frame), !reducedMotion.matches);
+    } else if (destination) {
+      const way = frame.ways.find((one) => one.flows.includes(destination.flow));
+      const nodes = way?.nodes ?? frame.formerWay?.nodes;
+      if (nodes) this.picture?.look(frame, nodes, !reducedMotion.matches);
+    }
+  }
+
+  private cameraButtons(): HTMLElement {
+    const fit = h("button", { type: "button", title: "Show all stations and paths", onclick: () => this.fit() }, "Fit");
+    const follow = h("button", { type: "button", title: "Keep stations and paths in the picture", onclick: () => (follows.value = !follows.value) }, "Follow");
+    follows.follow((on) => {
+      follow.setAttribute("aria-pressed", String(on));
+      this.request();
+    });
+    return h("div", { class: "camera" }, fit, follow);
+  }
+
+  private fit(): void {
+    this.destination = "all";
+    this.request();
   }
 
   /** Handovers that time passed since the last picture, as rings that grow and lines that say what happened. */
@@ -236,9 +297,11 @@ export class SkyView {
   private drawTip(): void {
     const { frame, picture, pointer } = this;
     const found = frame && picture && pointer ? pickAt(frame, picture, pointer) : null;
-    this.tip.hidden = !found;
+    // The card has all of what is chosen already.
+    const told = found !== null && found.kind === frame?.selection?.kind && found.name === frame.selection.name;
+    this.tip.hidden = !found || told;
     this.stage.classList.toggle("over", found !== null);
-    if (!found || !pointer || !frame) return;
+    if (!found || told || !pointer || !frame) return;
     const { title, rows } = describe(found, frame);
     this.tip.replaceChildren(h("b", {}, title), ...rows.slice(0, TIP_ROWS).map(([name, value]) => h("p", {}, `${name} `, h("span", {}, value))));
     const right = pointer[0] > this.stage.clientWidth - 240;
@@ -323,6 +386,24 @@ function freeSpot([x, y]: [number, number], width: number, taken: Box[], own: nu
   return spots.find(free) ?? null;
 }
 
+/** Nodes that lose packets within LOSS_S of a moment. */
+function lossesAround(current: Run, time: number): Frame["losses"] {
+  const { time_s: times, link, node } = current.tables.drops;
+  const found = new Map<string, { node: string; packets: number; age: number }>();
+  for (let row = lastAtOrBefore(times, time + LOSS_S); row >= 0 && times[row] >= time - LOSS_S; row--) {
+    const place = link[row]?.split("->")[0] ?? node[row] ?? "";
+    const age = Math.abs(times[row] - time) / LOSS_S;
+    const known = found.get(place);
+    if (known) {
+      known.packets++;
+      known.age = Math.min(known.age, age);
+    } else {
+      found.set(place, { node: place, packets: 1, age });
+    }
+  }
+  return [...found.values()];
+}
+
 function layerMenu(): HTMLElement {
   const names: [keyof Shown, string][] = [
     ["isls", "ISLs"], ["planes", "Orbital planes"], ["coverage", "Coverage circles"], ["names", "Satellite names"], ["night", "Day and night"],
@@ -342,6 +423,10 @@ function viewSwitch(): HTMLElement {
     button.replaceChildren(icon(ICONS[other]));
     button.title = other === "map" ? "Flat map" : "Globe";
     button.setAttribute("aria-label", button.title);
+  });
+  globeFails.watch(() => {
+    button.disabled = true;
+    button.title = "The globe needs WebGL, which this browser does not offer";
   });
   return button;
 }

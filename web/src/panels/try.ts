@@ -1,5 +1,5 @@
 import { server, type Job, type Preset, type Verdict } from "../data/source";
-import { clock, jobs, openRun, panel, refreshRuns } from "../state/app";
+import { clock, connection, jobs, openRun, panel, refreshRuns } from "../state/app";
 import { h } from "./dom";
 import { scenarioEditor, type Editing } from "./editor";
 import { count } from "./format";
@@ -28,7 +28,7 @@ function content(schema: unknown, presets: Preset[]): HTMLElement[] {
     try {
       return await server!.check(text);
     } catch (error) {
-      return { ok: false, diagnostics: [{ file: "", line: 1, column: 1, path: "", message: `The server gives no answer: ${String(error)}`, help: null }] };
+      return { ok: false, diagnostics: [], unchecked: `The server gives no answer, so the text is not checked (${String(error)}).` };
     }
   };
   const judged = (found: Verdict): void => {
@@ -46,15 +46,12 @@ function content(schema: unknown, presets: Preset[]): HTMLElement[] {
     if (found) editing.replace(found.text);
     preset.value = "";
   });
+  // What could not be checked while the connection was lost is checked when it is back.
+  connection.watch((state) => state === "open" && editing.recheck());
   start.addEventListener("click", () => {
     problem.hidden = true;
-    started.add("next");
     server!.start(editing.text(), Math.max(0, Math.floor(Number(seed.value) || 0))).then(
-      (job) => {
-        started.delete("next");
-        started.add(job.id);
-        jobs.value = [job, ...jobs.value.filter((one) => one.id !== job.id)];
-      },
+      openWhenDone,
       (error: Error) => {
         problem.hidden = false;
         problem.textContent = error.message;
@@ -62,7 +59,6 @@ function content(schema: unknown, presets: Preset[]): HTMLElement[] {
     );
   });
   const list = jobList();
-  jobs.follow((all) => all.forEach(showWhenDone));
   const bar = h("div", { class: "try-bar" }, preset, h("label", {}, "Seed ", seed), start);
   return [
     h("div", { class: "editor-side" }, h("h2", {}, "Try it"), bar, h("div", { class: "editor" }, editing.view.dom)),
@@ -72,6 +68,16 @@ function content(schema: unknown, presets: Preset[]): HTMLElement[] {
 
 /** Runs that were started here and now, which are opened when they are done. */
 const started = new Set<string>();
+jobs.watch((all) => all.forEach(showWhenDone));
+
+/** Follows a run that the reader has just started. */
+export function openWhenDone(job: Job): void {
+  started.add(job.id);
+  // It may have ended before the answer to its start came.
+  const known = jobs.value.find((one) => one.id === job.id);
+  if (known) showWhenDone(known);
+  else jobs.value = [job, ...jobs.value];
+}
 
 function showWhenDone(job: Job): void {
   if (job.state !== "done" || !job.run || !started.delete(job.id)) return;
@@ -84,6 +90,7 @@ function showWhenDone(job: Job): void {
 }
 
 function verdictLines(found: Verdict, editing: Editing): HTMLElement[] {
+  if (found.unchecked) return [h("p", { class: "wrong" }, found.unchecked)];
   if (found.ok) return [h("p", { class: "right" }, `Correct: ${found.duration_s} s to simulate.`)];
   const lines = found.diagnostics.slice(0, 30).map((one) => {
     const place = one.line === null ? one.path : `line ${one.line}${one.column === null ? "" : `, column ${one.column}`}`;
@@ -103,10 +110,10 @@ function jobList(): HTMLElement {
   const empty = h("p", { class: "empty" }, "What you run appears here.");
   const list = h("div", { class: "jobs" }, h("h3", {}, "Runs"), empty);
   const rows = new Map<string, { told: string; element: HTMLElement }>();
-  jobs.follow((all) => {
+  const draw = (all: Job[]): void => {
     empty.hidden = all.length > 0;
     for (const job of [...all].reverse()) {
-      const told = `${job.state} ${job.message}`;
+      const told = `${job.state} ${job.message} ${connection.value}`;
       const row = rows.get(job.id);
       if (row?.told === told) {
         showFraction(row.element, job);
@@ -117,7 +124,9 @@ function jobList(): HTMLElement {
       else list.querySelector("h3")?.after(element);
       rows.set(job.id, { told, element });
     }
-  });
+  };
+  jobs.follow(draw);
+  connection.watch(() => draw(jobs.value));
   return list;
 }
 
@@ -125,7 +134,7 @@ function showFraction(row: HTMLElement, job: Job): void {
   const bar = row.querySelector("progress");
   if (bar) bar.value = job.fraction;
   const state = row.querySelector(".state");
-  if (state && job.state === "running") state.textContent = percent(job);
+  if (state && job.state === "running") state.textContent = stateOf(job);
 }
 
 /** Long runs move in thousandths. */
@@ -133,15 +142,22 @@ function percent(job: Job): string {
   return `${(job.fraction * 100).toFixed(job.fraction > 0 && job.fraction < 0.1 ? 1 : 0)} %`;
 }
 
+function stateOf(job: Job): string {
+  const busy = job.state === "running" || job.state === "waiting";
+  if (busy && connection.value === "lost") return "no connection to the server";
+  return job.state === "running" ? percent(job) : job.state;
+}
+
 function jobRow(job: Job): HTMLElement {
   const bar = h("progress", { max: 1, value: job.fraction, "aria-label": `Progress of ${job.title}` });
-  const cancel = h("button", { type: "button", onclick: () => void server!.cancel(job.id) }, "Cancel");
+  const said = h("p", {}, job.message);
+  const refused = (error: unknown): void => void (said.textContent = `It cannot be cancelled: ${String(error)}`);
+  const cancel = h("button", { type: "button", onclick: () => void server!.cancel(job.id).catch(refused) }, "Cancel");
   const open = h("button", { type: "button", onclick: () => void (job.run && refreshRuns().then(() => openRun(job.run!)).then(() => (panel.value = "watch"))) }, "Open");
   const busy = job.state === "running" || job.state === "waiting";
-  const state = job.state === "running" ? percent(job) : job.state;
   return h("div", { class: `job ${job.state}`, "data-job": job.id },
-    h("header", {}, h("b", {}, job.title), h("span", { class: "state" }, state), busy ? cancel : job.state === "done" ? open : null),
+    h("header", {}, h("b", {}, job.title), h("span", { class: "state" }, stateOf(job)), busy ? cancel : job.state === "done" ? open : null),
     busy ? bar : null,
     busy ? liveFigures(job.id) : null,
-    job.message ? h("p", {}, job.message) : null);
+    said);
 }

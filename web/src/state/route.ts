@@ -1,42 +1,99 @@
-import { clock, entries, openRun, overlays, panel, PANELS, run, toggleOverlay, view, type Panel } from "./app";
+import {
+  chosenFlows, clock, comparison, entries, missing, notice, opened, openRun, overlays, panel, PANELS, range, run, selection, toggleOverlay, view,
+  zoomTo, type Panel, type Selection,
+} from "./app";
 
-/** What is shown stands in the address, so that reloading, going back and sharing a link find it again. */
+/**
+ * What is shown stands in the address, so that reloading, going back, a bookmark and a pasted link find it again. The
+ * address is read at the start and whenever it changes from outside; otherwise it follows what is shown.
+ */
+let reading = false;
+
+/** Panels of older versions, and where their content is now. */
+const MOVED: Record<string, Panel> = { why: "watch" };
+
+/** The panel that the address names; null when it names none. */
+export function panelOf(hash: string): Panel | null {
+  const name = hash.replace(/^#\/?/, "").split("?")[0] ?? "";
+  return (PANELS as readonly string[]).includes(name) ? (name as Panel) : (MOVED[name] ?? null);
+}
+
+/** Shows what the address says. */
 export async function restore(): Promise<void> {
-  const [name, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const wanted = new URLSearchParams(query ?? "");
-  if ((PANELS as readonly string[]).includes(name)) panel.value = name as Panel;
-  if (wanted.get("view") === "map") view.value = "map";
-  const known = (id: string) => entries.value.some((entry) => entry.id === id);
+  reading = true;
+  try {
+    await show(location.hash);
+  } finally {
+    reading = false;
+  }
+}
+
+async function show(hash: string): Promise<void> {
+  const wanted = new URLSearchParams(hash.split("?").slice(1).join("?"));
+  panel.value = panelOf(hash) ?? panel.value;
+  view.value = wanted.get("view") === "map" ? "map" : "globe";
   const id = wanted.get("run") ?? entries.value[0]?.id;
-  if (id !== undefined) await openRun(known(id) ? id : (entries.value[0]?.id ?? id));
-  for (const other of wanted.getAll("with")) if (known(other) && other !== id) await toggleOverlay(other);
+  const changed = id !== undefined && id !== run.value?.id;
+  if (changed) await openRun(id);
+  const others = wanted.getAll("with").filter((other) => other !== id);
+  for (const other of overlays.value) if (!others.includes(other.id)) await toggleOverlay(other.id);
+  for (const other of others) {
+    if (overlays.value.some((one) => one.id === other)) continue;
+    if (entries.value.some((entry) => entry.id === other)) await toggleOverlay(other);
+    else notice.value = `There is no run “${other}” here to draw over the first.`;
+  }
   const time = Number(wanted.get("t"));
   if (Number.isFinite(time)) clock.seek(time);
+  const [from, to] = (wanted.get("zoom") ?? "").split("-").map(Number);
+  if (to > from) zoomTo(from, to);
+  else if (wanted.has("zoom") || !changed) range.value = null;
+  chosenFlows.value = wanted.has("flow") ? wanted.getAll("flow").filter((name) => name !== "") : null;
+  const [kind, ...name] = (wanted.get("select") ?? "").split(":");
+  selection.value = ["satellite", "station", "link"].includes(kind) ? ({ kind, name: name.join(":") } as Selection) : null;
+  const runs = wanted.getAll("compare");
+  comparison.value = { runs: runs.length > 0 ? runs : comparison.value.runs, measure: wanted.get("measure") ?? "", flow: wanted.get("of") ?? "" };
+  opened.value = wanted.get("finding");
 }
 
 function address(): string {
   const query = new URLSearchParams();
-  if (run.value) query.set("run", run.value.id);
+  const id = run.value?.id ?? missing.value;
+  if (id !== null) query.set("run", id);
   for (const overlay of overlays.value) query.append("with", overlay.id);
   if (clock.time.value > 0) query.set("t", clock.time.value.toFixed(2));
   if (view.value === "map") query.set("view", "map");
+  if (range.value) query.set("zoom", range.value.map((time) => time.toFixed(3)).join("-"));
+  if (opened.value !== null) query.set("finding", opened.value);
+  if (chosenFlows.value) for (const name of chosenFlows.value.length > 0 ? chosenFlows.value : [""]) query.append("flow", name);
+  if (selection.value) query.set("select", `${selection.value.kind}:${selection.value.name}`);
+  if (panel.value === "compare") {
+    for (const other of comparison.value.runs ?? []) query.append("compare", other);
+    if (comparison.value.measure) query.set("measure", comparison.value.measure);
+    if (comparison.value.flow) query.set("of", comparison.value.flow);
+  }
   return `#/${panel.value}?${query.toString()}`;
 }
 
-/** Keeps the address in step; a new panel is a step that Back undoes. */
+/** Keeps the address in step; a new panel and a new run are steps that Back undoes. */
 export function record(): void {
   let timer = 0;
   const replace = (): void => {
     window.clearTimeout(timer);
     timer = window.setTimeout(() => history.replaceState(null, "", address()), 250);
   };
-  for (const signal of [run, overlays, view, clock.playing, clock.time] as const) signal.watch(replace as () => void);
-  panel.watch(() => {
+  const push = (): void => {
+    // The address comes from there already.
+    if (reading) return replace();
+    window.clearTimeout(timer);
     const wanted = address();
-    if (location.hash.split("?")[0] !== wanted.split("?")[0]) history.pushState(null, "", wanted);
-  });
+    if (location.hash !== wanted) history.pushState(null, "", wanted);
+  };
+  for (const signal of [overlays, view, clock.playing, clock.time, range, opened, chosenFlows, selection, comparison] as const) signal.watch(replace as () => void);
+  panel.watch(push);
+  run.watch(push);
   window.addEventListener("popstate", () => {
-    const name = location.hash.replace(/^#\/?/, "").split("?")[0];
-    if ((PANELS as readonly string[]).includes(name)) panel.value = name as Panel;
+    window.clearTimeout(timer);
+    void restore();
   });
+  replace();
 }

@@ -11,7 +11,11 @@ export class Signal<T> {
   set value(value: T) {
     if (Object.is(value, this.current)) return;
     this.current = value;
-    for (const watcher of [...this.watchers]) watcher(value);
+    for (const watcher of [...this.watchers]) {
+      // A watcher may have set another value, of which everybody has heard by now.
+      if (!Object.is(value, this.current)) return;
+      watcher(value);
+    }
   }
 
   /** Calls back at every change; the answer ends that. */
@@ -22,7 +26,9 @@ export class Signal<T> {
 
   /** Calls back now and at every change. */
   follow(watcher: (value: T) => void): () => void {
+    // The watcher is known before it is called: it may set the value itself.
+    const end = this.watch(watcher);
     watcher(this.current);
-    return this.watch(watcher);
+    return end;
   }
 }

@@ -1,0 +1,157 @@
+"""Makes small runs that each show one thing on the page.
+
+Usage: python make_scenes.py FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import skyhop
+
+WIRE = """
+[[links]]
+between = ["left", "right"]
+rate = "{rate}"
+delay = "20 ms"
+queue = {{ drop_tail = {{ packets = {room} }} }}
+"""
+
+MANY = (
+    '# Many flows\nduration = "20 s"\n'
+    + WIRE.format(rate="20 Mbit/s", room=100)
+    + """
+[[flows]]
+name = "f"
+count = 1000
+from = "left"
+to = "right"
+tcp = "reno"
+application = { ftp = { bytes = "30 kB" } }
+[records]
+grid = "200 ms"
+"""
+)
+
+MILLION = (
+    '# A million steps\nduration = "1000 s"\n'
+    + WIRE.format(rate="1 Mbit/s", room=20)
+    + """
+[[flows]]
+name = "a"
+from = "left"
+to = "right"
+tcp = "reno"
+[records]
+grid = "1 ms"
+"""
+)
+
+SHORT = (
+    '# Slow start\nduration = "6 s"\n'
+    + WIRE.format(rate="5 Mbit/s", room=2000).replace("20 ms", "280 ms")
+    + """
+[[flows]]
+name = "a"
+from = "left"
+to = "right"
+tcp = "reno"
+[records]
+grid = "20 ms"
+"""
+)
+
+NEAREST = """# ISLs to the nearest
+duration = "40 s"
+[constellation]
+shells = [{ name = "leo", planes = 8, per_plane = 12, altitude = "1200 km", inclination = "60 deg" }]
+[constellation.isl]
+layout = { nearest = { links = 3 } }
+longest = "6000 km"
+rate = "25 Mbit/s"
+[constellation.gsl]
+elevation_mask = "10 deg"
+rate = "5 Mbit/s"
+[stations]
+berlin = { latitude = "52.5 deg", longitude = "13.4 deg" }
+tokyo = { latitude = "35.7 deg", longitude = "139.7 deg" }
+[[flows]]
+name = "a"
+from = "berlin"
+to = "tokyo"
+tcp = "cubic"
+[records]
+grid = "100 ms"
+positions = "5 s"
+"""
+
+#: A link that is gone for 1.1 s; ten flows, of which the last has most of the capacity.
+OUTAGE = """# An outage
+duration = "40 s"
+[[links]]
+between = ["left", "middle"]
+rate = "100 Mbit/s"
+delay = "1 ms"
+[[links]]
+between = ["middle", "right"]
+rate = "4 Mbit/s"
+delay = "30 ms"
+queue = { drop_tail = { packets = 60 } }
+[[links]]
+between = ["middle", "far"]
+rate = "40 Mbit/s"
+delay = "30 ms"
+queue = { drop_tail = { packets = 300 } }
+errors = [{ trace = { during = [["15 s", "16.1 s"]] } }]
+[[flows]]
+name = "slow"
+count = 9
+from = "left"
+to = "right"
+tcp = "sack"
+[[flows]]
+name = "fast"
+from = "left"
+to = "far"
+tcp = "cubic"
+[records]
+grid = "100 ms"
+"""
+
+#: Every handover leaves the station without a link for 1.1 s.
+HANDOVER = """# A stall at a handover
+duration = "60 s"
+[constellation]
+shells = [{ name = "leo", planes = 24, per_plane = 22, altitude = "550 km", inclination = "53 deg", phasing = 5 }]
+isl = { rate = "100 Mbit/s" }
+[constellation.gsl]
+rate = "10 Mbit/s"
+queue = { drop_tail = { packets = 100 } }
+elevation_mask = "20 deg"
+handover = { policy = "highest-elevation", every = "20 s" }
+switching = { break_before_make = { outage = "1.1 s" } }
+[stations]
+london = { latitude = "51.5 deg", longitude = "-0.1 deg" }
+new-york = { latitude = "40.7 deg", longitude = "-74.0 deg" }
+[[flows]]
+name = "cubic"
+from = "london"
+to = "new-york"
+tcp = "cubic"
+[records]
+grid = "100 ms"
+positions = "5 s"
+"""
+
+SCENES = {"many": MANY, "million": MILLION, "slow-start": SHORT, "nearest": NEAREST, "outage": OUTAGE, "handover": HANDOVER}
+
+
+def main(folder: Path) -> None:
+    """Writes a run folder per scene."""
+    for name, text in SCENES.items():
+        skyhop.run(skyhop.Scenario.from_toml(text)).write(folder / name)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,452 @@
+// What the page says and shows, compared with the runs' own tables, on small runs that each show one thing.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { launch, makeRuns, missing, python, remove, serve } from "./browser.mjs";
+
+const reason = missing();
+if (reason) console.log(`skipped: the page's tests: ${reason}`);
+
+const TIMEOUT = 60_000;
+const ENDLESS = `# A run without end
+duration = "50 d"
+[[links]]
+between = ["left", "right"]
+rate = "1 Gbit/s"
+delay = "10 ms"
+[[flows]]
+name = "a"
+from = "left"
+to = "right"
+tcp = "reno"
+`;
+
+describe("the workspace", { skip: reason ?? false, timeout: 900_000 }, () => {
+  let browser, server, folder;
+
+  before(async () => {
+    folder = makeRuns("make_scenes.py");
+    server = await serve(folder);
+    browser = await launch();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+    if (folder) remove(folder);
+  });
+
+  async function visit(hash, { context, url, init, ...options } = {}) {
+    const own = context ?? await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
+    if (init) await own.addInitScript(init);
+    const page = await own.newPage();
+    page.setDefaultTimeout(TIMEOUT);
+    const errors = [];
+    page.on("pageerror", (error) => errors.push(String(error)));
+    await page.goto(`${url ?? server.url}${hash}`);
+    await page.waitForSelector("body[data-ready]");
+    return { page, errors, close: () => own.close() };
+  }
+
+  /** A table of a run, column by column; numbers as numbers. */
+  function table(run, name) {
+    const [head, ...rows] = readFileSync(join(folder, run, `${name}.csv`), "utf8").trim().split("\n").map((line) => line.split(","));
+    return Object.fromEntries(head.map((title, i) => [title, rows.map((row) => (row[i] !== "" && Number.isFinite(Number(row[i])) ? Number(row[i]) : row[i]))]));
+  }
+
+  const charts = (page) => page.evaluate(() => window.skyhopCharts().map((chart) => chart && { x: chart.x, y: chart.y }));
+  const drawn = (page) => page.waitForFunction(() => document.querySelectorAll(".chart .u-over").length >= 4);
+  const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  const near = (value, wanted, by, what) => assert.ok(Math.abs(value - wanted) <= by, `${what}: ${value} is not ${wanted} ± ${by}`);
+
+  test("shows the same part of the run in all charts, chosen by dragging, wheel, keys and the map", async () => {
+    const { page, errors, close } = await visit("#/watch?run=outage&t=1&finding=");
+    await drawn(page);
+    const over = page.locator(".chart .u-over").first();
+    const box = await over.boundingBox();
+    const at = (time) => box.x + (time / 40) * box.width;
+    await page.keyboard.down("Shift");
+    await page.mouse.move(at(19), box.y + 30);
+    await page.mouse.down();
+    await page.mouse.move(at(30), box.y + 30, { steps: 4 });
+    await page.mouse.move(at(38), box.y + 30, { steps: 4 });
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    await settle(page);
+    for (const chart of (await charts(page)).filter((one) => one)) {
+      near(chart.x[0], 19, 0.2, "begin");
+      near(chart.x[1], 38, 0.2, "end");
+    }
+    // What is drawn there is what the table has there.
+    const { time_s: times, flow, cwnd } = table("outage", "flow_series");
+    const largest = Math.max(...cwnd.filter((_, row) => flow[row] === "slow-0" && times[row] >= 19 && times[row] <= 38));
+    const shown = await page.evaluate(() => {
+      const { data, labels } = window.skyhopCharts()[0];
+      const rows = data[0].map((time, i) => [time, data[1 + labels.indexOf("slow-0")][i]]).filter(([time, value]) => time >= 19 && time <= 38 && value !== null && value !== undefined);
+      return Math.max(...rows.map(([, value]) => value));
+    });
+    assert.equal(shown, largest, "cwnd of slow-0");
+    // The wheel zooms, and the time under the pointer stays there.
+    const before = (await charts(page))[0].x;
+    const share = 0.25;
+    const held = before[0] + share * (before[1] - before[0]);
+    await page.mouse.move(box.x + share * box.width, box.y + 30);
+    await page.mouse.wheel(0, -300);
+    await settle(page);
+    const after = (await charts(page))[0].x;
+    assert.ok(after[1] - after[0] < 0.7 * (before[1] - before[0]), "it has zoomed in");
+    near(after[0] + share * (after[1] - after[0]), held, 0.05, "time under the pointer");
+    // Dragging moves the window by what the pointer moved.
+    await page.mouse.down();
+    await page.mouse.move(box.x + (share + 0.3) * box.width, box.y + 30, { steps: 5 });
+    await page.mouse.up();
+    await settle(page);
+    near((await charts(page))[0].x[0], after[0] - 0.3 * (after[1] - after[0]), 0.15, "begin after dragging");
+    // The window stands in the address, and on the map of the run.
+    await page.waitForFunction(() => location.hash.includes("zoom="));
+    const mark = await page.locator(".window").boundingBox();
+    const track = await page.locator(".window-track").boundingBox();
+    near(((mark.x - track.x) / track.width) * 40, (await charts(page))[0].x[0], 0.4, "begin on the map");
+    const kept = await charts(page);
+    await page.reload();
+    await drawn(page);
+    await settle(page);
+    near((await charts(page))[3].x[0], kept[3].x[0], 0.01, "begin after reloading");
+    // By keyboard: the time, the zoom, the whole run.
+    await page.locator(".plot").first().focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("+");
+    await page.keyboard.press("0");
+    await settle(page);
+    assert.deepEqual((await charts(page)).filter((one) => one).map((one) => one.x), (await charts(page)).filter((one) => one).map(() => [0, 40]));
+    await page.keyboard.press("Enter");
+    await page.locator(".chart.large").waitFor();
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
+  test("serves seven tabs over one stream of events", async () => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
+    const pages = [];
+    for (let i = 0; i < 7; i++) pages.push((await visit(`#/try?run=slow-start`, { context })).page);
+    // The seventh gets its answers, too.
+    await pages[6].locator(".right, .wrong").waitFor();
+    const [job] = [await (await pages[6].request.post(`${server.url}api/jobs`, { data: { text: ENDLESS, seed: 77 } })).json()];
+    for (const page of pages) await page.locator(`.job.running[data-job="${job.id}"]`).waitFor();
+    // Another tab takes over when the one that listens is closed.
+    await pages[0].close();
+    await pages[6].request.post(`${server.url}api/jobs/${job.id}/cancel`, { data: {} });
+    for (const page of pages.slice(1)) await page.locator(`.job.cancelled[data-job="${job.id}"]`).waitFor();
+    await context.close();
+  });
+
+  test("shows the map where the browser has no WebGL", async () => {
+    const init = () => {
+      const original = HTMLCanvasElement.prototype.getContext;
+      HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+        return /webgl/.test(kind) ? null : original.call(this, kind, ...rest);
+      };
+    };
+    const { page, close } = await visit("#/watch?run=handover", { init });
+    await page.locator(".stage canvas").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Globe", exact: true }).isDisabled(), "the switch is for the globe, which is not there");
+    // Not an empty canvas: the ocean's and the land's colours are there.
+    await settle(page);
+    const colours = await page.evaluate(() => {
+      const canvas = document.querySelector(".stage canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const seen = new Set();
+      for (let i = 0; i < data.length; i += 400) seen.add(data.slice(i, i + 3).join());
+      return seen.size;
+    });
+    assert.ok(colours > 20, `${colours} colours`);
+    await close();
+  });
+
+  test("keeps the logo's style to the logo", async () => {
+    const { page, close } = await visit("#/watch?run=outage");
+    await page.locator(".chain li").first().waitFor({ state: "attached" });
+    const logo = await page.locator(".logo").evaluateAll((all) => all.map((one) => one.closest(".brand") !== null));
+    assert.deepEqual(logo, [true]);
+    await page.locator(".story summary").click();
+    const dots = await page.locator(".chain li").evaluateAll((all) => all.map((one) => Number.parseFloat(getComputedStyle(one, "::before").width)));
+    assert.ok(dots.length > 2 && dots.every((width) => width < 12), `marks of ${dots} pixels`);
+    await close();
+  });
+
+  test("shows what the address says: pasted links, Back, missing runs", async () => {
+    const { page, close } = await visit("#/watch?run=outage");
+    const name = () => page.locator(".run-name").textContent();
+    await drawn(page);
+    // A link pasted into the open tab.
+    await page.evaluate(() => (location.hash = "#/watch?run=handover&t=21.5&zoom=10.000-30.000&select=satellite:leo-0-0&view=map&finding="));
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "handover");
+    await page.locator(".card h3", { hasText: "leo-0-0" }).waitFor();
+    await page.waitForFunction(() => window.skyhopCharts().some((chart) => chart && Math.abs(chart.x[0] - 10) < 1e-6 && Math.abs(chart.x[1] - 30) < 1e-6));
+    assert.equal(Number.parseFloat(await page.locator(".timebar .now").textContent()), 21.5);
+    await page.goBack();
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "outage");
+    // A link to a run that is not here says so, and shows no other.
+    await page.evaluate(() => (location.hash = "#/watch?run=gone"));
+    await page.locator(".notice", { hasText: "gone" }).waitFor();
+    assert.equal(await name(), "No run open");
+    await page.goBack();
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "outage");
+    assert.equal(await page.locator(".notice:visible").count(), 0);
+    // Flows, an open finding and Compare's choices come back after reloading.
+    await page.getByRole("button", { name: "slow-0", exact: true }).click();
+    await page.locator(".finding").nth(1).click();
+    const finding = await page.locator(".story h3").textContent();
+    await page.waitForFunction(() => /finding=\w/.test(location.hash) && location.hash.includes("flow="));
+    await page.reload();
+    await drawn(page);
+    await page.locator(".story h3").waitFor();
+    assert.equal(await page.locator(".story h3").textContent(), finding);
+    assert.equal(await page.getByRole("button", { name: "slow-0", exact: true }).count(), 0, "of many flows the legend names those in the charts");
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.locator("fieldset input").first().waitFor();
+    for (const box of await page.locator("fieldset input").all()) await box.setChecked(["outage", "slow-start"].includes(await box.getAttribute("value")));
+    await page.getByLabel("Measure").selectOption({ label: "Timeouts" });
+    await page.waitForFunction(() => location.hash.includes("measure=") && location.hash.includes("compare="));
+    await page.reload();
+    await page.waitForFunction(() => document.querySelector(".figure svg")?.textContent.includes("Timeouts"));
+    assert.deepEqual(await page.locator("fieldset input:checked").evaluateAll((all) => all.map((one) => one.value).sort()), ["outage", "slow-start"]);
+    await close();
+  });
+
+  test("says that the server is gone, and what became of its runs when it is back", async () => {
+    const place = mkdtempSync(join(tmpdir(), "skyhop-empty-"));
+    let own = await serve(place);
+    const port = Number(new URL(own.url).port);
+    try {
+      const { page, close } = await visit("#/try", { url: own.url });
+      await page.locator(".right").waitFor();
+      await page.request.post(`${own.url}api/jobs`, { data: { text: ENDLESS } });
+      await page.locator(".job.running").waitFor();
+      await own.kill();
+      await page.locator(".notice.lost").waitFor();
+      await page.locator(".job .state", { hasText: "no connection to the server" }).waitFor();
+      // The editor does not blame the text.
+      await page.locator(".cm-content").click();
+      await page.keyboard.press("ControlOrMeta+End");
+      await page.keyboard.insertText("\n# more\n");
+      await page.locator(".verdict-box", { hasText: "The server gives no answer" }).waitFor();
+      assert.equal(await page.locator(".cm-lintRange-error, .cm-lint-marker-error").count(), 0);
+      own = await serve(place, port);
+      await page.locator(".job.failed", { hasText: "The server was started again" }).waitFor();
+      await page.locator(".notice.lost").waitFor({ state: "hidden" });
+      await page.locator(".right").waitFor();
+      // A run from the command line appears by itself.
+      await page.locator(".runs summary").click();
+      const made = spawnSync(python(), ["-c", `import skyhop; skyhop.run(skyhop.Scenario.from_toml('duration = "1 s"\\n[[links]]\\nbetween = ["a", "b"]\\nrate = "1 Mbit/s"\\ndelay = "1 ms"')).write(${JSON.stringify(join(place, "from-outside"))})`], { encoding: "utf8" });
+      assert.equal(made.status, 0, made.stderr);
+      await page.locator(".run-list .run", { hasText: "from-outside" }).waitFor();
+      await close();
+    } finally {
+      await own.stop();
+      remove(place);
+    }
+  });
+
+  test("finds any of a thousand flows and puts it into the charts", async () => {
+    const { page, errors, close } = await visit("#/watch?run=many&finding=");
+    await drawn(page);
+    const flows = table("many", "flows");
+    await page.locator(".all-flows").click();
+    await page.locator(".flow-told", { hasText: "1000 of 1000" }).waitFor();
+    assert.ok(await page.locator(".flow-row").count() < 60, "only the rows in sight are in the page");
+    // In the order of a column, the first row has the table's largest value.
+    await page.getByRole("button", { name: "Completion, s" }).click();
+    const slowest = flows.flow[flows.completion_s.indexOf(Math.max(...flows.completion_s.filter(Number.isFinite)))];
+    await page.locator(".flow-space .flow-row").first().filter({ hasText: slowest }).waitFor();
+    await page.getByLabel("Find a flow").fill("f-777");
+    await page.locator(".flow-told", { hasText: /^1 of 1000/ }).waitFor();
+    const row = page.locator(".flow-space .flow-row");
+    const at = flows.flow.indexOf("f-777");
+    const text = (await row.innerText()).split(/\n+/).map((cell) => cell.trim());
+    assert.ok(text.includes(String(flows.timeouts[at])) && text.includes(String(flows.dropped[at])), text.join(" | "));
+    await page.getByLabel("Show f-777 in the charts").check();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "f-777", exact: true }).waitFor();
+    await page.waitForFunction(() => window.skyhopCharts()[0].labels.includes("f-777"));
+    // The band behind them is the one of all flows at that time.
+    const { time_s: times, cwnd } = table("many", "flow_series");
+    const own = cwnd.filter((value, i) => times[i] === 4 && value !== "").sort((a, b) => a - b);
+    const median = await page.evaluate(() => {
+      const { data, labels } = window.skyhopCharts()[0];
+      return data[1 + labels.indexOf("median of all flows")][data[0].indexOf(4)];
+    });
+    assert.equal(median, own[Math.floor(own.length / 2)]);
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
+  test("calls no ordinary slow start a stall", async () => {
+    const { page, close } = await visit("#/watch?run=slow-start");
+    await page.locator(".findings > h3", { hasText: "Nothing went wrong" }).waitFor();
+    assert.equal(await page.locator(".finding").count(), 0);
+    await close();
+  });
+
+  test("puts the dearest moment first, with its cause, its effect and its cost", async () => {
+    const { page, close } = await visit("#/watch?run=outage");
+    await page.locator(".finding").first().waitFor();
+    // The flow that fell behind most is the tenth, which no chart shows at first.
+    assert.match(await page.locator(".finding").first().innerText(), /^fast · 15\.\d\d s/);
+    const texts = await page.locator(".cause-chain dd").allTextContents();
+    const { time_s: times, flow, received, goodput_bps: goodput } = table("outage", "flow_series");
+    const rows = times.map((_, row) => row).filter((row) => flow[row] === "fast");
+    const { flow: lostBy, time_s: lostAt, is_ack: ack } = table("outage", "drops");
+    // From the table: nothing arrived between the last arrival before 16 s and the next.
+    const last = rows.filter((row) => received[row] > 0 && times[row] < 16).at(-1);
+    const next = rows.find((row) => received[row] > 0 && row > last && times[row] > 16);
+    const [begin, end] = [times[last], times[next] - 0.1];
+    const said = /from (\d+\.\d\d) s to (\d+\.\d\d) s/.exec(texts[1]);
+    near(Number(said[1]), begin, 0.011, "begin of the silence");
+    near(Number(said[2]), end, 0.011, "end of the silence");
+    const lost = lostAt.filter((time, row) => lostBy[row] === "fast" && ack[row] === "false" && time >= 14.9 && time <= end).length;
+    assert.match(texts[0], new RegExp(`${lost} packets were corrupted at middle → far`));
+    // The cost is at least what the silence took at the mean rate of the 5 s before it.
+    const mean = rows.filter((row) => times[row] > begin - 5 && times[row] <= begin).reduce((sum, row) => sum + goodput[row], 0) / 50;
+    const cost = /^([\d.]+) MB less in ([\d.]+) s/.exec(texts[2]);
+    const whole = rows.filter((row) => times[row] > begin && times[row] <= begin + Number(cost[2])).reduce((sum, row) => sum + (mean - goodput[row]) * 0.1 / 8, 0);
+    near(Number(cost[1]) * 1e6, whole, 0.03 * whole + 1e5, "bytes not delivered");
+    assert.match(await page.locator(".timer").textContent(), /timeout and not a fast retransmit/);
+    // A click shows it everywhere.
+    await page.locator(".finding").first().click();
+    await page.getByRole("button", { name: "fast", exact: true }).waitFor();
+    near(Number.parseFloat(await page.locator(".timebar .now").textContent()), begin, 0.011, "time");
+    await settle(page);
+    const [from, to] = (await charts(page))[0].x;
+    assert.ok(from < begin && to > end && to - from < 39, `${from} to ${to}`);
+    await close();
+  });
+
+  test("tells the handover before a stall, with both ways", async () => {
+    const { page, close } = await visit("#/watch?run=handover");
+    const { time_s: times, terminal, from, to } = table("handover", "handovers");
+    const real = times.map((_, row) => row).filter((row) => from[row] !== "");
+    assert.ok(real.length > 0);
+    await page.locator(".finding").first().waitFor();
+    const cause = await page.locator(".cause-chain dd").first().textContent();
+    const told = real.filter((row) => cause.toLowerCase().includes(`${terminal[row]} was handed over from ${from[row]} to ${to[row]}`));
+    assert.ok(told.length > 0, cause);
+    assert.match(await page.locator(".finding").first().innerText(), /stalled \d\.\d+ s · handover/);
+    await close();
+  });
+
+  test("draws links to the nearest satellites and names both ends", async () => {
+    const { page, close } = await visit("#/watch?run=nearest&t=1&finding=");
+    await page.waitForFunction(() => window.skyhopLocate?.("leo-0-0"));
+    // Pairs from the table of changes: at the start each satellite has at most three, none farther than 6000 km.
+    const { time_s: times, link, up } = table("nearest", "link_changes");
+    const first = link.filter((name, row) => times[row] === 0 && up[row] === "true" && name.includes("neighbour"));
+    const partner = (name) => {
+      const row = first.indexOf(name);
+      return first[row % 2 === 0 ? row + 1 : row - 1].split("->")[0];
+    };
+    const path = table("nearest", "paths").path[0].split(" > ").slice(1, -1);
+    for (let i = 0; i + 1 < path.length; i++) {
+      assert.ok(first.some((name) => name.startsWith(`${path[i]}->`) && partner(name) === path[i + 1]), `${path[i]} is linked to ${path[i + 1]}`);
+    }
+    await page.getByLabel("Find a satellite or station").fill(path[1]);
+    await page.locator(".card h3", { hasText: path[1] }).waitFor();
+    const text = await page.locator(".card").innerText();
+    for (const name of first.filter((one) => one.startsWith(`${path[1]}->`))) assert.match(text, new RegExp(`ISL to ${partner(name)}\\s+[\\d.\\s\u202f]+ km`));
+    await close();
+  });
+
+  test("draws a step chart between its steps", async () => {
+    // Between two losses the count stands; the window holds none of them.
+    const { time_s: times, flow, is_ack: ack } = table("outage", "drops");
+    const losses = times.filter((_, row) => flow[row] === "slow-0" && ack[row] === "false");
+    const gap = losses.findIndex((time, i) => losses[i + 1] - time > 1);
+    const [from, to] = [losses[gap] + 0.2, losses[gap] + 0.8];
+    const { page, close } = await visit(`#/watch?run=outage&t=1&finding=&flow=slow-0&zoom=${from.toFixed(3)}-${to.toFixed(3)}`);
+    await drawn(page);
+    await page.waitForFunction(() => window.skyhopCharts()[5]);
+    const { data, x } = await page.evaluate(() => ({ data: window.skyhopCharts()[5].data, x: window.skyhopCharts()[5].x }));
+    const inside = data[0].map((time, i) => [time, data[1][i]]).filter(([time]) => time >= x[0] - 1e-9 && time <= x[1] + 1e-9);
+    assert.deepEqual(inside.map(([, value]) => value), [gap + 1, gap + 1], "a line from edge to edge at the number of losses so far");
+    await close();
+  });
+
+  test("tells seven runs apart in Compare, and that they differ in length", async () => {
+    const { page, close } = await visit("#/compare?run=outage&compare=outage&compare=many&compare=nearest&compare=handover&compare=slow-start");
+    await page.waitForFunction(() => document.querySelectorAll(".figure pattern").length === 5);
+    assert.match(await page.locator(".note", { hasText: "differ in length" }).textContent(), /from 6\.00 s to 60\.0+ s/);
+    await close();
+  });
+
+  test("fits a phone: list of runs inside, the card as a sheet, charts by keyboard", async () => {
+    const { page, close } = await visit("#/watch?run=handover&select=station:london", { viewport: { width: 390, height: 844 } });
+    await page.locator(".card").waitFor();
+    const card = await page.locator(".card").boundingBox();
+    const stage = await page.locator(".stage").boundingBox();
+    assert.ok(card.y > stage.y + stage.height * 0.5, "the card leaves the globe free");
+    await page.locator(".runs summary").click();
+    const list = await page.locator(".run-list").boundingBox();
+    assert.ok(list.x >= 0 && list.x + list.width <= 390, `the list reaches from ${list.x} to ${list.x + list.width}`);
+    await close();
+  });
+
+  test("says nothing twice under the pointer, and draws no height that means nothing", async () => {
+    const { page, close } = await visit("#/watch?run=handover&t=30&finding=&select=station:london&view=map");
+    await page.locator(".card").waitFor();
+    await page.waitForFunction(() => window.skyhopLocate("london"));
+    const [x, y] = await page.evaluate(() => window.skyhopLocate("london"));
+    await page.mouse.move(x, y);
+    await settle(page);
+    assert.equal(await page.locator(".tip:visible").count(), 0, "the card has it already");
+    await page.keyboard.press("Escape");
+    await drawn(page);
+    const box = await page.locator(".chart .u-over").first().boundingBox();
+    await page.mouse.move(box.x + 50, box.y + 20);
+    await settle(page);
+    assert.ok(await page.locator(".u-cursor-x").first().isVisible());
+    assert.equal(await page.locator(".u-cursor-y:visible").count(), 0);
+    await close();
+  });
+
+  test("stays quick with a million steps", async () => {
+    const { page, close } = await visit("#/watch?run=million");
+    await page.locator(".finding, .findings > h3").first().waitFor();
+    await drawn(page);
+    await page.waitForFunction(() => !/Looking/.test(document.querySelector(".findings > h3").textContent));
+    await page.evaluate(() => {
+      window.longest = 0;
+      new PerformanceObserver((list) => list.getEntries().forEach((entry) => (window.longest = Math.max(window.longest, entry.duration)))).observe({ type: "longtask" });
+    });
+    const box = await page.locator(".chart .u-over").first().boundingBox();
+    await page.mouse.move(box.x + 100, box.y + 30);
+    for (let i = 0; i < 5; i++) {
+      await page.mouse.wheel(0, -200);
+      await settle(page);
+    }
+    const { x } = (await charts(page))[0];
+    assert.ok(x[1] - x[0] < 300, "it has zoomed");
+    console.log(`# longest task while zooming over a million steps: ${(await page.evaluate(() => window.longest)).toFixed(0)} ms`);
+    await close();
+  });
+
+  test("offers scenarios to run in an empty folder", async () => {
+    const place = mkdtempSync(join(tmpdir(), "skyhop-empty-"));
+    const own = await serve(place);
+    try {
+      const { page, close } = await visit("", { url: own.url });
+      await page.locator(".preset-card").nth(3).waitFor();
+      assert.equal(await page.locator(".preset-card .preset-picture").count(), 4);
+      await page.locator(".preset-card", { hasText: "Two TCPs" }).or(page.locator(".preset-card").nth(1)).first().click();
+      await page.waitForFunction(() => document.body.dataset.panel === "watch" && document.querySelector(".run-name").textContent !== "No run open");
+      await page.locator(".headline span").first().waitFor();
+      await close();
+    } finally {
+      await own.stop();
+      remove(place);
+    }
+  });
+});

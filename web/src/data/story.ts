@@ -1,0 +1,215 @@
+import { count, fixed, moment, number, rate, size } from "../panels/format";
+import type { Finding } from "./findings";
+import { counted, lost, type Happening, type Happenings } from "./happenings";
+import type { Run } from "./run";
+
+/** A finding in words. */
+export interface Story {
+  /** "stalled 1.1 s". */
+  what: string;
+  /** "handover, 71 packets lost, timeout"; empty where nothing was recorded. */
+  why: string;
+  /** "4.2 MB, back after 6.3 s". */
+  price: string;
+  cause: string;
+  effect: string;
+  cost: string;
+  /** Why the timer ran out before duplicate ACKs could tell of the loss; empty without a timeout. */
+  timer: string;
+  /** What happened, in the order of time. */
+  events: Happening[];
+}
+
+const CAUSE_S = 2; // what happened at most so long before is a cause
+const AT_ONCE_S = 0.5; // handovers and path changes so close together are one
+const DUPLICATES = 3; // duplicate ACKs that begin a fast retransmit: RFC 5681 §3.2
+
+/** What led to a finding, what it did and what it cost. */
+export function storyOf(run: Run, finding: Finding, happenings: Happenings): Story {
+  const all = happenings.of(finding.flow).filter((one) => one.kind !== "life");
+  const events = fromTheCause(all, finding);
+  const lostHere = lossesIn(run, finding, happenings, events);
+  return {
+    what: whatOf(finding),
+    why: whyOf(events, lostHere, othersThatBegan(run, finding, events)),
+    price: priceOf(run, finding),
+    cause: causeOf(run, finding, events, lostHere),
+    effect: effectOf(run, finding, events),
+    cost: costOf(run, finding),
+    timer: timerOf(run, finding, happenings, events),
+    events,
+  };
+}
+
+/** From the last handover or path change before it all began, or the first loss, to the end of it. */
+function fromTheCause(all: Happening[], { begin, end }: Finding): Happening[] {
+  const near = all.filter((one) => one.end >= begin - CAUSE_S && one.begin <= end + 1e-9);
+  const early = near.filter((one) => one.begin <= begin + AT_ONCE_S);
+  const roots = early.filter((one) => one.kind === "handover" || one.kind === "path");
+  const root = roots.at(-1);
+  if (root) {
+    const first = Math.min(...roots.filter((one) => one.begin > root.begin - AT_ONCE_S).map((one) => one.begin));
+    return near.filter((one) => one.begin >= first - 1e-9);
+  }
+  const loss = early.filter((one) => one.kind === "drop")[0];
+  return near.filter((one) => one.begin >= (loss?.begin ?? begin - CAUSE_S) - 1e-9);
+}
+
+interface Lost {
+  data: number;
+  acks: number;
+  /** Words for cause and place, with the number of data packets. */
+  places: [string, number][];
+}
+
+function lossesIn(run: Run, finding: Finding, happenings: Happenings, events: Happening[]): Lost {
+  const { time_s: times, cause, link, node, is_ack: ack } = run.tables.drops;
+  const from = Math.min(finding.begin, events[0]?.begin ?? finding.begin) - 1e-9;
+  const places = new Map<string, number>();
+  let [data, acks] = [0, 0];
+  for (const row of happenings.dropRows(finding.flow)) {
+    if (times[row] < from || times[row] > finding.end + 1e-9) continue;
+    if (ack[row]) {
+      acks++;
+      continue;
+    }
+    data++;
+    const place = `${lost(cause[row] ?? "")} at ${(link[row] ?? node[row] ?? "").replace("->", " → ")}`;
+    places.set(place, (places.get(place) ?? 0) + 1);
+  }
+  return { data, acks, places: [...places].sort((a, b) => b[1] - a[1]) };
+}
+
+function whatOf({ kind, begin, end, silence }: Finding): string {
+  const length = (from: number, to: number): string => `${fixed(to - from, to - from < 10 ? 2 : 1)} s`;
+  if (kind === "nothing") return "nothing ever arrived";
+  if (kind === "stall" && silence) return `stalled ${length(...(silence as [number, number]))}`;
+  if (kind === "repair") return end > begin ? `repaired losses for ${length(begin, end)}` : "lost packets";
+  if (kind === "slow") return `slowed down for ${length(begin, end)}`;
+  return `packets late for ${length(begin, end)}`;
+}
+
+function whyOf(events: Happening[], { data, acks }: Lost, others: string[]): string {
+  const parts: string[] = [];
+  if (events.some((one) => one.kind === "handover")) parts.push("handover");
+  if (events.some((one) => one.text.startsWith("there was no route"))) parts.push("no route");
+  else if (parts.length === 0 && events.some((one) => one.kind === "path")) parts.push("path change");
+  if (data > 0) parts.push(`${count(data, "packet")} lost`);
+  else if (acks > 0) parts.push(`${count(acks, "ACK")} lost`);
+  const timeouts = events.filter((one) => one.kind === "timeout").length;
+  if (timeouts > 0) parts.push(timeouts > 1 ? `${timeouts} timeouts` : "timeout");
+  if (parts.length === 0 && others.length > 0) parts.push(`${others.length > 1 ? `${others.length} flows` : others[0]} began`);
+  return parts.join(", ");
+}
+
+/** Flows that began shortly before on the same links, where nothing else explains it. */
+function othersThatBegan(run: Run, { flow, begin }: Finding, events: Happening[]): string[] {
+  if (events.some((one) => one.kind === "handover" || one.kind === "path")) return [];
+  const { start_s: start } = run.tables.flows;
+  return run.flows.filter((name, row) => name !== flow && start[row] > 0 && start[row] <= begin && start[row] >= begin - CAUSE_S);
+}
+
+function priceOf(run: Run, finding: Finding): string {
+  if (finding.kind === "nothing") return "all of it";
+  if (finding.kind === "delay") return `${fixed(finding.delayS * 1e3, 0)} ms more, ${size(finding.bytes)} late`;
+  return `${size(finding.bytes)}, ${backText(run, finding)}`;
+}
+
+function backText(run: Run, { begin, until, back, flow }: Finding): string {
+  if (back !== null) return `back after ${fixed(back - begin, back - begin < 10 ? 1 : 0)} s`;
+  const row = run.flows.indexOf(flow);
+  const stop = Math.min(run.tables.flows.stop_s[row] ?? run.duration, run.duration);
+  if (until >= stop - 1e-6) return "not back by its end";
+  return `not back within ${fixed(until - begin, 0)} s`;
+}
+
+function causeOf(run: Run, finding: Finding, events: Happening[], { data, acks, places }: Lost): string {
+  const parts = events.filter((one) => (one.kind === "handover" || one.kind === "path") && one.begin <= finding.begin + AT_ONCE_S).slice(-3).map((one) => `${one.text} at ${moment(one.begin)}`);
+  const others = othersThatBegan(run, finding, events);
+  if (others.length > 0) parts.push(`${others.slice(0, 3).join(", ")}${others.length > 3 ? ` and ${others.length - 3} more` : ""} began shortly before`);
+  for (const [place, packets] of places.slice(0, 2)) parts.push(counted(packets, "packet", place));
+  if (places.length > 2) parts.push(`${data - places[0][1] - places[1][1]} more packets were lost elsewhere`);
+  if (acks > 0) parts.push(`${count(acks, "ACK")} on the way back ${acks === 1 ? "was" : "were"} lost`);
+  if (parts.length === 0) return "Nothing that this run recorded explains it. The sender may have waited for its window, or others took the capacity.";
+  return sentence(parts.join("; "));
+}
+
+function effectOf(run: Run, finding: Finding, events: Happening[]): string {
+  const { kind, begin, until, silence, flow } = finding;
+  if (kind === "nothing") return "No packet of this flow reached its destination.";
+  const parts: string[] = [];
+  if (silence) parts.push(`nothing arrived from ${moment(silence[0])} to ${moment(silence[1])}`);
+  const repairs = events.filter((one) => one.kind === "recovery").length;
+  const timeouts = events.filter((one) => one.kind === "timeout").length;
+  if (repairs > 0) parts.push(`duplicate ACKs told the sender of a loss ${times(repairs)}`);
+  if (timeouts > 0) parts.push(`the retransmission timer ran out ${times(timeouts)}`);
+  const window = windowChange(run, flow, begin, until);
+  if (window) parts.push(window);
+  if (kind === "delay") parts.push(`packets took ${fixed(finding.delayS * 1e3, 0)} ms longer than usual (the median of the run)`);
+  if (kind === "slow" && parts.length === 0) parts.push("less than half as much arrived as before");
+  return parts.length > 0 ? sentence(parts.join("; ")) : "The sender repaired it without waiting.";
+}
+
+function times(n: number): string {
+  return n === 1 ? "once" : n === 2 ? "twice" : `${n} times`;
+}
+
+function windowChange(run: Run, flow: string, begin: number, until: number): string {
+  const { x, ys: [cwnd] } = run.flowSeries(flow, "cwnd");
+  let [before, least] = [NaN, Infinity];
+  for (let i = 0; i < x.length && x[i] <= until; i++) {
+    if (Number.isNaN(cwnd[i])) continue;
+    if (x[i] <= begin) before = cwnd[i];
+    else least = Math.min(least, cwnd[i]);
+  }
+  return least < before ? `cwnd fell from ${number(before, 3)} to ${number(least, 3)} segments` : "";
+}
+
+function costOf(run: Run, finding: Finding): string {
+  const { kind, bytes, rateBps, until, begin, delayS } = finding;
+  if (kind === "nothing") return "Everything that was sent was lost.";
+  if (kind === "delay") return `${size(bytes)} behind: ${fixed(delayS * 1e3, 0)} ms at ${rate(rateBps)}.`;
+  const late = Number.isFinite(delayS) && Math.abs(delayS) >= 0.001 ? `; packets took ${fixed(Math.abs(delayS) * 1e3, 0)} ms ${delayS > 0 ? "longer" : "less"} than before` : "";
+  const since = begin <= 0 ? "after it" : "of the 5 s before";
+  return `${size(bytes)} less in ${fixed(until - begin, 1)} s than at its rate ${since}, ${rate(rateBps)}; ${backText(run, finding)}${late}.`;
+}
+
+/** Why the first timeout came, as far as the tables tell. */
+function timerOf(run: Run, finding: Finding, happenings: Happenings, events: Happening[]): string {
+  const timeout = events.find((one) => one.kind === "timeout");
+  if (!timeout) return "";
+  const { time_s: times, is_ack: ack } = run.tables.drops;
+  const recovery = events.filter((one) => one.kind === "recovery" && one.begin < timeout.begin).at(-1);
+  const since = recovery && timeout.begin <= recovery.end + 1e-9 ? recovery.begin : Math.min(events[0].begin, finding.begin);
+  let [data, acks] = [0, 0];
+  for (const row of happenings.dropRows(finding.flow)) {
+    if (times[row] < since - 1e-9 || times[row] > timeout.begin) continue;
+    if (ack[row]) acks++;
+    else data++;
+  }
+  const why = "A timeout and not a fast retransmit: ";
+  if (recovery && timeout.begin <= recovery.end + 1e-9) {
+    return data > 0
+      ? `${why}a fast retransmit began at ${moment(recovery.begin)}, but ${count(data, "more packet")} ${data === 1 ? "was" : "were"} lost during the repair, and the timer ran out before its end.`
+      : `${why}a fast retransmit began at ${moment(recovery.begin)}, but the repair took longer than the timer.`;
+  }
+  const window = windowAt(run, finding.flow, finding.begin);
+  if (data === 0 && acks === 0) return `${why}no packet was lost; the ACKs came later than the timer expected, because the delay grew or the path was gone.`;
+  if (data === 0) return `${why}the data arrived, but ${count(acks, "ACK")} ${acks === 1 ? "was" : "were"} lost.`;
+  if (window <= DUPLICATES + data) {
+    return `${why}of a window of ${number(window, 3)} segments ${data} ${data === 1 ? "was" : "were"} lost, so fewer than ${DUPLICATES} duplicate ACKs could come back.`;
+  }
+  if (recovery) return `${why}a fast retransmit at ${moment(recovery.begin)} repaired a loss, but of ${data} lost packets others were left, and too few duplicate ACKs came back for another one.`;
+  return `${why}of ${number(window, 3)} segments in flight ${data} were lost, and too few duplicate ACKs came back before the timer ran out.`;
+}
+
+function windowAt(run: Run, flow: string, time: number): number {
+  const { x, ys: [inFlight] } = run.flowSeries(flow, "in_flight");
+  let value = NaN;
+  for (let i = 0; i < x.length && x[i] <= time; i++) if (!Number.isNaN(inFlight[i])) value = inFlight[i];
+  return value;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
