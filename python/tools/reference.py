@@ -124,6 +124,8 @@ class Reference:
         if node.get("type") == "object":
             if "properties" in node:
                 return self.form(node, place)
+            if not node["additionalProperties"]:
+                return "empty table", []
             inner, details = self.kind(node["additionalProperties"], place)
             return f"table from names to: {inner}", details
         return _number(node), []

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A named bundle of option values, as a scenario writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "OwnProfile")]
 pub enum Profile {
     /// The text of the standards.
     #[default]

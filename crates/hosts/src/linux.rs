@@ -112,8 +112,8 @@ fn packet(segment: Segment, syn_bytes: u32, repeats: bool) -> Outgoing {
     }
 }
 
-/// The segment in a packet that has arrived, with the mark that the network set. `None` for what is none, such as a
-/// request of the engine.
+/// The segment in a packet that has arrived, with the mark that the network set. `None` for a packet without a segment,
+/// such as a request of the engine.
 fn segment(packet: Incoming) -> Option<Segment> {
     let marked = packet.ecn == Codepoint::Ce;
     let mut segment = packet.payload.take::<Segment>()?;

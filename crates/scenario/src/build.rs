@@ -25,6 +25,7 @@ use skyhop_topology::{
 use std::collections::BTreeMap;
 
 mod agents;
+mod linux;
 mod repair;
 mod sky;
 mod workloads;
@@ -196,6 +197,11 @@ impl Scenario {
     fn flow_configs(&self, ids: &BTreeMap<&str, NodeId>) -> Vec<FlowConfig> {
         let mut configs = Vec::new();
         for flow in &self.flows {
+            let transport = match &flow.transport {
+                Transport::Tcp(config) => TransportConfig::Tcp(config.clone()),
+                Transport::Linux(linux) => TransportConfig::Hosts(linux::hosts(linux)),
+                Transport::Udp { header } => TransportConfig::Udp { header_bytes: packet_bytes(*header) },
+            };
             for (index, name) in flow.names().enumerate() {
                 let (from, to) = match &flow.access {
                     Some(_) => (ids[format!("{name}{SOURCE}").as_str()], ids[format!("{name}{SINK}").as_str()]),
@@ -205,10 +211,7 @@ impl Scenario {
                     name,
                     from,
                     to,
-                    transport: match &flow.transport {
-                        Transport::Tcp(config) => TransportConfig::Tcp(config.clone()),
-                        Transport::Udp { header } => TransportConfig::Udp { header_bytes: packet_bytes(*header) },
-                    },
+                    transport: transport.clone(),
                     application: application(&flow.application),
                     start: at(flow.start_of(index as u64)),
                     stop: flow.stop.map(at),

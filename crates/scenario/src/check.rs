@@ -10,11 +10,13 @@ use crate::names;
 use crate::quantity;
 use crate::tree::{Entry, Node, Path, Step, Value};
 use serde_json::Value as Json;
+use skyhop_tcp::control::ControlKind;
+use skyhop_transport::TcpSpec;
 use std::collections::BTreeMap;
 
 /// Checks the whole tree and adds what is wrong with it to `problems`.
 pub(crate) fn check(root: &Node, schema: &Json, scope: Scope, problems: &mut Problems<'_>) {
-    Checker { schema, scope, problems }.check(schema, root, &Path::root());
+    Checker { schema, scope, problems, root, others: Vec::new() }.check(schema, root, &Path::root());
 }
 
 /// The kind of value that is expected.
@@ -26,9 +28,12 @@ pub(crate) enum Scope {
 }
 
 struct Checker<'c, 'p, 's> {
+    root: &'c Node,
     schema: &'c Json,
     scope: Scope,
     problems: &'p mut Problems<'s>,
+    /// Other forms of the table that is checked next: what says that one is meant, and its schema.
+    others: Vec<(String, &'c Json)>,
 }
 
 /// Keys that people look for in another place, with what to say.
@@ -42,6 +47,32 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "rate",
         "a flow's rate belongs to its application: application = { constant_rate = { rate = \"1 Mbit/s\", payload = \"1000 B\" } }",
     ),
+];
+
+/// Keys of one kind of TCP, and of none, that stand where another kind is described: what there is instead.
+const INSTEAD: &[(&str, &str)] = &[
+    ("window", "under \"linux\" the receive window follows from receive_memory or receive_buffer"),
+    ("recovery", "Linux has RACK, PRR and F-RTO; sack = \"off\" makes it NewReno, and tlp, frto and undo are switches"),
+    ("ack_every", "delayed_ack = \"off\" acknowledges each segment under \"linux\""),
+    ("ack_delay", "the kernel chooses 40 to 200 ms under \"linux\"; delayed_ack = \"off\" acknowledges each segment"),
+    ("tick", "timers = \"jiffies\" makes the timers of Linux coarse"),
+    ("hystart", "HyStart belongs to cubic: control = { cubic = { hystart = \"off\" } } with profile = \"linux\""),
+    ("rack", "RACK comes with sack under profile = \"linux\"; sack = \"off\" takes NewReno in its place"),
+    ("prr", "proportional rate reduction (RFC 9937) is part of profile = \"linux\" and has no switch"),
+    ("accurate_ecn", "Accurate ECN (RFC 9768) is not modelled; ecn = \"on\" is that of RFC 3168"),
+    ("mptcp", "Multipath TCP is not modelled; flows over several paths stand for subflows that are not coupled"),
+    ("quic", "QUIC is not a TCP: docs/models/quic.md says what there is of it"),
+];
+
+/// Transports and mechanisms that people ask for by name where a TCP is named.
+const NO_NAMES: &[(&str, &str)] = &[
+    ("mptcp", "Multipath TCP is not modelled; flows over several paths stand for subflows that are not coupled"),
+    ("quic", "QUIC is not a TCP: docs/models/quic.md says what there is of it"),
+    ("udp", "write udp = {} in place of tcp"),
+    ("sctp", "SCTP is not modelled; flows side by side stand for its streams"),
+    ("hystart", "HyStart belongs to cubic: tcp = { profile = \"linux\", control = { cubic = { hystart = {} } } }"),
+    ("linux", "write tcp = { profile = \"linux\", name = \"cubic\" }"),
+    ("rack", "RACK is part of profile = \"linux\": tcp = { profile = \"linux\", name = \"cubic\" }"),
 ];
 
 impl<'c> Checker<'c, '_, '_> {
@@ -134,7 +165,12 @@ impl<'c> Checker<'c, '_, '_> {
         }
         // What may stand by its name alone and with values is one name.
         let own = tags.iter().filter(|tag| !constants.contains(tag));
-        let names: Vec<&str> = constants.iter().chain(own).copied().collect();
+        let mut names: Vec<&str> = Vec::new();
+        constants.iter().chain(own).for_each(|name| {
+            if !names.contains(name) {
+                names.push(name)
+            }
+        });
         self.unknown_name(text, &names, node, path);
     }
 
@@ -154,6 +190,11 @@ impl<'c> Checker<'c, '_, '_> {
         };
         let of_a_tag = entries.keys().any(|key| tagged.iter().any(|(name, _)| name == key));
         if !untagged.is_empty() && !of_a_tag {
+            if let Some(place) = self.form_told_apart(&untagged, entries) {
+                self.check(untagged[place], node, path);
+                self.others.clear();
+                return;
+            }
             // The form with the most keys in common is the one that was meant.
             let best = untagged.iter().rev().max_by_key(known);
             if let Some(one) = best {
@@ -189,14 +230,49 @@ impl<'c> Checker<'c, '_, '_> {
         }
     }
 
+    /// The form of a table that one key tells: each form allows values of it that no other one does, as `profile` of TCP.
+    /// A table without this key has the value that stands at the root, else the first form. Keeps the others for messages.
+    fn form_told_apart(&mut self, forms: &[&'c Json], entries: &BTreeMap<String, Entry>) -> Option<usize> {
+        let [first, _, ..] = forms else { return None };
+        let (key, values) = first.get("properties")?.as_object()?.keys().find_map(|key| {
+            let of_form = |form: &&'c Json| self.texts(form.get("properties")?.get(key)?);
+            let values: Vec<Vec<&str>> = forms.iter().map(of_form).collect::<Option<_>>()?;
+            let mut all: Vec<&str> = values.concat();
+            let count = all.len();
+            all.sort_unstable();
+            all.dedup();
+            (all.len() == count).then_some((key, values))
+        })?;
+        let text = |node: &'_ Node| node.text().map(str::to_owned);
+        let given = entries.get(key).map(|entry| &entry.node).or(self.root.get(key)).and_then(text);
+        let chosen = given.and_then(|given| values.iter().position(|of| of.contains(&given.as_str()))).unwrap_or(0);
+        let others = forms.iter().zip(&values).enumerate().filter(|&(place, _)| place != chosen);
+        self.others = others.map(|(_, (form, values))| (format!("{key} = {:?}", values[0]), *form)).collect();
+        Some(chosen)
+    }
+
+    /// The texts that a schema allows; `None` where it allows others.
+    fn texts(&self, schema: &'c Json) -> Option<Vec<&'c str>> {
+        let schema = self.resolve(schema);
+        let leaves = self.alternatives(schema).unwrap_or_else(|| vec![schema]);
+        let texts: Vec<&str> = leaves.iter().flat_map(|leaf| constants_of(leaf)).collect();
+        let only = !texts.is_empty() && leaves.iter().all(|leaf| !constants_of(leaf).is_empty());
+        only.then_some(texts)
+    }
+
     fn check_table(&mut self, schema: &'c Json, entries: &BTreeMap<String, Entry>, node: &Node, path: &Path) {
         let properties = schema.get("properties").and_then(Json::as_object);
-        let others = schema.get("additionalProperties").or_else(|| schema.get("unevaluatedProperties"));
+        let further = schema.get("additionalProperties").or_else(|| schema.get("unevaluatedProperties"));
+        let others = std::mem::take(&mut self.others);
         // Keys that were meant by unknown ones are not missing.
         let mut meant = Vec::new();
         for (key, entry) in entries {
-            match (properties.and_then(|p| p.get(key)), others) {
+            match (properties.and_then(|p| p.get(key)), further) {
                 (Some(inner), _) => self.check(inner, &entry.node, &path.key(key)),
+                (None, Some(Json::Bool(false))) if elsewhere(key, &others).is_some() => {
+                    let help = elsewhere(key, &others);
+                    self.problems.add(&entry.key_origin, &path.key(key), "is not an option of this TCP", help);
+                }
                 (None, Some(Json::Bool(false))) => {
                     let keys: Vec<&str> = properties.into_iter().flat_map(|p| p.keys().map(String::as_str)).collect();
                     meant.extend(self.unknown_key(key, &keys, entry, path));
@@ -305,7 +381,12 @@ impl<'c> Checker<'c, '_, '_> {
 
     fn unknown_name(&mut self, text: &str, names: &[&str], node: &Node, path: &Path) {
         let message = format!("{:?} is unknown here", names::shorten(text));
-        let help = self.suggestion(text, names);
+        let place = path.to_string();
+        let of_tcp = place.ends_with(".tcp") || place.ends_with(".tcp.name") || place.ends_with(".tcp.control");
+        let instead = NO_NAMES.iter().find(|(asked, _)| of_tcp && *asked == text.to_lowercase());
+        let instead =
+            instead.map(|(_, instead)| (*instead).to_owned()).or_else(|| of_tcp.then(|| other_tcp(text)).flatten());
+        let help = instead.or_else(|| self.suggestion(text, names));
         self.problems.add(&node.origin, path, message, help);
     }
 
@@ -368,6 +449,28 @@ fn as_clause(description: &str) -> String {
     let first = description.split(". ").next().unwrap_or_default().trim_end_matches('.');
     let mut letters = first.chars();
     letters.next().map(|letter| format!(": {}{}", letter.to_lowercase(), letters.as_str())).unwrap_or_default()
+}
+
+/// The TCP of the other profile that has this name.
+fn other_tcp(name: &str) -> Option<String> {
+    let profile = match (TcpSpec::named(name), ControlKind::named(name)) {
+        (Ok(_), _) => "rfc",
+        (Err(_), Some(_)) => "linux",
+        (Err(_), None) => return None,
+    };
+    Some(format!("write tcp = {{ profile = {profile:?}, name = {name:?} }}"))
+}
+
+/// Where a key has its place that stands in another form of the table.
+fn elsewhere(key: &str, others: &[(String, &Json)]) -> Option<String> {
+    if others.is_empty() {
+        return None;
+    }
+    if let Some((_, instead)) = INSTEAD.iter().find(|(asked, _)| *asked == key) {
+        return Some((*instead).to_owned());
+    }
+    let knows = |form: &Json| form.get("properties").is_some_and(|properties| properties.get(key).is_some());
+    others.iter().find(|(_, form)| knows(form)).map(|(told, _)| format!("it goes with {told}"))
 }
 
 /// The texts that a schema allows, if it names them.

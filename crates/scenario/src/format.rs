@@ -4,12 +4,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate};
-use skyhop_cc::Profile;
 use skyhop_queue::{DisciplineName, QueueSpec};
-use skyhop_transport::TcpSpec;
 use std::collections::BTreeMap;
 
 mod agents;
+mod linux;
 mod profile;
 mod repair;
 mod sky;
@@ -17,6 +16,7 @@ mod trace;
 mod workloads;
 
 pub use agents::*;
+pub use linux::*;
 pub use profile::*;
 pub use repair::*;
 pub use sky::*;
@@ -30,7 +30,7 @@ pub struct ScenarioFile {
     /// Simulated time.
     pub duration: Duration,
     /// Defaults to start from. Without it: "rfc".
-    pub profile: Option<Profile>,
+    pub profile: Option<ProfileName>,
     /// What orders the events of a run. Without it: "nanoseconds".
     pub clock: Option<ClockName>,
     /// Satellites and the links between them and to the ground.
@@ -330,7 +330,7 @@ pub struct FlowFile {
     /// An own link to `from` and one from `to` for each flow, between which it runs.
     pub access: Option<AccessFile>,
     /// TCP: a name, or a table of its parts and options.
-    pub tcp: Option<TcpSpec>,
+    pub tcp: Option<TcpFile>,
     /// UDP.
     pub udp: Option<UdpFile>,
     /// Where the data comes from. With TCP and without this key: "ftp".

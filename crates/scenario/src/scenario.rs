@@ -24,11 +24,13 @@ use std::sync::{Arc, OnceLock};
 
 mod agents;
 mod effective;
+mod linux;
 mod sky;
 mod trace;
 mod workloads;
 
 pub use agents::*;
+pub use linux::*;
 pub use sky::*;
 pub use trace::*;
 pub use workloads::*;
@@ -234,7 +236,12 @@ pub struct Access {
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
     Tcp(Box<TcpConfig>),
-    Udp { header: Bytes },
+    /// Under the same key: its table says so.
+    #[serde(rename = "tcp")]
+    Linux(Box<Linux>),
+    Udp {
+        header: Bytes,
+    },
 }
 
 #[derive(Clone, Debug, Serialize)]

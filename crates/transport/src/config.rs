@@ -429,6 +429,8 @@ skyhop_cc::options! {
         ack_delay: Duration = Duration::from_millis(200); ns2 = Duration::from_millis(100),
     }
     also {
+        /// Whose values are the defaults of this TCP. Without it: the scenario's profile.
+        profile: Profile,
         /// A name that stands for recovery, control and, under ns-2, an agent. A recovery or control beside it must be the
         /// name's own; the control may then have parameters.
         name: TcpName,
@@ -590,6 +592,7 @@ impl TcpSpec {
     /// `newreno` and control `reno`.
     pub fn resolve(&self, profile: Profile) -> Result<TcpConfig, ConfigError> {
         let table = &self.0;
+        let profile = table.profile.unwrap_or(profile);
         self.check_name()?;
         let (recovery, control, agent) = self.parts();
         let recovery = table.recovery.unwrap_or(recovery);

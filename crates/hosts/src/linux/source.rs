@@ -98,7 +98,7 @@ impl Endpoint for Source {
     }
 
     fn close(&mut self, _now: Time) {
-        // What is written stays written; a source without end has written what its buffer took.
+        // Written data stay written; a source without end has written what its buffer took.
         self.waiting = self.waiting.or(Some(0));
     }
 

@@ -18,6 +18,7 @@ impl Workload {
             to,
             transport: match &self.transport {
                 Transport::Tcp(config) => TransportConfig::Tcp(config.clone()),
+                Transport::Linux(linux) => TransportConfig::Hosts(super::linux::hosts(linux)),
                 Transport::Udp { header } => TransportConfig::Udp { header_bytes: packet_bytes(*header) },
             },
             arrivals: self.arrival_config.clone(),

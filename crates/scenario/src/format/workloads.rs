@@ -1,10 +1,9 @@
 //! Workloads: transfers that begin at random, each of its own size.
 
-use super::ContentFile;
+use super::{ContentFile, TcpFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate};
-use skyhop_transport::TcpSpec;
 
 /// Transfers that begin one after another, each of its own size and between its own pair of nodes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -16,7 +15,7 @@ pub struct WorkloadFile {
     /// The node that receives, or a list of nodes of which each transfer draws one that does not send it.
     pub to: NodesFile,
     /// TCP: a name, or a table of its parts and options.
-    pub tcp: TcpSpec,
+    pub tcp: TcpFile,
     /// When transfers begin.
     pub arrivals: ArrivalsFile,
     /// How many bytes a transfer has. Needed unless `arrivals` is a file that gives each its bytes.

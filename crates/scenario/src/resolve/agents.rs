@@ -95,7 +95,12 @@ impl Resolver<'_, '_, '_> {
             table.pacing.get_or_insert(Pacing::Control);
         }
         let buffer = file.buffer.unwrap_or(LARGEST_PLAIN_WINDOW);
-        match table.resolve(self.profile) {
+        let Some(profile) = table.0.profile.or(self.profile.own()) else {
+            let help = "write tcp = { profile = \"rfc\" } here and in the flow".to_owned();
+            self.add(path, "a split connection needs Skyhop's own TCP, and the profile is \"linux\"", Some(help));
+            return None;
+        };
+        match table.resolve(profile) {
             Ok(tcp) if buffer < tcp.options.mss => {
                 let message = format!("{buffer} does not hold a segment of {}", tcp.options.mss);
                 self.add(&path.key("buffer"), message, None);
@@ -262,7 +267,7 @@ impl Resolver<'_, '_, '_> {
         for flow in &scenario.flows {
             let notification = match &flow.transport {
                 Transport::Tcp(config) => config.notification,
-                Transport::Udp { .. } => None,
+                Transport::Udp { .. } | Transport::Linux(_) => None,
             };
             let (message, key) = match notification {
                 Some(Notification::Ceten(_)) if !marks => {

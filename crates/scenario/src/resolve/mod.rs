@@ -4,6 +4,7 @@
 mod agents;
 mod content;
 mod hops;
+mod linux;
 mod profile;
 mod reach;
 mod red;
@@ -24,13 +25,12 @@ pub(crate) use traffic::{SINK, SOURCE};
 
 use crate::diagnostic::Problems;
 use crate::files::Shelf;
-use crate::format::{ClockName, MetricName, RecordsFile, RoutingFile};
+use crate::format::{ClockName, MetricName, ProfileName, RecordsFile, RoutingFile};
 use crate::names;
 use crate::scenario::{Link, Queue, Records, Routing, Scenario, Transmitter};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
 use skyhop_base::Duration;
-use skyhop_cc::Profile;
 use skyhop_sim::LONGEST_RUN;
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ const RESERVED_NAMES: [&str; 3] = ["sky", "ground", "seam"];
 /// The scenario of a tree that the schema has been compared with. `None` when it has problems, which are added.
 /// Files that it names come from `shelf`.
 pub(crate) fn resolve(tree: &Node, shelf: &Shelf<'_>, problems: &mut Problems<'_>) -> Option<Scenario> {
-    let (profile, nodes, warnings) = (Profile::Rfc, Nodes::default(), Vec::new());
+    let (profile, nodes, warnings) = (ProfileName::Rfc, Nodes::default(), Vec::new());
     let queues_by_flow = Vec::new();
     let mut resolver = Resolver { tree, shelf, problems, profile, duration: None, nodes, warnings, queues_by_flow };
     let (mut scenario, flows, agents) = resolver.run()?;
@@ -64,7 +64,7 @@ struct Resolver<'t, 'p, 's> {
     tree: &'t Node,
     shelf: &'t Shelf<'t>,
     problems: &'p mut Problems<'s>,
-    profile: Profile,
+    profile: ProfileName,
     /// Unknown while it is wrong.
     duration: Option<Duration>,
     nodes: Nodes,
@@ -185,11 +185,11 @@ impl Resolver<'_, '_, '_> {
         self.problems.add(&origin, path, message, help);
     }
 
-    /// The profile's value.
+    /// The profile's value. "linux" is about TCP alone.
     fn by_profile<T>(&self, rfc: T, ns2: T) -> T {
         match self.profile {
-            Profile::Rfc => rfc,
-            Profile::Ns2 => ns2,
+            ProfileName::Rfc | ProfileName::Linux => rfc,
+            ProfileName::Ns2 => ns2,
         }
     }
 

@@ -159,13 +159,7 @@ impl Resolver<'_, '_, '_> {
 
     fn transport(&mut self, file: &FlowFile, path: &Path) -> Option<Transport> {
         match (&file.tcp, &file.udp) {
-            (Some(tcp), None) => match tcp.resolve(self.profile) {
-                Ok(config) => Some(Transport::Tcp(Box::new(config))),
-                Err(error) => {
-                    self.add_config_error(&error, &path.key("tcp"));
-                    None
-                }
-            },
+            (Some(_), None) => self.tcp(file.via.as_deref().unwrap_or_default(), file.jitter, path),
             (None, Some(udp)) => {
                 let header = udp.header.unwrap_or(self.by_profile(UDP_HEADER.0, UDP_HEADER.1));
                 self.check_packet_size(header, 0, &path.key("udp").key("header"));

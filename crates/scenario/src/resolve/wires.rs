@@ -10,7 +10,7 @@ use crate::format::{
     QueueName, QueueOptions, RedFile, SegmentErrors, StarlinkDirection, TraceErrors, TransmitterFile,
 };
 use crate::names::{natural_order, shorten};
-use crate::scenario::{Direction, Fifo, Flow, Link, Queue, Room, Scenario, Transmitter};
+use crate::scenario::{Direction, Fifo, Flow, Link, Queue, Room, Scenario, Transmitter, Transport};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
 use skyhop_base::{Bytes, Duration};
@@ -341,6 +341,12 @@ impl Resolver<'_, '_, '_> {
         let names: BTreeSet<String> = flows.iter().flat_map(|(flow, _)| flow.names()).collect();
         for (path, flow) in places {
             if names.contains(&flow) {
+                let linux = |of: &&(Flow, Path)| matches!(of.0.transport, Transport::Linux(_));
+                if flows.iter().filter(linux).any(|(of, _)| of.names().any(|name| name == flow)) {
+                    let message = format!("{:?} has the TCP of Linux, whose segments have no numbers", shorten(&flow));
+                    let help = "name packets by their place: errors = [{ list = { data = [...] } }]".to_owned();
+                    self.add(&path, message, Some(help));
+                }
                 continue;
             }
             let help = self.problems.name_help(&flow, names.iter().map(String::as_str));

@@ -83,13 +83,7 @@ impl Resolver<'_, '_, '_> {
         }
         let start = file.start.unwrap_or(Duration::ZERO);
         self.check_times(start, file.stop, path);
-        let transport = match file.tcp.resolve(self.profile) {
-            Ok(config) => Some(Transport::Tcp(Box::new(config))),
-            Err(error) => {
-                self.add_config_error(&error, &path.key("tcp"));
-                None
-            }
-        };
+        let transport = self.tcp(&[], file.jitter, path);
         let sizes = file.sizes.map(|sizes| self.sizes(sizes, &path.key("sizes")));
         let arrivals = self.arrivals(&file.arrivals, &sizes, path);
         if self.problems.count() > before {

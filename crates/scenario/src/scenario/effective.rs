@@ -2,6 +2,7 @@
 
 use super::{Queue, Scenario};
 use serde_json::{Map, Value};
+use skyhop_tcp::control::{ControlKind, EcnUse};
 
 impl Scenario {
     /// The canonical form without values that no component of the run reads. Two scenarios in which it is the same give the
@@ -67,6 +68,9 @@ impl Scenario {
 
 /// Takes the options away that this TCP does not read.
 fn forget_unread(tcp: &mut Map<String, Value>) {
+    if tcp.contains_key("profile") {
+        return forget_unread_by_linux(tcp);
+    }
     let is = |tcp: &Map<String, Value>, key: &str, values: &[&str]| {
         tcp.get(key).and_then(Value::as_str).is_some_and(|found| values.contains(&found))
     };
@@ -85,6 +89,41 @@ fn forget_unread(tcp: &mut Map<String, Value>) {
     }
     if tcp.get("ack_every") == Some(&Value::from(1)) {
         unread.push("ack_delay");
+    }
+    for key in unread {
+        tcp.remove(key);
+    }
+}
+
+/// The same of the TCP of Linux, whose table alone names its profile.
+fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
+    let is = |key: &str, value: &str| tcp.get(key).is_some_and(|found| found == value);
+    let mut unread: Vec<&str> = Vec::new();
+    if is("sack", "off") {
+        unread.extend(["dsack", "tlp", "rack_adapts", "rack_duplicate_threshold"]);
+    }
+    if is("sack", "off") || is("delayed_ack", "off") || tcp.get("compressed_acks") == Some(&Value::from(0)) {
+        unread.extend(["compressed_acks", "compression_delay", "compression_slack"]);
+    }
+    if tcp.contains_key("receive_buffer") {
+        unread.extend(["receive_memory", "autotuning"]);
+    }
+    let name = tcp.get("control").and_then(Value::as_object).and_then(|control| control.keys().next());
+    if let Some(kind) = name.and_then(|name| ControlKind::named(name)) {
+        let control = kind.build(0);
+        if control.paces() {
+            unread.push("pacing");
+        }
+        if control.owns_window() {
+            unread.push("slow_start_after_idle");
+        }
+        if kind.ecn() != EcnUse::Classic {
+            unread.push("ecn");
+        }
+        // Both versions have a rule of their own for bursts.
+        if kind.name().starts_with("bbr") {
+            unread.push("min_burst");
+        }
     }
     for key in unread {
         tcp.remove(key);

@@ -49,6 +49,8 @@ pub struct Config {
     pub ecn: bool,
     /// Marks are echoed one by one, for a sender with DCTCP (RFC 8257 §3.2), and not until the sender answers.
     pub precise_echo: bool,
+    /// Whether ACKs may wait for a second segment. If not, every segment is acknowledged at once.
+    pub delayed_acks: bool,
     pub compression: Compression,
     /// The least retransmission timeout (`tcp_rto_min_us`); the receiver's own timeout limits its delayed ACKs.
     pub rto_min: Duration,
@@ -82,6 +84,7 @@ impl Default for Config {
             dsack: true,
             ecn: true,
             precise_echo: false,
+            delayed_acks: true,
             compression: Compression::STOCK,
             rto_min: Duration::from_millis(200),
             invalid_rate_limit: Duration::from_millis(500),

@@ -258,6 +258,7 @@ impl Receiver {
         // An ACK for two segments waits for the reader where its window would be smaller than the last.
         if (two_segments && (self.next == self.read || self.select_window().0 >= self.window.offered))
             || self.acks.quick_mode()
+            || !self.config.delayed_acks
             || pending.now
         {
             if !self.reader.defers() {

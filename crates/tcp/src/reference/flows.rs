@@ -18,8 +18,8 @@ pub struct FlowCase {
     pub name: String,
     /// Configuration and control, as the table of figures names them.
     pub group: String,
-    control: ControlKind,
-    path: PathConfig,
+    pub control: ControlKind,
+    pub path: PathConfig,
     pub length: Duration,
     /// Least and largest value of each figure over the recorded runs.
     pub figures: BTreeMap<String, (f64, f64)>,

@@ -1,0 +1,223 @@
+//! Profiles, and TCP as Linux runs it.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use skyhop_base::{Bytes, Duration};
+use skyhop_cc::Profile;
+use skyhop_tcp::control::{ControlKind, ControlName};
+use skyhop_transport::{Switch, TcpSpec};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A named bundle of defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Profile")]
+pub enum ProfileName {
+    /// The text of the standards.
+    #[default]
+    #[serde(rename = "rfc")]
+    Rfc,
+    /// What the agents of ns-2 2.35 do, the network of the papers.
+    #[serde(rename = "ns-2")]
+    Ns2,
+    /// TCP as Linux 6.18 runs it; everything else as with "rfc".
+    #[serde(rename = "linux")]
+    Linux,
+}
+
+impl ProfileName {
+    /// The profile of Skyhop's own TCP and of the network; `None` where TCP is another one.
+    pub fn own(self) -> Option<Profile> {
+        match self {
+            ProfileName::Rfc => Some(Profile::Rfc),
+            ProfileName::Ns2 => Some(Profile::Ns2),
+            ProfileName::Linux => None,
+        }
+    }
+}
+
+/// The profile of a flow whose TCP is that of Linux.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum LinuxName {
+    /// As Linux 6.18 runs it.
+    #[default]
+    #[serde(rename = "linux")]
+    Linux,
+}
+
+/// Whose TCP it is, the profile decides: `resolve` reads it as a [`TcpSpec`] or as a [`LinuxSpec`].
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct TcpFile(serde_json::Value);
+
+impl JsonSchema for TcpFile {
+    fn schema_name() -> Cow<'static, str> {
+        "AnyTcp".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A TCP: its name, or a table with its parts and options. The profile says whose it is",
+            "anyOf": [generator.subschema_for::<TcpSpec>(), generator.subschema_for::<LinuxSpec>()],
+        })
+    }
+}
+
+/// The TCP of Linux: the name of its congestion control, or a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinuxSpec(pub LinuxTable);
+
+impl<'de> Deserialize<'de> for LinuxSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LinuxSpec, D::Error> {
+        struct NameOrTable;
+
+        impl<'de> Visitor<'de> for NameOrTable {
+            type Value = LinuxSpec;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a congestion control of Linux, or a table with options")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<LinuxSpec, E> {
+                let name = ControlName::deserialize(de::value::StrDeserializer::<E>::new(name))?;
+                Ok(LinuxSpec(LinuxTable { name: Some(name), ..LinuxTable::default() }))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LinuxSpec, A::Error> {
+                LinuxTable::deserialize(MapAccessDeserializer::new(map)).map(LinuxSpec)
+            }
+        }
+
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+impl JsonSchema for LinuxSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "LinuxTcp".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The TCP of Linux: the name of its congestion control, or a table with options",
+            "anyOf": [generator.subschema_for::<ControlName>(), generator.subschema_for::<LinuxTable>()],
+        })
+    }
+}
+
+/// A congestion control of Linux, by its name alone or with its options.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LinuxControlFile {
+    Named(ControlName),
+    Options(Box<ControlKind>),
+}
+
+/// Whether packets leave evenly spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinuxPacing {
+    /// Where the congestion control asks for it: bbr does, reno and cubic do not.
+    Control,
+    /// Always, as with the `fq` queue on the host's device.
+    Always,
+}
+
+/// When timers of the hosts fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimersName {
+    /// When they are due.
+    Exact,
+    /// At jiffies of 4 ms, coarser further out, as the kernel's timer wheel. Each host draws the phase of its own.
+    Jiffies,
+}
+
+skyhop_cc::options! {
+    /// The TCP of Linux 6.18: `docs/models/linux-tcp.md` and `docs/models/linux-tcp-receiver.md`. A name in parentheses is the
+    /// kernel's.
+    pub struct LinuxOptions, LinuxTable {
+        /// The largest segment that both hosts announce; timestamps take 12 bytes of it. Without it: 1460 B.
+        mss: Bytes = Bytes(1460),
+        /// Segments in the first window (RFC 6928). Without it: 10.
+        initial_window: u32 = 10,
+        /// Least, first and largest memory of a receive buffer that the kernel sizes (tcp_rmem). Without it: 4096 B, 131072 B and
+        /// 33554432 B.
+        receive_memory: [Bytes; 3] = [Bytes(4096), Bytes(131_072), Bytes(33_554_432)],
+        /// Whether that buffer grows with the rate (tcp_moderate_rcvbuf). Without it: on.
+        autotuning: Switch = Switch::On,
+        /// User bytes that the application can write ahead of their acknowledgement (tcp_wmem, largest). Without it: 4194304 B.
+        send_buffer: Bytes = Bytes(4_194_304),
+        /// Explicit congestion notification (RFC 3168). Accurate ECN is not modelled. Without it: off.
+        ecn: Switch = Switch::Off,
+        /// Timestamps (RFC 7323), and with them undo by timestamps. Without it: on.
+        timestamps: Switch = Switch::On,
+        /// Window scaling (RFC 7323). Without it: on.
+        window_scaling: Switch = Switch::On,
+        /// Selective acknowledgements (RFC 2018), and with them RACK (RFC 8985); off: NewReno (RFC 6582). Without it: on.
+        sack: Switch = Switch::On,
+        /// Reports of duplicates (RFC 2883); needs `sack`. Without it: on.
+        dsack: Switch = Switch::On,
+        /// Tail loss probes (RFC 8985 §7); need `sack`. Without it: on.
+        tlp: Switch = Switch::On,
+        /// Detection of needless timeouts (RFC 5682). Without it: on.
+        frto: Switch = Switch::On,
+        /// Whether reductions of the window that prove wrong are taken back. Without it: on.
+        undo: Switch = Switch::On,
+        /// Whether RACK's reordering window grows with reports of duplicates (tcp_recovery); needs `sack`. Without it: on.
+        rack_adapts: Switch = Switch::On,
+        /// Whether RACK's reordering window is left out once the duplicate threshold is reached; needs `sack`. Without it: on.
+        rack_duplicate_threshold: Switch = Switch::On,
+        /// Duplicates that prove a loss before any reordering was seen (tcp_reordering). Without it: 3.
+        reordering: u32 = 3,
+        /// The most that reordering raises it to (tcp_max_reordering). Without it: 300.
+        max_reordering: u32 = 300,
+        /// Whether a small segment takes following ones along when it is sent again (tcp_retrans_collapse). Without it: on.
+        join_small: Switch = Switch::On,
+        /// Whether the window shrinks after idle time (tcp_slow_start_after_idle). Without it: on.
+        slow_start_after_idle: Switch = Switch::On,
+        /// Nagle's rule: one small segment in flight at most; off: TCP_NODELAY. Without it: on.
+        nagle: Switch = Switch::On,
+        /// Whether packets leave evenly spaced. Without it: "control".
+        pacing: LinuxPacing = LinuxPacing::Control,
+        /// The pacing rate over cwnd / srtt, in percent, in slow start and later; also sizes bursts. Without it: 200 and 120.
+        pacing_ratios: [u32; 2] = [200, 120],
+        /// Least segments that the host hands over at once (tcp_min_tso_segs), but for bbr, which has a rule. Without it: 2.
+        min_burst: u32 = 2,
+        /// Bursts are larger on paths with a smallest RTT below 32 us times 2 to this power (tcp_tso_rtt_log); 0: never. Without
+        /// it: 9.
+        burst_rtt_log: u32 = 9,
+        /// A burst waits to be whole while less than this part of the window is free (tcp_tso_win_divisor); 0: never. Without it: 3.
+        burst_divisor: u32 = 3,
+        /// Whether ACKs wait for a second segment, for 40 to 200 ms; off: each segment is acknowledged. Without it: on.
+        delayed_ack: Switch = Switch::On,
+        /// Most duplicate ACKs that one replaces (tcp_comp_sack_nr); 0: none waits. Without it: 44.
+        compressed_acks: u32 = 44,
+        /// How long such an ACK waits, or a twentieth of the RTT if that is shorter (tcp_comp_sack_delay_ns). Without it: 1 ms.
+        compression_delay: Duration = Duration::from_millis(1),
+        /// How much later it leaves than that (tcp_comp_sack_slack_ns). Without it: 100 us.
+        compression_slack: Duration = Duration::from_micros(100),
+        /// The timeout of a SYN. Without it: 1 s.
+        initial_rto: Duration = Duration::from_secs(1),
+        /// Repetitions of a SYN before its timeout doubles (tcp_syn_linear_timeouts). Without it: 4.
+        syn_linear_timeouts: u32 = 4,
+        /// Smallest retransmission timeout beyond the smoothed RTT (tcp_rto_min_us). Without it: 200 ms.
+        min_rto: Duration = Duration::from_millis(200),
+        /// Largest retransmission timeout (tcp_rto_max_ms). Without it: 120 s.
+        max_rto: Duration = Duration::from_secs(120),
+        /// When timers of the hosts fire. Without it: "exact".
+        timers: TimersName = TimersName::Exact,
+    }
+    also {
+        /// Says that these are the options of Linux. Without it: the scenario's profile.
+        profile: LinuxName,
+        /// The congestion control by its name; a `control` beside it must have this name. Without it: that of `control`, else "cubic".
+        name: ControlName,
+        /// The congestion control, with options if wanted. Without it: that of the name.
+        control: LinuxControlFile,
+        /// A receive buffer of this size in place of one that the kernel sizes (SO_RCVBUF); about half of its memory is window. Without it: the kernel sizes it.
+        receive_buffer: Bytes,
+    }
+}
