@@ -280,7 +280,8 @@ fn a_large_file_over_a_satellite_comes_close_to_the_lower_limit() {
     let by_acks = 4.0 * up_bps / (8.0 * ack);
     let limit_s = begins_s + (segments - sent) / per_second.min(by_acks) + rtt_s / 2.0;
     assert!((9.5..10.1).contains(&limit_s), "{limit_s}");
-    for (name, up) in [("cubic", 100), ("bbr", 100), ("cubic", 1000), ("bbr", 1000), ("cubic", 5000), ("bbr", 5000)] {
+    // Queues of ACKs of 14 and of 140 ms.
+    for (name, up) in [("cubic", 100), ("bbr", 100), ("cubic", 1000), ("bbr", 1000)] {
         let text = format!(
             "duration = \"60 s\"\nprofile = \"linux\"\n\
              [[links]]\nbetween = [\"gateway\", \"terminal\"]\ndelay = \"300 ms\"\n\
@@ -293,6 +294,6 @@ fn a_large_file_over_a_satellite_comes_close_to_the_lower_limit() {
         let flow = &run(&text, 1).flows[0];
         let took_s = flow.completed.expect("it is complete").as_secs_f64();
         eprintln!("{name} {up}: {took_s:.2} s, {:.2} times {limit_s:.2} s", took_s / limit_s);
-        assert!(up > 100 || (1.0..1.3).contains(&(took_s / limit_s)), "{name}: {took_s} s, the limit is {limit_s} s");
+        assert!((1.0..1.3).contains(&(took_s / limit_s)), "{name}, {up} ACKs: {took_s} s, the limit is {limit_s} s");
     }
 }

@@ -8,7 +8,7 @@ use crate::format::{
 };
 use crate::names::{natural_order, shorten};
 use crate::quantity::LONGEST;
-use crate::scenario::{Flow, Transport, Workload};
+use crate::scenario::{Flow, Workload};
 use crate::tree::{Node, Path};
 use skyhop_base::{Bytes, Duration};
 use skyhop_sim::distribution::{DATA_MINING, Distribution, WEB_SEARCH};
