@@ -74,7 +74,7 @@ impl Cell {
 pub enum ValidateError {
     #[error("{path}: {reason}")]
     Read { path: String, reason: String },
-    /// A folder of QUIC stacks, in the words of the crate that reads it.
+    /// A folder of recordings, in the words of the crate that reads it.
     #[error("{reason}")]
     Reference { reason: String },
     #[error("{path}, row {row}, column {column}: {reason}")]
@@ -83,8 +83,6 @@ pub enum ValidateError {
     Scenario { case: String, agent: String, reason: String },
     #[error("case {case}: {reason}")]
     Case { case: String, reason: String },
-    #[error("{reason}")]
-    Reference { reason: String },
     #[error("case {case}, agent {agent}: {source}")]
     Run { case: String, agent: String, source: Error },
 }
