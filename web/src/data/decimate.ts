@@ -82,13 +82,54 @@ export function bridge(series: Series, longest: number): Series {
   return { x, ys: closed };
 }
 
-function extremes(y: Float64Array, begin: number, end: number): [number | null, number | null] {
-  let low = -1;
-  let high = -1;
+const BLOCK = 128;
+const LONG = 20_000; // values: shorter columns are searched as they stand
+
+/** For each block of a long column the places of its smallest and its largest value; -1 where it has none. */
+const blocksOf = new WeakMap<Float64Array, { low: Int32Array; high: Int32Array }>();
+
+function blocks(y: Float64Array): { low: Int32Array; high: Int32Array } {
+  let known = blocksOf.get(y);
+  if (known) return known;
+  const count = Math.ceil(y.length / BLOCK);
+  known = { low: new Int32Array(count), high: new Int32Array(count) };
+  for (let block = 0; block < count; block++) {
+    const [low, high] = search(y, block * BLOCK, Math.min(y.length, (block + 1) * BLOCK), -1, -1);
+    known.low[block] = low;
+    known.high[block] = high;
+  }
+  blocksOf.set(y, known);
+  return known;
+}
+
+/** The places of the smallest and the largest value from `begin` to before `end`, and of those found before. */
+function search(y: Float64Array, begin: number, end: number, low: number, high: number): [number, number] {
   for (let i = begin; i < end; i++) {
-    if (Number.isNaN(y[i])) continue;
-    if (low < 0 || y[i] < y[low]) low = i;
-    if (high < 0 || y[i] > y[high]) high = i;
+    const value = y[i];
+    if (value !== value) continue;
+    if (low < 0 || value < y[low]) low = i;
+    if (high < 0 || value > y[high]) high = i;
+  }
+  return [low, high];
+}
+
+function extremes(y: Float64Array, begin: number, end: number): [number | null, number | null] {
+  let [low, high] = [-1, -1];
+  const first = Math.ceil(begin / BLOCK);
+  const last = Math.floor(end / BLOCK);
+  if (y.length < LONG || first >= last) {
+    [low, high] = search(y, begin, end, low, high);
+  } else {
+    // Zooming over a million values looks at some thousand of them.
+    const known = blocks(y);
+    [low, high] = search(y, begin, first * BLOCK, low, high);
+    for (let block = first; block < last; block++) {
+      const [small, large] = [known.low[block], known.high[block]];
+      if (small < 0) continue;
+      if (low < 0 || y[small] < y[low]) low = small;
+      if (high < 0 || y[large] > y[high]) high = large;
+    }
+    [low, high] = search(y, last * BLOCK, end, low, high);
   }
   if (low < 0) return [null, null];
   return low < high ? [y[low], y[high]] : [y[high], y[low]];

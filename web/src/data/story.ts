@@ -102,11 +102,12 @@ function whyOf(events: Happening[], { data, acks }: Lost, others: string[]): str
   return parts.join(", ");
 }
 
-/** Flows that began shortly before on the same links, where nothing else explains it. */
+/** Flows that began shortly before, well after this one, where no handover or path change explains it. */
 function othersThatBegan(run: Run, { flow, begin }: Finding, events: Happening[]): string[] {
   if (events.some((one) => one.kind === "handover" || one.kind === "path")) return [];
   const { start_s: start } = run.tables.flows;
-  return run.flows.filter((name, row) => name !== flow && start[row] > 0 && start[row] <= begin && start[row] >= begin - CAUSE_S);
+  const own = start[run.flows.indexOf(flow)];
+  return run.flows.filter((_, row) => start[row] > own + AT_ONCE_S && start[row] <= begin && start[row] >= begin - CAUSE_S);
 }
 
 function priceOf(run: Run, finding: Finding): string {
@@ -126,7 +127,7 @@ function backText(run: Run, { begin, until, back, flow }: Finding): string {
 function causeOf(run: Run, finding: Finding, events: Happening[], { data, acks, places }: Lost): string {
   const parts = events.filter((one) => (one.kind === "handover" || one.kind === "path") && one.begin <= finding.begin + AT_ONCE_S).slice(-3).map((one) => `${one.text} at ${moment(one.begin)}`);
   const others = othersThatBegan(run, finding, events);
-  if (others.length > 0) parts.push(`${others.slice(0, 3).join(", ")}${others.length > 3 ? ` and ${others.length - 3} more` : ""} began shortly before`);
+  if (others.length > 0) parts.push(`${others.length === 1 ? "flow" : "flows"} ${others.slice(0, 3).join(", ")}${others.length > 3 ? ` and ${others.length - 3} more` : ""} began shortly before`);
   for (const [place, packets] of places.slice(0, 2)) parts.push(counted(packets, "packet", place));
   if (places.length > 2) parts.push(`${data - places[0][1] - places[1][1]} more packets were lost elsewhere`);
   if (acks > 0) parts.push(`${count(acks, "ACK")} on the way back ${acks === 1 ? "was" : "were"} lost`);

@@ -4,7 +4,6 @@ import type { RunEntry } from "../data/source";
 import { comparison, entries, notice } from "../state/app";
 import { theme } from "../state/theme";
 import { h, icon, ICONS } from "./dom";
-import { number } from "./format";
 import { barFigure, curveFigure, type Bars, type Curves, type FigureLook } from "./figure";
 import { pageLook } from "./look";
 
@@ -133,11 +132,17 @@ function offer(select: HTMLSelectElement, runs: Run[], before: string): void {
   select.value = names.includes(before) || before === EVERY ? before : (names[0] ?? EVERY);
 }
 
+/** From the first flow's start to the last flow's stop, s. */
+function length(one: Run): number {
+  const [from, to] = one.activeTime();
+  return to - from;
+}
+
 /** What must be known of runs that differ in length; empty where they do not. */
 function lengths(runs: Run[]): string {
   const all = runs.map((one) => one.duration);
   const [least, most] = [Math.min(...all), Math.max(...all)];
-  return most > least * 1.001 ? `These runs differ in length, from ${number(least)} s to ${number(most, 6)} s: sums and rates are over each run's own time, and curves end where their run ends.` : "";
+  return most > least * 1.001 ? `These runs differ in length, from ${Number(least.toPrecision(6))} s to ${Number(most.toPrecision(6))} s: sums are over the whole of each run, rates over the time from its first flow's start to its last flow's stop, and curves end where their run ends.` : "";
 }
 
 function make(runs: Run[], measure: string, flow: string): Drawn {
@@ -153,12 +158,12 @@ function totals(runs: Run[], { title, unit, column, scale, how }: Total): Drawn 
     const cell = row < 0 ? NaN : (one.tables.flows as unknown as Record<string, Float64Array>)[column][row];
     return Number.isFinite(cell) ? cell * scale : null;
   };
-  // A rate is over the flow's own time: its bytes over the time of the run are what adds up.
+  // A rate is over the flow's own time: its bits over one time of all flows are what adds up.
   const inAll = (one: Run, flow: string): number | null => {
     const own = value(one, flow);
     const row = one.flows.indexOf(flow);
     const { start_s, stop_s } = one.tables.flows;
-    return own === null || !column.endsWith("_bps") ? own : (own * (stop_s[row] - start_s[row])) / one.duration;
+    return own === null || !column.endsWith("_bps") ? own : (own * (stop_s[row] - start_s[row])) / length(one);
   };
   const groups = flows.map((flow) => ({ name: flow, values: runs.map((one) => value(one, flow)) }));
   if (flows.length > 1) {
@@ -167,7 +172,7 @@ function totals(runs: Run[], { title, unit, column, scale, how }: Total): Drawn 
       const sum = values.reduce((a, b) => a + b, 0);
       return values.length === 0 ? null : how === "sum" ? sum : sum / values.length;
     });
-    groups.push({ name: how === "sum" ? "all together, over the run" : "mean of all", values: all });
+    groups.push({ name: how === "sum" ? (column.endsWith("_bps") ? "all, first start to last stop" : "all together") : "mean of all", values: all });
   }
   const bars: Bars = { title, unit, groups, runs: titles(runs) };
   const csv = [["flow", ...bars.runs].map(cell).join(","), ...groups.map((group) => [cell(group.name), ...group.values.map((v) => v ?? "")].join(","))];

@@ -30,6 +30,10 @@ export function findingsPanel(): HTMLElement {
     for (const button of list.querySelectorAll("button")) button.setAttribute("aria-current", button.dataset["finding"] === open?.id ? "true" : "false");
     story.hidden = !open || !run.value;
     story.replaceChildren(...(open && run.value ? tell(run.value, open) : []));
+    // The story stands below its line of the list; above the list where that has not been told yet.
+    const line = list.querySelector("[aria-current=true]");
+    if (line) line.after(story);
+    else list.before(story);
   };
   more.addEventListener("click", () => {
     shown = MOST;
@@ -60,7 +64,8 @@ function tell(current: Run, finding: Finding): HTMLElement[] {
   const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: closeFinding }, icon(ICONS.close));
   const lines: [string, string][] = [["Cause", story.cause], ["Effect", story.effect], ["Cost", story.cost]];
   return [
-    h("header", {}, h("h3", {}, `${finding.flow} ${story.what} at ${moment(finding.silence?.[0] ?? finding.begin)}`), close),
+    close,
+    h("h3", { class: "unseen" }, `${finding.flow} ${story.what} at ${moment(finding.silence?.[0] ?? finding.begin)}`),
     h("dl", { class: "cause-chain" }, ...lines.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
     ...(story.timer ? [h("p", { class: "timer" }, story.timer)] : []),
     ...(story.events.length > 0 ? [eventList(story)] : []),
