@@ -25,6 +25,7 @@ __all__ = [
     "run",
     "sweep",
     "table_names",
+    "validate_flows",
     "validate_ns2",
     "validate_queues",
     "validate_quic",
@@ -286,6 +287,14 @@ def validate_reactions(folder: str | PathLike[str], *, cases: list[str] = ..., h
     packets, equal, late_timers, worst_s, differences (pairs of respect and words), states (ours and the recorded one,
     or null) and problem. An empty list of cases selects all. Raises ValueError for a folder that cannot be read, an
     unknown case and an unknown half; a row that cannot be built is an entry with a problem.
+    """
+
+def validate_flows(folder: str | PathLike[str], *, runs: list[str] = ...) -> str:
+    """Runs the whole flows of a folder of Linux; JSON list of run, line, measures, problem and ok, in its order.
+
+    Each measure has measure, reference (least and largest), ours, difference, bound and ok; null is not finite. An
+    empty list selects all. Raises ValueError for a folder that cannot be read and an unknown run; a row that cannot be
+    built is an entry with a problem.
     """
 
 def reaction_packets(folder: str | PathLike[str], case: str, *, half: str = ...) -> str:

@@ -150,3 +150,51 @@ def test_the_figure_of_a_case_shows_both_sides(tmp_path: Path) -> None:
     with gzip.open(REACTIONS / "lostrtx-short-reno.packets.csv.gz", "rt", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["dir"] == "D" and row["len"] != "0"]
     assert [len(bars.get_segments()) for bars in panel.collections] == [len(rows), len(rows)]  # type: ignore[attr-defined]
+
+
+SHARED = Path(__file__).parents[3] / "shared" / "reference" / "linux"
+
+
+@pytest.fixture
+def flows(tmp_path: Path) -> Path:
+    """One run of the kernel's whole flows under another name."""
+    if not (SHARED / "cases.csv").is_file():
+        pytest.skip("no ../shared/reference/linux beside the project")
+    folder = tmp_path / "flows"
+    folder.mkdir()
+    header, *rows = (SHARED / "cases.csv").read_text().splitlines()
+    row = next(row for row in rows if row.startswith("s_cubic"))
+    (folder / "cases.csv").write_text(f"{header}\n{row.replace('s_cubic_r1,s,', 'renamed,other,')}\n")
+    targets = (SHARED / "targets.csv").read_text()
+    (folder / "targets.csv").write_text(targets.replace("s_cubic,", "other_cubic,"))
+    for file in SHARED.glob("s_cubic_r1.*.csv.gz"):
+        shutil.copy(file, folder / file.name.replace("s_cubic_r1", "renamed"))
+    return folder
+
+
+def test_a_whole_flow_is_known_by_its_row_and_not_by_its_name(flows: Path) -> None:
+    code, out = call("linux", "--reference", str(flows))
+    assert code == 0 and "1 of 1 runs keep all bounds" in out
+    assert [one.name for one in registry.COMPARISONS if one.recognises(flows)] == ["linux"]
+
+
+def test_another_queue_breaks_a_bound_of_a_whole_flow(flows: Path) -> None:
+    text = (flows / "cases.csv").read_text()
+    (flows / "cases.csv").write_text(text.replace(",100,60,", ",60,60,"))
+    code, out = call("linux", "--reference", str(flows))
+    assert code == 1 and "rtt_mean_ms" in out and "cwnd RMS" in out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (",cubic,", ",cubic+reno,", "row 2: flows"),
+        (",cubic,,", ",cubic,0.01,", "row 2: random_loss"),
+        ("8 MiB initial", "large", "row 2: receive_buffer"),
+    ],
+)
+def test_a_whole_flow_that_cannot_be_built_keeps_no_bound(flows: Path, old: str, new: str, words: str) -> None:
+    text = (flows / "cases.csv").read_text()
+    (flows / "cases.csv").write_text(text.replace(old, new))
+    code, out = call("linux", "--reference", str(flows))
+    assert code == 1 and words in out and "0 of 1 runs" in out and "could not be built" in out

@@ -54,6 +54,7 @@ WORKS = {
     "validate queues": ["--reference", "reference"],
     "validate reactions": ["--reference", "reference"],
     "validate quic": ["--reference", "reference"],
+    "validate linux": ["--reference", "reference"],
     "sky": ["sky.toml"],
     "passes": ["--station", "Palermo", "--constellation", "iridium", "--hours", "1"],
     "handovers": ["sky-run"],
@@ -144,6 +145,10 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "cases": [["--reference", "folder", "--case", "nothing"]],
         "variant": [["--reference", "folder", "--variant", one] for one in ("", "bsd")],
     },
+    "validate linux": {
+        "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
+        "cases": [["--reference", "folder", "--case", "nothing"]],
+    },
     "validate reactions": {
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "cases": [["--reference", "folder", "nothing"]],
@@ -199,6 +204,7 @@ FREE = {
     ("validate ns2", "as_markdown"), ("validate queues", "as_json"), ("validate queues", "as_markdown"),
     ("validate reactions", "as_json"), ("validate reactions", "as_markdown"), ("validate reactions", "receiver_only"),
     ("validate quic", "as_json"), ("validate quic", "as_markdown"),
+    ("validate linux", "as_json"), ("validate linux", "as_markdown"),
 }  # fmt: skip
 
 CASES = [

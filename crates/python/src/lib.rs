@@ -28,8 +28,8 @@ mod _core {
     use super::table::{Table, empty_table, table_names};
     #[pymodule_export]
     use super::validate::{
-        quic_stacks_of_this_build, reaction_packets, reference_scenarios, validate_ns2, validate_queues, validate_quic,
-        validate_reactions,
+        quic_stacks_of_this_build, reaction_packets, reference_scenarios, validate_flows, validate_ns2,
+        validate_queues, validate_quic, validate_reactions,
     };
 
     /// The version of the engine.

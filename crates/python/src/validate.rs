@@ -2,7 +2,9 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use skyhop::validate::{Half, Selection, Variant, cases, ns2, queues, quic, quic_stacks, reaction_points, reactions};
+use skyhop::validate::{
+    Half, Selection, Variant, cases, flows, ns2, queues, quic, quic_stacks, reaction_points, reactions,
+};
 use std::path::PathBuf;
 
 /// Runs the cases of an ns-2 reference folder; all cells as JSON, worst first.
@@ -51,6 +53,14 @@ pub fn validate_reactions(
     let halves = halves.iter().map(|name| half_of(name)).collect::<PyResult<Vec<_>>>()?;
     let found =
         py.detach(|| reactions(&folder, &cases, &halves)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Runs the whole flows of a folder of Linux; every measure of each as JSON, in the folder's order.
+#[pyfunction]
+#[pyo3(signature = (folder, *, runs = Vec::new()))]
+pub fn validate_flows(py: Python<'_>, folder: PathBuf, runs: Vec<String>) -> PyResult<String> {
+    let found = py.detach(|| flows(&folder, &runs)).map_err(|error| PyValueError::new_err(error.to_string()))?;
     serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

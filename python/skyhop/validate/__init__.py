@@ -19,6 +19,7 @@ from skyhop.validate.queue_packets import (
 from skyhop.validate.quic_runs import QuicCase, QuicFigure, quic, quic_markdown, quic_met, quic_summary
 from skyhop.validate.registry import COMPARISONS, Comparison, Finding, Found, Report, everything
 from skyhop.validate.route_pairs import Pair, routes, routes_markdown, routes_summary
+from skyhop.validate.tcp_flows import Flow, FlowMeasure, flows
 from skyhop.validate.tcp_reactions import Reaction, reactions
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "Cell",
     "Comparison",
     "Finding",
+    "Flow",
+    "FlowMeasure",
     "Found",
     "Mean",
     "Outcome",
@@ -38,6 +41,7 @@ __all__ = [
     "Totals",
     "everything",
     "figures",
+    "flows",
     "markdown",
     "ns2",
     "own_reference",

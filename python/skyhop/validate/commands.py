@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from skyhop import terminal, validate
-from skyhop.validate import registry, tcp_reactions
+from skyhop.validate import registry, tcp_flows, tcp_reactions
 
 _app = typer.Typer(help="Comparison with what the Linux kernel and other simulators did.")
 
@@ -246,4 +246,36 @@ def reactions(
             typer.echo(line)
         typer.echo(tcp_reactions.reactions_summary(found))
     if not tcp_reactions.reached(found):
+        raise typer.Exit(terminal.FAILED)
+
+
+@_app.command("linux")
+def linux(
+    reference: Annotated[
+        Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv and a targets.csv.")
+    ],
+    cases: Annotated[list[str] | None, typer.Option("--case", metavar="RUN", help="Only this run.")] = None,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
+) -> None:
+    """Run whole flows over the bottlenecks of a folder and hold goodput, RTT, losses and windows against Linux's."""
+    try:
+        found = tcp_flows.flows(reference, runs=cases or [])
+    except ValueError as error:
+        terminal.fail(str(error))
+    if as_json:
+        rows = [dataclasses.asdict(one) for one in found]
+        for row in rows:
+            row["measures"] = [
+                {key: None if value != value or value == float("inf") else value for key, value in measure.items()}
+                for measure in row["measures"]
+            ]
+        typer.echo(json.dumps(rows, indent=1))
+    elif as_markdown:
+        typer.echo(tcp_flows.flows_markdown(found))
+    else:
+        for one in found:
+            typer.echo(str(one))
+        typer.echo(tcp_flows.flows_summary(found))
+    if any(not one.ok for one in found):
         raise typer.Exit(terminal.FAILED)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skyhop.validate import ns2_cells, queue_packets, quic_runs, route_pairs, tcp_reactions
+from skyhop.validate import ns2_cells, queue_packets, quic_runs, route_pairs, tcp_flows, tcp_reactions
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,12 @@ def _quic(folder: Path) -> Report:
     return Report(findings, ok, quic_runs.quic_summary(found))
 
 
+def _flows(folder: Path) -> Report:
+    found = tcp_flows.flows(folder)
+    findings = [Finding(one.run or f"line {one.line}", None, one.ok) for one in found]
+    return Report(findings, all(one.ok for one in found), tcp_flows.flows_summary(found))
+
+
 #: Every comparison, in the order of the table.
 COMPARISONS: list[Comparison] = [
     Comparison(
@@ -152,6 +158,12 @@ COMPARISONS: list[Comparison] = [
         "TCP of Linux 6.18, packet by packet, with listed losses",
         _has("fates", "events", "jiffy0"),
         _reactions,
+    ),
+    Comparison(
+        "linux",
+        "whole flows of Linux 6.18",
+        _has("run", "config", "flows", "limit_packets", beside=["targets.csv"]),
+        _flows,
     ),
     Comparison(
         "queues", "queue disciplines of Linux 6.18, packet by packet", _has("discipline", "link_schedule"), _queues

@@ -6,6 +6,7 @@
 
 mod cases;
 mod events;
+mod flows;
 mod queues;
 mod quic;
 mod reactions;
@@ -14,6 +15,7 @@ mod table;
 mod windows;
 
 pub use cases::Case;
+pub use flows::{FlowCase, FlowMeasure, flows};
 pub use queues::{Difference, Mean, Outcome, QueueCase, Totals, queues};
 pub use quic::{QUIC_AIM, QuicCase, QuicFigure, quic, quic_stacks};
 pub use reactions::{Part, ReactionCase, reaction_points, reactions};

@@ -5,6 +5,7 @@
 
 mod both;
 mod case;
+mod flow_judge;
 mod flows;
 mod judge;
 mod path;
@@ -15,7 +16,10 @@ mod trace;
 
 pub use both::{BothComparison, compare_both};
 pub use case::{Case, Row, Write, read_cases, read_rows};
-pub use flows::{FlowCase, FlowResult, read_flow_windows, read_flows, run_flow, window_at};
+pub use flow_judge::{Measure, judge_flow};
+pub use flows::{
+    FlowCase, FlowData, FlowResult, FlowRow, read_flow_rows, read_flow_windows, read_flows, run_flow, window_at,
+};
 pub use judge::{Half, Judged, Overlay, Point, judge, overlay};
 pub use path::{PathComparison, compare_path};
 pub use receiver::{ReceiverComparison, compare_receiver, receiver_config};
