@@ -55,6 +55,7 @@ WORKS = {
     "validate reactions": ["--reference", "reference"],
     "validate quic": ["--reference", "reference"],
     "validate linux": ["--reference", "reference"],
+    "validate routes": ["--reference", "reference"],
     "sky": ["sky.toml"],
     "passes": ["--station", "Palermo", "--constellation", "iridium", "--hours", "1"],
     "handovers": ["sky-run"],
@@ -145,6 +146,10 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "cases": [["--reference", "folder", "--case", "nothing"]],
         "variant": [["--reference", "folder", "--variant", one] for one in ("", "bsd")],
     },
+    "validate routes": {
+        "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
+        "pairs": [["--reference", "folder", "--pair", one] for one in ("", "nothing", "1-2")],
+    },
     "validate linux": {
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "cases": [["--reference", "folder", "--case", "nothing"]],
@@ -205,6 +210,7 @@ FREE = {
     ("validate reactions", "as_json"), ("validate reactions", "as_markdown"), ("validate reactions", "receiver_only"),
     ("validate quic", "as_json"), ("validate quic", "as_markdown"),
     ("validate linux", "as_json"), ("validate linux", "as_markdown"),
+    ("validate routes", "as_json"), ("validate routes", "as_markdown"),
 }  # fmt: skip
 
 CASES = [
