@@ -147,7 +147,7 @@ def test_rates_of_different_times_are_not_added(keys: dict[str, str]) -> None:
         ({"column": "flow", "reduce": "sum"}, "column: is a column of flows that holds numbers"),
         ({"column": "dropped", "reduce": "sum", "from_s": 1}, "from_s: has no effect: rows of flows are totals"),
         ({"only": "("}, "only: is a regular expression"),
-        ({"table": "positions", "column": "altitude_km", "reduce": "mean", "only": "x"}, "only: selects flows or links"),
+        ({"table": "positions", "column": "altitude_km", "reduce": "mean", "only": "x"}, "only: selects by flow, link"),
         ({"table": "links", "column": "utilisation", "reduce": "jain"}, "taken over flows, and links has none"),
         ({"table": "flow_series", "from_s": 5, "until_s": 5}, "until_s: is behind from_s"),
         ({"table": "flow_series", "from_s": -1}, "from_s: is zero or more"),
