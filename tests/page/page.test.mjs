@@ -26,7 +26,7 @@ to = "right"
 tcp = "reno"
 `;
 
-describe("the page", { skip: reason ?? false, timeout: 600_000 }, () => {
+describe("the page", { skip: reason ?? false, timeout: 1_200_000 }, () => {
   let browser, server, folder;
 
   before(async () => {

@@ -25,7 +25,7 @@ to = "right"
 tcp = "reno"
 `;
 
-describe("the workspace", { skip: reason ?? false, timeout: 900_000 }, () => {
+describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
   let browser, server, folder;
 
   before(async () => {
