@@ -6,5 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod linux;
+pub mod quic;
 
 pub use linux::LinuxTcp;
+pub use quic::Quic;

@@ -6,7 +6,8 @@
 macro_rules! adapter {
     ($proto:ident) => {
         use crate::config::{Config, ConfigError, Control};
-        use crate::stack::{Batch, Ecn, Event, Incoming, Measures, Read, Stack, StreamId};
+        use crate::stack::{Batch, Ecn, Event, Incoming, Measures, Read, Seen, Stack, StreamId};
+        use crate::watch::{self, Watch};
         use crate::{entropy, tls};
         use bytes::{Bytes, BytesMut};
         use skyhop_base::{Duration, Stream, Time};
@@ -27,10 +28,25 @@ macro_rules! adapter {
             events: VecDeque<$proto::ConnectionEvent>,
             /// The connection's wishes to the endpoint.
             wishes: VecDeque<$proto::EndpointEvent>,
-            random: Stream,
+            guest: Guest,
+            /// The congestion window before the connection begins, in bytes.
+            first_window: u64,
             /// The stack reckons in instants of the machine; only differences between them matter.
             base: Instant,
             remote: SocketAddr,
+        }
+
+        /// What the stack is lent for each call.
+        struct Guest {
+            random: Stream,
+            watch: Watch,
+        }
+
+        impl Guest {
+            fn lend<T>(&mut self, call: impl FnOnce() -> T) -> T {
+                let Guest { random, watch } = self;
+                entropy::lend(random, || watch::lend(watch, call))
+            }
         }
 
         impl std::fmt::Debug for Endpoint {
@@ -82,6 +98,9 @@ macro_rules! adapter {
             if let Some(streams) = config.streams {
                 transport.max_concurrent_bidi_streams(VarInt::from_u32(streams));
             }
+            if let Some(frequency) = config.ack_frequency {
+                transport.ack_frequency_config(Some(dialect::ack_frequency(frequency)));
+            }
             if let Some(rtt) = config.initial_rtt {
                 transport.initial_rtt(std::time::Duration::from_nanos(rtt.as_nanos()));
             }
@@ -92,7 +111,7 @@ macro_rules! adapter {
                 .initial_mtu(config.udp_payload)
                 .mtu_discovery_config(None)
                 .enable_segmentation_offload(config.offload)
-                .congestion_controller_factory(dialect::control(config.control));
+                .congestion_controller_factory(dialect::control(config));
             Ok(transport)
         }
 
@@ -105,6 +124,10 @@ macro_rules! adapter {
             pub fn new(config: &Config, server: bool, seed: u64, name: &str) -> Result<Endpoint, ConfigError> {
                 let mut random = Stream::new(seed, name, "quic");
                 let transport = Arc::new(transport(config)?);
+                // A copy of the stream: asking draws nothing from the one that the connection has.
+                let first_window = entropy::lend(&mut random.clone(), || {
+                    dialect::control(config).build(Instant::now(), config.udp_payload).window()
+                });
                 let reset_key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &entropy::bytes::<32>(&mut random));
                 let mut endpoint = EndpointConfig::new(Arc::new(reset_key));
                 endpoint.rng_seed(Some(entropy::bytes(&mut random)));
@@ -139,7 +162,8 @@ macro_rules! adapter {
                     incoming: VecDeque::new(),
                     events: VecDeque::new(),
                     wishes: VecDeque::new(),
-                    random,
+                    guest: Guest { random, watch: Watch::default() },
+                    first_window,
                     base: Instant::now(),
                     // The address carries no meaning: the network around decides where a datagram goes.
                     remote: SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 4433)),
@@ -164,8 +188,8 @@ macro_rules! adapter {
             fn connect(&mut self, now: Time) -> Result<(), String> {
                 let Some(config) = self.client.clone() else { return Err("a server does not connect".into()) };
                 let (now, remote) = (self.at(now), self.remote);
-                let Endpoint { endpoint, random, .. } = self;
-                let made = entropy::lend(random, || endpoint.connect(now, config, remote, tls::SERVER_NAME));
+                let Endpoint { endpoint, guest, .. } = self;
+                let made = guest.lend(|| endpoint.connect(now, config, remote, tls::SERVER_NAME));
                 self.connection = Some(made.map_err(|error| error.to_string())?);
                 Ok(())
             }
@@ -174,13 +198,13 @@ macro_rules! adapter {
                 let Some(incoming) = self.incoming.pop_front() else { return Ok(()) };
                 let now = self.at(now);
                 let mut answer = Vec::new();
-                let Endpoint { endpoint, random, .. } = self;
+                let Endpoint { endpoint, guest, .. } = self;
                 if self.connection.is_some() {
-                    let sent = entropy::lend(random, || endpoint.refuse(incoming, &mut answer));
+                    let sent = guest.lend(|| endpoint.refuse(incoming, &mut answer));
                     answers.push(answer[..sent.size].to_vec());
                     return Ok(());
                 }
-                match entropy::lend(random, || endpoint.accept(incoming, now, &mut answer, None)) {
+                match guest.lend(|| endpoint.accept(incoming, now, &mut answer, None)) {
                     Ok(made) => self.connection = Some(made),
                     Err(error) => {
                         if let Some(sent) = error.response {
@@ -201,10 +225,9 @@ macro_rules! adapter {
                     Ecn::Ce => Some($proto::EcnCodepoint::Ce),
                 };
                 let mut answer = Vec::new();
-                let Endpoint { endpoint, random, .. } = self;
-                let event = entropy::lend(random, || {
-                    dialect::handle(endpoint, now, remote, ecn, BytesMut::from(datagram), &mut answer)
-                });
+                let Endpoint { endpoint, guest, .. } = self;
+                let event =
+                    guest.lend(|| dialect::handle(endpoint, now, remote, ecn, BytesMut::from(datagram), &mut answer));
                 match event {
                     Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                         if self.connection.as_ref().is_some_and(|(own, _)| *own == handle) {
@@ -226,9 +249,9 @@ macro_rules! adapter {
             }
 
             fn process(&mut self) {
-                let Endpoint { connection: Some((_, connection)), events, random, .. } = self else { return };
+                let Endpoint { connection: Some((_, connection)), events, guest, .. } = self else { return };
                 while let Some(event) = events.pop_front() {
-                    entropy::lend(random, || connection.handle_event(event));
+                    guest.lend(|| connection.handle_event(event));
                 }
             }
 
@@ -241,21 +264,21 @@ macro_rules! adapter {
             }
 
             fn endpoint(&mut self) -> bool {
-                let Endpoint { endpoint, connection: Some((handle, _)), events, wishes, random, .. } = self else {
+                let Endpoint { endpoint, connection: Some((handle, _)), events, wishes, guest, .. } = self else {
                     return false;
                 };
                 let before = events.len();
                 while let Some(wish) = wishes.pop_front() {
-                    events.extend(entropy::lend(random, || endpoint.handle_event(*handle, wish)));
+                    events.extend(guest.lend(|| endpoint.handle_event(*handle, wish)));
                 }
                 events.len() > before
             }
 
             fn transmit(&mut self, now: Time, segments: usize, buffer: &mut Vec<u8>) -> Option<Batch> {
                 let now = self.at(now);
-                let Endpoint { connection: Some((_, connection)), random, .. } = self else { return None };
+                let Endpoint { connection: Some((_, connection)), guest, .. } = self else { return None };
                 buffer.clear();
-                let sent = entropy::lend(random, || dialect::transmit(connection, now, segments, buffer))?;
+                let sent = guest.lend(|| dialect::transmit(connection, now, segments, buffer))?;
                 let ecn = match sent.ecn {
                     None => Ecn::NotEct,
                     Some($proto::EcnCodepoint::Ect0) => Ecn::Ect0,
@@ -273,8 +296,8 @@ macro_rules! adapter {
 
             fn on_timeout(&mut self, now: Time) {
                 let now = self.at(now);
-                let Endpoint { connection: Some((_, connection)), random, .. } = self else { return };
-                entropy::lend(random, || connection.handle_timeout(now));
+                let Endpoint { connection: Some((_, connection)), guest, .. } = self else { return };
+                guest.lend(|| connection.handle_timeout(now));
             }
 
             fn event(&mut self) -> Option<Event> {
@@ -347,13 +370,26 @@ macro_rules! adapter {
 
             fn close(&mut self, now: Time, reason: &str) {
                 let now = self.at(now);
-                let Endpoint { connection: Some((_, connection)), random, .. } = self else { return };
+                let Endpoint { connection: Some((_, connection)), guest, .. } = self else { return };
                 let reason = Bytes::copy_from_slice(reason.as_bytes());
-                entropy::lend(random, || connection.close(now, VarInt::from_u32(0), reason));
+                guest.lend(|| connection.close(now, VarInt::from_u32(0), reason));
             }
 
             fn measures(&mut self) -> Measures {
-                self.connection.as_mut().map(|(_, connection)| dialect::measures(connection)).unwrap_or_default()
+                let watch = &self.guest.watch;
+                let Some((_, connection)) = &mut self.connection else {
+                    return Measures { cwnd: self.first_window, ..Measures::default() };
+                };
+                let in_flight = Some(watch.in_flight);
+                // Controls hold the largest number until there is a threshold.
+                let ssthresh = dialect::threshold(connection).filter(|bytes| *bytes < u64::MAX);
+                Measures { in_flight, ssthresh, totals: watch.totals, ..dialect::measures(connection) }
+            }
+
+            fn seen(&mut self) -> Seen {
+                let Watch { sent, received, rtts, events, .. } = &mut self.guest.watch;
+                let (sent, received) = (std::mem::take(sent), std::mem::take(received));
+                Seen { sent, received, rtts: std::mem::take(rtts), events: std::mem::take(events) }
             }
         }
 

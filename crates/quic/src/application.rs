@@ -3,11 +3,12 @@
 //! A client asks on a bidirectional stream with nine bytes: what it wants, and how many bytes. The server answers every
 //! stream by itself, so that it needs no configuration.
 
+use crate::feed::{Sink, Source};
 use crate::stack::{Stack, StreamId};
 use skyhop_base::{Duration, Time};
 
 /// One read or write of the applications, in bytes.
-const BUFFER: usize = 64 * 1024;
+pub(crate) const BUFFER: usize = 64 * 1024;
 /// The request: one byte for the kind, eight for the number of bytes.
 const REQUEST: usize = 9;
 /// What the server answers to an upload.
@@ -57,6 +58,9 @@ pub(crate) struct Turn {
 pub(crate) enum Side {
     Client(Client),
     Server(Vec<Served>),
+    /// The application lives outside of the host.
+    Source(Source),
+    Sink(Sink),
 }
 
 #[derive(Debug)]
@@ -156,7 +160,7 @@ impl Client {
 }
 
 /// Writes zeros until nothing is left or the stack is blocked. True if it took any.
-fn write(stack: &mut dyn Stack, stream: StreamId, left: &mut u64) -> Result<bool, String> {
+pub(crate) fn write(stack: &mut dyn Stack, stream: StreamId, left: &mut u64) -> Result<bool, String> {
     let mut wrote = false;
     while *left > 0 {
         let size = usize::try_from(*left).unwrap_or(BUFFER).min(BUFFER);
@@ -229,14 +233,27 @@ impl Served {
 impl Side {
     /// The peer has everything that this host wrote to `stream`.
     pub(crate) fn delivered(&mut self, stream: StreamId) {
-        if let Side::Server(served) = self {
-            served.iter_mut().filter(|served| served.stream == stream).for_each(|served| served.delivered = true);
+        match self {
+            Side::Server(served) => {
+                served.iter_mut().filter(|served| served.stream == stream).for_each(|served| served.delivered = true);
+            }
+            Side::Source(source) => source.delivered(stream),
+            Side::Client(_) | Side::Sink(_) => {}
         }
     }
 
     pub(crate) fn turn(&mut self, stack: &mut dyn Stack, now: Time, progress: &mut Progress) -> Result<Turn, String> {
         match self {
             Side::Client(client) => client.turn(stack, now, progress),
+            Side::Source(source) => source.turn(stack),
+            Side::Sink(sink) => {
+                let turn = sink.turn(stack)?;
+                if sink.read_bytes() > progress.received {
+                    progress.first_byte.get_or_insert(now);
+                    progress.received = sink.read_bytes();
+                }
+                Ok(turn)
+            }
             Side::Server(served) => {
                 let mut turn = Turn::default();
                 let mut failure = None;

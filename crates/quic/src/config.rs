@@ -113,6 +113,19 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// Whether the stack may hand over several datagrams at once. Off: one by one.
     pub offload: bool,
+    /// The congestion window at the start, in bytes.
+    pub initial_window: Option<u64>,
+    /// How often the peer is asked to acknowledge (draft-ietf-quic-ack-frequency). `None`: it decides itself.
+    pub ack_frequency: Option<AckFrequency>,
+}
+
+/// What a sender asks of the receiver's acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckFrequency {
+    /// An acknowledgement for at least every so many packets that ask for one.
+    pub packets: u32,
+    /// The longest time until one of fewer packets. The stacks keep it within 25 ms, or one RTT where that is longer.
+    pub max_delay: Option<Duration>,
 }
 
 impl Config {
@@ -128,6 +141,8 @@ impl Config {
             udp_payload: 1200,
             idle_timeout: Duration::from_secs(300),
             offload: true,
+            initial_window: None,
+            ack_frequency: None,
         }
     }
 
@@ -142,7 +157,8 @@ impl Config {
             return Err(ConfigError::NotItsControl { stack: self.stack, control: self.control.name() });
         }
         let windows = [("stream_window", self.stream_window), ("connection_window", self.connection_window)];
-        for (name, value) in windows.into_iter().chain([("send_window", self.send_window)]) {
+        let of_sender = [("send_window", self.send_window), ("initial_window", self.initial_window)];
+        for (name, value) in windows.into_iter().chain(of_sender) {
             if value.is_some_and(|value| value == 0 || value > LARGEST) {
                 return Err(ConfigError::Window { name, value: value.unwrap_or(0) });
             }
@@ -150,6 +166,12 @@ impl Config {
         // RFC 9000, section 14: at least 1200 bytes; the largest UDP payload over IPv4 is 65 507.
         if !(1200..=65_507).contains(&self.udp_payload) {
             return Err(ConfigError::Payload(self.udp_payload));
+        }
+        if self.ack_frequency.is_some_and(|frequency| frequency.packets == 0) {
+            return Err(ConfigError::AckFrequency);
+        }
+        if self.initial_rtt.is_some_and(|rtt| rtt.is_zero()) {
+            return Err(ConfigError::InitialRtt);
         }
         let milliseconds = self.idle_timeout.as_nanos() / 1_000_000;
         if milliseconds == 0 || milliseconds > LARGEST {
@@ -168,7 +190,7 @@ pub enum ConfigError {
         "no congestion control is called \"{0}\"; there are \"newreno\", \"cubic\", \"bbr\" (quinn) and \"bbr3\" (noq)"
     )]
     UnknownControl(String),
-    #[error("this build leaves out the QUIC stack {0}; build it with the cargo feature \"{0}\"")]
+    #[error("this build has no {0}; build with `make build FEATURES={0}`")]
     NotBuilt(StackKind),
     #[error("{stack} has no congestion control \"{control}\"; it has {}", controls(*.stack))]
     NotItsControl { stack: StackKind, control: &'static str },
@@ -176,6 +198,10 @@ pub enum ConfigError {
     Window { name: &'static str, value: u64 },
     #[error("a full datagram carries {0} bytes; QUIC over IPv4 allows 1200 to 65507")]
     Payload(u16),
+    #[error("the receiver acknowledges at least every packet: ack_every is 1 or more")]
+    AckFrequency,
+    #[error("the initial RTT is 0 s; the stack waits a multiple of it for its first answer")]
+    InitialRtt,
     #[error("the idle timeout is out of range; QUIC allows 1 ms to 2^62 - 1 ms")]
     IdleTimeout,
     #[error("the stack refuses its configuration: {0}")]

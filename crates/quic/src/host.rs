@@ -6,8 +6,10 @@
 
 use crate::application::{Application, Client, Progress, Side};
 use crate::config::{Config, ConfigError};
+use crate::feed::{Sink, Source};
 use crate::runtime::{DATAGRAMS_PER_TURN, Runtime};
-use crate::stack::{self, Ecn, Event, Incoming, Measures, Stack};
+use crate::stack::{self, Ecn, Event, Incoming, Measures, Seen, Stack};
+use crate::watch::{Plain, Ranges};
 use skyhop_base::{Duration, Stream, Time};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -23,6 +25,28 @@ pub struct Datagram {
     pub ecn: Ecn,
     /// Nothing but a timer of the stack made the sender act (pacing, a delayed acknowledgement, a probe).
     pub by_timer: bool,
+    /// Its contents, as far as the sender says.
+    pub contents: Contents,
+}
+
+/// What a sender has put into a datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The number of its last packet; numbers of the handshake's packets count for themselves.
+    pub number: u64,
+    /// Bytes of streams.
+    pub stream_bytes: u32,
+    /// At least one of these bytes was sent before.
+    pub repeats: bool,
+}
+
+/// What a host did, for the records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Datagrams sent with bytes of streams that were sent before.
+    pub repetitions: u64,
+    /// Packets received that carried bytes of streams, and no new one.
+    pub duplicates: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +85,14 @@ pub struct Host {
     over: bool,
     closed: bool,
     by_timer: bool,
+    /// The application outside has written.
+    asked: bool,
+    rtts: Vec<Duration>,
+    events: Vec<&'static str>,
+    /// Bytes of streams that left and that came.
+    out: Ranges,
+    into: Ranges,
+    tally: Tally,
 }
 
 impl Host {
@@ -86,8 +118,37 @@ impl Host {
         Ok(Host::new(stack::build(config, true, seed, name)?, runtime, Side::Server(Vec::new()), (seed, name)))
     }
 
+    /// A client whose application lives outside: it writes with [`Host::write`], and the first write connects. `each`:
+    /// every write is a stream of its own, which ends with it; otherwise all share one.
+    pub fn source(
+        config: &Config,
+        runtime: Runtime,
+        each: bool,
+        (seed, name): (u64, &str),
+    ) -> Result<Host, ConfigError> {
+        let stack = stack::build(config, false, seed, name)?;
+        Ok(Host::of_source(stack, runtime, each, (seed, name)))
+    }
+
+    /// A server that reads whatever a [`Host::source`] sends.
+    pub fn sink(config: &Config, runtime: Runtime, (seed, name): (u64, &str)) -> Result<Host, ConfigError> {
+        Ok(Host::of_sink(stack::build(config, true, seed, name)?, runtime, (seed, name)))
+    }
+
+    /// [`Host::source`] with any stack.
+    pub fn of_source(stack: Box<dyn Stack>, runtime: Runtime, each: bool, (seed, name): (u64, &str)) -> Host {
+        Host::new(stack, runtime, Side::Source(Source::new(each)), (seed, name))
+    }
+
+    /// [`Host::sink`] with any stack.
+    pub fn of_sink(stack: Box<dyn Stack>, runtime: Runtime, (seed, name): (u64, &str)) -> Host {
+        Host::new(stack, runtime, Side::Sink(Sink::default()), (seed, name))
+    }
+
     fn new(stack: Box<dyn Stack>, runtime: Runtime, side: Side, (seed, name): (u64, &str)) -> Host {
+        let mut stack = stack;
         Host {
+            last: stack.measures(),
             stack,
             runtime,
             side,
@@ -103,13 +164,90 @@ impl Host {
             latency: runtime.latency,
             random: Stream::new(seed, name, "latency"),
             progress: Progress::default(),
-            last: Measures::default(),
             calls: 0,
             sent: 0,
             over: false,
             closed: false,
             by_timer: false,
+            asked: false,
+            rtts: Vec::new(),
+            events: Vec::new(),
+            out: Ranges::default(),
+            into: Ranges::default(),
+            tally: Tally::default(),
         }
+    }
+
+    /// The application outside writes so many bytes, or as many as the connection carries. The first call connects.
+    pub fn write(&mut self, now: Time, bytes: Option<u64>) {
+        let Side::Source(source) = &mut self.side else { return };
+        source.write(bytes);
+        if !self.asked {
+            (self.asked, self.start) = (true, Some(now));
+        } else if self.progress.connected.is_some() {
+            self.queue(Task::Application);
+            self.wake(now);
+        }
+    }
+
+    /// The application outside writes no more. What the stack has taken is still sent, then the connection closes.
+    pub fn finish(&mut self, now: Time) {
+        let Side::Source(source) = &mut self.side else { return };
+        source.close();
+        if self.progress.connected.is_some() {
+            self.queue(Task::Application);
+            self.wake(now);
+        }
+    }
+
+    /// Bytes that the application outside has written and that are not known to have arrived.
+    pub fn backlog_bytes(&self) -> u64 {
+        if let Side::Source(source) = &self.side { source.backlog_bytes() } else { 0 }
+    }
+
+    /// Why the connection ended before its application did: the simulated time, and the stack's words.
+    pub fn failure(&self) -> Option<&(Time, String)> {
+        let ended = self.progress.ended.as_ref()?;
+        let is_failure = match &self.side {
+            Side::Source(source) => source.backlog_bytes() > 0,
+            // The other end closed it, or went away; the source knows whether that was too early.
+            _ => !["ApplicationClosed", "ConnectionClosed", "TimedOut", "Reset"]
+                .iter()
+                .any(|word| ended.1.contains(word)),
+        };
+        is_failure.then_some(ended)
+    }
+
+    /// Samples of the round-trip time since the last call.
+    pub fn take_rtts(&mut self) -> Vec<Duration> {
+        std::mem::take(&mut self.rtts)
+    }
+
+    /// What happened to the congestion window since the last call, as events of the records.
+    pub fn take_events(&mut self) -> Vec<&'static str> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The stack's own figures when the host was awake last.
+    pub fn last_measures(&self) -> &Measures {
+        &self.last
+    }
+
+    /// Memory that grows with what happens, in bytes: data that the stack keeps until they are acknowledged or read, and
+    /// the ranges of what was seen. The stacks' own tables are not counted.
+    pub fn memory_bytes(&self) -> u64 {
+        let kept = match &self.side {
+            Side::Source(source) => {
+                source.taken_bytes().saturating_sub(self.out.total()) + self.last.in_flight.unwrap_or(0)
+            }
+            Side::Sink(sink) => self.into.total().saturating_sub(sink.read_bytes()),
+            Side::Client(_) | Side::Server(_) => 0,
+        };
+        kept + self.out.memory_bytes() + self.into.memory_bytes()
     }
 
     /// A datagram arrives. The host acts on it when it is woken next.
@@ -137,10 +275,32 @@ impl Host {
             self.end(now, failure);
             self.over = true;
         }
+        if !self.over && matches!(self.side, Side::Source(_) | Side::Sink(_)) {
+            // The records ask without changing anything.
+            self.last = self.stack.measures();
+            self.note();
+        }
         self.idle_since = now;
         let jitter = self.runtime.jitter.as_secs_f64();
         let extra = if jitter > 0.0 { self.random.exponential(jitter) } else { 0.0 };
         self.latency = self.runtime.latency + Duration::from_secs_f64(extra);
+    }
+
+    /// Takes what the stack says for the records; gives the packets that it has sent since.
+    fn note(&mut self) -> Vec<Plain> {
+        let Seen { sent, received, rtts, events } = self.stack.seen();
+        if !matches!(self.side, Side::Source(_) | Side::Sink(_)) {
+            // Nobody takes them: the comparison with real time looks at the wire.
+            return sent;
+        }
+        self.rtts.extend(rtts);
+        self.events.extend(events);
+        for packet in received {
+            let bytes: u64 = packet.pieces.iter().map(|piece| piece.bytes).sum();
+            let fresh: u64 = packet.pieces.iter().map(|piece| self.into.add(piece)).sum();
+            self.tally.duplicates += u64::from(fresh == 0 && bytes > 0);
+        }
+        sent
     }
 
     /// When the host wants to be woken next; `None`: only a datagram wakes it.
@@ -239,7 +399,10 @@ impl Host {
 
     /// What the endpoint sends by itself carries no congestion mark.
     fn answer(&mut self, answers: Vec<Vec<u8>>) {
-        self.outbox.extend(answers.into_iter().map(|bytes| Datagram { bytes, ecn: Ecn::NotEct, by_timer: false }));
+        let contents = Contents::default();
+        let datagrams =
+            answers.into_iter().map(|bytes| Datagram { bytes, ecn: Ecn::NotEct, by_timer: false, contents });
+        self.outbox.extend(datagrams);
     }
 
     fn connection(&mut self, now: Time) {
@@ -277,18 +440,41 @@ impl Host {
     /// True if the driver stopped because it had sent enough for one turn.
     fn transmit(&mut self, now: Time) -> bool {
         let mut datagrams = 0;
+        // What the endpoint sealed by itself went out already.
+        self.note();
         while let Some(batch) = self.stack.transmit(now, self.runtime.segments, &mut self.buffer) {
             self.calls += 1;
-            for bytes in self.buffer[..batch.size].chunks(batch.segment.max(1)) {
-                self.outbox.push(Datagram { bytes: bytes.to_vec(), ecn: batch.ecn, by_timer: self.by_timer });
+            let mut packets = self.note().into_iter();
+            let buffer = std::mem::take(&mut self.buffer);
+            for bytes in buffer[..batch.size].chunks(batch.segment.max(1)) {
+                let contents = self.contents(bytes.len(), &mut packets);
+                self.outbox.push(Datagram { bytes: bytes.to_vec(), ecn: batch.ecn, by_timer: self.by_timer, contents });
                 datagrams += 1;
                 self.sent += 1;
             }
+            self.buffer = buffer;
             if datagrams >= DATAGRAMS_PER_TURN {
                 return true;
             }
         }
         false
+    }
+
+    /// What the packets of a datagram of `length` bytes carry.
+    fn contents(&mut self, length: usize, packets: &mut impl Iterator<Item = Plain>) -> Contents {
+        let (mut contents, mut filled) = (Contents::default(), 0);
+        while filled < length {
+            // A stack that does not say what it sends.
+            let Some(packet) = packets.next() else { break };
+            filled += packet.length;
+            contents.number = packet.number;
+            for piece in &packet.pieces {
+                contents.stream_bytes += piece.bytes as u32;
+                contents.repeats |= self.out.add(piece) < piece.bytes;
+            }
+        }
+        self.tally.repetitions += u64::from(contents.repeats);
+        contents
     }
 
     fn application(&mut self, now: Time) -> Result<(), String> {
@@ -298,7 +484,7 @@ impl Host {
             self.queue(Task::Connection);
         }
         let mut answers = Vec::new();
-        if matches!(self.side, Side::Server(_)) && self.progress.connected.is_none() {
+        if matches!(self.side, Side::Server(_) | Side::Sink(_)) && self.progress.connected.is_none() {
             self.stack.accept(now, &mut answers)?;
             self.queue(Task::Connection);
         }

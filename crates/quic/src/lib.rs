@@ -15,6 +15,7 @@ pub mod application;
 pub mod config;
 #[cfg(feature = "tls")]
 mod entropy;
+mod feed;
 pub mod host;
 pub mod lab;
 #[cfg(feature = "noq")]
@@ -25,9 +26,10 @@ pub mod runtime;
 pub mod stack;
 #[cfg(feature = "tls")]
 mod tls;
+pub mod watch;
 
 pub use application::{Application, Progress};
-pub use config::{Config, ConfigError, Control, StackKind};
-pub use host::{Datagram, Host};
+pub use config::{AckFrequency, Config, ConfigError, Control, StackKind};
+pub use host::{Contents, Datagram, Host, Tally};
 pub use runtime::{Runtime, Timers};
 pub use stack::{Ecn, Measures};

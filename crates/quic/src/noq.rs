@@ -4,22 +4,159 @@ crate::adapter::adapter!(noq_proto);
 
 /// Where noq differs from quinn.
 mod dialect {
-    use super::{Arc, BytesMut, Control, DatagramEvent, EndpointConfig, Instant, Measures, SocketAddr, duration};
-    use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
+    use super::{
+        Arc, BytesMut, Config, Control, DatagramEvent, EndpointConfig, Instant, Measures, SocketAddr, VarInt, duration,
+        watch,
+    };
+    use crate::config::AckFrequency;
+    use noq_proto::congestion::{
+        Bbr3Config, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
+    };
     use noq_proto::crypto::rustls::{NoInitialCipherSuite, QuicClientConfig, QuicServerConfig};
     use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
     use noq_proto::{
-        Connection, ConnectionIdGenerator, EcnCodepoint, Endpoint, FourTuple, PathId, ServerConfig, Transmit,
+        AckFrequencyConfig, Connection, ConnectionIdGenerator, EcnCodepoint, Endpoint, FourTuple, PathId, RttEstimator,
+        ServerConfig, Transmit,
     };
     use ring::{aead, hkdf};
+    use std::any::Any;
     use std::num::NonZeroUsize;
 
-    pub(super) fn control(control: Control) -> Arc<dyn ControllerFactory + Send + Sync> {
-        match control {
-            Control::NewReno => Arc::new(NewRenoConfig::default()),
-            Control::Cubic | Control::Bbr => Arc::new(CubicConfig::default()), // `Config::check` refuses bbr
-            Control::Bbr3 => Arc::new(Bbr3Config::default()),
+    /// The congestion control that the configuration names, watched.
+    pub(super) fn control(config: &Config) -> Arc<dyn ControllerFactory + Send + Sync> {
+        let Config { control, initial_window, .. } = config;
+        Arc::new(WatchedFactory(match control {
+            Control::NewReno => {
+                let mut made = NewRenoConfig::default();
+                if let Some(bytes) = *initial_window {
+                    made.initial_window(bytes);
+                }
+                Arc::new(made)
+            }
+            Control::Cubic | Control::Bbr => {
+                // `Config::check` refuses bbr.
+                let mut made = CubicConfig::default();
+                if let Some(bytes) = *initial_window {
+                    made.initial_window(bytes);
+                }
+                Arc::new(made)
+            }
+            Control::Bbr3 => {
+                let mut made = Bbr3Config::default();
+                if let Some(bytes) = *initial_window {
+                    made.initial_window(bytes);
+                }
+                Arc::new(made)
+            }
+        }))
+    }
+
+    struct WatchedFactory(Arc<dyn ControllerFactory + Send + Sync>);
+
+    impl ControllerFactory for WatchedFactory {
+        fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+            Box::new(Watched(Arc::clone(&self.0).build(now, mtu)))
         }
+    }
+
+    /// The stack's own congestion control, which hears and says the same as without the watch.
+    #[derive(Debug)]
+    struct Watched(Box<dyn Controller>);
+
+    impl Controller for Watched {
+        fn on_sent(&mut self, now: Instant, bytes: u64, largest: u64) {
+            self.0.on_sent(now, bytes, largest);
+        }
+
+        fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
+            self.0.on_packet_sent(now, bytes, number);
+        }
+
+        fn on_cwnd_limited(&mut self) {
+            self.0.on_cwnd_limited();
+        }
+
+        fn on_ack(
+            &mut self,
+            now: Instant,
+            sent: Instant,
+            bytes: u64,
+            number: u64,
+            app_limited: bool,
+            rtt: &RttEstimator,
+        ) {
+            watch::acked(bytes, duration(now.saturating_duration_since(sent)));
+            self.0.on_ack(now, sent, bytes, number, app_limited, rtt);
+        }
+
+        fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
+            watch::end_of_acks(in_flight);
+            self.0.on_end_acks(now, in_flight, app_limited, largest);
+        }
+
+        fn on_congestion_event(
+            &mut self,
+            now: Instant,
+            sent: Instant,
+            persistent: bool,
+            is_ecn: bool,
+            lost_bytes: u64,
+            largest_lost: u64,
+        ) {
+            let before = self.0.window();
+            self.0.on_congestion_event(now, sent, persistent, is_ecn, lost_bytes, largest_lost);
+            watch::congestion(lost_bytes, persistent, is_ecn, [before, self.0.window()]);
+        }
+
+        fn on_packet_lost(&mut self, lost_bytes: u16, number: u64, now: Instant) {
+            self.0.on_packet_lost(lost_bytes, number, now);
+        }
+
+        fn on_spurious_congestion_event(&mut self) {
+            watch::spurious();
+            self.0.on_spurious_congestion_event();
+        }
+
+        fn on_mtu_update(&mut self, new_mtu: u16) {
+            self.0.on_mtu_update(new_mtu);
+        }
+
+        fn on_ack_frequency_update(&mut self, threshold: u64, max_delay: std::time::Duration) {
+            self.0.on_ack_frequency_update(threshold, max_delay);
+        }
+
+        fn window(&self) -> u64 {
+            self.0.window()
+        }
+
+        fn metrics(&self) -> ControllerMetrics {
+            self.0.metrics()
+        }
+
+        fn clone_box(&self) -> Box<dyn Controller> {
+            Box::new(Watched(self.0.clone_box()))
+        }
+
+        fn initial_window(&self) -> u64 {
+            self.0.initial_window()
+        }
+
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self.0.into_any()
+        }
+    }
+
+    pub(super) fn threshold(connection: &Connection) -> Option<u64> {
+        connection.congestion_state(PathId::ZERO)?.metrics().ssthresh
+    }
+
+    pub(super) fn ack_frequency(wanted: AckFrequency) -> AckFrequencyConfig {
+        let mut made = AckFrequencyConfig::default();
+        made.ack_eliciting_threshold(VarInt::from_u32(wanted.packets.saturating_sub(1)));
+        if let Some(delay) = wanted.max_delay {
+            made.max_ack_delay(Some(std::time::Duration::from_nanos(delay.as_nanos())));
+        }
+        made
     }
 
     pub(super) fn connection_ids(config: &mut EndpointConfig, make: fn() -> Box<dyn ConnectionIdGenerator>) {
@@ -109,6 +246,7 @@ mod dialect {
             blocked_frames: stats.frame_tx.data_blocked + stats.frame_tx.stream_data_blocked,
             acks_received: stats.frame_rx.acks,
             datagrams_sent: stats.udp_tx.datagrams,
+            ..Measures::default()
         }
     }
 }

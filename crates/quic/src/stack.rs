@@ -4,6 +4,7 @@
 //! order in which the stack's own runtime would, and hands the application's calls on.
 
 use crate::config::{Config, ConfigError};
+use crate::watch::{Plain, Totals};
 use skyhop_base::{Duration, Time};
 
 /// The congestion mark of an IP packet, as the stacks set it on what they send.
@@ -79,10 +80,28 @@ pub struct Measures {
     pub blocked_frames: u64,
     pub acks_received: u64,
     pub datagrams_sent: u64,
+    /// Sent, and neither acknowledged nor declared lost, in bytes of UDP payload.
+    pub in_flight: Option<u64>,
+    /// Slow-start threshold in bytes, once there is one.
+    pub ssthresh: Option<u64>,
+    pub totals: Totals,
+}
+
+/// What happened at an endpoint since it was asked last. A stack that cannot tell leaves it empty.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Packets that it has put into datagrams, in order.
+    pub sent: Vec<Plain>,
+    /// Packets that it has read, in order.
+    pub received: Vec<Plain>,
+    /// Samples of the round-trip time, the delay of the acknowledgement included.
+    pub rtts: Vec<Duration>,
+    /// What happened to the congestion window, as events of the records.
+    pub events: Vec<&'static str>,
 }
 
 /// An endpoint of a QUIC stack, client or server, with at most one connection.
-pub trait Stack: std::fmt::Debug {
+pub trait Stack: std::fmt::Debug + Send {
     /// Starts the connection of a client.
     fn connect(&mut self, now: Time) -> Result<(), String>;
     /// Takes the connection that a client asks for. Whatever the endpoint answers by itself goes to `answers`.
@@ -113,6 +132,10 @@ pub trait Stack: std::fmt::Debug {
     fn read(&mut self, stream: StreamId, limit: usize, keep: Option<&mut Vec<u8>>) -> Result<Read, String>;
     fn close(&mut self, now: Time, reason: &str);
     fn measures(&mut self) -> Measures;
+    /// What happened since the last call, for the records.
+    fn seen(&mut self) -> Seen {
+        Seen::default()
+    }
 }
 
 /// An endpoint of the stack that `config` names. `server`: it accepts, and does not connect.

@@ -23,6 +23,7 @@ use skyhop_topology::{
     NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 mod agents;
 mod linux;
@@ -197,11 +198,7 @@ impl Scenario {
     fn flow_configs(&self, ids: &BTreeMap<&str, NodeId>) -> Vec<FlowConfig> {
         let mut configs = Vec::new();
         for flow in &self.flows {
-            let transport = match &flow.transport {
-                Transport::Tcp(config) => TransportConfig::Tcp(config.clone()),
-                Transport::Linux(linux) => TransportConfig::Hosts(linux::hosts(linux)),
-                Transport::Udp { header } => TransportConfig::Udp { header_bytes: packet_bytes(*header) },
-            };
+            let transport = flow.transport.config(has_end(&flow.application));
             for (index, name) in flow.names().enumerate() {
                 let (from, to) = match &flow.access {
                     Some(_) => (ids[format!("{name}{SOURCE}").as_str()], ids[format!("{name}{SINK}").as_str()]),
@@ -224,6 +221,31 @@ impl Scenario {
         }
         configs.sort_by(|a, b| natural_order(&a.name, &b.name));
         configs
+    }
+}
+
+/// Whether the application's transfers have an end, which a transport may have to know.
+fn has_end(application: &ApplicationOptions) -> bool {
+    match application {
+        ApplicationOptions::Ftp(ftp) => ftp.bytes.is_some(),
+        ApplicationOptions::Files(_) | ApplicationOptions::Requests(_) => true,
+        _ => false,
+    }
+}
+
+impl Transport {
+    /// The engine's transport. `has_end`: of the transfers that it carries.
+    fn config(&self, has_end: bool) -> TransportConfig {
+        match self {
+            Transport::Tcp(config) => TransportConfig::Tcp(config.clone()),
+            Transport::Linux(linux) => TransportConfig::Hosts(linux::hosts(linux)),
+            Transport::Udp { header } => TransportConfig::Udp { header_bytes: packet_bytes(*header) },
+            // A transfer is a stream of its own: its end tells the source when it has arrived.
+            Transport::Quic(quic) => {
+                let hosts = quic.hosts(has_end).expect("reading the scenario made these hosts once");
+                TransportConfig::Hosts(Arc::new(hosts))
+            }
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 mod agents;
 mod linux;
 mod profile;
+mod quic;
 mod repair;
 mod sky;
 mod trace;
@@ -18,6 +19,7 @@ mod workloads;
 pub use agents::*;
 pub use linux::*;
 pub use profile::*;
+pub use quic::*;
 pub use repair::*;
 pub use sky::*;
 pub use trace::*;
@@ -333,7 +335,9 @@ pub struct FlowFile {
     pub tcp: Option<TcpFile>,
     /// UDP.
     pub udp: Option<UdpFile>,
-    /// Where the data comes from. With TCP and without this key: "ftp".
+    /// A real QUIC stack: a name, or a table of its options.
+    pub quic: Option<QuicFile>,
+    /// Where the data comes from. With TCP or QUIC and without this key: "ftp".
     pub application: Option<ApplicationFile>,
     /// Without it: 0 s.
     pub start: Option<Duration>,

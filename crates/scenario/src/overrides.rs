@@ -117,9 +117,10 @@ fn set(node: &mut Node, steps: &[Target], value: &Node, path: &Path, problems: &
             set(&mut entry.node, rest, value, &path.key(key), problems);
         }
         (Value::List(items), Target::All) => {
-            // A sweep over TCPs leaves datagrams beside them as they are.
+            // A sweep over TCPs leaves datagrams and QUIC beside them as they are.
             let of_tcp = matches!(rest.first(), Some(Target::Key(key)) if key == TCP);
-            let passed_over = |item: &Node| of_tcp && item.get("udp").is_some() && item.get(TCP).is_none();
+            let is_other = |item: &Node| ["udp", "quic"].iter().any(|key| item.get(key).is_some());
+            let passed_over = |item: &Node| of_tcp && is_other(item) && item.get(TCP).is_none();
             if !items.is_empty() && items.iter().all(passed_over) {
                 problems.add(&value.origin, path, "no flow has TCP", Some("name a flow that has".to_owned()));
             }
@@ -135,14 +136,20 @@ fn set(node: &mut Node, steps: &[Target], value: &Node, path: &Path, problems: &
             problems.add(&value.origin, path, "is a table and has no numbered items", None);
         }
         // A plain value gives way to a table: queue = "red" and the override queue.red.min=2. The name of a TCP says more
-        // than the key behind it, so it stays: tcp = "cubic" and the override tcp.control.cubic.beta=0.8.
+        // than the key behind it, so it stays: tcp = "cubic" and the override tcp.control.cubic.beta=0.8. So does the name of a
+        // QUIC stack.
         (plain, Target::Key(_)) => {
-            let name = match plain {
-                Value::Text(_) if path.steps().last() == Some(&Step::Key(TCP.to_owned())) => Some(node.clone()),
+            let named = match (&plain, path.steps().last()) {
+                (Value::Text(_), Some(Step::Key(key))) if key == TCP => Some("name"),
+                (Value::Text(_), Some(Step::Key(key))) if key == "quic" => Some("stack"),
                 _ => None,
             };
-            let entry = |name: Node| ("name".to_owned(), Entry { key_origin: name.origin.clone(), node: name });
-            *node = Node { value: Value::Table(name.map(entry).into_iter().collect()), origin: value.origin.clone() };
+            let entry = |key: &str| {
+                let name = node.clone();
+                (key.to_owned(), Entry { key_origin: name.origin.clone(), node: name })
+            };
+            let entries = named.map(entry).into_iter().collect();
+            *node = Node { value: Value::Table(entries), origin: value.origin.clone() };
             set(node, steps, value, path, problems);
         }
         _ => problems.add(&value.origin, path, format!("is {} and has no items", node.describe()), None),

@@ -25,12 +25,14 @@ use std::sync::{Arc, OnceLock};
 mod agents;
 mod effective;
 mod linux;
+mod quic;
 mod sky;
 mod trace;
 mod workloads;
 
 pub use agents::*;
 pub use linux::*;
+pub use quic::Quic;
 pub use sky::*;
 pub use trace::*;
 pub use workloads::*;
@@ -242,6 +244,7 @@ pub enum Transport {
     Udp {
         header: Bytes,
     },
+    Quic(Box<Quic>),
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -1,5 +1,6 @@
 //! What the numbers of a finished run do not say by themselves: flows that delivered nothing and why, rows that were left out.
 
+use crate::flow::Flow;
 use crate::link::Refused;
 use crate::recorder::MOST_DROP_ROWS;
 use crate::records::{DropCause, DropCounts, FlowSummary};
@@ -13,6 +14,14 @@ impl Simulation {
     /// One sentence for each thing that a reader of the results should know.
     pub(crate) fn warnings(&self, flows: &[FlowSummary]) -> Vec<String> {
         let mut warnings = Vec::new();
+        let names = &self.recorder.records.flow_names;
+        let failed: Vec<String> =
+            names.iter().zip(&self.flows).filter_map(|(name, flow)| failure(name, flow)).collect();
+        let rest = failed.len().saturating_sub(MOST_SILENT_FLOWS);
+        warnings.extend(failed.into_iter().take(MOST_SILENT_FLOWS));
+        if rest > 0 {
+            warnings.push(format!("{rest} further connections ended before their applications were done"));
+        }
         let silent: Vec<&FlowSummary> = flows.iter().filter(|flow| flow.bytes_delivered == 0).collect();
         warnings.extend(silent.iter().take(MOST_SILENT_FLOWS).map(|flow| self.why_silent(flow)));
         if silent.len() > MOST_SILENT_FLOWS {
@@ -86,6 +95,12 @@ impl Simulation {
         }
         without
     }
+}
+
+/// When and why a flow's connection ended before its application was done.
+fn failure(name: &str, flow: &Flow) -> Option<String> {
+    let failure = flow.ends.failure()?;
+    Some(format!("the connection of flow {name:?} ended after {} s: {}", failure.at.as_secs_f64(), failure.words))
 }
 
 /// How many were lost, by cause.

@@ -1,10 +1,9 @@
 //! Workloads as the engine has them.
 
-use super::{at, packet_bytes};
+use super::at;
 use crate::format::ConnectionsFile;
-use crate::scenario::{Transport, Workload};
+use crate::scenario::Workload;
 use skyhop_base::Duration;
-use skyhop_sim::spec::TransportConfig;
 use skyhop_sim::workload::{ConnectionUse, WorkloadConfig};
 use skyhop_topology::NodeId;
 use std::collections::BTreeMap;
@@ -16,11 +15,7 @@ impl Workload {
             name: self.name.clone(),
             from,
             to,
-            transport: match &self.transport {
-                Transport::Tcp(config) => TransportConfig::Tcp(config.clone()),
-                Transport::Linux(linux) => TransportConfig::Hosts(super::linux::hosts(linux)),
-                Transport::Udp { header } => TransportConfig::Udp { header_bytes: packet_bytes(*header) },
-            },
+            transport: self.transport.config(true),
             arrivals: self.arrival_config.clone(),
             sizes: self.distribution.clone(),
             connections: match self.connections {

@@ -121,7 +121,7 @@ impl Resolver<'_, '_, '_> {
         if nodes.is_empty() {
             return nodes;
         }
-        if file.tcp.is_none() {
+        if file.tcp.is_none() && file.quic.is_none() {
             self.add(&path, "needs TCP", None);
         }
         if matches!(file.application, Some(ApplicationFile::Options(ApplicationOptions::Requests(_)))) {
@@ -267,7 +267,7 @@ impl Resolver<'_, '_, '_> {
         for flow in &scenario.flows {
             let notification = match &flow.transport {
                 Transport::Tcp(config) => config.notification,
-                Transport::Udp { .. } | Transport::Linux(_) => None,
+                Transport::Udp { .. } | Transport::Linux(_) | Transport::Quic(_) => None,
             };
             let (message, key) = match notification {
                 Some(Notification::Ceten(_)) if !marks => {

@@ -6,6 +6,7 @@ mod content;
 mod hops;
 mod linux;
 mod profile;
+mod quic;
 mod reach;
 mod red;
 mod repair;

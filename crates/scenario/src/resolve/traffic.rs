@@ -89,7 +89,7 @@ impl Resolver<'_, '_, '_> {
         let start = file.start.unwrap_or(Duration::ZERO);
         self.check_times(start, file.stop, path);
         self.check_start_spread(start, &file, path);
-        if file.jitter.is_some() && file.tcp.is_none() && file.udp.is_some() {
+        if file.jitter.is_some() && file.tcp.is_none() && file.udp.is_some() && file.quic.is_none() {
             let help = "for UDP write application = { constant_rate = { ..., spacing = \"random\" } }".to_owned();
             self.add(&path.key("jitter"), "needs TCP", Some(help));
         }
@@ -158,6 +158,16 @@ impl Resolver<'_, '_, '_> {
     }
 
     fn transport(&mut self, file: &FlowFile, path: &Path) -> Option<Transport> {
+        if let Some(quic) = &file.quic {
+            for (key, other) in [("tcp", file.tcp.is_some()), ("udp", file.udp.is_some())] {
+                if other {
+                    let message = format!("excludes \"{key}\"");
+                    self.add(&path.key("quic"), message, Some("keep one of them".to_owned()));
+                    return None;
+                }
+            }
+            return self.quic(file, quic, path);
+        }
         match (&file.tcp, &file.udp) {
             (Some(_), None) => self.tcp(file.via.as_deref().unwrap_or_default(), file.jitter, path),
             (None, Some(udp)) => {
@@ -170,7 +180,7 @@ impl Resolver<'_, '_, '_> {
                 None
             }
             (None, None) => {
-                let help = "write tcp = \"newreno\", or udp = {} with application = { constant_rate = { ... } }";
+                let help = "write tcp = \"newreno\", quic = \"quinn\", or udp = {} with application = { constant_rate = { ... } }";
                 self.add(path, "has no transport", Some(help.to_owned()));
                 None
             }
@@ -193,7 +203,9 @@ impl Resolver<'_, '_, '_> {
         let application = match &file.application {
             Some(ApplicationFile::Named(ApplicationName::Ftp)) => ApplicationOptions::Ftp(FtpFile::default()),
             Some(ApplicationFile::Options(options)) => options.clone(),
-            None if file.tcp.is_some() || file.udp.is_none() => ApplicationOptions::Ftp(FtpFile::default()),
+            None if file.tcp.is_some() || file.quic.is_some() || file.udp.is_none() => {
+                ApplicationOptions::Ftp(FtpFile::default())
+            }
             None => {
                 let help = "write application = { constant_rate = { rate = \"1 Mbit/s\", payload = \"1000 B\" } }";
                 self.add(&path, "is missing: UDP does not say how fast to send", Some(help.to_owned()));
@@ -204,7 +216,7 @@ impl Resolver<'_, '_, '_> {
             application,
             ApplicationOptions::Ftp(_) | ApplicationOptions::Files(_) | ApplicationOptions::Requests(_)
         );
-        if needs_tcp && file.udp.is_some() && file.tcp.is_none() {
+        if needs_tcp && file.udp.is_some() && file.tcp.is_none() && file.quic.is_none() {
             let help = "UDP carries constant_rate, poisson, telnet or on_off".to_owned();
             self.add(&path, "a file transfer needs TCP", Some(help));
         }

@@ -1,6 +1,6 @@
 //! Drives transports that the engine does not know: two boxed [`Endpoint`]s for each flow.
 
-use super::endpoint::{Codepoint, Counters, Endpoint, Fact, Incoming, Outgoing, Report, Transport};
+use super::endpoint::{Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Report, Transport};
 use super::payloads::Load;
 use crate::limits::BETWEEN_LOOKS;
 use crate::packet::{Flags, Packet};
@@ -60,6 +60,11 @@ impl Hosts {
         self.ends[Side::Source as usize].backlog_bytes()
     }
 
+    /// The failure of the end that failed first.
+    pub fn failure(&self) -> Option<Failure> {
+        self.ends.iter().filter_map(|end| end.failure()).min_by_key(|failure| failure.at)
+    }
+
     pub fn memory_bytes(&self) -> u64 {
         size_of::<Hosts>() as u64 + self.ends.iter().map(|end| end.memory_bytes()).sum::<u64>()
     }
@@ -81,19 +86,31 @@ fn flags_of(side: Side, packet: &Outgoing) -> Flags {
 impl Simulation {
     /// A packet of the source is at the sink.
     pub(super) fn deliver_to_sink(&mut self, packet: &Packet) {
-        let now = self.now;
         self.hand_over(packet, Side::Sink);
-        let flow = &mut self.flows[packet.flow as usize];
+        self.read_sink(packet.flow);
+        self.after_host_input(packet.flow, Side::Sink);
+    }
+
+    /// The sink's application reads what has arrived. A host that takes time to process a packet delivers at a timeout.
+    fn read_sink(&mut self, flow_id: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[flow_id as usize];
         let Some(hosts) = flow.ends.hosts_mut() else { return };
         let sink = hosts.end(Side::Sink);
         flow.totals.bytes_delivered = sink.delivered_bytes();
         flow.totals.duplicate = sink.counters().duplicates;
         let delivered = flow.totals.bytes_delivered;
-        flow.updates.received_bytes(now, delivered, packet.flow, &mut self.recorder.records.transfers);
+        flow.updates.received_bytes(now, delivered, flow_id, &mut self.recorder.records.transfers);
         if flow.application.waits_for(delivered) {
-            self.deliver_to_application(packet.flow);
+            self.deliver_to_application(flow_id);
         }
-        self.after_host_input(packet.flow, Side::Sink);
+    }
+
+    /// The source may have learned that what it wrote has arrived.
+    fn look_for_confirmation(&mut self, flow_id: u32) {
+        if self.flows[flow_id as usize].application.awaits_confirmation() {
+            self.confirm(flow_id);
+        }
     }
 
     /// A packet of the sink is at the source.
@@ -101,9 +118,7 @@ impl Simulation {
         self.recorder.ack_arrived(self.now, packet);
         self.flows[packet.flow as usize].totals.acks_received += 1;
         self.hand_over(packet, Side::Source);
-        if self.flows[packet.flow as usize].application.awaits_confirmation() {
-            self.confirm(packet.flow);
-        }
+        self.look_for_confirmation(packet.flow);
         self.after_host_input(packet.flow, Side::Source);
     }
 
@@ -195,6 +210,10 @@ impl Simulation {
             return self.arm_host(flow_id, side);
         }
         hosts.end(side).on_timeout(now);
+        match side {
+            Side::Source => self.look_for_confirmation(flow_id),
+            Side::Sink => self.read_sink(flow_id),
+        }
         self.after_host_input(flow_id, side);
     }
 }

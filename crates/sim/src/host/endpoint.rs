@@ -73,6 +73,11 @@ pub trait Endpoint: Debug + Send {
         Counters::default()
     }
 
+    /// Why the connection ended before its application was done; `None` while it serves.
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
+
     /// Memory that this host takes, in bytes, as far as it grows with what happens. Packets on their way do not count.
     fn memory_bytes(&self) -> u64 {
         0
@@ -146,6 +151,14 @@ pub struct Incoming {
     pub ecn: Codepoint,
     /// As sent.
     pub payload: Payload,
+}
+
+/// The end of a connection that its application did not ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub at: Time,
+    /// The reason, in the words of the host's own code.
+    pub words: String,
 }
 
 /// Something that records keep.

@@ -4,7 +4,7 @@
 //! a pair of boxed [`Endpoint`](super::endpoint::Endpoint)s.
 
 use super::boxed::Hosts;
-use super::endpoint::{Counters, Report};
+use super::endpoint::{Counters, Failure, Report};
 use super::tcp::TcpEnds;
 use skyhop_base::Time;
 use skyhop_cc::PathHint;
@@ -173,6 +173,14 @@ impl Ends {
     /// User bytes of a full segment; 0 without segments.
     pub fn full_segment(&self) -> u64 {
         self.tcp().map_or(0, |tcp| tcp.sender.largest_segment().into())
+    }
+
+    /// Why the connection ended before its application was done.
+    pub fn failure(&self) -> Option<Failure> {
+        match self {
+            Ends::Hosts(hosts) => hosts.failure(),
+            Ends::Tcp(_) | Ends::Datagrams(_) => None,
+        }
     }
 
     /// Whether every packet carries a payload.

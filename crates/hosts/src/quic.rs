@@ -1,0 +1,232 @@
+//! Real QUIC stacks (`skyhop-quic`) as a pair of hosts: the source is the client, which connects at the first write and
+//! sends; the sink is the server, which reads.
+//!
+//! Windows and flights are counted in full datagrams. A packet's number in the records is its QUIC packet number, of which
+//! the stacks skip some on purpose. The headers of IPv4 and UDP come on top of each datagram.
+
+use skyhop_base::{Stream, Time};
+use skyhop_quic::{Config, ConfigError, Datagram, Ecn, Host, Runtime, Timers};
+use skyhop_sim::endpoint::{
+    Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Payload, Report, Transport,
+};
+use std::collections::VecDeque;
+
+/// IPv4 and UDP without options (RFC 791, section 3.1; RFC 768).
+const HEADERS: usize = 28;
+
+/// The tick of [`Timers::Milliseconds`], in ns: a host's ticks lie anywhere within it.
+const TICK_NS: u64 = 1_000_000;
+
+/// What both hosts of a connection are told.
+#[derive(Clone, Debug)]
+pub struct Quic {
+    config: Config,
+    /// The runtime's habits. The phase of timers that go by the millisecond is drawn for each host.
+    runtime: Runtime,
+    /// Every write is a stream of its own, which ends with it. Otherwise all writes share one stream.
+    stream_for_each_write: bool,
+}
+
+impl Quic {
+    /// # Errors
+    /// What the stack does not take, and a stack that this build has not.
+    pub fn new(config: Config, runtime: Runtime, stream_for_each_write: bool) -> Result<Quic, ConfigError> {
+        config.check()?;
+        Ok(Quic { config, runtime, stream_for_each_write })
+    }
+
+    /// A host's own runtime, and the seed of its stack.
+    fn drawn(&self, mut draws: Stream) -> (Runtime, u64) {
+        let mut runtime = self.runtime;
+        if let Timers::Milliseconds { phase } = &mut runtime.timers {
+            *phase = skyhop_base::Duration::from_nanos(draws.bits() % TICK_NS);
+        }
+        (runtime, draws.bits())
+    }
+
+    fn boxed(&self, host: Result<Host, ConfigError>, is_source: bool) -> Box<dyn Endpoint> {
+        let full = u64::from(self.config.udp_payload);
+        match host {
+            Ok(host) => Box::new(End::new(host, full, is_source)),
+            // `Config::check` has passed, so this is the stack's own refusal.
+            Err(error) => Box::new(Refused { error: error.to_string() }),
+        }
+    }
+}
+
+impl Transport for Quic {
+    fn source(&self, draws: Stream) -> Box<dyn Endpoint> {
+        let (runtime, seed) = self.drawn(draws);
+        self.boxed(Host::source(&self.config, runtime, self.stream_for_each_write, (seed, "source")), true)
+    }
+
+    fn sink(&self, draws: Stream) -> Box<dyn Endpoint> {
+        let (runtime, seed) = self.drawn(draws);
+        self.boxed(Host::sink(&self.config, runtime, (seed, "sink")), false)
+    }
+}
+
+/// A host of any stack behind the engine's contract.
+#[derive(Debug)]
+pub struct End {
+    host: Host,
+    /// Bytes of a full datagram without the headers of IPv4 and UDP.
+    full: u64,
+    is_source: bool,
+    outgoing: VecDeque<Datagram>,
+    facts: VecDeque<Fact>,
+    /// The failure stands in the facts.
+    told: bool,
+}
+
+impl End {
+    /// `full_bytes`: UDP payload of a full datagram, the unit of windows in the records.
+    pub fn new(host: Host, full_bytes: u64, is_source: bool) -> End {
+        End { host, full: full_bytes, is_source, outgoing: VecDeque::new(), facts: VecDeque::new(), told: false }
+    }
+
+    /// Takes what the host made of an input.
+    fn collect(&mut self) {
+        self.outgoing.extend(self.host.take_output());
+        self.facts.extend(self.host.take_rtts().into_iter().map(Fact::Rtt));
+        self.facts.extend(self.host.take_events().into_iter().map(Fact::Event));
+        if !self.told && self.host.failure().is_some() {
+            self.told = true;
+            self.facts.push_back(Fact::Event(if self.is_source { "connection lost" } else { "closed by receiver" }));
+        }
+    }
+}
+
+impl Endpoint for End {
+    fn write(&mut self, now: Time, bytes: Option<u64>) {
+        self.host.write(now, bytes);
+        self.collect();
+    }
+
+    fn close(&mut self, now: Time) {
+        self.host.finish(now);
+        self.collect();
+    }
+
+    fn on_packet(&mut self, now: Time, packet: Incoming) {
+        let Some(bytes) = packet.payload.take::<Vec<u8>>() else { return };
+        let ecn = match packet.ecn {
+            Codepoint::NotEct => Ecn::NotEct,
+            Codepoint::Ect0 => Ecn::Ect0,
+            Codepoint::Ect1 => Ecn::Ect1,
+            Codepoint::Ce => Ecn::Ce,
+        };
+        self.host.receive(now, Datagram { bytes, ecn, by_timer: false, contents: Default::default() });
+        // Without latency the host acts at once.
+        if self.host.next_wake().is_some_and(|at| at <= now) {
+            self.on_timeout(now);
+        }
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.host.next_wake().unwrap_or(Time::MAX)
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.host.wake(now);
+        self.collect();
+    }
+
+    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
+        let Datagram { bytes, ecn, contents, .. } = self.outgoing.pop_front()?;
+        Some(Outgoing {
+            seq: contents.number as u32,
+            // A UDP payload has at most 65 507 bytes: `Config::check`.
+            size: (bytes.len() + HEADERS) as u16,
+            user_bytes: contents.stream_bytes as u16,
+            repeats: contents.repeats,
+            ecn: match ecn {
+                Ecn::NotEct => Codepoint::NotEct,
+                Ecn::Ect0 => Codepoint::Ect0,
+                Ecn::Ect1 => Codepoint::Ect1,
+                Ecn::Ce => Codepoint::Ce,
+            },
+            payload: Payload::bytes(bytes),
+        })
+    }
+
+    fn poll_fact(&mut self) -> Option<Fact> {
+        self.facts.pop_front()
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        self.host.progress().received
+    }
+
+    fn backlog_bytes(&self) -> u64 {
+        self.host.backlog_bytes()
+    }
+
+    fn report(&self) -> Report {
+        let measures = self.host.last_measures();
+        let segments = |bytes: u64| bytes as f64 / self.full as f64;
+        let phase = match measures.ssthresh {
+            Some(threshold) if measures.cwnd >= threshold => "congestion-avoidance",
+            Some(_) => "slow-start",
+            // Without a threshold (before the first reduction, and under BBR) the stack names no phase.
+            None => "",
+        };
+        let connected = self.host.progress().connected.is_some();
+        Report {
+            cwnd: Some(segments(measures.cwnd)),
+            inflation: None,
+            ssthresh: measures.ssthresh.map(segments),
+            in_flight: measures.in_flight.unwrap_or(0).div_ceil(self.full) as u32,
+            phase,
+            srtt: connected.then_some(measures.smoothed_rtt),
+            rto: None,
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        let totals = self.host.last_measures().totals;
+        let tally = self.host.tally();
+        Counters {
+            retransmissions: tally.repetitions,
+            probes: 0,
+            timeouts: totals.collapses,
+            fast_retransmits: totals.losses,
+            cwnd_cuts: totals.cuts,
+            duplicates: tally.duplicates,
+        }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.host.memory_bytes()
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.host.failure().map(|(at, words)| Failure { at: *at, words: words.clone() })
+    }
+}
+
+/// A host whose stack refused to start. It says so, and nothing else.
+#[derive(Debug)]
+struct Refused {
+    error: String,
+}
+
+impl Endpoint for Refused {
+    fn write(&mut self, _now: Time, _bytes: Option<u64>) {}
+
+    fn on_packet(&mut self, _now: Time, _packet: Incoming) {}
+
+    fn next_timeout(&self) -> Time {
+        Time::MAX
+    }
+
+    fn on_timeout(&mut self, _now: Time) {}
+
+    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
+        None
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        Some(Failure { at: Time::ZERO, words: self.error.clone() })
+    }
+}

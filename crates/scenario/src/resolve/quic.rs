@@ -1,0 +1,95 @@
+//! Flows over a QUIC stack.
+
+use super::Resolver;
+use crate::format::{
+    ClockName, FlowFile, QuicControlName, QuicFile, QuicOptions, QuicStackName, RuntimeName, TimersName,
+};
+use crate::scenario::{Quic, Transport};
+use crate::tree::Path;
+use skyhop_base::{Bytes, Duration};
+use skyhop_quic::runtime::SEGMENTS;
+
+/// UDP payload of a full datagram: the least that QUIC allows (RFC 9000, section 14), with which quinn and noq begin.
+const PAYLOAD: Bytes = Bytes(1200);
+
+/// The largest UDP payload over IPv4 (RFC 791, section 3.1; RFC 768), in bytes.
+const LARGEST_PAYLOAD: u64 = 65_507;
+
+/// Time without a packet after which a connection ends. The stacks' own 30 s would end connections in the pauses of an
+/// application; the comparison with real time has this value.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+
+impl Resolver<'_, '_, '_> {
+    pub(super) fn quic(&mut self, file: &FlowFile, quic: &QuicFile, path: &Path) -> Option<Transport> {
+        let place = path.key("quic");
+        let options = match quic {
+            QuicFile::Named(stack) => named(*stack),
+            QuicFile::Options(options) => (**options).clone(),
+        };
+        if options.ack_delay.is_some() && options.ack_every.is_none() {
+            self.add(&place.key("ack_delay"), "needs \"ack_every\"", Some("add ack_every = 2".to_owned()));
+        }
+        for (key, what) in [("jitter", file.jitter.is_some()), ("via", file.via.is_some())] {
+            if what {
+                self.add(&path.key(key), "needs Skyhop's own TCP, and this flow has QUIC", None);
+            }
+        }
+        if self.take::<ClockName>(&Path::root().key("clock")) == Some(ClockName::Ns2) {
+            let help = "leave \"clock\" out".to_owned();
+            self.add(&place, "does not go with the clock of ns-2", Some(help));
+        }
+        let runtime = options.runtime.unwrap_or(RuntimeName::Tokio);
+        let (batch, timers) = match runtime {
+            RuntimeName::Tokio => (SEGMENTS as u32, TimersName::Milliseconds),
+            RuntimeName::Exact => (1, TimersName::Exact),
+        };
+        let quic = Quic {
+            stack: options.stack,
+            control: options.control.unwrap_or(QuicControlName::Cubic),
+            stream_window: options.stream_window,
+            connection_window: options.connection_window,
+            send_window: options.send_window,
+            initial_window: options.initial_window,
+            initial_rtt: options.initial_rtt,
+            payload: options.payload.unwrap_or(PAYLOAD),
+            idle_timeout: options.idle_timeout.unwrap_or(IDLE_TIMEOUT),
+            ack_every: options.ack_every,
+            ack_delay: options.ack_delay,
+            runtime,
+            batch: options.batch.unwrap_or(batch),
+            timers: options.timers.unwrap_or(timers),
+        };
+        if !(PAYLOAD.0..=LARGEST_PAYLOAD).contains(&quic.payload.0) {
+            let message = format!("{} is no UDP payload of QUIC: 1200 to {LARGEST_PAYLOAD} B", quic.payload);
+            self.add(&place.key("payload"), message, None);
+            return None;
+        }
+        match quic.hosts(false) {
+            Ok(_) => Some(Transport::Quic(Box::new(quic))),
+            Err(error) => {
+                self.add(&place, error.to_string(), None);
+                None
+            }
+        }
+    }
+}
+
+/// A stack with nothing but its name.
+fn named(stack: QuicStackName) -> QuicOptions {
+    QuicOptions {
+        stack,
+        control: None,
+        stream_window: None,
+        connection_window: None,
+        send_window: None,
+        initial_window: None,
+        initial_rtt: None,
+        payload: None,
+        idle_timeout: None,
+        ack_every: None,
+        ack_delay: None,
+        runtime: None,
+        batch: None,
+        timers: None,
+    }
+}

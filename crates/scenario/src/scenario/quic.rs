@@ -1,0 +1,76 @@
+//! A flow's QUIC stack.
+
+use crate::format::{QuicControlName, QuicStackName, RuntimeName, TimersName};
+use serde::Serialize;
+use skyhop_base::{Bytes, Duration};
+use skyhop_hosts::quic::Quic as Hosts;
+use skyhop_quic::{AckFrequency, Config, ConfigError, Control, Runtime, StackKind, Timers};
+
+/// A QUIC stack with every option that has a default of ours. What stays empty is the stack's own default.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quic {
+    pub stack: QuicStackName,
+    pub control: QuicControlName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_window: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_window: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_window: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_rtt: Option<Duration>,
+    pub payload: Bytes,
+    pub idle_timeout: Duration,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_every: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_delay: Option<Duration>,
+    pub runtime: RuntimeName,
+    pub batch: u32,
+    pub timers: TimersName,
+}
+
+impl Quic {
+    /// Both hosts of a flow. `stream_for_each_write`: a transfer is a stream of its own, so that the source learns when it
+    /// has arrived; otherwise all data share one stream.
+    ///
+    /// # Errors
+    /// What the stack does not take; a stack that this build has not.
+    pub fn hosts(&self, stream_for_each_write: bool) -> Result<Hosts, ConfigError> {
+        let bytes = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0);
+        let stack = match self.stack {
+            QuicStackName::Quinn => StackKind::Quinn,
+            QuicStackName::Noq => StackKind::Noq,
+        };
+        let control = match self.control {
+            QuicControlName::NewReno => Control::NewReno,
+            QuicControlName::Cubic => Control::Cubic,
+            QuicControlName::Bbr => Control::Bbr,
+            QuicControlName::Bbr3 => Control::Bbr3,
+        };
+        let config = Config {
+            stream_window: bytes(self.stream_window),
+            connection_window: bytes(self.connection_window),
+            send_window: bytes(self.send_window),
+            initial_window: bytes(self.initial_window),
+            initial_rtt: self.initial_rtt,
+            udp_payload: u16::try_from(self.payload.0).unwrap_or(u16::MAX),
+            idle_timeout: self.idle_timeout,
+            ack_frequency: self.ack_every.map(|packets| AckFrequency { packets, max_delay: self.ack_delay }),
+            offload: self.batch > 1,
+            ..Config::new(stack, control)
+        };
+        let habits = match self.runtime {
+            RuntimeName::Tokio => Runtime { latency: Runtime::LATENCY, jitter: Runtime::JITTER, ..Runtime::exact() },
+            RuntimeName::Exact => Runtime::exact(),
+        };
+        let timers = match self.timers {
+            // Each host draws the phase of its ticks.
+            TimersName::Milliseconds => Timers::Milliseconds { phase: Duration::ZERO },
+            TimersName::Exact => Timers::Exact,
+        };
+        Hosts::new(config, Runtime { segments: self.batch as usize, timers, ..habits }, stream_for_each_write)
+    }
+}

@@ -1,0 +1,336 @@
+//! Real QUIC stacks in scenarios: the same bytes in every process, transfers over bad paths, what they cannot bear, and
+//! the stacks in real time over the same path.
+
+mod tap;
+#[path = "../../../../docs/howto/windowed.rs"]
+mod windowed;
+
+use serde_json::{Value, json};
+use skyhop_quic::StackKind;
+use skyhop_scenario::Scenario;
+use skyhop_sim::Simulation;
+use skyhop_sim::records::Records;
+use skyhop_sim::spec::TransportConfig;
+use std::io::Write;
+use std::process::Command;
+use std::sync::Arc;
+
+/// The stacks of this build; says which ones are missing, in the form that the count of skipped tests reads.
+fn built() -> Vec<StackKind> {
+    let (built, missing): (Vec<StackKind>, Vec<StackKind>) =
+        StackKind::ALL.into_iter().partition(|kind| kind.is_built());
+    for kind in missing {
+        // Not eprintln, which the test harness captures.
+        let _ = writeln!(std::io::stderr(), "\nskipped: this build has no {kind}");
+    }
+    built
+}
+
+fn has(stack: StackKind) -> bool {
+    built().contains(&stack)
+}
+
+/// 20 Mbit/s there, 2 Mbit/s back, and a queue of 1221 waiting packets, one BDP of 600 ms: the path `g1` of the reference,
+/// with its data from the left to the right.
+fn path(delay: &str, flows: &Value) -> Value {
+    let queue = json!({ "drop_tail": { "packets": 1221, "counts": "waiting" } });
+    json!({
+        "duration": "60 s",
+        "links": [{ "between": ["left", "right"], "delay": delay, "queue": queue,
+                    "forward": { "rate": "20 Mbit/s" }, "backward": { "rate": "2 Mbit/s" } }],
+        "flows": flows,
+        "records": { "grid": "100 ms" },
+    })
+}
+
+fn run_json(network: &Value, seed: u64) -> Records {
+    let scenario = Scenario::from_json(network, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let spec = scenario.simulation_spec();
+    let mut simulation = Simulation::new(&spec, seed).unwrap_or_else(|error| panic!("{error}"));
+    simulation.run_until(simulation.end());
+    let records = simulation.finish();
+    assert!(records.conservation.holds(), "{:?}", records.conservation);
+    records
+}
+
+fn file(name: &str, bytes: &str, quic: &Value) -> Value {
+    json!({ "name": name, "from": "left", "to": "right", "quic": quic, "application": { "ftp": { "bytes": bytes } } })
+}
+
+/// Times of the events under this name of the flow with this number.
+fn times(run: &Records, flow: u32, event: &str) -> Vec<f64> {
+    let events = &run.flow_events;
+    events.iter().filter(|row| row.flow == flow && row.event == event).map(|row| row.time.as_secs_f64()).collect()
+}
+
+fn completed(run: &Records, flow: usize) -> f64 {
+    run.flows[flow].completed.expect("the transfer is complete").as_secs_f64()
+}
+
+/// Every stack with every control that it ships.
+fn pairs() -> Vec<(StackKind, &'static str)> {
+    let controls = |stack: StackKind| stack.controls().iter().map(move |control| (stack, control.name()));
+    built().into_iter().flat_map(controls).collect()
+}
+
+/// A hash over the times, flows, directions, marks and bytes of all datagrams, for each stack and control.
+fn hashes() -> String {
+    let hash = |(stack, control): (StackKind, &str)| {
+        let quic = json!({ "stack": stack.name(), "control": control });
+        let mut network = path("25 ms", &json!([file("a", "1 MB", &quic), file("b", "1 MB", &quic)]));
+        network["links"][0]["forward"]["errors"] = json!([{ "packet": 0.01 }]);
+        let (hash, datagrams) = tap::hash(&network, 3);
+        assert!(datagrams > 1500, "{stack}: only {datagrams} datagrams");
+        format!("{stack} {control} {hash:016x}")
+    };
+    pairs().into_iter().map(hash).collect::<Vec<String>>().join("\n")
+}
+
+const ASK: &str = "SKYHOP_TESTS_PRINT_HASHES";
+
+#[test]
+fn a_scenario_sends_the_same_bytes_in_every_process() {
+    let ours = hashes();
+    if let Ok(file) = std::env::var(ASK) {
+        return std::fs::write(file, ours).expect("the file can be written");
+    }
+    let file = std::env::temp_dir().join(format!("skyhop-scenario-hashes-{}", std::process::id()));
+    let mut other = Command::new(std::env::current_exe().expect("this test is a file"));
+    let name = "a_scenario_sends_the_same_bytes_in_every_process";
+    let status = other.args(["--exact", name]).env(ASK, &file).output().expect("it runs once more").status;
+    assert!(status.success());
+    let theirs = std::fs::read_to_string(&file).expect("the other process wrote its hashes");
+    std::fs::remove_file(&file).expect("the file can be removed");
+    assert_eq!(theirs, ours);
+    assert_eq!(hashes(), ours, "twice in one process");
+}
+
+/// The reference's download sends the same packets as an upload over the mirrored path, and arrives half a round trip
+/// earlier: its client asks first.
+#[test]
+fn a_flow_does_what_the_stack_did_in_real_time() {
+    if !has(StackKind::Quinn) {
+        return;
+    }
+    // Case `quinn_newreno_g1_w8M` of the reference: 9.297 to 9.303 s, 1846 tail drops and 10430 to 10434 packets in both
+    // runs. Bounds: 1 % for the completion, 2 % for drops, 0.5 % for packets.
+    let quic = json!({ "stack": "quinn", "control": "newreno", "stream_window": "8 MB", "send_window": "16 MB" });
+    let run = run_json(&path("300 ms", &json!([file("up", "10 MB", &quic)])), 1);
+    let flow = &run.flows[0];
+    let at = completed(&run, 0);
+    assert!((at - 9.0).abs() < 0.09, "complete at {at} s");
+    let drops: u64 = flow.drops.iter().sum();
+    assert!(drops.abs_diff(1846) < 37, "{drops} drops");
+    assert!(flow.packets_sent.abs_diff(10432) < 52, "{} packets", flow.packets_sent);
+    assert_eq!(flow.bytes_delivered, 10_000_000);
+    assert!(run.warnings.is_empty(), "{:?}", run.warnings);
+    // QUIC sends the frames of lost packets again: as many packets repeat bytes as were lost, but for two frames in one
+    // packet and for probes.
+    assert!(flow.retransmissions.abs_diff(drops) < drops / 20, "{} repetitions", flow.retransmissions);
+    // One overshoot, one reduction for each of its rounds.
+    assert!((1..=4).contains(&flow.cwnd_cuts), "{} cuts", flow.cwnd_cuts);
+    // NewReno halves its window (quinn's default), which the records show; the window counts full datagrams.
+    let events = &run.flow_events;
+    assert!(events.iter().any(|row| row.event == "loss" && row.cwnd.is_some() && row.ssthresh.is_some()), "{events:?}");
+}
+
+#[test]
+fn what_a_stack_does_not_bear_ends_its_flow_and_no_other() {
+    if !has(StackKind::Noq) {
+        return;
+    }
+    let quic = json!({ "stack": "noq", "stream_window": "4 MB" });
+    let flows = json!([
+        file("noq", "10 MB", &quic),
+        { "name": "tcp", "from": "left", "to": "right", "tcp": "newreno", "start": "30 s" },
+    ]);
+    let run = run_json(&path("300 ms", &flows), 1);
+    let warning = run.warnings.first().expect("the run says it");
+    assert!(
+        warning.contains("\"noq\" ended after 8.") && warning.contains("too many gaps in stream buffer"),
+        "{warning}"
+    );
+    let death = times(&run, 0, "closed by receiver");
+    assert_eq!(death.len(), 1);
+    // In real time at 8.758 and 8.761 s, of which its request took 0.3 s.
+    assert!((death[0] - 8.46).abs() < 0.42, "{death:?}");
+    assert!(run.flows[0].completed.is_none());
+    assert!(run.flows[1].bytes_delivered > 1_000_000, "the other flow goes on");
+    // A smaller window does not overshoot so far.
+    let quic = json!({ "stack": "noq", "stream_window": "2 MB" });
+    let run = run_json(&path("300 ms", &json!([file("noq", "10 MB", &quic)])), 1);
+    assert!(run.warnings.is_empty() && completed(&run, 0) < 12.0, "{:?}", run.warnings);
+}
+
+#[test]
+fn applications_run_over_quic() {
+    for stack in built() {
+        let files = json!({ "files": { "sizes": ["30 kB", "2 MB", "1 B"], "pause": "1 s" } });
+        let requests =
+            json!({ "requests": { "request": "100 B", "response": "50 kB", "think": "500 ms", "count": 5 } });
+        let steady = json!({ "constant_rate": { "rate": "400 kbit/s", "payload": "500 B" } });
+        let flow = |name: &str, application: Value| json!({ "name": name, "from": "left", "to": "right", "quic": stack.name(), "application": application });
+        let flows = json!([flow("files", files), flow("requests", requests), flow("steady", steady)]);
+        let run = run_json(&path("25 ms", &flows), 1);
+        let sizes: Vec<u64> =
+            run.transfers.iter().filter(|row| row.flow == 0 && row.arrived).map(|row| row.bytes).collect();
+        assert_eq!(sizes, [30_000, 2_000_000, 1], "{stack}");
+        assert_eq!(run.transfers.iter().filter(|row| row.flow == 1 && row.arrived).count(), 5, "{stack}");
+        // 400 kbit/s for 60 s, without the last bytes, which have not arrived.
+        let delivered = run.flows[2].bytes_delivered as f64;
+        assert!((delivered - 3e6).abs() < 0.01 * 3e6, "{stack}: {delivered}");
+        assert!(run.warnings.is_empty(), "{stack}: {:?}", run.warnings);
+    }
+}
+
+#[test]
+fn marks_of_a_queue_reach_the_stack() {
+    for stack in built() {
+        let quic = json!({ "stack": stack.name(), "control": "newreno" });
+        let mut network = path("25 ms", &json!([file("a", "20 MB", &quic)]));
+        network["links"][0]["queue"] = json!({ "codel": { "ecn": true } });
+        let run = run_json(&network, 1);
+        let flow = &run.flows[0];
+        assert_eq!(flow.drops.iter().sum::<u64>(), 0, "{stack}");
+        let marks = times(&run, 0, "mark");
+        assert!(!marks.is_empty() && flow.cwnd_cuts as usize == marks.len(), "{stack}: {marks:?}, {}", flow.cwnd_cuts);
+        assert!(flow.goodput_bps > 12e6, "{stack}: {:?}", flow.goodput_bps);
+    }
+}
+
+#[test]
+fn a_connection_lives_through_handovers_losses_and_pauses() {
+    for (stack, control) in pairs() {
+        let network = json!({
+            "duration": "10 min",
+            "constellation": { "preset": "iridium", "gsl": { "errors": [{ "packet": 0.005 }] } },
+            "stations": {
+                "berkeley": { "latitude": "37.9 deg", "longitude": "-122.3 deg" },
+                "chennai": { "latitude": "13.04 deg", "longitude": "80.17 deg" },
+            },
+            "flows": [{ "name": "a", "count": 2, "from": "berkeley", "to": "chennai",
+                        "quic": { "stack": stack.name(), "control": control },
+                        "application": { "constant_rate": { "rate": "100 kbit/s", "payload": "1000 B" } } }],
+        });
+        let run = run_json(&network, 1);
+        for flow in &run.flows {
+            let least = 100e3 / 8.0 * 590.0;
+            assert!(flow.bytes_delivered as f64 > least, "{stack} {control}: {} bytes", flow.bytes_delivered);
+            assert!(flow.retransmissions > 0, "{stack} {control}");
+        }
+        assert!(run.handovers.len() > 2);
+        assert!(run.warnings.is_empty(), "{stack} {control}: {:?}", run.warnings);
+    }
+}
+
+#[test]
+fn a_path_that_swallows_everything_ends_the_flow_in_the_stacks_words() {
+    for stack in built() {
+        let quic = json!({ "stack": stack.name(), "idle_timeout": "5 s" });
+        let mut network = path("25 ms", &json!([file("a", "1 MB", &quic)]));
+        network["links"][0]["forward"]["errors"] = json!([{ "packet": 1.0 }]);
+        let run = run_json(&network, 1);
+        let warnings = run.warnings.join("\n");
+        assert!(warnings.contains("ended after 5") && warnings.contains("TimedOut"), "{stack}: {warnings}");
+        assert_eq!(times(&run, 0, "connection lost").len(), 1, "{stack}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_a_sentence() {
+    let problem = |quic: Value, more: &[(&str, Value)]| {
+        let mut flow = file("a", "1 MB", &quic);
+        for (key, value) in more {
+            flow[*key] = value.clone();
+        }
+        match Scenario::from_json(&path("25 ms", &json!([flow])), "test", &[]) {
+            Ok(_) => panic!("{quic} is right"),
+            Err(problems) => problems.to_string(),
+        }
+    };
+    let says = |quic: Value, more: &[(&str, Value)], words: &[&str]| {
+        let said = problem(quic, more);
+        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+    };
+    says(json!("picoquic"), &[], &["picoquic", "quinn"]);
+    says(json!({ "stack": "msquic" }), &[], &["msquic", "quinn"]);
+    says(json!({ "stack": "quinn", "contrl": "bbr" }), &[], &["contrl"]);
+    says(json!({ "stack": "quinn", "batch": 11 }), &[], &["batch", "10"]);
+    says(json!({ "stack": "quinn", "payload": "1199 B" }), &[], &["1200 to 65507 B"]);
+    for stack in StackKind::ALL {
+        let name = stack.name();
+        if !stack.is_built() {
+            says(json!(name), &[], &[&format!("this build has no {name}"), "make build FEATURES="]);
+            continue;
+        }
+        let other = if stack == StackKind::Quinn { "bbr3" } else { "bbr" };
+        says(json!({ "stack": name, "control": other }), &[], &["has no congestion control", other, "cubic"]);
+        says(json!({ "stack": name, "stream_window": "0 B" }), &[], &["stream_window is 0 bytes"]);
+        says(json!({ "stack": name, "idle_timeout": "0 s" }), &[], &["idle timeout"]);
+        says(json!({ "stack": name, "ack_delay": "10 ms" }), &[], &["needs \"ack_every\""]);
+        says(json!(name), &[("tcp", json!("newreno"))], &["excludes \"tcp\""]);
+        says(json!(name), &[("udp", json!({}))], &["excludes \"udp\""]);
+        says(json!(name), &[("jitter", json!("1 ms"))], &["jitter", "QUIC"]);
+        says(json!(name), &[("via", json!(["middle"]))], &["via", "QUIC"]);
+    }
+}
+
+/// The stack of `docs/howto/bring-a-quic-stack.md`: twenty datagrams a round trip of 50 ms, which loses some and repeats
+/// them a second later.
+#[test]
+fn another_stack_can_be_brought() {
+    let mut network = path("25 ms", &json!([{ "name": "own", "from": "left", "to": "right", "tcp": "newreno" }]));
+    let run = |network: &Value| {
+        let scenario = Scenario::from_json(network, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut spec = scenario.simulation_spec();
+        spec.flows[0].transport = TransportConfig::Hosts(Arc::new(windowed::WindowedHosts));
+        let mut simulation = Simulation::new(&spec, 1).unwrap_or_else(|error| panic!("{error}"));
+        simulation.run_until(simulation.end());
+        simulation.finish()
+    };
+    let records = run(&network);
+    assert!(records.conservation.holds() && records.warnings.is_empty(), "{:?}", records.warnings);
+    // A window a round trip: 50 ms, the time of a datagram at 20 Mbit/s and of an acknowledgement at 2 Mbit/s.
+    let (datagram, ack) = ((1009.0 + 28.0) * 8.0 / 20e6, (9.0 + 28.0) * 8.0 / 2e6);
+    let expected = 20.0 * 1000.0 * 8.0 / (0.05 + datagram + ack);
+    let rate = records.flows[0].goodput_bps;
+    assert!((rate / expected - 1.0).abs() < 0.02, "{rate} for {expected}");
+    network["links"][0]["forward"]["errors"] = json!([{ "packet": 0.05 }]);
+    network["flows"][0]["application"] = json!({ "ftp": { "bytes": "500 kB" } });
+    let records = run(&network);
+    assert_eq!(records.flows[0].bytes_delivered, 500_000);
+    assert!(records.flows[0].completed.is_some());
+}
+
+/// What each option is for. An option without effect would pass every other test.
+#[test]
+fn options_change_what_they_are_for() {
+    for stack in built() {
+        let run = |more: Value| {
+            let mut quic = json!({ "stack": stack.name(), "runtime": "exact" });
+            for (key, value) in more.as_object().expect("options") {
+                quic[key] = value.clone();
+            }
+            run_json(&path("300 ms", &json!([file("a", "3 MB", &quic)])), 1)
+        };
+        let plain = run(json!({}));
+        let acks = |run: &Records| (run.conservation.sent - run.flows[0].packets_sent) as f64;
+        let fewer = acks(&run(json!({ "ack_every": 10 }))) / acks(&plain);
+        assert!(fewer < 0.5, "{stack}: {fewer} of the acknowledgements");
+        assert!(completed(&run(json!({ "initial_window": "120 kB" })), 0) < completed(&plain, 0) - 0.9, "{stack}");
+        // A window of 200 kB a round trip: 3 MB take 15 of them, and the handshake.
+        let narrow = completed(&run(json!({ "stream_window": "200 kB" })), 0);
+        assert!((9.0..13.0).contains(&narrow), "{stack}: {narrow}");
+        let narrow = completed(&run(json!({ "connection_window": "200 kB" })), 0);
+        assert!((9.0..13.0).contains(&narrow), "{stack}: {narrow}");
+        let narrow = completed(&run(json!({ "send_window": "200 kB" })), 0);
+        assert!((9.0..13.0).contains(&narrow), "{stack}: {narrow}");
+        let packets = |run: &Records| run.flows[0].packets_sent as f64;
+        let larger = packets(&run(json!({ "payload": "1452 B" }))) / packets(&plain);
+        assert!((larger - 1200.0 / 1452.0).abs() < 0.02, "{stack}: {larger} of the packets");
+        // The handshake's packets are sent again before their answer can be there.
+        assert!(packets(&run(json!({ "initial_rtt": "50 ms" }))) > packets(&plain), "{stack}");
+        let late = completed(&run(json!({ "runtime": "tokio" })), 0) - completed(&plain, 0);
+        assert!(late > 0.0, "{stack}: {late}");
+    }
+}
