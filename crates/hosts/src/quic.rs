@@ -1,8 +1,8 @@
 //! Real QUIC stacks (`skyhop-quic`) as a pair of hosts: the source is the client, which connects at the first write and
 //! sends; the sink is the server, which reads.
 //!
-//! Windows and flights are counted in full datagrams. A packet's number in the records is its QUIC packet number, of which
-//! the stacks skip some on purpose. The headers of IPv4 and UDP come on top of each datagram.
+//! Windows and flights are counted in full datagrams. A packet's number in the records is its QUIC packet number; the
+//! stacks skip some numbers on purpose. The headers of IPv4 and UDP come on top of each datagram.
 
 use skyhop_base::{Stream, Time};
 use skyhop_quic::{Config, ConfigError, Datagram, Ecn, Host, Runtime, Timers};

@@ -1,4 +1,5 @@
-//! Both ends of a connection whose application lives outside of the host: bytes are written from there, and counted here.
+//! Both ends of a connection whose application lives outside of the host: bytes are written from there, and counted
+//! here.
 
 use crate::application::{BUFFER, Turn, write};
 use crate::stack::{Stack, StreamId};

@@ -237,8 +237,8 @@ impl Host {
         &self.last
     }
 
-    /// Memory that grows with what happens, in bytes: data that the stack keeps until they are acknowledged or read, and
-    /// the ranges of what was seen. The stacks' own tables are not counted.
+    /// Memory that grows with what happens, in bytes: data that the stack keeps until they are acknowledged or read,
+    /// and the ranges of what was seen. The stacks' own tables are not counted.
     pub fn memory_bytes(&self) -> u64 {
         let kept = match &self.side {
             Side::Source(source) => {

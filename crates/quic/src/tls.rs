@@ -3,7 +3,8 @@
 //! What rustls draws itself (the randoms of both hellos, session ids, ticket nonces and ages) comes through
 //! `CryptoProvider::secure_random`. Two draws are hidden inside the cryptography, so two parts are replaced: the key
 //! pair of X25519, and the nonce of the ECDSA signature. Both use ring's generators of fixed bytes, which ring offers
-//! for tests of known answers. The packet protection is ring's, with a window for the records ([`cipher`]). The certificate is self-signed, ECDSA P-256, for `localhost`, as the reference's are.
+//! for tests of known answers. The packet protection is ring's, with a window for the records ([`cipher`]). The
+//! certificate is self-signed, ECDSA P-256, for `localhost`, as the reference's are.
 
 mod cipher;
 

@@ -1,8 +1,8 @@
 //! What a stack does behind its encryption: frames of its packets, and what its congestion control is told.
 //!
-//! Packets are read in the cipher ([`crate::tls`]), the congestion control is wrapped ([`crate::adapter`]). Neither has state
-//! of its own host, so a host lends its [`Watch`] to the thread for the time of one call, as it lends its random stream.
-//! Watching changes no byte.
+//! Packets are read in the cipher ([`crate::tls`]), the congestion control is wrapped ([`crate::adapter`]). Neither
+//! has state of its own host, so a host lends its [`Watch`] to the thread for the time of one call, as it lends its
+//! random stream. Watching changes no byte.
 
 use skyhop_base::Duration;
 use std::cell::RefCell;

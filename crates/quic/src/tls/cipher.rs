@@ -1,7 +1,8 @@
-//! The cipher suites of TLS 1.3 with a window in them: packets are seen before their encryption and after their decryption.
+//! The cipher suites of TLS 1.3 with a window in them: packets are seen before their encryption and after their
+//! decryption.
 //!
-//! quinn and noq take their packet protection from the suites of rustls, so one replacement serves both. It calls ring's own
-//! protection, and changes nothing.
+//! quinn and noq take their packet protection from the suites of rustls, so one replacement serves both. It calls
+//! ring's own protection, and changes nothing.
 
 use crate::watch;
 use rustls::crypto::CipherSuiteCommon;

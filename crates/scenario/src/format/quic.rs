@@ -36,26 +36,28 @@ pub struct QuicOptions {
     pub send_window: Option<Bytes>,
     /// Congestion window at the start. Without it: the stack's.
     pub initial_window: Option<Bytes>,
-    /// Round-trip time that the stack assumes before it has measured one. Without it: 333 ms, as both stacks have it.
+    /// Round-trip time that the stack assumes before it has measured one. Without it: 333 ms, as both stacks have
+    /// it.
     pub initial_rtt: Option<Duration>,
-    /// UDP payload of a full datagram, to which 28 bytes of headers come; no larger one is looked for. Without it: 1200 B.
+    /// UDP payload of a full datagram, to which 28 bytes of headers come; no larger one is looked for. Without it:
+    /// 1200 B.
     pub payload: Option<Bytes>,
     /// The connection ends after this time without a packet. Without it: 300 s.
     pub idle_timeout: Option<Duration>,
-    /// The receiver is asked to acknowledge at least every so many packets (draft-ietf-quic-ack-frequency). Without it: the
-    /// extension is off, and the receiver acknowledges every second packet.
+    /// The receiver is asked to acknowledge at least every so many packets (draft-ietf-quic-ack-frequency). Without
+    /// it: the extension is off, and the receiver acknowledges every second packet.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub ack_every: Option<u32>,
-    /// Longest delay of an acknowledgement that the receiver is asked for. The stacks keep it below 25 ms, or below the RTT where that is
-    /// longer. Needs `ack_every`. Without it: the receiver's own, 25 ms.
+    /// Longest delay of an acknowledgement that the receiver is asked for. The stacks keep it below 25 ms, or below
+    /// the RTT where that is longer. Needs `ack_every`. Without it: the receiver's own, 25 ms.
     pub ack_delay: Option<Duration>,
     /// Habits of the program around the stack; `batch` and `timers` change single ones. Without it: "tokio".
-    pub runtime: Option<RuntimeName>,
+    pub runtime: Option<QuicRuntimeName>,
     /// Most datagrams of one send call, which leave together. Without it: 10, with `runtime = "exact"` 1.
     #[schemars(range(min = 1, max = 10))]
     pub batch: Option<u32>,
     /// When timers fire. Without it: "milliseconds", with `runtime = "exact"` "exact".
-    pub timers: Option<TimersName>,
+    pub timers: Option<QuicTimersName>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -77,9 +79,9 @@ pub enum QuicControlName {
 /// The program that drives a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum RuntimeName {
-    /// As the stacks run by default on Linux: send calls of up to 10 datagrams, timers by the millisecond, and 50 µs and more (90 µs on
-    /// average) until the process acts.
+pub enum QuicRuntimeName {
+    /// As the stacks run by default on Linux: send calls of up to 10 datagrams, timers by the millisecond, and 50
+    /// µs and more (90 µs on average) until the process acts.
     Tokio,
     /// Single datagrams, timers at their instant, and no time to act.
     Exact,
@@ -87,7 +89,7 @@ pub enum RuntimeName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum TimersName {
+pub enum QuicTimersName {
     /// At the next whole millisecond of the process, as tokio's: up to 2 ms late.
     Milliseconds,
     /// At the instant that the stack asks for.

@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use crate::format::{
-    ClockName, FlowFile, QuicControlName, QuicFile, QuicOptions, QuicStackName, RuntimeName, TimersName,
+    ClockName, FlowFile, QuicControlName, QuicFile, QuicOptions, QuicRuntimeName, QuicStackName, QuicTimersName,
 };
 use crate::scenario::{Quic, Transport};
 use crate::tree::Path;
@@ -38,10 +38,10 @@ impl Resolver<'_, '_, '_> {
             let help = "leave \"clock\" out".to_owned();
             self.add(&place, "does not go with the clock of ns-2", Some(help));
         }
-        let runtime = options.runtime.unwrap_or(RuntimeName::Tokio);
+        let runtime = options.runtime.unwrap_or(QuicRuntimeName::Tokio);
         let (batch, timers) = match runtime {
-            RuntimeName::Tokio => (SEGMENTS as u32, TimersName::Milliseconds),
-            RuntimeName::Exact => (1, TimersName::Exact),
+            QuicRuntimeName::Tokio => (SEGMENTS as u32, QuicTimersName::Milliseconds),
+            QuicRuntimeName::Exact => (1, QuicTimersName::Exact),
         };
         let quic = Quic {
             stack: options.stack,

@@ -1,6 +1,6 @@
 //! A flow's QUIC stack.
 
-use crate::format::{QuicControlName, QuicStackName, RuntimeName, TimersName};
+use crate::format::{QuicControlName, QuicRuntimeName, QuicStackName, QuicTimersName};
 use serde::Serialize;
 use skyhop_base::{Bytes, Duration};
 use skyhop_hosts::quic::Quic as Hosts;
@@ -27,14 +27,14 @@ pub struct Quic {
     pub ack_every: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_delay: Option<Duration>,
-    pub runtime: RuntimeName,
+    pub runtime: QuicRuntimeName,
     pub batch: u32,
-    pub timers: TimersName,
+    pub timers: QuicTimersName,
 }
 
 impl Quic {
-    /// Both hosts of a flow. `stream_for_each_write`: a transfer is a stream of its own, so that the source learns when it
-    /// has arrived; otherwise all data share one stream.
+    /// Both hosts of a flow. `stream_for_each_write`: a transfer is a stream of its own, so that the source learns when
+    /// it has arrived; otherwise all data share one stream.
     ///
     /// # Errors
     /// What the stack does not take; a stack that this build has not.
@@ -63,13 +63,15 @@ impl Quic {
             ..Config::new(stack, control)
         };
         let habits = match self.runtime {
-            RuntimeName::Tokio => Runtime { latency: Runtime::LATENCY, jitter: Runtime::JITTER, ..Runtime::exact() },
-            RuntimeName::Exact => Runtime::exact(),
+            QuicRuntimeName::Tokio => {
+                Runtime { latency: Runtime::LATENCY, jitter: Runtime::JITTER, ..Runtime::exact() }
+            }
+            QuicRuntimeName::Exact => Runtime::exact(),
         };
         let timers = match self.timers {
             // Each host draws the phase of its ticks.
-            TimersName::Milliseconds => Timers::Milliseconds { phase: Duration::ZERO },
-            TimersName::Exact => Timers::Exact,
+            QuicTimersName::Milliseconds => Timers::Milliseconds { phase: Duration::ZERO },
+            QuicTimersName::Exact => Timers::Exact,
         };
         Hosts::new(config, Runtime { segments: self.batch as usize, timers, ..habits }, stream_for_each_write)
     }

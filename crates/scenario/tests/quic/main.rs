@@ -15,23 +15,22 @@ use std::io::Write;
 use std::process::Command;
 use std::sync::Arc;
 
-/// The stacks of this build; says which ones are missing, in the form that the count of skipped tests reads.
+/// The stacks of this build.
 fn built() -> Vec<StackKind> {
-    let (built, missing): (Vec<StackKind>, Vec<StackKind>) =
-        StackKind::ALL.into_iter().partition(|kind| kind.is_built());
-    for kind in missing {
-        // Not eprintln, which the test harness captures.
-        let _ = writeln!(std::io::stderr(), "\nskipped: this build has no {kind}");
-    }
-    built
+    StackKind::ALL.into_iter().filter(|stack| stack.is_built()).collect()
 }
 
+/// Whether this build has the stack; says so where it has not, in the form that the count of skipped tests reads.
 fn has(stack: StackKind) -> bool {
-    built().contains(&stack)
+    if !stack.is_built() {
+        // Not eprintln, which the test harness captures.
+        let _ = writeln!(std::io::stderr(), "\nskipped: this build has no {stack}");
+    }
+    stack.is_built()
 }
 
-/// 20 Mbit/s there, 2 Mbit/s back, and a queue of 1221 waiting packets, one BDP of 600 ms: the path `g1` of the reference,
-/// with its data from the left to the right.
+/// 20 Mbit/s there, 2 Mbit/s back, and a queue of 1221 waiting packets, one BDP of 600 ms: the path `g1` of the
+/// reference, with its data from the left to the right.
 fn path(delay: &str, flows: &Value) -> Value {
     let queue = json!({ "drop_tail": { "packets": 1221, "counts": "waiting" } });
     json!({
@@ -112,8 +111,8 @@ fn a_flow_does_what_the_stack_did_in_real_time() {
     if !has(StackKind::Quinn) {
         return;
     }
-    // Case `quinn_newreno_g1_w8M` of the reference: 9.297 to 9.303 s, 1846 tail drops and 10430 to 10434 packets in both
-    // runs. Bounds: 1 % for the completion, 2 % for drops, 0.5 % for packets.
+    // Case `quinn_newreno_g1_w8M` of the reference: 9.297 to 9.303 s, 1846 tail drops and 10430 to 10434 packets in
+    // both runs. Bounds: 1 % for the completion, 2 % for drops, 0.5 % for packets.
     let quic = json!({ "stack": "quinn", "control": "newreno", "stream_window": "8 MB", "send_window": "16 MB" });
     let run = run_json(&path("300 ms", &json!([file("up", "10 MB", &quic)])), 1);
     let flow = &run.flows[0];
@@ -169,7 +168,11 @@ fn applications_run_over_quic() {
         let requests =
             json!({ "requests": { "request": "100 B", "response": "50 kB", "think": "500 ms", "count": 5 } });
         let steady = json!({ "constant_rate": { "rate": "400 kbit/s", "payload": "500 B" } });
-        let flow = |name: &str, application: Value| json!({ "name": name, "from": "left", "to": "right", "quic": stack.name(), "application": application });
+        let flow = |name: &str, application: Value| {
+            let mut flow = file(name, "1 B", &json!(stack.name()));
+            flow["application"] = application;
+            flow
+        };
         let flows = json!([flow("files", files), flow("requests", requests), flow("steady", steady)]);
         let run = run_json(&path("25 ms", &flows), 1);
         let sizes: Vec<u64> =
@@ -275,8 +278,8 @@ fn what_cannot_be_is_refused_in_a_sentence() {
     }
 }
 
-/// The stack of `docs/howto/bring-a-quic-stack.md`: twenty datagrams a round trip of 50 ms, which loses some and repeats
-/// them a second later.
+/// The stack of `docs/howto/bring-a-quic-stack.md`: twenty datagrams a round trip of 50 ms, which loses some and
+/// repeats them a second later.
 #[test]
 fn another_stack_can_be_brought() {
     let mut network = path("25 ms", &json!([{ "name": "own", "from": "left", "to": "right", "tcp": "newreno" }]));
@@ -318,13 +321,13 @@ fn options_change_what_they_are_for() {
         let fewer = acks(&run(json!({ "ack_every": 10 }))) / acks(&plain);
         assert!(fewer < 0.5, "{stack}: {fewer} of the acknowledgements");
         assert!(completed(&run(json!({ "initial_window": "120 kB" })), 0) < completed(&plain, 0) - 0.9, "{stack}");
-        // A window of 200 kB a round trip: 3 MB take 15 of them, and the handshake.
+        // A window of 200 kB a round trip: 3 MB take 15 of them, 9 s, besides the handshake and slow start.
         let narrow = completed(&run(json!({ "stream_window": "200 kB" })), 0);
-        assert!((9.0..13.0).contains(&narrow), "{stack}: {narrow}");
+        assert!((9.0..15.0).contains(&narrow), "{stack}: {narrow}");
         let narrow = completed(&run(json!({ "connection_window": "200 kB" })), 0);
-        assert!((9.0..13.0).contains(&narrow), "{stack}: {narrow}");
+        assert!((9.0..15.0).contains(&narrow), "{stack}: {narrow}");
         let narrow = completed(&run(json!({ "send_window": "200 kB" })), 0);
-        assert!((9.0..13.0).contains(&narrow), "{stack}: {narrow}");
+        assert!((9.0..15.0).contains(&narrow), "{stack}: {narrow}");
         let packets = |run: &Records| run.flows[0].packets_sent as f64;
         let larger = packets(&run(json!({ "payload": "1452 B" }))) / packets(&plain);
         assert!((larger - 1200.0 / 1452.0).abs() < 0.02, "{stack}: {larger} of the packets");
