@@ -10,7 +10,6 @@ mod source;
 use sink::Sink;
 use skyhop_base::{Duration, Stream};
 use skyhop_sim::endpoint::{Codepoint, Endpoint, Incoming, Outgoing, Payload, Transport};
-use skyhop_tcp::control::EcnUse;
 use skyhop_tcp::path::ip_bytes;
 use skyhop_tcp::receiver::{self, Receiver};
 use skyhop_tcp::segment::{Ecn, Segment};
@@ -86,7 +85,7 @@ impl Transport for LinuxTcp {
     fn sink(&self, mut draws: Stream) -> Box<dyn Endpoint> {
         let mut config = self.receiver.clone();
         // The echo that the sender's control needs.
-        config.precise_echo = self.sender.control.ecn() == EcnUse::Precise;
+        config.echo = receiver::EcnEcho::for_control(self.sender.control.ecn());
         config.timers = self.timers(&mut draws, config.timers);
         let host = receiver::Host::new(Receiver::new(config), None);
         Box::new(Sink::new(host, self.syn_bytes()))

@@ -47,6 +47,8 @@ pub struct Flow {
     /// The window at the last reduction.
     pub prior_cwnd: u32,
     pub state: CaState,
+    /// A mark and not a loss causes the reduction that begins.
+    pub reducing_for_mark: bool,
     /// The window was the limit in the last window's worth of data, and the largest flight of it otherwise.
     pub cwnd_limited: bool,
     pub max_packets_out: u32,
@@ -60,6 +62,8 @@ pub struct Flow {
     pub delivered: u64,
     pub delivered_ce: u64,
     pub lost: u64,
+    /// Both ends count marks (RFC 9768).
+    pub accurate_ecn: bool,
     pub delivered_us: u64,
     /// The count of deliveries up to which samples of the rate are limited by the application; zero: none.
     pub app_limited: u64,
@@ -92,6 +96,7 @@ impl Flow {
             cwnd_count: 0,
             prior_cwnd: 0,
             state: CaState::Open,
+            reducing_for_mark: false,
             cwnd_limited: false,
             max_packets_out: 0,
             srtt8_us: 0,
@@ -99,6 +104,7 @@ impl Flow {
             delivered: 0,
             delivered_ce: 0,
             lost: 0,
+            accurate_ecn: false,
             delivered_us: 0,
             app_limited: 0,
             pacing_rate: u64::MAX,

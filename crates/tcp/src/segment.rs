@@ -15,6 +15,9 @@ pub enum Ecn {
     Ce,
 }
 
+/// The count of marked packets with which Accurate ECN begins, which no other ECN answers with (RFC 9768 §3.2.1).
+pub const FIRST_COUNT: u32 = 5;
+
 /// A sequence number. The SYN has 0, the first byte of data 1; numbers do not wrap.
 pub type Seq = u64;
 
@@ -69,6 +72,8 @@ pub struct Segment {
     pub ece: bool,
     /// Congestion window reduced.
     pub cwr: bool,
+    /// Accurate ECN: with CWR and ECE a number of three bits, ACE (RFC 9768 §3.1).
+    pub ae: bool,
     pub seq: Seq,
     /// Bytes of data.
     pub len: u32,
@@ -80,6 +85,16 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// The three flags as a count of marked packets modulo 8 (RFC 9768 §3.2.2).
+    pub fn ace(&self) -> u32 {
+        u32::from(self.ae) << 2 | u32::from(self.cwr) << 1 | u32::from(self.ece)
+    }
+
+    /// Sets the three flags to a count of marked packets modulo 8.
+    pub fn set_ace(&mut self, count: u32) {
+        (self.ae, self.cwr, self.ece) = (count & 4 != 0, count & 2 != 0, count & 1 != 0);
+    }
+
     /// The number after the last that the segment takes.
     pub fn end(&self) -> Seq {
         self.seq + u64::from(self.len) + u64::from(self.syn) + u64::from(self.fin)

@@ -63,7 +63,8 @@ fn without_ecn_on_the_path_it_is_reno() {
 
 /// The echo of a receiver with DCTCP after each ACK: the number acknowledged, and ECE.
 fn echoes(marks: &[bool]) -> Vec<(u64, bool)> {
-    let mut receiver = Receiver::new(receiver::Config { precise_echo: true, ..receiver::Config::default() });
+    let mut receiver =
+        Receiver::new(receiver::Config { echo: receiver::EcnEcho::Precise, ..receiver::Config::default() });
     let ms = |ms: u64| Time::ZERO + Duration::from_millis(ms);
     receiver.on_segment(ms(0), &Segment { syn: true, ece: true, cwr: true, ..Segment::default() });
     receiver.on_segment(ms(1), &Segment { seq: 1, ack: Some(1), ..Segment::default() });

@@ -3,8 +3,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skyhop_cc::ConfigError;
 
 use super::hystart::{Hystart, HystartOptions};
+use super::resume::{Resume, Saved};
+use super::slow_start::{HystartPlusPlus, SlowStart};
 use super::{About, AckSample, Control, ControlOptions, Event};
 use crate::flow::{CaState, Flow};
 use crate::timer::HZ;
@@ -19,8 +22,11 @@ const TIME_BITS: u32 = 10;
 /// Segments acknowledged per segment of growth at which AIMD with beta 0.7 is as fast as Reno, times 8.
 const FRIENDLY_SCALE: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
 
+/// The factor of the window after a mark with ABE, in percent (RFC 8511 §3.1).
+const ABE_PERCENT: u32 = 85;
+
 /// Options of CUBIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CubicOptions {
     /// How slow start ends before a loss: "off", or a table of HyStart's detectors.
@@ -35,11 +41,27 @@ pub struct CubicOptions {
     #[serde(with = "crate::switch")]
     #[schemars(with = "crate::switch::Switch")]
     pub tcp_friendliness: bool,
+    /// How the first slow start may end before a loss; other than "standard" it takes the place of `hystart`.
+    pub slow_start: SlowStart,
+    /// A mark takes 15 % of the window instead of 30 % (ABE, RFC 8511 §3).
+    #[serde(with = "crate::switch")]
+    #[schemars(with = "crate::switch::Switch")]
+    pub abe: bool,
+    /// Careful Resume (RFC 9959): the capacity of a former connection over the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Saved>,
 }
 
 impl Default for CubicOptions {
     fn default() -> CubicOptions {
-        CubicOptions { hystart: Some(HystartOptions::default()), fast_convergence: true, tcp_friendliness: true }
+        CubicOptions {
+            hystart: Some(HystartOptions::default()),
+            fast_convergence: true,
+            tcp_friendliness: true,
+            slow_start: SlowStart::Standard,
+            abe: false,
+            resume: None,
+        }
     }
 }
 
@@ -55,13 +77,23 @@ impl ControlOptions for CubicOptions {
     fn build(&self, _seed: u64) -> Box<dyn Control> {
         Box::new(Cubic::new(*self))
     }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        if self.slow_start != SlowStart::Standard && self.hystart != Some(HystartOptions::default()) {
+            let reason = "HyStart's options have no effect beside slow_start = \"hystart++\"; leave one of them out";
+            return Err(ConfigError::out_of_range("hystart", "not its default", reason));
+        }
+        self.resume.map_or(Ok(()), |saved| saved.check())
+    }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Cubic {
     options: CubicOptions,
     curve: Curve,
     hystart: Hystart,
+    slow_start: HystartPlusPlus,
+    resume: Resume,
 }
 
 /// The state that a timeout resets.
@@ -83,7 +115,13 @@ struct Curve {
 
 impl Cubic {
     pub fn new(options: CubicOptions) -> Cubic {
-        Cubic { options, ..Cubic::default() }
+        Cubic {
+            options,
+            curve: Curve::default(),
+            hystart: Hystart::default(),
+            slow_start: HystartPlusPlus::new(options.slow_start),
+            resume: Resume::new(options.resume),
+        }
     }
 
     fn reset(&mut self) {
@@ -169,6 +207,7 @@ impl Control for Cubic {
     fn init(&mut self, flow: &mut Flow) {
         self.reset();
         self.hystart.reset_round(flow);
+        self.slow_start.begin(flow);
     }
 
     fn ssthresh(&mut self, flow: &mut Flow) -> u32 {
@@ -179,13 +218,25 @@ impl Control for Cubic {
         } else {
             flow.cwnd
         };
+        self.slow_start.stop();
+        if let Some(window) = self.resume.retreat(flow) {
+            return window;
+        }
+        if self.options.abe && flow.reducing_for_mark {
+            return (flow.cwnd * ABE_PERCENT / 100).max(2);
+        }
         ((cwnd * BETA / SCALE) as u32).max(2)
     }
 
     fn grow(&mut self, flow: &mut Flow, acked: u32) {
-        let Some(acked) = flow.left_for_avoidance(acked) else { return };
-        self.curve.update(flow, acked, self.options.tcp_friendliness);
-        flow.grow_additively(self.curve.per.max(1), acked);
+        if self.resume.may_grow() {
+            let counted = self.slow_start.counts(flow, acked);
+            if let Some(left) = flow.left_for_avoidance(counted) {
+                self.curve.update(flow, left, self.options.tcp_friendliness);
+                flow.grow_additively(self.curve.per.max(1), left);
+            }
+        }
+        self.resume.acked(flow, acked);
     }
 
     fn acked(&mut self, flow: &mut Flow, sample: AckSample) {
@@ -194,12 +245,14 @@ impl Control for Cubic {
         if self.curve.epoch.is_some_and(|epoch| flow.jiffy - epoch < HZ) {
             return;
         }
+        self.slow_start.sample(flow, rtt_us);
         let delay = rtt_us.max(1);
         let curve = &mut self.curve;
         if curve.delay_min_us == 0 || curve.delay_min_us > delay {
             curve.delay_min_us = delay;
         }
         if let Some(options) = self.options.hystart
+            && self.options.slow_start == SlowStart::Standard
             && !self.hystart.found
             && flow.in_slow_start()
         {
@@ -208,6 +261,9 @@ impl Control for Cubic {
     }
 
     fn event(&mut self, flow: &mut Flow, event: Event) {
+        if event == Event::ReductionComplete {
+            self.resume.repaired(flow);
+        }
         // An idle time does not count as time on the curve.
         if event == Event::TransmitStart {
             let idle = flow.jiffy - flow.sent_jiffy;
@@ -221,7 +277,18 @@ impl Control for Cubic {
         if new == CaState::Loss {
             self.reset();
             self.hystart.reset_round(flow);
+            let _ = self.resume.retreat(flow);
+            self.resume = Resume::new(None);
         }
+    }
+
+    fn pacing_percent(&self, _flow: &Flow) -> Option<u64> {
+        self.resume.pacing_percent()
+    }
+
+    fn phase(&self) -> Option<&'static str> {
+        let conservative = self.slow_start.is_conservative().then_some("conservative-slow-start");
+        self.resume.phase().or(conservative)
     }
 }
 

@@ -1,6 +1,6 @@
 //! DCTCP (RFC 8257): the window falls by half the share of marked data, once per round trip.
 //!
-//! The receiver has to echo marks exactly (RFC 8257 §3.2: [`crate::receiver::Config::precise_echo`]) and the queue has
+//! The receiver has to echo marks exactly (RFC 8257 §3.2: [`crate::receiver::EcnEcho::Precise`]) and the queue has
 //! to mark at a low, fixed threshold. Growth and losses are those of Reno.
 
 use super::parameters::parameters;

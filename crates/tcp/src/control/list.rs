@@ -8,11 +8,13 @@ use skyhop_cc::ConfigError;
 
 use super::bbr::BbrOptions;
 use super::bbr3::Bbr3Options;
+use super::copa::CopaOptions;
 use super::cubic::CubicOptions;
 use super::dctcp::DctcpOptions;
 use super::ledbat::LedbatOptions;
 use super::ledbat_plus_plus::LedbatPlusPlusOptions;
 use super::parameters::{About, Parameter};
+use super::prague::PragueOptions;
 use super::reno::RenoOptions;
 use super::{Control, EcnUse};
 
@@ -110,6 +112,10 @@ controls! {
     "bbr3": Bbr3(Bbr3Options);
     /// DCTCP (RFC 8257); asks for ECN by itself and for an exact echo of marks.
     "dctcp": Dctcp(DctcpOptions);
+    /// Prague; asks for Accurate ECN (RFC 9768) by itself and sends ECT(1).
+    "prague": Prague(PragueOptions);
+    /// Copa (NSDI 2018).
+    "copa": Copa(CopaOptions);
     /// LEDBAT (RFC 6817).
     "ledbat": Ledbat(LedbatOptions);
     /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).

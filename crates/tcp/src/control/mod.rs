@@ -6,6 +6,7 @@
 pub mod bbr;
 pub mod bbr3;
 mod bbr_policer;
+pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 mod hystart;
@@ -13,8 +14,11 @@ pub mod ledbat;
 pub mod ledbat_plus_plus;
 pub mod list;
 pub mod parameters;
+pub mod prague;
 mod random;
 pub mod reno;
+pub mod resume;
+pub mod slow_start;
 
 use std::fmt::Debug;
 
@@ -36,6 +40,9 @@ pub enum EcnUse {
     Classic,
     /// ECT(0) on all data; the receiver echoes each mark (RFC 8257). The control asks for ECN by itself.
     Precise,
+    /// ECT(1) on all data, with marks counted by Accurate ECN (RFC 9768); without that, as `Classic`. The control asks
+    /// for ECN by itself.
+    Scalable,
 }
 
 /// A segment that was just marked lost. Counts in segments.
@@ -127,6 +134,16 @@ pub trait Control: Debug + Send {
 
     /// The smallest burst in segments, where it is not the sender's.
     fn min_burst(&self, _flow: &Flow) -> Option<u32> {
+        None
+    }
+
+    /// Whether it reacts to marks by itself, in [`Control::acked`]. The sender then lets them be.
+    fn handles_marks(&self) -> bool {
+        false
+    }
+
+    /// The pacing rate over cwnd / srtt in percent, where it is not the sender's.
+    fn pacing_percent(&self, _flow: &Flow) -> Option<u64> {
         None
     }
 

@@ -1,6 +1,7 @@
 //! What a receiver is told: its buffer, its options and its host.
 
 use super::memory::SegmentMemory;
+use crate::control::EcnUse;
 use crate::timer::Timers;
 use skyhop_base::Duration;
 
@@ -20,6 +21,29 @@ impl Compression {
     pub const STOCK: Compression =
         Compression { delay: Duration::from_millis(1), slack: Duration::from_micros(100), most: 44 };
     pub const OFF: Compression = Compression { delay: Duration::ZERO, slack: Duration::ZERO, most: 0 };
+}
+
+/// How a receiver tells the sender about marks, once both agreed on ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// From a mark until the sender answers (RFC 3168 §6.1.3).
+    #[default]
+    Standard,
+    /// For each segment as it came, for a sender with DCTCP (RFC 8257 §3.2).
+    Precise,
+    /// As a count (RFC 9768), if the SYN asks for it; else `Standard`. The ACE field alone, without the option.
+    Accurate,
+}
+
+impl EcnEcho {
+    /// The echo that a control needs.
+    pub fn for_control(ecn: EcnUse) -> EcnEcho {
+        match ecn {
+            EcnUse::Classic => EcnEcho::Standard,
+            EcnUse::Precise => EcnEcho::Precise,
+            EcnUse::Scalable => EcnEcho::Accurate,
+        }
+    }
 }
 
 /// The settings of a receiving host. The default is a stock Linux 6.18.
@@ -47,8 +71,8 @@ pub struct Config {
     pub dsack: bool,
     /// ECN (RFC 3168), if the SYN asks for it.
     pub ecn: bool,
-    /// Marks are echoed one by one, for a sender with DCTCP (RFC 8257 §3.2), and not until the sender answers.
-    pub precise_echo: bool,
+    /// How the sender learns of marks; its control decides.
+    pub echo: EcnEcho,
     /// Whether ACKs may wait for a second segment. If not, every segment is acknowledged at once.
     pub delayed_acks: bool,
     pub compression: Compression,
@@ -83,7 +107,7 @@ impl Default for Config {
             sack: true,
             dsack: true,
             ecn: true,
-            precise_echo: false,
+            echo: EcnEcho::Standard,
             delayed_acks: true,
             compression: Compression::STOCK,
             rto_min: Duration::from_millis(200),

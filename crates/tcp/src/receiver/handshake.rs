@@ -1,7 +1,8 @@
 //! The receiver's side of the set-up: the SYN-ACK, its repetitions, and what the round trip tells.
 
+use super::config::EcnEcho;
 use super::{Options, Receiver, TIMESTAMP_BYTES, Window};
-use crate::segment::Segment;
+use crate::segment::{FIRST_COUNT, Segment};
 use skyhop_base::{Duration, Time};
 
 /// The timeout before a round-trip time is known (RFC 6298 §2.1).
@@ -82,6 +83,8 @@ impl Receiver {
         self.options =
             Options { timestamps: self.config.timestamps && segment.timestamps.is_some(), sack: self.config.sack };
         self.ecn.agreed = self.config.ecn && segment.ece && segment.cwr;
+        self.ecn.accurate = self.ecn.agreed && segment.ae && self.config.echo == EcnEcho::Accurate;
+        (self.ecn.count, self.ecn.told) = (FIRST_COUNT, FIRST_COUNT);
         self.echo = segment.timestamps.map_or(0, |timestamps| timestamps.value);
         let options = if self.options.timestamps { TIMESTAMP_BYTES } else { 0 };
         let mss = u64::from(self.config.mss).saturating_sub(options);
@@ -98,7 +101,9 @@ impl Receiver {
         self.outbox.push_back(Segment {
             syn: true,
             ack: Some(self.next),
-            ece: self.ecn.agreed,
+            // Accurate ECN answers with the ECN field of the SYN, here without ECT: CWR alone (RFC 9768 §3.1.2).
+            ece: self.ecn.agreed && !self.ecn.accurate,
+            cwr: self.ecn.accurate,
             window: self.window.offered.min(UNSCALED),
             timestamps: self.timestamps(now),
             ..Segment::default()

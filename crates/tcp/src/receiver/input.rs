@@ -1,5 +1,6 @@
 //! What a segment of an established connection sets off.
 
+use super::config::EcnEcho;
 use super::handshake::Handshake;
 use super::memory::PAGE;
 use super::reorder::extend;
@@ -11,6 +12,8 @@ use skyhop_base::Time;
 const TIMESTAMP_TOLERANCE: i32 = 1;
 /// ACKs at once after a mark: the sender's window may be small now.
 const QUICK_AFTER_MARK: u64 = 2;
+/// Marks that make an ACK leave at once (RFC 9768 §3.2.2.5.1: 2 is recommended, 6 the most).
+const MARKS_TO_TELL: u32 = 2;
 /// Smaller segments open no window.
 const LEAST_FOR_GROWTH: u32 = 128;
 
@@ -108,7 +111,9 @@ impl Receiver {
     }
 
     fn take_data(&mut self, now: Time, segment: &Segment) {
-        if self.ecn.agreed && self.config.precise_echo {
+        if self.ecn.accurate {
+            self.count_mark(segment.ecn == Ecn::Ce);
+        } else if self.ecn.agreed && self.config.echo == EcnEcho::Precise {
             self.follow_marks(now, segment.ecn == Ecn::Ce);
         } else if self.ecn.agreed && segment.cwr {
             // The sender has reduced its window, perhaps to one segment: it gets its ACK at once.
@@ -246,6 +251,14 @@ impl Receiver {
         }
     }
 
+    /// Counts a marked packet. Two that no ACK has told are told at once (RFC 9768 §3.2.2.5.1).
+    fn count_mark(&mut self, marked: bool) {
+        if marked {
+            self.ecn.count = self.ecn.count.wrapping_add(1);
+            self.acks.pending.now |= self.ecn.count.wrapping_sub(self.ecn.told) >= MARKS_TO_TELL;
+        }
+    }
+
     /// Keeps the echo equal to the mark of the latest segment. Before it changes, an ACK leaves for the segments
     /// that came with the former one (RFC 8257 §3.2).
     fn follow_marks(&mut self, now: Time, marked: bool) {
@@ -260,7 +273,7 @@ impl Receiver {
     }
 
     fn note_mark(&mut self, segment: &Segment) {
-        if self.config.precise_echo {
+        if self.ecn.accurate || self.config.echo == EcnEcho::Precise {
             return;
         }
         match segment.ecn {

@@ -16,7 +16,7 @@ mod reader;
 mod reorder;
 mod window;
 
-pub use config::{Compression, Config};
+pub use config::{Compression, Config, EcnEcho};
 pub use host::Host;
 pub use memory::SegmentMemory;
 
@@ -48,8 +48,12 @@ struct EcnState {
     agreed: bool,
     /// Data with an ECT codepoint came.
     seen: bool,
-    /// A mark is echoed until the sender answers with CWR.
+    /// A mark is echoed until the sender answers with CWR; with the precise echo: the latest segment was marked.
     echo: bool,
+    /// Marked packets are counted (RFC 9768 §3.2.1): how many so far, and how many the last ACK told.
+    accurate: bool,
+    count: u32,
+    told: u32,
 }
 
 /// Options that both ends agreed on in the handshake.
@@ -213,7 +217,7 @@ impl Receiver {
         };
         self.duplicate = None;
         let window = self.offer_window();
-        self.outbox.push_back(Segment {
+        let mut segment = Segment {
             ack: Some(self.next),
             ece: self.ecn.agreed && self.ecn.echo,
             seq: 1,
@@ -221,7 +225,12 @@ impl Receiver {
             sack,
             timestamps: self.timestamps(now),
             ..Segment::default()
-        });
+        };
+        if self.ecn.accurate {
+            segment.set_ace(self.ecn.count);
+            self.ecn.told = self.ecn.count;
+        }
+        self.outbox.push_back(segment);
         self.acks.sent(self.ticks);
     }
 

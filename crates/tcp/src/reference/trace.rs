@@ -72,6 +72,8 @@ fn read_packet(table: &Table, row: usize) -> Result<Packet, ReferenceError> {
         psh: has('P'),
         ece: has('E'),
         cwr: has('W'),
+        // The recordings do not have the flag; the recorded kernel did not ask for Accurate ECN.
+        ae: false,
         seq: number("seq")?,
         len: table.number(row, "len")?,
         window: table.number(row, "win")?,

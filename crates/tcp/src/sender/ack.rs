@@ -28,6 +28,8 @@ pub(super) struct Ack {
     /// The first segment not acknowledged had been SACKed: the receiver dropped it (RFC 2018 §8).
     pub reneged: bool,
     pub ece: bool,
+    /// The count of Accurate ECN, modulo 8.
+    pub ace: u32,
     pub set_timer: bool,
     /// A repetition was found lost.
     pub repetition_lost: bool,
@@ -110,7 +112,7 @@ impl Sender {
         if self.config.sack && !segment.sack.is_empty() {
             self.take_sacks(segment, prior_una, &mut ack);
         }
-        ack.ece = self.ecn && segment.ece && !segment.syn;
+        ack.ece = self.ecn && segment.ece && !segment.syn && !self.flow.accurate_ecn;
         self.count_delivered(ack.sack_delivered, ack.ece);
         self.probes_out = 0;
         if prior_packets == 0 {
@@ -121,7 +123,8 @@ impl Sender {
             self.judge_loss_probe(&ack);
             return;
         }
-        self.clean(prior_highest, prior_una, &mut ack);
+        ack.ace = segment.ace();
+        self.clean(prior_highest, prior_una, prior_delivered, &mut ack);
         self.widen_reordering_window(&ack.sample);
         self.judge_loss_probe(&ack);
         if !ack.not_duplicate() || ack.alerts() || self.flow.state != CaState::Open {
@@ -165,7 +168,7 @@ impl Sender {
     }
 
     /// Removes acknowledged segments from the ledger and takes the RTT from them.
-    fn clean(&mut self, prior_highest: Seq, prior_una: Seq, ack: &mut Ack) {
+    fn clean(&mut self, prior_highest: Seq, prior_una: Seq, prior_delivered: u64, ack: &mut Ack) {
         let prior_sacked = self.flow.sacked_out;
         let mut lowest = self.flow.nxt;
         let mut acked = 0;
@@ -240,8 +243,26 @@ impl Sender {
             ack.set_timer |= rtt > now_us - self.ledger.get(first).sent_us;
         }
         if self.phase == Phase::Established {
+            self.count_marks(prior_delivered, ack);
             self.control.acked(&mut self.flow, AckSample { packets: acked, rtt_us: ack.sample.rtt_us });
         }
+    }
+
+    /// Counts the marks that an ACK tells by Accurate ECN. Where it delivers so much that the count may have gone round,
+    /// it is taken for the largest that fits (RFC 9768 appendix A.2.1).
+    fn count_marks(&mut self, prior_delivered: u64, ack: &mut Ack) {
+        if !self.flow.accurate_ecn || !(ack.una_advanced || ack.data_sacked) {
+            return;
+        }
+        let delivered = (self.flow.delivered - prior_delivered) as u32;
+        let told = self.marks_told;
+        let mut marks = ack.ace.wrapping_sub(told) & 7;
+        if delivered > 7 {
+            marks = delivered - ((delivered - marks) & 7);
+        }
+        self.marks_told = told.wrapping_add(marks);
+        self.flow.delivered_ce += u64::from(marks);
+        ack.ece = marks > 0 && !self.control.handles_marks();
     }
 
     /// Updates estimator, minimum and timeout. Returns whether the ACK gave an RTT.
@@ -293,7 +314,14 @@ impl Sender {
     fn update_pacing_rate(&mut self) {
         let flow = &mut self.flow;
         let (slow_start, later) = self.config.pacing_ratios;
-        let percent = if flow.cwnd < flow.ssthresh / 2 { slow_start } else { later };
+        let own = self.control.pacing_percent(flow);
+        let percent = if let Some(own) = own {
+            own
+        } else if flow.cwnd < flow.ssthresh / 2 {
+            slow_start
+        } else {
+            later
+        };
         let mut rate = u64::from(flow.mss) * 80_000 * percent * u64::from(flow.cwnd.max(flow.packets_out));
         rate = rate.checked_div(flow.srtt8_us).unwrap_or(rate);
         flow.pacing_rate = rate;

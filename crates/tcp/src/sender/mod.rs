@@ -19,7 +19,7 @@ use crate::flow::{CaState, Flow};
 use crate::ledger::{Id, Ledger};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
-use crate::segment::{Segment, Seq};
+use crate::segment::{FIRST_COUNT, Segment, Seq};
 use buffers::Buffers;
 pub use config::Config;
 pub use host::Host;
@@ -130,6 +130,8 @@ pub struct Sender {
     /// CWR has to go out with the next new data.
     queue_cwr: bool,
     ecn: bool,
+    /// The receiver's count of marks as far as it is known (RFC 9768 §3.2.2).
+    marks_told: u32,
 }
 
 impl Sender {
@@ -187,6 +189,7 @@ impl Sender {
             states: None,
             queue_cwr: false,
             ecn: false,
+            marks_told: FIRST_COUNT,
             config,
         }
     }

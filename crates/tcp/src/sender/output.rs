@@ -253,7 +253,8 @@ impl Sender {
         let segments = bytes.div_ceil(mss) as u32;
         let prior = self.flow.packets_out;
         let sent_us = self.begin_transmission(segments, bytes);
-        let mut cwr = std::mem::take(&mut self.queue_cwr);
+        // With Accurate ECN the flag is a part of a count.
+        let mut cwr = std::mem::take(&mut self.queue_cwr) && !self.flow.accurate_ecn;
         let mut seq = start;
         let end = start + bytes;
         // A burst ends with PSH in any case, so that the receiving host does not wait for more of it.
@@ -310,8 +311,10 @@ impl Sender {
     fn codepoint(&self, repeated: bool) -> Ecn {
         match self.control.ecn() {
             _ if !self.ecn => Ecn::NotEct,
-            EcnUse::Classic if repeated => Ecn::NotEct,
-            EcnUse::Classic | EcnUse::Precise => Ecn::Ect0,
+            EcnUse::Precise => Ecn::Ect0,
+            EcnUse::Scalable if self.flow.accurate_ecn => Ecn::Ect1,
+            _ if repeated => Ecn::NotEct,
+            _ => Ecn::Ect0,
         }
     }
 

@@ -38,6 +38,8 @@ impl Sender {
             // ECE and CWR in a SYN ask for ECN (RFC 3168 §6.1.1); they are left out once the SYN was lost.
             ece: self.wants_ecn() && self.counts.timeouts == 0,
             cwr: self.wants_ecn() && self.counts.timeouts == 0,
+            // All three ask for Accurate ECN (RFC 9768 §3.1.1).
+            ae: self.control.ecn() == EcnUse::Scalable && self.counts.timeouts == 0,
             window: 65_535,
             timestamps: self.timestamps(self.flow.now_us),
             ..Segment::default()
@@ -48,7 +50,9 @@ impl Sender {
         if !segment.syn || segment.ack != Some(1) {
             return;
         }
-        self.ecn = self.wants_ecn() && segment.ece;
+        let asked = self.control.ecn() == EcnUse::Scalable;
+        self.flow.accurate_ecn = asked && segment.cwr && !segment.ece;
+        self.ecn = self.wants_ecn() && (segment.ece || self.flow.accurate_ecn);
         self.config.timestamps &= segment.timestamps.is_some();
         self.recent = segment.timestamps.map_or(0, |t| t.value);
         self.echo = segment.timestamps.map(|t| t.echo);
@@ -56,7 +60,7 @@ impl Sender {
         if self.echo.is_some() && self.echo == self.undo.retrans_stamp {
             self.undo.marker = None;
         }
-        self.process_ack(&Segment { ece: false, ..*segment });
+        self.process_ack(&Segment { ece: false, cwr: false, ..*segment });
         self.phase = Phase::Established;
         self.flow.sent_jiffy = self.flow.jiffy;
         self.flow.ssthresh = SSTHRESH_UNSET;

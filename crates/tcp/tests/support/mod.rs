@@ -4,7 +4,7 @@
 #![allow(dead_code)] // each test file uses its part
 
 use skyhop_base::{Duration, Rate, Time};
-use skyhop_tcp::control::{ControlKind, EcnUse};
+use skyhop_tcp::control::ControlKind;
 use skyhop_tcp::path::{Endpoint, ip_bytes};
 use skyhop_tcp::receiver::{self, Receiver};
 use skyhop_tcp::segment::{Ecn, Segment};
@@ -39,6 +39,8 @@ pub struct Bottleneck {
     pub queue: usize,
     /// A packet that finds so many waiting is marked, if it is ECT.
     pub mark_at: Option<usize>,
+    /// Share of ECT data packets marked at random.
+    pub mark_share: f64,
     /// Share of data packets lost at random, from a time in seconds to another.
     pub loss: f64,
     pub loss_between: (f64, f64),
@@ -59,6 +61,7 @@ impl Bottleneck {
             rtts: vec![(0.0, rtt_ms)],
             queue,
             mark_at: None,
+            mark_share: 0.0,
             loss: 0.0,
             loss_between: (0.0, f64::MAX),
             aggregation: None,
@@ -211,7 +214,7 @@ pub fn run_with(
             mss: 1460,
             // Room for the largest path of these tests.
             memory: [4096, 1 << 26, 1 << 28],
-            precise_echo: echo == EcnUse::Precise,
+            echo: receiver::EcnEcho::for_control(echo),
             ..receiver::Config::default()
         };
         receivers.push(receiver::Host::new(Receiver::new(config), None));
@@ -254,6 +257,10 @@ pub fn run_with(
                     if draw < path.loss && (from..to).contains(&now.as_secs_f64()) {
                         run.dropped.push((now.as_secs_f64(), flow));
                         continue;
+                    }
+                    if draw < path.mark_share && segment.ecn != Ecn::NotEct {
+                        segment.ecn = Ecn::Ce;
+                        run.marked.push((now.as_secs_f64(), flow));
                     }
                     if let Some((mbps, bucket)) = path.policer {
                         let gained = now.since(refilled).as_secs_f64() * mbps * 1e6 / 8.0 / PACKET;

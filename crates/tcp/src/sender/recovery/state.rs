@@ -146,7 +146,9 @@ impl Sender {
         self.undo.prior_ssthresh = None;
         if self.flow.state < CaState::Cwr {
             self.undo.marker = None;
+            self.flow.reducing_for_mark = true;
             self.begin_reduction();
+            self.flow.reducing_for_mark = false;
             self.set_state(CaState::Cwr);
         }
     }
