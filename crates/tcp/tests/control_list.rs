@@ -82,8 +82,16 @@ fn trace(control: &ControlKind, path: &Bottleneck) -> Vec<(u64, u32, u64)> {
 
 /// Minutes are longer than these runs: the unit test `the_base_delay_ages_after_the_minutes_of_its_history` shows them. The
 /// paths have no RTT below 20 ms: `a_short_path_takes_no_more_than_one_of_25_ms` shows the virtual one.
-const ELSEWHERE: &[&str] =
-    &["ledbat.base_history", "ledbat++.base_history", "prague.virtual_rtt", "prague.rounds_before"];
+/// Nobody tells of a handover: `control_handover` does.
+const ELSEWHERE: &[&str] = &[
+    "ledbat.base_history",
+    "ledbat++.base_history",
+    "prague.virtual_rtt",
+    "prague.rounds_before",
+    "satcp.shrink",
+    "satcp.longest",
+    "satcp.restore",
+];
 
 #[test]
 fn every_parameter_has_an_effect() {
@@ -103,4 +111,53 @@ fn every_parameter_has_an_effect() {
         }
     }
     assert!(idle.is_empty(), "without effect: {idle:?}");
+}
+
+/// The part of the page between a comment that names it and the next "end".
+fn part<'a>(page: &'a str, name: &str) -> &'a str {
+    let from = page.split(&format!("<!-- {name} -->\n")).nth(1).expect(name);
+    from.split("<!-- end -->").next().expect("an end")
+}
+
+#[test]
+fn the_page_has_the_lists() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models/controls.md");
+    let page = std::fs::read_to_string(path).expect("the page is readable");
+    let mut controls =
+        "| name | control | source | year | signal | over satellites |\n|---|---|---|---|---|---|\n".to_owned();
+    let mut parameters =
+        "| control | parameter | meaning | unit | range | default | source |\n|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    for name in ControlKind::NAMES {
+        let control = ControlKind::named(name).unwrap();
+        let about = control.about();
+        controls += &format!(
+            "| `{name}` | {} | {} | {} | {} | {} |\n",
+            about.title, about.source, about.year, about.kind, about.advice
+        );
+        for parameter in control.parameters() {
+            let range = match parameter.range {
+                Some((least, most)) => format!("{least} to {most}"),
+                None => names_of(name, &parameter).join(", "),
+            };
+            let default = match parameter.default {
+                Written::Number(number) => number.to_string(),
+                Written::Name(name) => name.to_owned(),
+            };
+            parameters += &format!(
+                "| `{name}` | `{}` | {} | {} | {range} | {default} | {} |\n",
+                parameter.name, parameter.sentence, parameter.unit, parameter.source
+            );
+        }
+    }
+    for (name, right) in [("controls of Linux", &controls), ("parameters of Linux", &parameters)] {
+        let have = part(&page, name);
+        assert!(have == right, "{name} in docs/models/controls.md should be:\n{right}");
+    }
+    let own = page.split("## In Skyhop's own TCP").nth(1).expect("the second table");
+    let names: Vec<&str> = own.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    assert_eq!(names.len(), skyhop_cc::ControlSpec::NAMES.len());
+    for name in skyhop_cc::ControlSpec::NAMES {
+        assert!(names.contains(name), "{name} lacks in docs/models/controls.md");
+    }
 }

@@ -16,6 +16,7 @@ use super::ledbat_plus_plus::LedbatPlusPlusOptions;
 use super::parameters::{About, Parameter};
 use super::prague::PragueOptions;
 use super::reno::RenoOptions;
+use super::satcp::SatcpOptions;
 use super::{Control, EcnUse};
 
 /// The options of a control. In a file each of them may be left out.
@@ -120,4 +121,6 @@ controls! {
     "ledbat": Ledbat(LedbatOptions);
     /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
     "ledbat++": LedbatPlusPlus(LedbatPlusPlusOptions);
+    /// CUBIC with hints of handovers (SaTCP, INFOCOM 2023).
+    "satcp": Satcp(SatcpOptions);
 }

@@ -18,6 +18,7 @@ pub mod prague;
 mod random;
 pub mod reno;
 pub mod resume;
+pub mod satcp;
 pub mod slow_start;
 
 use std::fmt::Debug;

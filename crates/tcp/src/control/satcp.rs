@@ -8,6 +8,7 @@ use super::cubic::CubicOptions;
 use super::parameters::parameters;
 use super::{About, AckSample, Control, Cubic, Event, PathHint};
 use crate::flow::{CaState, Flow};
+use crate::segment::Seq;
 use crate::switch::Switch;
 
 const NAME: &str = "satcp";
@@ -46,15 +47,18 @@ pub struct Satcp {
     options: SatcpOptions,
     cubic: Cubic,
     before: Option<Before>,
+    /// Losses of numbers below this one belong to the last handover.
+    until: Seq,
 }
 
 impl Satcp {
     pub fn new(options: SatcpOptions) -> Satcp {
-        Satcp { options, cubic: Cubic::new(CubicOptions::default()), before: None }
+        Satcp { options, cubic: Cubic::new(CubicOptions::default()), before: None, until: 0 }
     }
 
     fn end(&mut self, flow: &mut Flow) {
         let Some(before) = self.before.take() else { return };
+        self.until = flow.nxt;
         if !before.reduced {
             return;
         }
@@ -83,13 +87,17 @@ impl Control for Satcp {
     }
 
     fn ssthresh(&mut self, flow: &mut Flow) -> u32 {
-        match self.before.as_mut() {
-            Some(before) => {
-                before.reduced = true;
-                if self.options.restore.is_on() { before.cwnd.max(2) } else { self.cubic.ssthresh(flow) }
-            }
-            None => self.cubic.ssthresh(flow),
+        let during = self.before.as_mut().map(|before| {
+            before.reduced = true;
+            before.cwnd
+        });
+        // A loss that is found after the end may still be one of the handover.
+        let kept = during.or((flow.una < self.until).then_some(flow.cwnd));
+        let Some(kept) = kept else { return self.cubic.ssthresh(flow) };
+        if during.is_none() {
+            self.cubic.shrink_time(1.0 - self.options.shrink);
         }
+        if self.options.restore.is_on() { kept.max(2) } else { self.cubic.ssthresh(flow) }
     }
 
     fn undo(&mut self, flow: &mut Flow) -> u32 {
@@ -112,7 +120,7 @@ impl Control for Satcp {
 
     fn state_changes(&mut self, flow: &mut Flow, new: CaState) {
         // A timeout within a handover leaves CUBIC's curve.
-        if self.before.is_none() {
+        if self.before.is_none() && flow.una >= self.until {
             self.cubic.state_changes(flow, new);
         }
     }
