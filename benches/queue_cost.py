@@ -2,9 +2,9 @@
 
     .venv/bin/python benches/queue_cost.py [--turns 5] [--renew]
 
-Ten flows of UDP packets at random instants share a link of 100 Mbit/s for 20 s. The disciplines run in turn, and a turn begins
-and ends with drop tail; the ratio is that to the mean of the turn's two runs of drop tail. CPU time is that of the
-process during the run, set-up and records included. `--renew` writes the table into docs/performance.md.
+Ten flows of UDP packets at random instants share a link of 100 Mbit/s for 20 s. The disciplines run in turn, and a
+turn begins and ends with drop tail; the ratio is that to the mean of the turn's two runs of drop tail. CPU time is
+that of the process during the run, set-up and records included. `--renew` writes the table into docs/performance.md.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ def scenario(queue: str, load: float) -> str:
         f'application = {{ poisson = {{ rate = "{rate:.0f} bit/s", payload = "{PACKET} B" }} }}\n'
         for number in range(FLOWS)
     )
-    link = f'[[links]]\nbetween = ["a", "b"]\nrate = "{RATE:.0f} bit/s"\ndelay = "10 ms"\nforward = {{ queue = {queue} }}\n'
+    link = (
+        f'[[links]]\nbetween = ["a", "b"]\nrate = "{RATE:.0f} bit/s"\ndelay = "10 ms"\n'
+        f"forward = {{ queue = {queue} }}\n"
+    )
     return f'duration = "{DURATION_S} s"\n{link}{flows}'
 
 

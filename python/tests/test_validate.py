@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -198,3 +200,16 @@ def test_a_whole_flow_that_cannot_be_built_keeps_no_bound(flows: Path, old: str,
     (flows / "cases.csv").write_text(text.replace(old, new))
     code, out = call("linux", "--reference", str(flows))
     assert code == 1 and words in out and "0 of 1 runs" in out and "could not be built" in out
+
+
+def test_the_pages_have_the_block_of_comparisons_and_its_commands_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = REFERENCE.parents[1]
+    monkeypatch.syspath_prepend(root / "python" / "tools")
+    validation = importlib.import_module("validation")
+    for page in ("docs/validation.md", "README.md"):
+        text = (root / page).read_text(encoding="utf-8")
+        assert validation.renewed(text, "x") != text
+        assert len(text.split(validation.BEGIN)[1].split(validation.END)[0].strip().splitlines()) > 5, page
+    known = {one.name for one in registry.COMPARISONS}
+    named = re.findall(r"`skyhop validate (\w+)", (root / "docs" / "validation.md").read_text(encoding="utf-8"))
+    assert known.issuperset(named) and known - {"quic", "starlink"} <= set(named)
