@@ -1,6 +1,6 @@
 """Writes benches/hypatia.toml and benches/starlink.toml: 100 of the largest cities, paired at random.
 
-    python benches/sky/workloads.py
+python benches/sky/workloads.py
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from skyhop import _core, folders, sky
+from skyhop import _core, fits, folders, sky
 from skyhop.terminal import FAILED
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
@@ -45,6 +45,7 @@ study_app = typer.Typer(help="Studies: a matrix of runs beside published numbers
 app.add_typer(study_app, name="study")
 sky.register(app)
 commands.register(app)
+fits.register(app)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
 Set = Annotated[

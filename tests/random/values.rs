@@ -239,7 +239,8 @@ impl<'s> Draw<'s> {
     fn list(&mut self, shape: Shape<'s>, place: &str) -> Json {
         let bound = |key: &str| shape.json[key].as_u64().map(|bound| bound as usize);
         let least = bound("minItems").unwrap_or(1);
-        let most = bound("maxItems").unwrap_or(least.max(1) + 3);
+        // Long lists show no more than short ones.
+        let most = bound("maxItems").unwrap_or(least.max(1) + 3).min(least.max(1) + 5);
         let count = self.chance.whole(least as u64, most as u64) as usize;
         let inner = self.schema.shape(shape.name, &shape.json["items"]);
         let mut items: Vec<(f64, Json)> = (0..count)
@@ -248,8 +249,8 @@ impl<'s> Draw<'s> {
                 (size_of(&value), value)
             })
             .collect();
-        // Two values are a range.
-        if least == 2 && most == 2 {
+        // Two values are a range, and more are quantiles.
+        if least == 2 && bound("maxItems").is_some() {
             items.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         }
         items.into_iter().map(|(_, value)| value).collect()

@@ -11,7 +11,7 @@ use crate::resolve::{SINK, SOURCE};
 use crate::scenario::{
     Constellation, Fifo, Gsl, LinkProfile, Queue, Red, RedRoom, Room, Scenario, Starlink, Transmitter, Transport,
 };
-use skyhop_base::{Bytes, Duration, Index, Rate, Time};
+use skyhop_base::{Bytes, Duration, Index, Time};
 use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_sim::spec::{
@@ -320,14 +320,15 @@ fn slots(starlink: &Starlink, setting: &Setting<'_>) -> SlotConfig {
     SlotConfig {
         every,
         phase,
-        rates: starlink.rates.map(Rate::bps),
-        step: starlink.step,
-        jitter: starlink.jitter,
+        rates: starlink.rates.iter().map(|rate| rate.bps()).collect(),
+        step: starlink.step.quantiles(),
+        jitter: starlink.jitter.quantiles(),
+        spread: if starlink.spread.is_empty() { vec![1.0] } else { starlink.spread.clone() },
         jitter_every: starlink.jitter_every,
-        spike: starlink.spike,
+        spike: starlink.spike.clone(),
         before: starlink.before,
         after: starlink.after,
-        pause: starlink.pause.ends(),
+        pause: starlink.pause.quantiles(),
         edge_loss: starlink.edge_loss.map(at_edge),
         loss: starlink.loss,
     }

@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostics, Problems};
 use crate::files::{Files, Shelf};
 use crate::format::{
     ApplicationOptions, ClockName, CountsName, ErrorFile, PauseFile, PriorityName, RedCountingName, RedSpacingName,
-    RepairFile,
+    RepairFile, UpToFile,
 };
 use crate::overrides::{self, Override};
 use crate::source::Source;
@@ -121,11 +121,14 @@ pub enum LinkProfile {
 pub struct Starlink {
     pub every: Duration,
     pub at: Duration,
-    pub rates: [Rate; 2],
-    pub step: Duration,
-    pub jitter: Duration,
+    pub rates: Vec<Rate>,
+    pub step: UpToFile,
+    pub jitter: UpToFile,
+    /// Empty: the same jitter in all slots.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spread: Vec<f64>,
     pub jitter_every: Duration,
-    pub spike: [Duration; 2],
+    pub spike: Vec<Duration>,
     pub before: Duration,
     pub after: Duration,
     pub pause: PauseFile,

@@ -85,13 +85,17 @@ fn values_of_the_recording_are_one_word_away() {
     let both = wire(&recorded, &probes(), &json!({})).simulation_spec();
     let [down, up] = &both.links.wired[..] else { panic!() };
     let ms = Duration::from_millis;
-    assert_eq!((slots(up).rates, slots(up).pause), ([38_000_000, 58_000_000], [ms(59), ms(106)]));
-    assert_eq!((slots(down).rates, slots(down).pause), ([10_000_000, 370_000_000], [ms(0), ms(0)]));
-    assert_eq!((slots(up).spike, slots(up).step, slots(up).loss), ([ms(0), ms(0)], ms(3), 0.002));
+    assert_eq!((&slots(up).rates[..], &slots(up).pause[..]), (&[38_000_000, 58_000_000][..], &[ms(59), ms(106)][..]));
+    assert_eq!((&slots(down).rates[..], &slots(down).pause[..]), (&[10_000_000, 370_000_000][..], &[ms(0)][..]));
+    assert_eq!(
+        (&slots(up).spike[..], &slots(up).step[..], slots(up).loss),
+        (&[ms(0); 2][..], &[ms(0), ms(3)][..], 0.002)
+    );
     // A value that is given replaces the recorded one.
     let own = json!({ "profile": { "starlink": { "values": "recorded", "pause": "80 ms", "jitter": "0 ms" } } });
     let spec = wire(&own, &probes(), &json!({})).simulation_spec();
-    assert_eq!((slots(&spec.links.wired[1]).pause, slots(&spec.links.wired[1]).jitter), ([ms(80), ms(80)], ms(0)));
+    let own = slots(&spec.links.wired[1]);
+    assert_eq!((&own.pause[..], &own.jitter[..]), (&[ms(80)][..], &[ms(0); 2][..]));
     for (pause, said) in [
         (json!(["90 ms", "80 ms"]), "the first must not be more than the second"),
         (json!("20 s"), "a pause of 20 s takes the whole slot of 15 s"),
@@ -104,6 +108,39 @@ fn values_of_the_recording_are_one_word_away() {
         let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
         assert!(problems.contains(said), "{problems}");
         eprintln!("{problems}");
+    }
+}
+
+/// The fitted values stand in the engine and come from the fit; quantiles that decrease are refused, and a list of
+/// quantiles keeps its place in the canonical form.
+#[test]
+fn fitted_values_and_quantiles() {
+    let fitted = json!({ "profile": { "starlink": { "values": "fitted" } } });
+    let spec = wire(&fitted, &probes(), &json!({})).simulation_spec();
+    let [down, up] = &spec.links.wired[..] else { panic!() };
+    assert_eq!((slots(up).step.len(), slots(up).jitter.len(), slots(up).pause.len()), (21, 21, 21));
+    assert!((slots(up).spread[0] - 0.424).abs() < 1e-12 && slots(up).spread.len() == 21);
+    assert_eq!((&slots(down).step[..], &slots(down).spread[..]), (&[Duration::ZERO; 2][..], &[1.0][..]));
+    // As many losses around an edge as at other times.
+    assert!((slots(up).edge_loss[0] - slots(up).loss).abs() < 1e-12);
+    let own = json!({ "profile": { "starlink": { "step": ["1 ms", "2 ms", "9 ms"], "spread": [0.5, 2.0],
+        "rates": ["1 Mbit/s", "2 Mbit/s", "10 Mbit/s"] } } });
+    let spec = wire(&own, &probes(), &json!({})).simulation_spec();
+    let ms = Duration::from_millis;
+    assert_eq!(slots(&spec.links.wired[1]).step, [ms(1), ms(2), ms(9)]);
+    // The mean of 1.5 and 6 Mbit/s.
+    assert_eq!(spec.links.wired[1].rate, Rate::from_bps(3_750_000).unwrap());
+    for (key, value, said) in [
+        ("step", json!(["1 ms", "3 ms", "2 ms"]), "must not decrease"),
+        ("spread", json!([2.0, 1.0]), "the first must not be more than the second"),
+        ("spread", json!([-1.0, 1.0]), "must be factors from 0 to 100"),
+        ("jitter", json!(["1 ms", "2 s"]), "2 s is more than 1 s"),
+        ("rates", json!(["1 Mbit/s"]), "rates"),
+    ] {
+        let value = json!({ "duration": "1 s", "links": [{ "between": ["a", "b"], "delay": "1 ms",
+            "profile": { "starlink": { key: value } } }] });
+        let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains(said), "{key}: {problems}");
     }
 }
 
@@ -134,7 +171,8 @@ fn terminals_follow_the_slots_and_gateways_do_not() {
     let phase = Duration::from_secs(7);
     assert_eq!(spec.topology.gsl.unwrap().check_times, CheckTimes::Slots { phase });
     let uplink = slots(spec.links.uplink.as_ref().unwrap());
-    assert_eq!((uplink.phase, uplink.rates, uplink.step), (phase, [20_000_000, 60_000_000], Duration::ZERO));
+    assert_eq!((uplink.phase, &uplink.rates[..]), (phase, &[20_000_000, 60_000_000][..]));
+    assert_eq!(uplink.step, [Duration::ZERO; 2]);
     assert_eq!(slots(spec.links.feeder.as_ref().unwrap()).rates, [1_000_000_000; 2]);
     assert_eq!(spec.links.downlink.as_ref().unwrap().pace, Pace::Steady);
     let records = Simulation::new(&spec, 1).unwrap().run();

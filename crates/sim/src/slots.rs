@@ -6,7 +6,8 @@ use crate::link::Meter;
 use crate::trace::{Idle, Served, first_with_rate, send};
 use skyhop_base::{Duration, Stream, Time};
 
-/// How slots differ. Of pairs each slot draws a value between both, uniformly.
+/// How slots differ. A list holds evenly spaced quantiles of what is drawn, from the least value to the greatest, with
+/// straight lines between them: two values are a uniform draw between both, one is a constant. No list is empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlotConfig {
     /// Length of a slot; more than zero.
@@ -14,19 +15,21 @@ pub struct SlotConfig {
     /// From t = 0 to the first edge, less than a slot.
     pub phase: Duration,
     /// In bit/s; more than zero.
-    pub rates: [u64; 2],
-    /// Each slot adds up to this to the delay.
-    pub step: Duration,
-    /// Each interval of `jitter_every` adds up to this to the delay.
-    pub jitter: Duration,
+    pub rates: Vec<u64>,
+    /// What each slot adds to the delay.
+    pub step: Vec<Duration>,
+    /// What each interval of `jitter_every` adds to the delay, …
+    pub jitter: Vec<Duration>,
+    /// … times what each slot draws from this.
+    pub spread: Vec<f64>,
     /// More than zero.
     pub jitter_every: Duration,
     /// Added to the delay from `before` until `after` each edge.
-    pub spike: [Duration; 2],
+    pub spike: Vec<Duration>,
     pub before: Duration,
     pub after: Duration,
     /// Nothing is sent for so long after an edge; less than a slot.
-    pub pause: [Duration; 2],
+    pub pause: Vec<Duration>,
     /// Probability of a loss from `before` until `after` each edge, and at other times.
     pub edge_loss: [f64; 2],
     pub loss: f64,
@@ -41,6 +44,7 @@ enum Draw {
     Loss,
     Jitter,
     Pause,
+    Spread,
 }
 
 /// The slots of one link.
@@ -84,15 +88,14 @@ impl Slots {
 
     /// The rate at an instant, in bit/s, and until when it holds.
     fn piece(&self, ns: u64) -> (u64, u64) {
-        let [least, most] = self.config.rates;
-        let [shortest, longest] = self.config.pause;
         let slot = self.slot(ns);
-        let pause = shortest + share(longest.saturating_sub(shortest), self.draw(Draw::Pause, slot));
+        let pause = length(&self.config.pause, self.draw(Draw::Pause, slot));
         let begin = self.edge(slot) + pause.as_nanos();
         if slot > 0 && ns < begin {
             return (0, begin);
         }
-        let rate = least as f64 + self.draw(Draw::Rate, slot) * most.saturating_sub(least) as f64;
+        let ([least, most], part) = between(&self.config.rates, self.draw(Draw::Rate, slot));
+        let rate = least as f64 + part * most.saturating_sub(least) as f64;
         ((rate as u64).max(1), self.edge(slot + 1))
     }
 
@@ -113,11 +116,13 @@ impl Slots {
     /// Delay added to the link's own for a packet that departs at `t`.
     pub fn delay(&self, t: Time) -> Duration {
         let ns = t.as_nanos();
-        let step = share(self.config.step, self.draw(Draw::Step, self.slot(ns)));
-        let jitter = share(self.config.jitter, self.draw(Draw::Jitter, ns / self.config.jitter_every.as_nanos()));
-        let [least, most] = self.config.spike;
-        let spike =
-            self.near_edge(t).map(|slot| least + share(most.saturating_sub(least), self.draw(Draw::Spike, slot)));
+        let slot = self.slot(ns);
+        let step = length(&self.config.step, self.draw(Draw::Step, slot));
+        let interval = ns / self.config.jitter_every.as_nanos();
+        let ([least, most], part) = between(&self.config.spread, self.draw(Draw::Spread, slot));
+        let jitter =
+            share(length(&self.config.jitter, self.draw(Draw::Jitter, interval)), least + part * (most - least));
+        let spike = self.near_edge(t).map(|slot| length(&self.config.spike, self.draw(Draw::Spike, slot)));
         step + jitter + spike.unwrap_or(Duration::ZERO)
     }
 
@@ -127,6 +132,20 @@ impl Slots {
         let near = self.near_edge(t).map(|slot| least + self.draw(Draw::Loss, slot) * (most - least));
         near.unwrap_or(self.config.loss)
     }
+}
+
+/// The two quantiles between which a draw from [0, 1) falls, and how far it is between them.
+fn between<T: Copy + Default>(quantiles: &[T], draw: f64) -> ([T; 2], f64) {
+    let gaps = quantiles.len().saturating_sub(1);
+    let place = draw * gaps as f64;
+    let gap = (place as usize).min(gaps.saturating_sub(1));
+    let at = |n: usize| quantiles.get(n).or(quantiles.last()).copied().unwrap_or_default();
+    ([at(gap), at(gap + 1)], place - gap as f64)
+}
+
+fn length(quantiles: &[Duration], draw: f64) -> Duration {
+    let ([least, most], part) = between(quantiles, draw);
+    least + share(most.saturating_sub(least), part)
 }
 
 fn share(of: Duration, part: f64) -> Duration {
@@ -150,14 +169,15 @@ mod tests {
         SlotConfig {
             every: ms(15_000),
             phase: ms(12_000),
-            rates: [1_000_000, 1_000_000],
-            step: Duration::ZERO,
-            jitter: Duration::ZERO,
+            rates: vec![1_000_000],
+            step: vec![Duration::ZERO],
+            jitter: vec![Duration::ZERO],
+            spread: vec![1.0],
             jitter_every: ms(10),
-            spike: [Duration::ZERO; 2],
+            spike: vec![Duration::ZERO],
             before: ms(75),
             after: ms(140),
-            pause: [Duration::ZERO; 2],
+            pause: vec![Duration::ZERO],
             edge_loss: [0.0; 2],
             loss: 0.0,
         }
@@ -180,7 +200,7 @@ mod tests {
 
     #[test]
     fn rate_and_step_hold_for_a_slot_and_fill_their_ranges() {
-        let config = SlotConfig { rates: [10_000_000, 70_000_000], step: ms(4), ..bare() };
+        let config = SlotConfig { rates: vec![10_000_000, 70_000_000], step: vec![ms(0), ms(4)], ..bare() };
         let mut slots = slots(&config);
         let mut seen = Vec::new();
         for n in 0..400_u64 {
@@ -199,8 +219,13 @@ mod tests {
 
     #[test]
     fn edges_delay_lose_and_pause() {
-        let config =
-            SlotConfig { spike: [ms(15), ms(25)], edge_loss: [0.1, 0.2], loss: 0.01, pause: [ms(60); 2], ..bare() };
+        let config = SlotConfig {
+            spike: vec![ms(15), ms(25)],
+            edge_loss: [0.1, 0.2],
+            loss: 0.01,
+            pause: vec![ms(60)],
+            ..bare()
+        };
         let mut slots = slots(&config);
         for n in [11_926, 12_000, 12_139, 26_926, 27_139] {
             let (delay, loss) = (slots.delay(at(n)), slots.loss(at(n)));
@@ -218,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_edge_draws_its_pause() {
-        let mut slots = slots(&SlotConfig { pause: [ms(59), ms(135)], ..bare() });
+        let mut slots = slots(&SlotConfig { pause: vec![ms(59), ms(135)], ..bare() });
         let mut seen = Vec::new();
         for n in 0..400_u64 {
             let edge = 12_000 + 15_000 * n;
@@ -233,8 +258,29 @@ mod tests {
     }
 
     #[test]
+    fn quantiles_give_the_distribution_that_they_describe() {
+        // A quarter of the values in each gap, and twice the jitter in half of the slots.
+        let config = SlotConfig { step: vec![ms(0), ms(1), ms(2), ms(10), ms(50)], ..bare() };
+        let drawn: Vec<f64> =
+            (0..4000).map(|n| slots(&config).delay(at(20_000 + 15_000 * n)).as_secs_f64() * 1e3).collect();
+        for (from, to) in [(0.0, 1.0), (1.0, 2.0), (2.0, 10.0), (10.0, 50.0)] {
+            let inside = drawn.iter().filter(|&&ms| (from..to).contains(&ms)).count();
+            // Five standard deviations of a count of 4000 with probability 1/4: 5 · √750 = 137.
+            assert!(inside.abs_diff(1000) < 137, "{inside} from {from} to {to} ms");
+        }
+        let config = SlotConfig { jitter: vec![ms(0), ms(10)], spread: vec![1.0, 1.0, 3.0, 3.0], ..bare() };
+        let slots = slots(&config);
+        let widest =
+            |slot: u64| (0..500).map(|n| slots.delay(at(12_000 + 15_000 * slot + 20 * n)).as_nanos()).max().unwrap();
+        let wide = (0..300).filter(|&slot| widest(slot) > 25_000_000).count();
+        let narrow = (0..300).filter(|&slot| widest(slot) <= 10_000_000).count();
+        // A third of the slots each; five standard deviations of 300 are 41.
+        assert!(wide.abs_diff(100 + 25) < 41 && narrow.abs_diff(100) < 41, "{wide} {narrow}");
+    }
+
+    #[test]
     fn jitter_is_drawn_anew_in_every_interval_and_by_link() {
-        let config = SlotConfig { jitter: ms(12), ..bare() };
+        let config = SlotConfig { jitter: vec![ms(0), ms(12)], ..bare() };
         let (one, other) = (Slots::new(&config, 1, "up"), Slots::new(&config, 1, "down"));
         let drawn = |slots: &Slots| (0..1000).map(|n| slots.delay(at(10 * n + 5)).as_secs_f64()).collect::<Vec<_>>();
         let (a, b) = (drawn(&one), drawn(&other));

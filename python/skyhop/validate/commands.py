@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -195,6 +196,56 @@ def quic(
         typer.echo(validate.quic_summary(found))
     if not validate.quic_met(found):
         raise typer.Exit(terminal.FAILED)
+
+
+@_app.command("starlink")
+def starlink(
+    reference: Annotated[
+        Path, typer.Option("--reference", metavar="DIR", help="Folder with recordings and a cases.csv.")
+    ],
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            "--fit", metavar="FILE", help="What `skyhop fit starlink` wrote; by default the engine's own fit."
+        ),
+    ] = None,
+    part: Annotated[
+        str, typer.Option("--part", metavar="A-B", help="Part of each recording of round trips, as shares: 0.5-1.")
+    ] = "0-1",
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
+) -> None:
+    """Simulate recorded round trips and transfers with the fitted profile and hold every measure against its bound."""
+    from skyhop.validate import starlink_links
+
+    try:
+        begin, end = (float(share) for share in part.split("-"))
+        if not 0 <= begin < end <= 1:
+            raise ValueError
+    except ValueError:
+        terminal.fail(f"--part {part}: give two shares from 0 to 1, the lower one first, such as 0.5-1")
+    try:
+        own = None if values is None else starlink_links.values_of(values)
+        rows = starlink_links.starlink(reference, values=own, part=(begin, end))
+    except ValueError as error:
+        terminal.fail(str(error))
+    if as_json:
+        typer.echo(json.dumps([_json(dataclasses.asdict(row)) for row in rows], indent=1))
+    elif as_markdown:
+        typer.echo(starlink_links.starlink_markdown(rows))
+    else:
+        table = terminal.table("case", "measure", "recorded", "simulated", "off", "bound", "")
+        for row in rows:
+            table.add_row(*starlink_links.cells(row))
+        terminal.console().print(table)
+        typer.echo(starlink_links.starlink_summary(rows))
+    if any(not row.ok for row in rows):
+        raise typer.Exit(terminal.FAILED)
+
+
+def _json(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has neither infinity nor NaN."""
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
 
 
 def _finite(cell: dict[str, Any]) -> dict[str, Any]:

@@ -148,6 +148,15 @@ def _flows(folder: Path) -> Report:
     return Report(findings, all(one.ok for one in found), tcp_flows.flows_summary(found))
 
 
+def _starlink(folder: Path) -> Report:
+    # It computes with numpy, which takes long to import.
+    from skyhop.validate import starlink_links
+
+    rows = starlink_links.starlink(folder)
+    findings = [Finding(f"{row.case}, {row.measure}", None, row.ok) for row in rows]
+    return Report(findings, all(row.ok for row in rows), starlink_links.starlink_summary(rows))
+
+
 #: Every comparison, in the order of the table.
 COMPARISONS: list[Comparison] = [
     Comparison(
@@ -170,6 +179,12 @@ COMPARISONS: list[Comparison] = [
     ),
     Comparison("routes", "routes over a constellation, as another tool computed them", route_pairs.recognises, _routes),
     Comparison("quic", "QUIC stacks in real time", _has("stack", "udp_payload", "stream_window"), _quic),
+    Comparison(
+        "starlink",
+        "recordings of Starlink links",
+        _has("recording", "kind", "path", "direction", "control", "flows"),
+        _starlink,
+    ),
 ]
 
 

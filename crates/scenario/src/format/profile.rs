@@ -28,7 +28,8 @@ pub enum LinkProfileOptions {
     Starlink(StarlinkFile),
 }
 
-/// Each value stands for itself; zero turns it off. For a pair, each slot draws a value between both.
+/// Each value stands for itself; zero turns it off. For a pair, each slot draws a value between both. A longer list holds
+/// evenly spaced quantiles from the least value to the greatest: what is drawn falls into each gap equally often.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StarlinkFile {
@@ -43,15 +44,22 @@ pub struct StarlinkFile {
     /// A slot begins so much after each full minute. Without it: 12 s.
     pub at: Option<Duration>,
     /// Rate of a slot. Without it: `rate`, or 10 to 70 Mbit/s up (recorded: 38 to 58), 10 to 370 Mbit/s down.
-    pub rates: Option<[Rate; 2]>,
-    /// Largest delay that a slot adds. Without it: 3.8 ms (recorded: 3 ms); links to satellites 0 ms, their geometry makes it.
-    pub step: Option<Duration>,
-    /// Largest delay that each interval of `jitter_every` adds. Without it: 14.4 ms (recorded: 5 ms).
-    pub jitter: Option<Duration>,
+    #[schemars(length(min = 2, max = 1001))]
+    pub rates: Option<Vec<Rate>>,
+    /// Largest delay that a slot adds, or the quantiles of what it adds. Without it: 3.8 ms (recorded: 3 ms); links to
+    /// satellites 0 ms, their geometry makes it.
+    pub step: Option<UpToFile>,
+    /// Largest delay that each interval of `jitter_every` adds, or its quantiles. Without it: 14.4 ms (recorded: 5 ms).
+    pub jitter: Option<UpToFile>,
+    /// Quantiles of the factor by which a slot's jitter is larger or smaller than others'. Without it: 1 for all (fitted, up:
+    /// its own).
+    #[schemars(length(min = 2, max = 1001))]
+    pub spread: Option<Vec<f64>>,
     /// Without it: 20 ms.
     pub jitter_every: Option<Duration>,
     /// Delay added around an edge. Without it: 15 to 25 ms (recorded: 0 ms).
-    pub spike: Option<[Duration; 2]>,
+    #[schemars(length(min = 2, max = 1001))]
+    pub spike: Option<Vec<Duration>>,
     /// An edge is felt from so much before it. Without it: 75 ms.
     pub before: Option<Duration>,
     /// An edge is felt until so much after it. Without it: 140 ms.
@@ -66,19 +74,36 @@ pub struct StarlinkFile {
 }
 
 /// One length, or between which two each edge draws its own.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PauseFile {
     Same(Duration),
-    Drawn([Duration; 2]),
+    Drawn(#[schemars(length(min = 2, max = 1001))] Vec<Duration>),
 }
 
 impl PauseFile {
-    /// The shortest and the longest.
-    pub fn ends(self) -> [Duration; 2] {
+    /// Quantiles from the shortest to the longest.
+    pub fn quantiles(&self) -> Vec<Duration> {
         match self {
-            PauseFile::Same(pause) => [pause; 2],
-            PauseFile::Drawn(ends) => ends,
+            PauseFile::Same(pause) => vec![*pause],
+            PauseFile::Drawn(quantiles) => quantiles.clone(),
+        }
+    }
+}
+
+/// The largest of delays that are drawn evenly from zero on, or the quantiles of a distribution.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum UpToFile {
+    Largest(Duration),
+    Quantiles(#[schemars(length(min = 2, max = 1001))] Vec<Duration>),
+}
+
+impl UpToFile {
+    pub fn quantiles(&self) -> Vec<Duration> {
+        match self {
+            UpToFile::Largest(most) => vec![Duration::ZERO, *most],
+            UpToFile::Quantiles(quantiles) => quantiles.clone(),
         }
     }
 }
@@ -91,6 +116,8 @@ pub enum StarlinkValues {
     Published,
     /// What one recorded uplink of 120 s shows (SpaceNetLab/LeoCC); what it does not show is as published.
     Recorded,
+    /// What `skyhop fit starlink` finds in a recording of Seattle; rates are as recorded, the rest is as published.
+    Fitted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -4,7 +4,7 @@ use super::Resolver;
 use super::wires::Way;
 use crate::format::{
     CountsName, DropTailFile, LinkProfileFile, LinkProfileName, LinkProfileOptions, PauseFile, QueueFile, QueueOptions,
-    StarlinkDirection, StarlinkFile, StarlinkValues,
+    StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
 };
 use crate::scenario::{LinkProfile, Starlink};
 use crate::tree::Path;
@@ -66,13 +66,41 @@ mod recorded {
     pub const PAUSE: [Duration; 2] = [Duration::from_millis(59), Duration::from_millis(106)];
 }
 
+/// `skyhop fit starlink` writes these from one public recording (`docs/models/starlink.md` has the command, the intervals
+/// and what came of recordings that the fit did not see).
+mod fitted {
+    /// Quantiles 5 % apart, from 0.5 to 99.5 %, of what a slot adds.
+    pub const STEP_MS: [f64; 21] = [
+        0.0, 5.5, 7.0, 8.3, 9.2, 9.8, 10.5, 11.6, 12.3, 13.2, 13.9, 14.8, 15.7, 17.4, 19.4, 21.0, 23.7, 27.4, 33.1,
+        40.2, 82.2,
+    ];
+    /// What each interval of jitter adds in a slot of median spread, as `STEP_MS`.
+    pub const JITTER_MS: [f64; 21] = [
+        0.0, 5.4, 7.0, 8.2, 9.4, 10.6, 11.7, 13.0, 14.4, 15.3, 15.8, 16.4, 17.3, 18.8, 20.5, 22.1, 24.2, 26.7, 29.5,
+        33.9, 52.5,
+    ];
+    /// The factor by which a slot's jitter is wider than the median slot's, as `STEP_MS`.
+    pub const SPREAD: [f64; 21] = [
+        0.424, 0.567, 0.658, 0.723, 0.754, 0.794, 0.851, 0.909, 0.949, 0.972, 1.000, 1.033, 1.098, 1.151, 1.204, 1.264,
+        1.354, 1.449, 1.573, 1.828, 2.576,
+    ];
+    /// The time without service after an edge, as `STEP_MS`.
+    pub const PAUSE_MS: [f64; 21] = [
+        21.4, 31.6, 36.3, 39.9, 43.0, 46.0, 48.8, 51.5, 54.3, 57.1, 60.0, 63.1, 66.3, 69.9, 73.8, 78.3, 83.7, 90.3,
+        99.3, 113.9, 168.1,
+    ];
+}
+
 /// What the values that a recording can show are without others.
 struct Usual {
     rates: [u64; 2],
-    step: Duration,
-    jitter: Duration,
+    step: UpToFile,
+    jitter: UpToFile,
+    spread: Vec<f64>,
     spike: [Duration; 2],
-    pause: [Duration; 2],
+    pause: PauseFile,
+    before: Duration,
+    edge_loss: [f64; 2],
 }
 
 impl Usual {
@@ -81,20 +109,47 @@ impl Usual {
         match values {
             StarlinkValues::Published => Usual {
                 rates: if up { RATES_UP } else { RATES_DOWN },
-                step: STEP,
-                jitter: JITTER,
+                step: UpToFile::Largest(STEP),
+                jitter: UpToFile::Largest(JITTER),
+                spread: Vec::new(),
                 spike: SPIKE,
-                pause: [Duration::ZERO; 2],
+                pause: PauseFile::Same(Duration::ZERO),
+                before: BEFORE,
+                edge_loss: EDGE_LOSS,
             },
             StarlinkValues::Recorded => Usual {
                 rates: if up { recorded::RATES_UP } else { RATES_DOWN },
-                step: recorded::STEP,
-                jitter: recorded::JITTER,
+                step: UpToFile::Largest(recorded::STEP),
+                jitter: UpToFile::Largest(recorded::JITTER),
+                spread: Vec::new(),
                 spike: recorded::SPIKE,
-                pause: if up { recorded::PAUSE } else { [Duration::ZERO; 2] },
+                pause: if up { in_few_words(recorded::PAUSE.into()) } else { PauseFile::Same(Duration::ZERO) },
+                before: BEFORE,
+                edge_loss: EDGE_LOSS,
+            },
+            // Round trips do not tell the directions apart: all that varies is uplink, whose delays the periods affect more
+            // (Garcia, Sundberg and Brunstrom, LEO-NET 2025) and whose grants make it wait.
+            StarlinkValues::Fitted => Usual {
+                rates: if up { recorded::RATES_UP } else { RATES_DOWN },
+                step: if up { quantiles(&fitted::STEP_MS) } else { UpToFile::Largest(Duration::ZERO) },
+                jitter: if up { quantiles(&fitted::JITTER_MS) } else { UpToFile::Largest(Duration::ZERO) },
+                spread: if up { fitted::SPREAD.to_vec() } else { Vec::new() },
+                spike: [Duration::ZERO; 2],
+                pause: if up { PauseFile::Drawn(lengths(&fitted::PAUSE_MS)) } else { PauseFile::Same(Duration::ZERO) },
+                before: Duration::ZERO,
+                // The recording loses no more at edges than elsewhere.
+                edge_loss: [AFTER.as_secs_f64() * if up { LOSS.0 } else { LOSS.1 }; 2],
             },
         }
     }
+}
+
+fn lengths(ms: &[f64]) -> Vec<Duration> {
+    ms.iter().map(|ms| Duration::from_nanos((ms * 1e6 + 0.5) as u64)).collect()
+}
+
+fn quantiles(ms: &[f64]) -> UpToFile {
+    UpToFile::Quantiles(lengths(ms))
 }
 
 /// Where a profile is resolved.
@@ -140,19 +195,21 @@ impl Resolver<'_, '_, '_> {
         let up = way == StarlinkDirection::Up;
         let usual = Usual::of(given.values.unwrap_or(StarlinkValues::Published), way);
         let [least, most] = usual.rates.map(Rate::from_bps);
-        let rates = given.rates.or(place.rate.map(|rate| [rate, rate])).or(least.zip(most).map(<[Rate; 2]>::from))?;
+        let rates =
+            given.rates.or(place.rate.map(|rate| vec![rate, rate])).or(least.zip(most).map(|(a, b)| vec![a, b]))?;
         let starlink = Starlink {
             every: given.every.unwrap_or(SLOT),
             at: given.at.unwrap_or(SLOT_AT),
             rates,
-            step: given.step.unwrap_or(if place.way.is_wire { usual.step } else { Duration::ZERO }),
+            step: given.step.unwrap_or(if place.way.is_wire { usual.step } else { UpToFile::Largest(Duration::ZERO) }),
             jitter: given.jitter.unwrap_or(usual.jitter),
+            spread: given.spread.unwrap_or(usual.spread),
             jitter_every: given.jitter_every.unwrap_or(JITTER_EVERY),
-            spike: given.spike.unwrap_or(usual.spike),
-            before: given.before.unwrap_or(BEFORE),
+            spike: given.spike.unwrap_or(usual.spike.into()),
+            before: given.before.unwrap_or(usual.before),
             after: given.after.unwrap_or(AFTER),
-            pause: in_few_words(given.pause.map_or(usual.pause, PauseFile::ends)),
-            edge_loss: given.edge_loss.unwrap_or(EDGE_LOSS),
+            pause: in_few_words(given.pause.unwrap_or(usual.pause).quantiles()),
+            edge_loss: given.edge_loss.unwrap_or(usual.edge_loss),
             loss: given.loss.unwrap_or(if up { LOSS.0 } else { LOSS.1 }),
         };
         let path = if written { place.path.key("starlink") } else { place.path.clone() };
@@ -167,21 +224,30 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("at"), format!("{} is not within a minute", starlink.at), None);
         }
         let limit = Duration::from_secs(1);
-        for (key, delay) in [("step", starlink.step), ("jitter", starlink.jitter), ("spike", starlink.spike[1])] {
-            if delay > limit {
+        let (step, jitter, pause) =
+            (starlink.step.quantiles(), starlink.jitter.quantiles(), starlink.pause.quantiles());
+        for (key, delays) in [("step", &step), ("jitter", &jitter), ("spike", &starlink.spike)] {
+            if let Some(delay) = delays.iter().find(|&&delay| delay > limit) {
                 self.add(&path.key(key), format!("{delay} is more than {limit}"), None);
             }
         }
-        let [shortest, longest] = starlink.pause.ends();
-        let pairs = [
-            ("rates", starlink.rates[0] <= starlink.rates[1]),
-            ("spike", starlink.spike[0] <= starlink.spike[1]),
-            ("pause", shortest <= longest),
-            ("edge_loss", starlink.edge_loss[0] <= starlink.edge_loss[1]),
-        ];
-        for (key, _) in pairs.into_iter().filter(|(_, in_order)| !in_order) {
-            self.add(&path.key(key), "the first must not be more than the second", None);
+        if starlink.spread.iter().any(|factor| !(0.0..=100.0).contains(factor)) {
+            self.add(&path.key("spread"), "must be factors from 0 to 100", None);
         }
+        let lists = [
+            ("rates", starlink.rates.is_sorted(), starlink.rates.len()),
+            ("step", step.is_sorted(), step.len()),
+            ("jitter", jitter.is_sorted(), jitter.len()),
+            ("spread", starlink.spread.is_sorted(), starlink.spread.len()),
+            ("spike", starlink.spike.is_sorted(), starlink.spike.len()),
+            ("pause", pause.is_sorted(), pause.len()),
+            ("edge_loss", starlink.edge_loss.is_sorted(), 2),
+        ];
+        for (key, _, values) in lists.into_iter().filter(|(_, in_order, _)| !in_order) {
+            let said = if values == 2 { "the first must not be more than the second" } else { "must not decrease" };
+            self.add(&path.key(key), said, None);
+        }
+        let longest = pause.last().copied().unwrap_or_default();
         if starlink.edge_loss.iter().any(|share| !(0.0..=1.0).contains(share)) {
             self.add(&path.key("edge_loss"), "must be shares from 0 to 1", None);
         }
@@ -198,12 +264,17 @@ impl Resolver<'_, '_, '_> {
 }
 
 /// As one length where every edge has the same.
-fn in_few_words([shortest, longest]: [Duration; 2]) -> PauseFile {
-    if shortest == longest { PauseFile::Same(shortest) } else { PauseFile::Drawn([shortest, longest]) }
+fn in_few_words(quantiles: Vec<Duration>) -> PauseFile {
+    match quantiles.first() {
+        Some(&first) if quantiles.iter().all(|&other| other == first) => PauseFile::Same(first),
+        _ => PauseFile::Drawn(quantiles),
+    }
 }
 
-/// Mean rate of the slots.
+/// Mean rate of the slots: each gap between two quantiles is drawn equally often.
 pub(super) fn mean_rate(profile: &LinkProfile) -> Option<Rate> {
-    let LinkProfile::Starlink(Starlink { rates: [least, most], .. }) = profile;
-    Rate::from_bps(least.bps().midpoint(most.bps()))
+    let LinkProfile::Starlink(Starlink { rates, .. }) = profile;
+    let gaps = rates.windows(2).map(|gap| u128::from(gap[0].bps().midpoint(gap[1].bps())));
+    let mean = gaps.sum::<u128>() / (rates.len() as u128 - 1).max(1);
+    Rate::from_bps(u64::try_from(mean).ok()?)
 }

@@ -1,0 +1,60 @@
+"""The commands below `skyhop fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skyhop import folders, terminal
+
+_app = typer.Typer(help="Values of a profile from recordings.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.add_typer(_app, name="fit")
+
+
+@_app.callback()
+def group() -> None:
+    """Find the values of a profile in recordings."""
+
+
+@_app.command("starlink")
+def starlink(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RECORDING...",
+            help="`ping -D` text, CSV with unix_time_s and rtt_ms, or irtt JSON; also gzip.",
+            show_default=False,
+        ),
+    ],
+    part: Annotated[
+        str, typer.Option("--part", metavar="A-B", help="Part of each recording, as shares of it: 0-0.5.")
+    ] = "0-1",
+    draws: Annotated[
+        int, typer.Option("--draws", min=0, max=10_000, help="Draws of slots for the intervals; 0: no intervals.")
+    ] = 200,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the table here.")] = None,
+) -> None:
+    """Fit the profile `starlink` to recorded round trips: a table for a scenario, with the intervals in comments."""
+    from skyhop.starlink import fit, read_round_trips, table
+
+    try:
+        begin, end = (float(share) for share in part.split("-"))
+        if not 0 <= begin < end <= 1:
+            raise ValueError
+    except ValueError:
+        terminal.fail(f"--part {part}: give two shares from 0 to 1, the lower one first, such as 0-0.5")
+    try:
+        found = fit([read_round_trips(file).part(begin, end) for file in files], draws=draws)
+    except ValueError as error:
+        terminal.fail(str(error))
+    if out is None:
+        typer.echo(table(found), nl=False)
+    else:
+        folders.write(out, table(found))
+        typer.echo(str(out), err=True)

@@ -1,0 +1,224 @@
+"""Fits the profile `starlink` to recorded round trips: what a slot adds, what varies within it, the pause at its edge.
+
+A round trip is base + step of its slot + spread of its slot times jitter, and near an edge the rest of a pause. The
+step, the spread and the jitter are taken as they are in the recording, as quantiles; the length of the pause is
+lognormal, found by holding the delays after the edges against the model's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skyhop.starlink.measuring import EDGE_S, SLOT_S, Slotted, calm, slotted
+from skyhop.starlink.recordings import Floats, Recording
+
+#: Evenly spaced quantiles of each distribution: 5 % apart.
+QUANTILES = 21
+
+#: The ends of the distributions, which single packets decide otherwise, are cut at these shares.
+ENDS = (0.005, 0.995)
+
+#: Delays in this time after the edge tell the pause; in these steps of the phase, s.
+PAUSE_SEEN_S = 0.4
+PAUSE_STEP_S = 0.05
+
+#: Draws for intervals: whole slots, with replacement.
+DRAWS = 200
+
+#: Slots that are needed.
+LEAST_SLOTS = 20
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter with its 90 % interval over draws of slots; lengths in ms."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Quantiles in ms (spread: a factor around 1), and what a reader wants to know of them."""
+
+    step_ms: tuple[float, ...]
+    jitter_ms: tuple[float, ...]
+    spread: tuple[float, ...]
+    pause_ms: tuple[float, ...]
+    base_ms: float
+    """Least round trip of the recording's place: not a value of the profile but of the link's delay."""
+    loss_near_edges: float
+    """Losses within 1.5 s of edges as a share of all, over the share of time: 1 where the edges lose no more."""
+    slots: int
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    floors: Floats
+    factors: Floats
+    jitter: Floats
+    pause: tuple[float, float]
+
+
+def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -> Fit:
+    """Fits all recordings together; each is taken less its own least delay of a slot.
+
+    Raises ValueError for fewer than 20 slots with 20 round trips or more away from the edges.
+    """
+    slots: list[Slotted] = []
+    base_ms = math.inf
+    for recording in recordings:
+        trips = slotted(recording)
+        whole = _slots(trips)
+        if whole:
+            floor = float(np.percentile([np.percentile(one.rtt_ms, 2) for one in whole], 1))
+            base_ms = min(base_ms, floor)
+            slots += [Slotted(one.slot, one.phase_s, one.rtt_ms - floor) for one in whole]
+    if len(slots) < LEAST_SLOTS:
+        raise ValueError(
+            f"{len(slots)} slots with 20 round trips or more are not enough for a fit: record five minutes at least"
+        )
+    parts = _parts(slots)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    summaries: dict[str, Callable[[_Parts], float]] = {
+        "step, mean": lambda one: float(np.mean(_quantiles(one.floors))),
+        "step, 90 %": lambda one: float(np.percentile(one.floors - one.floors.min(), 90)),
+        "jitter, median": lambda one: float(np.median(one.jitter)),
+        "jitter, 10 to 90 %": lambda one: float(np.subtract(*np.percentile(one.jitter, [90, 10]))),
+        "spread, standard deviation of its logarithm": lambda one: float(np.std(np.log(one.factors))),
+        "pause, median": lambda one: 1e3 * math.exp(one.pause[0]),
+        "pause, standard deviation of its logarithm": lambda one: one.pause[1],
+    }
+    drawn = [_parts([slots[n] for n in generator.integers(0, len(slots), len(slots))]) for _ in range(draws)]
+    parameters = []
+    for name, of in summaries.items():
+        low, high = np.percentile([of(one) for one in drawn], [5, 95]) if drawn else (math.nan, math.nan)
+        parameters.append(Parameter(name, of(parts), float(low), float(high)))
+    mean, deviation = parts.pause
+    shares = np.linspace(*ENDS, QUANTILES)
+    pause = tuple(round(1e3 * math.exp(mean + deviation * _normal(float(share))), 1) for share in shares)
+    return Fit(
+        step_ms=_rounded(_quantiles(parts.floors)), jitter_ms=_rounded(_quantiles(parts.jitter)),
+        spread=_rounded(_quantiles(parts.factors, zero=False), 3), pause_ms=pause, base_ms=base_ms,
+        loss_near_edges=_near_edges(recordings), slots=len(slots), parameters=tuple(parameters),
+    )  # fmt: skip
+
+
+def _slots(trips: Slotted) -> list[Slotted]:
+    """The round trips of each slot that `calm` takes."""
+    found = []
+    for number in calm(trips)[0]:
+        of = trips.slot == number
+        found.append(Slotted(trips.slot[of], trips.phase_s[of], trips.rtt_ms[of]))
+    return found
+
+
+def _parts(slots: Sequence[Slotted]) -> _Parts:
+    medians, factors, rest = [], [], []
+    early_phases, early_rests = [], []
+    for one in slots:
+        inside = (one.phase_s >= 2 * EDGE_S) & (one.phase_s < SLOT_S - EDGE_S)
+        rtts = one.rtt_ms[inside]
+        low, middle, high = np.percentile(rtts, [10, 50, 90])
+        medians.append(middle)
+        factors.append(max(high - low, 0.1))
+        rest.append(rtts - middle)
+        early = one.phase_s < PAUSE_SEEN_S
+        early_phases.append(one.phase_s[early])
+        early_rests.append(one.rtt_ms[early] - middle)
+    scale = np.array(factors) / float(np.median(factors))
+    standard = np.concatenate([one / factor for one, factor in zip(rest, scale, strict=True)])
+    # The width of some fifty round trips is uncertain: what the same number from one distribution would show is taken
+    # out of the factors' spread.
+    count = int(np.median([one.size for one in rest]))
+    blocks = standard[: standard.size // count * count].reshape(-1, count)
+    shuffled = np.random.Generator(np.random.PCG64(7)).permutation(standard)[: blocks.size].reshape(-1, count)
+    noise = np.std(np.log(np.subtract(*np.percentile(shuffled, [90, 10], axis=1))))
+    seen = np.std(np.log(scale))
+    shrink = math.sqrt(max(0.0, 1 - (noise / seen) ** 2)) if seen > 0 else 0.0
+    scale = np.exp(np.log(scale) * shrink)
+    least = float(np.quantile(standard, ENDS[0]))
+    jitter = np.maximum(standard - least, 0.0)
+    floors = np.array(medians) + scale * least
+    pause = _pause(np.concatenate(early_phases), np.concatenate(early_rests), standard)
+    return _Parts(floors, scale, jitter, pause)
+
+
+def _pause(phases_s: Floats, rests_ms: Floats, standard: Floats) -> tuple[float, float]:
+    """Mean and standard deviation of the logarithm of the pause in s, by the quartiles of the delays at each phase."""
+    steps = np.arange(0.0, PAUSE_SEEN_S, PAUSE_STEP_S)
+    of_step = np.floor(phases_s / PAUSE_STEP_S).astype(int)
+    seen = [np.percentile(rests_ms[of_step == n], [25, 50, 75]) if np.any(of_step == n) else None
+            for n in range(steps.size)]  # fmt: skip
+    shares = (np.arange(60) + 0.5) / 60
+    normal = np.array([_normal(float(share)) for share in shares])
+    noise = np.quantile(standard, (np.arange(25) + 0.5) / 25)
+    best, least = (math.log(0.05), 0.5), math.inf
+    for mean in np.log(np.arange(0.02, 0.26, 0.01)):
+        for deviation in np.arange(0.1, 1.21, 0.1):
+            pauses_ms = 1e3 * np.exp(mean + deviation * normal)
+            off = 0.0
+            for step, quartiles in zip(steps, seen, strict=True):
+                if quartiles is not None:
+                    waits = np.maximum(pauses_ms - 1e3 * (step + PAUSE_STEP_S / 2), 0.0)
+                    model = np.percentile((waits[:, None] + noise[None, :]).ravel(), [25, 50, 75])
+                    off += float(np.sum(np.abs(model - quartiles)))
+            if off < least:
+                best, least = (float(mean), float(deviation)), off
+    return best
+
+
+def _near_edges(recordings: Sequence[Recording]) -> float:
+    near = total = 0
+    for recording in recordings:
+        lost = np.isnan(recording.rtt_ms)
+        phase = (recording.sent_s[lost] - 12.0) % SLOT_S
+        near += int(np.count_nonzero((phase < 0.75) | (phase >= SLOT_S - 0.75)))
+        total += int(lost.sum())
+    return near / total / (1.5 / SLOT_S) if total else math.nan
+
+
+def _quantiles(values: Floats, *, zero: bool = True) -> Floats:
+    found = np.quantile(values, np.linspace(*ENDS, QUANTILES))
+    return np.asarray(np.maximum(found - found[0], 0.0) if zero else found)
+
+
+def _rounded(values: Floats, digits: int = 1) -> tuple[float, ...]:
+    return tuple(round(float(value), digits) for value in values)
+
+
+def _normal(share: float) -> float:
+    """The quantile of the standard normal distribution."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(share)
+
+
+def table(found: Fit, *, direction: str = "up") -> str:
+    """The fit as a table of a scenario: `[links.forward.profile.starlink]` of a wire."""
+
+    def lengths(values: Sequence[float]) -> str:
+        return "[" + ", ".join(f'"{value:g} ms"' for value in values) + "]"
+
+    lines = [f"# Fitted to {found.slots} slots; 90 % intervals over draws of slots:"]
+    lines += [f"# {one.name}: {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for one in found.parameters]
+    lines += [
+        f"# Least round trip of the place: {found.base_ms:.1f} ms. It belongs to the delay of the link.",
+        "[starlink]",
+        'values = "fitted"',
+        f'direction = "{direction}"',
+        f"step = {lengths(found.step_ms)}",
+        f"jitter = {lengths(found.jitter_ms)}",
+        f"spread = [{', '.join(f'{value:g}' for value in found.spread)}]",
+        f"pause = {lengths(found.pause_ms)}",
+        'spike = ["0 ms", "0 ms"]',
+        'before = "0 s"',
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,110 @@
+"""Measures of round trips: distribution, edges of slots, steps between them, spread within them, losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skyhop.starlink.recordings import Floats, Recording
+
+#: Slots of 15 s begin at :12, :27, :42 and :57 of each minute (Tanveer et al., CoNEXT Companion 2023).
+SLOT_S = 15.0
+FIRST_S = 12.0
+
+#: Round trips that leave within so much after an edge belong to it, s: in the recording of Seattle the median delay is
+#: back where it was after 0.3 s.
+EDGE_S = 0.3
+
+#: Slots with fewer round trips away from the edges are left out.
+LEAST = 20
+
+
+@dataclass(frozen=True)
+class Slotted:
+    """Round trips with their slots; only answered ones."""
+
+    slot: Floats
+    phase_s: Floats
+    rtt_ms: Floats
+
+
+def slotted(recording: Recording) -> Slotted:
+    """Numbers of slots and times since their edges, by the wall clock."""
+    answered = ~np.isnan(recording.rtt_ms)
+    since = recording.sent_s[answered] - FIRST_S
+    slot = np.floor(since / SLOT_S)
+    return Slotted(slot, since - slot * SLOT_S, recording.rtt_ms[answered])
+
+
+def calm(trips: Slotted) -> tuple[Floats, Floats, Floats]:
+    """Of each slot with enough round trips away from its edges: number, median and spread (10 to 90 %), in ms."""
+    inside = (trips.phase_s >= 2 * EDGE_S) & (trips.phase_s < SLOT_S - EDGE_S)
+    rows = []
+    for number in np.unique(trips.slot):
+        rtts = trips.rtt_ms[inside & (trips.slot == number)]
+        if rtts.size >= LEAST:
+            low, middle, high = np.percentile(rtts, [10, 50, 90])
+            rows.append((number, middle, high - low))
+    found = np.array(rows).reshape(-1, 3)
+    return found[:, 0], found[:, 1], found[:, 2]
+
+
+def measures(recording: Recording) -> dict[str, float]:
+    """The measures of one recording, in ms if nothing else is said. NaN where it has too little for one.
+
+    - `edge contrast`: mean change of the mean RTT from the second before to the second that begins with an edge.
+    - `calm contrast`: the same at all other full seconds.
+    - `step`: mean distance of the medians of neighbouring slots; `step p90` its 90 % quantile.
+    - `slot autocorrelation`: of the medians of slots, one slot apart (no unit).
+    - `trip autocorrelation`: of successive round trips less their slot's median (no unit).
+    - `spread`: median over slots of the distance from the 10 % to the 90 % quantile.
+    - `loss`: share of round trips lost; `burst`: mean number lost in a row.
+    """
+    trips = slotted(recording)
+    numbers, medians, spreads = calm(trips)
+    found: dict[str, float] = {}
+    second = np.floor(trips.slot * SLOT_S + trips.phase_s)
+    seconds, place = np.unique(second, return_inverse=True)
+    means = np.bincount(place, weights=trips.rtt_ms) / np.bincount(place)
+    beside = np.nonzero(np.diff(seconds) == 1)[0]
+    change = np.abs(means[beside + 1] - means[beside])
+    at_edge = seconds[beside + 1] % SLOT_S == 0
+    found["edge contrast"] = _mean(change[at_edge])
+    found["calm contrast"] = _mean(change[~at_edge])
+    neighbours = np.diff(numbers) == 1
+    steps = np.abs(np.diff(medians))[neighbours]
+    found["step"] = _mean(steps)
+    found["step p90"] = float(np.percentile(steps, 90)) if steps.size else float("nan")
+    found["slot autocorrelation"] = _correlation(medians[:-1][neighbours], medians[1:][neighbours])
+    median_of = np.full(trips.rtt_ms.size, np.nan)
+    where = np.searchsorted(numbers, trips.slot)
+    known = (where < numbers.size) & (numbers[np.minimum(where, numbers.size - 1)] == trips.slot)
+    median_of[known] = medians[where[known]]
+    rest = trips.rtt_ms - median_of
+    both = known[1:] & known[:-1] & (trips.slot[1:] == trips.slot[:-1]) & (trips.phase_s[:-1] > 2 * EDGE_S)
+    found["trip autocorrelation"] = _correlation(rest[:-1][both], rest[1:][both])
+    found["spread"] = float(np.median(spreads)) if spreads.size else float("nan")
+    lost = np.isnan(recording.rtt_ms)
+    bursts = int(np.count_nonzero(lost[1:] & ~lost[:-1]) + (1 if lost.size and lost[0] else 0))
+    found["loss"] = float(np.mean(lost))
+    found["burst"] = float(lost.sum()) / bursts if bursts else float("nan")
+    return found
+
+
+def kolmogorov_smirnov(a: Floats, b: Floats) -> float:
+    """Largest distance of two empirical distributions."""
+    every = np.sort(np.concatenate([a, b]))
+    of_a = np.searchsorted(np.sort(a), every, side="right") / a.size
+    of_b = np.searchsorted(np.sort(b), every, side="right") / b.size
+    return float(np.max(np.abs(of_a - of_b)))
+
+
+def _mean(values: Floats) -> float:
+    return float(np.mean(values)) if values.size else float("nan")
+
+
+def _correlation(a: Floats, b: Floats) -> float:
+    if a.size < 3 or np.std(a) == 0 or np.std(b) == 0:
+        return float("nan")
+    return float(np.corrcoef(a, b)[0, 1])
