@@ -1,4 +1,6 @@
-//! A crate depends only on crates of lower layers: `docs/architecture.md`.
+//! A crate depends only on crates of lower layers, and a file on no file that depends on it: `docs/architecture.md`.
+
+mod imports;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -67,4 +69,106 @@ fn no_crate_has_unsafe_code() {
         let text = std::fs::read_to_string(&root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
         assert!(text.contains("#![forbid(unsafe_code)]"), "{} does not forbid unsafe code", root.display());
     }
+}
+
+/// Files that may depend on one another, by crate, each group with its reason. A group may only shrink.
+const CYCLES: [(&str, &str, &[&str]); 3] = [
+    (
+        "sim",
+        "the simulation hands itself to its parts, and they call back: a packet's next step is the simulation's business",
+        &[
+            "ack_details",
+            "agents",
+            "agents/eln",
+            "agents/report",
+            "agents/snoop",
+            "agents/survival",
+            "build",
+            "check",
+            "doubles",
+            "flow",
+            "ground",
+            "host/boxed",
+            "host/ends",
+            "host/tcp",
+            "jitter",
+            "late",
+            "limits",
+            "link",
+            "link/repair",
+            "link/served",
+            "measure",
+            "pace",
+            "recorder",
+            "relay",
+            "simulation",
+        ],
+    ),
+    (
+        "scenario",
+        "a scenario is resolved into the type that also knows how it is built, written and hashed",
+        &[
+            "build",
+            "build/agents",
+            "build/repair",
+            "build/sky",
+            "effect",
+            "resolve",
+            "resolve/agents",
+            "resolve/content",
+            "resolve/profile",
+            "resolve/reach",
+            "resolve/red",
+            "resolve/repair",
+            "resolve/sky",
+            "resolve/stations",
+            "resolve/trace",
+            "resolve/traffic",
+            "resolve/wires",
+            "scenario",
+        ],
+    ),
+    (
+        "scenario",
+        "a diagnostic shows the place in the source, and the source reports what it cannot read as a diagnostic",
+        &["diagnostic", "overrides", "source", "text"],
+    ),
+];
+
+#[test]
+fn no_files_depend_on_one_another_but_those_that_are_known() {
+    for name in ["sim", "transport", "scenario"] {
+        let dependencies = imports::dependencies(&skyhop_tests::root().join("crates").join(name).join("src"));
+        let edges: usize = dependencies.values().map(std::collections::BTreeSet::len).sum();
+        assert!(edges > dependencies.len(), "{name}: {edges} imports of {} files: are they read?", dependencies.len());
+        for cycle in imports::cycles(&dependencies) {
+            let known = CYCLES.iter().any(|(crate_name, _, files)| {
+                *crate_name == name && cycle.iter().all(|file| files.contains(&file.as_str()))
+            });
+            let edges: Vec<String> = cycle
+                .iter()
+                .map(|file| {
+                    let inside: Vec<_> = dependencies[file].iter().filter(|other| cycle.contains(other)).collect();
+                    format!("{file} imports {inside:?}")
+                })
+                .collect();
+            assert!(known, "files of crates/{name}/src depend on one another:\n{}", edges.join("\n"));
+        }
+    }
+}
+
+/// The reader of imports finds a cycle through a re-export, and none where a file only re-exports.
+#[test]
+fn a_cycle_through_a_re_export_is_found() {
+    let folder = std::env::temp_dir().join(format!("skyhop-imports-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("part")).expect("a temporary folder");
+    let write = |file: &str, text: &str| std::fs::write(folder.join(file), text).expect("a temporary file");
+    write("lib.rs", "mod a;\nmod part;\npub use a::A;\n");
+    write("a.rs", "use crate::part::{self, B};\npub struct A(B);\nfn f() { part::g(); }\n");
+    write("part/mod.rs", "mod b;\npub use b::B;\npub fn g() {}\n");
+    write("part/b.rs", "pub struct B;\n");
+    assert_eq!(imports::cycles(&imports::dependencies(&folder)), Vec::<Vec<String>>::new());
+    write("part/b.rs", "use crate::A;\npub struct B(Box<A>);\n#[cfg(test)]\nmod tests {\n    use crate::part;\n}\n");
+    assert_eq!(imports::cycles(&imports::dependencies(&folder)), [["a", "part/b"]]);
+    std::fs::remove_dir_all(&folder).expect("the folder is removed");
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout)]
 
 use skyhop_tests::random::judge::{judge, judge_drawn, records_hash};
-use skyhop_tests::random::{Coverage, Defaults, Schema, network, shrink, variants};
+use skyhop_tests::random::{Coverage, Defaults, Schema, hashes, network, shrink, variants};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 const USAGE: &str = "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER] [--long S] [--show SEED]
      hunt --replay FILE.toml [--from SEED]
      hunt --hashes [FILE.toml …] [--from SEED] [--count N]
+     hunt --renew-hashes same|new
 
   --from SEED    the first seed (1); of a replay: the run's seed
   --count N      so many scenarios (1000)
@@ -19,7 +20,9 @@ const USAGE: &str = "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER]
   --show SEED    print the scenario of a seed as it was drawn
   --replay FILE  judge the scenario in a file
   --hashes       judge nothing; print the hash of the records of each file, else of each seed: a change of the engine
-                 that means to change no result leaves them equal";
+                 that means to change no result leaves them equal
+  --renew-hashes same
+                 write the hashes of the scenarios in tests/random/hashes.jsonl again; `new` also draws new scenarios";
 
 struct Options {
     from: u64,
@@ -30,6 +33,7 @@ struct Options {
     show: bool,
     replay: Option<PathBuf>,
     hashes: bool,
+    renew: Option<String>,
     files: Vec<PathBuf>,
 }
 
@@ -40,6 +44,7 @@ fn main() {
     });
     let is_clean = match &options.replay {
         Some(file) => replay(file, &options),
+        None if options.renew.is_some() => renew_hashes(options.renew.as_deref() == Some("new")),
         None if options.hashes => print_hashes(&options),
         None if options.show => {
             let schema = Schema::default();
@@ -62,6 +67,7 @@ fn read_options() -> Result<Options, String> {
         show: false,
         replay: None,
         hashes: false,
+        renew: None,
         files: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -83,6 +89,8 @@ fn read_options() -> Result<Options, String> {
             "--long" => options.long = Duration::from_secs(number()?),
             "--out" => options.out = value.into(),
             "--replay" => options.replay = Some(value.into()),
+            "--renew-hashes" if ["same", "new"].contains(&value.as_str()) => options.renew = Some(value),
+            "--renew-hashes" => return Err(format!("--renew-hashes {value}: write \"same\" or \"new\"")),
             "--show" => (options.from, options.show) = (number()?, true),
             _ => return Err(format!("{word} is unknown")),
         }
@@ -103,6 +111,15 @@ fn print_hashes(options: &Options) -> bool {
         }
     }
     true
+}
+
+/// Writes `tests/random/hashes.jsonl`.
+fn renew_hashes(draws: bool) -> bool {
+    let written = if draws { hashes::renew() } else { hashes::rehash() };
+    if let Err(error) = &written {
+        println!("{}: {error}", hashes::path().display());
+    }
+    written.is_ok()
 }
 
 fn read_file(file: &Path) -> serde_json::Value {

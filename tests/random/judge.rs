@@ -62,13 +62,23 @@ pub fn judge(value: &Json, seed: u64, limit: Duration) -> Verdict {
 /// The hash of the records of a scenario, mended if it has to be; a word where there are no records.
 pub fn records_hash(value: Json, seed: u64, limit: Duration) -> String {
     let Ok(Ok(mended)) = without_panic(|| mend::mend(value)) else { return "invalid".into() };
-    match read(&mended.value).and_then(|scenario| match scenario {
-        Ok(scenario) => simulate(&scenario, seed, limit).map(|run| run.records_hash().to_owned()),
-        Err(_) => Ok("invalid".into()),
-    }) {
-        Ok(hash) => hash,
-        Err(Stop::Long) => "long".into(),
-        Err(Stop::Finding(finding)) => finding.kind,
+    records_of(&mended.value, seed, limit).map_or_else(|why| why, |run| run.records_hash().to_owned())
+}
+
+/// The run of a scenario.
+///
+/// # Errors
+/// In a word why there is none.
+pub fn records_of(value: &Json, seed: u64, limit: Duration) -> Result<Run, String> {
+    let run = read(value).and_then(|scenario| match scenario {
+        Ok(scenario) => simulate(&scenario, seed, limit).map(Some),
+        Err(_) => Ok(None),
+    });
+    match run {
+        Ok(Some(run)) => Ok(run),
+        Ok(None) => Err("invalid".into()),
+        Err(Stop::Long) => Err("long".into()),
+        Err(Stop::Finding(finding)) => Err(finding.kind),
     }
 }
 

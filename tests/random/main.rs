@@ -4,7 +4,9 @@
 
 use serde_json::{Value as Json, json};
 use skyhop_tests::random::judge::{judge, judge_drawn};
-use skyhop_tests::random::{Coverage, Defaults, Schema, bounds, finding::Findings, mend, network, shrink, tables};
+use skyhop_tests::random::{
+    Coverage, Defaults, Schema, bounds, finding::Findings, hashes, mend, network, shrink, tables,
+};
 use std::time::{Duration, Instant};
 
 /// So many scenarios are judged however slow the machine is.
@@ -54,6 +56,21 @@ fn random_scenarios_keep_every_invariant() {
     assert!(valid * 10 >= tried * 9, "{valid} of {tried} are valid");
     assert!(delivering * 2 >= valid, "{delivering} of {valid} deliver anything");
     assert!(long * 20 <= tried, "{long} of {tried} take too long");
+}
+
+#[test]
+fn kept_scenarios_have_the_records_that_they_had() {
+    let kept = hashes::read();
+    assert_eq!(kept.len(), hashes::COUNT);
+    let differences = hashes::differences(&kept);
+    assert!(
+        differences.is_empty(),
+        "{} of {} scenarios have other records:\n{}\nIf the change means to change results, say so in CHANGELOG.md \
+         and run: cargo run -p skyhop-tests --bin hunt -- --renew-hashes same",
+        differences.len(),
+        kept.len(),
+        differences.join("\n")
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub mod chance;
 pub mod content;
 pub mod defaults;
 pub mod finding;
+pub mod hashes;
 pub mod judge;
 pub mod mend;
 pub mod network;

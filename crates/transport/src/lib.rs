@@ -8,14 +8,23 @@
 
 #![forbid(unsafe_code)]
 
+// First, for its list of recoveries is a macro that `config` uses, too.
+#[macro_use]
+mod recovery;
+
 mod config;
+mod core;
+mod ledger;
 mod notification;
 mod ns2;
 mod receiver;
+mod record;
 mod rtt;
 mod scoreboard;
 mod segment;
 mod sender;
+mod supply;
+mod window;
 
 pub use config::{
     ControlRtt, DelayedAck, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Ns2Agent, Options, Pacing,
@@ -29,11 +38,12 @@ pub use notification::{
 };
 pub use ns2::{Ns2Losses, ns2_numbers_drawn, ns2_random_losses, ns2_tick_phases};
 pub use receiver::{Receiver, ReceiverCounters};
+pub use record::{Phase, SenderCounters, SenderEvent, Snapshot};
+pub use recovery::sudden_start_interval;
 pub use rtt::{RttArithmetic, RttEstimator, RttSettings, TickRounding};
 pub use scoreboard::Scoreboard;
 pub use segment::{Ack, Ecn, Priority, SackBlocks, Segment, Transmission};
-pub use sender::{
-    EarlySlowStart, Phase, Sender, SenderCounters, SenderEvent, Snapshot, Supply, sudden_start_interval,
-    window_pacing_rate,
-};
+pub use sender::Sender;
 pub use skyhop_cc::{Bundle, ConfigError, OptionRow, Profile};
+pub use supply::Supply;
+pub use window::{EarlySlowStart, window_pacing_rate};

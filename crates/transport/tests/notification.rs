@@ -92,7 +92,7 @@ fn a_marked_duplicate_repeats_its_hole_once_and_cuts_nothing() {
         let (mut sender, now) = under_way(json!({ "name": name, "notification": "eln", "window": 100 }));
         let before = sender.snapshot();
         let mut marked = |next| {
-            sender.hear_loss_mark();
+            sender.on_loss_mark();
             sender.on_ack(now, &ack_with(next, &[]));
             drain(&mut sender, now).iter().map(|segment| segment.seq).collect::<Vec<_>>()
         };
@@ -122,7 +122,7 @@ fn duplicates_without_a_mark_are_congestion_and_reports_say_nothing_to_eln() {
     assert_eq!(sender.counters().window_cuts, 1);
     let (mut deaf, now) = under_way(json!({ "name": "newreno", "window": 100 }));
     for _ in 0..3 {
-        deaf.hear_loss_mark();
+        deaf.on_loss_mark();
         deaf.on_ack(now, &ack_with(11, &[]));
         drain(&mut deaf, now);
     }

@@ -190,7 +190,7 @@ impl Simulation {
             self.recorder.rtt(packet.flow, now.since(ack.echo));
         }
         if details.loss_marked {
-            tcp.sender.hear_loss_mark();
+            tcp.sender.on_loss_mark();
         }
         tcp.sender.on_ack(now, &ack);
         if let Some(window) = details.window {

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::config::{RecoveryExit, SackRules};
-use crate::{Priority, Profile, SackBlocks, TcpSpec};
+use crate::record::Phase;
+use crate::{Priority, Profile, SackBlocks, TcpSpec, Transmission};
 use serde_json::{Value, json};
 
 fn example(name: &str) -> Value {
@@ -16,7 +17,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().expect("a list").iter().map(|v| v.as_f64().expect("a number")).collect()
 }
 
-pub(super) fn sender(profile: Profile, table: Value) -> Sender {
+pub(crate) fn sender(profile: Profile, table: Value) -> Sender {
     let spec: TcpSpec = serde_json::from_value(table).expect("a TCP");
     let config = spec.resolve(profile).expect("a valid TCP");
     let mut sender = Sender::new(&config, Stream::new(1, "test", "tick"));
@@ -25,11 +26,11 @@ pub(super) fn sender(profile: Profile, table: Value) -> Sender {
     sender
 }
 
-pub(super) fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
+pub(crate) fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
     std::iter::from_fn(|| sender.poll_transmit(now)).collect()
 }
 
-pub(super) fn ack(next: u32) -> Ack {
+pub(crate) fn ack(next: u32) -> Ack {
     Ack {
         next,
         size: 40,
@@ -63,16 +64,16 @@ fn ns2_reno_cut() {
         let now = Time::from_secs_f64(0.1);
         drain(&mut sender, Time::ZERO);
         sender.on_ack(now, &ack(1));
-        sender.control.set_cwnd(cwnd);
+        sender.core.control.set_cwnd(cwnd);
         drain(&mut sender, now);
         for _ in 0..3 {
             sender.on_ack(now, &ack(1));
             drain(&mut sender, now);
         }
-        let limit = (sender.control.cwnd() as u32 + sender.inflation).min(sender.options.window);
-        assert_eq!(sender.control.cwnd(), numbers(&expected["cwnd_base"])[i], "base window of {cwnd}");
-        assert_eq!(sender.control.state().ssthresh, numbers(&expected["ssthresh"])[i], "threshold of {cwnd}");
-        assert_eq!(f64::from(sender.inflation), numbers(&expected["dupwnd"])[i], "inflation of {cwnd}");
+        let limit = (sender.core.control.cwnd() as u32 + sender.core.window.inflation).min(sender.core.options.window);
+        assert_eq!(sender.core.control.cwnd(), numbers(&expected["cwnd_base"])[i], "base window of {cwnd}");
+        assert_eq!(sender.core.control.state().ssthresh, numbers(&expected["ssthresh"])[i], "threshold of {cwnd}");
+        assert_eq!(f64::from(sender.core.window.inflation), numbers(&expected["dupwnd"])[i], "inflation of {cwnd}");
         assert_eq!(f64::from(limit), numbers(&expected["send_limit"])[i], "send limit of {cwnd}");
     }
 }
@@ -83,11 +84,11 @@ fn newreno_ns2_deflation() {
     let (inputs, expected) = (&example["inputs"], &example["expected"]);
     for (i, acked) in numbers(&inputs["acked"]).into_iter().enumerate() {
         let mut sender = sender(Profile::Ns2, json!({ "name": "newreno" }));
-        sender.control.set_cwnd(numbers(&inputs["cwnd"])[i]);
-        sender.inflation = numbers(&inputs["dupwnd"])[i] as u32;
-        sender.deflate(acked as u32);
-        assert_eq!(sender.control.cwnd(), numbers(&expected["cwnd"])[i]);
-        assert_eq!(f64::from(sender.inflation), numbers(&expected["dupwnd"])[i]);
+        sender.core.control.set_cwnd(numbers(&inputs["cwnd"])[i]);
+        sender.core.window.inflation = numbers(&inputs["dupwnd"])[i] as u32;
+        sender.core.deflate(acked as u32);
+        assert_eq!(sender.core.control.cwnd(), numbers(&expected["cwnd"])[i]);
+        assert_eq!(f64::from(sender.core.window.inflation), numbers(&expected["dupwnd"])[i]);
     }
 }
 
@@ -103,17 +104,17 @@ impl Numbers {
 
 /// A receiver that lost, repeated and reordered anything: the ACK is any that a peer could send.
 fn any_ack(sender: &Sender, numbers: &mut Numbers) -> Ack {
-    let outstanding = u64::from(sender.high - sender.una);
+    let outstanding = u64::from(sender.core.high - sender.core.una);
     let next = match numbers.below(4) {
-        0 => sender.una + numbers.below(outstanding + 1) as u32,
-        1 => sender.una.saturating_sub(numbers.below(3) as u32),
-        _ => sender.una,
+        0 => sender.core.una + numbers.below(outstanding + 1) as u32,
+        1 => sender.core.una.saturating_sub(numbers.below(3) as u32),
+        _ => sender.core.una,
     };
     let mut blocks = SackBlocks::EMPTY;
     for _ in 0..numbers.below(4) {
         let start = next + 1 + numbers.below(outstanding + 1) as u32;
         let end = start + 1 + numbers.below(4) as u32;
-        if end <= sender.high {
+        if end <= sender.core.high {
             blocks.push(start, end);
         }
     }
@@ -132,17 +133,21 @@ fn time_passes(sender: &mut Sender, now: &mut Time, numbers: &mut Numbers) -> bo
 }
 
 fn check(sender: &Sender, what: &str) {
-    let (cwnd, ssthresh) = (sender.control.cwnd(), sender.control.state().ssthresh);
+    let (cwnd, ssthresh) = (sender.core.control.cwnd(), sender.core.control.state().ssthresh);
     // ns-2's Vegas may be without a window until its timer expires.
-    let ns2_vegas = sender.recovery == Recovery::Vegas && sender.options.recovery_exit == RecoveryExit::BaseWindow;
+    let ns2_vegas =
+        matches!(sender.recovery, Machine::Vegas(_)) && sender.core.options.recovery_exit == RecoveryExit::BaseWindow;
     let least = if ns2_vegas { 0.0 } else { 1.0 };
     assert!(cwnd.is_finite() && cwnd >= least, "{what}: cwnd {cwnd}");
     assert!(ssthresh >= 1.0, "{what}: ssthresh {ssthresh}");
-    assert!(sender.una <= sender.next && sender.una <= sender.high, "{what}: una passed what was sent");
-    let outstanding = sender.high > sender.una;
-    assert!(!outstanding || sender.timer != Time::MAX, "{what}: outstanding without a timer");
-    let forced = sender.options.send_window().max(1).saturating_add(1);
-    assert!(sender.high - sender.una <= forced, "{what}: beyond the receiver window");
+    assert!(
+        sender.core.una <= sender.core.next && sender.core.una <= sender.core.high,
+        "{what}: una passed what was sent"
+    );
+    let outstanding = sender.core.high > sender.core.una;
+    assert!(!outstanding || sender.core.timer != Time::MAX, "{what}: outstanding without a timer");
+    let forced = sender.core.options.send_window().max(1).saturating_add(1);
+    assert!(sender.core.high - sender.core.una <= forced, "{what}: beyond the receiver window");
 }
 
 #[test]
@@ -161,7 +166,7 @@ fn any_reports_leave_a_sender_sound() {
                 if time_passes(&mut sender, &mut now, &mut numbers) {
                     // The timer was the input.
                 } else if numbers.below(3) == 0 {
-                    let seq = sender.una.saturating_sub(2) + numbers.below(70) as u32;
+                    let seq = sender.core.una.saturating_sub(2) + numbers.below(70) as u32;
                     let error_rate = Some(10f64.powi(-(numbers.below(8) as i32)));
                     sender.on_error_report(now, &crate::ErrorReport { seq, error_rate });
                 } else {
@@ -169,7 +174,7 @@ fn any_reports_leave_a_sender_sound() {
                     sender.on_ack(now, &ack);
                 }
                 for segment in drain(&mut sender, now) {
-                    assert!(segment.size <= 1500 && segment.seq < sender.high);
+                    assert!(segment.size <= 1500 && segment.seq < sender.core.high);
                 }
                 check(&sender, &format!("{table} after {step} inputs"));
             }
@@ -193,8 +198,8 @@ fn any_input_leaves_a_sender_sound() {
                 }
                 drain(&mut sender, now);
                 check(&sender, &format!("{name} after {step} inputs"));
-                assert!(sender.una >= acknowledged, "{name}: una fell back");
-                acknowledged = sender.una;
+                assert!(sender.core.una >= acknowledged, "{name}: una fell back");
+                acknowledged = sender.core.una;
             }
         }
     }
@@ -222,7 +227,8 @@ fn released_is_what_the_window_lets_go() {
                 let released = sender.has_released(now);
                 let leaves = drain(&mut sender, now).len();
                 // RFC 6675 may have room in the pipe and nothing to send.
-                let undecided = sender.phase == Phase::Recovery && sender.options.sack_rules == SackRules::Rfc6675;
+                let undecided =
+                    sender.core.phase() == Phase::Recovery && sender.core.options.sack_rules == SackRules::Rfc6675;
                 assert!(
                     released == (leaves > 0) || (released && undecided),
                     "{name}, input {step}: {released}, {leaves} left"
@@ -241,7 +247,7 @@ fn a_fast_retransmission_is_urgent_and_new_data_is_not() {
     assert!(sender.poll_urgent(Time::ZERO).is_none() && sender.has_released(Time::ZERO));
     drain(&mut sender, Time::ZERO);
     sender.on_ack(now, &ack(1));
-    sender.control.set_cwnd(8.0);
+    sender.core.control.set_cwnd(8.0);
     drain(&mut sender, now);
     let urgent: Vec<_> = (0..3)
         .map(|_| {
