@@ -16,7 +16,7 @@ pub const COUNT: usize = 300;
 /// Packet hops of a scenario that is kept: enough that something happens, few enough that all run in seconds.
 const HOPS: std::ops::RangeInclusive<u64> = 50..=6_000;
 /// A scenario that takes longer is not kept, and fails if it was.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(120);
 /// Hexadecimal digits of a hash that the file keeps.
 const DIGITS: usize = 16;
 
