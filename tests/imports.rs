@@ -82,21 +82,37 @@ fn read(module: &Module, text: &str) -> Source {
     let text = without_tests_and_comments(text);
     let (mut exports, mut imports) = (Vec::new(), Vec::new());
     let mut rest = String::new();
-    for item in text.split_inclusive(';') {
-        let start = item.rfind(['}', '{', ']', '\n']).map_or(0, |_| item.find("use ").unwrap_or(0));
-        let head = item[start..].trim_start();
-        let before = item[..start].lines().last().unwrap_or("").trim();
-        let is_use = head.starts_with("use ") && (before.is_empty() || before.starts_with("pub"));
-        if !is_use {
-            rest.push_str(item);
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some((is_export, tree)) = use_item(line) else {
+            rest.push_str(line);
+            rest.push('\n');
             continue;
+        };
+        let mut tree = tree.to_owned();
+        while !tree.contains(';') {
+            tree.push_str(lines.next().unwrap_or(";"));
         }
         let mut paths = Vec::new();
-        expand(head["use ".len()..].trim_end_matches(';'), &[], &mut paths);
-        if before.starts_with("pub") { exports.extend(paths) } else { imports.extend(paths) }
+        expand(tree.split(';').next().unwrap_or(""), &[], &mut paths);
+        if is_export { exports.extend(paths) } else { imports.extend(paths) }
     }
     let file = if module.is_empty() { "lib".to_owned() } else { module.join("/") };
     Source { file, text: rest, exports, imports }
+}
+
+/// The tree of a line that begins a `use`, and whether it is a re-export.
+fn use_item(line: &str) -> Option<(bool, &str)> {
+    let line = line.trim_start();
+    let (is_export, tree) = match line.split_once("use ")? {
+        ("", tree) => (false, tree),
+        (visibility, tree) if visibility.starts_with("pub") && visibility.ends_with(' ') => (true, tree),
+        _ => return None,
+    };
+    let first = tree.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+    let rest = &tree[first.len()..];
+    let is_path = !first.is_empty() && ["::", ";", " as "].iter().any(|end| rest.starts_with(end));
+    is_path.then_some((is_export, tree))
 }
 
 /// The text up to its tests, without comments.
