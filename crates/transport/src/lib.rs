@@ -8,7 +8,7 @@
 
 #![forbid(unsafe_code)]
 
-// First, for its list of recoveries is a macro that `config` uses, too.
+// First, because its list of recoveries is a macro, which `config` uses.
 #[macro_use]
 mod recovery;
 

@@ -30,10 +30,10 @@ pub(crate) trait LossRecovery: std::fmt::Debug {
         core.is_open()
     }
 
-    /// A segment has left, of whatever reason.
+    /// A segment has left, for whatever reason.
     fn on_sent(&mut self, _core: &mut Core, _segment: &Segment) {}
 
-    /// Segments that the application of the window was late with may leave now (ns-2 `overhead_`).
+    /// Segments that the host held back may leave now (ns-2 `overhead_`).
     fn on_release(&mut self, _core: &Core) {}
 
     /// The congestion window for records, in segments, without inflation.
