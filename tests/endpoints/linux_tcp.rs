@@ -92,7 +92,7 @@ impl Endpoint for Host {
         let mut packet = self.endpoint.poll_transmit(now)?;
         let segment = packet.payload.take::<Segment>().expect("a segment");
         self.log.lock().expect("one thread").push((now, self.way, segment));
-        packet.payload = Payload::of(segment);
+        packet.payload = Payload::of(segment).opening(segment.syn);
         Some(packet)
     }
 

@@ -9,6 +9,7 @@ use skyhop_transport::{Ack, Ecn, Receiver, Segment, Sender, Supply, TcpConfig};
 pub struct OwnTcp(pub TcpConfig);
 
 /// A segment and when it was sent, which its time stamp says.
+#[derive(Clone)]
 struct Stamped(Segment, Time);
 
 impl Transport for OwnTcp {

@@ -70,6 +70,12 @@ impl Counted {
     }
 }
 
+impl Clone for Counted {
+    fn clone(&self) -> Counted {
+        Counted::new(self.bytes.clone(), &self.alive)
+    }
+}
+
 impl Drop for Counted {
     fn drop(&mut self) {
         self.alive.fetch_sub(1, Ordering::Relaxed);

@@ -107,7 +107,7 @@ fn packet(segment: Segment, syn_bytes: u32, repeats: bool) -> Outgoing {
             Ecn::Ect1 => Codepoint::Ect1,
             Ecn::Ce => Codepoint::Ce,
         },
-        payload: Payload::of(segment),
+        payload: Payload::of(segment).opening(segment.syn),
     }
 }
 

@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 mod agents;
 mod linux;
+mod list;
 mod repair;
 mod sky;
 mod workloads;
@@ -302,6 +303,7 @@ fn wire_config(wire: &Wire<'_>, setting: &Setting<'_>) -> LinkConfig {
             framing_bytes: 0,
             on_down: OnDown::Drop,
             errors: Vec::new(),
+            listed: Vec::new(),
             pace: Pace::Steady,
             repair: RepairConfig::default(),
         },
@@ -353,7 +355,11 @@ fn with_pace(mut config: LinkConfig, transmitter: &Transmitter, setting: &Settin
             config.errors.push(ErrorConfig::Slots(slots.clone()));
             config.pace = Pace::Slots(slots);
         }
-        (None, None) => {}
+        (None, None) => {
+            if let Some(trace) = list::holds(transmitter) {
+                config.pace = Pace::Trace(trace);
+            }
+        }
     }
     config
 }
@@ -392,6 +398,7 @@ fn steady_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'
             let lost_of = |&flow: &usize| ErrorConfig::Segments { flow, segments: lost.segments.clone() };
             flows.get(&lost.flow).map(lost_of).into_iter().collect()
         }
+        ErrorFile::List(list) => list.lose.iter().map(|lose| ErrorConfig::Intervals(list::times(lose))).collect(),
     });
     let repair = transmitter.repair.as_ref().map(repair::repair).unwrap_or_default();
     let behind_code = |error| match repair.code {
@@ -404,6 +411,7 @@ fn steady_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'
         framing_bytes: packet_bytes(transmitter.framing),
         on_down,
         errors: errors.map(behind_code).collect(),
+        listed: transmitter.errors.iter().flat_map(list::packets).collect(),
         pace: Pace::Steady,
         repair,
     }

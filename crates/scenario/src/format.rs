@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 mod agents;
 mod linux;
+mod list;
 mod profile;
 mod quic;
 mod repair;
@@ -18,6 +19,7 @@ mod workloads;
 
 pub use agents::*;
 pub use linux::*;
+pub use list::*;
 pub use profile::*;
 pub use quic::*;
 pub use repair::*;
@@ -259,6 +261,8 @@ pub enum ErrorFile {
     GilbertElliott(GilbertElliottFile),
     /// The losses are given.
     Trace(TraceErrors),
+    /// Single packets of the link are named and lost, marked, late or doubled; times in which it loses or holds all.
+    List(ListFile),
     /// These data segments of a flow are lost, each at its first transmission.
     Segments(SegmentErrors),
 }

@@ -66,6 +66,11 @@ impl AckDetails {
         self.slots[packet.detail as usize].loss_marked = true;
     }
 
+    /// The same details for another ACK.
+    pub fn copy(&mut self, slot: u32) -> u32 {
+        self.keep(self.slots[slot as usize])
+    }
+
     pub fn take(&mut self, slot: u32) -> AckDetail {
         self.free.push(slot);
         self.slots[slot as usize]

@@ -4,6 +4,7 @@ use crate::doubles::Doubles;
 use crate::errors::ErrorModel;
 use crate::flow::{Flow, tick_phases};
 use crate::link::{Link, Repairs, ServedQueue};
+use crate::listed::Listed;
 use crate::pace::Pacemaker;
 use crate::records::DropCounts;
 use crate::simulation::{Delay, LinkState, SimulationError};
@@ -106,7 +107,7 @@ pub(crate) fn build_links(
             let recorded = recorded.contains(link.name.as_str());
             Ok(LinkState {
                 from: link.from.as_u32(),
-                plain: !recorded && !by_doubles && errors.is_empty() && !built.is_late(),
+                plain: !recorded && !by_doubles && errors.is_empty() && config.listed.is_empty() && !built.is_late(),
                 recorded,
                 watched: recorded || by_doubles,
                 link: built,
@@ -118,6 +119,7 @@ pub(crate) fn build_links(
                 errors,
                 drops: DropCounts::default(),
                 held: Vec::new(),
+                listed: Listed::new(config.listed.clone()),
             })
         })
         .collect()

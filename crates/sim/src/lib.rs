@@ -22,6 +22,7 @@ mod jitter;
 mod late;
 mod limits;
 mod link;
+pub mod listed;
 mod measure;
 mod pace;
 mod packet;

@@ -83,7 +83,12 @@ impl Simulation {
         let links: u64 = self.links.iter().map(|state| state.link.memory_bytes() + of_vec(&state.held)).sum();
         let flows: u64 = self.flows.iter().map(Flow::memory_bytes).sum();
         let built = (size_of::<LinkState>() * self.links.len() + size_of::<Flow>() * self.flows.len()) as u64;
-        built + links + flows + self.payloads.memory_bytes() + self.recorder.records.memory_bytes()
+        built
+            + links
+            + flows
+            + self.late.memory_bytes()
+            + self.payloads.memory_bytes()
+            + self.recorder.records.memory_bytes()
     }
 }
 

@@ -310,12 +310,13 @@ impl Simulation {
     /// Packets with a payload that are neither delivered nor lost.
     fn payloads_due(&self) -> u64 {
         let with_payload = self.flows.iter().filter(|flow| flow.ends.carries_payloads());
-        let left = with_payload.map(|flow| {
+        let counts = with_payload.map(|flow| {
             let totals = &flow.totals;
             let lost: u64 = totals.drops.iter().chain(&totals.ack_drops).sum();
-            totals.sent + totals.acks_sent - totals.received - totals.acks_received - lost
+            (totals.sent + totals.acks_sent, totals.received + totals.acks_received + lost)
         });
-        left.sum()
+        let (sent, gone) = counts.fold((self.late_copies, 0), |(sent, gone), (a, b)| (sent + a, gone + b));
+        sent - gone
     }
 
     fn conservation(&mut self) -> Conservation {
@@ -341,6 +342,7 @@ impl Simulation {
             sum.queued += queued + state.held.len() as u64;
             sum.flying += flying;
         }
+        sum.flying += self.late.count();
         sum
     }
 }

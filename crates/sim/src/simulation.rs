@@ -12,6 +12,7 @@ use crate::ground::{Ground, moving_delay};
 use crate::host::Payloads;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
 use crate::link::{Entry, Fate, Link, Offered};
+use crate::listed::{LatePackets, Listed};
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recorder;
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
@@ -102,6 +103,8 @@ pub(crate) struct LinkState {
     pub drops: DropCounts,
     /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
     pub held: Vec<Packet>,
+    /// What happens to single packets behind it.
+    pub listed: Option<Box<Listed>>,
 }
 
 impl LinkState {
@@ -138,9 +141,14 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// That of the helpers' timer is the last one.
+    /// That of the helpers' timer.
     pub fn agents(&self) -> u32 {
         self.positions + 1
+    }
+
+    /// That of packets which lists make late; the last one.
+    pub fn late(&self) -> u32 {
+        self.positions + 2
     }
 }
 
@@ -169,6 +177,9 @@ pub struct Simulation {
     pub(crate) own_flows: usize,
     pub(crate) ack_details: AckDetails,
     pub(crate) payloads: Payloads,
+    pub(crate) late: LatePackets,
+    /// Copies with a payload that lists have made.
+    pub(crate) late_copies: u64,
     pub(crate) agents: Agents,
     pub(crate) recorder: Recorder,
     pub(crate) changes: Vec<Change>,
@@ -222,7 +233,7 @@ impl Simulation {
             now: Time::ZERO,
             end: Time::ZERO + spec.duration,
             scheduled: Time::ZERO,
-            events: EventQueue::new(slots.agents() as usize + 1, slots.links..slots.senders),
+            events: EventQueue::new(slots.late() as usize + 1, slots.links..slots.senders),
             doubles: build_doubles(spec),
             slots,
             ground: Ground::new(&topology),
@@ -236,6 +247,8 @@ impl Simulation {
             own_flows,
             ack_details: AckDetails::default(),
             payloads: Payloads::default(),
+            late: LatePackets::default(),
+            late_copies: 0,
             agents,
             changes: Vec::new(),
             packet_hops: 0,
@@ -366,8 +379,10 @@ impl Simulation {
             self.on_grid();
         } else if slot == slots.positions {
             self.on_positions();
-        } else {
+        } else if slot == slots.agents() {
             self.on_agents();
+        } else {
+            self.on_late();
         }
     }
 
@@ -395,14 +410,26 @@ impl Simulation {
             self.links[link as usize].link.take_fate();
             return self.drop_packet(&entry.packet, DropCause::LinkChange, Some(link));
         }
-        if !plain && self.is_corrupted(link, &entry.packet) {
-            return self.drop_packet(&entry.packet, DropCause::Error, Some(link));
-        }
-        self.packet_hops += 1;
-        if !self.agents.is_empty() && self.pass_agents(link, entry.start, &mut entry.packet) == Passage::Ends {
+        if !plain
+            && self.links[link as usize].listed.is_some()
+            && self.is_diverted(link, entry.start, &mut entry.packet)
+        {
             return;
         }
-        let packet = &mut entry.packet;
+        self.arrive(link, entry.start, entry.packet);
+    }
+
+    /// A packet is at the other end of a link, unless the link's errors take it.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, link: u32, start: Time, mut packet: Packet) {
+        if !self.links[link as usize].plain && self.is_corrupted(link, &packet) {
+            return self.drop_packet(&packet, DropCause::Error, Some(link));
+        }
+        self.packet_hops += 1;
+        if !self.agents.is_empty() && self.pass_agents(link, start, &mut packet) == Passage::Ends {
+            return;
+        }
+        let packet = &mut packet;
         let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
         if packet.to != to.node {
             let node = packet.to;

@@ -2,6 +2,7 @@
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
 use crate::host::endpoint::Transport;
+use crate::listed::ListedPackets;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
 use crate::workload::{Arrival, WorkloadConfig};
@@ -63,6 +64,8 @@ pub struct LinkConfig {
     pub on_down: OnDown,
     /// Packets lost behind the queue, after they used the link.
     pub errors: Vec<ErrorConfig>,
+    /// What happens to single packets, before errors take others.
+    pub listed: Vec<ListedPackets>,
     pub pace: Pace,
     /// What the link does about its errors.
     pub repair: RepairConfig,

@@ -60,6 +60,7 @@ fn spec(flows: usize) -> SimulationSpec {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
+        listed: Vec::new(),
         pace: Pace::Steady,
         repair: RepairConfig::default(),
     };

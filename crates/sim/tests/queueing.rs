@@ -24,6 +24,7 @@ fn link(rate_bps: u64, limit: QueueLimit) -> LinkConfig {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
+        listed: Vec::new(),
         pace: Pace::Steady,
         repair: RepairConfig::default(),
     }

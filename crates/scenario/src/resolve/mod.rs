@@ -5,6 +5,7 @@ mod agents;
 mod content;
 mod hops;
 mod linux;
+mod list;
 mod profile;
 mod quic;
 mod reach;
@@ -26,7 +27,7 @@ pub(crate) use traffic::{SINK, SOURCE};
 
 use crate::diagnostic::Problems;
 use crate::files::Shelf;
-use crate::format::{ClockName, MetricName, ProfileName, RecordsFile, RoutingFile};
+use crate::format::{ClockName, ErrorFile, MetricName, ProfileName, RecordsFile, RoutingFile};
 use crate::names;
 use crate::scenario::{Link, Queue, Records, Routing, Scenario, Transmitter};
 use crate::tree::{Node, Path};
@@ -262,9 +263,10 @@ impl Resolver<'_, '_, '_> {
             return clock;
         }
         let steady = |transmitter: &Transmitter| {
-            let Transmitter { queue, repair, trace, profile, .. } = transmitter;
+            let Transmitter { queue, repair, trace, profile, errors, .. } = transmitter;
             let is_precomputed = matches!(queue, Queue::Unlimited | Queue::DropTail(_) | Queue::Red(_));
-            repair.is_none() && trace.is_none() && profile.is_none() && is_precomputed
+            let has_list = errors.iter().any(|error| matches!(error, ErrorFile::List(_)));
+            repair.is_none() && trace.is_none() && profile.is_none() && !has_list && is_precomputed
         };
         let unsteady =
             links.iter().find(|(link, _)| !steady(&link.forward.transmitter) || !steady(&link.backward.transmitter));
@@ -273,7 +275,7 @@ impl Resolver<'_, '_, '_> {
             Some((Link { between: [a, b], .. }, _)) => format!("a link like that between {a:?} and {b:?}"),
             None => return clock,
         };
-        let help = "it needs wires of a steady rate without repairs, with unlimited, drop_tail or red queues; else leave it out";
+        let help = "it needs wires of a steady rate without repairs and lists of packets, with unlimited, drop_tail or red queues; else leave it out";
         self.add(&path, format!("the clock of ns-2 does not go with {what}"), Some(help.to_owned()));
         clock
     }

@@ -1,5 +1,6 @@
 //! Wired links, and what every transmitter has: rate, queue, framing, errors.
 
+use super::list::ListedLink;
 use super::profile::{self, ProfilePlace};
 use super::red::Line;
 use super::repair::Repaired;
@@ -201,6 +202,11 @@ impl Resolver<'_, '_, '_> {
         let errors = own.errors.as_ref().or(common.and_then(|c| c.errors.as_ref()));
         let errors_path = at(own.errors.is_some(), "errors");
         self.check_traces(errors.map_or(&[], Vec::as_slice), &errors_path);
+        let listed = ListedLink {
+            paced: trace.is_some() || profile.is_some(),
+            repairs: own.repair.is_some() || common.is_some_and(|common| common.repair.is_some()),
+        };
+        self.check_lists(errors.map_or(&[], Vec::as_slice), &listed, &errors_path);
         let errors = errors.map(|errors| tidy(errors)).unwrap_or_default();
         let repair = own.repair.as_ref().or(common.and_then(|c| c.repair.as_ref())).map(|repair| {
             let paced = trace.is_some() || profile.is_some();
@@ -416,6 +422,7 @@ fn tidy(errors: &[ErrorFile]) -> Vec<ErrorFile> {
             let segments: BTreeSet<u32> = segments.iter().copied().collect();
             ErrorFile::Segments(SegmentErrors { flow: flow.clone(), segments: segments.into_iter().collect() })
         }
+        ErrorFile::List(list) => ErrorFile::List(super::list::tidy(list)),
         other => other.clone(),
     };
     errors.iter().map(tidy_one).collect()
@@ -458,7 +465,7 @@ fn loses_all(error: &ErrorFile) -> bool {
         ErrorFile::Packet(p) | ErrorFile::Byte(p) | ErrorFile::Bit(p) => *p >= 1.0,
         ErrorFile::Data(DataErrors::Packet(p) | DataErrors::Byte(p) | DataErrors::Bit(p)) => *p >= 1.0,
         ErrorFile::GilbertElliott(file) => file.loss_good >= 1.0 && file.loss_bad >= 1.0,
-        ErrorFile::Trace(_) | ErrorFile::Segments(_) => false,
+        ErrorFile::Trace(_) | ErrorFile::Segments(_) | ErrorFile::List(_) => false,
     }
 }
 

@@ -15,7 +15,7 @@ use report::{Gateway, Notice, Watch};
 use skyhop_base::{Stream, Time};
 use skyhop_topology::{NodeId, Topology};
 use snoop::Snoop;
-pub(crate) use snoop::{Passage, is_copy};
+pub(crate) use snoop::{COPIES, Passage, is_copy};
 use survival::Survival;
 
 /// No watch of a link.

@@ -26,7 +26,7 @@ const OLD_WEIGHT: f64 = 0.8;
 const INITIAL_TIMER: Duration = Duration::from_secs(1);
 
 /// Copies that a node sends are numbered from here on, apart from those of the sender: each has an outcome of its own.
-const COPIES: u32 = 1 << 31;
+pub(crate) const COPIES: u32 = 1 << 31;
 
 /// Whether a packet was sent by a node that keeps data, not by its source.
 pub(crate) fn is_copy(packet: &Packet) -> bool {

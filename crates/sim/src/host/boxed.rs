@@ -1,7 +1,7 @@
 //! Drives transports that the engine does not know: two boxed [`Endpoint`]s for each flow.
 
 use super::endpoint::{Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Report, Transport};
-use super::payloads::Load;
+use super::payloads::{Load, PacketKind};
 use crate::limits::BETWEEN_LOOKS;
 use crate::packet::{Flags, Packet};
 use crate::simulation::Simulation;
@@ -126,7 +126,7 @@ impl Simulation {
     fn hand_over(&mut self, packet: &Packet, side: Side) {
         let load = packet.payload().and_then(|handle| self.payloads.take(handle));
         debug_assert!(load.is_some(), "a packet without its payload: {packet:?}");
-        let (Some(Load { payload, ecn }), Some(hosts)) = (load, self.flows[packet.flow as usize].ends.hosts_mut())
+        let (Some(Load { payload, ecn, .. }), Some(hosts)) = (load, self.flows[packet.flow as usize].ends.hosts_mut())
         else {
             return;
         };
@@ -173,8 +173,13 @@ impl Simulation {
                 }
             }
             let flags = flags_of(side, &packet);
-            let Outgoing { seq, size, ecn, payload, .. } = packet;
-            let detail = Packet::PAYLOAD | self.payloads.keep(Load { payload, ecn });
+            let Outgoing { seq, size, ecn, payload, user_bytes, .. } = packet;
+            let kind = match payload.opens() {
+                true => PacketKind::Opens,
+                false if user_bytes > 0 => PacketKind::Data,
+                false => PacketKind::Bare,
+            };
+            let detail = Packet::PAYLOAD | self.payloads.keep(Load { payload, ecn, kind });
             self.send(flow_id, side == Side::Sink, seq, size.into(), detail, self.now, flags);
         }
         true

@@ -90,18 +90,41 @@ pub trait Endpoint: Debug + Send {
 pub struct Payload {
     content: Box<dyn Any + Send>,
     bytes: u32,
+    opens: bool,
+    /// Makes another one of the same content, for a network that doubles packets.
+    copy: fn(&(dyn Any + Send)) -> Option<Box<dyn Any + Send>>,
+}
+
+fn copy_of<T: Any + Send + Clone>(content: &(dyn Any + Send)) -> Option<Box<dyn Any + Send>> {
+    let content: &dyn Any = content;
+    content.downcast_ref::<T>().map(|value| Box::new(value.clone()) as Box<dyn Any + Send>)
 }
 
 impl Payload {
     /// The bytes of a datagram.
     pub fn bytes(bytes: Vec<u8>) -> Payload {
         let size = bytes.capacity() + size_of::<Vec<u8>>();
-        Payload { content: Box::new(bytes), bytes: size as u32 }
+        Payload { content: Box::new(bytes), bytes: size as u32, opens: false, copy: copy_of::<Vec<u8>> }
     }
 
     /// A value, such as the segment of a transport. Memory that it owns elsewhere is not accounted for.
-    pub fn of<T: Any + Send>(value: T) -> Payload {
-        Payload { content: Box::new(value), bytes: size_of::<T>() as u32 }
+    pub fn of<T: Any + Send + Clone>(value: T) -> Payload {
+        Payload { content: Box::new(value), bytes: size_of::<T>() as u32, opens: false, copy: copy_of::<T> }
+    }
+
+    /// The same of a packet that asks for a connection, or of the answer to it.
+    #[must_use]
+    pub fn opening(self, opens: bool) -> Payload {
+        Payload { opens, ..self }
+    }
+
+    pub(super) fn opens(&self) -> bool {
+        self.opens
+    }
+
+    pub(super) fn copied(&self) -> Option<Payload> {
+        let content = (self.copy)(&*self.content)?;
+        Some(Payload { content, ..*self })
     }
 
     /// The value, if it is of this type. [`Payload::bytes`] holds a `Vec<u8>`.

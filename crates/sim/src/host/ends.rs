@@ -183,6 +183,11 @@ impl Ends {
         }
     }
 
+    /// Whether the first segment of Skyhop's own TCP carries no data.
+    pub fn opens_empty(&self) -> bool {
+        self.tcp().is_some_and(|tcp| tcp.sender.opens_empty())
+    }
+
     /// Whether every packet carries a payload.
     pub fn carries_payloads(&self) -> bool {
         matches!(self, Ends::Hosts(_))

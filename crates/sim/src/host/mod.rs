@@ -17,7 +17,7 @@ pub(crate) use boxed::{Hosts, Side};
 use endpoint::{Codepoint, Payload};
 pub(crate) use ends::{Datagrams, Ends};
 use payloads::Load;
-pub(crate) use payloads::Payloads;
+pub(crate) use payloads::{PacketKind, Payloads};
 use skyhop_base::Time;
 pub(crate) use tcp::{SegmentAges, TcpEnds};
 
@@ -138,7 +138,7 @@ impl Simulation {
     fn send_request(&mut self, flow_id: u32, number: u32, size_bytes: u32) {
         // Every packet of a flow carries a payload, or none does.
         let detail = if self.flows[flow_id as usize].ends.carries_payloads() {
-            let load = Load { payload: Payload::of(()), ecn: Codepoint::NotEct };
+            let load = Load { payload: Payload::of(()), ecn: Codepoint::NotEct, kind: PacketKind::Bare };
             Packet::PAYLOAD | self.payloads.keep(load)
         } else {
             Packet::NO_DETAIL

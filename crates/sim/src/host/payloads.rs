@@ -9,6 +9,18 @@ use super::endpoint::{Codepoint, Payload};
 pub(crate) struct Load {
     pub payload: Payload,
     pub ecn: Codepoint,
+    pub kind: PacketKind,
+}
+
+/// What a packet is to a list of outcomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketKind {
+    /// It carries user data.
+    Data,
+    /// It carries none, and opens nothing.
+    Bare,
+    /// It asks for a connection, or answers that.
+    Opens,
 }
 
 /// The payloads by handle.
@@ -41,6 +53,17 @@ impl Payloads {
         Some(load)
     }
 
+    /// Another one with the same content.
+    pub fn copy(&mut self, handle: u32) -> Option<u32> {
+        let Load { payload, ecn, kind } = self.slots.get(handle as usize)?.as_ref()?;
+        let load = Load { payload: payload.copied()?, ecn: *ecn, kind: *kind };
+        Some(self.keep(load))
+    }
+
+    pub fn kind(&self, handle: u32) -> PacketKind {
+        self.slots.get(handle as usize).and_then(Option::as_ref).map_or(PacketKind::Bare, |load| load.kind)
+    }
+
     /// Payloads in the network.
     pub fn count(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
@@ -59,7 +82,7 @@ mod tests {
     #[test]
     fn a_payload_is_kept_once_and_taken_once() {
         let mut payloads = Payloads::default();
-        let load = |value: u64| Load { payload: Payload::of(value), ecn: Codepoint::NotEct };
+        let load = |value: u64| Load { payload: Payload::of(value), ecn: Codepoint::NotEct, kind: PacketKind::Bare };
         let handles: Vec<u32> = (0..3).map(|value| payloads.keep(load(value))).collect();
         assert_eq!(payloads.count(), 3);
         let taken = payloads.take(handles[1]).expect("it was kept");
@@ -67,6 +90,8 @@ mod tests {
         assert!(payloads.take(handles[1]).is_none(), "twice");
         assert_eq!((payloads.count(), payloads.bytes), (2, 16));
         assert_eq!(payloads.keep(load(9)), handles[1], "its place is used again");
+        let copy = payloads.copy(handles[2]).expect("a value that can be cloned");
+        assert_eq!(payloads.take(copy).and_then(|load| load.payload.take::<u64>()), Some(2));
         assert_eq!(payloads.take(handles[1]).and_then(|load| load.payload.take::<u32>()), None, "another type");
     }
 }

@@ -107,6 +107,11 @@ impl Sender {
         core.release();
     }
 
+    /// Whether segment 0 carries no data.
+    pub fn opens_empty(&self) -> bool {
+        self.options.handshake != Handshake::None
+    }
+
     /// User bytes of the largest segment.
     pub fn largest_segment(&self) -> u32 {
         self.core.options.mss.0 as u32
