@@ -324,7 +324,8 @@ fn flows(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, nodes: &[String]
             let application = value(draw, "application");
             let needs_tcp = application.is_string()
                 || ["ftp", "files", "requests"].iter().any(|name| application.get(*name).is_some());
-            if is_tcp || !needs_tcp {
+            let needs_udp = application.get("call").is_some();
+            if (is_tcp && !needs_udp) || (!is_tcp && !needs_tcp) {
                 break application;
             }
         };

@@ -283,13 +283,14 @@ impl<'s> Draw<'s> {
             })
             .into();
         }
-        let usual =
-            match find(&[("min", 1.0), ("max", 15.0), ("max_p", 0.1), ("mark_p", 0.1), ("weight", 0.01)], place, |r| {
-                r.0
-            }) {
-                Some((_, usual)) => Some(*usual),
-                None => self.defaults.number(place, &mut self.chance),
-            };
+        let usual = match find(
+            &[("min", 1.0), ("max", 15.0), ("max_p", 0.1), ("mark_p", 0.1), ("weight", 0.01), ("bpl", 20.0)],
+            place,
+            |r| r.0,
+        ) {
+            Some((_, usual)) => Some(*usual),
+            None => self.defaults.number(place, &mut self.chance),
+        };
         round(match usual {
             Some(usual) if usual > 0.0 && usual <= 1.0 && self.chance.happens(0.5) => self.chance.real(0.0, 1.0),
             Some(usual) if usual != 0.0 => usual * self.chance.magnitude(0.3, 3.0),
@@ -357,7 +358,7 @@ impl<'s> Draw<'s> {
     fn rate_bps(&mut self, place: &str) -> f64 {
         let usual = self.world.rate_bps;
         match place {
-            "ConstantRateFile.rate" | "SourceFile.rate" | "OnOffFile.rate" => {
+            "ConstantRateFile.rate" | "SourceFile.rate" | "OnOffFile.rate" | "CodecValues.rate" => {
                 self.chance.magnitude(usual / 20.0, usual)
             }
             "AccessFile.rate" => self.chance.magnitude(usual, usual * 20.0),

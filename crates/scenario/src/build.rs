@@ -2,12 +2,12 @@
 
 use crate::format::{
     ApplicationOptions, ClockName, ConstantRateFile, CountsName, DataErrors, EarthName, ErrorFile, FilesFile,
-    GatewaysName, GilbertElliottFile, OnDownName, OnOffFile, PriorityName, RedCountingName, RedSpacingName,
-    RequestsFile, SourceFile, SpacingName, TelnetFile, TraceErrors,
+    GatewaysName, GilbertElliottFile, MessagesFile, OnDownName, OnOffFile, PriorityName, RedCountingName,
+    RedSpacingName, RequestsFile, SourceFile, SpacingName, TelnetFile, TraceErrors,
 };
 use crate::instant::Instant;
 use crate::names::natural_order;
-use crate::resolve::{SINK, SOURCE};
+use crate::resolve::{SINK, SOURCE, call};
 use crate::scenario::{
     Constellation, Fifo, Gsl, LinkProfile, Queue, Red, RedRoom, Room, Scenario, Starlink, Transmitter, Transport,
 };
@@ -83,6 +83,7 @@ impl Scenario {
             topology,
             sky,
             links,
+            labels: self.link_labels(),
             flows,
             workloads,
             agents,
@@ -104,6 +105,14 @@ impl Scenario {
         let sky = self.sky_options(&topology);
         let (topology, sky) = skyhop_sim::seeded(topology, sky, seed);
         Topology::with_options(topology, sky)
+    }
+
+    /// The directions of links that have a name, and the names under which tables show them.
+    fn link_labels(&self) -> BTreeMap<String, String> {
+        let named = self.links.iter().filter_map(|link| Some((link.name.as_ref()?, &link.between)));
+        let directions =
+            named.flat_map(|(name, [a, b])| [(a, b), (b, a)].map(|(from, to)| (name, format!("{from}->{to}"))));
+        directions.map(|(name, direction)| (direction.clone(), format!("{name} {direction}"))).collect()
     }
 
     fn sky<'s, T>(&'s self, part: impl FnOnce(&'s Constellation) -> Option<T>) -> Option<T> {
@@ -501,6 +510,10 @@ fn application(options: &ApplicationOptions) -> ApplicationConfig {
         }
         ApplicationOptions::OnOff(OnOffFile { rate, payload, on, off }) => {
             ApplicationConfig::OnOff { rate: *rate, payload_bytes: packet_bytes(*payload), on: *on, off: *off }
+        }
+        ApplicationOptions::Call(file) => ApplicationConfig::Call(Box::new(call(file))),
+        ApplicationOptions::Messages(MessagesFile { payload, every, deadline }) => {
+            ApplicationConfig::Messages { payload_bytes: packet_bytes(*payload), every: *every, deadline: *deadline }
         }
         ApplicationOptions::Files(FilesFile { sizes, pause }) => ApplicationConfig::Files {
             sizes: sizes.iter().map(|bytes| bytes.0).collect(),

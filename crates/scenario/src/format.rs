@@ -8,6 +8,7 @@ use skyhop_queue::{DisciplineName, QueueSpec};
 use std::collections::BTreeMap;
 
 mod agents;
+mod calls;
 mod linux;
 mod list;
 mod profile;
@@ -18,6 +19,7 @@ mod trace;
 mod workloads;
 
 pub use agents::*;
+pub use calls::*;
 pub use linux::*;
 pub use list::*;
 pub use profile::*;
@@ -78,6 +80,8 @@ pub enum ClockName {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkFile {
+    /// Overrides (`links.NAME.rate`) and tables call the link so. Without it: by its ends.
+    pub name: Option<String>,
     /// The nodes at the ends.
     pub between: [String; 2],
     pub rate: Option<Rate>,
@@ -409,6 +413,10 @@ pub enum ApplicationOptions {
     Telnet(TelnetFile),
     /// A constant rate for a random time, then silence for a random time.
     OnOff(OnOffFile),
+    /// One direction of a call: voice over RTP, rated by the E-model; needs UDP.
+    Call(CallFile),
+    /// Messages by the clock, each with a deadline.
+    Messages(MessagesFile),
     /// Files one after another; needs TCP.
     Files(FilesFile),
     /// The node `to` asks, the node `from` answers; needs TCP.

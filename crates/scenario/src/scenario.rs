@@ -80,6 +80,8 @@ pub(crate) struct Written {
 /// A wired link with both its directions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Link {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The end whose name comes first stands first.
     pub between: [String; 2],
     pub forward: Direction,

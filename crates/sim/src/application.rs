@@ -29,6 +29,8 @@ enum Pace {
     /// It does not.
     Never,
     Constant(Serialiser),
+    /// Equal gaps.
+    Every(Duration),
     /// Each gap from half to one and a half of the constant one: `random_` of ns-2's constant-rate source.
     Scattered(Serialiser, Stream),
     /// Exponential gaps of this mean, in seconds.
@@ -107,6 +109,8 @@ impl Pace {
                 let left_s = stream.exponential(on_s);
                 Pace::OnOff(OnOff { serialiser: Serialiser::new(*rate), on_s, off_s, left_s, stream })
             }
+            ApplicationConfig::Call(call) => Pace::Every(call.frame),
+            ApplicationConfig::Messages { every, .. } => Pace::Every(*every),
             ApplicationConfig::Ftp { .. }
             | ApplicationConfig::Files { .. }
             | ApplicationConfig::Relay { .. }
@@ -118,6 +122,7 @@ impl Pace {
     fn next_gap(&mut self, payload_bytes: u32) -> Option<Duration> {
         match self {
             Pace::Never => None,
+            Pace::Every(gap) => Some(*gap),
             Pace::Constant(serialiser) => Some(serialiser.next(payload_bytes)),
             Pace::Scattered(serialiser, stream) => {
                 let share = 0.5 + stream.uniform();
@@ -365,6 +370,14 @@ impl Application {
         }
     }
 
+    /// The deadline of each message.
+    pub fn deadline(&self) -> Option<Duration> {
+        match self.config {
+            ApplicationConfig::Messages { deadline, .. } => Some(deadline),
+            _ => None,
+        }
+    }
+
     /// The transfers of a connection of a workload.
     pub fn schedule(&self) -> Option<&Schedule> {
         self.schedule.as_deref()
@@ -399,7 +412,9 @@ impl Application {
             ApplicationConfig::ConstantRate { payload_bytes, .. }
             | ApplicationConfig::Poisson { payload_bytes, .. }
             | ApplicationConfig::Telnet { payload_bytes, .. }
+            | ApplicationConfig::Messages { payload_bytes, .. }
             | ApplicationConfig::OnOff { payload_bytes, .. } => Some(payload_bytes),
+            ApplicationConfig::Call(ref call) => Some(call.payload_bytes),
             ApplicationConfig::Ftp { .. }
             | ApplicationConfig::Files { .. }
             | ApplicationConfig::Relay { .. }

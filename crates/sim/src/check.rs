@@ -45,7 +45,9 @@ fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
                 ApplicationConfig::ConstantRate { payload_bytes, .. }
                 | ApplicationConfig::Poisson { payload_bytes, .. }
                 | ApplicationConfig::Telnet { payload_bytes, .. }
+                | ApplicationConfig::Messages { payload_bytes, .. }
                 | ApplicationConfig::OnOff { payload_bytes, .. } => payload_bytes,
+                ApplicationConfig::Call(ref call) => call.payload_bytes,
                 _ => 0,
             };
             vec![("a datagram (payload + header)", u64::from(payload) + u64::from(*header_bytes))]
@@ -109,6 +111,10 @@ pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), Sim
             TransportConfig::Udp { .. } => false,
             TransportConfig::Hosts(transport) => transport.is_reliable(),
         };
+        let is_call = matches!(flow.application, ApplicationConfig::Call(_));
+        if is_call && !matches!(flow.transport, TransportConfig::Udp { .. }) {
+            return Err(SimulationError::CallNeedsDatagrams { flow: name() });
+        }
         if !reliable && flow.application.needs_tcp() {
             return Err(SimulationError::TransferOverDatagrams { flow: name() });
         }

@@ -1,6 +1,7 @@
 //! One flow: its application, its two endpoints and what is measured of them.
 
 use crate::application::Application;
+use crate::call::CallMeter;
 use crate::host::{Datagrams, Ends, Hosts, SegmentAges, TcpEnds};
 use crate::jitter::Jitter;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
@@ -72,6 +73,7 @@ pub struct Flow {
     pub leg: Option<Box<Leg>>,
     /// Of an application that writes by the clock, when they are recorded.
     pub updates: Updates,
+    pub call: Option<Box<CallMeter>>,
     pub jitter: Option<Box<Jitter>>,
     /// Packets that each end has put on the network.
     pub numbers: [u32; 2],
@@ -99,7 +101,7 @@ impl Flow {
     /// `tick_phase` is that of the sender's clock, where the run deals it out.
     pub fn new(config: &FlowConfig, records: &RecordConfig, tick_phase: Option<f64>, seed: u64) -> Flow {
         let application = Application::new(config, seed);
-        let followed = records.updates && application.portion_bytes().is_some();
+        let followed = application.deadline().is_some() || (records.updates && application.portion_bytes().is_some());
         let ends = match &config.transport {
             TransportConfig::Tcp(tcp) => {
                 let mut sender = match tick_phase {
@@ -133,6 +135,10 @@ impl Flow {
             meter: if records.grid.is_some() { meter.with_steps() } else { meter },
             ages: SegmentAges::default(),
             updates: if followed { Updates::followed() } else { Updates::default() },
+            call: match &config.application {
+                ApplicationConfig::Call(call) => Some(Box::new(CallMeter::new(call))),
+                _ => None,
+            },
             rtt: Histogram::default(),
             cwnd,
             at_grid: None,

@@ -7,6 +7,7 @@ mod agents;
 mod application;
 mod aqm;
 mod build;
+pub mod call;
 mod check;
 mod code;
 pub mod distribution;

@@ -3,6 +3,7 @@
 //! A run looks at both after so many events, and after so many packets of one burst, so that no single event is beyond
 //! them. What it takes is added up from the structures that grow, not asked of the system: it is that of the run alone.
 
+use crate::call::CallMeter;
 use crate::flow::Flow;
 use crate::host::TcpEnds;
 use crate::records::{FlowSeriesRow, LinkSeriesRow, PositionRow, Records, WorkloadTransferRow};
@@ -99,7 +100,8 @@ fn of_vec<T>(list: &Vec<T>) -> u64 {
 
 impl Flow {
     fn memory_bytes(&self) -> u64 {
-        self.ends.memory_bytes() + self.ages.memory_bytes() + self.updates.memory_bytes()
+        let call = self.call.as_deref().map_or(0, CallMeter::memory_bytes);
+        self.ends.memory_bytes() + self.ages.memory_bytes() + self.updates.memory_bytes() + call
     }
 }
 

@@ -5,14 +5,15 @@ use crate::host::endpoint::Report;
 use crate::measure::{delivery_fraction, information_efficiency, jain, tcp_efficiency};
 use crate::packet::Packet;
 use crate::records::{
-    Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow, LinkSeriesRow,
-    LinkSummary, PacketEvent, PacketRow, PositionRow, Records, Total, TransferRow,
+    CallSummary, Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow,
+    LinkSeriesRow, LinkSummary, MessageSummary, PacketEvent, PacketRow, PositionRow, Records, Total, TransferRow,
 };
 use crate::simulation::Simulation;
 use crate::spec::SimulationSpec;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_orbit::{Earth, GroundPoint};
 use skyhop_topology::{Handover, NodeId, NodeKind, Topology};
+use std::collections::BTreeMap;
 
 /// Rows of the table of drops: 100 MB. A run in which more packets are lost keeps the first ones and counts the others.
 pub(crate) const MOST_DROP_ROWS: usize = 2_000_000;
@@ -44,7 +45,11 @@ impl Recorder {
             used_at_grid: vec![0; topology.links().len()],
             records: Records {
                 flow_names: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
-                link_names: topology.links().iter().map(|link| link.name.clone()).collect(),
+                link_names: topology
+                    .links()
+                    .iter()
+                    .map(|link| spec.labels.get(&link.name).unwrap_or(&link.name).clone())
+                    .collect(),
                 node_names: topology.nodes().iter().map(|node| node.name.clone()).collect(),
                 ..Records::default()
             },
@@ -199,6 +204,7 @@ impl Simulation {
         for (id, flow) in self.flows.iter().enumerate() {
             flow.updates.end(self.now, id as u32, &mut self.recorder.records.transfers);
         }
+        let (calls, messages) = self.of_people();
         let flows: Vec<FlowSummary> = (0..self.own_flows).map(|id| self.flow_summary(id)).collect();
         let links = (0..self.links.len()).map(|id| self.link_summary(id)).collect();
         let conservation = self.conservation();
@@ -208,6 +214,8 @@ impl Simulation {
         let mut records = self.recorder.records;
         records.jain = jain(&flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>());
         records.warnings = warnings;
+        records.calls = calls;
+        records.messages = messages;
         records.workloads = records.workload_summaries();
         records.total = total;
         records.flows = flows;
@@ -217,6 +225,28 @@ impl Simulation {
         records.events = self.event_count;
         records.end = self.now;
         records
+    }
+
+    /// What became of calls and of messages with a deadline.
+    fn of_people(&self) -> (Vec<CallSummary>, Vec<MessageSummary>) {
+        let end = self.now;
+        let mut calls = Vec::new();
+        let mut messages: BTreeMap<u32, MessageSummary> = BTreeMap::new();
+        for (id, flow) in self.flows.iter().enumerate() {
+            calls.extend(flow.call.as_ref().map(|call| call.summary(id as u32, end, flow.totals.sent)));
+            if let Some(deadline) = flow.application.deadline() {
+                messages.insert(id as u32, MessageSummary { flow: id as u32, deadline, messages: 0, late: 0, lost: 0 });
+            }
+        }
+        for row in &self.recorder.records.transfers {
+            // Messages that were written too late to be judged do not count.
+            if let Some(summary) = messages.get_mut(&row.flow).filter(|summary| row.begin + summary.deadline <= end) {
+                summary.messages += 1;
+                summary.late += u64::from(row.arrived && row.time.since(row.begin) > summary.deadline);
+                summary.lost += u64::from(!row.arrived);
+            }
+        }
+        (calls, messages.into_values().collect())
     }
 
     /// Departures are written when a packet has arrived: those of packets still in flight are missing, and the

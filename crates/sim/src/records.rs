@@ -25,6 +25,8 @@ pub struct Records {
     pub positions: Vec<PositionRow>,
     pub packets: Vec<PacketRow>,
     pub transfers: Vec<TransferRow>,
+    pub calls: Vec<CallSummary>,
+    pub messages: Vec<MessageSummary>,
     pub workload_names: Vec<String>,
     /// Every transfer of every workload, finished or not, in the order of the workloads and of their begin.
     pub workload_transfers: Vec<WorkloadTransferRow>,
@@ -181,6 +183,38 @@ pub struct TransferRow {
     /// When it was written, respectively asked for.
     pub begin: Time,
     pub arrived: bool,
+}
+
+/// One direction of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallSummary {
+    pub flow: u32,
+    /// Frames that were sent early enough to be played before the end of the run; of them …
+    pub frames: u64,
+    /// … those that never came, …
+    pub lost: u64,
+    /// … and those that came when it was too late to play them.
+    pub late: u64,
+    /// From mouth to ear: a frame, the coder's look-ahead, and the mean time from sending to playing. `None` when nothing was played.
+    pub delay_s: Option<f64>,
+    /// Mean length of a run of frames that were not played, over that of independent losses; `None` without losses.
+    pub burst_ratio: Option<f64>,
+    /// R of ITU-T G.107, 0 when nothing was played; `None` when no frame is judged.
+    pub rating: Option<f64>,
+    /// The mean opinion score of the rating.
+    pub mos: Option<f64>,
+}
+
+/// The messages of a flow that were written at least a deadline before the end of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageSummary {
+    pub flow: u32,
+    pub deadline: Duration,
+    pub messages: u64,
+    /// Those that could be read after their deadline, …
+    pub late: u64,
+    /// … and those that could not be read by the end of the run.
+    pub lost: u64,
 }
 
 /// A transfer of a workload.

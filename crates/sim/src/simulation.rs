@@ -37,6 +37,8 @@ pub enum SimulationError {
     SelfFlow { flow: String },
     #[error("flow {flow}: its application needs a TCP, datagrams have no acknowledged stream")]
     TransferOverDatagrams { flow: String },
+    #[error("flow {flow}: a call needs datagrams (udp), in which late frames do not hold up others")]
+    CallNeedsDatagrams { flow: String },
     #[error("flow {flow}: {what} needs Skyhop's own TCP, and this flow has another transport")]
     NeedsTcp { flow: String, what: &'static str },
     #[error("no link is called {name:?}, so its errors cannot be reported")]
@@ -71,6 +73,7 @@ impl SimulationError {
             | SimulationError::SelfFlow { flow }
             | SimulationError::TransferOverDatagrams { flow }
             | SimulationError::NeedsTcp { flow, .. }
+            | SimulationError::CallNeedsDatagrams { flow }
             | SimulationError::PacketTooLarge { flow, .. } => Some(flow),
             _ => None,
         }

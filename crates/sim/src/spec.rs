@@ -1,6 +1,7 @@
 //! What a simulation is built from. Everything is resolved: names are ids, defaults are filled in, quantities
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
+use crate::call::CallConfig;
 use crate::host::endpoint::Transport;
 use crate::listed::ListedPackets;
 pub use crate::slots::SlotConfig;
@@ -10,6 +11,7 @@ use skyhop_base::{Duration, Rate, Time};
 pub use skyhop_queue::QueueSpec;
 use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
 use skyhop_transport::TcpConfig;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One network with its traffic, to be run once per seed.
@@ -22,6 +24,8 @@ pub struct SimulationSpec {
     /// What the network has beyond the rules of `topology`.
     pub sky: SkyOptions,
     pub links: LinkConfigs,
+    /// What tables call a link in place of its name in the topology.
+    pub labels: BTreeMap<String, String>,
     pub flows: Vec<FlowConfig>,
     pub workloads: Vec<WorkloadConfig>,
     pub agents: Vec<AgentConfig>,
@@ -402,6 +406,10 @@ pub enum ApplicationConfig {
     Files { sizes: Vec<u64>, pause: Duration },
     /// A leg of a split connection: what has arrived at the end of the flow `before`, from a buffer of so many bytes.
     Relay { before: String, buffer_bytes: u64, share: RelayShare },
+    /// Frames of voice, with a playout buffer at the receiver. Needs datagrams.
+    Call(Box<CallConfig>),
+    /// A message at each tick, which the receiver should be able to read before its deadline.
+    Messages { payload_bytes: u32, every: Duration, deadline: Duration },
     /// The transfers of one connection of a workload, each written at its instant.
     Transfers(Arc<[Arrival]>),
     /// The receiver's side asks with a packet, the sender's side answers with so many bytes; after the answer has

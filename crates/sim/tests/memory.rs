@@ -92,6 +92,7 @@ fn spec(flows: usize) -> SimulationSpec {
         },
         links: LinkConfigs { wired: vec![link.clone(), link], ..LinkConfigs::default() },
         flows: (0..flows).map(flow).collect(),
+        labels: Default::default(),
         workloads: Vec::new(),
         agents: Vec::new(),
         records: RecordConfig::default(),

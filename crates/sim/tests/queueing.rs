@@ -58,6 +58,7 @@ fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: 
             class: 0,
             jitter: Duration::ZERO,
         }],
+        labels: Default::default(),
         workloads: Vec::new(),
         agents: Vec::new(),
         records: RecordConfig::default(),

@@ -23,6 +23,7 @@ FILES = frozenset(
         for table in (
             "flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes",
             "paths", "positions", "packets", "transfers", "workloads", "workload_transfers",
+            "calls", "messages",
         )
         for kind in ("parquet", "csv")
     }

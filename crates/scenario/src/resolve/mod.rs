@@ -2,6 +2,7 @@
 //! is checked. Components that are wrong in themselves are left out, so that the others are still looked at.
 
 mod agents;
+mod calls;
 mod content;
 mod hops;
 mod linux;
@@ -21,6 +22,7 @@ mod wires;
 mod workloads;
 
 pub(crate) use agents::ISLS;
+pub(crate) use calls::call;
 pub(crate) use sky::walker;
 pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};
@@ -141,7 +143,7 @@ impl Resolver<'_, '_, '_> {
         let flow_places = flows.iter().map(|(_, path)| path.clone()).collect();
         let (agents, places) = self.agents(constellation.as_ref(), &links).into_iter().unzip();
         let routing = self.routing();
-        let records = self.records();
+        let records = self.records(&links);
         let scenario = Scenario {
             duration: self.duration?,
             clock,
@@ -289,7 +291,7 @@ impl Resolver<'_, '_, '_> {
         Routing { every: file.every, metric: file.metric.unwrap_or(MetricName::Delay) }
     }
 
-    fn records(&mut self) -> Records {
+    fn records(&mut self, links: &[(Link, Path)]) -> Records {
         let path = Path::root().key("records");
         let file: RecordsFile = self.take(&path).unwrap_or_default();
         for (key, step) in [("grid", file.grid), ("positions", file.positions)] {
@@ -300,7 +302,12 @@ impl Resolver<'_, '_, '_> {
                 }
             }
         }
-        let mut packets = file.packets.unwrap_or_default();
+        // The name of a wired link stands for both of its directions.
+        let directions = |name: String| match links.iter().find(|(link, _)| link.name.as_ref() == Some(&name)) {
+            Some((Link { between: [a, b], .. }, _)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
+            None => vec![name],
+        };
+        let mut packets: Vec<String> = file.packets.unwrap_or_default().into_iter().flat_map(directions).collect();
         packets.sort_by(|a, b| names::natural_order(a, b));
         packets.dedup();
         Records { grid: file.grid, positions: file.positions, packets, updates: file.updates.unwrap_or(false) }

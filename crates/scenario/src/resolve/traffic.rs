@@ -217,8 +217,12 @@ impl Resolver<'_, '_, '_> {
             ApplicationOptions::Ftp(_) | ApplicationOptions::Files(_) | ApplicationOptions::Requests(_)
         );
         if needs_tcp && file.udp.is_some() && file.tcp.is_none() && file.quic.is_none() {
-            let help = "UDP carries constant_rate, poisson, telnet or on_off".to_owned();
+            let help = "UDP carries constant_rate, poisson, telnet, on_off, call or messages".to_owned();
             self.add(&path, "a file transfer needs TCP", Some(help));
+        }
+        if matches!(application, ApplicationOptions::Call(_)) && file.udp.is_none() {
+            let help = "write udp = {} in place of the other transport".to_owned();
+            self.add(&path, "a call needs UDP, in which a late frame does not hold up others", Some(help));
         }
         self.check_sizes(&application, &path);
         Some(in_short(application))
@@ -249,6 +253,8 @@ impl Resolver<'_, '_, '_> {
                 self.check_positive(Some(*on), &path.key("on"));
                 self.check_positive(Some(*off), &path.key("off"));
             }
+            ApplicationOptions::Call(call) => self.check_call(call, &path.key("call")),
+            ApplicationOptions::Messages(messages) => self.check_messages(messages, &path.key("messages")),
             ApplicationOptions::Files(FilesFile { sizes, .. }) => {
                 let path = path.key("files").key("sizes");
                 if sizes.is_empty() {
@@ -269,7 +275,7 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    fn check_positive(&mut self, duration: Option<Duration>, path: &Path) {
+    pub(super) fn check_positive(&mut self, duration: Option<Duration>, path: &Path) {
         if duration.is_some_and(|duration| duration.is_zero()) {
             self.add(path, "must be more than 0 s", None);
         }
@@ -330,6 +336,7 @@ fn in_short(mut application: ApplicationOptions) -> ApplicationOptions {
         ApplicationOptions::ConstantRate(source) => {
             source.spacing = source.spacing.filter(|&spacing| spacing != SpacingName::Regular);
         }
+        ApplicationOptions::Call(call) => *call = super::calls::in_full(std::mem::take(call)),
         ApplicationOptions::Files(files) => files.pause = files.pause.filter(|pause| !pause.is_zero()),
         _ => {}
     }

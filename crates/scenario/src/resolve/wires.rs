@@ -73,13 +73,25 @@ impl Resolver<'_, '_, '_> {
             let forward = self.direction(&file, file.forward.as_ref(), "forward", &path);
             let backward = self.direction(&file, file.backward.as_ref(), "backward", &path);
             if let (Some(forward), Some(backward)) = (forward, backward) {
-                links.push((in_order(between, forward, backward), path));
+                let link = Link { name: file.name, ..in_order(between, forward, backward) };
+                self.check_link_name(&link, &links, &path);
+                links.push((link, path));
             }
         }
         links.sort_by(|(a, _), (b, _)| {
             natural_order(&a.between[0], &b.between[0]).then_with(|| natural_order(&a.between[1], &b.between[1]))
         });
         links
+    }
+
+    /// A link has a name of its own, if it has one.
+    fn check_link_name(&mut self, link: &Link, others: &[(Link, Path)], path: &Path) {
+        let Some(name) = &link.name else { return };
+        let path = path.key("name");
+        self.check_name(name, &path);
+        if let Some((_, other)) = others.iter().find(|(other, _)| other.name.as_ref() == Some(name)) {
+            self.add(&path, format!("the name {name:?} is taken by {other}"), None);
+        }
     }
 
     /// Enters the nodes at the ends of a link. False when the link cannot be.
@@ -378,7 +390,8 @@ impl Resolver<'_, '_, '_> {
             Ok(topology) => topology,
             Err(error) => return self.add(&path, error.to_string(), None),
         };
-        let known: BTreeSet<&str> = topology.links().iter().map(|link| link.name.as_str()).collect();
+        let own = scenario.links.iter().filter_map(|link| link.name.as_deref());
+        let known: BTreeSet<&str> = topology.links().iter().map(|link| link.name.as_str()).chain(own).collect();
         let written = self.tree.find(&path).and_then(Node::list).unwrap_or_default();
         for (i, name) in written.iter().enumerate().filter_map(|(i, item)| Some((i, item.text()?))) {
             if known.contains(name) {
@@ -402,9 +415,9 @@ fn ends(item: &Node) -> Option<[String; 2]> {
 fn in_order(between: [String; 2], forward: Direction, backward: Direction) -> Link {
     let [a, b] = between;
     if natural_order(&a, &b).is_le() {
-        Link { between: [a, b], forward, backward }
+        Link { name: None, between: [a, b], forward, backward }
     } else {
-        Link { between: [b, a], forward: backward, backward: forward }
+        Link { name: None, between: [b, a], forward: backward, backward: forward }
     }
 }
 

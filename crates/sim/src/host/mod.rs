@@ -39,6 +39,9 @@ impl Simulation {
             }
             Ends::Datagrams(_) => {
                 flow.totals.bytes_delivered += u64::from(packet.detail);
+                if let Some(call) = &mut flow.call {
+                    call.arrived(now, packet.stamp, packet.seq);
+                }
                 flow.updates.datagram_received(now, packet.stamp, packet.flow, &mut self.recorder.records.transfers);
             }
             Ends::Hosts(_) => self.deliver_to_sink(packet),

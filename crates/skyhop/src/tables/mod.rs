@@ -4,6 +4,7 @@
 mod builder;
 mod column;
 mod content;
+mod people;
 mod workloads;
 
 pub(crate) use column::Column;
@@ -17,7 +18,7 @@ use skyhop_base::Duration;
 use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, PathRow, Records};
 
 /// Every table that a run can have, in the order in which they are written and hashed.
-pub const TABLES: [&str; 14] = [
+pub const TABLES: [&str; 16] = [
     "flows",
     "links",
     "drops",
@@ -32,6 +33,8 @@ pub const TABLES: [&str; 14] = [
     "transfers",
     "workloads",
     "workload_transfers",
+    "calls",
+    "messages",
 ];
 
 /// The table of that name, one of [`TABLES`]; `None` for any other name. A table without rows has its columns.
@@ -110,6 +113,8 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
             .finish(),
         "workloads" => workloads::summary_table(records),
         "workload_transfers" => workloads::transfer_table(records),
+        "calls" => people::call_table(records),
+        "messages" => people::message_table(records),
         _ => return None,
     })
 }
