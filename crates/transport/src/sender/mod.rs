@@ -109,7 +109,7 @@ impl Sender {
 
     /// Whether segment 0 carries no data.
     pub fn opens_empty(&self) -> bool {
-        self.options.handshake != Handshake::None
+        self.core.options.handshake != Handshake::None
     }
 
     /// User bytes of the largest segment.
