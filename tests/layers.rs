@@ -96,6 +96,7 @@ const CYCLES: [(&str, &str, &[&str]); 3] = [
             "limits",
             "link",
             "link/",
+            "listed",
             "measure",
             "pace",
             "recorder",

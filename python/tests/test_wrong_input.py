@@ -56,6 +56,8 @@ WORKS = {
     "validate quic": ["--reference", "reference"],
     "validate linux": ["--reference", "reference"],
     "validate routes": ["--reference", "reference"],
+    "validate starlink": ["--reference", "reference"],
+    "fit starlink": ["recording.csv"],
     "sky": ["sky.toml"],
     "passes": ["--station", "Palermo", "--constellation", "iridium", "--hours", "1"],
     "handovers": ["sky-run"],
@@ -150,6 +152,17 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "pairs": [["--reference", "folder", "--pair", one] for one in ("", "nothing", "1-2")],
     },
+    "validate starlink": {
+        "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
+        "fit": [["--reference", "folder", "--fit", one] for one in ("absent", "folder", "garbled")],
+        "part": [["--reference", "folder", "--part", one] for one in ("", "x", "1-0", "0-2")],
+    },
+    "fit starlink": {
+        "recordings": [["absent"], ["folder"], ["garbled"], ["good.toml"]],
+        "part": [["good.toml", "--part", one] for one in ("", "x", "1-0", "0-2")],
+        "draws": [["good.toml", "--draws", one] for one in ("-1", "x", "10001")],
+        "out": [["absent", "--out", "fit.toml"]],
+    },
     "validate linux": {
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "cases": [["--reference", "folder", "--case", "nothing"]],
@@ -211,6 +224,7 @@ FREE = {
     ("validate quic", "as_json"), ("validate quic", "as_markdown"),
     ("validate linux", "as_json"), ("validate linux", "as_markdown"),
     ("validate routes", "as_json"), ("validate routes", "as_markdown"),
+    ("validate starlink", "as_json"), ("validate starlink", "as_markdown"),
 }  # fmt: skip
 
 CASES = [

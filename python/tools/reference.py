@@ -186,8 +186,14 @@ class Reference:
         return f"[{title(name)}](#{anchor(title(name))})"
 
 
+#: Controls of Linux that have the name of one of Skyhop's own TCP.
+_OF_LINUX = {"RenoOptions": "Reno of Linux", "CubicOptions": "Cubic of Linux"}
+
+
 def title(name: str) -> str:
     """A definition's name in words: `DropTailFile` is a drop tail."""
+    if name in _OF_LINUX:
+        return _OF_LINUX[name]
     stem = re.sub(r"(File|Table|Spec|Options|Name)$", "", name)
     # The parameters of a queue that is asked at each departure.
     stem = re.sub(r"Config$", "Queue", stem)

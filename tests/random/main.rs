@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const AT_LEAST: u64 = 60;
 
 /// So many scenarios use everything that the format has.
-const FOR_COVERAGE: u64 = 4000;
+const FOR_COVERAGE: u64 = 8000;
 
 /// A run of more is ended and counted.
 const LONG: Duration = Duration::from_secs(10);
@@ -22,7 +22,38 @@ const LONG: Duration = Duration::from_secs(10);
 const KNOWN: &[(&str, &str)] = &[];
 
 /// Points of the format that no scenario is drawn for, each with its reason.
-const NOT_DRAWN: &[(&str, &str)] = &[];
+const NOT_DRAWN: &[(&str, &str)] = &[
+    ("FlowFile.quic", QUIC),
+    ("QuicControlName = \"bbr\"", QUIC),
+    ("QuicControlName = \"bbr3\"", QUIC),
+    ("QuicControlName = \"cubic\"", QUIC),
+    ("QuicControlName = \"newreno\"", QUIC),
+    ("QuicFile = \"noq\"", QUIC),
+    ("QuicFile = \"quinn\"", QUIC),
+    ("QuicFile = QuicOptions", QUIC),
+    ("QuicOptions.ack_delay", QUIC),
+    ("QuicOptions.ack_every", QUIC),
+    ("QuicOptions.batch", QUIC),
+    ("QuicOptions.connection_window", QUIC),
+    ("QuicOptions.control", QUIC),
+    ("QuicOptions.idle_timeout", QUIC),
+    ("QuicOptions.initial_rtt", QUIC),
+    ("QuicOptions.initial_window", QUIC),
+    ("QuicOptions.payload", QUIC),
+    ("QuicOptions.runtime", QUIC),
+    ("QuicOptions.send_window", QUIC),
+    ("QuicOptions.stack", QUIC),
+    ("QuicOptions.stream_window", QUIC),
+    ("QuicOptions.timers", QUIC),
+    ("QuicRuntimeName = \"exact\"", QUIC),
+    ("QuicRuntimeName = \"tokio\"", QUIC),
+    ("QuicTimersName = \"exact\"", QUIC),
+    ("QuicTimersName = \"milliseconds\"", QUIC),
+];
+
+/// Which stacks there are depends on the features of the build, and a handshake with real TLS in a debug build takes the
+/// time of a hundred other scenarios.
+const QUIC: &str = "crates/scenario/tests/quic tries each option of the stacks that the build has";
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -89,7 +120,8 @@ fn every_key_and_name_of_the_format_is_drawn() {
     eprintln!("{FOR_COVERAGE} scenarios: {as_drawn} valid as drawn, {valid} when mended");
     let reasoned: Vec<&str> = NOT_DRAWN.iter().map(|(point, _)| *point).collect();
     assert_eq!(coverage.missing(&schema), reasoned, "of {} points", schema.points().len());
-    assert!(as_drawn * 2 > FOR_COVERAGE, "{as_drawn} of {FOR_COVERAGE} are valid as they are drawn");
+    // A mended scenario has lost a part of what was drawn for it.
+    assert!(as_drawn * 3 > FOR_COVERAGE, "{as_drawn} of {FOR_COVERAGE} are valid as they are drawn");
 }
 
 #[test]

@@ -319,7 +319,12 @@ fn flows(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, nodes: &[String]
         }
         let is_tcp = draw.chance.happens(0.75);
         let key = if is_tcp { "tcp" } else { "udp" };
-        flow.insert(key.to_owned(), value(draw, key));
+        let mut transport = value(draw, key);
+        let linux = transport.as_str().is_some_and(|name| !skyhop_transport::TcpSpec::names().contains(&name));
+        if linux && draw.chance.happens(0.95) {
+            transport = json!({ "profile": "linux", "name": transport });
+        }
+        flow.insert(key.to_owned(), transport);
         let application = loop {
             let application = value(draw, "application");
             let needs_tcp = application.is_string()

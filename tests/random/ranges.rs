@@ -23,7 +23,7 @@ pub const DECIDED: &[(&str, &[&str])] = &[
     ("ConstellationFile", &["preset", "longitudes", "shells", "elements", "epoch", "satellites", "gsl", "isl"]),
     ("StationFile", &["latitude", "longitude", "city", "track", "terrestrial"]),
     ("LinkFile", &["between", "rate", "delay"]),
-    ("FlowFile", &["name", "from", "to", "via", "tcp", "udp", "application", "access"]),
+    ("FlowFile", &["name", "from", "to", "via", "tcp", "udp", "quic", "application", "access"]),
     ("AgentFile", &["at"]),
     ("WorkloadFile", &["name", "from", "to", "arrivals", "sizes"]),
 ];
@@ -111,6 +111,9 @@ pub const SIZES: &[(&str, f64, f64)] = &[
     ("RedConfig.min", 2e3, 3e4),
     ("RedConfig.max", 3e4, 2e5),
     ("weights", 32_768.0, 1e6),
+    ("receive_buffer", 2304.0, 1e7),
+    ("receive_memory", 2304.0, 1e7),
+    ("send_buffer", 4608.0, 1e7),
 ];
 
 /// Whole numbers by key. Where a run stores or computes as many, the tests stay small.

@@ -144,8 +144,22 @@ impl<'s> Draw<'s> {
                 if !table.contains_key("count") {
                     table.remove("start_spread");
                 }
-                if table.contains_key("udp") {
+                let is_linux = table.get("tcp").is_some_and(|tcp| tcp.get("profile") == Some(&"linux".into()));
+                if table.contains_key("udp") || is_linux {
                     table.remove("jitter");
+                }
+            }
+            // Options of Linux go with its profile.
+            "LinuxTable" => {
+                if self.chance.happens(0.95) {
+                    table.insert("profile".to_owned(), "linux".into());
+                }
+                if table.contains_key("control") {
+                    table.remove("name");
+                }
+                if table.contains_key("receive_buffer") {
+                    table.remove("receive_memory");
+                    table.remove("autotuning");
                 }
             }
             // Helpers are for Reno's kin.
@@ -215,7 +229,7 @@ impl<'s> Draw<'s> {
                 some.dedup();
                 json!(some)
             }
-            (_, "list") => {
+            (_, "list") if !place.starts_with("ErrorsFile") && shape.json["type"] == "array" => {
                 if self.world.satellites.len() < 2 {
                     return None;
                 }

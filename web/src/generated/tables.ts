@@ -169,4 +169,50 @@ export interface Tables {
     begin_s: Real;
     completion_s: Real;
   };
+  workloads: {
+    workload: Text;
+    class: Text;
+    transfers: Count;
+    finished: Count;
+    unfinished: Count;
+    bytes: Count;
+    bytes_finished: Count;
+    completion_p50_s: Real;
+    completion_p95_s: Real;
+    completion_p99_s: Real;
+    slowdown_p50: Real;
+    slowdown_p95: Real;
+    slowdown_p99: Real;
+  };
+  workload_transfers: {
+    time_s: Real;
+    workload: Text;
+    number: Count;
+    from: Text;
+    to: Text;
+    bytes: Count;
+    first_byte_s: Real;
+    completion_s: Real;
+    ideal_s: Real;
+    slowdown: Real;
+  };
+  calls: {
+    flow: Text;
+    frames: Count;
+    lost: Count;
+    late: Count;
+    loss: Real;
+    delay_s: Real;
+    burst_ratio: Real;
+    rating: Real;
+    mos: Real;
+  };
+  messages: {
+    flow: Text;
+    deadline_s: Real;
+    messages: Count;
+    late: Count;
+    lost: Count;
+    missed: Real;
+  };
 }

@@ -111,17 +111,20 @@ fn linux(table: LinuxTable) -> Result<Linux, ConfigError> {
         return Err(ConfigError::Contradiction { name, option: "control", wanted, found });
     }
     control.check()?;
+    let (receive_memory, autotuning) = (table.receive_memory, table.autotuning);
+    let options = table.resolve(Bundle::Rfc);
+    check(&options, table.receive_buffer)?;
     if table.receive_buffer.is_some() {
-        for (option, given) in
-            [("receive_memory", table.receive_memory.is_some()), ("autotuning", table.autotuning.is_some())]
-        {
+        // The canonical form gives every option, so values that change nothing may stand beside the buffer.
+        let usual = LinuxTable::default().resolve(Bundle::Rfc);
+        let sized = receive_memory.is_some_and(|memory| memory != usual.receive_memory);
+        let tuned = autotuning.is_some_and(|switch| switch != usual.autotuning);
+        for (option, given) in [("receive_memory", sized), ("autotuning", tuned)] {
             if given {
                 return Err(ConfigError::out_of_range(option, "given", "receive_buffer takes its place: keep one"));
             }
         }
     }
-    let options = table.resolve(Bundle::Rfc);
-    check(&options, table.receive_buffer)?;
     Ok(Linux { profile: LinuxName::Linux, control, receive_buffer: table.receive_buffer, options })
 }
 

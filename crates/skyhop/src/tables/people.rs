@@ -12,7 +12,7 @@ pub(super) fn call_table(records: &Records) -> RecordBatch {
         .count("frames", |r| r.frames)
         .count("lost", |r| r.lost)
         .count("late", |r| r.late)
-        .real("loss", |r| share(r.lost + r.late, r.frames))
+        .real("lost_share", |r| share(r.lost + r.late, r.frames))
         .real("delay_s", |r| r.delay_s)
         .real("burst_ratio", |r| r.burst_ratio)
         .real("rating", |r| r.rating)
