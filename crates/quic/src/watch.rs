@@ -1,7 +1,7 @@
 //! What a stack does behind its encryption: frames of its packets, and what its congestion control is told.
 //!
-//! Packets are read in the cipher ([`crate::tls`]), the congestion control is wrapped ([`crate::adapter`]). Neither
-//! has state of its own host, so a host lends its [`Watch`] to the thread for the time of one call, as it lends its
+//! Packets are read in the cipher (`tls`), the congestion control is wrapped (`adapter`). Neither
+//! has state of its own host, so a host lends its `Watch` to the thread for the time of one call, as it lends its
 //! random stream. Watching changes no byte.
 
 // A build without one of the stacks has nobody who calls all of this.

@@ -15,7 +15,7 @@ pub enum Distribution {
         median: f64,
         sigma: f64,
     },
-    /// Pareto of this shape between two bounds: P[X > x] = ((least / x)^shape - cut) / (1 - cut) with
+    /// Pareto of this shape between two bounds: `P[X > x] = ((least / x)^shape - cut) / (1 - cut)` with
     /// cut = (least / largest)^shape. Needs 0 < `least` < `largest` and `shape` > 0.
     Pareto {
         least: f64,
