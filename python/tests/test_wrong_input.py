@@ -154,7 +154,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
     },
     "validate starlink": {
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
-        "fit": [["--reference", "folder", "--fit", one] for one in ("absent", "folder", "garbled")],
+        "values": [["--reference", "folder", "--fit", one] for one in ("absent", "folder", "garbled")],
         "part": [["--reference", "folder", "--part", one] for one in ("", "x", "1-0", "0-2")],
     },
     "fit starlink": {

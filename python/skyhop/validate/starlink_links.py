@@ -111,7 +111,9 @@ def _cases(root: Path) -> list[dict[str, str]]:
             reader = csv.DictReader(text)
             cases = [{key: value or "" for key, value in row.items() if key} for row in reader]
             columns = set(reader.fieldnames or ())
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise ValueError(f"{file}: {error.strerror or error}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{file}: {error}") from None
     if missing := [name for name in COLUMNS if name not in columns]:
         raise ValueError(f"{file}: has no column {missing[0]}")
