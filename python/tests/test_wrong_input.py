@@ -158,7 +158,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "part": [["--reference", "folder", "--part", one] for one in ("", "x", "1-0", "0-2")],
     },
     "fit starlink": {
-        "recordings": [["absent"], ["folder"], ["garbled"], ["good.toml"]],
+        "files": [["absent"], ["folder"], ["garbled"], ["good.toml"]],
         "part": [["good.toml", "--part", one] for one in ("", "x", "1-0", "0-2")],
         "draws": [["good.toml", "--draws", one] for one in ("-1", "x", "10001")],
         "out": [["absent", "--out", "fit.toml"]],
