@@ -199,14 +199,22 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
     assert.equal(await page.locator(".notice:visible").count(), 0);
     // Flows, an open finding and Compare's choices come back after reloading.
     await page.getByRole("button", { name: "slow-0", exact: true }).click();
+    const finding = (hash) => new URLSearchParams(hash.split("?")[1]).get("finding");
+    const first = finding(await page.evaluate(() => location.hash));
     await page.locator(".finding").nth(1).click();
     await page.waitForFunction(() => document.querySelectorAll(".finding")[1]?.getAttribute("aria-current") === "true");
-    const finding = await page.locator(".story h3").textContent();
-    await page.waitForFunction(() => /finding=\w/.test(location.hash) && location.hash.includes("flow="));
+    const told = await page.locator(".story h3").textContent();
+    // The address follows a moment later.
+    await page.waitForFunction(
+      (first) => {
+        const asked = new URLSearchParams(location.hash.split("?")[1]);
+        return asked.get("finding") && asked.get("finding") !== first && asked.has("flow");
+      },
+      first,
+    );
     await page.reload();
     await drawn(page);
-    await page.locator(".story h3").waitFor();
-    assert.equal(await page.locator(".story h3").textContent(), finding);
+    await page.waitForFunction((told) => document.querySelector(".story h3")?.textContent === told, told);
     assert.equal(await page.getByRole("button", { name: "slow-0", exact: true }).count(), 0, "of many flows the legend names those in the charts");
     await page.getByRole("button", { name: "Compare" }).click();
     await page.locator("fieldset input").first().waitFor();
