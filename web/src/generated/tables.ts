@@ -201,7 +201,7 @@ export interface Tables {
     frames: Count;
     lost: Count;
     late: Count;
-    loss: Real;
+    lost_share: Real;
     delay_s: Real;
     burst_ratio: Real;
     rating: Real;

@@ -61,7 +61,7 @@ fn columns_are_the_contract() {
              slowdown_p50 slowdown_p95 slowdown_p99",
         ),
         ("workload_transfers", "time_s workload number from to bytes first_byte_s completion_s ideal_s slowdown"),
-        ("calls", "flow frames lost late loss delay_s burst_ratio rating mos"),
+        ("calls", "flow frames lost late lost_share delay_s burst_ratio rating mos"),
         ("messages", "flow deadline_s messages late lost missed"),
     ];
     assert_eq!(expected.map(|(name, _)| name), TABLES);
