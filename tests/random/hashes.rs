@@ -20,6 +20,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Hexadecimal digits of a hash that the file keeps.
 const DIGITS: usize = 16;
 
+/// Stands in the file for the folder of the project, in which scenarios name files.
+const ROOT: &str = "{root}";
+
 /// A scenario with the hash of its records.
 #[derive(Clone, Debug)]
 pub struct Kept {
@@ -32,10 +35,23 @@ pub fn path() -> PathBuf {
     crate::root().join("tests/random/hashes.jsonl")
 }
 
+/// The folder of the project as it stands inside a text of JSON.
+fn folder() -> String {
+    let quoted = json!(crate::root()).to_string();
+    quoted.trim_matches('"').to_owned()
+}
+
+/// A line of the file.
+fn line(seed: u64, hash: &str, scenario: &Json) -> String {
+    let text = json!({ "seed": seed, "hash": hash, "scenario": scenario }).to_string();
+    text.replace(&folder(), ROOT) + "\n"
+}
+
 /// # Panics
 /// When the file is missing or is not what [`renew`] writes.
 pub fn read() -> Vec<Kept> {
     let text = std::fs::read_to_string(path()).expect("tests/random/hashes.jsonl is part of the project");
+    let text = text.replace(ROOT, &folder());
     let kept = text.lines().map(|line| {
         let value: Json = serde_json::from_str(line).expect("each line of hashes.jsonl is JSON");
         Kept {
@@ -90,8 +106,7 @@ pub fn renew() -> std::io::Result<()> {
         let Ok(mended) = mend::mend(network::draw(&schema, &defaults, seed)) else { continue };
         let (hash, hops) = hash(&mended.value, seed);
         if HOPS.contains(&hops) {
-            text += &json!({ "seed": seed, "hash": hash, "scenario": mended.value }).to_string();
-            text.push('\n');
+            text += &line(seed, &hash, &mended.value);
             count += 1;
         }
         if count == COUNT {
@@ -108,7 +123,7 @@ pub fn renew() -> std::io::Result<()> {
 pub fn rehash() -> std::io::Result<()> {
     let lines = read().into_iter().map(|one| {
         let (hash, _) = hash(&one.scenario, one.seed);
-        format!("{}\n", json!({ "seed": one.seed, "hash": hash, "scenario": one.scenario }))
+        line(one.seed, &hash, &one.scenario)
     });
     std::fs::write(path(), lines.collect::<String>())
 }
