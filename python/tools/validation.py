@@ -23,10 +23,10 @@ END = "<!-- end of comparisons -->"
 #: Comparisons that need no folder of references: against what, what is compared, the command.
 WITHOUT_FOLDER = (
     ("RFC and draft worked examples", "`tests/vectors`: controls, recovery, orbits",
-     "cargo test -p skyhop-transport -p skyhop-cc --test vectors"),
+     "cargo test -p skyhop-transport -p skyhop-cc --test all vectors::"),
     ("Formulas of Mathis and Padhye", "sending rate over loss, below",
-     "cargo test -p skyhop-transport --test formulas"),
-    ("RFC 1122, 2018, 2883, 3168, 7323", "what a receiver answers", "cargo test -p skyhop-tcp --test receiver_rules"),
+     "cargo test -p skyhop-transport --test all formulas::"),
+    ("RFC 1122, 2018, 2883, 3168, 7323", "what a receiver answers", "cargo test -p skyhop-tcp --test all receiver_rules::"),
     ("skyfield, sgp4, networkx", "positions, passes, shortest ways",
      "python -m pytest python/tests/test_sky_oracle.py"),
     ("ns-2's traces, a sample", "`tests/reference/ns2`", "skyhop validate ns2"),

@@ -1,0 +1,113 @@
+//! Keys without effect cause a warning. They are found by trying, and no key with an effect is called idle.
+
+use crate::support::scenarios;
+use skyhop_scenario::{Override, Scenario};
+use skyhop_sim::Simulation;
+
+fn read(text: &str) -> Scenario {
+    Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+const WIRE: &str = "duration = \"10 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"1 ms\"\n";
+const FLOW: &str = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = \"reno\"\n";
+
+#[test]
+fn keys_that_change_nothing_are_named() {
+    let table = "{ table = { text = \"time_s,rate_bps\\n0,1000000\\n20,2000000\\n\" } }";
+    let sky = "[constellation]\nsatellites = [{ name = \"g\", geostationary = \"0 deg\" }]\n";
+    for (text, key) in [
+        (format!("{WIRE}rate = \"1 Mbit/s\"\ntrace = {table}\n{FLOW}"), "links[0].rate"),
+        (
+            format!(
+                "{WIRE}rate = \"1 Mbit/s\"\nforward = {{ rate = \"2 Mbit/s\" }}\nbackward = {{ rate = \"3 Mbit/s\" }}\n{FLOW}"
+            ),
+            "links[0].rate",
+        ),
+        (format!("{WIRE}rate = \"1 Mbit/s\"\n{FLOW}stop = \"300 s\"\n"), "flows[0].stop"),
+        (format!("{WIRE}rate = \"1 Mbit/s\"\n{FLOW}{sky}isl = {{ rate = \"1 Mbit/s\" }}\n"), "constellation.isl.rate"),
+        (
+            format!("{WIRE}rate = \"1 Mbit/s\"\n{FLOW}")
+                .replace("\"reno\"", "{ name = \"reno\", rate_halving = \"on\" }"),
+            "flows[0].tcp.rate_halving",
+        ),
+    ] {
+        let warnings = read(&text).all_warnings();
+        let idle: Vec<_> = warnings.iter().filter(|warning| warning.contains("no effect")).collect();
+        assert!(idle.iter().any(|warning| warning.starts_with(&format!("{key}: "))), "{key}: {warnings:?}\n{text}");
+        assert_eq!(idle.len(), 1, "{idle:?}");
+    }
+}
+
+#[test]
+fn keys_that_say_the_default_are_not_idle() {
+    let text = format!(
+        "{WIRE}rate = \"1 Mbit/s\"\nqueue = {{ drop_tail = {{ packets = 50 }} }}\nframing = \"0 B\"\n{FLOW}ttl = 64\nstart = \"0 s\"\n"
+    );
+    assert_eq!(read(&text).all_warnings(), [""; 0]);
+}
+
+#[test]
+fn what_is_shown_has_no_idle_keys() {
+    for shown in scenarios::shown() {
+        let scenario = Scenario::from_toml_in(&shown.text, &shown.name, &shown.folder, &[]).unwrap();
+        let idle: Vec<_> =
+            scenario.all_warnings().into_iter().filter(|warning| warning.contains("no effect")).collect();
+        assert!(idle.is_empty(), "{}: {idle:#?}", shown.name);
+    }
+}
+
+#[test]
+fn what_may_not_be_meant_is_said() {
+    let table = "{ table = { text = \"time_s,rate_bps\\n0,1000000\\n2,2000000\\n\" } }";
+    for (text, said) in [
+        (format!("{WIRE}trace = {table}\n{FLOW}"), "the recording lasts 4 s and begins anew"),
+        (format!("{WIRE}rate = \"1 Mbit/s\"\nerrors = [{{ packet = 1 }}]\n{FLOW}"), "loses every packet"),
+        (format!("{WIRE}rate = \"1 Mbit/s\"\n{FLOW}[records]\ngrid = \"20 s\"\n"), "longer than the run"),
+        (format!("{WIRE}rate = \"1 Mbit/s\"\n{FLOW}[stations]\ns = {{ city = \"Cambridge\" }}\n"), "\"Cambridge, GB\""),
+    ] {
+        let warnings = read(&text).all_warnings();
+        assert_eq!(warnings.iter().filter(|warning| warning.contains(said)).count(), 1, "{said}: {warnings:?}");
+    }
+}
+
+/// Options that are taken out of what is run change no run. Each would stand in a warning.
+#[test]
+fn an_option_that_is_called_idle_changes_no_run() {
+    let lossy = format!(
+        "{WIRE}rate = \"2 Mbit/s\"\nqueue = {{ drop_tail = {{ packets = 8 }} }}\nerrors = [{{ packet = 0.01 }}]\n{FLOW}start = \"0.2 s\"\n"
+    );
+    let others = [
+        ("fack_rules", ["paper", "ns-2"]),
+        ("rate_halving", ["on", "off"]),
+        ("send_times", ["ring", "exact"]),
+        ("sudden_start_window", ["7", "640"]),
+        ("sack_option_size", ["\"9 B\"", "\"2 B\""]),
+        ("sack_block_size", ["\"90 B\"", "\"8 B\""]),
+        ("max_sack_blocks", ["0", "4"]),
+        ("sack_memory", ["1", "8"]),
+        ("ack_delay", ["\"7 ms\"", "\"300 ms\""]),
+    ];
+    let (mut idle, mut live) = (0, 0);
+    for name in ["tahoe", "reno", "newreno", "sack", "fack", "vegas", "yam", "peach", "peach+", "cubic"] {
+        for (option, values) in &others {
+            let set = |value: &str| {
+                let key = |key: &str| format!("flows.f.tcp.{key}");
+                let changes = [("name", name), ("ack_every", "1"), (option, value)]
+                    .map(|(k, v)| Override::new(&key(k), v).unwrap());
+                Scenario::from_toml(&lossy, "test", &changes).unwrap_or_else(|problems| panic!("{problems}"))
+            };
+            let scenarios = values.map(set);
+            let is_idle =
+                scenarios[0].all_warnings().iter().any(|warning| warning.contains(&format!("{option}: has no effect")));
+            if !is_idle {
+                live += 1;
+                continue;
+            }
+            idle += 1;
+            let runs = scenarios.map(|scenario| Simulation::new(&scenario.simulation_spec(), 1).unwrap().run());
+            let seen = |i: usize| (runs[i].events, runs[i].packet_hops, runs[i].flows[0].bytes_delivered);
+            assert_eq!(seen(0), seen(1), "{name}: {option}");
+        }
+    }
+    assert!(idle > 40 && live > 5, "{idle} idle, {live} live");
+}

@@ -1,0 +1,33 @@
+//! All tests of the crate in one binary, because each binary costs seconds of linking.
+
+mod builds;
+mod calls;
+mod canonical;
+mod counts;
+mod defaults;
+mod diagnostics;
+mod effect;
+mod error_reports;
+mod files;
+mod hashes;
+mod limits;
+mod link_names;
+mod linux;
+mod listed;
+mod mutation;
+mod pages;
+mod queues;
+mod relatives;
+mod repair_timing;
+mod repaired_links;
+mod schema;
+mod silent_flows;
+mod sky;
+mod split_connections;
+mod starlink;
+mod starts;
+mod support;
+mod tcp_parts;
+mod traffic;
+mod utilisation;
+mod workloads;

@@ -1,0 +1,8 @@
+//! All tests of the crate in one binary, because each binary costs seconds of linking.
+
+mod common;
+mod iridium;
+mod kinds;
+mod options;
+mod real_sky;
+mod rules;

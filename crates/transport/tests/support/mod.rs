@@ -1,8 +1,0 @@
-//! Shared by the tests against independent traces: the reference folder, a dumbbell, and the comparison; and by those of a sender alone.
-#![allow(dead_code)] // each test file uses its part
-
-pub mod clock;
-pub mod dumbbell;
-pub mod pipe;
-pub mod reference;
-pub mod sender;
