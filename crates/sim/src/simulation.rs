@@ -392,10 +392,32 @@ impl Simulation {
     /// The oldest packet of a link is at its other end.
     fn on_arrival(&mut self, link: u32) {
         let slot = self.slots.links + link;
-        let plain = self.links[link as usize].plain;
-        if !plain && self.serves_late(link) {
+        let state = &mut self.links[link as usize];
+        if !state.plain {
+            return self.on_special_arrival(link);
+        }
+        let Some(entry) = state.link.take_arrived() else {
+            self.events.disarm(slot);
+            return;
+        };
+        match state.link.next_event(self.now) {
+            Some((arrival, start)) => self.events.arm(slot, arrival, start),
+            None => self.events.disarm(slot),
+        }
+        debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
+        if entry.packet.flags.has(Flags::IN_VAIN) {
+            return self.drop_packet(&entry.packet, DropCause::LinkChange, Some(link));
+        }
+        self.pass_on(link, entry.start, entry.packet);
+    }
+
+    /// [`Simulation::on_arrival`] at a link with errors, a record of its packets, a list, or late departures.
+    #[inline(never)]
+    fn on_special_arrival(&mut self, link: u32) {
+        if self.serves_late(link) {
             return;
         }
+        let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
         let Some(mut entry) = state.link.take_arrived() else {
             self.events.disarm(slot);
@@ -406,28 +428,30 @@ impl Simulation {
             None => self.events.disarm(slot),
         }
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
-        if !plain && state.recorded {
+        if state.recorded {
             self.recorder.packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }
         if entry.packet.flags.has(Flags::IN_VAIN) {
             self.links[link as usize].link.take_fate();
             return self.drop_packet(&entry.packet, DropCause::LinkChange, Some(link));
         }
-        if !plain
-            && self.links[link as usize].listed.is_some()
-            && self.is_diverted(link, entry.start, &mut entry.packet)
-        {
+        if self.links[link as usize].listed.is_some() && self.is_diverted(link, entry.start, &mut entry.packet) {
             return;
         }
         self.arrive(link, entry.start, entry.packet);
     }
 
-    /// A packet is at the other end of a link, unless the link's errors take it.
-    #[inline(always)]
-    pub(crate) fn arrive(&mut self, link: u32, start: Time, mut packet: Packet) {
-        if !self.links[link as usize].plain && self.is_corrupted(link, &packet) {
+    /// A packet is at the other end of a special link, unless the link's errors take it.
+    pub(crate) fn arrive(&mut self, link: u32, start: Time, packet: Packet) {
+        if self.is_corrupted(link, &packet) {
             return self.drop_packet(&packet, DropCause::Error, Some(link));
         }
+        self.pass_on(link, start, packet);
+    }
+
+    /// A packet has come over a link: it goes to its endpoint, or to the next hop.
+    #[inline(always)]
+    fn pass_on(&mut self, link: u32, start: Time, mut packet: Packet) {
         self.packet_hops += 1;
         if !self.agents.is_empty() && self.pass_agents(link, start, &mut packet) == Passage::Ends {
             return;

@@ -118,8 +118,11 @@ impl Pacer {
         self.release = self.release.max(time);
     }
 
-    /// A segment of `size` bytes has left; the next one follows at `rate`.
+    /// A segment of `size` bytes has left; the next one follows at `rate`, without a wait when that is zero.
     pub(crate) fn space(&mut self, now: Time, size: u32, rate: Rate) {
+        if rate.bps_f64() <= 0.0 {
+            return;
+        }
         let gap = Duration::from_secs_f64(f64::from(size) * 8.0 / rate.bps_f64());
         self.wait_until(now.max(self.release).saturating_add(gap));
     }

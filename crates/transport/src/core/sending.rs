@@ -135,6 +135,7 @@ impl Core {
         size as u32
     }
 
+    #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         match self.options.pacing {
             Pacing::Off => None,
@@ -155,7 +156,7 @@ impl Core {
         if self.options.pacing == Pacing::Off {
             return;
         }
-        if let Some(rate) = self.pacing_rate().filter(|rate| rate.bps_f64() > 0.0) {
+        if let Some(rate) = self.pacing_rate() {
             self.window.pacer.space(now, size, rate);
         }
     }
