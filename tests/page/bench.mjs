@@ -13,7 +13,7 @@ if (reason) {
 }
 
 const given = process.argv[2];
-const folder = given ?? makeRuns();
+const folder = given ?? await makeRuns();
 const server = await serve(folder);
 const browser = await launch();
 const page = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage();

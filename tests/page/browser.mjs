@@ -9,10 +9,11 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
+// WebGL is rendered by the processor either way. Were the page put together in the same way, it would take most of the time.
 const FLAGS = [
   "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
-  "--enable-unsafe-swiftshader",
+  "--enable-unsafe-swiftshader", "--disable-gpu-compositing",
 ];
 
 /** The Chromium to test with; null where there is none. */
@@ -42,12 +43,15 @@ export async function launch() {
   return chromium.launch({ executablePath: findChromium(), args: FLAGS });
 }
 
-/** A new folder with runs: those of the study, or what another script beside this file makes. */
-export function makeRuns(script = "make_runs.py") {
-  const folder = mkdtempSync(join(tmpdir(), "skyhop-page-"));
-  const made = spawnSync(python(), [join(ROOT, "tests", "page", script), folder], { encoding: "utf8" });
-  if (made.status !== 0) throw new Error(`the runs cannot be made: ${made.stderr}`);
-  return folder;
+/** Puts runs into a folder, a new one when none is given: those of the study, or what another script beside this file makes. */
+export function makeRuns(script = "make_runs.py", folder = mkdtempSync(join(tmpdir(), "skyhop-page-"))) {
+  const child = spawn(python(), [join(ROOT, "tests", "page", script), folder], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (chunk) => (said += chunk));
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => (code === 0 ? resolve(folder) : reject(new Error(`the runs cannot be made: ${said}`))));
+  });
 }
 
 export function remove(folder) {

@@ -1,66 +1,22 @@
-// The page as a person uses it. `node --test tests/page`; SHOTS=1 renews the pictures in docs/page/.
+// The page as a person uses it. `node --test tests/page` runs these tests with the others; SHOTS=1 renews the pictures in docs/page/.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
-import { exportRuns, launch, makeRuns, missing, remove, ROOT, serve } from "./browser.mjs";
+import { before, describe, test } from "node:test";
+import { exportRuns, remove, ROOT } from "./browser.mjs";
+import { again, compareOnly, ENDLESS, reason, settle, stage, STUDY, visit } from "./stage.mjs";
 
-const reason = missing();
-if (reason) console.log(`skipped: the page's tests: ${reason}`);
+describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
+  let server, folder;
 
-const STUDY = "iridium-vegas-reno-bic/runs";
-const TIMEOUT = 60_000;
-const ENDLESS = `# A run without end
-duration = "50 d"
-
-[[links]]
-between = ["left", "right"]
-rate = "1 Gbit/s"
-delay = "10 ms"
-
-[[flows]]
-name = "a"
-from = "left"
-to = "right"
-tcp = "reno"
-`;
-
-describe("the page", { skip: reason ?? false, timeout: 1_200_000 }, () => {
-  let browser, server, folder;
-
-  before(async () => {
-    folder = makeRuns();
-    server = await serve(folder);
-    browser = await launch();
-  });
-
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-    if (folder) remove(folder);
-  });
-
-  /** A fresh visitor at an address of the page; errors on the page fail the test that asks for `errors`. */
-  async function visit(hash, options = {}) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
-    const page = await context.newPage();
-    page.setDefaultTimeout(TIMEOUT);
-    const errors = [];
-    page.on("pageerror", (error) => errors.push(String(error)));
-    page.on("request", (request) => {
-      if (!/^(http:\/\/127\.0\.0\.1:|file:|data:|blob:)/.test(request.url())) errors.push(`asked for ${request.url()}`);
-    });
-    await page.goto(`${options.url ?? server.url}${hash}`);
-    await page.waitForSelector("body[data-ready]");
-    return { page, errors, close: () => context.close() };
-  }
+  before(async () => ({ server, folder } = await stage()));
 
   /** The runs of the study's table are those that start at 1 s. */
-  const id = (tcp) => `${STUDY}/tcp=${tcp},start=1 s,seed=1`;
+  const id = (tcp) => `${STUDY}/runs/tcp=${tcp},start=1 s,seed=1`;
   const run = (tcp) => encodeURIComponent(id(tcp));
   const time = (page) => page.locator(".timebar .now").textContent().then((text) => Number.parseFloat(text));
-  const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
 
   async function type(page, text) {
     await page.locator(".cm-content").click();
@@ -174,9 +130,7 @@ describe("the page", { skip: reason ?? false, timeout: 1_200_000 }, () => {
 
   test("compares Vegas with Reno", async () => {
     const { page, close } = await visit("#/compare");
-    for (const box of await page.locator("input[type=checkbox][value]").all()) {
-      await box.setChecked([id("vegas"), id("reno")].includes(await box.getAttribute("value")));
-    }
+    await compareOnly(page, [id("vegas"), id("reno")]);
     await page.getByLabel("Measure").selectOption({ label: "Packets dropped" });
     await page.waitForFunction(() => document.querySelector(".figure svg")?.textContent.includes("Packets dropped"));
     const figure = await page.locator(".figure svg").textContent();
@@ -261,7 +215,9 @@ describe("the page", { skip: reason ?? false, timeout: 1_200_000 }, () => {
   });
 
   test("shows an export without a server", async () => {
-    const made = exportRuns(folder);
+    const place = mkdtempSync(join(tmpdir(), "skyhop-study-"));
+    cpSync(join(folder, STUDY), join(place, STUDY), { recursive: true });
+    const made = exportRuns(place);
     try {
       const { page, errors, close } = await visit("", { url: made.url });
       assert.notEqual(await page.locator(".run-name").textContent(), "No run open");
@@ -273,6 +229,7 @@ describe("the page", { skip: reason ?? false, timeout: 1_200_000 }, () => {
       await close();
     } finally {
       remove(made.target);
+      remove(place);
     }
   });
 
@@ -299,11 +256,12 @@ describe("the page", { skip: reason ?? false, timeout: 1_200_000 }, () => {
           }
           await page.waitForSelector({ watch: ".chart canvas", map: ".stage canvas", compare: ".figure svg", studies: "td .verdict", try: ".right" }[panel]);
           await settle(page);
-          await page.waitForTimeout(300);
           const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
           assert.ok(wide <= 0, `${panel} is ${wide} pixels too wide`);
           const cut = await page.evaluate(cutOff);
           assert.deepEqual(cut, [], `cut off in ${panel}`);
+          // The camera has come to rest in a picture that is kept.
+          if (shots) await page.waitForTimeout(1000);
           if (shots) await page.screenshot({ path: join(shots, `${panel}-${size}-${colorScheme}.png`), animations: "disabled" });
         }
         assert.deepEqual(errors, []);
@@ -312,17 +270,6 @@ describe("the page", { skip: reason ?? false, timeout: 1_200_000 }, () => {
     }
   }
 });
-
-/** Tries up to five times what a busy machine can make fail. */
-async function again(attempt) {
-  for (let left = 4; ; left--) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (left === 0) throw error;
-    }
-  }
-}
 
 /** Controls and headings that reach out of the window to the side. */
 function cutOff() {

@@ -2,66 +2,17 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
-import { launch, makeRuns, missing, python, remove, serve } from "./browser.mjs";
+import { before, describe, test } from "node:test";
+import { python, remove, serve } from "./browser.mjs";
+import { charts, compareOnly, drawn, ENDLESS, near, reason, settle, stage, table, visit } from "./stage.mjs";
 
-const reason = missing();
-if (reason) console.log(`skipped: the page's tests: ${reason}`);
+describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
+  let browser, server;
 
-const TIMEOUT = 60_000;
-const ENDLESS = `# A run without end
-duration = "50 d"
-[[links]]
-between = ["left", "right"]
-rate = "1 Gbit/s"
-delay = "10 ms"
-[[flows]]
-name = "a"
-from = "left"
-to = "right"
-tcp = "reno"
-`;
-
-describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
-  let browser, server, folder;
-
-  before(async () => {
-    folder = makeRuns("make_scenes.py");
-    server = await serve(folder);
-    browser = await launch();
-  });
-
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-    if (folder) remove(folder);
-  });
-
-  async function visit(hash, { context, url, init, ...options } = {}) {
-    const own = context ?? await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
-    if (init) await own.addInitScript(init);
-    const page = await own.newPage();
-    page.setDefaultTimeout(TIMEOUT);
-    const errors = [];
-    page.on("pageerror", (error) => errors.push(String(error)));
-    await page.goto(`${url ?? server.url}${hash}`);
-    await page.waitForSelector("body[data-ready]");
-    return { page, errors, close: () => own.close() };
-  }
-
-  /** A table of a run, column by column; numbers as numbers. */
-  function table(run, name) {
-    const [head, ...rows] = readFileSync(join(folder, run, `${name}.csv`), "utf8").trim().split("\n").map((line) => line.split(","));
-    return Object.fromEntries(head.map((title, i) => [title, rows.map((row) => (row[i] !== "" && Number.isFinite(Number(row[i])) ? Number(row[i]) : row[i]))]));
-  }
-
-  const charts = (page) => page.evaluate(() => window.skyhopCharts().map((chart) => chart && { x: chart.x, y: chart.y }));
-  const drawn = (page) => page.waitForFunction(() => document.querySelectorAll(".chart .u-over").length >= 4);
-  const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
-  const near = (value, wanted, by, what) => assert.ok(Math.abs(value - wanted) <= by, `${what}: ${value} is not ${wanted} ± ${by}`);
+  before(async () => ({ browser, server } = await stage()));
 
   test("shows the same part of the run in all charts, chosen by dragging, wheel, keys and the map", async () => {
     const { page, errors, close } = await visit("#/watch?run=outage&t=1&finding=");
@@ -82,7 +33,7 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
       near(chart.x[1], 38, 0.2, "end");
     }
     // What is drawn there is what the table has there.
-    const { time_s: times, flow, cwnd } = table("outage", "flow_series");
+    const { time_s: times, flow, cwnd } = await table("outage", "flow_series");
     const largest = Math.max(...cwnd.filter((_, row) => flow[row] === "slow-0" && times[row] >= 19 && times[row] <= 38));
     const shown = await page.evaluate(() => {
       const { data, labels } = window.skyhopCharts()[0];
@@ -217,8 +168,7 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
     await page.waitForFunction((told) => document.querySelector(".story h3")?.textContent === told, told);
     assert.equal(await page.getByRole("button", { name: "slow-0", exact: true }).count(), 0, "of many flows the legend names those in the charts");
     await page.getByRole("button", { name: "Compare" }).click();
-    await page.locator("fieldset input").first().waitFor();
-    for (const box of await page.locator("fieldset input").all()) await box.setChecked(["outage", "slow-start"].includes(await box.getAttribute("value")));
+    await compareOnly(page, ["outage", "slow-start"]);
     await page.getByLabel("Measure").selectOption({ label: "Timeouts" });
     await page.waitForFunction(() => location.hash.includes("measure=") && location.hash.includes("compare="));
     await page.reload();
@@ -264,7 +214,7 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
   test("finds any of a thousand flows and puts it into the charts", async () => {
     const { page, errors, close } = await visit("#/watch?run=many&finding=");
     await drawn(page);
-    const flows = table("many", "flows");
+    const flows = await table("many", "flows");
     await page.locator(".all-flows").click();
     await page.locator(".flow-told", { hasText: "1000 of 1000" }).waitFor();
     assert.ok(await page.locator(".flow-row").count() < 60, "only the rows in sight are in the page");
@@ -283,7 +233,7 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
     await page.getByRole("button", { name: "f-777", exact: true }).waitFor();
     await page.waitForFunction(() => window.skyhopCharts()[0].labels.includes("f-777"));
     // The band behind them is the one of all flows at that time.
-    const { time_s: times, cwnd } = table("many", "flow_series");
+    const { time_s: times, cwnd } = await table("many", "flow_series", ["time_s", "cwnd"]);
     const own = cwnd.filter((value, i) => times[i] === 4 && value !== "").sort((a, b) => a - b);
     const median = await page.evaluate(() => {
       const { data, labels } = window.skyhopCharts()[0];
@@ -307,9 +257,9 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
     // The flow that fell behind most is the tenth, which no chart shows at first.
     assert.match(await page.locator(".finding").first().innerText(), /^fast · 15\.\d\d s/);
     const texts = await page.locator(".cause-chain dd").allTextContents();
-    const { time_s: times, flow, received, goodput_bps: goodput } = table("outage", "flow_series");
+    const { time_s: times, flow, received, goodput_bps: goodput } = await table("outage", "flow_series");
     const rows = times.map((_, row) => row).filter((row) => flow[row] === "fast");
-    const { flow: lostBy, time_s: lostAt, is_ack: ack } = table("outage", "drops");
+    const { flow: lostBy, time_s: lostAt, is_ack: ack } = await table("outage", "drops");
     // From the table: nothing arrived between the last arrival before 16 s and the next.
     const last = rows.filter((row) => received[row] > 0 && times[row] < 16).at(-1);
     const next = rows.find((row) => received[row] > 0 && row > last && times[row] > 16);
@@ -337,7 +287,7 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
 
   test("tells the handover before a stall, with both ways", async () => {
     const { page, close } = await visit("#/watch?run=handover");
-    const { time_s: times, terminal, from, to } = table("handover", "handovers");
+    const { time_s: times, terminal, from, to } = await table("handover", "handovers");
     const real = times.map((_, row) => row).filter((row) => from[row] !== "");
     assert.ok(real.length > 0);
     await page.locator(".finding").first().waitFor();
@@ -352,13 +302,13 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
     const { page, close } = await visit("#/watch?run=nearest&t=1&finding=");
     await page.waitForFunction(() => window.skyhopLocate?.("leo-0-0"));
     // Pairs from the table of changes: at the start each satellite has at most three, none farther than 6000 km.
-    const { time_s: times, link, up } = table("nearest", "link_changes");
+    const { time_s: times, link, up } = await table("nearest", "link_changes");
     const first = link.filter((name, row) => times[row] === 0 && up[row] === "true" && name.includes("neighbour"));
     const partner = (name) => {
       const row = first.indexOf(name);
       return first[row % 2 === 0 ? row + 1 : row - 1].split("->")[0];
     };
-    const path = table("nearest", "paths").path[0].split(" > ").slice(1, -1);
+    const path = (await table("nearest", "paths")).path[0].split(" > ").slice(1, -1);
     for (let i = 0; i + 1 < path.length; i++) {
       assert.ok(first.some((name) => name.startsWith(`${path[i]}->`) && partner(name) === path[i + 1]), `${path[i]} is linked to ${path[i + 1]}`);
     }
@@ -371,7 +321,7 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
 
   test("draws a step chart between its steps", async () => {
     // Between two losses the count stands; the window holds none of them.
-    const { time_s: times, flow, is_ack: ack } = table("outage", "drops");
+    const { time_s: times, flow, is_ack: ack } = await table("outage", "drops");
     const losses = times.filter((_, row) => flow[row] === "slow-0" && ack[row] === "false");
     const gap = losses.findIndex((time, i) => losses[i + 1] - time > 1);
     const [from, to] = [losses[gap] + 0.2, losses[gap] + 0.8];
@@ -439,7 +389,7 @@ describe("the workspace", { skip: reason ?? false, timeout: 1_200_000 }, () => {
     const { x } = (await charts(page))[0];
     assert.ok(x[1] - x[0] < 300, "it has zoomed");
     // However many values there are, the highest and the lowest of the window are drawn.
-    const { time_s: times, cwnd } = table("million", "flow_series");
+    const { time_s: times, cwnd } = await table("million", "flow_series", ["time_s", "cwnd"]);
     const inside = cwnd.filter((value, row) => value !== "" && times[row] > x[0] + 0.01 && times[row] < x[1] - 0.01);
     const shown = await page.evaluate(() => {
       const { data, labels, x: [from, to] } = window.skyhopCharts()[0];

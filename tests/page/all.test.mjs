@@ -1,0 +1,8 @@
+// Every test of the page in one process: they share a Chromium, a server and the runs, which cost more than most tests.
+
+import { after } from "node:test";
+import { close } from "./stage.mjs";
+import "./page.mjs";
+import "./workspace.mjs";
+
+after(close);
