@@ -4,5 +4,6 @@ import { after } from "node:test";
 import { close } from "./stage.mjs";
 import "./page.mjs";
 import "./workspace.mjs";
+import "./compare.mjs";
 
 after(close);

@@ -144,13 +144,62 @@ grid = "100 ms"
 positions = "5 s"
 """
 
-SCENES = {"many": MANY, "million": MILLION, "slow-start": SHORT, "nearest": NEAREST, "outage": OUTAGE, "handover": HANDOVER}
+#: Every packet at the sender's link, through losses in slow start and later.
+PACKETS = (
+    '# Packets\nduration = "20 s"\n'
+    + WIRE.format(rate="2 Mbit/s", room=20).replace("20 ms", "100 ms")
+    + """
+[[flows]]
+name = "a"
+from = "left"
+to = "right"
+tcp = "sack"
+[records]
+grid = "50 ms"
+packets = ["left->right"]
+"""
+)
+
+#: Losses by chance, so that seeds differ.
+CHANCE = """# Losses by chance
+duration = "10 s"
+[[links]]
+between = ["left", "right"]
+rate = "5 Mbit/s"
+delay = "20 ms"
+queue = { drop_tail = { packets = 50 } }
+errors = [{ packet = 0.005 }]
+[[flows]]
+name = "a"
+from = "left"
+to = "right"
+tcp = "reno"
+[records]
+grid = "100 ms"
+"""
+
+SEEDS = (1, 2, 3, 4)
+
+SCENES = {
+    "many": MANY,
+    "million": MILLION,
+    "slow-start": SHORT,
+    "nearest": NEAREST,
+    "outage": OUTAGE,
+    "handover": HANDOVER,
+    "packets": PACKETS,
+}
 
 
 def main(folder: Path) -> None:
     """Writes a run folder per scene."""
     for name, text in SCENES.items():
         skyhop.run(skyhop.Scenario.from_toml(text)).write(folder / name)
+    for tcp in ("reno", "sack"):
+        for seed in SEEDS:
+            skyhop.run(skyhop.Scenario.from_toml(CHANCE.replace("reno", tcp)), seed=seed).write(
+                folder / f"{tcp}-{seed}"
+            )
 
 
 if __name__ == "__main__":

@@ -40,6 +40,9 @@ export function stage() {
 }
 
 async function set() {
+  // Runs of an earlier call, for whoever works on one test.
+  const kept = process.env.PAGE_RUNS;
+  if (kept) return { folder: kept, browser: await launch(), server: await serve(kept) };
   const folder = mkdtempSync(join(tmpdir(), "skyhop-page-"));
   const [browser] = await Promise.all([launch(), makeRuns("make_scenes.py", folder), makeRuns("make_runs.py", folder)]);
   return { folder, browser, server: await serve(folder) };
@@ -51,7 +54,7 @@ export async function close() {
   const { folder, browser, server } = await opened;
   await browser.close();
   await server.stop();
-  remove(folder);
+  if (!process.env.PAGE_RUNS) remove(folder);
 }
 
 /**

@@ -319,6 +319,25 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     await close();
   });
 
+  test("draws links in the colour of their utilisation, with a scale", async () => {
+    const { page, close } = await visit("#/watch?run=handover&t=10&finding=&view=map");
+    await page.waitForFunction(() => window.skyhopLoads?.().length > 2);
+    assert.match(await page.locator(".load-scale").innerText(), /Utilisation\s+0\s+100 %/);
+    const { time_s: times, link, utilisation } = await table("handover", "link_series");
+    const at = (name) => utilisation.filter((_, row) => link[row] === name && times[row] <= 10 + 1e-9).at(-1) ?? 0;
+    // An ISL has the larger one of both directions.
+    const isls = (await page.evaluate(() => window.skyhopLoads())).filter(([name]) => /^leo-.*->leo-/.test(name));
+    for (const [name, share] of isls) assert.equal(share, Math.max(at(name), at(name.split("->").reverse().join("->"))), name);
+    const busy = new Set(link.filter((name, row) => /^leo-.*->leo-/.test(name) && Math.abs(times[row] - 10) < 1e-9 && utilisation[row] > 0).map((name) => name.split("->").sort().join()));
+    assert.ok(busy.size > 1 && isls.length === busy.size, `${isls.length} of ${busy.size} ISLs`);
+    // It is a layer like the others.
+    await page.locator(".layers summary").click();
+    await page.getByLabel("Utilisation of links").uncheck();
+    await page.waitForFunction(() => window.skyhopLoads().length === 0);
+    assert.equal(await page.locator(".load-scale").isVisible(), false);
+    await close();
+  });
+
   test("draws a step chart between its steps", async () => {
     // Between two losses the count stands; the window holds none of them.
     const { time_s: times, flow, is_ack: ack } = await table("outage", "drops");
@@ -368,6 +387,40 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     await settle(page);
     assert.ok(await page.locator(".u-cursor-x").first().isVisible());
     assert.equal(await page.locator(".u-cursor-y:visible").count(), 0);
+    await close();
+  });
+
+  test("shows every packet of a flow: sent, sent again, lost, acknowledged", async () => {
+    const { page, errors, close } = await visit("#/watch?run=packets&charts=sequence");
+    await page.waitForFunction(() => window.skyhopCharts()[0]?.points.length > 0);
+    const { time_s: times, event, seq, link } = await table("packets", "packets");
+    const rows = (kind) => times.map((_, row) => row).filter((row) => event[row] === kind && (kind === "ack" || link[row] === "left->right"));
+    const sent = rows("enq");
+    const first = new Set(sent.map((row) => seq[row])).size;
+    const acks = rows("ack").filter((row) => seq[row] !== "");
+    const points = Object.fromEntries(await page.evaluate(() => window.skyhopCharts()[0].points));
+    assert.equal(points["sent"], first);
+    assert.equal(points["sent again"], sent.length - first);
+    assert.equal(points["lost"], rows("drop").length + rows("loss").length);
+    assert.equal(points["duplicate ACK"], acks.filter((row, i) => i > 0 && seq[row] <= Math.max(...acks.slice(0, i).map((other) => seq[other]))).length);
+    assert.ok(points["sent again"] > 10 && points["lost"] > 10, "the run has an episode to show");
+    // What is acknowledged at the end of the run; the charts share the time axis with those they replace.
+    const { data, labels, x } = await page.evaluate(() => window.skyhopCharts()[0]);
+    assert.equal(data[1 + labels.indexOf("acknowledged")].filter((value) => value !== null && value !== undefined).at(-1), Math.max(...acks.map((row) => seq[row])));
+    const before = x[1] - x[0];
+    await page.locator(".plot").nth(1).focus();
+    await page.keyboard.press("+");
+    await page.waitForFunction((before) => window.skyhopCharts().slice(0, 3).every(({ x }) => x[1] - x[0] < 0.7 * before), before);
+    // Their places come back with the address, and the button leads back to the other charts.
+    assert.match(await page.evaluate(() => location.hash), /charts=sequence/);
+    await page.getByRole("button", { name: "Packets", exact: true }).click();
+    await page.waitForFunction(() => window.skyhopCharts()[4] && !document.querySelector(".charts").classList.contains("sequence"));
+    // A run without packets says which key would record them; a finding leads there.
+    await page.evaluate(() => (location.hash = "#/watch?run=outage"));
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "outage");
+    await page.getByRole("button", { name: "Its packets" }).click();
+    await page.locator(".plot .empty", { hasText: 'packets = ["left->middle"]' }).waitFor();
+    assert.deepEqual(errors, []);
     await close();
   });
 

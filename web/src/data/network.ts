@@ -19,6 +19,8 @@ export interface Isl {
 /** What the network looks like at a time: who serves whom, which ISLs are up, which way flows take. */
 export class Network {
   readonly isls: Isl[] = [];
+  /** Positions in `isls` of those with a series of their utilisation. */
+  readonly busy: readonly number[];
   /** Whether each of `isls` is up at the time of the last `moveTo`. */
   readonly up: Uint8Array;
 
@@ -33,6 +35,7 @@ export class Network {
     const before = byTransmitter ? this.fromTransmitters() : this.fromPairs();
     this.initiallyUp = Uint8Array.from(before, (up) => (up ? 1 : 0));
     this.up = this.initiallyUp.slice();
+    this.busy = [...this.isls.keys()].filter((i) => run.hasLinkSeries(this.isls[i].name) || run.hasLinkSeries(this.isls[i].back));
   }
 
   /** ISLs whose two ends the table of links names. Whether each is up at the start. */

@@ -54,6 +54,12 @@ export class Run {
     return new Run(entry, scenario, tables, new Sky(tables.positions));
   }
 
+  /** What the run recorded of single packets; null where it recorded nothing. It is read when it is asked for: it is long. */
+  async packets(): Promise<Tables["packets"] | null> {
+    const file = this.entry.tables.includes("packets") ? await source.file(this.id, "packets.parquet") : null;
+    return file ? ((await readParquet(file)) as unknown as Tables["packets"]) : null;
+  }
+
   get id(): string {
     return this.entry.id;
   }
@@ -114,6 +120,11 @@ export class Run {
       const table = this.tables.link_series;
       return { x: pick(table.time_s, rows), ys: [pick(table[measure], rows)] };
     });
+  }
+
+  /** Whether a link has carried anything, and a series says when. */
+  hasLinkSeries(link: string): boolean {
+    return this.linkRows().has(link);
   }
 
   /** The links whose queues were longest, longest first. */

@@ -9,6 +9,16 @@ export interface Shown {
   coverage: boolean;
   names: boolean;
   night: boolean;
+  /** Links in the colour of their utilisation. */
+  load: boolean;
+}
+
+/** A link that carries something: its ends and its utilisation, the larger of both directions. */
+export interface Load {
+  name: string;
+  a: [number, number, number];
+  b: [number, number, number];
+  share: number;
 }
 
 /** Everything that a picture of one moment needs; positions are Earth-fixed, in Earth radii. */
@@ -27,6 +37,7 @@ export interface Frame {
   formerWay: Way | null;
   /** Where packets were lost around this moment: a node, the number of them, and how long ago, from 0 to 1. */
   losses: { node: string; packets: number; age: number }[];
+  loads: readonly Load[];
   selection: Selection | null;
   shown: Shown;
   /** Recent handovers: how long ago, in seconds on the reader's clock. */
@@ -48,6 +59,20 @@ export function positionOf(frame: Frame, node: string): [number, number, number]
     return [frame.positions[i], frame.positions[i + 1], frame.positions[i + 2]];
   }
   return frame.run.stations.find((station) => station.name === node)?.position ?? null;
+}
+
+/** Links with packets at a moment: ISLs, and those between stations and their satellites. `busy` are the ISLs that ever carry one. */
+export function loadsAt(frame: Frame, busy: readonly number[]): Load[] {
+  const { run, time, isls, up } = frame;
+  const found: Load[] = [];
+  const add = (a: string, b: string, one: string, other: string): void => {
+    const [p, q] = [positionOf(frame, a), positionOf(frame, b)];
+    const shares = [one, other].map((link) => run.linkValue(link, "utilisation", time)).filter((share) => share > 0);
+    if (p && q && shares.length > 0) found.push({ name: one, a: p, b: q, share: Math.min(1, Math.max(...shares)) });
+  };
+  for (const i of busy) if (up[i]) add(run.sky.names[isls[i].a], run.sky.names[isls[i].b], isls[i].name, isls[i].back);
+  for (const [station, satellite] of frame.serving) add(station, satellite, `${station}->sky`, `${satellite}->ground`);
+  return found;
 }
 
 /** Pixels of the ring around a node that loses packets: it doubles from one packet to a hundred. */

@@ -1,7 +1,7 @@
 import { footprintAngle, groundCircle, toPlace, type Vector } from "../data/geo";
 import { paintMap } from "./earth";
 import { lossSize, positionOf, type Frame } from "./frame";
-import { palette, type Palette } from "./palette";
+import { loadColour, palette, type Palette } from "./palette";
 import type { Picture } from "./picture";
 import { usedSatellites } from "./satellites";
 
@@ -108,6 +108,7 @@ export class FlatMap implements Picture {
     }
     this.drawCoverage(context, frame);
     this.drawLinks(context, frame);
+    this.drawLoads(context, frame);
     this.drawSatellites(context, frame);
     this.drawWays(context, frame);
     this.drawStations(context, frame);
@@ -210,6 +211,18 @@ export class FlatMap implements Picture {
     }
     context.stroke();
     context.globalAlpha = 1;
+  }
+
+  private drawLoads(context: CanvasRenderingContext2D, frame: Frame): void {
+    // Wider than the ways that run over it.
+    context.lineWidth = 8;
+    for (const { a, b, share } of frame.loads) {
+      const [from, to] = [toPlace(a), toPlace(b)];
+      context.strokeStyle = `rgb(${loadColour(this.colours.load, share).join(" ")})`;
+      context.beginPath();
+      this.line(context, [from.longitude, from.latitude], [to.longitude, to.latitude]);
+      context.stroke();
+    }
   }
 
   /** A straight line on the map, the short way round; near a pole, where no straight line is short, none. */

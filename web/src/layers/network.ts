@@ -3,7 +3,7 @@ import { footprintAngle, groundCircle } from "../data/geo";
 import { Dots } from "./dots";
 import { lossSize, positionOf, type Frame } from "./frame";
 import { ThickLines, ThinLines } from "./lines";
-import type { Palette } from "./palette";
+import { loadColour, type Palette } from "./palette";
 import { usedSatellites } from "./satellites";
 
 const CIRCLE_STEPS = 72;
@@ -25,12 +25,14 @@ export class NetworkLayer {
   private readonly circles = new ThinLines(0.75, 2);
   private readonly faintCircles = new ThinLines(0.22, 2);
   private readonly way = new ThickLines(3.2, 3);
+  /** Wider than the ways that run over it. */
+  private readonly loads = new ThickLines(8, 2);
   private readonly pulses: Dots;
   private readonly stations: Dots;
   private readonly handovers: Dots;
   private readonly losses: Dots;
   private readonly former = new ThinLines(0.95, 3);
-  private readonly colours = { way: new THREE.Color(), station: new THREE.Color(), handover: new THREE.Color(), drop: new THREE.Color(), flows: [new THREE.Color()] };
+  private readonly colours = { way: new THREE.Color(), station: new THREE.Color(), handover: new THREE.Color(), drop: new THREE.Color(), flows: [new THREE.Color()], load: ["#000000", "#000000", "#000000"] as Palette["load"] };
   private planesOf: { run: string; planes: number[][] } = { run: "", planes: [] };
 
   constructor(ratio: THREE.IUniform<number>) {
@@ -41,7 +43,7 @@ export class NetworkLayer {
     this.group.add(
       this.isls.object, this.planes.object, this.ground.object, this.circles.object, this.faintCircles.object,
       this.way.group, this.pulses.mesh, this.stations.mesh, this.handovers.mesh,
-      this.former.object, this.losses.mesh,
+      this.former.object, this.losses.mesh, this.loads.group,
     );
   }
 
@@ -56,15 +58,18 @@ export class NetworkLayer {
     this.colours.handover.set(colours.handover);
     this.colours.drop.set(colours.drop);
     this.former.colour(colours.way);
+    this.colours.load = colours.load;
     this.colours.flows = colours.flows.map((value) => new THREE.Color(value));
   }
 
   resize(width: number, height: number): void {
     this.way.resize(width, height);
+    this.loads.resize(width, height);
   }
 
   update(frame: Frame): void {
     this.drawIsls(frame);
+    this.drawLoads(frame);
     this.drawPlanes(frame);
     this.drawGround(frame);
     this.drawCircles(frame);
@@ -88,6 +93,19 @@ export class NetworkLayer {
       }
     }
     this.isls.end();
+  }
+
+  private drawLoads(frame: Frame): void {
+    const points: number[] = [];
+    const tints: number[] = [];
+    const colour = new THREE.Color();
+    for (const { a, b, share } of frame.loads) {
+      const [red, green, blue] = loadColour(this.colours.load, share);
+      colour.setRGB(red / 255, green / 255, blue / 255, THREE.SRGBColorSpace);
+      points.push(a[0], a[2], -a[1], b[0], b[2], -b[1]);
+      tints.push(colour.r, colour.g, colour.b, colour.r, colour.g, colour.b);
+    }
+    this.loads.draw(points, tints);
   }
 
   private drawPlanes(frame: Frame): void {

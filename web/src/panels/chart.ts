@@ -25,6 +25,23 @@ export interface Shade {
   role: string;
 }
 
+/** Single points: packets. */
+export interface Marks {
+  label: string;
+  role: string;
+  shape: "tick" | "dot" | "cross";
+  /** Ascending. */
+  x: Float64Array;
+  y: Float64Array;
+}
+
+/** Events on a line of their own at the top of the chart. */
+export interface Lane {
+  label: string;
+  role: string;
+  times: ArrayLike<number>;
+}
+
 export interface ChartSpec {
   title: string;
   unit: string;
@@ -37,6 +54,10 @@ export interface ChartSpec {
   handovers: ArrayLike<number>;
   shades: readonly Shade[];
   steps?: boolean;
+  points?: readonly Marks[];
+  lanes?: readonly Lane[];
+  /** The height goes from the smallest to the largest value in sight, not from zero. */
+  tight?: boolean;
   /** Said instead of a chart without lines. */
   empty: string;
 }
@@ -75,11 +96,11 @@ export class Chart {
   }
 
   /** What the chart shows: for tests. */
-  shown(): { x: [number, number]; y: [number, number]; labels: string[]; data: uPlot.AlignedData } | null {
+  shown(): { x: [number, number]; y: [number, number]; labels: string[]; data: uPlot.AlignedData; points: [string, number][] } | null {
     const { plot } = this;
     if (!plot) return null;
     const bounds = (key: string): [number, number] => [plot.scales[key].min ?? NaN, plot.scales[key].max ?? NaN];
-    return { x: bounds("x"), y: bounds("y"), labels: this.spec?.lines.map((line) => line.label) ?? [], data: plot.data };
+    return { x: bounds("x"), y: bounds("y"), labels: this.spec?.lines.map((line) => line.label) ?? [], data: plot.data, points: this.spec?.points?.map(({ label, x }) => [label, x.length]) ?? [] };
   }
 
   /** Draws anew, also with the colours of another theme. */
@@ -136,7 +157,7 @@ export class Chart {
       height,
       padding: [6, 16, 0, 0],
       legend: { show: false },
-      scales: { x: { time: false, min, max }, y: { range: fromZero } },
+      scales: { x: { time: false, min, max }, y: { range: spec.tight ? around : fromZero } },
       axes: [
         { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => `${plain(tick)} s`) },
         { ...axis, size: 48, values: (_, ticks) => ticks.map(plain) },
@@ -164,7 +185,7 @@ export class Chart {
       },
       hooks: {
         drawClear: [(plot) => drawShades(plot, spec)],
-        draw: [(plot) => drawMarks(plot, spec)],
+        draw: [(plot) => drawMarks(plot, spec), (plot) => drawPoints(plot, spec), (plot) => drawLanes(plot, spec)],
         setCursor: [(plot) => this.readAt(plot.cursor.left !== undefined && plot.cursor.left >= 0 ? plot.posToVal(plot.cursor.left, "x") : clock.time.value)],
         ready: [(plot) => this.listen(plot)],
       },
@@ -314,6 +335,13 @@ function fromZero(_: uPlot, min: number | null, max: number | null): uPlot.Range
   return [Math.max(0, bottom), top * 1.08];
 }
 
+/** A little room around what is in sight. */
+function around(_: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax {
+  const [low, high] = [min ?? 0, max ?? 1];
+  const room = Math.max(2, 0.06 * (high - low));
+  return [low - room, high + room];
+}
+
 function valueAt({ x, ys }: Series, time: number): number {
   let low = 0;
   let high = x.length;
@@ -370,6 +398,57 @@ function drawMarks(plot: uPlot, spec: ChartSpec): void {
       const high = (5 + 4 * Math.log2(packets)) * ratio;
       context.fillRect(bbox.left + x * ratio - ratio * 0.6, bottom - high, ratio * 1.2, high);
     }
+  });
+}
+
+/** Single packets; of those that fall on the same pixel one is drawn. */
+function drawPoints(plot: uPlot, spec: ChartSpec): void {
+  if (!spec.points) return;
+  clipped(plot, (context, ratio) => {
+    const [from, to] = windowShown();
+    for (const { role, shape, x, y } of spec.points!) {
+      context.fillStyle = context.strokeStyle = colour(role);
+      context.lineWidth = 1.6 * ratio;
+      const size = (shape === "tick" ? 1.4 : 2.2) * ratio;
+      let last: [number, number] = [NaN, NaN];
+      context.beginPath();
+      for (let i = firstAt(x, from); i < x.length && x[i] <= to; i++) {
+        const [left, top] = [Math.round(plot.valToPos(x[i], "x", true)), Math.round(plot.valToPos(y[i], "y", true))];
+        if (left === last[0] && top === last[1]) continue;
+        last = [left, top];
+        if (shape === "cross") {
+          context.moveTo(left - 4 * ratio, top - 4 * ratio);
+          context.lineTo(left + 4 * ratio, top + 4 * ratio);
+          context.moveTo(left - 4 * ratio, top + 4 * ratio);
+          context.lineTo(left + 4 * ratio, top - 4 * ratio);
+        } else {
+          context.rect(left - size, top - size, 2 * size, 2 * size);
+        }
+      }
+      if (shape === "cross") context.stroke();
+      else context.fill();
+    }
+  });
+}
+
+const LANE = 11; // pixels
+
+function drawLanes(plot: uPlot, spec: ChartSpec): void {
+  if (!spec.lanes) return;
+  clipped(plot, (context, ratio) => {
+    const { bbox } = plot;
+    const [from, to] = windowShown();
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    context.font = `${9.5 * ratio}px system-ui, sans-serif`;
+    spec.lanes!.forEach(({ label, role, times }, i) => {
+      const top = bbox.top + i * LANE * ratio;
+      context.fillStyle = colour(role);
+      context.globalAlpha = 1;
+      for (const [x] of density(times, from, to, Math.round(bbox.width / ratio))) context.fillRect(bbox.left + x * ratio, top + ratio, 1.5 * ratio, (LANE - 2) * ratio);
+      context.fillText(label, bbox.left + 3 * ratio, top + (LANE - 2) * ratio);
+    });
+    context.globalAlpha = 1;
   });
 }
 

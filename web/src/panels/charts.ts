@@ -1,11 +1,12 @@
 import { bridge, rollingMean, type Series } from "../data/decimate";
 import type { FlowMeasure, Run } from "../data/run";
-import { chosenFlows, FIRST_FLOWS, overlays, run, shownRuns, toggleFlow } from "../state/app";
+import { chosenFlows, FIRST_FLOWS, overlays, run, sequenceShown, shownRuns, toggleFlow } from "../state/app";
 import { openFinding } from "../state/findings";
 import { colour, DASHES, seriesColour, theme } from "../state/theme";
 import { Chart, type ChartSpec, type Line, type Shade } from "./chart";
 import { h } from "./dom";
 import { flowTable } from "./flows";
+import { sequenceCharts } from "./sequence";
 
 declare global {
   interface Window {
@@ -52,8 +53,13 @@ export function chartsPanel(): HTMLElement {
   const draw = (): void => {
     const runs = shownRuns();
     legend.replaceChildren(...legendOf(runs));
-    const specs = [...MEASURES.map((measure) => flowChart(runs, measure)), queueChart(runs), dropChart(runs)];
-    charts.forEach((chart, i) => chart.show(specs[i]));
+    const flow = sequenceFlow(runs);
+    grid.classList.toggle("sequence", flow !== null);
+    const specs = flow !== null ? sequenceCharts(runs[0], flow, marks(runs), request) : [...MEASURES.map((measure) => flowChart(runs, measure)), queueChart(runs), dropChart(runs)];
+    charts.forEach((chart, i) => {
+      chart.element.hidden = i >= specs.length;
+      if (i < specs.length) chart.show(specs[i]);
+    });
   };
   let wanted = false;
   const request = (): void => {
@@ -64,10 +70,19 @@ export function chartsPanel(): HTMLElement {
       draw();
     });
   };
-  for (const signal of [run, overlays, chosenFlows, theme, openFinding] as const) signal.watch(request as () => void);
+  for (const signal of [run, overlays, chosenFlows, theme, openFinding, sequenceShown] as const) signal.watch(request as () => void);
   request();
   return h("section", { class: "charts-panel", "aria-label": "Charts" }, legend, grid);
 }
+
+/** The flow of the sequence view: that of the open finding, else the first in the charts; null while the view is closed. */
+function sequenceFlow(runs: Run[]): string | null {
+  if (!sequenceShown.value || runs.length === 0) return null;
+  const open = openFinding.value?.flow;
+  return (open !== undefined && runs[0].flows.includes(open) ? open : drawnFlows(runs).find((flow) => runs[0].flows.includes(flow))) ?? null;
+}
+
+const SEQUENCE_KEYS: [string, string][] = [["series-0", "sent"], ["series-1", "sent again"], ["drop", "lost"], ["series-2", "acknowledged"], ["series-4", "window"]];
 
 /** With one run, colours tell flows apart; with several, colours tell runs and dashes flows. */
 export function strokeOf(runs: Run[], at: number, flow: string): { colour: string; dash: readonly number[] } {
@@ -110,6 +125,11 @@ function legendOf(runs: Run[]): HTMLElement[] {
     const others = flows.length - drawn.length;
     chips.push(h("button", { type: "button", class: "chip all-flows", onclick: () => (flowTable.value = true) }, others > 0 ? `${others} more flows …` : "Flows …"));
   }
+  if (flows.length > 0) {
+    const title = "Every packet of one flow: that of the open finding, else the first in the charts";
+    chips.push(h("button", { type: "button", class: "chip packets", title, "aria-pressed": String(sequenceShown.value), onclick: () => (sequenceShown.value = !sequenceShown.value) }, "Packets"));
+  }
+  if (sequenceShown.value) return [...chips, ...SEQUENCE_KEYS.map(([role, name]) => h("span", { class: "key" }, h("i", { class: "key-band", style: `background:var(--${role})` }), name))];
   if (runs.length === 1) chips.push(h("span", { class: "key" }, h("i", { class: "key-ssthresh" }), "ssthresh"));
   if (hasBand(runs)) chips.push(h("span", { class: "key" }, h("i", { class: "key-band" }), "all flows: median, 5 to 95 %"));
   chips.push(h("span", { class: "key" }, h("i", { class: "key-handover" }), "handover"), h("span", { class: "key" }, h("i", { class: "key-drop" }), "packet dropped"));

@@ -14,8 +14,8 @@ export interface FigureLook {
 export interface Bars {
   title: string;
   unit: string;
-  /** One group per measure or flow, one bar per run. */
-  groups: { name: string; values: (number | null)[] }[];
+  /** One group per measure or flow, one bar per run; `halves` are halves of 95 % intervals, where there are any. */
+  groups: { name: string; values: (number | null)[]; halves?: (number | null)[] }[];
   runs: string[];
 }
 
@@ -23,7 +23,17 @@ export interface Curves {
   title: string;
   unit: string;
   xUnit: string;
-  curves: { name: string; x: ArrayLike<number>; y: ArrayLike<number | null> }[];
+  curves: Curve[];
+  /** The part of the x axis that is drawn; all of it when absent. */
+  window?: readonly [number, number];
+}
+
+export interface Curve {
+  name: string;
+  x: ArrayLike<number>;
+  y: ArrayLike<number | null>;
+  /** Half of the 95 % interval at each point. */
+  half?: ArrayLike<number | null>;
 }
 
 const LEFT = 64;
@@ -32,33 +42,48 @@ const BOTTOM = 46;
 const DASHES = ["", "8 4", "2 3", "10 3 2 3", "5 2 1 2", "14 4"];
 const FONT = "DejaVu Sans, Verdana, sans-serif";
 
-interface Area {
+export interface Area {
   top: number;
   bottom: number;
   left: number;
   right: number;
 }
 
-/** Grouped bars. */
+/** Grouped bars, with whiskers where there are intervals. */
 export function barFigure(bars: Bars, look: FigureLook): string {
   const legend = legendOf(bars.runs, look, (i) => `<rect width="14" height="12" y="-10" fill="url(#hatch-${i % KINDS})"/>`);
   const area = { top: 44 + legend.height, bottom: look.height - BOTTOM, left: LEFT, right: look.width - RIGHT };
-  const top = niceTop(Math.max(...bars.groups.flatMap((group) => group.values.map((value) => value ?? 0)), 0));
-  const y = (value: number): number => area.bottom - (value / top) * (area.bottom - area.top);
+  let [least, most] = [0, 0];
+  for (const { values, halves } of bars.groups) {
+    values.forEach((value, i) => {
+      least = Math.min(least, (value ?? 0) - (halves?.[i] ?? 0));
+      most = Math.max(most, (value ?? 0) + (halves?.[i] ?? 0));
+    });
+  }
+  const [low, high] = niceRange(least, most);
+  const y = (value: number): number => area.bottom - ((value - low) / (high - low)) * (area.bottom - area.top);
   const slot = (area.right - area.left) / Math.max(1, bars.groups.length);
   const bar = Math.min(64, (slot * 0.76) / Math.max(1, bars.runs.length));
-  let body = yAxis(area, top, y, look);
+  let body = yAxis(area, low, high, y, look);
   bars.groups.forEach((group, g) => {
     const begin = area.left + slot * (g + 0.5) - (bar * group.values.length) / 2;
     group.values.forEach((value, i) => {
       if (value === null || !Number.isFinite(value)) return;
       const x = begin + i * bar;
-      body += `<rect x="${r(x + 1)}" y="${r(y(value))}" width="${r(bar - 2)}" height="${r(area.bottom - y(value))}" fill="url(#hatch-${i % KINDS})"/>`;
-      if (bar > 30) body += text(x + bar / 2, y(value) - 5, short(value), look.ink, "middle", 11);
+      const half = group.halves?.[i] ?? null;
+      body += `<rect x="${r(x + 1)}" y="${r(Math.min(y(0), y(value)))}" width="${r(bar - 2)}" height="${r(Math.abs(y(0) - y(value)))}" fill="url(#hatch-${i % KINDS})"/>`;
+      if (half !== null && Number.isFinite(half)) body += whisker(x + bar / 2, y(value - half), y(value + half), Math.min(7, bar / 4), look);
+      const beyond = half !== null && Number.isFinite(half) ? half : 0;
+      if (bar > 30) body += text(x + bar / 2, value >= 0 ? y(value + beyond) - 5 : y(value - beyond) + 13, short(value), look.ink, "middle", 11);
     });
     body += text(area.left + slot * (g + 0.5), area.bottom + 18, group.name, look.ink, "middle", 12);
   });
+  if (low < 0) body += `<path d="M${area.left} ${r(y(0))}H${area.right}" stroke="${look.muted}"/>`;
   return frame(bars.title, bars.unit, look, hatches(look, bars.runs.length) + legend.text + body + baseline(area, look));
+}
+
+function whisker(x: number, from: number, to: number, wide: number, look: FigureLook): string {
+  return `<path class="whisker" d="M${r(x)} ${r(from)}V${r(to)}M${r(x - wide)} ${r(from)}h${r(2 * wide)}M${r(x - wide)} ${r(to)}h${r(2 * wide)}" stroke="${look.ink}" stroke-width="1.4" fill="none"/>`;
 }
 
 /** So many runs or curves are told apart by colour and hatching, or by colour and dash. */
@@ -69,43 +94,93 @@ function dash(i: number): string {
   return DASHES[(i + Math.floor(i / 6)) % 6];
 }
 
-/** Lines over time. */
-export function curveFigure(figure: Curves, look: FigureLook): string {
-  const line = (i: number): string => `<path d="M0 -4h22" stroke="${look.series[i % 6]}" stroke-width="2" stroke-dasharray="${dash(i)}"/>`;
-  const legend = legendOf(figure.curves.map((curve) => curve.name), look, line);
-  const area = { top: 44 + legend.height, bottom: look.height - BOTTOM, left: LEFT, right: look.width - RIGHT };
-  let [highest, from, to] = [0, Infinity, -Infinity];
-  for (const { x, y } of figure.curves) {
+/** Where the axes of a figure of curves are, in its own units and in those of its values. */
+export interface CurveScale {
+  area: Area;
+  x: readonly [number, number];
+  y: readonly [number, number];
+}
+
+export function curveScale(figure: Curves, look: FigureLook): CurveScale {
+  const names = figure.curves.map((curve) => curve.name);
+  const area = { top: 44 + legendOf(names, look, () => "").height, bottom: look.height - BOTTOM, left: LEFT, right: look.width - RIGHT };
+  let [least, most, from, to] = [0, 0, Infinity, -Infinity];
+  for (const { x, y, half } of figure.curves) {
     for (let i = 0; i < x.length; i++) {
-      highest = Math.max(highest, y[i] ?? 0);
       from = Math.min(from, x[i]);
       to = Math.max(to, x[i]);
+      if (figure.window && (x[i] < figure.window[0] || x[i] > figure.window[1])) continue;
+      most = Math.max(most, (y[i] ?? 0) + (half?.[i] || 0));
+      least = Math.min(least, (y[i] ?? 0) - (half?.[i] || 0));
     }
   }
   if (!(to > from)) [from, to] = [0, 1];
-  const top = niceTop(highest);
+  return { area, x: figure.window ?? [from, to], y: niceRange(least, most) };
+}
+
+/** Lines over time or over a value, with bands where there are intervals. */
+export function curveFigure(figure: Curves, look: FigureLook): string {
+  const line = (i: number): string => `<path d="M0 -4h22" stroke="${look.series[i % 6]}" stroke-width="2" stroke-dasharray="${dash(i)}"/>`;
+  const legend = legendOf(figure.curves.map((curve) => curve.name), look, line);
+  const { area, x: [from, to], y: [low, high] } = curveScale(figure, look);
   const px = (value: number): number => area.left + ((value - from) / (to - from)) * (area.right - area.left);
-  const py = (value: number): number => area.bottom - (value / top) * (area.bottom - area.top);
-  let body = yAxis(area, top, py, look);
+  const py = (value: number): number => area.bottom - ((value - low) / (high - low)) * (area.bottom - area.top);
+  let body = yAxis(area, low, high, py, look);
   for (const tick of ticks(from, to, 8)) {
     body += `<path d="M${r(px(tick))} ${area.bottom}v5" stroke="${look.muted}"/>` + text(px(tick), area.bottom + 18, short(tick), look.ink, "middle", 11);
   }
   body += text((area.left + area.right) / 2, look.height - 8, figure.xUnit, look.ink, "middle", 12);
-  figure.curves.forEach(({ x, y }, i) => {
-    let path = "";
-    let pen = "M";
-    for (let k = 0; k < x.length; k++) {
-      const value = y[k];
-      if (value === null || !Number.isFinite(value)) {
-        pen = "M";
-        continue;
-      }
-      path += `${pen}${r(px(x[k]))} ${r(py(value))}`;
-      pen = "L";
-    }
-    body += `<path d="${path}" fill="none" stroke="${look.series[i % 6]}" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="${dash(i)}"/>`;
+  let drawn = "";
+  figure.curves.forEach((curve, i) => {
+    const stroke = look.series[i % 6];
+    if (curve.half) drawn += `<path class="band" d="${bandPath(curve, px, py)}" fill="${stroke}" fill-opacity="0.2"/>`;
+    drawn += `<path class="curve" d="${linePath(curve, px, py)}" fill="none" stroke="${stroke}" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="${dash(i)}"/>`;
   });
-  return frame(figure.title, figure.unit, look, legend.text + body + baseline(area, look));
+  // An id of its own: the clip of a figure in a hidden panel would hide the curves.
+  const id = `curve-area-${++figures}`;
+  const clip = `<clipPath id="${id}"><rect x="${area.left}" y="${area.top - 2}" width="${area.right - area.left}" height="${area.bottom - area.top + 4}"/></clipPath>`;
+  if (low < 0) body += `<path d="M${area.left} ${r(py(0))}H${area.right}" stroke="${look.muted}"/>`;
+  return frame(figure.title, figure.unit, look, `${clip}${legend.text}${body}<g clip-path="url(#${id})">${drawn}</g>${baseline(area, look)}`);
+}
+
+let figures = 0;
+
+type Place = (value: number) => number;
+
+function linePath({ x, y }: Curve, px: Place, py: Place): string {
+  let path = "";
+  let pen = "M";
+  for (let k = 0; k < x.length; k++) {
+    const value = y[k];
+    if (value === null || !Number.isFinite(value)) {
+      pen = "M";
+      continue;
+    }
+    path += `${pen}${r(px(x[k]))} ${r(py(value))}`;
+    pen = "L";
+  }
+  return path;
+}
+
+/** One closed shape for each stretch of points with an interval. */
+function bandPath({ x, y, half }: Curve, px: Place, py: Place): string {
+  let path = "";
+  let [above, below]: [string[], string[]] = [[], []];
+  const end = (): void => {
+    if (above.length > 1) path += `M${above.join("L")}L${below.reverse().join("L")}Z`;
+    [above, below] = [[], []];
+  };
+  for (let k = 0; k < x.length; k++) {
+    const [value, by] = [y[k], half?.[k] ?? NaN];
+    if (value === null || !Number.isFinite(value) || !Number.isFinite(by)) {
+      end();
+      continue;
+    }
+    above.push(`${r(px(x[k]))} ${r(py(value + by))}`);
+    below.push(`${r(px(x[k]))} ${r(py(value - by))}`);
+  }
+  end();
+  return path;
 }
 
 function frame(title: string, unit: string, look: FigureLook, body: string): string {
@@ -126,8 +201,8 @@ function legendOf(names: string[], look: FigureLook, key: (index: number) => str
   return { text: out, height: names.length > 0 ? 18 * (row + 1) : 0 };
 }
 
-function yAxis(area: Area, top: number, y: (value: number) => number, look: FigureLook): string {
-  return ticks(0, top, 6).map((tick) =>
+function yAxis(area: Area, low: number, high: number, y: Place, look: FigureLook): string {
+  return ticks(low, high, 6).map((tick) =>
     `<path d="M${area.left} ${r(y(tick))}H${area.right}" stroke="${look.rule}"/>${text(area.left - 8, y(tick) + 4, short(tick), look.ink, "end", 11)}`).join("");
 }
 
@@ -152,10 +227,12 @@ export function ticks(from: number, to: number, most: number): number[] {
   return found;
 }
 
-function niceTop(value: number): number {
-  if (!(value > 0)) return 1;
-  const [step] = ticks(0, value, 6).slice(1);
-  return Math.ceil((value * 1.03) / step) * step;
+/** The range of an axis that holds zero and both values, with whole steps at its ends. */
+function niceRange(least: number, most: number): [number, number] {
+  if (!(most > least)) return [0, 1];
+  const [first, second] = ticks(least, most, 6);
+  const step = second - first || most - least;
+  return [least < 0 ? Math.floor((least * 1.03) / step) * step : 0, most > 0 ? Math.ceil((most * 1.03) / step) * step : 0];
 }
 
 function short(value: number): string {

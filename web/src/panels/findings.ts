@@ -1,7 +1,7 @@
 import type { Finding } from "../data/findings";
 import { storyOf, type Story } from "../data/story";
 import type { Run } from "../data/run";
-import { run } from "../state/app";
+import { run, sequenceShown } from "../state/app";
 import { closeFinding, findings, openFinding, openFindingAt } from "../state/findings";
 import { h, icon, ICONS } from "./dom";
 import { moment } from "./format";
@@ -67,6 +67,7 @@ function tell(current: Run, finding: Finding): HTMLElement[] {
     close,
     h("h3", { class: "unseen" }, `${finding.flow} ${story.what} at ${moment(finding.silence?.[0] ?? finding.begin)}`),
     h("dl", { class: "cause-chain" }, ...lines.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
+    h("button", { type: "button", class: "link packets-of", onclick: () => { openFindingAt(finding); sequenceShown.value = true; } }, "Its packets"),
     ...(story.timer ? [h("p", { class: "timer" }, story.timer)] : []),
     ...(story.events.length > 0 ? [eventList(story)] : []),
   ];

@@ -4,7 +4,7 @@ import { Network } from "../data/network";
 import type { Run } from "../data/run";
 import { FlatMap } from "../layers/map";
 import { Globe } from "../layers/globe";
-import { nodesOf, positionOf, type Frame, type Shown } from "../layers/frame";
+import { loadsAt, nodesOf, positionOf, type Frame, type Load, type Shown } from "../layers/frame";
 import { pickAt } from "../layers/pick";
 import type { Picture } from "../layers/picture";
 import { clock, run, selection, view, type Selection, type View } from "../state/app";
@@ -33,7 +33,7 @@ const globeFails = new Signal(false);
 export const shown = new Signal<Shown>(keptShown());
 
 function keptShown(): Shown {
-  const standard: Shown = { isls: true, planes: true, coverage: true, names: true, night: true };
+  const standard: Shown = { isls: true, planes: true, coverage: true, names: true, night: true, load: true };
   try {
     return { ...standard, ...(JSON.parse(localStorage.getItem("skyhop.shown") ?? "{}") as Partial<Shown>) };
   } catch {
@@ -49,6 +49,7 @@ export class SkyView {
   private readonly tip = h("div", { class: "tip", role: "status", hidden: true });
   private readonly ticker = h("div", { class: "ticker", "aria-live": "polite" });
   private readonly message = h("p", { class: "sky-message", hidden: true });
+  private readonly scale = h("p", { class: "load-scale", hidden: true }, "Utilisation", h("span", {}, "0"), h("i"), h("span", {}, "100 %"));
   private readonly cost = h("p", { class: "cost", hidden: true });
   private readonly pictures: Partial<Record<View, Picture>> = {};
   private picture: Picture | null = null;
@@ -71,7 +72,7 @@ export class SkyView {
     const info = infoPanel(() => this.frame);
     this.element = h(
       "section", { class: "sky", "aria-label": "Sky" },
-      this.stage, this.labels, this.ticker, info, this.tip, this.message, this.cost, layerMenu(), viewSwitch(), this.cameraButtons(),
+      this.stage, this.labels, this.ticker, info, this.tip, this.message, this.scale, this.cost, layerMenu(), viewSwitch(), this.cameraButtons(),
     );
     this.stage.tabIndex = 0;
     this.stage.setAttribute("role", "application");
@@ -183,7 +184,10 @@ export class SkyView {
       phase: this.phase,
       formerWay: this.formerWay(),
       losses: lossesAround(current, time),
+      loads: [],
     };
+    if (shown.value.load) this.frame.loads = loadsAt(this.frame, this.network.busy);
+    this.scale.hidden = !shown.value.load || current.tables.link_series.time_s.length === 0;
     this.moveCamera(this.frame);
     this.picture.draw(this.frame);
     this.drawLabels();
@@ -357,6 +361,11 @@ export class SkyView {
     this.request();
   }
 
+  /** The links that are drawn in the colour of their utilisation: for tests. */
+  loads(): readonly Load[] {
+    return this.frame?.loads ?? [];
+  }
+
   /** Where something is on the page now; what the tests click on. */
   locate(name: string): [number, number] | null {
     const place = this.frame && positionOf(this.frame, name);
@@ -406,7 +415,7 @@ function lossesAround(current: Run, time: number): Frame["losses"] {
 
 function layerMenu(): HTMLElement {
   const names: [keyof Shown, string][] = [
-    ["isls", "ISLs"], ["planes", "Orbital planes"], ["coverage", "Coverage circles"], ["names", "Satellite names"], ["night", "Day and night"],
+    ["isls", "ISLs"], ["planes", "Orbital planes"], ["coverage", "Coverage circles"], ["names", "Satellite names"], ["night", "Day and night"], ["load", "Utilisation of links"],
   ];
   const boxes = names.map(([key, text]) => {
     const box = h("input", { type: "checkbox", checked: shown.value[key] });

@@ -13,6 +13,8 @@ declare global {
   interface Window {
     /** Where a satellite or station is on the page: for tests and for scripts that make pictures. */
     skyhopLocate?: (name: string) => [number, number] | null;
+    /** The links in the colour of their utilisation: for tests. */
+    skyhopLoads?: () => [string, number][];
   }
 }
 
@@ -25,6 +27,7 @@ export function watchPanel(): HTMLElement {
   followFindings();
   const sky = new SkyView();
   window.skyhopLocate = (name) => sky.locate(name);
+  window.skyhopLoads = () => sky.loads().map(({ name, share }) => [name, share]);
   const left = h("div", { class: "place" }, sky.element, findingsPanel());
   findings.follow((known) => left.classList.toggle("calm", known?.length === 0));
   const panel = h("div", { class: "watch" }, headline(), left, timeBar(), divider(), chartsPanel(), flowsDialog(), presetsPanel());

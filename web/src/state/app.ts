@@ -19,6 +19,12 @@ export interface Comparison {
   runs: readonly string[] | null;
   measure: string;
   flow: string;
+  /** Id of the run that the others are compared with; empty for none. */
+  base: string;
+  /** Whether runs that differ only in their seed count as one. */
+  seeds: boolean;
+  /** The part of the x axis that a figure of curves shows; null for all of it. */
+  zoom: readonly [number, number] | null;
 }
 
 export const clock = new Clock();
@@ -38,7 +44,9 @@ export const range = new Signal<readonly [number, number] | null>(null);
 export const opened = new Signal<string | null>(null);
 /** The flows in the charts; null stands for the first of the run. */
 export const chosenFlows = new Signal<readonly string[] | null>(null);
-export const comparison = new Signal<Comparison>({ runs: null, measure: "", flow: "" });
+/** Whether the charts show the packets of one flow. */
+export const sequenceShown = new Signal(false);
+export const comparison = new Signal<Comparison>({ runs: null, measure: "", flow: "", base: "", seeds: false, zoom: null });
 export const jobs = new Signal<Job[]>([]);
 /** What is known of the flows of runs under way, by job. */
 export const live = new Signal<ReadonlyMap<string, Live>>(new Map());

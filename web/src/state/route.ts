@@ -1,5 +1,5 @@
 import {
-  chosenFlows, clock, comparison, entries, missing, notice, opened, openRun, overlays, panel, PANELS, range, run, selection, toggleOverlay, view,
+  chosenFlows, clock, comparison, entries, missing, notice, opened, openRun, overlays, panel, PANELS, range, run, selection, sequenceShown, toggleOverlay, view,
   zoomTo, type Panel, type Selection,
 } from "./app";
 
@@ -51,8 +51,13 @@ async function show(hash: string): Promise<void> {
   const [kind, ...name] = (wanted.get("select") ?? "").split(":");
   selection.value = ["satellite", "station", "link"].includes(kind) ? ({ kind, name: name.join(":") } as Selection) : null;
   const runs = wanted.getAll("compare");
-  comparison.value = { runs: runs.length > 0 ? runs : comparison.value.runs, measure: wanted.get("measure") ?? "", flow: wanted.get("of") ?? "" };
+  const [least, most] = (wanted.get("part") ?? "").split("_").map(Number);
+  comparison.value = {
+    runs: runs.length > 0 ? runs : comparison.value.runs, measure: wanted.get("measure") ?? "", flow: wanted.get("of") ?? "",
+    base: wanted.get("base") ?? "", seeds: wanted.get("seeds") === "together", zoom: most > least ? [least, most] : null,
+  };
   opened.value = wanted.get("finding");
+  sequenceShown.value = wanted.get("charts") === "sequence";
 }
 
 function address(): string {
@@ -63,6 +68,7 @@ function address(): string {
   if (clock.time.value > 0) query.set("t", clock.time.value.toFixed(2));
   if (view.value === "map") query.set("view", "map");
   if (range.value) query.set("zoom", range.value.map((time) => time.toFixed(3)).join("-"));
+  if (sequenceShown.value) query.set("charts", "sequence");
   if (opened.value !== null) query.set("finding", opened.value);
   if (chosenFlows.value) for (const name of chosenFlows.value.length > 0 ? chosenFlows.value : [""]) query.append("flow", name);
   if (selection.value) query.set("select", `${selection.value.kind}:${selection.value.name}`);
@@ -70,6 +76,9 @@ function address(): string {
     for (const other of comparison.value.runs ?? []) query.append("compare", other);
     if (comparison.value.measure) query.set("measure", comparison.value.measure);
     if (comparison.value.flow) query.set("of", comparison.value.flow);
+    if (comparison.value.base) query.set("base", comparison.value.base);
+    if (comparison.value.seeds) query.set("seeds", "together");
+    if (comparison.value.zoom) query.set("part", comparison.value.zoom.map((value) => Number(value.toPrecision(7))).join("_"));
   }
   return `#/${panel.value}?${query.toString()}`;
 }
@@ -88,7 +97,7 @@ export function record(): void {
     const wanted = address();
     if (location.hash !== wanted) history.pushState(null, "", wanted);
   };
-  for (const signal of [overlays, view, clock.playing, clock.time, range, opened, chosenFlows, selection, comparison] as const) signal.watch(replace as () => void);
+  for (const signal of [overlays, view, clock.playing, clock.time, range, opened, chosenFlows, selection, comparison, sequenceShown] as const) signal.watch(replace as () => void);
   panel.watch(push);
   run.watch(push);
   window.addEventListener("popstate", () => {

@@ -1,0 +1,254 @@
+import { decimate } from "../data/decimate";
+import type { FlowMeasure, Run } from "../data/run";
+import { difference, distribution, estimate, meanCurve, type Estimate, type Sample } from "../data/samples";
+import type { Bars, Curve, Curves } from "./figure";
+
+type How = "sum" | "mean";
+interface Total {
+  title: string;
+  unit: string;
+  column: string;
+  scale: number;
+  how: How;
+}
+
+export const TOTALS: Total[] = [
+  { title: "Goodput", unit: "Mbit/s", column: "goodput_bps", scale: 1e-6, how: "sum" },
+  { title: "Throughput", unit: "Mbit/s", column: "throughput_bps", scale: 1e-6, how: "sum" },
+  { title: "Packets dropped", unit: "packets", column: "dropped", scale: 1, how: "sum" },
+  { title: "Retransmissions", unit: "packets", column: "retransmissions", scale: 1, how: "sum" },
+  { title: "Timeouts", unit: "", column: "timeouts", scale: 1, how: "sum" },
+  { title: "One-way delay, mean", unit: "ms", column: "delay_mean_s", scale: 1e3, how: "mean" },
+  { title: "Round-trip time, mean", unit: "ms", column: "rtt_mean_s", scale: 1e3, how: "mean" },
+  { title: "Jitter, mean", unit: "ms", column: "jitter_mean_s", scale: 1e3, how: "mean" },
+  { title: "Delivery fraction", unit: "%", column: "delivery_fraction", scale: 100, how: "mean" },
+];
+
+interface OverTime {
+  title: string;
+  unit: string;
+  column: FlowMeasure;
+  scale: number;
+}
+
+export const OVER_TIME: OverTime[] = [
+  { title: "Congestion window", unit: "segments", column: "cwnd", scale: 1 },
+  { title: "Round-trip time", unit: "ms", column: "rtt_s", scale: 1e3 },
+  { title: "One-way delay", unit: "ms", column: "delay_mean_s", scale: 1e3 },
+  { title: "Throughput", unit: "Mbit/s", column: "throughput_bps", scale: 1e-6 },
+];
+
+/** Totals of flows whose distribution over the flows is drawn. */
+export const OVER_FLOWS: Omit<Total, "how">[] = [
+  { title: "Goodput of the flows", unit: "Mbit/s", column: "goodput_bps", scale: 1e-6 },
+  { title: "Completion time of the flows", unit: "s", column: "completion_s", scale: 1 },
+  { title: "One-way delay of the flows, mean", unit: "ms", column: "delay_mean_s", scale: 1e3 },
+];
+
+/** What can be compared, by the names that the address uses. */
+export const MEASURES = [
+  ...TOTALS.map((_, i) => `total ${i}`), ...OVER_TIME.map((_, i) => `time ${i}`), ...OVER_TIME.map((_, i) => `steps ${i}`), ...OVER_FLOWS.map((_, i) => `flows ${i}`),
+];
+
+/** Stands for every flow. */
+export const EVERY = "*";
+
+const POINTS = 900; // of a curve
+const MOST_CURVES = 18; // more cannot be told apart
+const MOST_GROUPS = 12; // of bars
+
+/** Runs that count as one: a single run, or those of one scenario with different seeds. */
+export interface Group {
+  name: string;
+  runs: Run[];
+}
+
+/** What is drawn: bars, or curves for a part of the x axis. */
+export interface Drawn {
+  name: string;
+  bars?: Bars;
+  curves?: (window: readonly [number, number] | null) => Curves;
+  csv: () => string;
+  /** What the figure leaves out, or what must be known of it. */
+  notes: string[];
+}
+
+/** Each run for itself, or the runs of a scenario together. */
+export function groupsOf(runs: Run[], together: boolean): Group[] {
+  const names = titles(runs);
+  if (!together) return runs.map((one, i) => ({ name: names[i], runs: [one] }));
+  const groups = new Map<string, Group>();
+  runs.forEach((one, i) => {
+    const key = one.entry.scenario_hash;
+    const known = groups.get(key);
+    // A seed that was run twice counts once: it is the same run.
+    if (known) known.runs = known.runs.some((other) => other.entry.seed === one.entry.seed) ? known.runs : [...known.runs, one];
+    else groups.set(key, { name: names[i].replace(/, seed \d+$/, ""), runs: [one] });
+  });
+  return [...groups.values()].map(({ name, runs: own }) => ({ name: own.length > 1 ? `${name} (${own.length} seeds)` : name, runs: own }));
+}
+
+/** The figure of a measure; with a baseline, of the differences to it. */
+export function figureOf(groups: Group[], base: Group | null, measure: string, flow: string): Drawn {
+  const [kind, index] = measure.split(" ");
+  const at = Number(index);
+  if (kind === "total") return totals(groups, base, TOTALS[at]);
+  if (kind === "time") return curves(groups, base, OVER_TIME[at], flow);
+  return kind === "steps" ? steps(groups, OVER_TIME[at], flow) : flowsOf(groups, OVER_FLOWS[at]);
+}
+
+const compared = (groups: Group[], base: Group | null): Group[] => (base ? groups.filter((one) => one !== base) : groups);
+const seedsOf = (group: Group): number[] => group.runs.map((one) => one.entry.seed);
+const lessOf = (base: Group | null): string => (base ? `, less that of ${base.name}` : "");
+
+/** From the first flow's start to the last flow's stop, s. */
+function length(one: Run): number {
+  const [from, to] = one.activeTime();
+  return to - from;
+}
+
+function totals(groups: Group[], base: Group | null, { title, unit, column, scale, how }: Total): Drawn {
+  const every = [...new Set(groups.flatMap((group) => group.runs.flatMap((one) => one.flows)))];
+  const flows = every.slice(0, MOST_GROUPS);
+  const value = (one: Run, flow: string): number => {
+    const row = one.flows.indexOf(flow);
+    return row < 0 ? NaN : (one.tables.flows as unknown as Record<string, Float64Array>)[column][row] * scale;
+  };
+  // A rate is over the flow's own time: its bits over one time of all flows are what adds up.
+  const inAll = (one: Run, flow: string): number => {
+    const row = one.flows.indexOf(flow);
+    const { start_s, stop_s } = one.tables.flows;
+    return column.endsWith("_bps") ? (value(one, flow) * (stop_s[row] - start_s[row])) / length(one) : value(one, flow);
+  };
+  const all = (one: Run): number => {
+    const values = one.flows.map((flow) => inAll(one, flow)).filter(Number.isFinite);
+    const sum = values.reduce((a, b) => a + b, 0);
+    return values.length === 0 ? NaN : how === "sum" ? sum : sum / values.length;
+  };
+  const shown = compared(groups, base);
+  const row = (name: string, of: (one: Run) => number): Bars["groups"][number] & { halves: (number | null)[] } => {
+    const sample = (group: Group): Sample => ({ seeds: seedsOf(group), values: group.runs.map(of) });
+    const found = shown.map((group): Estimate => (base ? difference(sample(group), sample(base)) : estimate(group.runs.map(of))));
+    return { name, values: found.map(({ mean }) => finite(mean)), halves: found.map(({ half }) => finite(half)) };
+  };
+  const rows = flows.map((flow) => row(flow, (one) => value(one, flow)));
+  if (every.length > 1) rows.push(row(how === "sum" ? (column.endsWith("_bps") ? "all, first start to last stop" : "all together") : "mean of all", all));
+  const bars: Bars = { title: title + lessOf(base), unit, groups: rows, runs: shown.map(({ name }) => name) };
+  const intervals = rows.some(({ halves }) => halves.some((half) => half !== null));
+  const csv = (): string => {
+    const head = shown.flatMap(({ name }) => (intervals ? [name, `${name}, half of the 95 % interval`] : [name]));
+    const lines = rows.map(({ name, values, halves }) => [cell(name), ...values.flatMap((v, i) => (intervals ? [v ?? "", halves[i] ?? ""] : [v ?? ""]))].join(","));
+    return `${["flow", ...head.map(cell)].join(",")}\n${lines.join("\n")}\n`;
+  };
+  return { name: column, bars, csv, notes: [every.length > MOST_GROUPS ? `The first ${MOST_GROUPS} of ${every.length} flows.` : "", intervalNote(groups, intervals)] };
+}
+
+function intervalNote(groups: Group[], intervals: boolean): string {
+  if (intervals) return "Means over the seeds with 95 % intervals (Student's t). A difference pairs runs of equal seeds; where the seeds differ the interval is Welch's.";
+  return groups.some(({ runs }) => runs.length > 1) ? "Means over the seeds; no interval can be given here." : "";
+}
+
+interface Picked {
+  name: string;
+  group: Group;
+  flow: string;
+}
+
+/** The curves of a figure: each group with each flow that is asked for. */
+function picked(groups: Group[], flow: string): Picked[] {
+  return groups.flatMap((group) => {
+    const flows = [...new Set(group.runs.flatMap((one) => one.flows))];
+    return flows.filter((each) => flow === EVERY || each === flow).map((each) => ({ name: `${group.name}, ${each}`, group, flow: each }));
+  });
+}
+
+/** One curve per group and flow; `flow` is the only one to show, or EVERY. */
+function curves(groups: Group[], base: Group | null, { title, unit, column, scale }: OverTime, flow: string): Drawn {
+  const all = picked(compared(groups, base), flow);
+  const series = (group: Group, of: string) => group.runs.filter((one) => one.flows.includes(of)).map((one) => one.flowSeries(of, column));
+  const made = all.map(({ name, group, flow: of }) => ({ name, flow: of, single: group.runs.length === 1 && !base ? series(group, of)[0] : null, group }));
+  const bands = made.map(({ single, group, flow: of }) => {
+    if (single) return null;
+    const [own, other] = [series(group, of), base ? series(base, of) : []];
+    return base && other.length === 0 ? null : meanCurve(own, seedsOf(group), other, base ? seedsOf(base) : []);
+  });
+  let left = 0;
+  const drawn = (window: readonly [number, number] | null): Curves => {
+    const [from, to] = window ?? [-Infinity, Infinity];
+    const found = made.slice(0, MOST_CURVES).map(({ name, single }, i): Curve => {
+      const band = bands[i];
+      if (single) {
+        const few = decimate(single, from, to, POINTS / 2);
+        return { name, x: few.x, y: few.ys[0].map((v) => (v === null ? null : v * scale)) };
+      }
+      if (!band) return { name, x: [], y: [] };
+      const rows = [...band.x.keys()].filter((row) => band.x[row] >= from && band.x[row] <= to);
+      left = Math.max(left, Math.ceil(rows.length / POINTS));
+      const few = rows.filter((_, k) => k % Math.ceil(rows.length / POINTS) === 0);
+      const halves = few.map((row) => finite(band.half[row] * scale));
+      return { name, x: few.map((row) => band.x[row]), y: few.map((row) => finite(band.mean[row] * scale)), ...(halves.some((half) => half !== null) ? { half: halves } : {}) };
+    });
+    return { title: `${title} over time${lessOf(base)}`, unit, xUnit: "Time (s)", curves: found, ...(window ? { window } : {}) };
+  };
+  const first = drawn(null);
+  const csv = (): string => {
+    const rows = [`run,flow,time_s,${column}${bands.some((band) => band) ? ",half_of_95_percent_interval" : ""}`];
+    made.forEach(({ single, group, flow: of }, i) => {
+      const x = single?.x ?? bands[i]?.x ?? [];
+      const y = single?.ys[0] ?? bands[i]?.mean ?? [];
+      for (let k = 0; k < x.length; k++) rows.push([cell(group.name), cell(of), x[k], finite(y[k]) ?? "", ...(bands[i] ? [finite(bands[i].half[k]) ?? ""] : [])].join(","));
+    });
+    return `${rows.join("\n")}\n`;
+  };
+  const missing = base ? made.filter((_, i) => !bands[i]).map(({ name }) => name) : [];
+  const notes = [
+    all.length > MOST_CURVES ? `The first ${MOST_CURVES} of ${all.length} curves; the CSV file has all.` : "",
+    left > 1 ? `The whole curves show every ${left}th step of the recording; a part of the time shows more.` : "",
+    missing.length > 0 ? `${base!.name} has no such flow, so there is no difference of ${missing.join(", ")}.` : "",
+    intervalNote(groups, first.curves.some(({ half }) => half !== undefined)),
+  ];
+  return { name: column, curves: drawn, csv, notes };
+}
+
+/** How often a measure had which values, over the steps of the recording. */
+function steps(groups: Group[], { title, unit, column, scale }: OverTime, flow: string): Drawn {
+  const values = picked(groups, flow).map(({ name, group, flow: of }) => ({
+    name, values: group.runs.filter((one) => one.flows.includes(of)).map((one) => one.flowSeries(of, column).ys[0]),
+  }));
+  return shares(`${column}_steps`, `${title}: distribution over the steps`, unit, scale, values, "Each step of the recording in which the measure has a value counts once.");
+}
+
+/** How many flows had which total. */
+function flowsOf(groups: Group[], { title, unit, column, scale }: Omit<Total, "how">): Drawn {
+  const values = groups.map(({ name, runs }) => ({ name, values: runs.map((one) => (one.tables.flows as unknown as Record<string, Float64Array>)[column] ?? new Float64Array(0)) }));
+  const open = values.reduce((sum, one) => sum + one.values.reduce((n, v) => n + v.filter((x) => !Number.isFinite(x)).length, 0), 0);
+  return shares(`${column}_flows`, `${title}: distribution`, unit, scale, values, open > 0 ? `${open} flows have no value and are left out.` : "");
+}
+
+function shares(name: string, title: string, unit: string, scale: number, all: { name: string; values: Float64Array[] }[], note: string): Drawn {
+  const made = all.map(({ name: own, values }) => ({ name: own, ...distribution(values) }));
+  const drawn = (window: readonly [number, number] | null): Curves => ({
+    title, unit: "share of the values that are not larger", xUnit: unit ? `${unit}` : "value", ...(window ? { window } : {}),
+    curves: made.slice(0, MOST_CURVES).map(({ name: own, x, share }): Curve => {
+      const inside = [...x.keys()].filter((i) => !window || (x[i] * scale >= window[0] && x[i] * scale <= window[1]));
+      const every = Math.max(1, Math.ceil(inside.length / POINTS));
+      const few = inside.filter((_, k) => k % every === 0 || k === inside.length - 1);
+      return { name: own, x: few.map((i) => x[i] * scale), y: few.map((i) => share[i]) };
+    }),
+  });
+  const csv = (): string => `run,value,share\n${made.flatMap(({ name: own, x, share }) => Array.from(x, (value, i) => `${cell(own)},${value},${share[i]}`)).join("\n")}\n`;
+  return { name, curves: drawn, csv, notes: [note, made.length > MOST_CURVES ? `The first ${MOST_CURVES} of ${made.length} curves; the CSV file has all.` : ""] };
+}
+
+/** The runs' titles; with their folders where two have the same. */
+export function titles(runs: Run[]): string[] {
+  return runs.map((one) => (runs.some((other) => other !== one && other.title === one.title) ? one.id : one.title));
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}
+
+function cell(text: string): string {
+  return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
