@@ -234,9 +234,9 @@ fn recorded_bottlenecks_as_scenarios_give_the_same_flows() {
         return;
     }
     let mut compared = 0;
-    // A scenario's wire has neither steps of its delay nor outages.
+    // The folder's runs have one flow each. A scenario's wire has neither steps of its delay nor outages.
     for case in read_flows(&folder).unwrap().iter().filter(|case| case.path.events == Events::default()) {
-        let (path, name) = (&case.path, case.control.name());
+        let (path, name) = (&case.path, case.flows[0].control.name());
         let text = format!(
             "duration = \"{} s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"{} bit/s\"\ndelay = \"{} ns\"\n\
              queue = {{ drop_tail = {{ packets = {}, counts = \"waiting\" }} }}\n\
@@ -248,7 +248,7 @@ fn recorded_bottlenecks_as_scenarios_give_the_same_flows() {
             path.queues[0],
         );
         let flow = &run(&text, 1).flows[0];
-        let figures = run_flow(case).figures;
+        let figures = &run_flow(case, case.losses(1), 1)[0].figures;
         let goodput = flow.goodput_bps / 1e6;
         assert!((goodput / figures["goodput_Mbps"] - 1.0).abs() < 0.01, "{}: {goodput} {figures:?}", case.group);
         let (again, theirs) = (flow.retransmissions as f64, figures["retrans"]);

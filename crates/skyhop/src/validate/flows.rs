@@ -20,7 +20,8 @@ pub struct FlowCase {
 /// One measure of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowMeasure {
-    pub measure: &'static str,
+    /// With the flow in front where several share the path.
+    pub measure: String,
     /// Least and largest over the recorded runs.
     pub reference: (f64, f64),
     /// Not finite where the measure could not be taken; JSON writes null then.

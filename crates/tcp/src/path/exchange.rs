@@ -1,6 +1,6 @@
-//! A loop over the events of two hosts and the path between them.
+//! A loop over the events of pairs of hosts and the path that they share.
 
-use super::{Class, Events, Link, Outcomes, Passage, Way};
+use super::{Class, Events, Link, Losses, Outcome, Outcomes, Passage, Verdict, Way};
 use crate::segment::{Ecn, Segment};
 use skyhop_base::{Duration, Rate, Time};
 use std::cmp::Reverse;
@@ -56,8 +56,10 @@ pub fn ip_bytes(segment: &Segment) -> u32 {
 /// A packet that entered the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
+    /// The pair of hosts, from 0.
+    pub flow: usize,
     pub way: Way,
-    /// In its class, from 1; zero for a packet that no list can name.
+    /// In its class, from 1, over all flows; zero for a packet that no list can name.
     pub ordinal: u64,
     pub entered: Time,
     /// As it entered: without the path's mark.
@@ -70,6 +72,7 @@ struct Delivery {
     at: Time,
     /// Deliveries of one instant keep the order of entry.
     number: u64,
+    flow: usize,
     way: Way,
     segment: Segment,
 }
@@ -86,36 +89,48 @@ impl Ord for Delivery {
     }
 }
 
-/// Two hosts and the path between them.
+/// Two hosts that exchange one flow.
 #[derive(Debug)]
-pub struct Exchange<S, R> {
+pub struct Pair<S, R> {
     pub sender: S,
     pub receiver: R,
+    /// The last delivery to the receiver's and to the sender's host, and when the host turned to it.
+    last: [(Time, Time); 2],
+}
+
+/// Pairs of hosts and the path that they share.
+#[derive(Debug)]
+pub struct Exchange<S, R> {
+    pub pairs: Vec<Pair<S, R>>,
     config: PathConfig,
+    losses: Losses,
     links: [Link; 2],
     /// Packets so far per [`Class`].
     counts: [u64; 4],
     deliveries: BinaryHeap<Reverse<Delivery>>,
     number: u64,
-    /// The last delivery to the receiver's and to the sender's host, and when the host turned to it.
-    last: [(Time, Time); 2],
     wake: [&'static [(Duration, Duration)]; 2],
 }
 
 impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
     pub fn new(sender: S, receiver: R, config: PathConfig) -> Exchange<S, R> {
+        Exchange::shared([(sender, receiver)], config)
+    }
+
+    /// Pairs of a sender and a receiver over one path.
+    pub fn shared(pairs: impl IntoIterator<Item = (S, R)>, config: PathConfig) -> Exchange<S, R> {
         let link =
             |way: Way| Link::new(way, config.rate, config.delay, config.queues[way as usize], config.events.clone());
         let links = [link(Way::Data), link(Way::Ack)];
+        let pair = |(sender, receiver)| Pair { sender, receiver, last: [(Time::ZERO, Time::ZERO); 2] };
         Exchange {
-            sender,
-            receiver,
+            pairs: pairs.into_iter().map(pair).collect(),
             config,
+            losses: Losses::None,
             links,
             counts: [0; 4],
             deliveries: BinaryHeap::new(),
             number: 0,
-            last: [(Time::ZERO, Time::ZERO); 2],
             wake: [&[]; 2],
         }
     }
@@ -127,52 +142,73 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
         self
     }
 
+    /// Lets the path lose packets by chance, beside those of the list of outcomes.
+    pub fn with_losses(mut self, losses: Losses) -> Exchange<S, R> {
+        self.losses = losses;
+        self
+    }
+
     /// Runs from time zero until nothing happens before or at `end`. `observe` sees every packet that enters the path.
     pub fn run(&mut self, end: Time, mut observe: impl FnMut(&Crossing)) {
-        self.drain(Time::ZERO, &mut observe);
+        for flow in 0..self.pairs.len() {
+            self.drain(flow, Time::ZERO, &mut observe);
+        }
         loop {
             let delivery = self.deliveries.peek().map_or(Time::MAX, |Reverse(next)| next.at);
-            let sender = self.sender.next_timeout().unwrap_or(Time::MAX);
-            let receiver = self.receiver.next_timeout().unwrap_or(Time::MAX);
-            let now = delivery.min(sender).min(receiver);
+            // The flow whose timeout comes first, and whether it is its receiver's.
+            let mut timeout = (Time::MAX, 0, false);
+            for (flow, pair) in self.pairs.iter().enumerate() {
+                for (next, receives) in [(pair.receiver.next_timeout(), true), (pair.sender.next_timeout(), false)] {
+                    if let Some(next) = next.filter(|&next| next < timeout.0) {
+                        timeout = (next, flow, receives);
+                    }
+                }
+            }
+            let now = delivery.min(timeout.0);
             if now > end || now == Time::MAX {
                 return;
             }
+            let mut flow = timeout.1;
             if delivery == now {
                 if let Some(Reverse(next)) = self.deliveries.pop() {
+                    flow = next.flow;
                     match next.way {
-                        Way::Data => self.receiver.on_segment(now, &next.segment),
-                        Way::Ack => self.sender.on_segment(now, &next.segment),
+                        Way::Data => self.pairs[flow].receiver.on_segment(now, &next.segment),
+                        Way::Ack => self.pairs[flow].sender.on_segment(now, &next.segment),
                     }
                 }
-            } else if receiver == now {
-                self.receiver.on_timeout(now);
+            } else if timeout.2 {
+                self.pairs[flow].receiver.on_timeout(now);
             } else {
-                self.sender.on_timeout(now);
+                self.pairs[flow].sender.on_timeout(now);
             }
-            self.drain(now, &mut observe);
+            self.drain(flow, now, &mut observe);
         }
     }
 
-    fn drain(&mut self, now: Time, observe: &mut impl FnMut(&Crossing)) {
-        while let Some(segment) = self.sender.transmit(now) {
-            self.enter(now, Way::Data, segment, observe);
+    fn drain(&mut self, flow: usize, now: Time, observe: &mut impl FnMut(&Crossing)) {
+        while let Some(segment) = self.pairs[flow].sender.transmit(now) {
+            self.enter(flow, now, Way::Data, segment, observe);
         }
-        while let Some(segment) = self.receiver.transmit(now) {
-            self.enter(now, Way::Ack, segment, observe);
+        while let Some(segment) = self.pairs[flow].receiver.transmit(now) {
+            self.enter(flow, now, Way::Ack, segment, observe);
         }
     }
 
-    fn enter(&mut self, now: Time, way: Way, segment: Segment, observe: &mut impl FnMut(&Crossing)) {
+    fn enter(&mut self, flow: usize, now: Time, way: Way, segment: Segment, observe: &mut impl FnMut(&Crossing)) {
         let bytes = if segment.syn { self.config.syn_bytes } else { ip_bytes(&segment) };
         let class = Class::of(&segment, way == Way::Data);
         let ordinal = class.map_or(0, |class| {
             self.counts[class as usize] += 1;
             self.counts[class as usize]
         });
-        let outcomes = class.into_iter().flat_map(|class| self.config.outcomes.of(class, ordinal));
+        let by_chance = self.losses.loses(flow, way, &segment).then_some(Outcome::Drop);
+        let outcomes = class.into_iter().flat_map(|class| self.config.outcomes.of(class, ordinal)).chain(by_chance);
         let passage = self.links[way as usize].enter(now, bytes, outcomes);
-        observe(&Crossing { way, ordinal, entered: now, segment, passage });
+        if passage.verdict != Verdict::Delivered {
+            self.losses.on_drop(flow, way, &segment);
+        }
+        observe(&Crossing { flow, way, ordinal, entered: now, segment, passage });
         let mut arriving = segment;
         if passage.marked {
             arriving.ecn = Ecn::Ce;
@@ -182,13 +218,13 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
             Way::Data => 1,
         };
         for out in passage.out.into_iter().chain(passage.duplicate) {
-            let (last, turned) = &mut self.last[way as usize];
+            let (last, turned) = &mut self.pairs[flow].last[way as usize];
             let woken = wake_time(self.wake[host], out.since(*last));
             // A host takes packets one after the other, also when it wakes up for the first.
             let at = (out + self.config.turnaround[host] + woken).max(if out >= *last { *turned } else { Time::ZERO });
             (*last, *turned) = ((*last).max(out), (*turned).max(at));
             self.number += 1;
-            let delivery = Delivery { at, number: self.number, way, segment: arriving };
+            let delivery = Delivery { at, number: self.number, flow, way, segment: arriving };
             self.deliveries.push(Reverse(delivery));
         }
     }

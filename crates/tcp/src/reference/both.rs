@@ -114,7 +114,7 @@ pub fn compare_both(
         let at = shift(crossing.entered);
         sent.push(Data { at, seq: segment.seq, len: segment.len, again, by_timer, flags: flags(segment) });
     }
-    let Watched { host, mut windows, mut states, .. } = exchange.sender;
+    let Watched { host, mut windows, mut states, .. } = exchange.pairs.remove(0).sender;
     windows.iter_mut().for_each(|window| window.at = shift(window.at));
     states.iter_mut().for_each(|state| state.at = shift(state.at));
     let changes: Vec<_> = host.sender.states().iter().map(|&(at, state)| (shift(at), state)).collect();

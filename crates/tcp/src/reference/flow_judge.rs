@@ -1,9 +1,8 @@
 //! A long flow beside its recording: each measure against its bound, widened to the spread of the recorded runs.
 
-use super::flows::{FlowCase, FlowData, FlowResult, FlowRow, read_flow_windows, run_flow, window_at};
-use super::{ReferenceError, Table};
-use flate2::read::GzDecoder;
-use std::fs::File;
+use super::ReferenceError;
+use super::flow_case::{FlowCase, FlowRow, Range, is_of, read_flow_windows, zipped};
+use super::flows::{FlowData, FlowResult, run_flow, window_at};
 use std::path::Path;
 
 /// Bounds as shares of the recorded value, and as numbers of packets, segments and seconds.
@@ -23,11 +22,16 @@ const PROBE_WINDOW: u32 = 4;
 const STEP_S: f64 = 0.01;
 /// Shifts that are tried, in parts of a round trip.
 const SHIFTS: i32 = 20;
+/// Runs with seeds of their own where chance decides anything; their mean is judged.
+const SEEDS: u64 = 10;
+/// Standard deviations by which the mean of the recorded runs may stray if their losses are not known.
+const STRAY: f64 = 2.0;
 
 /// One measure of a flow.
 #[derive(Clone, Debug)]
 pub struct Measure {
-    pub name: &'static str,
+    /// With the flow in front where several share the path.
+    pub name: String,
     /// Least and largest over the recorded runs.
     pub reference: (f64, f64),
     pub ours: f64,
@@ -37,15 +41,15 @@ pub struct Measure {
 }
 
 impl Measure {
-    fn new(name: &'static str, reference: (f64, f64), ours: f64, bound: f64) -> Measure {
+    fn new(name: &str, reference: (f64, f64), ours: f64, bound: f64) -> Measure {
         let difference = (reference.0 - ours).max(ours - reference.1).max(0.0);
         // A measure that could not be taken is out of every bound.
         let difference = if ours.is_finite() { difference } else { f64::INFINITY };
-        Measure { name, reference, ours, difference, bound }
+        Measure { name: name.to_owned(), reference, ours, difference, bound }
     }
 
     /// Bounds that are a share hold for the nearer end of the range.
-    fn share(name: &'static str, reference: (f64, f64), ours: f64, share: f64) -> Measure {
+    fn share(name: &str, reference: (f64, f64), ours: f64, share: f64) -> Measure {
         let nearer = if ours > reference.1 { reference.1 } else { reference.0 };
         Measure::new(name, reference, ours, share * nearer.abs())
     }
@@ -55,70 +59,127 @@ impl Measure {
     }
 }
 
-/// Runs the flow of a row and takes every measure that the folder has of it.
-pub fn judge_flow(folder: &Path, row: &FlowRow) -> Result<Vec<Measure>, String> {
-    let case = row.case.as_ref().map_err(ToString::to_string)?;
-    measures(folder, case).map_err(|error| error.to_string())
+/// A figure over our runs.
+struct Ours {
+    mean: f64,
+    /// How far a single run strays from the mean of many.
+    deviation: f64,
 }
 
-fn measures(folder: &Path, case: &FlowCase) -> Result<Vec<Measure>, ReferenceError> {
-    let ours = run_flow(case);
-    let windows = read_flow_windows(folder, &case.name)?;
-    let events = read_events(folder, &case.name)?;
-    let recorded = read_packets(folder, &case.name)?;
-    let is_bbr = case.control_name() == "bbr";
-    let figure = |name: &str| case.figures.get(name).copied();
-    let mut found = Vec::new();
-    let mut rtts = ours.rtts.clone();
-    rtts.sort_by(f64::total_cmp);
-    let mean_rtt = mean(&rtts);
-    let shares = [
-        ("goodput_Mbps", ours.figures["goodput_Mbps"], GOODPUT),
-        ("rtt_mean_ms", 1e3 * mean_rtt, RTT),
-        ("rtt_p95_ms", 1e3 * rtts.get(rtts.len() * 95 / 100).copied().unwrap_or(f64::NAN), RTT),
-    ];
-    for (name, value, share) in shares {
-        found.extend(figure(name).map(|range| Measure::share(name, range, value, share)));
+impl Ours {
+    fn of(runs: &[&FlowResult], value: impl Fn(&FlowResult) -> f64) -> Ours {
+        let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
+        let mean = mean(&values);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Ours { mean, deviation: (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt() }
     }
+}
+
+/// Runs the flows of a row and takes every measure that the folder has of them.
+pub fn judge_flow(folder: &Path, row: &FlowRow) -> Result<Vec<Measure>, String> {
+    let case = row.case.as_ref().map_err(ToString::to_string)?;
+    if let Some(missing) = case.flows.iter().position(|flow| flow.figures.is_empty()) {
+        return Err(format!("targets.csv has nothing of \"{}\", flow {missing}", case.group));
+    }
+    let seeds = if case.draws() { SEEDS } else { 1 };
+    let runs: Vec<Vec<FlowResult>> = (1..=seeds).map(|seed| run_flow(case, case.losses(seed), seed)).collect();
+    let mut found = Vec::new();
+    for (number, flow) in case.flows.iter().enumerate() {
+        let ours: Vec<&FlowResult> = runs.iter().map(|run| &run[number]).collect();
+        let of_flow = measures(folder, case, number, &ours).map_err(|error| error.to_string())?;
+        found.extend(of_flow.into_iter().map(|one| match case.flows.len() {
+            1 => one,
+            _ => Measure { name: format!("flow {number} ({}) {}", flow.control.name(), one.name), ..one },
+        }));
+    }
+    Ok(found)
+}
+
+fn measures(
+    folder: &Path,
+    case: &FlowCase,
+    number: usize,
+    runs: &[&FlowResult],
+) -> Result<Vec<Measure>, ReferenceError> {
+    let flow = &case.flows[number];
+    let windows = read_flow_windows(folder, &case.name, number)?;
+    let events = read_events(folder, &case.name, number)?;
+    let recorded = read_packets(folder, &case.name, number)?;
+    let is_bbr = flow.control.name() == "bbr";
+    let figure = |name: &str| flow.figures.get(name).copied();
+    let ends = |range: Range| (range.least, range.most);
+    // If the recorded draws are not known, the recording is one sample of ours, and its mean strays by chance.
+    let stray = |ours: &Ours, range: Range| {
+        let runs = f64::from(range.runs.max(1));
+        if case.draws_losses() { STRAY * ours.deviation * (1.0 / runs + 1.0 / SEEDS as f64).sqrt() } else { 0.0 }
+    };
+    let mut found = Vec::new();
+    let share = |name: &str, ours: &Ours, share: f64| {
+        figure(name).map(|range| {
+            let measure = Measure::share(name, ends(range), ours.mean, share);
+            Measure { bound: measure.bound + stray(ours, range), ..measure }
+        })
+    };
+    let p95 = |run: &FlowResult| {
+        let mut rtts = run.rtts.clone();
+        rtts.sort_by(f64::total_cmp);
+        1e3 * rtts.get(rtts.len() * 95 / 100).copied().unwrap_or(f64::NAN)
+    };
+    let mean_rtt = Ours::of(runs, |run| mean(&run.rtts));
+    found.extend(share("goodput_Mbps", &Ours::of(runs, |run| run.figures["goodput_Mbps"]), GOODPUT));
+    found.extend(share("rtt_mean_ms", &Ours::of(runs, |run| 1e3 * mean(&run.rtts)), RTT));
+    found.extend(share("rtt_p95_ms", &Ours::of(runs, p95), RTT));
     if let Some(range) = figure("retrans") {
-        let bound = (REPEATED * range.1).max(REPEATED_PACKETS);
-        found.push(Measure::new("retrans", range, ours.figures["retrans"], bound));
+        let ours = Ours::of(runs, |run| run.figures["retrans"]);
+        let bound = (REPEATED * range.most).max(REPEATED_PACKETS) + stray(&ours, range);
+        found.push(Measure::new("retrans", ends(range), ours.mean, bound));
     }
     if let Some(range) = figure("ss_exit_cwnd") {
-        let exit = ours.exit.map_or(f64::NAN, |(_, cwnd)| f64::from(cwnd));
-        found.push(Measure::new("ss_exit_cwnd", range, exit, EXIT_SEGMENTS));
+        let ours = Ours::of(runs, |run| run.exit.map_or(f64::NAN, |(_, cwnd)| f64::from(cwnd)));
+        found.push(Measure::new("ss_exit_cwnd", ends(range), ours.mean, EXIT_SEGMENTS + stray(&ours, range)));
     }
-    first_packets(&ours, &recorded, figure("ss_exit_s").map(|(least, _)| least), &mut found);
+    if !case.draws_losses() {
+        let exit = figure("ss_exit_s").map(|range| range.least);
+        first_packets(runs[0], flow.start.as_secs_f64(), &recorded, exit, &mut found);
+    }
+    let end = case.length.as_secs_f64();
     if is_bbr {
-        let end = case.length.as_secs_f64();
         for (name, of) in [("cwnd mean", weighted_mean as fn(&[(f64, u32)], f64) -> f64), ("cwnd p95", weighted_p95)] {
             let reference = of(&windows, end);
-            let range = if name == "cwnd mean" { figure("cwnd_mean") } else { None }.unwrap_or((reference, reference));
-            found.push(Measure::share(name, range, of(&ours.windows, end), WINDOW));
+            let alone = Range { least: reference, most: reference, runs: 1 };
+            let range = if name == "cwnd mean" { figure("cwnd_mean") } else { None }.unwrap_or(alone);
+            let ours = Ours::of(runs, |run| of(&run.windows, end));
+            let measure = Measure::share(name, ends(range), ours.mean, WINDOW);
+            found.push(Measure { bound: measure.bound + stray(&ours, range), ..measure });
         }
         let period = probe_period(&windows);
         if period.is_finite() {
-            let ours = probe_period(&ours.windows);
-            found.push(Measure::share("PROBE_RTT period s", (period, period), ours, PROBE_PERIOD));
+            let ours = Ours::of(runs, |run| probe_period(&run.windows));
+            found.push(Measure::share("PROBE_RTT period s", (period, period), ours.mean, PROBE_PERIOD));
         }
         return Ok(found);
     }
     // The first recovery repairs the overshoot of slow start: the period after it is none of the sawtooth's.
-    let [theirs, mine] = [&events.recoveries, &ours.recoveries].map(|begins| periods(begins.get(1..).unwrap_or(&[])));
+    let sawtooth = |begins: &[f64]| periods(begins.get(1..).unwrap_or(&[]));
     for (name, of) in [("saw_period_mean_s", mean as fn(&[f64]) -> f64), ("saw_period_median_s", median)] {
-        found.extend(figure(name).map(|range| Measure::share(name, range, of(&mine), SAWTOOTH)));
+        found.extend(share(name, &Ours::of(runs, |run| of(&sawtooth(&run.recoveries))), SAWTOOTH));
     }
+    if case.draws_losses() {
+        return Ok(found);
+    }
+    let theirs = sawtooth(&events.recoveries);
     if theirs.len() >= 4 {
         for (name, long) in [("short periods s", false), ("long periods s", true)] {
             let reference = half_mean(&theirs, long);
-            found.push(Measure::share(name, (reference, reference), half_mean(&mine, long), SAWTOOTH));
+            let ours = Ours::of(runs, |run| half_mean(&sawtooth(&run.recoveries), long));
+            found.push(Measure::share(name, (reference, reference), ours.mean, SAWTOOTH));
         }
     }
     if let Some(at) = events.first_loss {
-        let ours = ours.first_loss.unwrap_or(f64::NAN);
-        found.push(Measure::share("first loss s", (at, at), ours, FIRST_LOSS));
+        let ours = Ours::of(runs, |run| run.first_loss.unwrap_or(f64::NAN));
+        found.push(Measure::share("first loss s", (at, at), ours.mean, FIRST_LOSS));
     }
-    let (deviation, level) = deviation(&ours, &windows, case.length.as_secs_f64(), mean_rtt);
+    let (deviation, level) = deviation(runs[0], &windows, end, mean_rtt.mean);
     found.push(Measure::new("cwnd RMS / mean", (0.0, 0.0), deviation / level, WINDOW));
     Ok(found)
 }
@@ -194,10 +255,10 @@ fn deviation(ours: &FlowResult, recorded: &[(f64, u32)], end: f64, rtt: f64) -> 
 }
 
 /// Rounds of slow start: the number of segments in each, and the times of the packets.
-fn first_packets(ours: &FlowResult, recorded: &Recorded, exit_s: Option<f64>, found: &mut Vec<Measure>) {
+fn first_packets(ours: &FlowResult, start: f64, recorded: &Recorded, exit_s: Option<f64>, found: &mut Vec<Measure>) {
     let (Some(theirs_end), Some((ours_end, _))) = (exit_s, ours.exit) else { return };
     let theirs = rounds(&recorded.data, &recorded.acks, theirs_end - recorded.syn);
-    let mine = rounds(&ours.data, &ours.acks, ours_end);
+    let mine = rounds(&ours.data, &ours.acks, ours_end - start);
     // Slow start ends inside the last round.
     let whole = theirs.len().min(mine.len()).saturating_sub(1);
     let other =
@@ -243,16 +304,13 @@ struct Recorded {
     acks: Vec<(f64, u64)>,
 }
 
-fn zipped(folder: &Path, run: &str, kind: &str) -> Result<Table, ReferenceError> {
-    let path = folder.join(format!("{run}.{kind}.csv.gz"));
-    let file = File::open(&path).map_err(|e| ReferenceError::Read { path: path.clone(), source: e.into() })?;
-    Table::read(path, GzDecoder::new(file))
-}
-
-fn read_packets(folder: &Path, run: &str) -> Result<Recorded, ReferenceError> {
+fn read_packets(folder: &Path, run: &str, flow: usize) -> Result<Recorded, ReferenceError> {
     let table = zipped(folder, run, "pkts")?;
     let mut recorded = Recorded::default();
     for row in 0..table.rows.len() {
+        if !is_of(&table, row, flow)? {
+            continue;
+        }
         let seq: i64 = table.number(row, "seq")?;
         let at = table.seconds(row, "t_in")?;
         let len = table.number(row, "len")?;
@@ -276,10 +334,13 @@ struct Events {
     first_loss: Option<f64>,
 }
 
-fn read_events(folder: &Path, run: &str) -> Result<Events, ReferenceError> {
+fn read_events(folder: &Path, run: &str, flow: usize) -> Result<Events, ReferenceError> {
     let table = zipped(folder, run, "events")?;
     let mut events = Events { recoveries: Vec::new(), first_loss: None };
     for row in 0..table.rows.len() {
+        if !is_of(&table, row, flow)? {
+            continue;
+        }
         let at = table.seconds(row, "t")?;
         match (table.text(row, "ev")?, table.text(row, "what")?) {
             ("S", "Recovery") => events.recoveries.push(at),

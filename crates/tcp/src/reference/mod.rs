@@ -5,6 +5,7 @@
 
 mod both;
 mod case;
+mod flow_case;
 mod flow_judge;
 mod flows;
 mod judge;
@@ -16,10 +17,9 @@ mod trace;
 
 pub use both::{BothComparison, compare_both};
 pub use case::{Case, Row, Write, read_cases, read_rows};
+pub use flow_case::{FlowCase, FlowRow, OneFlow, Range, read_flow_rows, read_flow_windows, read_flows};
 pub use flow_judge::{Measure, judge_flow};
-pub use flows::{
-    FlowCase, FlowData, FlowResult, FlowRow, read_flow_rows, read_flow_windows, read_flows, run_flow, window_at,
-};
+pub use flows::{FlowData, FlowResult, run_flow, window_at};
 pub use judge::{Half, Judged, Overlay, Point, judge, overlay};
 pub use path::{PathComparison, compare_path};
 pub use receiver::{ReceiverComparison, compare_receiver, receiver_config};

@@ -153,8 +153,8 @@ fn run(seed: u64) {
     let receiver = receiver::Host::new(Receiver::new(receiver), pause);
     let mut exchange = Exchange::new(Checked { host, seed }, receiver, path);
     exchange.run(Time::ZERO + Duration::from_secs(2000), |_| {});
-    let sender = &exchange.sender.host.sender;
-    assert_eq!(exchange.receiver.receiver.next_expected(), bytes + 1, "seed {seed}: received");
+    let sender = &exchange.pairs[0].sender.host.sender;
+    assert_eq!(exchange.pairs[0].receiver.receiver.next_expected(), bytes + 1, "seed {seed}: received");
     assert_eq!((sender.backlog(), sender.flow().packets_out), (0, 0), "seed {seed}: left");
 }
 
