@@ -290,11 +290,11 @@ def validate_reactions(folder: str | PathLike[str], *, cases: list[str] = ..., h
     """
 
 def validate_flows(folder: str | PathLike[str], *, runs: list[str] = ...) -> str:
-    """Runs the whole flows of a folder of Linux; JSON list of run, line, measures, problem and ok, in its order.
+    """Runs the whole flows of a folder of Linux; JSON list of run, line, measures, missing, problem, ok.
 
-    Each measure has measure, reference (least and largest), ours, difference, bound and ok; null is not finite. An
-    empty list selects all. Raises ValueError for a folder that cannot be read and an unknown run; a row that cannot be
-    built is an entry with a problem.
+    Each measure has measure, reference (least and largest), ours, difference, bound and ok; null is not finite.
+    `missing` names absent files of the recording. An empty list selects all, in the folder's order. Raises ValueError
+    for a folder that cannot be read and an unknown run; a row that cannot be built is an entry with a problem.
     """
 
 def reaction_packets(folder: str | PathLike[str], case: str, *, half: str = ...) -> str:

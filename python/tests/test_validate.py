@@ -190,8 +190,8 @@ def test_another_queue_breaks_a_bound_of_a_whole_flow(flows: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (",cubic,", ",cubic+reno,", "row 2: flows"),
-        (",cubic,,", ",cubic,0.01,", "row 2: random_loss"),
+        (",cubic,", ",cubic+pigeon,", "row 2: flows"),
+        (",cubic,,", ",cubic,1.5,", "row 2: random_loss"),
         ("8 MiB initial", "large", "row 2: receive_buffer"),
     ],
 )

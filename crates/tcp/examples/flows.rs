@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use skyhop_tcp::reference::{judge_flow, read_flow_rows, read_flow_windows, read_flows, run_flow, window_at};
+use skyhop_tcp::reference::{Sample, judge_flow, read_flow_rows, read_flow_windows, read_flows, run_flow, window_at};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).ok_or("usage: flows DIR")?;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "| flow | goodput Mbit/s | retransmissions | packets | mean cwnd | largest cwnd | cwnd RMS |")?;
     writeln!(out, "|---|---|---|---|---|---|---|")?;
     for case in read_flows(folder)? {
-        for (number, (flow, result)) in case.flows.iter().zip(run_flow(&case, case.losses(1), 1)).enumerate() {
+        for (number, (flow, result)) in case.flows.iter().zip(run_flow(&case, Sample::Exact)).enumerate() {
             let recorded = read_flow_windows(folder, &case.name, number)?;
             match case.flows.len() {
                 1 => write!(out, "| {} ", case.group)?,
@@ -46,7 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for row in read_flow_rows(folder)? {
         match judge_flow(folder, &row) {
             Err(problem) => writeln!(out, "{}: {problem}", row.name)?,
-            Ok(measures) => {
+            Ok(judged) => {
+                let measures = judged.measures;
                 writeln!(
                     out,
                     "{}: {} of {}",

@@ -33,11 +33,16 @@ class FlowMeasure:
 
 @dataclass(frozen=True)
 class Flow:
-    """A run beside its recording. A run that could not be built has a `problem` and keeps no bound."""
+    """A run beside its recording. A run that could not be built has a `problem` and keeps no bound.
+
+    `missing` names files of the recording that are not there; the measures that need them are not taken. Where several
+    flows share the path, a measure's name begins with its flow.
+    """
 
     run: str
     line: int
     measures: list[FlowMeasure]
+    missing: list[str]
     problem: str | None
     ok: bool
 
@@ -47,7 +52,8 @@ class Flow:
             return f"{title}: not built: {self.problem}"
         missed = [measure for measure in self.measures if not measure.ok]
         words = f"{title}: {len(self.measures) - len(missed)} of {len(self.measures)} measures within their bounds"
-        return "; ".join([words, *map(str, missed)])
+        absent = [f"without {', '.join(self.missing)}"] if self.missing else []
+        return "; ".join([words, *map(str, missed), *absent])
 
 
 def flows(folder: str | os.PathLike[str], *, runs: Sequence[str] = ()) -> list[Flow]:
@@ -87,5 +93,7 @@ def flows_markdown(found: Sequence[Flow]) -> str:
             lines.append(f"| {one.run} | – | {one.problem.replace('|', '/')} |")
             continue
         missed = "; ".join(str(measure) for measure in one.measures if not measure.ok)
+        if one.missing:
+            missed += f"{'; ' if missed else ''}without {', '.join(one.missing)}"
         lines.append(f"| {one.run} | {sum(m.ok for m in one.measures)} of {len(one.measures)} | {missed} |")
     return "\n".join(lines) + "\n"

@@ -12,6 +12,8 @@ import ctypes
 import fcntl
 import gzip
 import heapq
+import io
+import itertools
 import math
 import os
 import random
@@ -109,16 +111,16 @@ def _ethtool(device: str, what: str, command: int) -> None:
 class Link:
     """One direction: FIFO with drop tail, served by IP bytes, then a delay. All follows from a packet's arrival."""
 
-    def __init__(self, case: dict[str, Any], draws: random.Random) -> None:
+    def __init__(self, case: dict[str, Any], draws: random.Random, loss: float) -> None:
         self.rate, self.delay, self.limit = case["rate_bps"], case["delay_s"], case["limit_packets"]
-        self.loss, self.draws, self.drops = case["random_loss"], draws, case["outage"] == "drop"
+        self.loss, self.draws, self.drops = loss, draws, case["outage"] == "drop"
         self.outages: list[tuple[float, float]] = case["outages"]
         self.steps: list[tuple[float, float]] = case["steps"]
         self.waiting: deque[float] = deque()
         self.free = self.last = 0.0
 
     def enter(self, now: float, size: int) -> tuple[int, str, float | None]:
-        """Packets that wait, the packet's fate, and when it is delivered."""
+        """Packets that wait, the outcome of this one, and when it is delivered."""
         while self.waiting and self.waiting[0] <= now:
             self.waiting.popleft()
         queue = len(self.waiting)
@@ -211,11 +213,11 @@ class Bottleneck:
 
     def __init__(self, case: dict[str, Any], flows: list[Flow], frames: list[socket.socket], start: float) -> None:
         self.case, self.flows, self.frames, self.start = case, flows, frames, start
-        self.links = [Link(case, random.Random(f"{case['seed']} {way}")) for way in ("data", "ack")]
+        self.links = [Link(case, random.Random(case["seed"]), case["random_loss"]), Link(case, random.Random(), 0.0)]
         self.due: list[tuple[float, int, int, bytes, Flow, list[Any]]] = []
         self.number = 0
         self.errors: list[float] = []
-        self.packets_until = 4.0 if case["rate_bps"] >= 5e6 else 15.0
+        self.packets_until = 15.0
 
     def now(self) -> float:
         """Seconds since the first connect()."""
@@ -261,7 +263,8 @@ class Bottleneck:
         flow.first_seq.setdefault(way, seq)
         seq, ack = (_relative(flow, number, value) for number, value in ((way, seq), (1 - way, ack)))
         queue, fate, out = self.links[way].enter(now, total)
-        row = [f"{now:.6f}", way, flow.number, seq, length, ack, _sack_blocks(frame[at + 20 : at + head]), queue, fate]
+        blocks = _sack_blocks(frame[at + 20 : at + head])
+        row = [f"{now:.6f}", way, flow.number, seq, length, ack, len(blocks), queue, fate]
         row.append("")
         if now < self.packets_until:
             flow.rows["pkts"].append(row)
@@ -269,7 +272,7 @@ class Bottleneck:
             self._count(flow, now, seq, length, fate)
         if out is not None:
             self.number += 1
-            heapq.heappush(self.due, (out, self.number, way, frame, flow, [row, ack]))
+            heapq.heappush(self.due, (out, self.number, way, frame, flow, [row, ack, blocks]))
 
     def _count(self, flow: Flow, now: float, seq: int, length: int, fate: str) -> None:
         if flow.began is None:
@@ -287,21 +290,24 @@ class Bottleneck:
             flow.rows["events"].append([f"{now:.6f}", flow.number, "D", seq, fate])
 
     def _deliver(self, now: float) -> None:
-        out, _, way, frame, flow, (row, ack) = heapq.heappop(self.due)
+        out, _, way, frame, flow, (row, ack, blocks) = heapq.heappop(self.due)
         self.frames[1 - way].send(frame)
         row[-1] = f"{now:.6f}"
         self.errors.append(now - out)
         if way == 0:
             return
         if ack > flow.una:
-            ends = [end for end in range(flow.una, ack + 1) if end in flow.sent] if ack - flow.una < 3 else None
-            if ends is None:
-                ends = sorted(end for end in flow.sent if flow.una < end <= ack)
+            ends = sorted(end for end in flow.sent if flow.una < end <= ack)
             if ends and (sent := flow.sent[ends[-1]]) is not None:
                 flow.rtts.append(now - sent)
             for end in ends:
                 del flow.sent[end]
             flow.una = ack
+        for start, stop in blocks:
+            # Data that a SACK block names gives no RTT when the hole before it is filled.
+            low, high = _relative(flow, 0, start), _relative(flow, 0, stop)
+            for end in [end for end in flow.sent if low < end <= high]:
+                del flow.sent[end]
         flow.look(now, sample=False)
 
 
@@ -313,16 +319,17 @@ def _relative(flow: Flow, way: int, value: int) -> int:
     return (value - first - 1 + 2**31) % 2**32 - 2**31
 
 
-def _sack_blocks(options: bytes) -> int:
+def _sack_blocks(options: bytes) -> list[tuple[int, int]]:
     at = 0
     while at < len(options) and options[at] != 0:
         if options[at] == 1:
             at += 1
         elif options[at] == 5:
-            return (options[at + 1] - 2) // 8
+            edges = struct.unpack_from(f"!{(options[at + 1] - 2) // 4}I", options, at + 2)
+            return list(zip(edges[::2], edges[1::2], strict=True))
         else:
             at += max(2, options[at + 1])
-    return 0
+    return []
 
 
 def real_time(priority: int, processor: int) -> None:
@@ -366,7 +373,7 @@ def read_case(row: dict[str, str], folder: Path) -> dict[str, Any]:
         case[key] = float(row[key] or 0)
     case["limit_packets"] = int(row["limit_packets"])
     case["memory"] = buffer_settings(row["receive_buffer"])
-    case["parts"] = [(part.split("@") + ["0"])[:2] for part in row["flows"].split("+")]
+    case["parts"] = [[*part.split("@"), "0"][:2] for part in row["flows"].split("+")]
     case["outages"], case["steps"] = [], []
     if row["schedule"]:
         with open(folder / row["schedule"], newline="") as file:
@@ -457,7 +464,7 @@ def figures(case: dict[str, Any], flow: Flow) -> dict[str, float]:
     ends = [at for at, _ in windows[1:]] + [end]
     area = sum(cwnd * (to - at) for (at, cwnd), to in zip(windows, ends, strict=True))
     recoveries = [float(row[0]) for row in flow.rows["events"] if row[2:5:2] == ["S", "Recovery"]]
-    periods = sorted(to - at for at, to in zip(recoveries[1:], recoveries[2:], strict=False))
+    periods = sorted(to - at for at, to in itertools.pairwise(recoveries[1:]))
     rtts = sorted(flow.rtts)
     found = {
         "goodput_Mbps": flow.una * 8e-6 / (end - began),
@@ -479,11 +486,12 @@ def figures(case: dict[str, Any], flow: Flow) -> dict[str, float]:
 
 def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Writes a table, gzipped where the name says so."""
-    opened = gzip.open(path, "wt", newline="") if path.suffix == ".gz" else open(path, "w", newline="")
-    with opened as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(header)
-        table.writerows(rows)
+    text = io.StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(header)
+    table.writerows(rows)
+    data = text.getvalue().encode()
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use skyhop_scenario::Scenario;
 use skyhop_sim::records::{DropCause, Records};
 use skyhop_tcp::path::Events;
-use skyhop_tcp::reference::{read_flows, run_flow};
+use skyhop_tcp::reference::{Sample, read_flows, run_flow};
 use std::path::PathBuf;
 
 /// A link of 8 Mbit/s and 20 ms with a queue of 30 packets, and flows over it.
@@ -248,7 +248,7 @@ fn recorded_bottlenecks_as_scenarios_give_the_same_flows() {
             path.queues[0],
         );
         let flow = &run(&text, 1).flows[0];
-        let figures = &run_flow(case, case.losses(1), 1)[0].figures;
+        let figures = &run_flow(case, Sample::Exact)[0].figures;
         let goodput = flow.goodput_bps / 1e6;
         assert!((goodput / figures["goodput_Mbps"] - 1.0).abs() < 0.01, "{}: {goodput} {figures:?}", case.group);
         let (again, theirs) = (flow.retransmissions as f64, figures["retrans"]);

@@ -2,7 +2,7 @@
 
 use super::ValidateError;
 use serde::Serialize;
-use skyhop_tcp::reference::{judge_flow, read_flow_rows};
+use skyhop_tcp::reference::{JudgedFlow, judge_flow, read_flow_rows};
 use std::path::Path;
 
 /// A run beside its recording.
@@ -12,6 +12,8 @@ pub struct FlowCase {
     /// The line of `cases.csv`, from 1.
     pub line: usize,
     pub measures: Vec<FlowMeasure>,
+    /// Files of the recording that are not there; the measures that need them are not taken.
+    pub missing: Vec<String>,
     /// Why the run could not be built. It keeps no bound then.
     pub problem: Option<String>,
     pub ok: bool,
@@ -46,14 +48,15 @@ pub fn flows(folder: &Path, only: &[String]) -> Result<Vec<FlowCase>, ValidateEr
     }
     let chosen = rows.iter().filter(|row| only.is_empty() || only.contains(&row.name));
     let found = chosen.map(|row| {
-        let (measures, problem) = match judge_flow(folder, row) {
-            Ok(measures) if measures.is_empty() => {
-                (Vec::new(), Some(format!("targets.csv has nothing of \"{}\"", row.group)))
+        let (judged, problem) = match judge_flow(folder, row) {
+            Ok(judged) if judged.measures.is_empty() => {
+                (judged, Some(format!("targets.csv has no measure of \"{}\" that has a bound", row.group)))
             }
-            Ok(measures) => (measures, None),
-            Err(problem) => (Vec::new(), Some(problem)),
+            Ok(judged) => (judged, None),
+            Err(problem) => (JudgedFlow::default(), Some(problem)),
         };
-        let measures: Vec<FlowMeasure> = measures
+        let measures: Vec<FlowMeasure> = judged
+            .measures
             .into_iter()
             .map(|one| FlowMeasure {
                 ok: one.ok(),
@@ -65,7 +68,7 @@ pub fn flows(folder: &Path, only: &[String]) -> Result<Vec<FlowCase>, ValidateEr
             })
             .collect();
         let ok = problem.is_none() && measures.iter().all(|measure| measure.ok);
-        FlowCase { run: row.name.clone(), line: row.line, measures, problem, ok }
+        FlowCase { run: row.name.clone(), line: row.line, measures, missing: judged.missing, problem, ok }
     });
     Ok(found.collect())
 }

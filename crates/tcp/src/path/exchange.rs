@@ -1,6 +1,6 @@
 //! A loop over the events of pairs of hosts and the path that they share.
 
-use super::{Class, Events, Link, Losses, Outcome, Outcomes, Passage, Verdict, Way};
+use super::{Class, Events, Lateness, Link, Losses, Outcome, Outcomes, Passage, Verdict, Way};
 use crate::segment::{Ecn, Segment};
 use skyhop_base::{Duration, Rate, Time};
 use std::cmp::Reverse;
@@ -104,6 +104,7 @@ pub struct Exchange<S, R> {
     pub pairs: Vec<Pair<S, R>>,
     config: PathConfig,
     losses: Losses,
+    lateness: Option<Lateness>,
     links: [Link; 2],
     /// Packets so far per [`Class`].
     counts: [u64; 4],
@@ -127,6 +128,7 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
             pairs: pairs.into_iter().map(pair).collect(),
             config,
             losses: Losses::None,
+            lateness: None,
             links,
             counts: [0; 4],
             deliveries: BinaryHeap::new(),
@@ -145,6 +147,12 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
     /// Lets the path lose packets by chance, beside those of the list of outcomes.
     pub fn with_losses(mut self, losses: Losses) -> Exchange<S, R> {
         self.losses = losses;
+        self
+    }
+
+    /// Lets deliveries be late by chance; their order stays.
+    pub fn with_lateness(mut self, lateness: Option<Lateness>) -> Exchange<S, R> {
+        self.lateness = lateness;
         self
     }
 
@@ -218,10 +226,15 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
             Way::Data => 1,
         };
         for out in passage.out.into_iter().chain(passage.duplicate) {
+            let late = self.lateness.as_mut().map_or(Duration::ZERO, Lateness::draw);
             let (last, turned) = &mut self.pairs[flow].last[way as usize];
             let woken = wake_time(self.wake[host], out.since(*last));
             // A host takes packets one after the other, also when it wakes up for the first.
-            let at = (out + self.config.turnaround[host] + woken).max(if out >= *last { *turned } else { Time::ZERO });
+            let at = (out + late + self.config.turnaround[host] + woken).max(if out >= *last {
+                *turned
+            } else {
+                Time::ZERO
+            });
             (*last, *turned) = ((*last).max(out), (*turned).max(at));
             self.number += 1;
             let delivery = Delivery { at, number: self.number, flow, way, segment: arriving };

@@ -3,17 +3,19 @@
 //! Per direction: a FIFO with drop tail whose limit counts the packets that wait, not the one in service; service takes
 //! the time of the packet's IP bytes at the link's rate; then a one-way delay. [`Outcomes`] name single packets that are
 //! lost, marked, delayed or doubled, [`Events`] name times at which the path changes, stands still or loses all.
-//! [`Losses`] are random. [`Exchange`] runs
+//! [`Losses`] and [`Lateness`] are random. [`Exchange`] runs
 //! pairs of [`Endpoint`]s over such a path.
 
 mod events;
 mod exchange;
+mod lateness;
 mod link;
 mod losses;
 mod outcomes;
 
 pub use events::Events;
 pub use exchange::{Crossing, Endpoint, Exchange, Pair, PathConfig, ip_bytes, wake_time};
+pub use lateness::Lateness;
 pub use link::{Link, Passage, Verdict};
 pub use losses::{Drawn, Listed, Losses};
 pub use outcomes::{Class, Outcome, Outcomes};

@@ -36,6 +36,8 @@ const MOST_FLOWS: usize = 64;
 pub struct OneFlow {
     pub control: ControlKind,
     pub start: Duration,
+    /// When the application writes, unless the connection stands later.
+    pub writes: Duration,
     /// Least and largest value of each figure over the recorded runs, and how many they are.
     pub figures: BTreeMap<String, Range>,
 }
@@ -83,9 +85,21 @@ impl FlowCase {
         self.random_loss > 0.0 && (self.listed.is_none() || self.acks_lost)
     }
 
+    /// Whether losses of the recording hang on its segments, so that runs compare at equal places in the data rather than
+    /// at equal times.
+    pub(super) fn replays(&self) -> bool {
+        self.random_loss > 0.0 && self.listed.is_some()
+    }
+
+    /// Whether a recording is one sample of many: its losses are not known, or flows compete. Which flow's packets a full
+    /// queue drops depends on microseconds, and the kernel's own repetitions differ by more than the bounds.
+    pub fn is_a_sample(&self) -> bool {
+        self.draws_losses() || self.flows.len() > 1
+    }
+
     /// Whether chance decides anything of a run. Controls that own their window may draw phases.
     pub fn draws(&self) -> bool {
-        self.draws_losses() || self.flows.iter().any(|flow| flow.control.build(0).owns_window())
+        self.is_a_sample() || self.flows.iter().any(|flow| flow.control.build(0).owns_window())
     }
 }
 
@@ -162,6 +176,24 @@ pub(super) fn zipped(folder: &Path, run: &str, kind: &str) -> Result<Table, Refe
     Table::read(path, GzDecoder::new(file))
 }
 
+/// The table or series that a file holds, or nothing if there is no such file; its name joins `missing` then.
+pub(super) fn if_there<T>(
+    read: Result<T, ReferenceError>,
+    missing: &mut Vec<String>,
+) -> Result<Option<T>, ReferenceError> {
+    match read {
+        Err(ReferenceError::Read { path, source }) if matches!(source.kind(), csv::ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound) =>
+        {
+            let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.display().to_string());
+            if !missing.contains(&name) {
+                missing.push(name);
+            }
+            Ok(None)
+        }
+        read => read.map(Some),
+    }
+}
+
 /// Whether a row of a recording is of this flow. A file without the column has one flow.
 pub(super) fn is_of(table: &Table, row: usize, flow: usize) -> Result<bool, ReferenceError> {
     if table.column("flow").is_err() {
@@ -229,7 +261,8 @@ fn read_flow(
         .enumerate()
         .map(|(number, (control, start))| OneFlow {
             control,
-            start: Duration::from_secs_f64(start.unwrap_or(starts[number])),
+            start: Duration::from_secs_f64(start.unwrap_or(starts[number].0)),
+            writes: Duration::from_secs_f64(start.unwrap_or(starts[number].1)),
             figures: figures.get(&number).cloned().unwrap_or_default(),
         })
         .collect();
@@ -352,41 +385,50 @@ fn parse_buffer(text: &str) -> Option<receiver::Config> {
     Some(config)
 }
 
-/// When each flow of a recording began, in s after the first: its SYN, or else its first window. Zero where the recording
-/// does not tell.
-fn read_starts(folder: &Path, run: &str, flows: usize) -> Vec<f64> {
-    let mut starts = vec![0.0; flows];
+/// When each flow of a recording opened its connection and when it wrote, in s after the first SYN: hosts start their
+/// applications one after the other, and who comes first decides whose packets the full queue drops. Without packets the
+/// first window stands in for both; zero where the recording does not tell.
+fn read_starts(folder: &Path, run: &str, flows: usize) -> Vec<(f64, f64)> {
+    let mut starts = vec![(0.0, 0.0); flows];
     if flows < 2 {
         return starts;
     }
-    let first = |table: &Table, column, flow, of_syn: bool| {
-        (0..table.rows.len()).find_map(|row| {
-            let is_syn = !of_syn || (table.text(row, "dir").ok()? == "0" && table.number::<i64>(row, "seq").ok()? < 0);
-            let of_flow = is_of(table, row, flow).ok()?;
-            (is_syn && of_flow).then(|| table.seconds(row, column).ok()).flatten()
-        })
+    let first = |table: &Table, column, flow, wanted: &dyn Fn(usize) -> bool| {
+        let is_first = |row: &usize| wanted(*row) && is_of(table, *row, flow).unwrap_or(false);
+        (0..table.rows.len()).find(is_first).and_then(|row| table.seconds(row, column).ok())
     };
-    for (kind, column, of_syn) in [("cwnd", "t", false), ("pkts", "t_in", true)] {
-        let Ok(table) = zipped(folder, run, kind) else { continue };
-        let Some(begin) = first(&table, column, 0, of_syn) else { continue };
-        for (flow, start) in starts.iter_mut().enumerate().skip(1) {
-            if let Some(at) = first(&table, column, flow, of_syn) {
-                *start = (at - begin).max(0.0);
-            }
+    if let Ok(packets) = zipped(folder, run, "pkts") {
+        let data = |row| packets.text(row, "dir").is_ok_and(|dir| dir == "0");
+        let number = |row, column| packets.number::<i64>(row, column).unwrap_or(0);
+        let times = (0..flows).map(|flow| {
+            let syn = first(&packets, "t_in", flow, &|row| data(row) && number(row, "seq") < 0)?;
+            let write = first(&packets, "t_in", flow, &|row| data(row) && number(row, "len") > 0)?;
+            Some((syn, write))
+        });
+        if let Some(times) = times.collect::<Option<Vec<_>>>() {
+            let begin = times.iter().map(|(syn, _)| *syn).fold(f64::INFINITY, f64::min);
+            return times.into_iter().map(|(syn, write)| (syn - begin, write - begin)).collect();
         }
+    }
+    if let Ok(windows) = zipped(folder, run, "cwnd") {
+        let times: Vec<_> = (0..flows).map(|flow| first(&windows, "t", flow, &|_| true).unwrap_or(0.0)).collect();
+        let begin = times.iter().copied().fold(f64::INFINITY, f64::min);
+        starts = times.into_iter().map(|at| (at - begin, at - begin)).collect();
     }
     starts
 }
 
 /// The losses by chance that a recording names, and whether it lost ACKs by chance.
 fn read_losses(folder: &Path, run: &str) -> Result<(Option<Listed>, bool), ReferenceError> {
-    let packets = zipped(folder, run, "pkts")?;
     let by_chance = |what: &str| !matches!(what, "tail" | "outage" | "ok" | "");
     let mut acks_lost = false;
-    for row in 0..packets.rows.len() {
-        acks_lost |= packets.text(row, "dir")? == "1" && by_chance(packets.text(row, "fate")?);
+    let mut missing = Vec::new();
+    if let Some(packets) = if_there(zipped(folder, run, "pkts"), &mut missing)? {
+        for row in 0..packets.rows.len() {
+            acks_lost |= packets.text(row, "dir")? == "1" && by_chance(packets.text(row, "fate")?);
+        }
     }
-    let events = zipped(folder, run, "events")?;
+    let Some(events) = if_there(zipped(folder, run, "events"), &mut missing)? else { return Ok((None, acks_lost)) };
     let mut listed = Listed::default();
     let mut found = false;
     // A lost ACK may stand as a drop at 0, its place in the other direction. The first segment was lost as often as it
@@ -437,11 +479,21 @@ fn read_schedule(table: &Table, length: f64, losing: bool) -> Result<String, Ref
 
 /// Reads the recorded windows of a flow of a run: seconds and segments.
 pub fn read_flow_windows(folder: &Path, run: &str, flow: usize) -> Result<Vec<(f64, u32)>, ReferenceError> {
+    windows_over(folder, run, flow, "t")
+}
+
+/// The same over another column, such as the bytes that were acknowledged.
+pub(super) fn windows_over(
+    folder: &Path,
+    run: &str,
+    flow: usize,
+    column: &'static str,
+) -> Result<Vec<(f64, u32)>, ReferenceError> {
     let table = zipped(folder, run, "cwnd")?;
     let mut windows = Vec::new();
     for row in 0..table.rows.len() {
         if is_of(&table, row, flow)? {
-            windows.push((table.seconds(row, "t")?, table.number(row, "cwnd")?));
+            windows.push((table.number(row, column)?, table.number(row, "cwnd")?));
         }
     }
     Ok(windows)

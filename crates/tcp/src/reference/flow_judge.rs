@@ -1,8 +1,8 @@
 //! A long flow beside its recording: each measure against its bound, widened to the spread of the recorded runs.
 
 use super::ReferenceError;
-use super::flow_case::{FlowCase, FlowRow, Range, is_of, read_flow_windows, zipped};
-use super::flows::{FlowData, FlowResult, run_flow, window_at};
+use super::flow_case::{FlowCase, FlowRow, Range, if_there, is_of, read_flow_windows, windows_over, zipped};
+use super::flows::{FlowData, FlowResult, Sample, run_flow, window_at};
 use std::path::Path;
 
 /// Bounds as shares of the recorded value, and as numbers of packets, segments and seconds.
@@ -18,13 +18,15 @@ const WINDOW: f64 = 0.05;
 const PROBE_PERIOD: f64 = 0.02;
 /// The window to which bbr's PROBE_RTT falls, in segments.
 const PROBE_WINDOW: u32 = 4;
-/// Windows are compared every 10 ms.
+/// Windows are compared every 10 ms, or at every segment.
 const STEP_S: f64 = 0.01;
+const MSS: f64 = 1448.0;
 /// Shifts that are tried, in parts of a round trip.
 const SHIFTS: i32 = 20;
 /// Runs with seeds of their own where chance decides anything; their mean is judged.
 const SEEDS: u64 = 10;
-/// Standard deviations by which the mean of the recorded runs may stray if their losses are not known.
+/// Standard deviations by which the mean of recorded runs may stray where chance decides. A measure on which our runs
+/// agree gains nothing.
 const STRAY: f64 = 2.0;
 
 /// One measure of a flow.
@@ -75,43 +77,58 @@ impl Ours {
     }
 }
 
+/// A run beside its recording.
+#[derive(Clone, Debug, Default)]
+pub struct JudgedFlow {
+    pub measures: Vec<Measure>,
+    /// Files of the recording that are not there, and whose measures are not taken.
+    pub missing: Vec<String>,
+}
+
 /// Runs the flows of a row and takes every measure that the folder has of them.
-pub fn judge_flow(folder: &Path, row: &FlowRow) -> Result<Vec<Measure>, String> {
+pub fn judge_flow(folder: &Path, row: &FlowRow) -> Result<JudgedFlow, String> {
     let case = row.case.as_ref().map_err(ToString::to_string)?;
     if let Some(missing) = case.flows.iter().position(|flow| flow.figures.is_empty()) {
         return Err(format!("targets.csv has nothing of \"{}\", flow {missing}", case.group));
     }
-    let seeds = if case.draws() { SEEDS } else { 1 };
-    let runs: Vec<Vec<FlowResult>> = (1..=seeds).map(|seed| run_flow(case, case.losses(seed), seed)).collect();
-    let mut found = Vec::new();
+    let exact = run_flow(case, Sample::Exact);
+    let drawn = if case.draws() { SEEDS } else { 0 };
+    let drawn: Vec<Vec<FlowResult>> = (1..=drawn).map(|seed| run_flow(case, Sample::Drawn(seed))).collect();
+    let mut judged = JudgedFlow::default();
     for (number, flow) in case.flows.iter().enumerate() {
-        let ours: Vec<&FlowResult> = runs.iter().map(|run| &run[number]).collect();
-        let of_flow = measures(folder, case, number, &ours).map_err(|error| error.to_string())?;
-        found.extend(of_flow.into_iter().map(|one| match case.flows.len() {
+        let mut ours: Vec<&FlowResult> = drawn.iter().map(|run| &run[number]).collect();
+        if ours.is_empty() {
+            ours.push(&exact[number]);
+        }
+        let of_flow = measures(folder, case, number, &exact[number], &ours, &mut judged.missing)
+            .map_err(|error| error.to_string())?;
+        judged.measures.extend(of_flow.into_iter().map(|one| match case.flows.len() {
             1 => one,
             _ => Measure { name: format!("flow {number} ({}) {}", flow.control.name(), one.name), ..one },
         }));
     }
-    Ok(found)
+    Ok(judged)
 }
 
 fn measures(
     folder: &Path,
     case: &FlowCase,
     number: usize,
+    exact: &FlowResult,
     runs: &[&FlowResult],
+    missing: &mut Vec<String>,
 ) -> Result<Vec<Measure>, ReferenceError> {
     let flow = &case.flows[number];
-    let windows = read_flow_windows(folder, &case.name, number)?;
-    let events = read_events(folder, &case.name, number)?;
-    let recorded = read_packets(folder, &case.name, number)?;
+    let windows = if_there(read_flow_windows(folder, &case.name, number), missing)?;
+    let events = if_there(read_events(folder, &case.name, number), missing)?;
+    let recorded = if_there(read_packets(folder, &case.name, number), missing)?;
     let is_bbr = flow.control.name() == "bbr";
     let figure = |name: &str| flow.figures.get(name).copied();
     let ends = |range: Range| (range.least, range.most);
-    // If the recorded draws are not known, the recording is one sample of ours, and its mean strays by chance.
+    // A recorded run is one sample of what chance does, and strays from the mean of many as far as ours do.
     let stray = |ours: &Ours, range: Range| {
         let runs = f64::from(range.runs.max(1));
-        if case.draws_losses() { STRAY * ours.deviation * (1.0 / runs + 1.0 / SEEDS as f64).sqrt() } else { 0.0 }
+        if case.draws() { STRAY * ours.deviation * (1.0 / runs + 1.0 / SEEDS as f64).sqrt() } else { 0.0 }
     };
     let mut found = Vec::new();
     let share = |name: &str, ours: &Ours, share: f64| {
@@ -138,25 +155,33 @@ fn measures(
         let ours = Ours::of(runs, |run| run.exit.map_or(f64::NAN, |(_, cwnd)| f64::from(cwnd)));
         found.push(Measure::new("ss_exit_cwnd", ends(range), ours.mean, EXIT_SEGMENTS + stray(&ours, range)));
     }
-    if !case.draws_losses() {
+    if let Some(recorded) = &recorded
+        && !case.draws_losses()
+    {
         let exit = figure("ss_exit_s").map(|range| range.least);
-        first_packets(runs[0], flow.start.as_secs_f64(), &recorded, exit, &mut found);
+        first_packets(exact, flow.start.as_secs_f64(), recorded, exit, &mut found);
     }
     let end = case.length.as_secs_f64();
-    if is_bbr {
+    if is_bbr || case.is_a_sample() {
         for (name, of) in [("cwnd mean", weighted_mean as fn(&[(f64, u32)], f64) -> f64), ("cwnd p95", weighted_p95)] {
-            let reference = of(&windows, end);
-            let alone = Range { least: reference, most: reference, runs: 1 };
-            let range = if name == "cwnd mean" { figure("cwnd_mean") } else { None }.unwrap_or(alone);
+            let alone = windows.as_ref().map(|windows| of(windows, end));
+            let alone = alone.map(|value| Range { least: value, most: value, runs: 1 });
+            let Some(range) = (if name == "cwnd mean" { figure("cwnd_mean") } else { None }).or(alone) else {
+                continue;
+            };
             let ours = Ours::of(runs, |run| of(&run.windows, end));
             let measure = Measure::share(name, ends(range), ours.mean, WINDOW);
             found.push(Measure { bound: measure.bound + stray(&ours, range), ..measure });
         }
-        let period = probe_period(&windows);
-        if period.is_finite() {
+        let period = windows.as_ref().map_or(f64::NAN, |windows| probe_period(windows));
+        if is_bbr && period.is_finite() {
             let ours = Ours::of(runs, |run| probe_period(&run.windows));
-            found.push(Measure::share("PROBE_RTT period s", (period, period), ours.mean, PROBE_PERIOD));
+            let measure = Measure::share("PROBE_RTT period s", (period, period), ours.mean, PROBE_PERIOD);
+            let alone = Range { least: period, most: period, runs: 1 };
+            found.push(Measure { bound: measure.bound + stray(&ours, alone), ..measure });
         }
+    }
+    if is_bbr {
         return Ok(found);
     }
     // The first recovery repairs the overshoot of slow start: the period after it is none of the sawtooth's.
@@ -164,9 +189,8 @@ fn measures(
     for (name, of) in [("saw_period_mean_s", mean as fn(&[f64]) -> f64), ("saw_period_median_s", median)] {
         found.extend(share(name, &Ours::of(runs, |run| of(&sawtooth(&run.recoveries))), SAWTOOTH));
     }
-    if case.draws_losses() {
-        return Ok(found);
-    }
+    // Windows of samples do not overlay.
+    let (Some(windows), Some(events), false) = (windows, events, case.is_a_sample()) else { return Ok(found) };
     let theirs = sawtooth(&events.recoveries);
     if theirs.len() >= 4 {
         for (name, long) in [("short periods s", false), ("long periods s", true)] {
@@ -179,7 +203,14 @@ fn measures(
         let ours = Ours::of(runs, |run| run.first_loss.unwrap_or(f64::NAN));
         found.push(Measure::share("first loss s", (at, at), ours.mean, FIRST_LOSS));
     }
-    let (deviation, level) = deviation(runs[0], &windows, end, mean_rtt.mean);
+    let (deviation, level) = if case.replays() {
+        let recorded = windows_over(folder, &case.name, number, "una")?;
+        let bytes = exact.figures["goodput_Mbps"] / 8e-6 * end;
+        let window = exact.figures["cwnd_mean"] * MSS;
+        deviation(&exact.windows_by_bytes, &recorded, bytes, window, MSS)
+    } else {
+        deviation(&exact.windows, &windows, end, mean_rtt.mean, STEP_S)
+    };
     found.push(Measure::new("cwnd RMS / mean", (0.0, 0.0), deviation / level, WINDOW));
     Ok(found)
 }
@@ -242,13 +273,14 @@ fn probe_period(windows: &[(f64, u32)]) -> f64 {
 }
 
 /// The least root mean square of the difference of the windows over shifts of at most a round trip, and the mean of the
-/// recorded window.
-fn deviation(ours: &FlowResult, recorded: &[(f64, u32)], end: f64, rtt: f64) -> (f64, f64) {
-    let times = || (1..).map(|i| f64::from(i) * STEP_S).take_while(|&at| at < end);
-    let theirs: Vec<f64> = times().map(|at| f64::from(window_at(recorded, at))).collect();
+/// recorded window. All in the unit of the windows' places: seconds or bytes.
+fn deviation(ours: &[(f64, u32)], recorded: &[(f64, u32)], end: f64, round: f64, step: f64) -> (f64, f64) {
+    let places = || (1..).map(|i| f64::from(i) * step).take_while(|&at| at < end);
+    let theirs: Vec<f64> = places().map(|at| f64::from(window_at(recorded, at))).collect();
     let best = (-SHIFTS..=SHIFTS).map(|part| {
-        let shift = rtt * f64::from(part) / f64::from(SHIFTS);
-        let squares = times().zip(&theirs).map(|(at, theirs)| (f64::from(ours.window_at(at + shift)) - theirs).powi(2));
+        let shift = round * f64::from(part) / f64::from(SHIFTS);
+        let squares =
+            places().zip(&theirs).map(|(at, theirs)| (f64::from(window_at(ours, at + shift)) - theirs).powi(2));
         (squares.sum::<f64>() / theirs.len() as f64).sqrt()
     });
     (best.fold(f64::INFINITY, f64::min), mean(&theirs))
@@ -256,22 +288,26 @@ fn deviation(ours: &FlowResult, recorded: &[(f64, u32)], end: f64, rtt: f64) -> 
 
 /// Rounds of slow start: the number of segments in each, and the times of the packets.
 fn first_packets(ours: &FlowResult, start: f64, recorded: &Recorded, exit_s: Option<f64>, found: &mut Vec<Measure>) {
-    let (Some(theirs_end), Some((ours_end, _))) = (exit_s, ours.exit) else { return };
-    let theirs = rounds(&recorded.data, &recorded.acks, theirs_end - recorded.syn);
-    let mine = rounds(&ours.data, &ours.acks, ours_end - start);
+    let Some((other, worst)) = exit_s.and_then(|exit| compare_start(ours, start, recorded, exit)) else { return };
+    found.push(Measure::new("rounds of other size", (0.0, 0.0), other as f64, 0.0));
+    found.push(Measure::new("first packets: s off", (0.0, 0.0), worst, FIRST_PACKETS_S));
+}
+
+/// How many rounds of slow start differ in size, and by how many s a packet of the whole rounds is off at most.
+fn compare_start(ours: &FlowResult, start: f64, recorded: &Recorded, theirs_end: f64) -> Option<(usize, f64)> {
+    let (ours_end, _) = ours.exit?;
+    // A recording of packets may end before slow start does.
+    let last = recorded.data.last().map_or(0.0, |packet| packet.at);
+    let theirs = rounds(&recorded.data, &recorded.acks, (theirs_end - recorded.syn).min(last));
+    let mine = rounds(&ours.data, &ours.acks, (ours_end - start).min(last));
     // Slow start ends inside the last round.
     let whole = theirs.len().min(mine.len()).saturating_sub(1);
     let other =
         theirs.iter().zip(&mine).take(whole).filter(|(a, b)| a != b).count() + theirs.len().abs_diff(mine.len());
-    found.push(Measure::new("rounds of other size", (0.0, 0.0), other as f64, 0.0));
     let packets: usize = theirs.iter().take(whole).sum();
-    let worst = recorded
-        .data
-        .iter()
-        .zip(&ours.data)
-        .take(packets)
-        .map(|(a, b)| if (a.seq, a.len) == (b.seq, b.len) { (a.at - b.at).abs() } else { f64::INFINITY });
-    found.push(Measure::new("first packets: s off", (0.0, 0.0), worst.fold(0.0, f64::max), FIRST_PACKETS_S));
+    let pairs = recorded.data.iter().zip(&ours.data).take(packets);
+    let off = pairs.map(|(a, b)| if (a.seq, a.len) == (b.seq, b.len) { (a.at - b.at).abs() } else { f64::INFINITY });
+    Some((other, off.fold(0.0, f64::max)))
 }
 
 /// Segments per round until `end`: a round begins with the first packet after the ACK of the last round's first one.
