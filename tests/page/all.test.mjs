@@ -5,5 +5,6 @@ import { close } from "./stage.mjs";
 import "./page.mjs";
 import "./workspace.mjs";
 import "./compare.mjs";
+import "./access.mjs";
 
 after(close);

@@ -160,6 +160,27 @@ packets = ["left->right"]
 """
 )
 
+#: Vegas backs off from the queue that two others keep full, and never stalls.
+SHARE = (
+    '# A share that is too small\nduration = "60 s"\n'
+    + WIRE.format(rate="6 Mbit/s", room=150)
+    + """
+[[flows]]
+name = "modest"
+from = "left"
+to = "right"
+tcp = "vegas"
+[[flows]]
+name = "greedy"
+count = 2
+from = "left"
+to = "right"
+tcp = "sack"
+[records]
+grid = "100 ms"
+"""
+)
+
 #: Losses by chance, so that seeds differ.
 CHANCE = """# Losses by chance
 duration = "10 s"
@@ -188,6 +209,7 @@ SCENES = {
     "outage": OUTAGE,
     "handover": HANDOVER,
     "packets": PACKETS,
+    "share": SHARE,
 }
 
 

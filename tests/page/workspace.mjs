@@ -285,6 +285,32 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     await close();
   });
 
+  test("finds a flow that gets far less than its share without a stall", async () => {
+    const { page, errors, close } = await visit("#/watch?run=share");
+    await page.locator(".finding.share").first().click();
+    await page.locator(".finding.share[aria-current=true]").waitFor();
+    assert.match(await page.locator(".finding.share").first().innerText(), /modest[\s\S]*less than half of a fair share/);
+    const [cause, effect, cost] = await page.locator(".cause-chain dd").allTextContents();
+    assert.match(cause, /2 other flows from left to right sent at the same time: greedy-\d [\d.]+ Mbit\/s, greedy-\d/);
+    // From the table: what the three delivered in those seconds, and the third of it that one flow did not get.
+    const { time_s: times, flow, goodput_bps: goodput, in_flight: flight } = await table("share", "flow_series", ["time_s", "flow", "goodput_bps", "in_flight"]);
+    const begin = Number((await page.locator(".finding.share").first().getAttribute("data-finding")).split("@")[1]);
+    const [, bytes, length] = /^([\d.]+) MB less in ([\d.]+) s than an equal share/.exec(cost).map(Number);
+    const sum = (own) => times.reduce((all, time, row) => all + (time > begin + 1e-9 && time <= begin + length + 1e-9 && (!own || flow[row] === own) ? goodput[row] / 80 : 0), 0);
+    near(bytes * 1e6, sum() / 3 - sum("modest"), 0.03 * bytes * 1e6, "bytes less than an equal share");
+    const rates = /got ([\d.]+) ([kM])bit\/s where/.exec(effect);
+    near(Number(rates[1]) * (rates[2] === "k" ? 1e3 : 1e6), (sum("modest") * 8) / length, 2e4, "its rate");
+    assert.ok(sum("modest") < sum() / 6);
+    // It did not stall: it always had data in flight in those seconds.
+    assert.ok(flight.every((packets, row) => flow[row] !== "modest" || times[row] < begin || times[row] > begin + length || packets > 0));
+    // Equals have no such finding.
+    await page.evaluate(() => (location.hash = `#/watch?run=${encodeURIComponent("outage")}`));
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "outage" && !/Looking/.test(document.querySelector(".findings > h3").textContent));
+    assert.equal(await page.locator(".finding.share").count(), 0);
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
   test("tells the handover before a stall, with both ways", async () => {
     const { page, close } = await visit("#/watch?run=handover");
     const { time_s: times, terminal, from, to } = await table("handover", "handovers");

@@ -24,8 +24,10 @@ export function groupBy(column: Text): Map<string, number[]> {
   return groups;
 }
 
-/** The chosen rows of a column of numbers. */
+/** The chosen rows of a column of numbers; of neighbouring rows the column's own memory, which nobody may change. */
 export function pick(column: Real, rows: readonly number[]): Float64Array {
+  const [first, last] = [rows[0], rows[rows.length - 1]];
+  if (rows.length > 0 && last - first === rows.length - 1) return column.subarray(first, last + 1);
   const out = new Float64Array(rows.length);
   for (let i = 0; i < rows.length; i++) out[i] = column[rows[i]];
   return out;

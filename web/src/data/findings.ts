@@ -5,10 +5,12 @@
  * `BACK` of its rate before. Its cost is the bytes that the rate before would have delivered in that time, less those
  * that were delivered. Findings of a flow do not overlap, so none of its time is counted twice.
  */
+import { Curve } from "./curve";
 import type { Happenings } from "./happenings";
+import { breath } from "./parquet";
 import type { Run } from "./run";
 
-export type FindingKind = "nothing" | "stall" | "repair" | "slow" | "delay";
+export type FindingKind = "nothing" | "stall" | "repair" | "slow" | "share" | "delay";
 
 export interface Finding {
   /** Stands in the address: flow and time. */
@@ -28,13 +30,16 @@ export interface Finding {
   stalledS: number;
   /** User bytes that did not arrive; for a delay, those that arrived late. Infinite where nothing ever arrived. */
   bytes: number;
-  /** The rate before, of user bytes, bit/s. */
+  /** The rate before, of user bytes, bit/s; for a share that is too small, the fair one. */
   rateBps: number;
+  /** The time over which that rate was measured, s. */
+  beforeS: number;
   /** Mean one-way delay until `until` less that before, s; NaN where it was not measured. */
   delayS: number;
 }
 
-const BEFORE_S = 5; // the rate before is the mean over so long
+const BEFORE_S = 5; // the rate before is the mean over so long, or over BEFORE_STEPS
+const BEFORE_STEPS = 1; // of the recording: less than a step would mix the times before and after the begin
 const BACK = 0.9; // of the rate before: the flow is back
 const AGAIN = 0.7; // of the rate before: what happens from there on is a finding of its own
 const HORIZON_S = 30; // a cost is counted for so long at most, or for HORIZON_RTTS
@@ -51,47 +56,6 @@ interface Span {
   begin: number;
   end: number;
   kind: FindingKind;
-}
-
-/** Bytes of a flow over time. */
-class Curve {
-  /** User bytes up to the end of each step. */
-  private readonly sum: Float64Array;
-
-  constructor(readonly x: Float64Array, rateBps: Float64Array) {
-    this.sum = new Float64Array(x.length);
-    let total = 0;
-    for (let i = 0; i < x.length; i++) {
-      total += ((rateBps[i] || 0) / 8) * (x[i] - (i > 0 ? x[i - 1] : 0));
-      this.sum[i] = total;
-    }
-  }
-
-  private upTo(time: number): number {
-    const { x, sum } = this;
-    const n = x.length;
-    if (n === 0 || time <= 0) return 0;
-    if (time >= x[n - 1]) return sum[n - 1];
-    let low = 0;
-    let high = n - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (x[middle] < time) low = middle + 1;
-      else high = middle;
-    }
-    const begin = low > 0 ? x[low - 1] : 0;
-    const base = low > 0 ? sum[low - 1] : 0;
-    return base + ((sum[low] - base) * (time - begin)) / (x[low] - begin || 1);
-  }
-
-  bytes(from: number, to: number): number {
-    return Math.max(0, this.upTo(to) - this.upTo(from));
-  }
-
-  /** Mean rate, bytes per second. */
-  rate(from: number, to: number): number {
-    return to > from ? this.bytes(from, to) / (to - from) : 0;
-  }
 }
 
 /** All that the findings of one flow are made from. */
@@ -148,8 +112,12 @@ class Flow {
     return Math.max(0.5, 2 * this.rttAt(time), 5 * this.step);
   }
 
+  get beforeS(): number {
+    return Math.max(BEFORE_S, BEFORE_STEPS * this.step);
+  }
+
   rateBefore(time: number): number {
-    return this.curve.rate(Math.max(this.start, time - BEFORE_S), time);
+    return this.curve.rate(Math.max(this.start, time - this.beforeS), time);
   }
 
   /** Mean delay of what arrived in a time, weighted with the packets, s; NaN without packets. */
@@ -164,8 +132,7 @@ class Flow {
   }
 
   medianDelay(): number {
-    const known = this.delay.filter((value) => !Number.isNaN(value)).sort();
-    return known.length > 0 ? known[known.length >> 1] : NaN;
+    return median(this.delay.filter((value) => !Number.isNaN(value)));
   }
 
   lateSteps(limit: number): Span[] {
@@ -182,6 +149,29 @@ class Flow {
   }
 }
 
+/** The value that stands in the middle when the values are sorted; it changes their order. Sorting a million would take too long. */
+function median(values: Float64Array): number {
+  if (values.length === 0) return NaN;
+  const middle = values.length >> 1;
+  let [low, high] = [0, values.length - 1];
+  while (low < high) {
+    const pivot = values[(low + high) >> 1];
+    let [i, j] = [low, high];
+    while (i <= j) {
+      while (values[i] < pivot) i++;
+      while (values[j] > pivot) j--;
+      if (i > j) break;
+      [values[i], values[j]] = [values[j], values[i]];
+      i++;
+      j--;
+    }
+    if (middle <= j) high = j;
+    else if (middle >= i) low = i;
+    else break;
+  }
+  return values[middle];
+}
+
 /** Values with gaps closed: each gap takes the value before it, the first one the value after it. */
 function carried(values: Float64Array, otherwise: number): Float64Array {
   const out = values.slice();
@@ -194,12 +184,17 @@ function carried(values: Float64Array, otherwise: number): Float64Array {
 }
 
 /** Where a flow fell behind, in the order of time. */
-export function findingsOf(run: Run, name: string, happenings: Happenings): Finding[] {
+export async function findingsOf(run: Run, name: string, happenings: Happenings): Promise<Finding[]> {
   const flow = new Flow(run, name, happenings);
   if (flow.x.length === 0) return [];
   const nothing = neverArrived(run, flow);
   if (nothing) return [nothing];
-  const found = behind(flow, anchors(flow));
+  // A flow of a million steps takes a second in all.
+  await breath();
+  const spans = anchors(flow);
+  await breath();
+  const found = behind(flow, spans);
+  await breath();
   return [...found, ...delays(flow, found)].sort((a, b) => a.begin - b.begin);
 }
 
@@ -208,7 +203,7 @@ function neverArrived(run: Run, flow: Flow): Finding | null {
   const { packets_sent: sent, bytes_delivered: delivered } = run.tables.flows;
   if (!(sent[row] > 0) || delivered[row] > 0 || flow.stop - flow.start < 3 * flow.rttAt(flow.start)) return null;
   const [begin, end] = [flow.start, flow.stop];
-  return { id: idOf(flow.name, begin), flow: flow.name, kind: "nothing", begin, end, until: end, back: null, silence: [begin, end], stalledS: end - begin, bytes: Infinity, rateBps: 0, delayS: NaN };
+  return { id: idOf(flow.name, begin), flow: flow.name, kind: "nothing", begin, end, until: end, back: null, silence: [begin, end], stalledS: end - begin, bytes: Infinity, rateBps: 0, beforeS: 0, delayS: NaN };
 }
 
 /** Times in which something went wrong, in the order of their begin. */
@@ -316,7 +311,7 @@ function behind(flow: Flow, spans: Span[]): Finding[] {
 
 /** The rate that a finding is measured by: that before it; for a silence at the start, that after it. */
 function firstRate(flow: Flow, span: Span): number {
-  return span.begin - flow.start < flow.step ? flow.curve.rate(span.end, Math.min(flow.stop, span.end + BEFORE_S)) : flow.rateBefore(span.begin);
+  return span.begin - flow.start < flow.step ? flow.curve.rate(span.end, Math.min(flow.stop, span.end + flow.beforeS)) : flow.rateBefore(span.begin);
 }
 
 function backAt(flow: Flow, from: number, latest: number, rate: number): number | null {
@@ -336,7 +331,8 @@ function finding(flow: Flow, members: Span[], rate: number, end: number, back: n
     silence: silent ? [silent.begin, silent.end] : null,
     stalledS: members.reduce((sum, one) => sum + (one.kind === "stall" ? one.end - one.begin : 0), 0),
     bytes: missed(flow, begin, until, rate), rateBps: rate * 8,
-    delayS: flow.meanDelay(begin, until) - flow.meanDelay(Math.max(flow.start, begin - BEFORE_S), begin),
+    beforeS: Math.min(flow.beforeS, begin > flow.start ? begin - flow.start : flow.beforeS),
+    delayS: flow.meanDelay(begin, until) - flow.meanDelay(Math.max(flow.start, begin - flow.beforeS), begin),
   };
 }
 
@@ -353,7 +349,7 @@ function delays(flow: Flow, told: Finding[]): Finding[] {
   const found = free.map(({ begin, end }): Finding => {
     const delayS = flow.meanDelay(begin, end) - usual;
     const rate = flow.curve.rate(begin, end);
-    return { id: idOf(flow.name, begin), flow: flow.name, kind: "delay", begin, end, until: end, back: end < flow.stop ? end : null, silence: null, stalledS: 0, bytes: delayS * rate, rateBps: rate * 8, delayS };
+    return { id: idOf(flow.name, begin), flow: flow.name, kind: "delay", begin, end, until: end, back: end < flow.stop ? end : null, silence: null, stalledS: 0, bytes: delayS * rate, rateBps: rate * 8, beforeS: 0, delayS };
   });
   return found.sort((a, b) => b.bytes - a.bytes).slice(0, MOST_DELAYS);
 }

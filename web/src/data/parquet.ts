@@ -9,13 +9,27 @@ export async function readParquet(file: ArrayBuffer, only?: readonly string[]): 
   for (const name of namesOf(metadata)) {
     if (!only || only.includes(name)) table[name] = emptyColumn(metadata, name, rows);
   }
-  await parquetRead({
-    file,
-    metadata,
-    columns: Object.keys(table),
-    onChunk: ({ columnName, columnData, rowStart }) => copy(table[columnName], columnData, rowStart),
-  });
+  // Column by column: all of a million rows at once would block the page for seconds.
+  for (const name of Object.keys(table)) {
+    await parquetRead({ file, metadata, columns: [name], onChunk: ({ columnName, columnData, rowStart }) => copy(table[columnName], columnData, rowStart) });
+    await breath();
+  }
   return table;
+}
+
+const WORK_MS = 12; // after so much work the page gets its turn
+let since = 0;
+
+/** Lets the page draw and answer before more work is done. */
+export async function breath(): Promise<void> {
+  if (performance.now() - since < WORK_MS) return;
+  await pause();
+  since = performance.now();
+}
+
+/** The next task. */
+export function pause(): Promise<void> {
+  return new Promise((done) => setTimeout(done));
 }
 
 function namesOf(metadata: FileMetaData): string[] {

@@ -22,7 +22,10 @@ export interface Link {
   to: string | null;
 }
 
-export type FlowMeasure = Exclude<keyof Tables["flow_series"], "time_s" | "flow" | "phase">;
+/** The columns of the flows' series that the page shows; the others stay in the file. */
+const MEASURES = ["cwnd", "ssthresh", "in_flight", "rtt_s", "srtt_s", "rto_s", "delay_mean_s", "goodput_bps", "throughput_bps", "received"] as const;
+export type FlowMeasure = (typeof MEASURES)[number];
+const ONLY: Record<string, readonly string[]> = { flow_series: ["time_s", "flow", ...MEASURES] };
 
 /** One run with the tables that the page needs, read once. */
 export class Run {
@@ -226,7 +229,7 @@ const EMPTY_TABLES: Record<string, string[]> = {
 /** A table without rows was not written; its columns of numbers are then empty, too. */
 async function readTable(entry: RunEntry, name: string): Promise<Columns> {
   const file = entry.tables.includes(name) ? await source.file(entry.id, `${name}.parquet`) : null;
-  if (file) return readParquet(file);
+  if (file) return readParquet(file, ONLY[name]);
   const texts = Object.fromEntries(EMPTY_TABLES[name].map((column) => [column, []]));
   const nothing = new Float64Array(0);
   return new Proxy(texts as unknown as Columns, { get: (table, key: string) => table[key] ?? nothing });

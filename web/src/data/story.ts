@@ -2,6 +2,7 @@ import { count, fixed, moment, number, rate, size } from "../panels/format";
 import type { Finding } from "./findings";
 import { counted, lost, type Happening, type Happenings } from "./happenings";
 import type { Run } from "./run";
+import { companions } from "./shares";
 
 /** A finding in words. */
 export interface Story {
@@ -31,7 +32,7 @@ export function storyOf(run: Run, finding: Finding, happenings: Happenings): Sto
   const lostHere = lossesIn(run, finding, happenings, events);
   return {
     what: whatOf(finding),
-    why: whyOf(events, lostHere, othersThatBegan(run, finding, events)),
+    why: whyOf(events, finding, lostHere, othersThatBegan(run, finding, events)),
     price: priceOf(run, finding),
     cause: causeOf(run, finding, events, lostHere),
     effect: effectOf(run, finding, events),
@@ -85,15 +86,18 @@ function whatOf({ kind, begin, end, silence }: Finding): string {
   if (kind === "nothing") return "nothing ever arrived";
   if (kind === "stall" && silence) return `stalled ${length(...(silence as [number, number]))}`;
   if (kind === "repair") return end > begin ? `repaired losses for ${length(begin, end)}` : "lost packets";
+  if (kind === "share") return `less than half of a fair share for ${length(begin, end)}`;
   if (kind === "slow") return `slowed down for ${length(begin, end)}`;
   return `packets late for ${length(begin, end)}`;
 }
 
-function whyOf(events: Happening[], { data, acks }: Lost, others: string[]): string {
+function whyOf(events: Happening[], { begin }: Finding, { data, acks }: Lost, others: string[]): string {
   const parts: string[] = [];
-  if (events.some((one) => one.kind === "handover")) parts.push("handover");
+  // A handover in the middle of a long silence did not begin it.
+  const rooted = (kind: string): boolean => events.some((one) => one.kind === kind && one.begin <= begin + AT_ONCE_S);
+  if (rooted("handover")) parts.push("handover");
   if (events.some((one) => one.text.startsWith("there was no route"))) parts.push("no route");
-  else if (parts.length === 0 && events.some((one) => one.kind === "path")) parts.push("path change");
+  else if (parts.length === 0 && rooted("path")) parts.push("path change");
   if (data > 0) parts.push(`${count(data, "packet")} lost`);
   else if (acks > 0) parts.push(`${count(acks, "ACK")} lost`);
   const timeouts = events.filter((one) => one.kind === "timeout").length;
@@ -112,8 +116,19 @@ function othersThatBegan(run: Run, { flow, begin }: Finding, events: Happening[]
 
 function priceOf(run: Run, finding: Finding): string {
   if (finding.kind === "nothing") return "all of it";
+  if (finding.kind === "share") return `${size(finding.bytes)} less than its share`;
   if (finding.kind === "delay") return `${fixed(finding.delayS * 1e3, 0)} ms more, ${size(finding.bytes)} late`;
   return `${size(finding.bytes)}, ${backText(run, finding)}`;
+}
+
+/** "An equal share of the 4 flows from a to b was 1.2 Mbit/s": what the cost of a share is measured by. */
+function shareText(run: Run, finding: Finding): string {
+  const others = companions(run, finding);
+  const row = run.flows.indexOf(finding.flow);
+  const { from, to } = run.tables.flows;
+  const first = others.slice(0, 3).map(([name, bps]) => `${name} ${rate(bps)}`).join(", ");
+  const more = others.length > 3 ? ` and ${others.length - 3} more` : "";
+  return `${count(others.length, "other flow")} from ${from[row]} to ${to[row]} sent at the same time: ${first}${more}`;
 }
 
 function backText(run: Run, { begin, until, back, flow }: Finding): string {
@@ -125,6 +140,7 @@ function backText(run: Run, { begin, until, back, flow }: Finding): string {
 }
 
 function causeOf(run: Run, finding: Finding, events: Happening[], { data, acks, places }: Lost): string {
+  if (finding.kind === "share") return sentence(shareText(run, finding));
   const parts = events.filter((one) => (one.kind === "handover" || one.kind === "path") && one.begin <= finding.begin + AT_ONCE_S).slice(-3).map((one) => `${one.text} at ${moment(one.begin)}`);
   const others = othersThatBegan(run, finding, events);
   if (others.length > 0) parts.push(`${others.length === 1 ? "flow" : "flows"} ${others.slice(0, 3).join(", ")}${others.length > 3 ? ` and ${others.length - 3} more` : ""} began shortly before`);
@@ -136,7 +152,7 @@ function causeOf(run: Run, finding: Finding, events: Happening[], { data, acks, 
 }
 
 function effectOf(run: Run, finding: Finding, events: Happening[]): string {
-  const { kind, begin, until, silence, flow } = finding;
+  const { kind, begin, until, silence, flow, bytes, rateBps } = finding;
   if (kind === "nothing") return "No packet of this flow reached its destination.";
   const parts: string[] = [];
   if (silence) parts.push(`nothing arrived from ${moment(silence[0])} to ${moment(silence[1])}`);
@@ -147,6 +163,7 @@ function effectOf(run: Run, finding: Finding, events: Happening[]): string {
   const window = windowChange(run, flow, begin, until);
   if (window) parts.push(window);
   if (kind === "delay") parts.push(`packets took ${fixed(finding.delayS * 1e3, 0)} ms longer than usual (the median of the run)`);
+  if (kind === "share") parts.unshift(`its window was full, and it got ${rate((rateBps * (until - begin) - 8 * bytes) / (until - begin))} where an equal share was ${rate(rateBps)}`);
   if (kind === "slow" && parts.length === 0) parts.push("less than half as much arrived as before");
   return parts.length > 0 ? sentence(parts.join("; ")) : "The sender repaired it without waiting.";
 }
@@ -167,11 +184,12 @@ function windowChange(run: Run, flow: string, begin: number, until: number): str
 }
 
 function costOf(run: Run, finding: Finding): string {
-  const { kind, bytes, rateBps, until, begin, delayS } = finding;
+  const { kind, bytes, rateBps, beforeS, until, begin, delayS } = finding;
   if (kind === "nothing") return "Everything that was sent was lost.";
+  if (kind === "share") return `${size(bytes)} less in ${fixed(until - begin, 1)} s than an equal share, ${rate(rateBps)}.`;
   if (kind === "delay") return `${size(bytes)} behind: ${fixed(delayS * 1e3, 0)} ms at ${rate(rateBps)}.`;
   const late = Number.isFinite(delayS) && Math.abs(delayS) >= 0.001 ? `; packets took ${fixed(Math.abs(delayS) * 1e3, 0)} ms ${delayS > 0 ? "longer" : "less"} than before` : "";
-  const since = begin <= 0 ? "after it" : "of the 5 s before";
+  const since = begin <= 0 ? "after it" : `of the ${number(beforeS, 2)} s before`;
   return `${size(bytes)} less in ${fixed(until - begin, 1)} s than at its rate ${since}, ${rate(rateBps)}; ${backText(run, finding)}${late}.`;
 }
 

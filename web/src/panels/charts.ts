@@ -1,4 +1,5 @@
 import { bridge, rollingMean, type Series } from "../data/decimate";
+import { pause } from "../data/parquet";
 import type { FlowMeasure, Run } from "../data/run";
 import { chosenFlows, FIRST_FLOWS, overlays, run, sequenceShown, shownRuns, toggleFlow } from "../state/app";
 import { openFinding } from "../state/findings";
@@ -17,6 +18,7 @@ declare global {
 
 const QUEUES = 2; // links whose queues are drawn, per run
 const BRIDGED_S = 1;
+const LONG_MS = 40; // of work before the page gets its turn
 const MOST_CHIPS = 12; // names of flows beside the charts
 
 interface Measure {
@@ -50,16 +52,25 @@ export function chartsPanel(): HTMLElement {
   const charts = Array.from({ length: 6 }, () => new Chart(enlarge));
   window.skyhopCharts = () => charts.map((chart) => chart.shown());
   grid.append(...charts.map((chart) => chart.element));
-  const draw = (): void => {
+  let latest = 0;
+  const draw = async (): Promise<void> => {
+    const mine = ++latest;
     const runs = shownRuns();
     legend.replaceChildren(...legendOf(runs));
     const flow = sequenceFlow(runs);
     grid.classList.toggle("sequence", flow !== null);
-    const specs = flow !== null ? sequenceCharts(runs[0], flow, marks(runs), request) : [...MEASURES.map((measure) => flowChart(runs, measure)), queueChart(runs), dropChart(runs)];
-    charts.forEach((chart, i) => {
-      chart.element.hidden = i >= specs.length;
-      if (i < specs.length) chart.show(specs[i]);
-    });
+    const sequence = flow === null ? null : sequenceCharts(runs[0], flow, marks(runs), request);
+    const specs = sequence ? sequence.map((spec) => () => spec) : [...MEASURES.map((measure) => () => flowChart(runs, measure)), () => queueChart(runs), () => dropChart(runs)];
+    charts.forEach((chart, i) => (chart.element.hidden = i >= specs.length));
+    // Charts of a million steps are made one after the other, so that the page answers in between.
+    let begin = performance.now();
+    for (const [i, spec] of specs.entries()) {
+      charts[i].show(spec());
+      if (performance.now() - begin < LONG_MS) continue;
+      await pause();
+      if (mine !== latest) return;
+      begin = performance.now();
+    }
   };
   let wanted = false;
   const request = (): void => {
@@ -67,7 +78,7 @@ export function chartsPanel(): HTMLElement {
     wanted = true;
     requestAnimationFrame(() => {
       wanted = false;
-      draw();
+      void draw();
     });
   };
   for (const signal of [run, overlays, chosenFlows, theme, openFinding, sequenceShown] as const) signal.watch(request as () => void);

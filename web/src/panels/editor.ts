@@ -57,7 +57,7 @@ export function scenarioEditor(text: string, schema: unknown, check: (text: stri
         autocompletion({ override: [completion.source], icons: false }),
         // Tab leaves the editor, so that the keyboard reaches everything; Ctrl-Space completes.
         keymap.of([...closeBracketsKeymap, ...completionKeymap, ...defaultKeymap, ...historyKeymap]),
-        EditorView.contentAttributes.of({ "aria-label": "Scenario (TOML)" }),
+        EditorView.contentAttributes.of({ "aria-label": "Scenario (TOML)", tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) changed(update.state.doc.toString());
         }),

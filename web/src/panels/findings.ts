@@ -49,7 +49,7 @@ function heading(current: Run | null, known: readonly Finding[] | null): string 
   if (!current) return "";
   if (known === null) return "Looking at what went wrong …";
   if (current.tables.flow_series.time_s.length === 0) return "Nothing can be said: the run recorded no time series";
-  return known.length === 0 ? "Nothing went wrong: no flow stalled, repaired a loss, or fell below half of its rate" : "What went wrong, the dearest first";
+  return known.length === 0 ? "Nothing went wrong: no flow stalled, repaired a loss, or fell below half of its rate or of its share" : "What went wrong, the dearest first";
 }
 
 function item(current: Run, finding: Finding): HTMLElement {

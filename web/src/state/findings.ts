@@ -1,9 +1,10 @@
 import { byCost, findingsOf, type Finding } from "../data/findings";
+import { breath } from "../data/parquet";
 import type { Run } from "../data/run";
+import { shareFindings } from "../data/shares";
 import { chosenFlows, clock, opened, run, shownFlows, zoomTo } from "./app";
 import { Signal } from "./signal";
 
-const SLICE_MS = 25; // of work between two breaths of the page
 const MARGIN = 0.35; // of a finding's length, on either side of it in the charts
 const LEAST_MARGIN_S = 2;
 
@@ -29,14 +30,13 @@ export function followFindings(): void {
 
 async function look(current: Run): Promise<void> {
   const found: Finding[] = [];
-  let begin = performance.now();
   for (const flow of current.flows) {
-    found.push(...findingsOf(current, flow, current.happenings));
-    if (performance.now() - begin < SLICE_MS) continue;
-    await new Promise((done) => setTimeout(done));
+    found.push(...(await findingsOf(current, flow, current.happenings)));
+    await breath();
     if (run.value !== current) return;
-    begin = performance.now();
   }
+  found.push(...(await shareFindings(current, found)));
+  if (run.value !== current) return;
   made.set(current, found.sort(byCost));
   if (run.value !== current) return;
   findings.value = found;
