@@ -247,14 +247,16 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
         const shots = process.env.SHOTS ? join(ROOT, "docs", "page") : null;
         if (shots) mkdirSync(shots, { recursive: true });
         const { page, errors, close } = await visit(`#/watch?run=${run("reno")}&t=40`, { viewport, colorScheme });
-        for (const panel of ["watch", "map", "compare", "studies", "try"]) {
+        for (const panel of ["watch", "map", "compare", "studies", "try", "packets"]) {
           if (panel === "map") {
             await page.getByRole("button", { name: "Flat map" }).click();
+          } else if (panel === "packets") {
+            await page.evaluate(() => (location.hash = "#/watch?run=packets&charts=sequence&zoom=0.500-3.000"));
           } else if (panel !== "watch") {
             const name = { compare: "Compare", studies: "Studies", try: "Try it" }[panel];
             await page.locator(".top nav button", { hasText: name }).click();
           }
-          await page.waitForSelector({ watch: ".chart canvas", map: ".stage canvas", compare: ".figure svg", studies: "td .verdict", try: ".right" }[panel]);
+          await page.waitForSelector({ watch: ".chart canvas", map: ".stage canvas", compare: ".figure svg", studies: "td .verdict", try: ".right", packets: ".charts.sequence canvas" }[panel]);
           await settle(page);
           const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
           assert.ok(wide <= 0, `${panel} is ${wide} pixels too wide`);

@@ -1,3 +1,4 @@
+import { lastAtOrBefore } from "../data/columns";
 import { decimate } from "../data/decimate";
 import type { FlowMeasure, Run } from "../data/run";
 import { difference, distribution, estimate, meanCurve, type Estimate, type Sample } from "../data/samples";
@@ -230,9 +231,11 @@ function shares(name: string, title: string, unit: string, scale: number, all: {
   const drawn = (window: readonly [number, number] | null): Curves => ({
     title, unit: "share of the values that are not larger", xUnit: unit ? `${unit}` : "value", ...(window ? { window } : {}),
     curves: made.slice(0, MOST_CURVES).map(({ name: own, x, share }): Curve => {
-      const inside = [...x.keys()].filter((i) => !window || (x[i] * scale >= window[0] && x[i] * scale <= window[1]));
-      const every = Math.max(1, Math.ceil(inside.length / POINTS));
-      const few = inside.filter((_, k) => k % every === 0 || k === inside.length - 1);
+      const [begin, end] = window ? window.map((edge) => lastAtOrBefore(x, edge / scale) + 1) : [0, x.length];
+      const every = Math.max(1, Math.ceil((end - begin) / POINTS));
+      const few: number[] = [];
+      for (let i = begin; i < end; i += every) few.push(i);
+      if (end > begin && few.at(-1) !== end - 1) few.push(end - 1);
       return { name: own, x: few.map((i) => x[i] * scale), y: few.map((i) => share[i]) };
     }),
   });
