@@ -31,7 +31,9 @@ export function python() {
 /** Why the tests cannot run here; null when they can. */
 export function missing() {
   if (!findChromium()) return "no Chromium here (Debian: apt-get install chromium; or set CHROMIUM)";
-  if (!existsSync(join(ROOT, "web", "node_modules", "playwright-core"))) return "web/node_modules is not there (npm ci in web/)";
+  for (const needed of ["playwright-core", "axe-core"]) {
+    if (!existsSync(join(ROOT, "web", "node_modules", needed))) return `web/node_modules has no ${needed} (npm ci in web/)`;
+  }
   const found = spawnSync(python(), ["-c", "import skyhop.server.app as app; app.page_folder()"], { encoding: "utf8" });
   if (found.status !== 0) return `Skyhop cannot be served: ${(found.stderr ?? "").trim().split("\n").at(-1) || python()}`;
   return null;
