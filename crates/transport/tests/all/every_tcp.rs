@@ -28,7 +28,7 @@ struct Chaos {
     dice: Stream,
     loss: f64,
     now: Time,
-    /// What is under way, and when it arrives. Nothing overtakes.
+    /// Segments under way and when they arrive. Nothing overtakes.
     data: VecDeque<(Time, Time, Segment)>,
     acks: VecDeque<(Time, Ack)>,
     sent: u32,
@@ -178,7 +178,7 @@ impl Chaos {
         // Duplicate ACKs allow their number (RFC 5681 §3.2), the first two a segment each (RFC 3042).
         let allowed = snapshot.cwnd + f64::from(snapshot.inflation) + 2.0;
         let una = self.sender.unacknowledged();
-        // What had left before the last timeout was taken for lost then, whatever the phase is now.
+        // The timeout marked all segments sent before it as lost, whatever the phase is now.
         let needed = |entry: &&(Time, Time, Segment)| {
             entry.2.priority == Priority::Normal && entry.2.seq >= una && entry.1 > self.given_up
         };

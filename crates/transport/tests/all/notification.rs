@@ -1,5 +1,5 @@
-//! Error reports: what was corrupted is sent again without a cut, what nobody reported is congestion, and segments are cut
-//! at the size that suits the error rate.
+//! Error reports: corrupted segments are sent again without a cut, losses that nobody reported are congestion, and
+//! segments are cut at the size that suits the error rate.
 
 use crate::support::sender::{ack_with, drain};
 use serde_json::{Value, json};

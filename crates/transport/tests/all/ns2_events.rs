@@ -74,7 +74,7 @@ impl Run<'_> {
 #[derive(Default)]
 struct Report {
     compared: usize,
-    /// Of runs that part by our clock.
+    /// Runs that part by our clock.
     parting: String,
     /// Of those that part by ns-2's, too.
     wrong: String,

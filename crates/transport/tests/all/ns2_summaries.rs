@@ -103,7 +103,7 @@ fn windows_follow_ns2() {
             let theirs = windows(&folder, &case.name, agent);
             let flows = Dumbbell::new(case, &configs, Clock::Exact).run(UNTIL_S.min(case.duration_s)).flows;
             let ours = &flows[0].windows;
-            // Rows are rounded to 10 us; just after one, ours has changed too. Of several at one time the last counts.
+            // Rows are rounded to 10 us; just after one, ours has changed too. The last of several at one time counts.
             let last = |i: usize| theirs.get(i + 1).is_none_or(|next| next.0 > theirs[i].0);
             let rows: Vec<_> = (0..theirs.len()).filter(|&i| last(i)).map(|i| theirs[i]).collect();
             let rows: Vec<_> = rows.iter().filter(|row| row.0 > 0.0 && row.0 < UNTIL_S).collect();

@@ -56,7 +56,7 @@ fn sudden_start_fills_the_first_round_trip() {
         drain(&mut sender, later);
     }
     assert_eq!(sender.snapshot().cwnd, expected["cwnd_if_all_acked"].as_f64().unwrap());
-    assert_eq!(sender.counters().duplicate_acks, 0, "acknowledged dummies are no duplicate ACKs");
+    assert_eq!(sender.counters().duplicate_acks, 0, "acknowledged dummies do not count as duplicate ACKs");
 }
 
 /// Mean window over a long clean stretch after one loss, for a path that drops nothing else.

@@ -20,7 +20,7 @@ pub struct Instant {
     pub double_s: f64,
 }
 
-/// What lies between two of them.
+/// The time between two of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub exact: Duration,

@@ -101,7 +101,7 @@ enum What {
     ReceiverTimer(usize),
 }
 
-/// An event: what the clock makes of its time, the how-manieth it is that was scheduled, its time, and what happens.
+/// An event: its time by the clock, its number in the order of scheduling, its time, and its action.
 struct Entry(u64, u64, Instant, What);
 
 impl PartialEq for Entry {
@@ -137,7 +137,7 @@ pub struct Flow {
     pub receiver: Receiver,
     sender_timer: Timer,
     receiver_timer: Timer,
-    /// Of the clock that measures RTT.
+    /// Tick of the clock that measures RTT.
     tick: Duration,
     /// Sum in seconds and number of RTTs: from the only transmission of a segment to the ACK that ends with it.
     pub rtt: (f64, u64),

@@ -7,7 +7,7 @@ pub fn drain(sender: &mut Sender, now: Time) -> Vec<Segment> {
     std::iter::from_fn(|| sender.poll_transmit(now)).collect()
 }
 
-/// Of everything before `next`.
+/// An ACK for everything before `next`.
 pub fn ack(next: u32) -> Ack {
     ack_with(next, &[])
 }
