@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from skyhop import api, sweep
+from skyhop import api, sweeps
 from skyhop.kept import Keep
 
 TURNS = 15
@@ -18,7 +18,7 @@ TURNS = 15
 def steps(file: Path, overrides: list[str]) -> dict[str, float]:
     """Seconds of wall time by step of one run."""
     scenario = api.scenario(file, overrides=overrides)
-    metrics = {metric.name: metric for metric in sweep.WHOLE}
+    metrics = {metric.name: metric for metric in sweeps.WHOLE}
     with tempfile.TemporaryDirectory() as folder:
         keep = Keep(Path(folder))
         begin = time.perf_counter()
@@ -26,7 +26,7 @@ def steps(file: Path, overrides: list[str]) -> dict[str, float]:
         ran = time.perf_counter()
         kept = keep.add(run)
         written = time.perf_counter()
-        sweep.measure_all(kept, metrics)
+        sweeps.measure_all(kept, metrics)
         end = time.perf_counter()
     simulation = float(run.manifest["wall_time_s"])
     return {

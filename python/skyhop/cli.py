@@ -30,8 +30,8 @@ from skyhop.validate import commands
 
 if TYPE_CHECKING:
     from skyhop.matrix import Outcome
-    from skyhop.study import Study
-    from skyhop.sweep import Sweep
+    from skyhop.studies import Study
+    from skyhop.sweeps import Sweep
 
 app = typer.Typer(
     name="skyhop",
@@ -192,7 +192,7 @@ def sweep(
 
     A run that was finished before is not run again, so a killed sweep goes on where it was.
     """
-    from skyhop import sweep as machinery
+    from skyhop import sweeps as machinery
     from skyhop import warned
     from skyhop.verdict import DefinitionError
 
@@ -217,14 +217,14 @@ def sweep(
 @study_app.command("list")
 def study_list(studies: Studies = None) -> None:
     """List the studies."""
-    from skyhop import study
+    from skyhop import studies as machinery
 
     folder = _studies(studies)
-    names = study.names(folder)
+    names = machinery.names(folder)
     if not names:
         _fail(f"{folder} is not a folder of studies: it holds no folder with a study.toml")
     for name in names:
-        typer.echo(f"{name}  {_defined(lambda name=name: study.load(folder / name)).title}")  # type: ignore[misc]
+        typer.echo(f"{name}  {_defined(lambda name=name: machinery.load(folder / name)).title}")  # type: ignore[misc]
 
 
 @study_app.command("show")
@@ -272,9 +272,9 @@ def study_run(
     if all_studies == bool(name):
         _fail("give the name of one study, or --all")
     _limit_memory(memory)
-    from skyhop import study
+    from skyhop import studies as machinery
 
-    names = study.names(_studies(studies)) if all_studies else [name]
+    names = machinery.names(_studies(studies)) if all_studies else [name]
     for one in names:
         _apart((out or Path("runs")) / one if all_studies else out or Path("runs") / one, keep)
     failed = [
@@ -345,15 +345,15 @@ def _apart(out: Path, keep: Path) -> None:
 
 
 def _studies(folder: Path | None) -> Path:
-    from skyhop import study
+    from skyhop import studies as machinery
 
-    return folder or _defined(study.folder_of_studies)
+    return folder or _defined(machinery.folder_of_studies)
 
 
 def _study(name: str, folder: Path | None) -> Study:
-    from skyhop import study
+    from skyhop import studies as machinery
 
-    return _defined(lambda: study.find(name, _studies(folder)))
+    return _defined(lambda: machinery.find(name, _studies(folder)))
 
 
 def _defined(read: Callable[[], Answer]) -> Answer:
@@ -464,7 +464,7 @@ _COLOURS = {
 def _print_outcome(outcome: Outcome) -> None:
     from rich.text import Text
 
-    from skyhop import score, sweep, tables
+    from skyhop import score, sweeps, tables
 
     console = _console()
     titles = tables.header(outcome)
@@ -485,7 +485,7 @@ def _print_outcome(outcome: Outcome) -> None:
         console.print(Text(f"{verdict}: ", style=_COLOURS[verdict]) + Text(text))
     console.print(Text("\n" + score.headline(outcome)))
     if outcome.without_chance:
-        console.print(Text(sweep.no_chance(outcome.without_chance, of=len(outcome.study.cells))))
+        console.print(Text(sweeps.no_chance(outcome.without_chance, of=len(outcome.study.cells))))
 
 
 if __name__ == "__main__":

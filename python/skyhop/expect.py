@@ -29,7 +29,7 @@ from skyhop.verdict import (
 
 if TYPE_CHECKING:
     from skyhop.metrics import Metric
-    from skyhop.study import Axis, Cell, Part, Source
+    from skyhop.studies import Axis, Cell, Part, Source
 
 #: Stands in a list of values for a cell about which nobody says anything.
 NOTHING = "-"
@@ -127,7 +127,7 @@ def expectations(
     entry: Table, axes: tuple[Axis, ...], metrics: Mapping[str, Metric], sources: Mapping[str, Source]
 ) -> list[Expectation]:
     """The cells of one entry."""
-    from skyhop.study import Cell
+    from skyhop.studies import Cell
 
     lists = {axis.name: _values(entry, axis) for axis in axes} | {"metric": _metrics(entry, metrics)}
     grid = _Grid(entry, lists)

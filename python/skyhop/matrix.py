@@ -12,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from skyhop import _core, api, starts, sweep
+from skyhop import _core, api, starts, sweeps
 from skyhop.inference import Estimate
 from skyhop.kept import Keep, KeptRun
 from skyhop.metrics import Metric, measure, measure_all
 from skyhop.results import Run
-from skyhop.study import Cell, Part, Study
-from skyhop.sweep import OnProgress
+from skyhop.studies import Cell, Part, Study
+from skyhop.sweeps import OnProgress
 from skyhop.verdict import Claim, Expected, Guard
 from skyhop.warned import Warned, sentences
 
@@ -98,7 +98,7 @@ class Outcome:
         *,
         wall_s: float,
         probes: list[Sample] | None = None,
-        sweeps: Mapping[str, tuple[sweep.Sweep, sweep.SweepResult]] | None = None,
+        sweeps: Mapping[str, tuple[sweeps.Sweep, sweeps.SweepResult]] | None = None,
     ) -> None:
         self.study = study
         self.samples = samples
@@ -302,26 +302,26 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
     With `keep` a finished run is kept there, and found again.
     """
     begin = time.perf_counter()
-    todo: list[sweep.Job] = []
-    probes: list[sweep.Job] = []
+    todo: list[sweeps.Job] = []
+    probes: list[sweeps.Job] = []
     # By cell: warnings about keys that nobody wrote. A scenario with drawn starts is written anew with every key in it.
     unwritten: dict[Cell, set[str]] = {}
     for cell in study.cells:
         part = study.part(cell)
         scenario = api.scenario(part.scenario, overrides=study.overrides(cell))
-        jobs = [sweep.Job(cell, seed, _started(scenario, seed, part)) for seed in part.seeds]
+        jobs = [sweeps.Job(cell, seed, _started(scenario, seed, part)) for seed in part.seeds]
         unwritten[cell] = {one for job in jobs for one in job.scenario.warnings} - set(scenario.warnings)
         todo += jobs
         if part.deterministic:
-            probes.append(sweep.Job(cell, part.seeds[0] + 1, starts.one_later(scenario)))
-    sweeps = {one.name: sweep.load(one.file) for one in study.sweeps if study.full or not one.long}
-    of_sweeps = {name: sweep.jobs(one) for name, one in sweeps.items()}
+            probes.append(sweeps.Job(cell, part.seeds[0] + 1, starts.one_later(scenario)))
+    belonging = {one.name: sweeps.load(one.file) for one in study.sweeps if study.full or not one.long}
+    of_sweeps = {name: sweeps.jobs(one) for name, one in belonging.items()}
 
     shelf = None if keep is None else Keep(keep)
     if shelf is not None:
         shelf.prepare()
 
-    def work(job: sweep.Job, progress: _core.Progress) -> Sample | sweep.Measured:
+    def work(job: sweeps.Job, progress: _core.Progress) -> Sample | sweeps.Measured:
         run: Run | KeptRun
         if shelf is not None:
             run = shelf.run(job.scenario, job.seed, progress)
@@ -329,14 +329,14 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
             run = api.run(job.scenario, seed=job.seed, progress=progress)
         owner = owners.get(id(job))
         if owner is not None:
-            return sweep.measured(owner, job, run)
+            return sweeps.measured(owner, job, run)
         wanted = study.part(job.cell).metrics
         values = measure_all(run, {name: metric for name, metric in study.metrics.items() if name in wanted})
         warnings = [one for one in run.warnings if one not in unwritten[job.cell]]
         return Sample(job.cell, job.seed, run, values, warnings)
 
-    owners = {id(job): sweeps[name] for name, jobs in of_sweeps.items() for job in jobs}
-    done: list[Any] = sweep.spread(
+    owners = {id(job): belonging[name] for name, jobs in of_sweeps.items() for job in jobs}
+    done: list[Any] = sweeps.spread(
         [*todo, *probes, *(job for jobs in of_sweeps.values() for job in jobs)], work, on_progress=on_progress
     )
     samples, rest = done[: len(todo)], done[len(todo) :]
@@ -344,7 +344,7 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
     swept = {}
     for name, jobs in of_sweeps.items():
         rows, rest = rest[: len(jobs)], rest[len(jobs) :]
-        swept[name] = (sweeps[name], sweep.result_of(sweeps[name], rows))
+        swept[name] = (belonging[name], sweeps.result_of(belonging[name], rows))
     return Outcome(study, samples, wall_s=time.perf_counter() - begin, probes=probed, sweeps=swept)
 
 

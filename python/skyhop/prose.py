@@ -29,7 +29,7 @@ from skyhop.inference import Estimate
 from skyhop.matrix import Outcome
 from skyhop.metrics import Metric
 from skyhop.speak import NotRunError, Speaker, number, of_sweep
-from skyhop.study import Cell, Study
+from skyhop.studies import Cell, Study
 from skyhop.verdict import DefinitionError
 
 _VALUE = re.compile(r"(<!-- = (?P<what>.*?) -->)(?P<shown>.*?)(<!-- / -->)", re.DOTALL)

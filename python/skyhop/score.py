@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skyhop.matrix import Comparison, Outcome, Result
-from skyhop.study import Baseline
+from skyhop.studies import Baseline
 from skyhop.verdict import DIFFERS, GIVEN, HOLDS, IMPOSSIBLE, REPRODUCED, UNDECIDED
 
 #: A constant fits one or two values by itself.

@@ -11,7 +11,7 @@ from skyhop import formula, score
 from skyhop.inference import Estimate
 from skyhop.matrix import Outcome
 from skyhop.metrics import Metric
-from skyhop.study import Cell
+from skyhop.studies import Cell
 from skyhop.verdict import VERDICTS, DefinitionError
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, STUDY
 
-from skyhop import matrix, prose, report, score, study
+from skyhop import matrix, prose, report, score, studies
 
 
 @pytest.fixture(scope="module")
 def outcome() -> matrix.Outcome:
-    return matrix.run_study(study.load(STUDY))
+    return matrix.run_study(studies.load(STUDY))
 
 
 def ours(outcome: matrix.Outcome, metric: str) -> dict[str, float]:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import api, metrics, study, sweep
+from skyhop import api, metrics, studies, sweeps
 from skyhop.definition import Table
 from skyhop.results import Run
 from skyhop.verdict import DefinitionError
@@ -92,7 +92,7 @@ def test_the_default_goodput_of_a_sweep_is_that_of_one_time(skyhop_program: Skyh
     text = f'scenario = "relay.toml"\n[axes.relay]\nvalues = [{{ name = "yes", set = [{keys}] }}]\n'
     for warm_up in ("", 'warm_up = "2 s"\n'):
         (folder / "grid.toml").write_text(warm_up + text, encoding="utf-8")
-        result = sweep.run(sweep.load(folder / "grid.toml"), keep=folder / "kept")
+        result = sweeps.run(sweeps.load(folder / "grid.toml"), keep=folder / "kept")
         rates = result.table.filter(pl.col("metric").is_in(["goodput", "throughput"]))["mean"]
         assert rates.len() == 2 and rates.is_between(7000, 10000).all()
 
@@ -159,9 +159,9 @@ def test_a_metric_that_its_table_cannot_give_is_refused(keys: dict[str, object],
     assert said in str(caught.value)
 
 
-def rate_metrics(of: study.Study | None) -> list[metrics.Metric]:
+def rate_metrics(of: studies.Study | None) -> list[metrics.Metric]:
     """Everything that adds up rates: the study's own, and what a sweep measures by default."""
-    every = [*(of.metrics.values() if of else ()), *sweep.WHOLE, *sweep.BEHIND_WARM_UP]
+    every = [*(of.metrics.values() if of else ()), *sweeps.WHOLE, *sweeps.BEHIND_WARM_UP]
     return [one for one in every if one.column in metrics.RATES and one.reduce in ("total-rate", "sum-of-means")]
 
 
@@ -178,7 +178,7 @@ SCENARIOS = [
 def test_no_aggregate_of_an_example_or_study_exceeds_capacity(
     file: Path, overrides: list[str], folder: Path | None
 ) -> None:
-    of = study.load(folder) if folder else None
+    of = studies.load(folder) if folder else None
     if of and of.missing:
         pytest.skip("needs what is not there")
     grid = [] if any(one.startswith("records.grid") for one in overrides) else ["records.grid=500 ms"]

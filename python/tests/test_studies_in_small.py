@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from conftest import ROOT
 
-from skyhop import api, study
+from skyhop import api, studies
 from skyhop.results import Run
 
 
@@ -219,7 +219,7 @@ def test_table_1_is_held_against_what_the_windows_give() -> None:
             ("jain_4_two", "last quarter, flow 2 stays"),
         )
     }
-    yam = study.load(ROOT / "studies" / "yam-fairness")
+    yam = studies.load(ROOT / "studies" / "yam-fairness")
     said = [(one.metric, one.sources["windows"].value) for one in yam.expectations if "windows" in one.sources]
     assert {metric for metric, _ in said} == of_phase.keys()
     for metric, value in said:
@@ -228,7 +228,7 @@ def test_table_1_is_held_against_what_the_windows_give() -> None:
 
 @pytest.mark.parametrize(("scheme", "header"), [("BEEN", 0), ("BEEN in payload", 40)])
 def test_beens_efficiencies_are_held_against_equations_1_and_7(scheme: str, header: int) -> None:
-    been = study.load(ROOT / "studies" / "been-packet-size")
+    been = studies.load(ROOT / "studies" / "been-packet-size")
     found = 0
     for one in been.expectations:
         point = dict(one.cell.point)
@@ -281,7 +281,7 @@ def test_a_window_of_64_kb_does_not_fill_a_t1_line_over_a_geostationary_satellit
 
 
 def test_westwood_beside_terrestrial_tcp_is_the_published_one() -> None:
-    geo = study.load(ROOT / "studies" / "geo-terrestrial")
+    geo = studies.load(ROOT / "studies" / "geo-terrestrial")
     forms = {}
     for name in ("westwood", "westwood of Linux"):
         cell = next(cell for cell in geo.cells if dict(cell.point)["tcp"] == name)

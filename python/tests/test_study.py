@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import api, matrix, prose, report, study, tables
+from skyhop import api, matrix, prose, report, studies, tables
 from skyhop.verdict import DefinitionError
 
 STUDY_TOML = """\
@@ -120,7 +120,7 @@ def change(path: Path, old: str, new: str) -> None:
 
 
 def test_a_matrix_runs_every_cell_with_every_seed(folder: Path) -> None:
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     assert [(sample.cell.label, sample.seed) for sample in outcome.samples] == [
         ("5", 1), ("5", 2), ("long", 1), ("long", 2),
     ]  # fmt: skip
@@ -139,7 +139,7 @@ def test_a_matrix_runs_every_cell_with_every_seed(folder: Path) -> None:
 
 
 def test_metrics_are_what_they_say(folder: Path) -> None:
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     by_name = {(one.cell.label, one.metric.name): one.ours for one in outcome.results}
     first = [sample.run for sample in outcome.samples if sample.cell.label == "long"]
     flows = first[0].flows
@@ -162,7 +162,7 @@ event = "recovered"
 reduce = "mean"
 
 [metrics.cwnd_change]""")  # fmt: skip
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     events = outcome.samples[0].run.table("flow_events")
     here = outcome.samples[0].values["cuts"]
     assert here == pytest.approx(events.filter(pl.col("event") == "recovered")["cwnd"].mean())
@@ -170,7 +170,7 @@ reduce = "mean"
     change(folder / "study.toml", 'table = "flow_events"', 'table = "flows"')
     change(folder / "study.toml", 'column = "cwnd"\nevent', 'column = "cwnd_mean"\nevent')
     with pytest.raises(DefinitionError, match=r"metrics.cuts.event: .*flows has none"):
-        study.load(folder)
+        studies.load(folder)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_study_whose_verdicts_are_true_succeeds(folder: Path, skyhop_program: 
     done = skyhop_program("study", "run", "queues", "--renew")
     assert (done.returncode, done.stderr) == (0, "")
     assert "impossible" in done.stdout and "Report: " in done.stdout
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     assert prose.results_part(folder / "README.md") == tables.markdown(outcome)
     assert (skyhop_program.folder / "runs" / "queues" / "results.csv").exists()
     assert (skyhop_program.folder / "runs" / "queues" / "runs" / "queue=long,seed=2" / "manifest.json").exists()
@@ -226,7 +226,7 @@ def test_a_study_whose_verdicts_are_true_succeeds(folder: Path, skyhop_program: 
 def test_a_study_that_cannot_be_meant_says_where(folder: Path, file: str, old: str, new: str, said: str) -> None:
     change(folder / file, old, new)
     with pytest.raises(DefinitionError) as caught:
-        study.load(folder)
+        studies.load(folder)
     assert said in str(caught.value)
 
 
@@ -259,14 +259,14 @@ def test_parts_have_their_own_scenario_seeds_and_metrics_and_the_long_ones_wait(
     with (folder / "study.toml").open("a", encoding="utf-8") as file:
         file.write(PARTS_TOML)
     change(folder / "expect.toml", 'order = "5 < long"', 'order = "[0] < 5@late"')
-    daily = matrix.run_study(study.load(folder))
+    daily = matrix.run_study(studies.load(folder))
     assert [(sample.cell.label, sample.seed) for sample in daily.samples] == [("5", 1)]
     assert [one.metric.name for one in daily.results] == ["goodput", "late"]
     assert daily.samples[0].run.scenario.duration_s == 2.0
     received = daily.table("flow_series").filter(pl.col("time_s") > 1.0 + 1e-9)["received"].sum()
     assert daily.results[1].ours == received > 0
     assert daily.problems == [], "expectations of the long part are not judged"
-    everything = matrix.run_study(dataclasses.replace(study.load(folder), full=True))
+    everything = matrix.run_study(dataclasses.replace(studies.load(folder), full=True))
     assert {sample.cell.label for sample in everything.samples} == {"5", "long"}
     # The other scenario has a link of half the rate.
     assert (
@@ -289,7 +289,7 @@ def test_parts_that_cannot_be_meant(folder: Path, old: str, new: str, said: str)
         file.write(PARTS_TOML)
     change(folder / "study.toml", old, new)
     with pytest.raises(DefinitionError) as caught:
-        study.load(folder)
+        studies.load(folder)
     assert said in str(caught.value)
 
 
@@ -301,7 +301,7 @@ def test_the_share_in_time_counts_what_never_arrives_and_not_what_began_too_late
     rows = done.table("transfers")
     length_s = done.scenario.duration_s
     for within in (0.06, 0.2):
-        metric = study.read_metric("m", study.Table(Path("x"), {
+        metric = studies.read_metric("m", studies.Table(Path("x"), {
             "label": "l", "unit": "", "table": "transfers", "column": "completion_s", "reduce": "share-within",
             "within": within,
         }))  # fmt: skip
@@ -317,14 +317,14 @@ def test_a_ratio_divides_the_sums_of_two_columns() -> None:
         "label": "l", "unit": "", "table": "flows", "column": "packets_received", "reduce": "ratio",
         "over": "packets_sent",
     }  # fmt: skip
-    metric = study.read_metric("m", study.Table(Path("x"), table))
+    metric = studies.read_metric("m", studies.Table(Path("x"), table))
     received, sent = int(done.flows["packets_received"].sum()), int(done.flows["packets_sent"].sum())
     assert 0 < received < sent and matrix.measure(done, metric) == received / sent
-    none_sent = study.read_metric("m", study.Table(Path("x"), {**table, "over": "probes"}))
+    none_sent = studies.read_metric("m", studies.Table(Path("x"), {**table, "over": "probes"}))
     assert math.isnan(matrix.measure(done, none_sent))
     for wrong in ({**table, "over": ""}, {**table, "reduce": "sum"}):
         with pytest.raises(DefinitionError, match="over: belongs to ratio"):
-            study.read_metric("m", study.Table(Path("x"), wrong))
+            studies.read_metric("m", studies.Table(Path("x"), wrong))
 
 
 def test_a_missing_study_names_those_that_exist(folder: Path, skyhop_program: Skyhop) -> None:
@@ -358,7 +358,7 @@ def test_the_same_study_gives_the_same_figures_and_page_parts(folder: Path, tmp_
         '    return plots.over_time(flow_series, "cwnd", by="queue")\n'
     )
     (folder / "plots.py").write_text(plots, encoding="utf-8")
-    first, second = (matrix.run_study(study.load(folder)) for _ in range(2))
+    first, second = (matrix.run_study(studies.load(folder)) for _ in range(2))
     assert [one.svg for one in report.figures(first)] == [one.svg for one in report.figures(second)]
     page = report.write(first, tmp_path / "out").read_text(encoding="utf-8")
     assert (tmp_path / "out" / "figures" / "cwnd.svg").exists()
@@ -368,10 +368,10 @@ def test_the_same_study_gives_the_same_figures_and_page_parts(folder: Path, tmp_
 
 
 def test_every_study_of_the_project_is_well_formed_and_stands_alone() -> None:
-    names = study.names(ROOT / "studies")
+    names = studies.names(ROOT / "studies")
     assert "iridium-vegas-reno-bic" in names
     for name in names:
-        found = study.load(ROOT / "studies" / name)
+        found = studies.load(ROOT / "studies" / name)
         assert {one.cell for one in found.expectations} <= {cell for part in found.parts for cell in part.cells}
         text = (found.folder / "README.md").read_text(encoding="utf-8")
         assert "<!-- results:" in text
@@ -381,9 +381,9 @@ def test_studies_are_found_from_below(folder: Path, monkeypatch: pytest.MonkeyPa
     below = folder.parent.parent / "a" / "b"
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
-    assert study.folder_of_studies() == folder.parent
+    assert studies.folder_of_studies() == folder.parent
     shutil.rmtree(folder.parent)
-    assert study.folder_of_studies() == ROOT / "studies"
+    assert studies.folder_of_studies() == ROOT / "studies"
 
 
 def test_ctrl_c_stops_all_runs_of_a_study(folder: Path, skyhop_program: Skyhop) -> None:

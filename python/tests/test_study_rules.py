@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import DUMBBELL, ROOT
 
-from skyhop import api, matrix, prose, report, score, speak, starts, study, tables
+from skyhop import api, matrix, prose, report, score, speak, starts, studies, tables
 from skyhop.verdict import DefinitionError
 
 STUDY = """\
@@ -114,12 +114,12 @@ def change(path: Path, old: str, new: str) -> None:
 
 def refused(folder: Path) -> str:
     with pytest.raises(DefinitionError) as caught:
-        study.load(folder)
+        studies.load(folder)
     return str(caught.value)
 
 
 def test_a_table_of_values_is_one_entry(folder: Path) -> None:
-    found = study.load(folder)
+    found = studies.load(folder)
     values = {one.cell.label: one.sources["paper"].value for one in found.expectations if one.sources}
     assert values == {
         "5 / 1 Mbit/s": 900, "5 / 2 Mbit/s": 1500, "20 / 1 Mbit/s": 950, "40 / 1 Mbit/s": 950, "40 / 2 Mbit/s": 1900,
@@ -128,7 +128,7 @@ def test_a_table_of_values_is_one_entry(folder: Path) -> None:
 
 
 def test_a_claim_with_an_axis_is_one_claim_for_each_value_and_with_every_one_for_all(folder: Path) -> None:
-    first, second, whole = study.load(folder).claims
+    first, second, whole = studies.load(folder).claims
     assert first.text == "More queue, more goodput at 1 Mbit/s."
     assert first.pairs == [("5 / 1 Mbit/s", "20 / 1 Mbit/s")]
     assert second.pairs == [("5 / 2 Mbit/s", "20 / 2 Mbit/s")]
@@ -163,7 +163,7 @@ def test_a_value_of_an_axis_has_a_name_that_orders_can_use(folder: Path, name: s
 
 
 def test_a_slash_in_a_value_makes_no_folder(folder: Path) -> None:
-    assert study.load(folder).cells[0].folder == "queue=5,rate=1 Mbit-s"
+    assert studies.load(folder).cells[0].folder == "queue=5,rate=1 Mbit-s"
 
 
 def test_reasons_take_numbers_from_the_study(folder: Path) -> None:
@@ -171,7 +171,7 @@ def test_reasons_take_numbers_from_the_study(folder: Path) -> None:
         folder / "expect.toml", 'paper.verdict = "reproduced"',
         'paper.verdict = "given"\npaper.why = "It is {= goodput@5 / 2 Mbit/s ; .0f}, not {= goodput@20 / 2 Mbit/s ; .0f}."',
     )  # fmt: skip
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     ours = {one.cell.label: one.ours for one in outcome.results if one.metric.name == "goodput"}
     said = f"It is {ours['5 / 2 Mbit/s']:.0f}, not {ours['20 / 2 Mbit/s']:.0f}."
     assert said in tables.markdown(outcome)
@@ -209,11 +209,11 @@ def test_one_printed_value_is_not_counted_for_two_metrics(folder: Path) -> None:
     change(folder / "expect.toml", 'metric = "goodput"\npaper', 'metric = ["goodput", "wire"]\npaper')
     assert "A printed value counts once" in refused(folder)
     change(folder / "expect.toml", 'paper.verdict = "reproduced"', 'paper.verdict = "reproduced"\npaper.counts = false')
-    study.load(folder)
+    studies.load(folder)
 
 
 def test_other_readings_are_shown_and_not_counted(folder: Path) -> None:
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     assert outcome.problems == []
     assert score.tally(outcome, "paper")["reproduced"] == 2, "two of five cells lie under the declared reading"
     assert sum(one.counts for one in outcome.claims) == 2
@@ -226,7 +226,7 @@ def test_a_given_value_is_counted_apart(folder: Path) -> None:
     change(
         folder / "expect.toml", 'paper.verdict = "reproduced"', 'paper.verdict = "given"\npaper.why = "Greedy flows."'
     )
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     assert outcome.problems == []
     assert "reproduced" not in score.headline(outcome)
     assert "2 given by the inputs and not counted" in score.headline(outcome)
@@ -235,7 +235,7 @@ def test_a_given_value_is_counted_apart(folder: Path) -> None:
 def test_a_constant_stands_beside_the_study(folder: Path) -> None:
     """With every value counted there are five: a constant of their mean, 1240 kbit/s, hits 1500 within 20 %."""
     change(folder / "study.toml", 'reading = "2 Mbit/s"\n', "")
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     (constant,) = score.scores(outcome, "paper")
     assert (constant.values, constant.reproduced, constant.hit) == (5, 5, 1)
     published = [900, 1500, 950, 950, 1900]
@@ -250,11 +250,11 @@ def test_a_declared_baseline_is_a_formula_over_the_axes(folder: Path) -> None:
         file.write(
             '\n[baselines.link]\nlabel = "the link filled"\nsource = "paper"\nmetric = "goodput"\nvalue = "950 * rate"\n'
         )
-    (link,) = score.scores(matrix.run_study(study.load(folder)), "paper")
+    (link,) = score.scores(matrix.run_study(studies.load(folder)), "paper")
     assert (link.baseline, link.hit) == ("the link filled", 4)
     change(folder / "study.toml", "950 * rate", "950 * speed")
     with pytest.raises(DefinitionError, match="nothing is called 'speed'"):
-        score.scores(matrix.run_study(study.load(folder)), "paper")
+        score.scores(matrix.run_study(studies.load(folder)), "paper")
 
 
 PARTS = """
@@ -278,7 +278,7 @@ def test_an_order_is_judged_by_the_whole_length(folder: Path) -> None:
         'rate = ["1 Mbit/s", "2 Mbit/s"]\nmetric = "goodput"\norder',
         'rate = "2 Mbit/s"\nmetric = "goodput"\norder',
     )
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     assert outcome.claims == [] and len(outcome.claims_not_run) == 2
     assert "| not run |" in prose.rendered(README, outcome, file=folder / "README.md")
 
@@ -286,7 +286,7 @@ def test_an_order_is_judged_by_the_whole_length(folder: Path) -> None:
 def test_a_single_run_is_deterministic_or_decides_nothing(folder: Path) -> None:
     change(folder / "study.toml", "seeds = [1, 2, 3]", "seeds = [1]")
     change(folder / "study.toml", 'start_within = "10 ms"\n', "")
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     assert {comparison.verdict for one in outcome.results for comparison in one.comparisons.values()} == {"undecided"}
     assert {one.verdict for one in outcome.claims} == {"undecided"}
     assert any("(one run: no interval)" in problem for problem in outcome.problems)
@@ -295,9 +295,9 @@ def test_a_single_run_is_deterministic_or_decides_nothing(folder: Path) -> None:
 def test_what_another_seed_or_a_microsecond_changes_is_not_deterministic(folder: Path) -> None:
     change(folder / "study.toml", "seeds = [1, 2, 3]", "seeds = [1]")
     change(folder / "study.toml", 'start_within = "10 ms"', "deterministic = true")
-    assert not any("microsecond" in problem for problem in matrix.run_study(study.load(folder)).problems)
+    assert not any("microsecond" in problem for problem in matrix.run_study(studies.load(folder)).problems)
     change(folder / "scenario.toml", 'delay = "50 ms"', 'delay = "50 ms"\nerrors = [{ packet = 0.01 }]')
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     assert len(outcome.probes) == 6
     assert any("is called deterministic, but" in problem for problem in outcome.problems)
     change(folder / "study.toml", "seeds = [1]", "seeds = [1, 2]")
@@ -321,7 +321,7 @@ def test_starts_are_drawn_by_seed_and_flow_and_move_nothing_else() -> None:
 
 def test_numbers_in_prose_are_what_the_study_gives(folder: Path) -> None:
     readme = folder / "README.md"
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     assert len(prose.stale(readme, outcome)) > 0
     prose.renew(readme, outcome)
     assert prose.stale(readme, outcome) == []
@@ -342,7 +342,7 @@ def test_numbers_in_prose_are_what_the_study_gives(folder: Path) -> None:
 
 
 def test_a_marker_that_means_nothing_says_so(folder: Path) -> None:
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     for marker, said in (
         ("goodput@6 / 2 Mbit/s", "no cell"), ("goodputs@5 / 2 Mbit/s", "no metric 'goodputs'"), ("goodput", "metric@cell"),
         ("goodput@5 / 2 Mbit/s ; 3 digits", "a format is"), ("count nobody", "counts are"),
@@ -356,7 +356,7 @@ def test_documents_about_several_studies_name_them(folder: Path, tmp_path: Path)
     document = tmp_path / "findings.md"
     text = "<!-- = rules :: count paper.reproduced -->?<!-- / --> <!-- = other :: count paper -->7<!-- / -->"
     document.write_text(text, encoding="utf-8")
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     prose.renew_others(document, outcome)
     assert document.read_text(encoding="utf-8") == text.replace("-->?<", "-->2<")
 
@@ -368,7 +368,7 @@ def test_a_sweep_of_the_study_fills_tables(folder: Path) -> None:
     )
     with (folder / "study.toml").open("a", encoding="utf-8") as file:
         file.write("\n[sweeps.sizes]\n")
-    outcome = matrix.run_study(study.load(folder))
+    outcome = matrix.run_study(studies.load(folder))
     text = '<!-- table = { sweep = "sizes", rows = "mss", metrics = ["goodput"] } -->\n<!-- end of table -->\n'
     text += "<!-- = sweep sizes: goodput@500 B -->?<!-- / -->"
     _, result = outcome.sweeps["sizes"]
@@ -377,10 +377,10 @@ def test_a_sweep_of_the_study_fills_tables(folder: Path) -> None:
     assert f"-->{mean:.1f}<!-- / -->" in prose.rendered(text, outcome, file=Path("README.md"))
 
 
-@pytest.mark.parametrize("name", study.names(ROOT / "studies"))
+@pytest.mark.parametrize("name", studies.names(ROOT / "studies"))
 def test_a_studys_readme_was_renewed_after_its_files_changed(name: str) -> None:
     """`skyhop study run NAME --renew` after every change of a study; a run says whether the numbers are still true."""
-    found = study.load(ROOT / "studies" / name)
+    found = studies.load(ROOT / "studies" / name)
     text = (found.folder / "README.md").read_text(encoding="utf-8")
     told = prose.digest_in(text)
     assert told is None or told == prose.digest(found, text)

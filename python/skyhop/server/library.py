@@ -158,12 +158,12 @@ def _title(folder: Path) -> str:
 
 def studies(library: Library) -> list[dict[str, Any]]:
     """Every study that is defined near the folder, with its results where it was run below it."""
-    from skyhop import study
+    from skyhop import studies
     from skyhop.verdict import DefinitionError
 
     try:
-        definitions = study.folder_of_studies(library.folder)
-        names = study.names(definitions)
+        definitions = studies.folder_of_studies(library.folder)
+        names = studies.names(definitions)
     except DefinitionError:
         return []
     found = []
@@ -173,7 +173,7 @@ def studies(library: Library) -> list[dict[str, Any]]:
             "reasons": [],
         }  # fmt: skip
         try:
-            defined = study.load(definitions / name)
+            defined = studies.load(definitions / name)
             entry |= {"title": defined.title, "question": defined.question, "paper": defined.paper}
             entry |= _results(defined, library)
         except (DefinitionError, OSError, ValueError, LookupError, TypeError, RecursionError) as error:
@@ -191,7 +191,7 @@ def _results(defined: Any, library: Library) -> dict[str, Any]:
         return {}
     with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
         results = list(csv.DictReader(file))
-    from skyhop.study import Cell
+    from skyhop.studies import Cell
 
     sources = list(defined.sources)
     axes = list(defined.axes)

@@ -36,7 +36,7 @@ from skyhop.inference import mean_and_interval
 from skyhop.kept import Keep, KeptRun
 from skyhop.metrics import Metric, has_time, measure_all, read_metric
 from skyhop.results import Run
-from skyhop.study import (
+from skyhop.studies import (
     MOST_RUNS,
     RESERVED,
     Axis,
