@@ -9,15 +9,13 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from skyhop import _core, fits, folders, sky
-from skyhop.terminal import FAILED
+from skyhop import _core, fits, folders, sky, sweep_command
+from skyhop.terminal import FAILED, apart, bar, defined
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
 from skyhop.terminal import limit_memory as _limit_memory
@@ -31,7 +29,6 @@ from skyhop.validate import commands
 if TYPE_CHECKING:
     from skyhop.matrix import Outcome
     from skyhop.studies import Study
-    from skyhop.sweeps import Sweep
 
 app = typer.Typer(
     name="skyhop",
@@ -46,6 +43,7 @@ app.add_typer(study_app, name="study")
 sky.register(app)
 commands.register(app)
 fits.register(app)
+sweep_command.register(app)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
 Set = Annotated[
@@ -120,7 +118,7 @@ def run(
 
     with folders.staged(folder, "run") as staging:
         progress = _core.Progress()
-        with _bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
+        with bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
             result = api.run(scenario, seed=seed, progress=progress)
         result.write_into(staging)
     _warn(result, but=scenario.warnings)
@@ -174,46 +172,6 @@ def export(
     typer.echo(str(page.export(run_folder, html)))
 
 
-@app.command()
-def sweep(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Sweep file (TOML).", show_default=False)],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default runs/<name of the file>.")
-    ] = None,
-    keep: Annotated[
-        Path, typer.Option("--keep", metavar="DIR", help="Where finished runs are kept, and found again.")
-    ] = Path("runs/kept"),
-    threads: Annotated[
-        int | None, typer.Option("--threads", min=1, help="Runs at a time; by default one more than there are cores.")
-    ] = None,
-    memory: Memory = None,
-) -> None:
-    """Run a scenario over a grid of its keys and seeds; print each cell's mean with its 95 % interval.
-
-    A run that was finished before is not run again, so a killed sweep goes on where it was.
-    """
-    from skyhop import sweeps as machinery
-    from skyhop import warned
-    from skyhop.verdict import DefinitionError
-
-    _limit_memory(memory)
-    read = _defined(lambda: machinery.load(file))
-    folder = out or Path("runs") / file.stem
-    _apart(folder, keep)
-    try:
-        with folders.staged(folder, "sweep") as staging:
-            with _bar(file.name) as show:
-                result = machinery.run(read, keep=keep, on_progress=show, threads=threads)
-            result.write_into(staging)
-    except (_core.ScenarioError, DefinitionError) as error:
-        _fail(str(error))
-    _print_sweep(read, result.table)
-    _warn_all(warned.sentences(result.warned))
-    for note in machinery.notes(read, result):
-        typer.echo(note, err=True)
-    typer.echo(str(folder / "table.csv"), err=not sys.stdout.isatty())
-
-
 @study_app.command("list")
 def study_list(studies: Studies = None) -> None:
     """List the studies."""
@@ -224,7 +182,7 @@ def study_list(studies: Studies = None) -> None:
     if not names:
         _fail(f"{folder} is not a folder of studies: it holds no folder with a study.toml")
     for name in names:
-        typer.echo(f"{name}  {_defined(lambda name=name: machinery.load(folder / name)).title}")  # type: ignore[misc]
+        typer.echo(f"{name}  {defined(lambda name=name: machinery.load(folder / name)).title}")  # type: ignore[misc]
 
 
 @study_app.command("show")
@@ -276,7 +234,7 @@ def study_run(
 
     names = machinery.names(_studies(studies)) if all_studies else [name]
     for one in names:
-        _apart((out or Path("runs")) / one if all_studies else out or Path("runs") / one, keep)
+        apart((out or Path("runs")) / one if all_studies else out or Path("runs") / one, keep)
     failed = [
         not _run_study(
             dataclasses.replace(_study(one, studies), full=full),
@@ -301,9 +259,9 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
     begin = time.perf_counter()
     try:
         with folders.staged(folder, "study") as staging:
-            with _bar(found.name) as show:
+            with bar(found.name) as show:
                 outcome = matrix.run_study(found, keep=keep, on_progress=show)
-            with _bar("figures and report") as show:
+            with bar("figures and report") as show:
                 page = folder / report.write_into(outcome, staging, on_progress=show).name
     except (_core.ScenarioError, DefinitionError) as error:
         _fail(str(error))
@@ -311,12 +269,12 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
     _warn_all(outcome.warnings)
     readme = found.folder / "README.md"
     if renew:
-        _defined(lambda: prose.renew(readme, outcome))
+        defined(lambda: prose.renew(readme, outcome))
         for document in prose.documents(found):
-            _defined(lambda document=document: prose.renew_others(document, outcome))  # type: ignore[misc]
-    stale = _defined(lambda: prose.stale(readme, outcome))
+            defined(lambda document=document: prose.renew_others(document, outcome))  # type: ignore[misc]
+    stale = defined(lambda: prose.stale(readme, outcome))
     for document in prose.documents(found):
-        stale += _defined(lambda document=document: prose.stale(document, outcome, prefix=True))  # type: ignore[misc]
+        stale += defined(lambda document=document: prose.stale(document, outcome, prefix=True))  # type: ignore[misc]
     problems = [*outcome.problems, *stale]
     typer.echo(
         f"{len(outcome.samples)} runs, {outcome.cpu_s:.2f} s of CPU for the simulation, "
@@ -337,57 +295,16 @@ def main() -> None:
     program.main()
 
 
-def _apart(out: Path, keep: Path) -> None:
-    """The output is replaced as a whole: the store of finished runs cannot be in it, nor it in the store."""
-    places = [path.resolve() for path in (out, keep)]
-    if places[0].is_relative_to(places[1]) or places[1].is_relative_to(places[0]):
-        _fail(f"--out {out} and --keep {keep}: one lies in the other; choose folders beside each other")
-
-
 def _studies(folder: Path | None) -> Path:
     from skyhop import studies as machinery
 
-    return folder or _defined(machinery.folder_of_studies)
+    return folder or defined(machinery.folder_of_studies)
 
 
 def _study(name: str, folder: Path | None) -> Study:
     from skyhop import studies as machinery
 
-    return _defined(lambda: machinery.find(name, _studies(folder)))
-
-
-def _defined(read: Callable[[], Answer]) -> Answer:
-    from skyhop.verdict import DefinitionError
-
-    try:
-        return read()
-    except DefinitionError as error:
-        _fail(str(error))
-
-
-@contextmanager
-def _bar(what: str, fraction: Callable[[], float] | None = None) -> Iterator[Callable[[float], None]]:
-    """A progress bar on a terminal, nothing elsewhere; `fraction` is asked for how far the work is at each redraw.
-
-    The work itself stays in the main thread, where Ctrl-C arrives and no thread is left to end beside the process.
-    """
-    if not sys.stderr.isatty():
-        yield lambda fraction: None
-        return
-    from rich.console import Console, RenderableType
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    class Bar(Progress):
-        def get_renderables(self) -> Iterable[RenderableType]:
-            if fraction is not None:
-                for running in self.tasks:
-                    running.completed = fraction()
-            return super().get_renderables()
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+    return defined(lambda: machinery.find(name, _studies(folder)))
 
 
 def _print_flows(summary: dict[str, Any]) -> None:
@@ -438,21 +355,6 @@ def _by_way(flows: list[dict[str, Any]]) -> dict[tuple[str, ...], list[dict[str,
     for flow in flows:
         grouped.setdefault(tuple(hop["link"] for hop in flow["hops"]), []).append(flow)
     return grouped
-
-
-def _print_sweep(sweep: Sweep, frame: Any) -> None:
-    axes = [axis.name for axis in sweep.axes]
-    table = _table(*axes, "measure", "mean", "95 % interval", "runs")
-    for column in table.columns[len(axes) + 1 :]:
-        column.justify = "right"
-    labels = {metric.name: metric for metric in sweep.metrics}
-    for row in frame.iter_rows(named=True):
-        metric = labels[row["metric"]]
-        label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
-        half = row["high"] - row["mean"]
-        interval = f"± {half:.4g}" if half == half else "all seeds alike" if row["runs"] > 1 else "–"
-        table.add_row(*(row[axis] for axis in axes), label, f"{row['mean']:.6g}", interval, str(row["runs"]))
-    _console().print(table)
 
 
 _COLOURS = {

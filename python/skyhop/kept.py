@@ -27,6 +27,9 @@ Signature: 8a477f597d28d172789f06886806bc55
 # Finished runs of Skyhop, found again by their hash. You may delete the folder: missing runs are simulated again.
 """
 
+#: The folder of notes about runs that failed, within a folder of kept runs.
+FAILURES = "failed"
+
 
 @cache
 def engine() -> str:
@@ -112,16 +115,19 @@ class Keep:
         name = hashlib.sha256(f"{engine()} {scenario.hash} {seed}".encode()).hexdigest()
         return self.folder / name[:2] / name
 
-    def prepare(self) -> None:
+    def prepare(self, *, shared: bool = False) -> None:
         """Makes the folder, so that an obstacle is known before the first run.
 
-        Clears what dead processes left in it.
+        Clears what dead processes left in it, unless it is `shared` with other machines: where a network file system
+        keeps locks on each machine, what another machine is writing looks as if its process were dead.
 
         Raises OSError if it cannot be written.
         """
         self._tag()
         if not os.access(self.folder, os.W_OK):
             raise PermissionError(f"{self.folder}: no run can be kept there, as the folder may not be written")
+        if shared:
+            return
         for child in self.folder.iterdir():
             if child.is_dir():
                 _core.sweep(child)
@@ -142,8 +148,27 @@ class Keep:
         self._tag()
         place = self.place(run.scenario, run.seed)
         run.keep(place)
+        self._failure(run.scenario, run.seed).unlink(missing_ok=True)
         return KeptRun(place, scenario=run.scenario, seed=run.seed)
 
     def run(self, scenario: _core.Scenario, seed: int, progress: _core.Progress) -> KeptRun:
         """The run from the folder, or simulated now and put there."""
         return self.find(scenario, seed) or self.add(api.run(scenario, seed=seed, progress=progress))
+
+    def note_failure(self, scenario: _core.Scenario, seed: int, why: str) -> None:
+        """Writes down why a run gave nothing, for whoever lists the runs; it is tried again when it is asked for."""
+        self._tag()
+        path = self._failure(scenario, seed)
+        path.parent.mkdir(exist_ok=True)
+        folders.write(path, json.dumps({"error": why}) + "\n")
+
+    def failure(self, scenario: _core.Scenario, seed: int) -> str | None:
+        """Why the run failed when it was last tried, if it did."""
+        try:
+            why: str = json.loads(self._failure(scenario, seed).read_text(encoding="utf-8"))["error"]
+        except FileNotFoundError:
+            return None
+        return why
+
+    def _failure(self, scenario: _core.Scenario, seed: int) -> Path:
+        return self.folder / FAILURES / f"{self.place(scenario, seed).name}.json"

@@ -11,7 +11,8 @@
     [metrics.goodput]                # as in a study; without any: goodput, throughput, losses, delay, fairness
     ...
 
-A finished run is kept by its hash: a killed sweep goes on where it was, a repeated one costs nothing.
+`spreading` makes the runs. A finished run is kept by its hash: a killed sweep goes on where it was, a repeated
+one costs nothing.
 """
 
 from __future__ import annotations
@@ -33,9 +34,7 @@ import polars as pl
 from skyhop import _core, api, folders
 from skyhop.definition import Table, read_toml
 from skyhop.inference import mean_and_interval
-from skyhop.kept import Keep, KeptRun
 from skyhop.metrics import Metric, has_time, measure_all, read_metric
-from skyhop.results import Run
 from skyhop.studies import (
     MOST_RUNS,
     RESERVED,
@@ -51,6 +50,10 @@ from skyhop.verdict import DefinitionError
 from skyhop.warned import Warned
 
 if TYPE_CHECKING:
+    from skyhop.kept import KeptRun
+    from skyhop.precision import Look, Until
+    from skyhop.results import Run
+
     AnyRun = Run | KeptRun
 
 #: Called with the share of all runs that is done, 0 to 1.
@@ -177,8 +180,8 @@ def _seconds(table: Table, key: str) -> float:
     return float(parts[1]) * _UNITS[parts[2]]
 
 
-def jobs(sweep: Sweep) -> list[Job]:
-    """Every run of the sweep; raises ScenarioError where a cell is not a valid scenario."""
+def scenarios(sweep: Sweep) -> list[tuple[Cell, _core.Scenario]]:
+    """The scenario of every cell; raises ScenarioError where a cell is not a valid one."""
     needs_series = any(metric.table.endswith("series") for metric in sweep.metrics)
     made = []
     for cell in sweep.cells:
@@ -189,8 +192,22 @@ def jobs(sweep: Sweep) -> list[Job]:
             raise DefinitionError(f"{sweep.file}: warm_up: {what}")
         if needs_series and "grid" not in json.loads(scenario.canonical_json())["records"]:
             scenario = api.scenario(sweep.scenario, overrides=[*overrides, f"records.grid={GRID}"])
-        made += [Job(cell, seed, scenario) for seed in sweep.seeds]
+        made.append((cell, scenario))
     return made
+
+
+def jobs(sweep: Sweep) -> list[Job]:
+    """Every run of the sweep; raises ScenarioError where a cell is not a valid scenario."""
+    return [Job(cell, seed, scenario) for cell, scenario in scenarios(sweep) for seed in sweep.seeds]
+
+
+def cores() -> int:
+    """Cores that this process may use: a batch system gives a job fewer than the machine has."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        # macOS has no affinity.
+        return os.cpu_count() or 1
 
 
 def spread(
@@ -202,9 +219,9 @@ def spread(
 ) -> list[Answer]:
     """Does the work of every job, spread over threads; stops them all when interrupted or when one fails.
 
-    By default there is a thread more than there are cores: while runs are measured, they wait for each other.
+    By default there is a thread more than this process has cores: while runs are measured, they wait for each other.
     """
-    threads = threads or (os.cpu_count() or 1) + 1
+    threads = threads or cores() + 1
     progress = [_core.Progress() for _ in todo]
     finished = [0.0] * len(todo)
 
@@ -236,10 +253,17 @@ def spread(
 class SweepResult:
     """What a sweep gave: one row per run, and one per cell and measure."""
 
+    #: A run that failed has nulls for its measures and the reason in `error`.
     runs: pl.DataFrame
+    #: Means over the runs that finished; `failed` counts the others.
     table: pl.DataFrame
     #: What each run warned of.
     warned: Sequence[Warned] = ()
+    #: The sweep as it was made: with every seed that was added.
+    sweep: Sweep | None = None
+    #: How small the intervals were to be, and what they were each time that somebody looked.
+    until: Until | None = None
+    looks: Sequence[Look] = ()
 
     def write(self, folder: Path) -> Path:
         """Writes both as CSV and Parquet, in place of an older sweep's; returns the path of the table."""
@@ -257,31 +281,31 @@ class SweepResult:
             (folder / f"{name}.parquet").write_bytes(content.getvalue())
 
 
-def run(sweep: Sweep, *, keep: Path, on_progress: OnProgress | None = None, threads: int | None = None) -> SweepResult:
-    """Makes every run that `keep` does not hold yet, and measures them all."""
-    shelf = Keep(keep)
-    todo = jobs(sweep)
-    shelf.prepare()
-
-    def work(job: Job, progress: _core.Progress) -> Measured:
-        return measured(sweep, job, shelf.run(job.scenario, job.seed, progress))
-
-    return result_of(sweep, spread(todo, work, on_progress=on_progress, threads=threads))
-
-
 def measured(sweep: Sweep, job: Job, done: AnyRun) -> Measured:
     """What one run gave."""
     values = measure_all(done, {metric.name: metric for metric in sweep.metrics})
     hashes = {"scenario_hash": job.scenario.hash, "records_hash": done.manifest["records_hash"]}
-    row = dict(job.cell.point) | {"seed": job.seed} | hashes | values
-    return Measured(row, Warned(job.label, done.warnings))
+    return Measured(_row(job) | hashes | values | {"error": None, "run": None}, Warned(job.label, done.warnings))
+
+
+def failed(sweep: Sweep, job: Job, why: str) -> Measured:
+    """The row of a run that gave nothing, with the reason."""
+    nothing = {metric.name: None for metric in sweep.metrics}
+    hashes = {"scenario_hash": job.scenario.hash, "records_hash": None}
+    return Measured(_row(job) | hashes | nothing | {"error": why, "run": None}, Warned(job.label, []))
+
+
+def _row(job: Job) -> dict[str, Any]:
+    return dict(job.cell.point) | {"seed": job.seed}
 
 
 def result_of(sweep: Sweep, done: Sequence[Measured]) -> SweepResult:
     """What all runs together gave."""
     rows = [one.row for one in done]
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    return SweepResult(frame, _table(sweep, rows), [one.warned for one in done])
+    kinds: dict[str, type[pl.DataType]] = {metric.name: pl.Float64 for metric in sweep.metrics}
+    kinds |= {name: pl.String for name in ("records_hash", "error", "run")}
+    frame = pl.DataFrame(rows, infer_schema_length=None, schema_overrides=kinds)
+    return SweepResult(frame, _table(sweep, rows), [one.warned for one in done], sweep)
 
 
 def no_chance(cells: Sequence[Cell], *, of: int) -> str:
@@ -303,7 +327,8 @@ def notes(sweep: Sweep, result: SweepResult) -> list[str]:
     for cell in sweep.cells:
         here = result.runs.filter(**dict(cell.point)) if cell.point else result.runs
         cells.setdefault(here["scenario_hash"][0], []).append(cell.label)
-        if here.height > 1 and here["records_hash"].n_unique() == 1:
+        records = here["records_hash"].drop_nulls()
+        if records.len() > 1 and records.n_unique() == 1:
             same.append(cell)
     if same:
         said.append(no_chance(same, of=len(sweep.cells)))
@@ -317,14 +342,17 @@ def _table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     table = []
     for cell in sweep.cells:
         point = dict(cell.point)
-        here = [row for row in rows if all(row[axis] == value for axis, value in point.items())]
+        wanted = [row for row in rows if all(row[axis] == value for axis, value in point.items())]
+        here = [row for row in wanted if row["error"] is None]
         distinct = len({row["records_hash"] for row in here})
+        counts = {"runs": len(here), "distinct_runs": distinct, "failed": len(wanted) - len(here)}
         for metric in sweep.metrics:
             values = [float(row[metric.name]) for row in here]
-            mean, half = mean_and_interval(values, distinct=distinct)
+            mean, half = mean_and_interval(values, distinct=distinct) if values else (math.nan, math.nan)
             table.append(
                 point
-                | {"metric": metric.name, "unit": metric.unit, "runs": len(values), "distinct_runs": distinct}
+                | {"metric": metric.name, "unit": metric.unit}
+                | counts
                 | {"warm_up_s": metric.from_s, "mean": mean, "low": mean - half, "high": mean + half}
             )
     return pl.DataFrame(table, infer_schema_length=None)

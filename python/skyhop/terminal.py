@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = [
     "FAILED",
     "USAGE",
+    "apart",
+    "bar",
     "console",
+    "defined",
     "fail",
     "limit_memory",
     "read_scenario",
@@ -30,6 +34,8 @@ __all__ = [
     "warn",
     "warn_all",
 ]
+
+Answer = TypeVar("Answer")
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -100,3 +106,45 @@ def table(*columns: str) -> Any:
     for column in columns:
         made.add_column(column)
     return made
+
+
+def apart(out: Path, keep: Path) -> None:
+    """The output is replaced as a whole: the store of finished runs cannot be in it, nor it in the store."""
+    places = [path.resolve() for path in (out, keep)]
+    if places[0].is_relative_to(places[1]) or places[1].is_relative_to(places[0]):
+        fail(f"--out {out} and --keep {keep}: one lies in the other; choose folders beside each other")
+
+
+def defined(read: Callable[[], Answer]) -> Answer:
+    """What a file defines, or the end of the program with what is wrong in it."""
+    from skyhop.verdict import DefinitionError
+
+    try:
+        return read()
+    except DefinitionError as error:
+        fail(str(error))
+
+
+@contextmanager
+def bar(what: str, fraction: Callable[[], float] | None = None) -> Iterator[Callable[[float], None]]:
+    """A progress bar on a terminal, nothing elsewhere; `fraction` is asked for how far the work is at each redraw.
+
+    The work itself stays in the main thread, where Ctrl-C arrives and no thread is left to end beside the process.
+    """
+    if not sys.stderr.isatty():
+        yield lambda fraction: None
+        return
+    from rich.console import Console, RenderableType
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    class Bar(Progress):
+        def get_renderables(self) -> Iterable[RenderableType]:
+            if fraction is not None:
+                for running in self.tasks:
+                    running.completed = fraction()
+            return super().get_renderables()
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)

@@ -17,7 +17,7 @@ import pytest
 from conftest import DUMBBELL, Skyhop
 
 import skyhop
-from skyhop import _core, folders, kept, sweeps
+from skyhop import _core, folders, kept, spreading, sweeps
 
 SHORT = DUMBBELL.replace('"20 s"', '"2 s"')
 SWEEP = 'scenario = "short.toml"\nseeds = 2\n[axes]\n"flows[*].tcp" = ["reno", "vegas"]\n'
@@ -41,7 +41,7 @@ def content(folder: Path) -> dict[str, bytes] | None:
 #: Ends the process at its n-th attempt to make or to open something for writing.
 KILLING = """
 import os, signal, sys
-from skyhop import serve, sweeps
+from skyhop import serve, spreading, sweeps
 from pathlib import Path
 left = int(sys.argv[1])
 def hook(event, arguments):
@@ -55,7 +55,7 @@ sys.addaudithook(hook)
 """
 
 WRITERS = {
-    "sweep": 'sweeps.run(sweeps.load(Path("grid.toml")), keep=Path("kept")).write(Path("out"))',
+    "sweep": 'spreading.run(sweeps.load(Path("grid.toml")), keep=Path("kept")).write(Path("out"))',
     "page": 'serve.export("runs", "out")',
 }
 
@@ -195,7 +195,7 @@ def test_a_full_disk_is_a_message_and_leaves_nothing(here: Path, name: str, size
     skyhop.run(here / "sky.toml").write(here / "sky")
     if size:
         # The runs are there already: it is the sweep's own folder that does not fit.
-        sweeps.run(sweeps.load(here / "grid.toml"), keep=here / "kept")
+        spreading.run(sweeps.load(here / "grid.toml"), keep=here / "kept")
     before = content(here)
     done = subprocess.run(
         [sys.executable, "-m", "skyhop", *COMMANDS[name]], cwd=here, capture_output=True, text=True, timeout=120,

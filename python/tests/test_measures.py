@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import api, metrics, studies, sweeps
+from skyhop import api, metrics, spreading, studies, sweeps
 from skyhop.definition import Table
 from skyhop.results import Run
 from skyhop.verdict import DefinitionError
@@ -92,7 +92,7 @@ def test_the_default_goodput_of_a_sweep_is_that_of_one_time(skyhop_program: Skyh
     text = f'scenario = "relay.toml"\n[axes.relay]\nvalues = [{{ name = "yes", set = [{keys}] }}]\n'
     for warm_up in ("", 'warm_up = "2 s"\n'):
         (folder / "grid.toml").write_text(warm_up + text, encoding="utf-8")
-        result = sweeps.run(sweeps.load(folder / "grid.toml"), keep=folder / "kept")
+        result = spreading.run(sweeps.load(folder / "grid.toml"), keep=folder / "kept")
         rates = result.table.filter(pl.col("metric").is_in(["goodput", "throughput"]))["mean"]
         assert rates.len() == 2 and rates.is_between(7000, 10000).all()
 

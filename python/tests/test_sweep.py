@@ -16,7 +16,7 @@ import pytest
 from conftest import DUMBBELL, Skyhop
 
 import skyhop
-from skyhop import inference, kept, sweeps
+from skyhop import inference, kept, spreading, sweeps
 from skyhop.verdict import DefinitionError
 
 SWEEP = """\
@@ -42,7 +42,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_every_cell_has_a_mean_and_an_interval_over_the_seeds(file: Path, tmp_path: Path) -> None:
-    result = sweeps.run(sweeps.load(file), keep=tmp_path / "kept")
+    result = spreading.run(sweeps.load(file), keep=tmp_path / "kept")
     assert result.runs.height == 2 * 2 * 3
     goodput = result.table.filter(pl.col("metric") == "goodput")
     assert goodput["warm_up_s"].to_list() == [5.0] * 4
@@ -65,12 +65,12 @@ def test_every_cell_has_a_mean_and_an_interval_over_the_seeds(file: Path, tmp_pa
 
 def test_a_repeated_sweep_costs_nothing_and_a_lost_run_is_made_again(file: Path, tmp_path: Path) -> None:
     keep = tmp_path / "kept"
-    first = sweeps.run(sweeps.load(file), keep=keep)
+    first = spreading.run(sweeps.load(file), keep=keep)
     made = sorted(keep.glob("*/*"))
     assert len(made) == 12
     stamps = [path.stat().st_mtime_ns for path in made]
     shutil.rmtree(made[0])
-    again = sweeps.run(sweeps.load(file), keep=keep)
+    again = spreading.run(sweeps.load(file), keep=keep)
     assert again.table.equals(first.table)
     assert sorted(keep.glob("*/*")) == made
     assert [path.stat().st_mtime_ns for path in made[1:]] == stamps[1:]

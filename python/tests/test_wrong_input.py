@@ -123,6 +123,12 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "out": [["good-sweep.toml", "--keep", "kept", "--out", one] for one in [*PLACES, "kept", "kept/x"]],
         "keep": [["good-sweep.toml", "--out", "out", "--keep", one] for one in ("good.toml", "good.toml/x", "/proc/x", LONG, "out/kept")],
         "threads": [["good-sweep.toml", "--threads", one] for one in ("0", "x", "-3")],
+        "shard": [["good-sweep.toml", "--keep", "kept", "--shard", one] for one in ("0/2", "3/2", "1", "a/b", "-1/2", "1/0", "1/2/3")],
+        "until": [["good-sweep.toml", "--keep", "kept", "--until", one] for one in ("goodput", "± 2 %", "goodput ± 0 %", "goodput ± 2 miles", "x ± 2 %", "goodput ± 1e999 %")],
+        "most_seeds": [["good-sweep.toml", "--keep", "kept", *one] for one in (["--most-seeds", "20"], ["--until", "goodput ± 2 %", "--most-seeds", "2"], ["--most-seeds", "x"], ["--until", "goodput ± 2 %", "--most-seeds", "99999999"])],
+        "every": [["good-sweep.toml", "--list", *one] for one in (["--missing"], ["--out", "out"], ["--until", "goodput ± 2 %"], ["--keep", "good.toml"])],
+        "missing": [["good-sweep.toml", "--missing", *one] for one in (["--list"], ["--out", "out"], ["--keep", "good.toml"])],
+        "as_json": [["good-sweep.toml", "--shard", "1/2", "--json"]],
     },
     "study list": {"studies": [["--studies", one] for one in ("good.toml", "absent", "bad-studies")]},
     "study show": {
