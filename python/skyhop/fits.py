@@ -43,12 +43,7 @@ def starlink(
     """Fit the profile `starlink` to recorded round trips: a table for a scenario, with the intervals in comments."""
     from skyhop.starlink import fit, read_round_trips, table
 
-    try:
-        begin, end = (float(share) for share in part.split("-"))
-        if not 0 <= begin < end <= 1:
-            raise ValueError
-    except ValueError:
-        terminal.fail(f"--part {part}: give two shares from 0 to 1, the lower one first, such as 0-0.5")
+    begin, end = terminal.shares("--part", part)
     try:
         found = fit([read_round_trips(file).part(begin, end) for file in files], draws=draws)
     except ValueError as error:

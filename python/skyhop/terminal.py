@@ -29,6 +29,7 @@ __all__ = [
     "limit_memory",
     "read_scenario",
     "seconds",
+    "shares",
     "table",
     "valid",
     "warn",
@@ -88,6 +89,17 @@ def seconds(text: str, *, option: str = "--at") -> float:
     if parts is None or parts[2] not in _UNITS:
         fail(f'{option} {text}: a time has a number and a unit ({", ".join(_UNITS)}): "63 s"')
     return float(parts[1]) * _UNITS[parts[2]]
+
+
+def shares(option: str, text: str) -> tuple[float, float]:
+    """The two shares of an option such as `--part 0.5-1`, or the end of the program with what would be right."""
+    try:
+        begin, end = (float(share) for share in text.split("-"))
+        if not 0 <= begin < end <= 1:
+            raise ValueError
+    except ValueError:
+        fail(f"{option} {text}: give two shares from 0 to 1, the lower one first, such as 0.5-1")
+    return begin, end
 
 
 def console() -> Any:

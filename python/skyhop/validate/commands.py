@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,41 @@ _app = typer.Typer(help="Comparison with what the Linux kernel and other simulat
 Cases = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")]
+
+
+def _json(found: Any) -> str:
+    """What was found as JSON, which has neither infinity nor NaN: they become null."""
+    return json.dumps(_finite(found), indent=1)
+
+
+def _finite(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = dataclasses.asdict(value)
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print_lines(
+    found: Sequence[Any],
+    summary: Callable[[Any], str],
+    markdown: Callable[[Any], str],
+    *,
+    as_json: bool,
+    as_markdown: bool,
+    lines: Callable[[Any], Iterable[object]] = iter,
+) -> None:
+    """One line for each case and the sums, or JSON, or a table for a page."""
+    if as_json:
+        typer.echo(_json(found))
+    elif as_markdown:
+        typer.echo(markdown(found))
+    else:
+        for line in lines(found):
+            typer.echo(str(line))
+        typer.echo(summary(found))
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +83,7 @@ def everything(
     except ValueError as error:
         terminal.fail(str(error))
     if as_json:
-        typer.echo(json.dumps([_found(one) for one in found], indent=1))
+        typer.echo(_json([_found(one) for one in found]))
     elif as_markdown:
         typer.echo(registry.everything_markdown(found))
     else:
@@ -76,10 +112,10 @@ def ns2(
         Path | None,
         typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv; by default the project's own."),
     ] = None,
-    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
+    cases: Cases = None,
     agents: Annotated[list[str] | None, typer.Option("--agent", metavar="NAME", help="Only this agent.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all cells as JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print tables for a page.")] = False,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
     drawings: Annotated[
         Path | None, typer.Option("--figures", metavar="DIR", help="Draw the windows over the reference's.")
     ] = None,
@@ -93,7 +129,7 @@ def ns2(
     if drawings is not None:
         validate.figures(reference, drawings, cells=cells)
     if as_json:
-        typer.echo(json.dumps([_finite(vars(cell)) for cell in cells], indent=1))
+        typer.echo(_json([vars(cell) for cell in cells]))
     elif as_markdown:
         typer.echo(validate.markdown(cells))
     else:
@@ -112,28 +148,22 @@ def ns2(
 @_app.command("queues")
 def queues(
     reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
-    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
+    cases: Cases = None,
     variant: Annotated[
         str, typer.Option("--variant", metavar="NAME", help="linux; rfc: how far the texts are from the kernel.")
     ] = "linux",
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")] = False,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
 ) -> None:
     """Feed the arrivals of a folder of Linux queue disciplines to ours and compare every packet, one line per case."""
     try:
         found = validate.queues(reference, cases=cases, variant=variant)
     except ValueError as error:
         terminal.fail(str(error))
-    if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
-    elif variant == "rfc":
+    if variant == "rfc" and not as_json:
         typer.echo(validate.queues_texts(found))
-    elif as_markdown:
-        typer.echo(validate.queues_markdown(found))
     else:
-        for one in found:
-            typer.echo(str(one))
-        typer.echo(validate.queues_summary(found))
+        _print_lines(found, validate.queues_summary, validate.queues_markdown, as_json=as_json, as_markdown=as_markdown)
     if variant != "rfc" and any(not one.ok for one in found):
         raise typer.Exit(terminal.FAILED)
 
@@ -152,14 +182,7 @@ def routes(
         found = validate.routes(reference, pairs=pairs)
     except ValueError as error:
         terminal.fail(str(error))
-    if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
-    elif as_markdown:
-        typer.echo(validate.routes_markdown(found))
-    else:
-        for one in found:
-            typer.echo(str(one))
-        typer.echo(validate.routes_summary(found))
+    _print_lines(found, validate.routes_summary, validate.routes_markdown, as_json=as_json, as_markdown=as_markdown)
     if any(not one.ok for one in found):
         raise typer.Exit(terminal.FAILED)
 
@@ -167,7 +190,7 @@ def routes(
 @_app.command("quic")
 def quic(
     reference: Annotated[Path, typer.Option("--reference", metavar="DIR", help="Folder with a cases.csv.")],
-    cases: Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only this case.")] = None,
+    cases: Cases = None,
     seeds: Annotated[
         int | None,
         typer.Option(
@@ -178,22 +201,15 @@ def quic(
             help="Runs for each case; by default 10 where the congestion control draws random numbers, else 5.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for a page.")] = False,
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
 ) -> None:
     """Run the cases of a folder of QUIC stacks in virtual time beside their real time, one line per case."""
     try:
         found = validate.quic(reference, cases=cases, seeds=seeds)
     except ValueError as error:
         terminal.fail(str(error))
-    if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
-    elif as_markdown:
-        typer.echo(validate.quic_markdown(found))
-    else:
-        for one in found:
-            typer.echo(str(one))
-        typer.echo(validate.quic_summary(found))
+    _print_lines(found, validate.quic_summary, validate.quic_markdown, as_json=as_json, as_markdown=as_markdown)
     if not validate.quic_met(found):
         raise typer.Exit(terminal.FAILED)
 
@@ -218,19 +234,14 @@ def starlink(
     """Simulate recorded round trips and transfers with the fitted profile and hold every measure against its bound."""
     from skyhop.validate import starlink_links
 
-    try:
-        begin, end = (float(share) for share in part.split("-"))
-        if not 0 <= begin < end <= 1:
-            raise ValueError
-    except ValueError:
-        terminal.fail(f"--part {part}: give two shares from 0 to 1, the lower one first, such as 0.5-1")
+    shares = terminal.shares("--part", part)
     try:
         own = None if values is None else starlink_links.values_of(values)
-        rows = starlink_links.starlink(reference, values=own, part=(begin, end))
+        rows = starlink_links.starlink(reference, values=own, part=shares)
     except ValueError as error:
         terminal.fail(str(error))
     if as_json:
-        typer.echo(json.dumps([_json(dataclasses.asdict(row)) for row in rows], indent=1))
+        typer.echo(_json(rows))
     elif as_markdown:
         typer.echo(starlink_links.starlink_markdown(rows))
     else:
@@ -241,16 +252,6 @@ def starlink(
         typer.echo(starlink_links.starlink_summary(rows))
     if any(not row.ok for row in rows):
         raise typer.Exit(terminal.FAILED)
-
-
-def _json(row: dict[str, Any]) -> dict[str, Any]:
-    """JSON has neither infinity nor NaN."""
-    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
-
-
-def _finite(cell: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity."""
-    return {key: None if value == float("inf") else value for key, value in cell.items()}
 
 
 @_app.command("reactions")
@@ -288,14 +289,14 @@ def reactions(
         found = tcp_reactions.reactions(reference, cases=cases or [], halves=halves)
     except ValueError as error:
         terminal.fail(str(error))
-    if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
-    elif as_markdown:
-        typer.echo(tcp_reactions.reactions_markdown(found))
-    else:
-        for line in tcp_reactions.lines(found):
-            typer.echo(line)
-        typer.echo(tcp_reactions.reactions_summary(found))
+    _print_lines(
+        found,
+        tcp_reactions.reactions_summary,
+        tcp_reactions.reactions_markdown,
+        as_json=as_json,
+        as_markdown=as_markdown,
+        lines=tcp_reactions.lines,
+    )
     if not tcp_reactions.reached(found):
         raise typer.Exit(terminal.FAILED)
 
@@ -314,19 +315,6 @@ def linux(
         found = tcp_flows.flows(reference, runs=cases or [])
     except ValueError as error:
         terminal.fail(str(error))
-    if as_json:
-        rows = [dataclasses.asdict(one) for one in found]
-        for row in rows:
-            row["measures"] = [
-                {key: None if value != value or value == float("inf") else value for key, value in measure.items()}
-                for measure in row["measures"]
-            ]
-        typer.echo(json.dumps(rows, indent=1))
-    elif as_markdown:
-        typer.echo(tcp_flows.flows_markdown(found))
-    else:
-        for one in found:
-            typer.echo(str(one))
-        typer.echo(tcp_flows.flows_summary(found))
+    _print_lines(found, tcp_flows.flows_summary, tcp_flows.flows_markdown, as_json=as_json, as_markdown=as_markdown)
     if any(not one.ok for one in found):
         raise typer.Exit(terminal.FAILED)

@@ -18,7 +18,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
-from skyhop import api
+from skyhop import api, folders
 from skyhop.starlink import recordings
 from skyhop.starlink.measuring import FIRST_S, SLOT_S, kolmogorov_smirnov, measures
 from skyhop.starlink.recordings import Floats, Recording, Transfer
@@ -112,7 +112,7 @@ def _cases(root: Path) -> list[dict[str, str]]:
             cases = [{key: value or "" for key, value in row.items() if key} for row in reader]
             columns = set(reader.fieldnames or ())
     except OSError as error:
-        raise ValueError(f"{file}: {error.strerror or error}") from None
+        raise ValueError(folders.said(error)) from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{file}: {error}") from None
     if missing := [name for name in COLUMNS if name not in columns]:
