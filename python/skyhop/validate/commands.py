@@ -22,7 +22,7 @@ AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a table for 
 
 
 def _json(found: Any) -> str:
-    """What was found as JSON, which has neither infinity nor NaN: they become null."""
+    """JSON of the findings. It has neither infinity nor NaN: they become null."""
     return json.dumps(_finite(found), indent=1)
 
 
