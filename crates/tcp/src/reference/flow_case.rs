@@ -360,7 +360,7 @@ fn parse_buffer(text: &str) -> Option<receiver::Config> {
     if let [least, first, most] = words[..]
         && let (Ok(least), Ok(first), Ok(most)) = (least.parse(), first.parse(), most.parse::<u64>())
     {
-        return (least <= first && first <= most).then(|| receiver::Config { memory: [least, first, most], ..stock });
+        return (least <= first && first <= most).then_some(receiver::Config { memory: [least, first, most], ..stock });
     }
     let mut config = stock;
     match words[..] {
