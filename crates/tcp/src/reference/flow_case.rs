@@ -176,7 +176,7 @@ pub(super) fn zipped(folder: &Path, run: &str, kind: &str) -> Result<Table, Refe
     Table::read(path, GzDecoder::new(file))
 }
 
-/// The table or series that a file holds, or nothing if there is no such file; its name joins `missing` then.
+/// The value that was read, or `None` when the file is absent: its name is then added to `missing`.
 pub(super) fn if_there<T>(
     read: Result<T, ReferenceError>,
     missing: &mut Vec<String>,
