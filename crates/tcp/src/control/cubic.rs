@@ -7,7 +7,7 @@ use skyhop_cc::ConfigError;
 
 use super::hystart::{Hystart, HystartOptions};
 use super::resume::{Resume, Saved};
-use super::slow_start::{HystartPlusPlus, SlowStart};
+use super::slow_start::{FirstSlowStart, SlowStart};
 use super::{About, AckSample, Control, ControlOptions, Event};
 use crate::flow::{CaState, Flow};
 use crate::timer::HZ;
@@ -80,7 +80,7 @@ impl ControlOptions for CubicOptions {
 
     fn check(&self) -> Result<(), ConfigError> {
         if self.slow_start != SlowStart::Standard && self.hystart != Some(HystartOptions::default()) {
-            let reason = "HyStart's options have no effect beside slow_start = \"hystart++\"; leave one of them out";
+            let reason = "HyStart's options have no effect beside slow_start = \"hystart++\" or \"search\"; leave one of them out";
             return Err(ConfigError::out_of_range("hystart", "not its default", reason));
         }
         self.resume.map_or(Ok(()), |saved| saved.check())
@@ -92,7 +92,7 @@ pub struct Cubic {
     options: CubicOptions,
     curve: Curve,
     hystart: Hystart,
-    slow_start: HystartPlusPlus,
+    slow_start: FirstSlowStart,
     resume: Resume,
 }
 
@@ -121,7 +121,7 @@ impl Cubic {
             options,
             curve: Curve::default(),
             hystart: Hystart::default(),
-            slow_start: HystartPlusPlus::new(options.slow_start),
+            slow_start: FirstSlowStart::new(options.slow_start),
             resume: Resume::new(options.resume),
         }
     }
@@ -277,8 +277,10 @@ impl Control for Cubic {
     }
 
     fn event(&mut self, flow: &mut Flow, event: Event) {
-        if event == Event::ReductionComplete {
-            self.resume.repaired(flow);
+        match event {
+            Event::ReductionComplete => self.resume.repaired(flow),
+            Event::WindowRestart => self.slow_start.restart(),
+            _ => {}
         }
         // An idle time does not count as time on the curve.
         if event == Event::TransmitStart {

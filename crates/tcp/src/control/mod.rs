@@ -19,6 +19,7 @@ mod random;
 pub mod reno;
 pub mod resume;
 pub mod satcp;
+mod search;
 pub mod slow_start;
 
 use std::fmt::Debug;

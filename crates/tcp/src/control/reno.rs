@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use skyhop_cc::ConfigError;
 
 use super::resume::{Resume, Saved};
-use super::slow_start::{HystartPlusPlus, SlowStart};
+use super::slow_start::{FirstSlowStart, SlowStart};
 use super::{About, AckSample, Control, ControlOptions, Event};
 use crate::flow::{CaState, Flow};
 
@@ -45,10 +45,10 @@ impl ControlOptions for RenoOptions {
 /// The factor of the window after a mark with ABE, in percent (RFC 8511 §3.1).
 const ABE_PERCENT: u32 = 80;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Reno {
     abe: bool,
-    slow_start: HystartPlusPlus,
+    slow_start: FirstSlowStart,
     resume: Resume,
 }
 
@@ -56,7 +56,7 @@ impl Reno {
     pub fn new(options: RenoOptions) -> Reno {
         Reno {
             abe: options.abe,
-            slow_start: HystartPlusPlus::new(options.slow_start),
+            slow_start: FirstSlowStart::new(options.slow_start),
             resume: Resume::new(options.resume),
         }
     }
@@ -94,8 +94,10 @@ impl Control for Reno {
     }
 
     fn event(&mut self, flow: &mut Flow, event: Event) {
-        if event == Event::ReductionComplete {
-            self.resume.repaired(flow);
+        match event {
+            Event::ReductionComplete => self.resume.repaired(flow),
+            Event::WindowRestart => self.slow_start.restart(),
+            _ => {}
         }
     }
 

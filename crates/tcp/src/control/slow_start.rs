@@ -1,8 +1,10 @@
-//! HyStart++ (RFC 9406): slow start that gives way to a slower one when the RTT grows, and ends if it keeps growing.
+//! How the first slow start ends: HyStart++ (RFC 9406), a slow start that gives way to a slower one when the RTT grows and
+//! ends if it keeps growing, or SEARCH.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::search::Search;
 use crate::flow::Flow;
 use crate::segment::Seq;
 
@@ -16,6 +18,9 @@ pub enum SlowStart {
     /// By HyStart++ (RFC 9406).
     #[serde(rename = "hystart++")]
     HystartPlusPlus,
+    /// By SEARCH (draft-chung-ccwg-search): when deliveries no longer double per round trip.
+    #[serde(rename = "search")]
+    Search,
 }
 
 /// RFC 9406 §4.3: bounds of the growth of the RTT in microseconds, its divisor, samples of a round, divisor of the
@@ -32,8 +37,55 @@ fn threshold(last_us: u64) -> u64 {
     (last_us / RTT_DIVISOR).clamp(THRESH_US.0, THRESH_US.1)
 }
 
+/// The first slow start of a control, however it ends.
+#[derive(Clone, Debug)]
+pub(super) struct FirstSlowStart {
+    plus: HystartPlusPlus,
+    search: Option<Box<Search>>,
+}
+
+impl FirstSlowStart {
+    pub fn new(kind: SlowStart) -> FirstSlowStart {
+        let search = (kind == SlowStart::Search).then(Box::default);
+        FirstSlowStart { plus: HystartPlusPlus::new(kind), search }
+    }
+
+    pub fn begin(&mut self, flow: &Flow) {
+        self.plus.begin(flow);
+    }
+
+    /// The first slow start is over: a loss or a mark ended it.
+    pub fn stop(&mut self) {
+        self.plus.stop();
+        self.search = None;
+    }
+
+    /// The window fell after an idle time.
+    pub fn restart(&mut self) {
+        if let Some(search) = &mut self.search {
+            search.reset();
+        }
+    }
+
+    pub fn sample(&mut self, flow: &mut Flow, rtt_us: u64) {
+        self.plus.sample(flow, rtt_us);
+        if let Some(search) = self.search.as_mut().filter(|_| flow.in_slow_start()) {
+            search.sample(flow, rtt_us);
+        }
+    }
+
+    /// The segments that slow start counts for `acked`.
+    pub fn counts(&mut self, flow: &Flow, acked: u32) -> u32 {
+        self.plus.counts(flow, acked)
+    }
+
+    pub fn is_conservative(&self) -> bool {
+        self.plus.is_conservative()
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HystartPlusPlus {
+struct HystartPlusPlus {
     on: bool,
     round_end: Seq,
     last_us: u64,

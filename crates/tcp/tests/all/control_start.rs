@@ -30,6 +30,29 @@ fn hystart_plus_plus_ends_slow_start_before_the_queue_overflows() {
 }
 
 #[test]
+fn search_ends_slow_start_after_the_path_is_full_and_before_the_queue_overflows() {
+    // The draft's abstract: after the congestion point and before losses. The sending rate doubles per RTT up to the point
+    // and stays twice the path's afterwards. An ACK s RTTs of that sending later, which arrives 1 + 2 s RTTs after the
+    // point, compares 3.5 RTTs of full deliveries with twice (1 - 2^(s - 3.5)) / ln 2 + s: 35 % less at s = 1.67. The
+    // window is 1 + 1 + 2 s = 5.3 bandwidth-delay products then. Two bins are 0.7 more or less, and packets that come in
+    // bursts within an RTT instead of evenly may hide the point for one RTT.
+    for (mbps, rtt_ms) in [(20.0, 600.0), (50.0, 50.0), (100.0, 20.0)] {
+        let bdp = mbps * rtt_ms / 12.0;
+        let path = Bottleneck::new(mbps, rtt_ms, (8.0 * bdp) as usize);
+        for control in ["reno", "cubic"] {
+            let flow = Flow::of(with_option(control, "slow_start", "search".into()));
+            let run = run(&path, vec![flow], 20.0 * rtt_ms / 1e3);
+            let ssthresh = f64::from(run.hosts[0].sender.ssthresh().expect("slow start ended"));
+            assert!((4.9..7.0).contains(&(ssthresh / bdp)), "{control} {rtt_ms}: {ssthresh} of {bdp}");
+            assert_eq!(run.dropped.len(), 0, "{control} {rtt_ms}");
+        }
+    }
+    // Without it reno overflows the same queue.
+    let path = Bottleneck::new(50.0, 50.0, 1667);
+    assert!(!run(&path, vec![Flow::bulk("reno")], 2.0).dropped.is_empty());
+}
+
+#[test]
 fn abe_keeps_more_of_the_window_after_a_mark() {
     // A queue that marks at 20 packets, a third of the bandwidth-delay product of 62: half the window empties it.
     let mut path = Bottleneck::new(15.0, 50.0, 500);
