@@ -5,16 +5,17 @@
 /// it.
 macro_rules! adapter {
     ($proto:ident) => {
-        use crate::config::{Config, ConfigError, Control};
+        use crate::config::{Config, ConfigError, Control, Governor};
         use crate::stack::{Batch, Ecn, Event, Incoming, Measures, Read, Seen, Stack, StreamId};
         use crate::watch::{self, Watch};
-        use crate::{entropy, tls};
+        use crate::{entropy, ours, tls};
         use bytes::{Bytes, BytesMut};
         use skyhop_base::{Duration, Stream, Time};
         use std::collections::VecDeque;
         use std::net::{Ipv4Addr, SocketAddr};
         use std::sync::Arc;
         use std::time::Instant;
+        use $proto::congestion::{Controller, ControllerFactory};
         use $proto::{ConnectionHandle, DatagramEvent, Dir, EndpointConfig, TransportConfig, VarInt};
 
         /// One endpoint of the stack, with at most one connection.
@@ -83,7 +84,7 @@ macro_rules! adapter {
             }
         }
 
-        fn transport(config: &Config) -> Result<TransportConfig, ConfigError> {
+        fn transport(config: &Config, base: Instant) -> Result<TransportConfig, ConfigError> {
             let window = |name, value: u64| VarInt::from_u64(value).map_err(|_| ConfigError::Window { name, value });
             let mut transport = TransportConfig::default();
             if let Some(bytes) = config.stream_window {
@@ -111,8 +112,37 @@ macro_rules! adapter {
                 .initial_mtu(config.udp_payload)
                 .mtu_discovery_config(None)
                 .enable_segmentation_offload(config.offload)
-                .congestion_controller_factory(dialect::control(config));
+                .congestion_controller_factory(control(config, base));
             Ok(transport)
+        }
+
+        /// The congestion control that the configuration names, watched. `base`: the instant of simulated time 0.
+        fn control(config: &Config, base: Instant) -> Arc<dyn ControllerFactory + Send + Sync> {
+            dialect::watched(match &config.control {
+                Governor::Stack(control) => dialect::control(*control, config.initial_window),
+                Governor::Ours(control) => {
+                    let maker =
+                        ours::Maker { config: Arc::new(control.clone()), initial_window: config.initial_window };
+                    Arc::new(OursFactory { maker, base })
+                }
+            })
+        }
+
+        struct OursFactory {
+            maker: ours::Maker,
+            base: Instant,
+        }
+
+        impl ControllerFactory for OursFactory {
+            fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+                let ours = self.maker.start(since(self.base, now), mtu);
+                Box::new(dialect::Own { ours, base: self.base })
+            }
+        }
+
+        /// Simulated time at an instant of the machine.
+        fn since(base: Instant, at: Instant) -> Time {
+            Time::from_nanos(duration(at.saturating_duration_since(base)).as_nanos())
         }
 
         fn refused(error: impl std::fmt::Display) -> ConfigError {
@@ -123,10 +153,11 @@ macro_rules! adapter {
             /// `name` and `seed` decide every random number of this endpoint.
             pub fn new(config: &Config, server: bool, seed: u64, name: &str) -> Result<Endpoint, ConfigError> {
                 let mut random = Stream::new(seed, name, "quic");
-                let transport = Arc::new(transport(config)?);
+                let base = Instant::now();
+                let transport = Arc::new(transport(config, base)?);
                 // A copy of the stream: asking draws nothing from the one that the connection has.
                 let first_window = entropy::lend(&mut random.clone(), || {
-                    dialect::control(config).build(Instant::now(), config.udp_payload).window()
+                    control(config, base).build(base, config.udp_payload).window()
                 });
                 let reset_key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &entropy::bytes::<32>(&mut random));
                 let mut endpoint = EndpointConfig::new(Arc::new(reset_key));
@@ -164,7 +195,7 @@ macro_rules! adapter {
                     wishes: VecDeque::new(),
                     guest: Guest { random, watch: Watch::default() },
                     first_window,
-                    base: Instant::now(),
+                    base,
                     // The address carries no meaning: the network around decides where a datagram goes.
                     remote: SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 4433)),
                 })
@@ -291,7 +322,7 @@ macro_rules! adapter {
             fn timeout(&mut self) -> Option<Time> {
                 let base = self.base;
                 let at = self.connection.as_mut()?.1.poll_timeout()?;
-                Some(Time::from_nanos(duration(at.saturating_duration_since(base)).as_nanos()))
+                Some(since(base, at))
             }
 
             fn on_timeout(&mut self, now: Time) {

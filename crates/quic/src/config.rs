@@ -1,6 +1,7 @@
 //! Which stack, which congestion control, which windows: checked before a stack is built.
 
 use skyhop_base::Duration;
+use skyhop_cc::{ControlConfig, Spacing};
 use std::fmt;
 use std::str::FromStr;
 
@@ -93,11 +94,26 @@ impl FromStr for Control {
     }
 }
 
+/// Who decides over the congestion window.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Governor {
+    /// The stack's own control.
+    Stack(Control),
+    /// A control of `skyhop-cc`, in the stack's own place for controls.
+    Ours(ControlConfig),
+}
+
+impl From<Control> for Governor {
+    fn from(control: Control) -> Governor {
+        Governor::Stack(control)
+    }
+}
+
 /// How a stack is set up. `None` leaves the stack's default, whatever that is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub stack: StackKind,
-    pub control: Control,
+    pub control: Governor,
     /// Credit for each stream that the peer may use, in bytes.
     pub stream_window: Option<u64>,
     /// Credit for all streams together, in bytes.
@@ -129,10 +145,10 @@ pub struct AckFrequency {
 }
 
 impl Config {
-    pub fn new(stack: StackKind, control: Control) -> Config {
+    pub fn new(stack: StackKind, control: impl Into<Governor>) -> Config {
         Config {
             stack,
-            control,
+            control: control.into(),
             stream_window: None,
             connection_window: None,
             send_window: None,
@@ -153,8 +169,18 @@ impl Config {
         if !self.stack.is_built() {
             return Err(ConfigError::NotBuilt(self.stack));
         }
-        if !self.stack.controls().contains(&self.control) {
-            return Err(ConfigError::NotItsControl { stack: self.stack, control: self.control.name() });
+        match &self.control {
+            Governor::Stack(control) if !self.stack.controls().contains(control) => {
+                return Err(ConfigError::NotItsControl { stack: self.stack, control: control.name() });
+            }
+            // Dummy segments are its way to grow after a loss; without them it would be Reno under another name.
+            Governor::Ours(ControlConfig::Peach(_)) => return Err(ConfigError::NoProbes),
+            Governor::Ours(ControlConfig::Hybla(hybla))
+                if hybla.spacing == Spacing::On && self.stack == StackKind::Quinn =>
+            {
+                return Err(ConfigError::NoSpacing);
+            }
+            Governor::Stack(_) | Governor::Ours(_) => {}
         }
         let windows = [("stream_window", self.stream_window), ("connection_window", self.connection_window)];
         let of_sender = [("send_window", self.send_window), ("initial_window", self.initial_window)];
@@ -194,6 +220,13 @@ pub enum ConfigError {
     NotBuilt(StackKind),
     #[error("{stack} has no congestion control \"{control}\"; it has {}", controls(*.stack))]
     NotItsControl { stack: StackKind, control: &'static str },
+    #[error("\"peach\" sends dummy segments, which QUIC has not: use another control, or tcp")]
+    NoProbes,
+    #[error(
+        "quinn paces by the window and takes no rate from a control: write {{ hybla = {{ spacing = \"off\" }} }}, or \
+         stack = \"noq\""
+    )]
+    NoSpacing,
     #[error("{name} is {value} bytes; QUIC allows 1 to 2^62 - 1")]
     Window { name: &'static str, value: u64 },
     #[error("a full datagram carries {0} bytes; QUIC over IPv4 allows 1200 to 65507")]

@@ -20,6 +20,8 @@ pub mod host;
 pub mod lab;
 #[cfg(feature = "noq")]
 pub mod noq;
+#[cfg(feature = "tls")]
+mod ours;
 #[cfg(feature = "quinn")]
 pub mod quinn;
 pub mod runtime;
@@ -29,7 +31,7 @@ mod tls;
 pub mod watch;
 
 pub use application::{Application, Progress};
-pub use config::{AckFrequency, Config, ConfigError, Control, StackKind};
+pub use config::{AckFrequency, Config, ConfigError, Control, Governor, StackKind};
 pub use host::{Contents, Datagram, Host, Tally};
 pub use runtime::{Runtime, Timers};
 pub use stack::{Ecn, Measures};

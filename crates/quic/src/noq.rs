@@ -5,13 +5,12 @@ crate::adapter::adapter!(noq_proto);
 /// Where noq differs from quinn.
 mod dialect {
     use super::{
-        Arc, BytesMut, Config, Control, DatagramEvent, EndpointConfig, Instant, Measures, SocketAddr, VarInt, duration,
-        watch,
+        Arc, BytesMut, Control, Controller, ControllerFactory, DatagramEvent, EndpointConfig, Instant, Measures,
+        SocketAddr, VarInt, duration, since, watch,
     };
     use crate::config::AckFrequency;
-    use noq_proto::congestion::{
-        Bbr3Config, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
-    };
+    use crate::ours::Ours;
+    use noq_proto::congestion::{Bbr3Config, ControllerMetrics, CubicConfig, NewRenoConfig};
     use noq_proto::crypto::rustls::{NoInitialCipherSuite, QuicClientConfig, QuicServerConfig};
     use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
     use noq_proto::{
@@ -22,33 +21,28 @@ mod dialect {
     use std::any::Any;
     use std::num::NonZeroUsize;
 
-    /// The congestion control that the configuration names, watched.
-    pub(super) fn control(config: &Config) -> Arc<dyn ControllerFactory + Send + Sync> {
-        let Config { control, initial_window, .. } = config;
-        Arc::new(WatchedFactory(match control {
-            Control::NewReno => {
-                let mut made = NewRenoConfig::default();
-                if let Some(bytes) = *initial_window {
+    /// The stack's own congestion control of that name.
+    pub(super) fn control(control: Control, initial_window: Option<u64>) -> Arc<dyn ControllerFactory + Send + Sync> {
+        /// With the window at the start that is wanted, if any.
+        macro_rules! made {
+            ($config:ty) => {{
+                let mut made = <$config>::default();
+                if let Some(bytes) = initial_window {
                     made.initial_window(bytes);
                 }
                 Arc::new(made)
-            }
-            Control::Cubic | Control::Bbr => {
-                // `Config::check` refuses bbr.
-                let mut made = CubicConfig::default();
-                if let Some(bytes) = *initial_window {
-                    made.initial_window(bytes);
-                }
-                Arc::new(made)
-            }
-            Control::Bbr3 => {
-                let mut made = Bbr3Config::default();
-                if let Some(bytes) = *initial_window {
-                    made.initial_window(bytes);
-                }
-                Arc::new(made)
-            }
-        }))
+            }};
+        }
+        match control {
+            Control::NewReno => made!(NewRenoConfig),
+            // `Config::check` refuses bbr.
+            Control::Cubic | Control::Bbr => made!(CubicConfig),
+            Control::Bbr3 => made!(Bbr3Config),
+        }
+    }
+
+    pub(super) fn watched(inner: Arc<dyn ControllerFactory + Send + Sync>) -> Arc<dyn ControllerFactory + Send + Sync> {
+        Arc::new(WatchedFactory(inner))
     }
 
     struct WatchedFactory(Arc<dyn ControllerFactory + Send + Sync>);
@@ -143,6 +137,78 @@ mod dialect {
 
         fn into_any(self: Box<Self>) -> Box<dyn Any> {
             self.0.into_any()
+        }
+    }
+
+    /// A control of ours in the place of the stack's.
+    #[derive(Debug)]
+    pub(super) struct Own {
+        pub(super) ours: Ours,
+        /// The instant of simulated time 0.
+        pub(super) base: Instant,
+    }
+
+    impl Controller for Own {
+        fn on_sent(&mut self, now: Instant, bytes: u64, _largest: u64) {
+            self.ours.sent(since(self.base, now), bytes);
+        }
+
+        fn on_ack(
+            &mut self,
+            _now: Instant,
+            sent: Instant,
+            bytes: u64,
+            _number: u64,
+            app_limited: bool,
+            rtt: &RttEstimator,
+        ) {
+            self.ours.acked(since(self.base, sent), bytes, app_limited, duration(rtt.get()));
+        }
+
+        fn on_end_acks(&mut self, now: Instant, in_flight: u64, _app_limited: bool, _largest: Option<u64>) {
+            self.ours.end_of_acks(since(self.base, now), in_flight);
+        }
+
+        fn on_congestion_event(
+            &mut self,
+            now: Instant,
+            sent: Instant,
+            persistent: bool,
+            is_ecn: bool,
+            lost_bytes: u64,
+            _largest_lost: u64,
+        ) {
+            let (now, sent) = (since(self.base, now), since(self.base, sent));
+            self.ours.congestion(now, sent, persistent, is_ecn, lost_bytes);
+        }
+
+        fn on_mtu_update(&mut self, new_mtu: u16) {
+            self.ours.resized(new_mtu);
+        }
+
+        fn window(&self) -> u64 {
+            self.ours.window()
+        }
+
+        fn metrics(&self) -> ControllerMetrics {
+            let mut metrics = ControllerMetrics::default();
+            metrics.congestion_window = self.ours.window();
+            metrics.ssthresh = self.ours.threshold();
+            // In bytes per second; without it noq paces by the window.
+            metrics.pacing_rate = self.ours.pacing().map(|rate| rate.bps() / 8);
+            metrics
+        }
+
+        fn clone_box(&self) -> Box<dyn Controller> {
+            Box::new(Own { ours: self.ours.afresh(), base: self.base })
+        }
+
+        fn initial_window(&self) -> u64 {
+            self.ours.first_window()
+        }
+
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self
         }
     }
 

@@ -22,7 +22,7 @@ fn case(stack: StackKind, control: Control, application: Application, loss: f64)
         stream_window: 0,
         connection_window: 0,
         send_window: 0,
-        initial_rtt_ms: 0,
+        initial_rtt: Duration::ZERO,
         udp_payload: 1200,
         offload: true,
         measured: Measured::default(),
@@ -38,6 +38,7 @@ fn case(stack: StackKind, control: Control, application: Application, loss: f64)
         loss,
         handover: None,
         runs: vec![Run { number: 1, seed: 7, flows: vec![flow] }],
+        problem: None,
     }
 }
 
@@ -137,7 +138,7 @@ fn wrong_configurations_are_refused_in_a_sentence() {
     let right = Config::new(StackKind::Quinn, Control::Cubic);
     assert_eq!(right.check(), Ok(()));
     let wrong = [
-        (Config { control: Control::Bbr3, ..right.clone() }, "quinn has no congestion control \"bbr3\""),
+        (Config { control: Control::Bbr3.into(), ..right.clone() }, "quinn has no congestion control \"bbr3\""),
         (Config { udp_payload: 1199, ..right.clone() }, "a full datagram carries 1199 bytes"),
         (Config { stream_window: Some(0), ..right.clone() }, "stream_window is 0 bytes"),
         (Config { send_window: Some(1 << 62), ..right.clone() }, "send_window is 4611686018427387904 bytes"),
@@ -187,4 +188,24 @@ fn the_reference_is_within_its_bounds_in_nine_of_ten_cases() {
     let sums = report::sums(&verdicts);
     assert!(sums.cases >= 49 && sums.fates_right == sums.cases, "{}", lines.join("\n"));
     assert!(sums.within * 10 >= sums.cases * 9, "{}", lines.join("\n"));
+}
+
+/// A row with a word that this program does not know is a miss of its own case, and the others are compared.
+#[test]
+fn a_row_that_cannot_be_built_is_a_miss_of_its_case_alone() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/cases.csv");
+    let text = std::fs::read_to_string(sample).expect("the sample is part of the crate");
+    let (header, rows) = text.split_once('\n').expect("a header and rows");
+    let row = rows.lines().find(|row| row.contains(",down,")).expect("a download");
+    let (name, rest) = row.split_once(',').expect("a case");
+    let strange = format!("strange,{}", rest.replacen(",down,", ",sideways,", 1));
+    let folder = std::env::temp_dir().join(format!("skyhop-quic-rows-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    std::fs::write(folder.join("cases.csv"), format!("{header}\n{strange}\n{row}\n")).expect("it can be written");
+    let found = cases::read(&folder).expect("the other row is right");
+    let seeds = Seeds { random: 1, others: 1 };
+    let said = compare(&folder, &found[0], seeds).expect_err("nobody knows this word").to_string();
+    std::fs::remove_dir_all(&folder).expect("the folder can be removed");
+    assert!(said.contains("row 2") && said.contains("sideways") && said.contains("\"rr\""), "{said}");
+    assert_eq!((found.len(), found[1].name.as_str(), found[1].problem.as_ref()), (2, name, None));
 }

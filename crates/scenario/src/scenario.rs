@@ -32,7 +32,7 @@ mod workloads;
 
 pub use agents::*;
 pub use linux::*;
-pub use quic::Quic;
+pub use quic::{Quic, QuicControl};
 pub use sky::*;
 pub use trace::*;
 pub use workloads::*;

@@ -30,7 +30,8 @@ pub struct Flow {
     pub stream_window: u64,
     pub connection_window: u64,
     pub send_window: u64,
-    pub initial_rtt_ms: u64,
+    /// Zero: the stack's own.
+    pub initial_rtt: Duration,
     pub udp_payload: u16,
     pub offload: bool,
     pub measured: Measured,
@@ -68,6 +69,8 @@ pub struct Case {
     pub loss: f64,
     pub handover: Option<Outage>,
     pub runs: Vec<Run>,
+    /// Why one of its rows cannot be built. Such a case is not within its bounds.
+    pub problem: Option<String>,
 }
 
 /// One packet of the file of the start.
@@ -121,7 +124,7 @@ impl Flow {
             stream_window: optional(self.stream_window),
             connection_window: optional(self.connection_window),
             send_window: optional(self.send_window),
-            initial_rtt: optional(self.initial_rtt_ms).map(Duration::from_millis),
+            initial_rtt: Some(self.initial_rtt).filter(|rtt| !rtt.is_zero()),
             streams: Some(STREAMS),
             udp_payload: self.udp_payload,
             offload: self.offload,
@@ -185,7 +188,11 @@ pub fn read(folder: &Path) -> Result<Vec<Case>, LabError> {
         let record = record.map_err(|error| failed(&path, error))?;
         // The header is the file's first line.
         let row = Row { path: &name, number: index + 2, columns: &columns, record: &record };
-        add(&mut cases, &row)?;
+        match add(&mut cases, &row) {
+            // The other cases can still be compared.
+            Err(error @ LabError::Value { .. }) => note(&mut cases, row.text("case")?, error.to_string()),
+            other => other?,
+        }
     }
     if cases.is_empty() {
         return Err(failed(&path, "no case in it"));
@@ -210,6 +217,28 @@ fn add(cases: &mut Vec<Case>, row: &Row) -> Result<(), LabError> {
     let run = case.runs.iter_mut().find(|run| run.number == number).expect("it is there or was just added");
     run.flows.push(flow(row)?);
     Ok(())
+}
+
+/// The case cannot be built, for this reason; its first one stays.
+fn note(cases: &mut Vec<Case>, name: &str, problem: String) {
+    if cases.iter().all(|case| case.name != name) {
+        cases.push(Case {
+            name: name.into(),
+            mechanism: String::new(),
+            rate_down_bps: 0,
+            rate_up_bps: 0,
+            delay: Duration::ZERO,
+            queue_down: 0,
+            queue_up: 0,
+            loss: 0.0,
+            handover: None,
+            runs: Vec::new(),
+            problem: None,
+        });
+    }
+    if let Some(case) = cases.iter_mut().find(|case| case.name == name) {
+        case.problem.get_or_insert(problem);
+    }
 }
 
 fn case(name: &str, row: &Row) -> Result<Case, LabError> {
@@ -239,6 +268,7 @@ fn case(name: &str, row: &Row) -> Result<Case, LabError> {
         loss,
         handover,
         runs: Vec::new(),
+        problem: None,
     })
 }
 
@@ -267,7 +297,7 @@ fn flow(row: &Row) -> Result<Flow, LabError> {
         stream_window: row.whole("stream_window")?,
         connection_window: row.whole("connection_window")?,
         send_window: row.whole("send_window")?,
-        initial_rtt_ms: row.whole("initial_rtt_ms")?,
+        initial_rtt: Duration::from_secs_f64(row.needed("initial_rtt_ms")? / 1000.0),
         udp_payload: u16::try_from(payload).map_err(|_| row.wrong("udp_payload", "too large", "at most 65507"))?,
         offload: row.whole("gso")? != 0,
         measured: Measured {

@@ -1,9 +1,10 @@
 //! Runs a case with several seeds and judges it against the reference's repeats.
 
-use super::cases::{self, Case, Measured, Run};
+use super::cases::{self, Case, Flow, Measured, Run};
 use super::judge::{Bounds, Check, bounds};
 use super::run::{FlowOutcome, Habits, Outcome, Packet, run, run_start};
 use super::{LabError, cases::StartPacket};
+use crate::StackKind;
 use std::path::Path;
 
 /// How many seeds a comparison takes.
@@ -53,6 +54,9 @@ impl Verdict {
 
 /// Compares the case of `folder` under the habits of the reference's runtime.
 pub fn compare(folder: &Path, case: &Case, seeds: Seeds) -> Result<Verdict, LabError> {
+    if let Some(problem) = &case.problem {
+        return Err(LabError::Unbuilt(problem.clone()));
+    }
     let flows = &case.runs[0].flows;
     let mut verdict = Verdict {
         case: case.name.clone(),
@@ -72,7 +76,9 @@ pub fn compare(folder: &Path, case: &Case, seeds: Seeds) -> Result<Verdict, LabE
         for seed in 1..=u64::from(count.max(1)) {
             match run(case, group[0], Habits::Tokio, seed) {
                 None => {
-                    verdict.skipped = Some(format!("this build has not the stack {}", flows[0].stack));
+                    let built = |flow: &&Flow| flow.stack.parse::<StackKind>().is_ok_and(StackKind::is_built);
+                    let absent = flows.iter().find(|flow| !built(flow)).unwrap_or(&flows[0]);
+                    verdict.skipped = Some(format!("this build has not the stack {}", absent.stack));
                     return Ok(verdict);
                 }
                 Some(outcome) => outcomes.push(outcome?),

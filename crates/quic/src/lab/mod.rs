@@ -18,6 +18,8 @@ pub enum LabError {
     File { path: String, error: String },
     #[error("{path}, row {row}: {column} is \"{value}\", not {expected}")]
     Value { path: String, row: usize, column: &'static str, value: String, expected: &'static str },
+    #[error("{0}")]
+    Unbuilt(String),
     #[error(transparent)]
     Config(#[from] crate::ConfigError),
     #[error("no case is called \"{0}\"")]

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration};
+use skyhop_cc::ControlSpec;
 
 /// A QUIC stack by its name alone, or with its options.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -26,8 +27,9 @@ pub enum QuicStackName {
 #[serde(deny_unknown_fields)]
 pub struct QuicOptions {
     pub stack: QuicStackName,
-    /// The stack's own congestion control. Without it: "cubic".
-    pub control: Option<QuicControlName>,
+    /// The stack's own congestion control, or one of Skyhop's in its place, as in { ours = "vegas" }. Without it: the
+    /// stack's "cubic".
+    pub control: Option<QuicControlFile>,
     /// Bytes of a stream that the receiver grants ahead. Without it: the stack's 1.25 MB.
     pub stream_window: Option<Bytes>,
     /// Bytes of all streams together that the receiver grants ahead. Without it: no limit, as the stacks have it.
@@ -58,6 +60,22 @@ pub struct QuicOptions {
     pub batch: Option<u32>,
     /// When timers fire. Without it: "milliseconds", with `runtime = "exact"` "exact".
     pub timers: Option<QuicTimersName>,
+}
+
+/// The stack's own congestion control by its name, or Skyhop's in its place.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum QuicControlFile {
+    Named(QuicControlName),
+    Ours(Box<QuicOursFile>),
+}
+
+/// A congestion control of Skyhop's own TCP inside a QUIC stack, which still finds the losses and paces.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuicOursFile {
+    /// Its name, or a table with its name and parameters.
+    pub ours: ControlSpec,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

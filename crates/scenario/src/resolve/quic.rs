@@ -2,11 +2,13 @@
 
 use super::Resolver;
 use crate::format::{
-    ClockName, FlowFile, QuicControlName, QuicFile, QuicOptions, QuicRuntimeName, QuicStackName, QuicTimersName,
+    ClockName, FlowFile, QuicControlFile, QuicControlName, QuicFile, QuicOptions, QuicRuntimeName, QuicStackName,
+    QuicTimersName,
 };
-use crate::scenario::{Quic, Transport};
+use crate::scenario::{Quic, QuicControl, Transport};
 use crate::tree::Path;
 use skyhop_base::{Bytes, Duration};
+use skyhop_cc::Bundle;
 use skyhop_quic::runtime::SEGMENTS;
 
 /// UDP payload of a full datagram: the least that QUIC allows (RFC 9000, section 14), with which quinn and noq begin.
@@ -43,9 +45,20 @@ impl Resolver<'_, '_, '_> {
             QuicRuntimeName::Tokio => (SEGMENTS as u32, QuicTimersName::Milliseconds),
             QuicRuntimeName::Exact => (1, QuicTimersName::Exact),
         };
+        let control = match &options.control {
+            None => QuicControl::Named(QuicControlName::Cubic),
+            Some(QuicControlFile::Named(name)) => QuicControl::Named(*name),
+            Some(QuicControlFile::Ours(file)) => match file.ours.resolve(Bundle::Rfc) {
+                Ok(ours) => QuicControl::Ours { ours },
+                Err(error) => {
+                    self.add(&place.key("control").key("ours").key(file.ours.name()), error.to_string(), None);
+                    return None;
+                }
+            },
+        };
         let quic = Quic {
             stack: options.stack,
-            control: options.control.unwrap_or(QuicControlName::Cubic),
+            control,
             stream_window: options.stream_window,
             connection_window: options.connection_window,
             send_window: options.send_window,

@@ -3,14 +3,25 @@
 use crate::format::{QuicControlName, QuicRuntimeName, QuicStackName, QuicTimersName};
 use serde::Serialize;
 use skyhop_base::{Bytes, Duration};
+use skyhop_cc::ControlConfig;
 use skyhop_hosts::quic::Quic as Hosts;
-use skyhop_quic::{AckFrequency, Config, ConfigError, Control, Runtime, StackKind, Timers};
+use skyhop_quic::{AckFrequency, Config, ConfigError, Control, Governor, Runtime, StackKind, Timers};
+
+/// Who decides over the congestion window, with every parameter filled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum QuicControl {
+    /// The stack's own control.
+    Named(QuicControlName),
+    /// A control of Skyhop's TCP in its place.
+    Ours { ours: ControlConfig },
+}
 
 /// A QUIC stack with every option that has a default of ours. What stays empty is the stack's own default.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quic {
     pub stack: QuicStackName,
-    pub control: QuicControlName,
+    pub control: QuicControl,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_window: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,11 +55,12 @@ impl Quic {
             QuicStackName::Quinn => StackKind::Quinn,
             QuicStackName::Noq => StackKind::Noq,
         };
-        let control = match self.control {
-            QuicControlName::NewReno => Control::NewReno,
-            QuicControlName::Cubic => Control::Cubic,
-            QuicControlName::Bbr => Control::Bbr,
-            QuicControlName::Bbr3 => Control::Bbr3,
+        let control = match &self.control {
+            QuicControl::Named(QuicControlName::NewReno) => Control::NewReno.into(),
+            QuicControl::Named(QuicControlName::Cubic) => Control::Cubic.into(),
+            QuicControl::Named(QuicControlName::Bbr) => Control::Bbr.into(),
+            QuicControl::Named(QuicControlName::Bbr3) => Control::Bbr3.into(),
+            QuicControl::Ours { ours } => Governor::Ours(ours.clone()),
         };
         let config = Config {
             stream_window: bytes(self.stream_window),
