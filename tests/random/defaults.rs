@@ -8,9 +8,13 @@ use serde_json::{Value as Json, json};
 use skyhop_scenario::Scenario;
 use std::collections::BTreeMap;
 
-/// Values by key.
 #[derive(Default)]
-pub struct Defaults(BTreeMap<String, Vec<Json>>);
+pub struct Defaults {
+    /// Values by key.
+    values: BTreeMap<String, Vec<Json>>,
+    /// Share of flows that have a QUIC stack. Without any, draws are the same as before there was QUIC.
+    pub quic: f64,
+}
 
 impl Defaults {
     pub fn learn(schema: &Schema) -> Defaults {
@@ -56,7 +60,7 @@ impl Defaults {
             Json::Object(table) => table.iter().for_each(|(key, inner)| self.gather(key, inner)),
             Json::Array(items) => items.iter().for_each(|inner| self.gather(key, inner)),
             _ => {
-                let known = self.0.entry(key.to_owned()).or_default();
+                let known = self.values.entry(key.to_owned()).or_default();
                 if !known.contains(value) {
                     known.push(value.clone());
                 }
@@ -66,8 +70,8 @@ impl Defaults {
 
     /// One of the defaults of a key that `read` understands.
     fn some<T>(&self, place: &str, chance: &mut Chance, read: impl Fn(&Json) -> Option<T>) -> Option<T> {
-        let known: Vec<T> = self.0.get(key_of(place))?.iter().filter_map(read).collect();
-        if known.is_empty() { None } else { known.into_iter().nth(chance.below(self.0[key_of(place)].len())) }
+        let known: Vec<T> = self.values.get(key_of(place))?.iter().filter_map(read).collect();
+        if known.is_empty() { None } else { known.into_iter().nth(chance.below(self.values[key_of(place)].len())) }
     }
 
     pub fn number(&self, place: &str, chance: &mut Chance) -> Option<f64> {

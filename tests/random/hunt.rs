@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER] [--long S] [--show SEED]
+const USAGE: &str =
+    "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER] [--long S] [--quic SHARE] [--show SEED]
      hunt --replay FILE.toml [--from SEED]
      hunt --hashes [FILE.toml …] [--from SEED] [--count N]
      hunt --renew-hashes same|new
@@ -17,6 +18,7 @@ const USAGE: &str = "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER]
   --seconds S    at most so long (no limit)
   --out FOLDER   where the shrunk scenarios of findings go (target/findings)
   --long S       a run of more seconds is ended and counted as long (20)
+  --quic SHARE   share of the flows that have a QUIC stack (0); such scenarios take some ten times as long
   --show SEED    print the scenario of a seed as it was drawn
   --replay FILE  judge the scenario in a file
   --hashes       judge nothing; print the hash of the records of each file, else of each seed: a change of the engine
@@ -30,11 +32,20 @@ struct Options {
     seconds: Option<u64>,
     out: PathBuf,
     long: Duration,
+    quic: f64,
     show: bool,
     replay: Option<PathBuf>,
     hashes: bool,
     renew: Option<String>,
     files: Vec<PathBuf>,
+}
+
+impl Options {
+    fn defaults(&self, schema: &Schema) -> Defaults {
+        let mut defaults = Defaults::learn(schema);
+        defaults.quic = self.quic;
+        defaults
+    }
 }
 
 fn main() {
@@ -48,7 +59,7 @@ fn main() {
         None if options.hashes => print_hashes(&options),
         None if options.show => {
             let schema = Schema::default();
-            let drawn = network::draw(&schema, &Defaults::learn(&schema), options.from);
+            let drawn = network::draw(&schema, &options.defaults(&schema), options.from);
             println!("{}", variants::to_toml(&drawn));
             true
         }
@@ -64,6 +75,7 @@ fn read_options() -> Result<Options, String> {
         seconds: None,
         out: skyhop_tests::root().join("target/findings"),
         long: Duration::from_secs(20),
+        quic: 0.0,
         show: false,
         replay: None,
         hashes: false,
@@ -87,6 +99,10 @@ fn read_options() -> Result<Options, String> {
             "--count" => options.count = number()?,
             "--seconds" => options.seconds = Some(number()?),
             "--long" => options.long = Duration::from_secs(number()?),
+            "--quic" => {
+                let share = value.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+                options.quic = share.ok_or_else(|| format!("--quic: {value:?} is not a number from 0 to 1"))?;
+            }
             "--out" => options.out = value.into(),
             "--replay" => options.replay = Some(value.into()),
             "--renew-hashes" if ["same", "new"].contains(&value.as_str()) => options.renew = Some(value),
@@ -141,7 +157,7 @@ fn replay(file: &Path, options: &Options) -> bool {
 
 fn hunt(options: &Options) -> bool {
     let schema = Schema::default();
-    let defaults = Defaults::learn(&schema);
+    let defaults = options.defaults(&schema);
     let mut coverage = Coverage::default();
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     let (mut tried, mut as_drawn, mut mended, mut long, mut idle, mut hops) =

@@ -317,10 +317,17 @@ fn flows(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, nodes: &[String]
         if from == to || draw.chance.happens(0.15) {
             flow.insert("access".to_owned(), value(draw, "access"));
         }
-        let is_tcp = draw.chance.happens(0.75);
-        let key = if is_tcp { "tcp" } else { "udp" };
+        let is_quic = draw.defaults.quic > 0.0 && draw.chance.happens(draw.defaults.quic);
+        // QUIC takes the applications of TCP.
+        let is_tcp = is_quic || draw.chance.happens(0.75);
+        let key = match (is_quic, is_tcp) {
+            (true, _) => "quic",
+            (false, true) => "tcp",
+            (false, false) => "udp",
+        };
         let mut transport = value(draw, key);
-        let linux = transport.as_str().is_some_and(|name| !skyhop_transport::TcpSpec::names().contains(&name));
+        let linux =
+            key == "tcp" && transport.as_str().is_some_and(|name| !skyhop_transport::TcpSpec::names().contains(&name));
         if linux && draw.chance.happens(0.95) {
             transport = json!({ "profile": "linux", "name": transport });
         }
@@ -339,7 +346,7 @@ fn flows(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, nodes: &[String]
             flow.insert("application".to_owned(), application);
         }
         let via: Vec<&String> = splitters.iter().filter(|node| **node != from && **node != to).collect();
-        if is_tcp && !requests && !via.is_empty() && draw.chance.happens(0.06) {
+        if is_tcp && !is_quic && !requests && !via.is_empty() && draw.chance.happens(0.06) {
             let node = draw.chance.pick(&via).as_str();
             flow.insert("via".to_owned(), json!([node]));
         }

@@ -140,6 +140,8 @@ mod dialect {
             let mut metrics = ControllerMetrics::default();
             metrics.congestion_window = self.ours.window();
             metrics.ssthresh = self.ours.threshold();
+            // In bits per second. quinn reports it and does not pace by it.
+            metrics.pacing_rate = self.ours.pacing().map(|rate| rate.bps());
             metrics
         }
 

@@ -72,7 +72,7 @@ impl RateSampler {
             sample.tx_in_flight = record.in_flight;
             sample.prior_lost = record.lost;
             self.first_sent_us = record.sent_us;
-            sample.send_us = self.first_sent_us - record.first_sent_us;
+            sample.send_us = self.first_sent_us.saturating_sub(record.first_sent_us);
         }
         if record.is_sacked() {
             record.delivered_us = Record::TAKEN;
@@ -93,7 +93,8 @@ impl RateSampler {
         sample.lost_since = flow.lost - sample.prior_lost;
         sample.delivered = Some(flow.delivered - sample.prior_delivered);
         // Sending and acknowledging are two phases; the longer one bounds the rate.
-        let interval = sample.send_us.max(flow.now_us - prior_us);
+        // An instant of departure that pacing has set may lie ahead: such a phase counts as empty, as in the kernel.
+        let interval = sample.send_us.max(flow.now_us.saturating_sub(prior_us));
         // Shorter than the smallest RTT: a retransmission was taken for what its original delivered.
         sample.interval_us = (interval >= flow.min_rtt_us || flow.min_rtt_us == u64::MAX).then_some(interval);
     }

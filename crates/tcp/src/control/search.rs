@@ -77,7 +77,7 @@ impl Search {
             return None;
         }
         let now = self.delivered[self.place(self.last)] - self.delivered[self.place(self.last - BINS)];
-        // An RTT is no whole number of bins: between their ends deliveries count as even.
+        // An RTT is rarely a whole number of bins. Deliveries within a bin count as even.
         let rest = (rtt_us % self.bin_us) as f64 / self.bin_us as f64;
         let at = |bin: u64| {
             let [end, before] = [bin, bin - 1].map(|bin| self.delivered[self.place(bin)] as f64);

@@ -213,8 +213,8 @@ impl Sender {
         let now_us = self.flow.now_us;
         let (mut seq_rtt, mut ca_rtt) = (None, None);
         if let (Some((first, last)), false) = (originals, ack.repeated_acked) {
-            seq_rtt = Some(now_us - first);
-            ca_rtt = Some(now_us - last);
+            seq_rtt = Some(now_us.saturating_sub(first));
+            ca_rtt = Some(now_us.saturating_sub(last));
             // A small packet alone in a round trip, with nothing out of order: its ACK may have waited.
             ack.maybe_delayed = acked == 1
                 && prior_sacked == 0
@@ -224,8 +224,8 @@ impl Sender {
         }
         let mut sack_rtt = None;
         if let Some((first, last)) = ack.sacked_sent_us {
-            sack_rtt = Some(now_us - first);
-            ca_rtt = Some(now_us - last);
+            sack_rtt = Some(now_us.saturating_sub(first));
+            ca_rtt = Some(now_us.saturating_sub(last));
         }
         self.rtt_sample = ca_rtt.or(self.rtt_sample);
         let measured = self.measure(seq_rtt, sack_rtt, ca_rtt, ack);
@@ -240,7 +240,7 @@ impl Sender {
             }
         } else if let (true, Some(rtt), Some(first)) = (measured, sack_rtt, self.ledger.first()) {
             // SACKs of data sent after the last repetition of the first segment do not restart the timer.
-            ack.set_timer |= rtt > now_us - self.ledger.get(first).sent_us;
+            ack.set_timer |= rtt > now_us.saturating_sub(self.ledger.get(first).sent_us);
         }
         if self.phase == Phase::Established {
             self.count_marks(prior_delivered, ack);

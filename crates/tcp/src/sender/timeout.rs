@@ -168,13 +168,13 @@ impl Sender {
 
     fn set_probe_timer(&mut self) {
         let after = self.probe_base().saturating_mul(1 << self.backoff.min(10)).min(self.config.max_rto);
-        self.set_timer(TimerKind::WindowProbe, after);
+        self.set_timer(TimerKind::WindowProbe, after + self.pacing_delay());
     }
 
     /// Data waits, nothing is in flight and no timer runs: the window has to be probed.
     pub(super) fn check_probe_timer(&mut self) {
         if self.flow.packets_out == 0 && self.timer.is_none() {
-            self.set_timer(TimerKind::WindowProbe, self.probe_base());
+            self.set_timer(TimerKind::WindowProbe, self.probe_base() + self.pacing_delay());
         }
     }
 

@@ -43,7 +43,8 @@ impl Default for Rack {
 impl Sender {
     /// A segment was delivered.
     pub(in super::super) fn advance_rack(&mut self, record: &Record) {
-        let rtt_us = self.flow.now_us - record.sent_us;
+        // Pacing stamps a repetition with the instant at which it will leave; the original may be acknowledged before.
+        let rtt_us = self.flow.now_us.saturating_sub(record.sent_us);
         // Sooner than the smallest RTT after its repetition: the original arrived.
         if rtt_us < self.flow.min_rtt_us && self.flow.min_rtt_us != u64::MAX && record.is_retransmitted() {
             return;
