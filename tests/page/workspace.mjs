@@ -465,6 +465,7 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
       await page.mouse.wheel(0, -200);
       await settle(page);
     }
+    assert.equal(page.workers().length, 1, "a worker reads the tables");
     const { x } = (await charts(page))[0];
     assert.ok(x[1] - x[0] < 300, "it has zoomed");
     // However many values there are, the highest and the lowest of the window are drawn.
@@ -479,6 +480,22 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     assert.deepEqual(shown, bounds);
     console.log(`# longest task while zooming over a million steps: ${(await page.evaluate(() => window.longest)).toFixed(0)} ms`);
     await close();
+  });
+
+  test("reads the tables itself where the browser starts no worker", async () => {
+    const read = async (init) => {
+      const { page, errors, close } = await visit("#/watch?run=outage&t=1", { init });
+      await drawn(page);
+      await page.locator(".finding").first().waitFor();
+      const shown = await page.evaluate(() => [window.skyhopCharts().map((chart) => chart && [chart.labels, chart.data]), document.querySelector(".findings").textContent]);
+      const workers = page.workers().length;
+      assert.deepEqual(errors, []);
+      await close();
+      return { workers, shown };
+    };
+    const [with_, without] = [await read(), await read("window.Worker = class { constructor() { throw new Error('no workers here'); } }")];
+    assert.deepEqual([with_.workers, without.workers], [1, 0]);
+    assert.deepEqual(without.shown, with_.shown);
   });
 
   test("offers scenarios to run in an empty folder", async () => {

@@ -20,7 +20,7 @@ TOO_LARGE = f"A request has at most {LARGEST_BODY} bytes."
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "connect-src 'self'; font-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    "connect-src 'self'; worker-src blob:; font-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 
 #: Sent with every answer.

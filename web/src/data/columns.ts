@@ -12,8 +12,22 @@ export function rowsOf(table: Columns): number {
   return 0;
 }
 
+/** For a column of texts or flags: the number of each row's value, and the values. */
+const numbersOf = new WeakMap<readonly unknown[], { codes: Int32Array; values: readonly (string | null)[] }>();
+
+/** A column of texts or flags from the numbers of its values. */
+export function numbered(codes: Int32Array, values: readonly (string | null)[]): Text {
+  const column = new Array<string | null>(codes.length);
+  for (let row = 0; row < codes.length; row++) column[row] = values[codes[row]];
+  numbersOf.set(column, { codes, values });
+  return column;
+}
+
 /** Row numbers by the text in a column, in the order in which the texts appear. */
 export function groupBy(column: Text): Map<string, number[]> {
+  const known = numbersOf.get(column);
+  // An absent text and an empty one are the same group.
+  if (known && !(known.values.includes(null) && known.values.includes(""))) return groupByNumber(known.codes, known.values);
   const groups = new Map<string, number[]>();
   for (let row = 0; row < column.length; row++) {
     const key = column[row] ?? "";
@@ -24,13 +38,14 @@ export function groupBy(column: Text): Map<string, number[]> {
   return groups;
 }
 
-/** The chosen rows of a column of numbers; of neighbouring rows the column's own memory, which nobody may change. */
-export function pick(column: Real, rows: readonly number[]): Float64Array {
-  const [first, last] = [rows[0], rows[rows.length - 1]];
-  if (rows.length > 0 && last - first === rows.length - 1) return column.subarray(first, last + 1);
-  const out = new Float64Array(rows.length);
-  for (let i = 0; i < rows.length; i++) out[i] = column[rows[i]];
-  return out;
+/** Values are numbered in the order in which they appear, so the groups are in that order, too. */
+function groupByNumber(codes: Int32Array, values: readonly (string | null)[]): Map<string, number[]> {
+  const counts = new Int32Array(values.length);
+  for (let row = 0; row < codes.length; row++) counts[codes[row]]++;
+  const groups = values.map((_, code) => new Array<number>(counts[code]));
+  counts.fill(0);
+  for (let row = 0; row < codes.length; row++) groups[codes[row]][counts[codes[row]]++] = row;
+  return new Map(values.map((value, code) => [value ?? "", groups[code]]));
 }
 
 /** The position of the last value that is not above `x` in an ascending array; -1 if all are above. */

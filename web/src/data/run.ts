@@ -1,10 +1,10 @@
 import type { SkyhopScenario } from "../generated/scenario";
 import type { Tables } from "../generated/tables";
-import { groupBy, lastAtOrBefore, pick, type Columns } from "./columns";
+import { lastAtOrBefore, type Columns } from "./columns";
 import { rollingMean, type Series } from "./decimate";
 import { EarthModel, toVector, type Place, type Vector } from "./geo";
 import { Happenings } from "./happenings";
-import { readParquet } from "./parquet";
+import { readParquet, readSeries, type SeriesTable } from "./parquet";
 import { Sky } from "./sky";
 import { source, type RunEntry } from "./source";
 import { sunDirection } from "./sun";
@@ -25,7 +25,8 @@ export interface Link {
 /** The columns of the flows' series that the page shows; the others stay in the file. */
 const MEASURES = ["cwnd", "ssthresh", "in_flight", "rtt_s", "srtt_s", "rto_s", "delay_mean_s", "goodput_bps", "throughput_bps", "received"] as const;
 export type FlowMeasure = (typeof MEASURES)[number];
-const ONLY: Record<string, readonly string[]> = { flow_series: ["time_s", "flow", ...MEASURES] };
+const LINK_MEASURES = ["queue_packets", "utilisation"] as const;
+const NO_VALUES = new Float64Array(0);
 
 /** One run with the tables that the page needs, read once. */
 export class Run {
@@ -39,7 +40,9 @@ export class Run {
   private constructor(
     readonly entry: RunEntry,
     readonly scenario: SkyhopScenario,
-    readonly tables: Tables,
+    readonly tables: Omit<Tables, "flow_series" | "link_series">,
+    private readonly flowTable: SeriesTable,
+    private readonly linkTable: SeriesTable,
     readonly sky: Sky,
   ) {
     this.stations = stationsOf(scenario);
@@ -51,10 +54,11 @@ export class Run {
 
   static async load(entry: RunEntry): Promise<Run> {
     const scenario = await readJson<SkyhopScenario>(entry.id, "scenario.json");
-    const names = ["flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes", "paths", "positions"] as const;
-    const read = await Promise.all(names.map((name) => readTable(entry, name)));
+    const names = ["flows", "links", "drops", "flow_events", "handovers", "link_changes", "paths", "positions"] as const;
+    const series = [seriesOf(entry, "flow_series", "flow", MEASURES), seriesOf(entry, "link_series", "link", LINK_MEASURES)];
+    const [read, [flows, links]] = await Promise.all([Promise.all(names.map((name) => readTable(entry, name))), Promise.all(series)]);
     const tables = Object.fromEntries(names.map((name, i) => [name, read[i]])) as unknown as Tables;
-    return new Run(entry, scenario, tables, new Sky(tables.positions));
+    return new Run(entry, scenario, tables, flows, links, new Sky(tables.positions));
   }
 
   /** What the run recorded of single packets; null where it recorded nothing. It is read when it is asked for: it is long. */
@@ -109,31 +113,28 @@ export class Run {
 
   /** A measure of one flow over time. */
   flowSeries(flow: string, measure: FlowMeasure): Series {
-    return this.cached(`${flow}\n${measure}`, () => {
-      const rows = this.flowRows().get(flow) ?? [];
-      const table = this.tables.flow_series;
-      return { x: pick(table.time_s, rows), ys: [pick(table[measure], rows)] };
-    });
+    return this.cached(`${flow}\n${measure}`, () => rowsFrom(this.flowTable, flow, measure));
   }
 
   /** A measure of one link over time. */
   linkSeries(link: string, measure: "queue_packets" | "utilisation"): Series {
-    return this.cached(`${link}\n\n${measure}`, () => {
-      const rows = this.linkRows().get(link) ?? [];
-      const table = this.tables.link_series;
-      return { x: pick(table.time_s, rows), ys: [pick(table[measure], rows)] };
-    });
+    return this.cached(`${link}\n\n${measure}`, () => rowsFrom(this.linkTable, link, measure));
   }
 
-  /** Whether a link has carried anything, and a series says when. */
-  hasLinkSeries(link: string): boolean {
-    return this.linkRows().has(link);
+  /** Whether the run recorded series of its flows. */
+  get hasSeries(): boolean {
+    return this.flowTable.rows.size > 0;
+  }
+
+  /** Whether a link has carried anything, and a series says when; without a name, whether any has. */
+  hasLinkSeries(link?: string): boolean {
+    return link === undefined ? this.linkTable.rows.size > 0 : this.linkTable.rows.has(link);
   }
 
   /** The links whose queues were longest, longest first. */
   busiestLinks(count: number): string[] {
     const { link, queue_max_packets: most } = this.tables.links;
-    const order = link.map((_, row) => row).filter((row) => most[row] > 0 && this.linkRows().has(link[row] ?? ""));
+    const order = link.map((_, row) => row).filter((row) => most[row] > 0 && this.linkTable.rows.has(link[row] ?? ""));
     order.sort((a, b) => most[b] - most[a] || this.tables.links.queue_mean_packets[b] - this.tables.links.queue_mean_packets[a]);
     return order.slice(0, count).map((row) => link[row] ?? "");
   }
@@ -176,16 +177,6 @@ export class Run {
     return all.ys.map((y) => ({ x, ys: [y] }));
   }
 
-  private rowsByFlow: Map<string, number[]> | undefined;
-  private flowRows(): Map<string, number[]> {
-    return (this.rowsByFlow ??= groupBy(this.tables.flow_series.flow));
-  }
-
-  private rowsByLink: Map<string, number[]> | undefined;
-  private linkRows(): Map<string, number[]> {
-    return (this.rowsByLink ??= groupBy(this.tables.link_series.link));
-  }
-
   private cached(key: string, make: () => Series): Series {
     let series = this.series.get(key);
     if (!series) this.series.set(key, (series = make()));
@@ -213,12 +204,23 @@ function linksOf(table: Tables["links"]): Link[] {
   }));
 }
 
+/** The rows of one flow or link, in the table's own memory, which nobody may change. */
+function rowsFrom(table: SeriesTable, name: string, measure: string): Series {
+  const [first, end] = table.rows.get(name) ?? [0, 0];
+  const column = (title: string): Float64Array => (table.columns[title] ?? NO_VALUES).subarray(first, end);
+  return { x: column("time_s"), ys: [column(measure)] };
+}
+
+/** The series of a run by flow or link; a run that recorded none has no rows. */
+async function seriesOf(entry: RunEntry, name: string, by: string, measures: readonly string[]): Promise<SeriesTable> {
+  const file = entry.tables.includes(name) ? await source.file(entry.id, `${name}.parquet`) : null;
+  return file ? readSeries(file, by, ["time_s", ...measures]) : { columns: {}, rows: new Map() };
+}
+
 const EMPTY_TABLES: Record<string, string[]> = {
   flows: ["flow", "from", "to"],
   links: ["link", "kind", "from", "to"],
   drops: ["cause", "link", "node", "flow"],
-  flow_series: ["flow", "phase"],
-  link_series: ["link"],
   flow_events: ["flow", "event"],
   handovers: ["terminal", "from", "to", "why"],
   link_changes: ["link", "up", "why"],
@@ -229,7 +231,7 @@ const EMPTY_TABLES: Record<string, string[]> = {
 /** A table without rows was not written; its columns of numbers are then empty, too. */
 async function readTable(entry: RunEntry, name: string): Promise<Columns> {
   const file = entry.tables.includes(name) ? await source.file(entry.id, `${name}.parquet`) : null;
-  if (file) return readParquet(file, ONLY[name]);
+  if (file) return readParquet(file);
   const texts = Object.fromEntries(EMPTY_TABLES[name].map((column) => [column, []]));
   const nothing = new Float64Array(0);
   return new Proxy(texts as unknown as Columns, { get: (table, key: string) => table[key] ?? nothing });

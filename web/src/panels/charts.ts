@@ -196,7 +196,7 @@ function flowChart(runs: Run[], measure: Measure): ChartSpec {
     }
   });
   if (hasBand(runs)) lines.push(...bandLines(runs[0], measure).filter(({ series }) => series.ys[0].some((value) => !Number.isNaN(value))));
-  const recorded = runs.some((one) => one.tables.flow_series.time_s.length > 0);
+  const recorded = runs.some((one) => one.hasSeries);
   return { title, unit, scale, lines, ...marks(runs), empty: runs.length === 0 ? "" : recorded ? NO_VALUE : NO_SERIES };
 }
 

@@ -48,7 +48,7 @@ export function findingsPanel(): HTMLElement {
 function heading(current: Run | null, known: readonly Finding[] | null): string {
   if (!current) return "";
   if (known === null) return "Looking at what went wrong …";
-  if (current.tables.flow_series.time_s.length === 0) return "Nothing can be said: the run recorded no time series";
+  if (!current.hasSeries) return "Nothing can be said: the run recorded no time series";
   return known.length === 0 ? "Nothing went wrong: no flow stalled, repaired a loss, or fell below half of its rate or of its share" : "What went wrong, the dearest first";
 }
 

@@ -187,7 +187,7 @@ export class SkyView {
       loads: [],
     };
     if (shown.value.load) this.frame.loads = loadsAt(this.frame, this.network.busy);
-    this.scale.hidden = !shown.value.load || current.tables.link_series.time_s.length === 0;
+    this.scale.hidden = !shown.value.load || !current.hasLinkSeries();
     this.moveCamera(this.frame);
     this.picture.draw(this.frame);
     this.drawLabels();
