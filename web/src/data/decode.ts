@@ -1,6 +1,6 @@
 import { parquetMetadata, parquetRead, type FileMetaData } from "hyparquet";
 
-/** A column as it goes from the worker to the page: what is not a number is numbered, because single texts are slow to send. */
+/** A column as it goes from the worker to the page. Texts and flags are numbered, because single texts are slow to send. */
 export type Encoded = Float64Array | { codes: Int32Array; values: unknown[] };
 
 /** Reads a Parquet file (plain, dictionary, Snappy: what the engine writes). An absent number is NaN. */
