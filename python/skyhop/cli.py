@@ -172,6 +172,31 @@ def export(
     typer.echo(str(page.export(run_folder, html)))
 
 
+@app.command()
+def packets(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+    flow: Annotated[str, typer.Option("--flow", metavar="NAME", help="The flow.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="FILE.parquet or FILE.csv.")],
+    begin: Annotated[float | None, typer.Option("--from", metavar="S", help="Begin, in seconds.")] = None,
+    end: Annotated[float | None, typer.Option("--to", metavar="S", help="End, in seconds.")] = None,
+    memory: Memory = None,
+) -> None:
+    """Record every packet of a flow of a finished run: simulates the run again, and checks that it is the same."""
+    _limit_memory(memory)
+    from skyhop import packets as again
+
+    if out.suffix not in (".parquet", ".csv"):
+        raise typer.BadParameter(f"{out} ends in neither .parquet nor .csv", param_hint="--out")
+    progress = _core.Progress()
+    try:
+        with bar(f"{run_folder.name}, {flow}", lambda: progress.fraction):
+            rows = again.record(run_folder, flow, begin_s=begin, end_s=end, progress=progress)
+    except again.NotTheRun as error:
+        raise typer.BadParameter(str(error), param_hint="RUN") from None
+    folders.write(out, again.as_parquet(rows) if out.suffix == ".parquet" else rows.write_csv())
+    typer.echo(f"{out}: {rows.height} events")
+
+
 @study_app.command("list")
 def study_list(studies: Studies = None) -> None:
     """List the studies."""

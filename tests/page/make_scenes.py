@@ -119,6 +119,9 @@ tcp = "cubic"
 grid = "100 ms"
 """
 
+#: The same with the packets of the first links, which the page is to find without them.
+OUTAGE_PACKETS = OUTAGE + 'packets = ["left->middle"]\n'
+
 #: Every handover leaves the station without a link for 1.1 s.
 HANDOVER = """# A stall at a handover
 duration = "60 s"
@@ -207,6 +210,7 @@ SCENES = {
     "slow-start": SHORT,
     "nearest": NEAREST,
     "outage": OUTAGE,
+    "outage-packets": OUTAGE_PACKETS,
     "handover": HANDOVER,
     "packets": PACKETS,
     "share": SHARE,

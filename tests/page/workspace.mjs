@@ -441,11 +441,45 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     assert.match(await page.evaluate(() => location.hash), /charts=sequence/);
     await page.getByRole("button", { name: "Packets", exact: true }).click();
     await page.waitForFunction(() => window.skyhopCharts()[4] && !document.querySelector(".charts").classList.contains("sequence"));
-    // A run without packets says which key would record them; a finding leads there.
-    await page.evaluate(() => (location.hash = "#/watch?run=outage"));
-    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "outage");
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
+  test("makes a run again for the packets around a finding, and for the whole flow", async () => {
+    const { page, errors, close } = await visit("#/watch?run=outage");
+    await page.locator(".story").waitFor();
     await page.getByRole("button", { name: "Its packets" }).click();
-    await page.locator(".plot .empty", { hasText: 'packets = ["left->middle"]' }).waitFor();
+    const recorded = (more) => page.waitForFunction((more) => window.skyhopCharts()[0]?.points.length > 0 && /recorded from/.test(document.querySelector(".chart h3").textContent) === !more, more);
+    await recorded(false);
+    const title = await page.locator(".chart h3").first().textContent();
+    const [, flow] = /Sequence of ([\w-]+?)segments/.exec(title);
+    const bounds = /recorded from ([\d.]+) s to ([\d.]+) s/.exec(title).slice(1).map(Number);
+    // The same scenario with this link in `records.packets` says what is right; there, a packet was sent again if its number came before.
+    const { time_s: times, event, seq, flow: of } = await table("outage-packets", "packets", ["time_s", "event", "flow", "seq"]);
+    const drops = await table("outage", "drops");
+    const right = (from, to) => {
+      const [counts, seen] = [{ "sent": 0, "sent again": 0 }, new Set()];
+      times.forEach((time, row) => {
+        if (of[row] !== flow || event[row] !== "enq") return;
+        if (time >= from && time <= to) counts[seen.has(seq[row]) ? "sent again" : "sent"]++;
+        seen.add(seq[row]);
+      });
+      const lost = drops.time_s.filter((time, row) => drops.flow[row] === flow && drops.is_ack[row] === "false" && time >= from && time <= to).length;
+      return { ...counts, lost };
+    };
+    const shown = async () => {
+      const { "duplicate ACK": _, ...points } = Object.fromEntries(await page.evaluate(() => window.skyhopCharts()[0].points));
+      return points;
+    };
+    // The title has hundredths of a second.
+    const part = await shown();
+    const [least, most] = [right(bounds[0] + 0.01, bounds[1] - 0.01), right(bounds[0] - 0.01, bounds[1] + 0.01)];
+    for (const name of Object.keys(part)) assert.ok(part[name] >= least[name] && part[name] <= most[name], `${name}: ${part[name]} is not within ${least[name]} and ${most[name]}`);
+    assert.ok(part["sent again"] > 0 && part.lost > 0, "a finding with losses");
+    await page.getByRole("button", { name: "Whole flow" }).click();
+    await recorded(true);
+    assert.deepEqual(await shown(), right(0, Infinity));
+    assert.match(await page.evaluate(() => location.hash), /packets=all/);
     assert.deepEqual(errors, []);
     await close();
   });

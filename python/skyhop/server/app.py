@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import re
 import time
@@ -21,12 +22,12 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from skyhop import _core
+from skyhop import _core, packets
 from skyhop.server import library as lib
 from skyhop.server.checks import CheckLimits, Checks
 from skyhop.server.doors import Doors
 from skyhop.server.guard import TOO_LARGE, Guard, TooLarge, TooSlow
-from skyhop.server.jobs import Busy, Jobs, Limits, as_json
+from skyhop.server.jobs import Busy, Jobs, Limits, Packets, as_json
 
 #: Files of the page itself; the routes below answer everything else.
 _ASSETS = {"page.js": "text/javascript", "page.css": "text/css"}
@@ -82,6 +83,8 @@ def create(
         Route("/api/jobs", server.jobs_list, methods=["GET"]),
         Route("/api/jobs", server.jobs_start, methods=["POST"]),
         Route("/api/jobs/{job}/cancel", server.jobs_cancel, methods=["POST"]),
+        Route("/api/packets", server.packets_start, methods=["POST"]),
+        Route("/api/packets/{key}", server.packets_file),
         Route("/api/events", server.events),
         Route("/{asset}", server.asset),
     ]
@@ -179,6 +182,34 @@ class _Server:
             return _message(404, "There is no such run.")
         await self.jobs.cancel(job)
         return JSONResponse(as_json(job))
+
+    async def packets_start(self, request: Request) -> Response:
+        """Says under which key the packets of a flow are kept, after a job that records them where they are not."""
+        body = await _json(request)
+        run, flow = body.get("run"), body.get("flow")
+        begin_s, end_s = (_time(body.get(name)) for name in ("begin_s", "end_s"))
+        if not isinstance(run, str) or not isinstance(flow, str):
+            raise Bad("`run` and `flow` are names.")
+        found = await run_in_threadpool(self.library.recorded, run)
+        if found is None:
+            return _message(404, "There is no such run.")
+        folder, records_hash = found
+        file = self.library.packets(packets.key(records_hash, flow, begin_s, end_s))
+        if file.is_file():
+            return JSONResponse({"key": file.stem, "job": None})
+        await run_in_threadpool(self.library.forget_packets)
+        try:
+            job = self.jobs.record(Packets(folder, run, flow, begin_s, end_s, file))
+        except Busy:
+            return _message(429, "So many runs are waiting that no more are taken; cancel one or wait.")
+        return JSONResponse({"key": file.stem, "job": as_json(job)}, status_code=201)
+
+    async def packets_file(self, request: Request) -> Response:
+        key = request.path_params["key"]
+        file = self.library.packets(key)
+        if not re.fullmatch("[0-9a-f]{32}", key) or file.is_symlink() or not file.is_file():
+            return _message(404, "These packets are not recorded.")
+        return FileResponse(file, media_type=_TYPES[".parquet"])
 
     async def events(self, _: Request) -> Response:
         return _Events(self)
@@ -283,6 +314,15 @@ def _text(body: dict[str, Any]) -> str:
     except UnicodeEncodeError:
         raise Bad("The scenario holds half of a character.") from None
     return text
+
+
+def _time(value: Any) -> float | None:
+    """Seconds of a request, to the millisecond, so that equal times have equal keys."""
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise Bad("`begin_s` and `end_s` are times in seconds, or null.")
+    return round(float(value), 3)
 
 
 def _message(status: int, message: str) -> Response:

@@ -89,11 +89,31 @@ class Job:
     fraction: float = 0.0
     message: str = ""
     run: str | None = None
+    #: The key of the packets that the job records; None for a run from the editor.
+    packets: str | None = None
 
     @property
     def ended(self) -> bool:
         """Whether nothing more will happen to it."""
         return self.state in ("done", "failed", "cancelled")
+
+
+@dataclass(frozen=True)
+class Packets:
+    """The packets of a flow of a run, from a time to a time (None: from the start, to the end)."""
+
+    folder: Path
+    run: str
+    flow: str
+    begin_s: float | None
+    end_s: float | None
+    #: Where they are kept.
+    file: Path
+
+    @property
+    def key(self) -> str:
+        """The name under which they are kept."""
+        return self.file.stem
 
 
 @dataclass(frozen=True)
@@ -137,14 +157,29 @@ class Jobs:
 
     def start(self, text: str, seed: int, title: str) -> Job:
         """Puts a run in the queue; raises Busy when too many wait."""
+        job = Job(id=uuid.uuid4().hex[:12], title=title, seed=seed)
+        return self._queue(job, {"text": text, "folder": str(self._folder)})
+
+    def record(self, wanted: Packets) -> Job:
+        """Puts the recording of a flow's packets in the queue, unless it is there; raises Busy when too many wait."""
+        for job in self._jobs.values():
+            if job.packets == wanted.key and not job.ended:
+                return job
+        job = Job(id=uuid.uuid4().hex[:12], title=f"Packets of {wanted.flow}", seed=0, packets=wanted.key)
+        asked = {
+            "run": wanted.run, "flow": wanted.flow, "begin_s": wanted.begin_s, "end_s": wanted.end_s,
+            "file": str(wanted.file),
+        }  # fmt: skip
+        return self._queue(job, {"packets": asked, "folder": str(wanted.folder)})
+
+    def _queue(self, job: Job, order: dict[str, Any]) -> Job:
         if sum(not job.ended for job in self._jobs.values()) >= self._limits.running + self._limits.waiting:
             raise Busy
-        job = Job(id=uuid.uuid4().hex[:12], title=title, seed=seed)
         self._jobs[job.id] = job
         for old in [one.id for one in self._jobs.values() if one.ended][: max(0, len(self._jobs) - _KEPT)]:
             del self._jobs[old]
             self._live.pop(old, None)
-        self._tasks[job.id] = asyncio.create_task(self._work(job, text))
+        self._tasks[job.id] = asyncio.create_task(self._work(job, order))
         self._tasks[job.id].add_done_callback(lambda _: self._tasks.pop(job.id, None))
         self._tell(job)
         return job
@@ -199,36 +234,33 @@ class Jobs:
         """Somebody listens no more."""
         self._listeners.discard(listener)
 
-    async def _work(self, job: Job, text: str) -> None:
+    async def _work(self, job: Job, order: dict[str, Any]) -> None:
         async with self._slots:
             if job.ended:
                 return
             try:
-                await asyncio.wait_for(self._simulate(job, text), self._limits.run_s)
+                await asyncio.wait_for(self._simulate(job, order), self._limits.run_s)
             except asyncio.TimeoutError:
                 self._end(job, "failed", f"It took longer than {self._limits.run_s:g} s and was ended.")
             except OSError as error:
                 self._end(job, "failed", f"The run cannot be started: {error}")
 
-    async def _simulate(self, job: Job, text: str) -> None:
+    async def _simulate(self, job: Job, order: dict[str, Any]) -> None:
         worker = await process.start("skyhop.server.worker", longest_line=_LONGEST_LINE)
         self._processes[job.id] = worker
         try:
-            await self._follow(job, text, worker)
+            await self._follow(job, order, worker)
         finally:
             self._processes.pop(job.id, None)
             await process.ended(worker)
 
-    async def _follow(self, job: Job, text: str, worker: asyncio.subprocess.Process) -> None:
+    async def _follow(self, job: Job, asked: dict[str, Any], worker: asyncio.subprocess.Process) -> None:
         assert worker.stdin and worker.stdout and worker.stderr
         job.state = "running"
         self._tell(job)
         memory = self._limits.memory_bytes
         errors = asyncio.create_task(process.tail(worker.stderr))
-        order = {
-            "id": job.id, "text": text, "seed": job.seed, "folder": str(self._folder), "title": job.title,
-            "memory": memory,
-        }  # fmt: skip
+        order = {"id": job.id, "seed": job.seed, "title": job.title, "memory": memory, **asked}
         with suppress(ConnectionError):
             worker.stdin.write((json.dumps(order) + "\n").encode())
             await worker.stdin.drain()

@@ -29,6 +29,10 @@ FILES = frozenset(
     }
 )  # fmt: skip
 
+#: Below the folder that is served: packets of flows that the page asked for. Its content can be made again.
+PACKETS = ".packets"
+_MOST_PACKETS = 100
+
 _TOTALS = ("name", "from", "to", "goodput_bps", "throughput_bps", "packets_sent", "packets_received", "retransmissions",
            "timeouts", "delivery_fraction", "rtt_mean_s", "delay_mean_s", "jitter_mean_s")  # fmt: skip
 _MOST_FLOWS = 200
@@ -79,6 +83,22 @@ class Library:
         if not real.is_relative_to(self.folder) or not real.is_file() or not (real.parent / "manifest.json").is_file():
             return None
         return real
+
+    def recorded(self, run: str) -> tuple[Path, str] | None:
+        """The folder of a run and the hash of its records; None where there is no such run."""
+        file = self.file(run, "scenario.json")
+        entry = self._entry(file.parent) if file is not None else None
+        return (file.parent, str(entry["records_hash"])) if file is not None and entry is not None else None
+
+    def packets(self, key: str) -> Path:
+        """Where the packets of that key are kept, or would be."""
+        return self.folder / PACKETS / f"{key}.parquet"
+
+    def forget_packets(self) -> None:
+        """Removes those kept packets that were asked for longest ago, beyond `_MOST_PACKETS`."""
+        kept = sorted(self.folder.glob(f"{PACKETS}/*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+        for file in kept[: max(0, len(kept) - _MOST_PACKETS)]:
+            file.unlink(missing_ok=True)
 
     def _folders(self, folder: Path, depth: int) -> Iterator[Path]:
         if (folder / "manifest.json").is_file():

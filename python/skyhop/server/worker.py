@@ -1,7 +1,8 @@
 """One run in a process of its own: whatever happens to it happens to it alone.
 
 Read from stdin: one line of JSON (`id`, `text`, `seed`, `folder`, `title`, `memory` in bytes), and later perhaps a line
-`cancel`.
+`cancel`. In place of `text`, `packets` asks for the packets of a flow of the run in `folder`: `{"run": "<name>",
+"flow": "a", "begin_s": 1.0, "end_s": 2.0, "file": "<path>"}`.
 Written to stdout, one JSON object per line: `{"fraction": 0.25}` while it runs, with what the first flows did since the
 line before: `"flows": ["a"], "point": [<simulated s>, [<goodput, bit/s>], [<cwnd, segments>]]`; at the end
 `{"run": "<folder>"}`, `{"cancelled": true}` or `{"failed": "<why>"}`.
@@ -15,7 +16,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from skyhop import _core, folders
+from skyhop import _core, folders, packets
 from skyhop.server import checks, limits
 
 REPORT_EVERY_S = 0.1
@@ -34,10 +35,10 @@ def main() -> None:
     threading.Thread(target=_listen, args=(progress,), daemon=True).start()
     threading.Thread(target=_report, args=(progress, finished), daemon=True).start()
     try:
-        outcome = _run(job, progress)
+        outcome = _packets(job, progress) if job.get("packets") else _run(job, progress)
     except _core.Cancelled:
         outcome = {"cancelled": True}
-    except _core.ScenarioError as error:
+    except (_core.ScenarioError, packets.NotTheRun) as error:
         outcome = {"failed": str(error)}
     except MemoryError as error:
         # The engine says more than Python, which says nothing.
@@ -63,6 +64,18 @@ def _run(job: dict[str, Any], progress: _core.Progress) -> dict[str, Any]:
         run.write_into(staging)
         (staging / "title.txt").write_text(job["title"], encoding="utf-8")
     return {"run": name}
+
+
+def _packets(job: dict[str, Any], progress: _core.Progress) -> dict[str, Any]:
+    wanted = job["packets"]
+    rows = packets.record(
+        Path(job["folder"]), wanted["flow"], begin_s=wanted["begin_s"], end_s=wanted["end_s"], progress=progress,
+        memory_bytes=job["memory"], files=[],
+    )  # fmt: skip
+    file = Path(wanted["file"])
+    file.parent.mkdir(exist_ok=True)
+    folders.write(file, packets.as_parquet(rows))
+    return {"run": wanted["run"]}
 
 
 def _listen(progress: _core.Progress) -> None:

@@ -75,6 +75,8 @@ export interface Job {
   fraction: number;
   message: string;
   run: string | null;
+  /** The key of the packets that the job records; null for a run from the editor. */
+  packets: string | null;
 }
 
 /** The first flows of a run under way. */
@@ -176,6 +178,17 @@ export class ServerSource implements Source {
 
   cancel(job: string): Promise<Job> {
     return this.post(`api/jobs/${encodeURIComponent(job)}/cancel`, {});
+  }
+
+  /** Asks for the packets of a flow; there is no job where they are kept already. */
+  recordPackets(run: string, flow: string, part: readonly [number, number] | null): Promise<{ key: string; job: Job | null }> {
+    return this.post("api/packets", { run, flow, begin_s: part?.[0] ?? null, end_s: part?.[1] ?? null });
+  }
+
+  async recordedPackets(key: string): Promise<ArrayBuffer> {
+    const response = await fetch(`api/packets/${key}`);
+    if (!response.ok) throw new Refused(await reason(response));
+    return response.arrayBuffer();
   }
 
   private async get<T>(path: string): Promise<T> {

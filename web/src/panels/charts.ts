@@ -1,13 +1,14 @@
 import { bridge, rollingMean, type Series } from "../data/decimate";
 import { pause } from "../data/parquet";
 import type { FlowMeasure, Run } from "../data/run";
-import { chosenFlows, FIRST_FLOWS, overlays, run, sequenceShown, shownRuns, toggleFlow } from "../state/app";
+import { server } from "../data/source";
+import { chosenFlows, FIRST_FLOWS, overlays, run, sequenceShown, shownRuns, toggleFlow, wholeFlow } from "../state/app";
 import { openFinding } from "../state/findings";
 import { colour, DASHES, seriesColour, theme } from "../state/theme";
 import { Chart, type ChartSpec, type Line, type Shade } from "./chart";
 import { h } from "./dom";
 import { flowTable } from "./flows";
-import { sequenceCharts } from "./sequence";
+import { asksFirst, recordNow, sequenceCharts } from "./sequence";
 
 declare global {
   interface Window {
@@ -56,7 +57,7 @@ export function chartsPanel(): HTMLElement {
   const draw = async (): Promise<void> => {
     const mine = ++latest;
     const runs = shownRuns();
-    legend.replaceChildren(...legendOf(runs));
+    legend.replaceChildren(...legendOf(runs, request));
     const flow = sequenceFlow(runs);
     grid.classList.toggle("sequence", flow !== null);
     const sequence = flow === null ? null : sequenceCharts(runs[0], flow, marks(runs), request);
@@ -81,7 +82,7 @@ export function chartsPanel(): HTMLElement {
       void draw();
     });
   };
-  for (const signal of [run, overlays, chosenFlows, theme, openFinding, sequenceShown] as const) signal.watch(request as () => void);
+  for (const signal of [run, overlays, chosenFlows, theme, openFinding, sequenceShown, wholeFlow] as const) signal.watch(request as () => void);
   request();
   return h("section", { class: "charts-panel", "aria-label": "Charts" }, legend, grid);
 }
@@ -112,7 +113,7 @@ function flowsOf(runs: Run[]): string[] {
   return [...new Set(runs.flatMap((one) => one.flows))];
 }
 
-function legendOf(runs: Run[]): HTMLElement[] {
+function legendOf(runs: Run[], again: () => void): HTMLElement[] {
   const chips: HTMLElement[] = [];
   if (runs.length > 1) {
     runs.forEach((one, i) => {
@@ -140,10 +141,25 @@ function legendOf(runs: Run[]): HTMLElement[] {
     const title = "Every packet of one flow: that of the open finding, else the first in the charts";
     chips.push(h("button", { type: "button", class: "chip packets", title, "aria-pressed": String(sequenceShown.value), onclick: () => (sequenceShown.value = !sequenceShown.value) }, "Packets"));
   }
-  if (sequenceShown.value) return [...chips, ...SEQUENCE_KEYS.map(([role, name]) => h("span", { class: "key" }, h("i", { class: "key-band", style: `background:var(--${role})` }), name))];
+  if (sequenceShown.value) return [...chips, ...recordingChips(runs[0], sequenceFlow(runs), again), ...SEQUENCE_KEYS.map(([role, name]) => h("span", { class: "key" }, h("i", { class: "key-band", style: `background:var(--${role})` }), name))];
   if (runs.length === 1) chips.push(h("span", { class: "key" }, h("i", { class: "key-ssthresh" }), "ssthresh"));
   if (hasBand(runs)) chips.push(h("span", { class: "key" }, h("i", { class: "key-band" }), "all flows: median, 5 to 95 %"));
   chips.push(h("span", { class: "key" }, h("i", { class: "key-handover" }), "handover"), h("span", { class: "key" }, h("i", { class: "key-drop" }), "packet dropped"));
+  return chips;
+}
+
+/** Beside the packets around a finding: those of the whole flow; and for a long run the button that makes it again. */
+function recordingChips(one: Run | undefined, flow: string | null, again: () => void): HTMLElement[] {
+  if (!one || flow === null) return [];
+  const chips: HTMLElement[] = [];
+  if (asksFirst(one, flow)) {
+    const minutes = Math.ceil(one.entry.wall_time_s / 60);
+    chips.push(h("button", { type: "button", class: "chip record", onclick: () => recordNow(one, flow, again) }, `Record (about ${minutes} min)`));
+  }
+  if (server && openFinding.value?.flow === flow) {
+    const title = "All packets of the flow, not only those around the open finding";
+    chips.push(h("button", { type: "button", class: "chip whole-flow", title, "aria-pressed": String(wholeFlow.value), onclick: () => (wholeFlow.value = !wholeFlow.value) }, "Whole flow"));
+  }
   return chips;
 }
 

@@ -5,6 +5,7 @@ import { run, sequenceShown } from "../state/app";
 import { closeFinding, findings, openFinding, openFindingAt } from "../state/findings";
 import { h, icon, ICONS } from "./dom";
 import { moment } from "./format";
+import { prefetchPackets } from "./sequence";
 
 const FIRST = 12; // findings told before the reader asks for more
 const MOST = 500;
@@ -56,7 +57,7 @@ function item(current: Run, finding: Finding): HTMLElement {
   const { what, why, price } = storyOf(current, finding, current.happenings);
   const head = h("b", {}, `${finding.flow} · ${moment(finding.silence?.[0] ?? finding.begin)}`);
   const text = [what, why].filter((part) => part !== "").join(" · ");
-  return h("li", {}, h("button", { type: "button", class: `finding ${finding.kind}`, "data-finding": finding.id, onclick: () => openFindingAt(finding) }, head, h("span", {}, text), h("span", { class: "price" }, price)));
+  return h("li", {}, h("button", { type: "button", class: `finding ${finding.kind}`, "data-finding": finding.id, onclick: () => { openFindingAt(finding); prefetchPackets(current, finding.flow); } }, head, h("span", {}, text), h("span", { class: "price" }, price)));
 }
 
 function tell(current: Run, finding: Finding): HTMLElement[] {

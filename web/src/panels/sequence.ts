@@ -1,32 +1,88 @@
 import type { Series } from "../data/decimate";
 import type { Run } from "../data/run";
-import { NoSequence, sequenceOf, type Sequence } from "../data/sequence";
-import { notice } from "../state/app";
+import { firstLink, sequenceFrom, sequenceOf, type Sequence } from "../data/sequence";
+import { server } from "../data/source";
+import { wholeFlow } from "../state/app";
+import { openFinding } from "../state/findings";
+import { AT_ONCE_S, recordPackets, UNASKED_S, type Part } from "../state/recording";
 import { colour } from "../state/theme";
 import type { ChartSpec, Line } from "./chart";
+import { moment } from "./format";
 
+/** What is known of the packets of a flow in a part of a run, or why nothing is. */
 const read = new WeakMap<Run, Map<string, Sequence | string>>();
+
+/** The part of the run whose packets are shown: that of the open finding, with room on both sides; else all of it. */
+export function partShown(run: Run, flow: string): Part {
+  const open = openFinding.value;
+  if (wholeFlow.value || open?.flow !== flow) return null;
+  const room = Math.max(LEAST_ROOM_S, ROOM * (open.until - open.begin));
+  const [from, to] = [Math.max(0, open.begin - room), Math.min(run.duration, open.until + room)];
+  return to - from < MOST_OF * run.duration ? [Math.floor(1000 * from) / 1000, Math.ceil(1000 * to) / 1000] : null;
+}
+
+/** Whether the packets of a flow are recorded only when the reader asks for them: the run takes long. */
+export function asksFirst(run: Run, flow: string): boolean {
+  return server !== null && waits(run) && read.get(run)?.get(nameOf(run, flow)) === LONG;
+}
+
+/** Records the packets of a flow of a long run. */
+export function recordNow(run: Run, flow: string, again: () => void): void {
+  wanted.add(run);
+  read.get(run)?.delete(nameOf(run, flow));
+  again();
+}
+
+/** Has the packets around the open finding recorded before the reader asks for them, where the run takes seconds. */
+export function prefetchPackets(run: Run, flow: string): void {
+  if (!server || run.entry.wall_time_s > AT_ONCE_S || run.entry.tables.includes("packets")) return;
+  // Whoever opens the packets later is told why there are none.
+  recordPackets(run, flow, partShown(run, flow)).catch(() => {});
+}
+
+const ROOM = 0.6; // of a finding's length: more than the charts show on either side of it
+const LEAST_ROOM_S = 3;
+const MOST_OF = 0.8; // of a run: from there on all of it
+const LONG = "This run took long. Record, above, makes it again with the packets of this flow.";
+/** Long runs of which the reader wants the packets. */
+const wanted = new WeakSet<Run>();
+
+function waits(run: Run): boolean {
+  return run.entry.wall_time_s > UNASKED_S && !wanted.has(run);
+}
+
+function nameOf(run: Run, flow: string): string {
+  return JSON.stringify([flow, partShown(run, flow)]);
+}
 
 /**
  * Three charts of one flow on the time axis of all others: its sequence numbers, what is in flight against its window
- * with lanes of events, and its timer. Calls `again` when the packets have been read.
+ * with lanes of events, and its timer. Calls `again` when more is known of the packets.
  */
 export function sequenceCharts(run: Run, flow: string, marks: Pick<ChartSpec, "drops" | "handovers" | "shades">, again: () => void): ChartSpec[] {
   let flows = read.get(run);
   if (!flows) read.set(run, (flows = new Map()));
-  let known = flows.get(flow);
+  const name = nameOf(run, flow);
+  let known = flows.get(name);
   if (known === undefined) {
-    flows.set(flow, (known = "Reading the packets …"));
     const keep = (what: Sequence | string): void => {
-      read.get(run)?.set(flow, what);
+      read.get(run)?.set(name, what);
       again();
     };
-    sequenceOf(run, flow).then(keep, (error: unknown) => {
-      keep(error instanceof NoSequence ? error.message : "The packets of this run cannot be read.");
-      if (!(error instanceof NoSequence)) notice.value = `The packets cannot be read: ${String(error)}`;
-    });
+    flows.set(name, (known = "Reading the packets …"));
+    find(run, flow, partShown(run, flow), keep).then(keep, (error: unknown) => keep(`The packets cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
   }
   return [numbers(flow, known, marks), inFlight(run, flow, known, marks), timer(run, flow, marks)];
+}
+
+/** From the run's own recording, else from one that the server makes now. */
+async function find(run: Run, flow: string, part: Part, told: (text: string) => void): Promise<Sequence | string> {
+  const own = await sequenceOf(run, flow);
+  if (own) return own;
+  if (!server) return `This run recorded no packets of ${flow}. Put  packets = ["${firstLink(run, flow)}"]  under [records] and run it again.`;
+  if (waits(run)) return LONG;
+  const table = await recordPackets(run, flow, part, (how) => told(`The run is made again with the packets of ${flow}: ${how}`));
+  return sequenceFrom(run, flow, table, part) ?? `No data packet of ${flow} left its source ${part ? "in this time" : "in this run"}.`;
 }
 
 type Marks = Parameters<typeof sequenceCharts>[2];
@@ -38,10 +94,10 @@ function line(label: string, role: string, series: Series, rest: Partial<Line> =
 function numbers(flow: string, known: Sequence | string, marks: Marks): ChartSpec {
   const base = { title: `Sequence of ${flow}`, scale: 1, ...marks, drops: [], steps: true, tight: true };
   if (typeof known === "string") return { ...base, unit: "segments", lines: [], empty: known };
-  const { link, sent, again, lost, duplicates, acks, window } = known;
+  const { link, part, sent, again, lost, duplicates, acks, window } = known;
   return {
     ...base,
-    unit: `segments at ${link.replace("->", " → ")}; the table of packets has no SACK blocks`,
+    unit: `segments at ${link.replace("->", " → ")}${part ? `, recorded from ${moment(part[0])} to ${moment(part[1])}` : ""}; no SACK blocks`,
     lines: [line("acknowledged", "series-2", acks), line("window (ACK + cwnd)", "series-4", window, { dash: [4, 3] })],
     points: [
       { label: "sent", role: "series-0", shape: "tick", ...sent },

@@ -110,7 +110,8 @@ function jobList(): HTMLElement {
   const empty = h("p", { class: "empty" }, "What you run appears here.");
   const list = h("div", { class: "jobs" }, h("h3", {}, "Runs"), empty);
   const rows = new Map<string, { told: string; element: HTMLElement }>();
-  const draw = (all: Job[]): void => {
+  const draw = (every: Job[]): void => {
+    const all = every.filter((job) => job.packets === null);
     empty.hidden = all.length > 0;
     for (const job of [...all].reverse()) {
       const told = `${job.state} ${job.message} ${connection.value}`;

@@ -46,6 +46,8 @@ export const opened = new Signal<string | null>(null);
 export const chosenFlows = new Signal<readonly string[] | null>(null);
 /** Whether the charts show the packets of one flow. */
 export const sequenceShown = new Signal(false);
+/** Whether those are all packets of the flow, not only those around the open finding. */
+export const wholeFlow = new Signal(false);
 export const comparison = new Signal<Comparison>({ runs: null, measure: "", flow: "", base: "", seeds: false, zoom: null });
 export const jobs = new Signal<Job[]>([]);
 /** What is known of the flows of runs under way, by job. */

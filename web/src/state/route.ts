@@ -1,5 +1,5 @@
 import {
-  chosenFlows, clock, comparison, entries, missing, notice, opened, openRun, overlays, panel, PANELS, range, run, selection, sequenceShown, toggleOverlay, view,
+  chosenFlows, clock, comparison, entries, missing, notice, opened, openRun, overlays, panel, PANELS, range, run, selection, sequenceShown, toggleOverlay, view, wholeFlow,
   zoomTo, type Panel, type Selection,
 } from "./app";
 
@@ -58,6 +58,7 @@ async function show(hash: string): Promise<void> {
   };
   opened.value = wanted.get("finding");
   sequenceShown.value = wanted.get("charts") === "sequence";
+  wholeFlow.value = wanted.get("packets") === "all";
 }
 
 function address(): string {
@@ -69,6 +70,7 @@ function address(): string {
   if (view.value === "map") query.set("view", "map");
   if (range.value) query.set("zoom", range.value.map((time) => time.toFixed(3)).join("-"));
   if (sequenceShown.value) query.set("charts", "sequence");
+  if (sequenceShown.value && wholeFlow.value) query.set("packets", "all");
   if (opened.value !== null) query.set("finding", opened.value);
   if (chosenFlows.value) for (const name of chosenFlows.value.length > 0 ? chosenFlows.value : [""]) query.append("flow", name);
   if (selection.value) query.set("select", `${selection.value.kind}:${selection.value.name}`);
@@ -97,7 +99,7 @@ export function record(): void {
     const wanted = address();
     if (location.hash !== wanted) history.pushState(null, "", wanted);
   };
-  for (const signal of [overlays, view, clock.playing, clock.time, range, opened, chosenFlows, selection, comparison, sequenceShown] as const) signal.watch(replace as () => void);
+  for (const signal of [overlays, view, clock.playing, clock.time, range, opened, chosenFlows, selection, comparison, sequenceShown, wholeFlow] as const) signal.watch(replace as () => void);
   panel.watch(push);
   run.watch(push);
   window.addEventListener("popstate", () => {
