@@ -89,7 +89,7 @@ def test_the_server_records_once_and_keeps_the_file(runs: tuple[Path, pl.DataFra
 
 
 def _refused(server: Server) -> None:
-    """Whatever is no run, no flow, no time or no key is answered in words, and nothing is kept."""
+    """Nothing that is not a run, a flow, a time or a key is answered, and nothing is kept."""
     for body, status in (
         ({"run": "nowhere", "flow": "a"}, 404),
         ({"run": "../run", "flow": "a"}, 404),
