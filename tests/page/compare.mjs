@@ -117,4 +117,40 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
     assert.deepEqual(errors, []);
     await close();
   });
+
+  test("shows a sweep as a grid with intervals, and opens the runs of a cell", async () => {
+    const { page, errors, close } = await visit("#/compare");
+    const region = page.getByRole("region", { name: "Sweep as a grid" });
+    await region.getByLabel("Sweep", { exact: true }).selectOption("grid");
+    await region.getByLabel("Value in the cells").selectOption("goodput");
+    const { tcp, rate, goodput } = await table(".", "grid/runs", ["tcp", "rate", "goodput"]);
+    const at = (...cell) => goodput.filter((_, row) => tcp[row] === cell[0] && rate[row] === cell[1]);
+    const rows = await region.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const heads = await region.locator("thead th").evaluateAll((all) => all.map((cell) => cell.textContent));
+    assert.deepEqual(heads.slice(1), ["5 Mbit/s", "2 Mbit/s"]);
+    for (const [name, ...cells] of rows) {
+      cells.forEach((text, i) => {
+        const [value, by] = text.split(" ± ").map((part) => Number(part.replace(/[^\d.]/g, "")));
+        const right = at(name, heads[i + 1]);
+        assert.equal(right.length, 4);
+        near(value, mean(right), 1e-3 * mean(right), `${name}, ${heads[i + 1]}`);
+        near(by, half(right), 0.06 * half(right), `interval of ${name}, ${heads[i + 1]}`);
+      });
+    }
+    // Columns and rows change places, and a click compares the cell's runs, which the list of runs leaves out.
+    await region.getByLabel("Rows").selectOption("rate");
+    await page.waitForFunction(() => document.querySelector(".grid-of-sweep thead th:last-child").textContent === "sack");
+    await region.locator("tbody tr").nth(1).locator("button").nth(1).click();
+    await page.waitForFunction(() => document.querySelectorAll(".figure pattern").length === 1 && document.querySelectorAll(".whisker").length === 1);
+    const [, row] = await csv(page);
+    const right = at("sack", "2 Mbit/s").map((value) => value / 1000);
+    near(Number(row[1]), mean(right), 1e-6, "mean of the cell");
+    near(Number(row[2]), half(right), 1e-3 * half(right), "interval of the cell");
+    // The address finds them again.
+    await page.waitForFunction(() => /compare=kept/.test(location.hash));
+    await page.reload();
+    await page.waitForFunction(() => document.querySelectorAll(".figure pattern").length === 1 && document.querySelectorAll(".whisker").length === 1);
+    assert.deepEqual(errors, []);
+    await close();
+  });
 });

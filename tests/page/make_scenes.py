@@ -5,10 +5,13 @@ Usage: python make_scenes.py FOLDER
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import tempfile
 from pathlib import Path
 
 import skyhop
+from skyhop import cli
 
 WIRE = """
 [[links]]
@@ -204,6 +207,14 @@ grid = "100 ms"
 
 SEEDS = (1, 2, 3, 4)
 
+#: The same over two TCPs and two rates.
+SWEEP = """scenario = "chance.toml"
+seeds = [1, 2, 3, 4]
+[axes]
+tcp = { key = "flows[*].tcp.name", values = ["reno", "sack"] }
+rate = { key = "links[0].rate", values = ["5 Mbit/s", "2 Mbit/s"] }
+"""
+
 SCENES = {
     "many": MANY,
     "million": MILLION,
@@ -226,6 +237,19 @@ def main(folder: Path) -> None:
             skyhop.run(skyhop.Scenario.from_toml(CHANCE.replace("reno", tcp)), seed=seed).write(
                 folder / f"{tcp}-{seed}"
             )
+
+    sweep(folder)
+
+
+def sweep(folder: Path) -> None:
+    """Writes a sweep with its kept runs."""
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "chance.toml").write_text(CHANCE, encoding="utf-8")
+        (Path(place) / "grid.toml").write_text(SWEEP, encoding="utf-8")
+        with contextlib.suppress(SystemExit):
+            cli.app([
+                "sweep", str(Path(place) / "grid.toml"), "--out", str(folder / "grid"), "--keep", str(folder / "kept"),
+            ])  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from skyhop import _core, packets
 from skyhop.server import library as lib
 from skyhop.server.checks import CheckLimits, Checks
 from skyhop.server.doors import Doors
+from skyhop.server.grids import grids
 from skyhop.server.guard import TOO_LARGE, Guard, TooLarge, TooSlow
 from skyhop.server.jobs import Busy, Jobs, Limits, Packets, as_json
 
@@ -77,6 +78,8 @@ def create(
         Route("/api/runs", server.runs),
         Route("/api/files/{run:folder}/{name}", server.file),
         Route("/api/studies", server.studies),
+        Route("/api/grids", server.grids),
+        Route("/api/run/{run:folder}", server.run),
         Route("/api/schema", server.schema),
         Route("/api/presets", server.presets),
         Route("/api/check", server.check, methods=["POST"]),
@@ -147,6 +150,13 @@ class _Server:
 
     async def studies(self, _: Request) -> Response:
         return JSONResponse(await run_in_threadpool(lib.studies, self.library))
+
+    async def grids(self, _: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(grids, self.library))
+
+    async def run(self, request: Request) -> Response:
+        entry = await run_in_threadpool(self.library.entry, request.path_params["run"])
+        return JSONResponse(entry) if entry is not None else _message(404, "There is no such run.")
 
     async def schema(self, _: Request) -> Response:
         return Response(_core.json_schema(), media_type="application/json")

@@ -58,6 +58,8 @@ class Library:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self._entries: dict[Path, tuple[int, dict[str, Any]]] = {}
+        #: What a sweep calls its kept runs: their title and the sweep's name.
+        self._kept: dict[str, tuple[str, str]] = {}
 
     def runs(self) -> list[dict[str, Any]]:
         """All runs, the newest first; runs of one study in the order in which they were written."""
@@ -84,6 +86,31 @@ class Library:
             return None
         return real
 
+    def result_folders(self) -> list[Path]:
+        """Folders of sweeps and of studies with results, in the order of their names."""
+        return list(self._results(self.folder, 0))
+
+    def _results(self, folder: Path, depth: int) -> Iterator[Path]:
+        if (folder / "results.csv").is_file() or ((folder / "table.csv").is_file() and (folder / "runs.csv").is_file()):
+            yield folder
+            return
+        if depth < DEEPEST - 2:
+            for child in self._children(folder, depth):
+                yield from self._results(child, depth + 1)
+
+    def name_kept(self, run: str, title: str, sweep: str) -> None:
+        """Says what a sweep calls one of its kept runs, which have a hash as their name."""
+        self._kept[run] = (title, sweep)
+
+    def entry(self, run: str) -> dict[str, Any] | None:
+        """One run as the page lists it, also a kept one, which the list leaves out; None where there is no such run."""
+        file = self.file(run, "manifest.json")
+        entry = self._entry(file.parent) if file is not None else None
+        if entry is None or run not in self._kept:
+            return entry
+        title, sweep = self._kept[run]
+        return entry | {"title": title, "study": sweep}
+
     def recorded(self, run: str) -> tuple[Path, str] | None:
         """The folder of a run and the hash of its records; None where there is no such run."""
         file = self.file(run, "scenario.json")
@@ -104,16 +131,20 @@ class Library:
         if (folder / "manifest.json").is_file():
             yield folder
             return
+        for child in self._children(folder, depth):
+            yield from self._folders(child, depth + 1)
+
+    def _children(self, folder: Path, depth: int) -> list[Path]:
+        """Folders in which runs may lie; none in a folder of kept runs."""
         if depth >= DEEPEST or (depth > 0 and (folder / TAG).is_file()):
-            return
+            return []
         try:
             children = sorted(entry.path for entry in os.scandir(folder)
                               if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
                               and _can_be_asked_for(entry.name))  # fmt: skip
         except OSError:
-            return
-        for child in children:
-            yield from self._folders(Path(child), depth + 1)
+            return []
+        return [Path(child) for child in children]
 
     def _entry(self, folder: Path) -> dict[str, Any] | None:
         try:
@@ -171,7 +202,7 @@ def entry_of(folder: Path, root: Path) -> dict[str, Any]:
 def _title(folder: Path) -> str:
     """What the person who started the run called it, else the folder's name."""
     try:
-        return _text(folder / "title.txt", _LONGEST_TITLE).strip()[:80] or folder.name
+        return text_of(folder / "title.txt", _LONGEST_TITLE).strip()[:80] or folder.name
     except (OSError, ValueError):
         return folder.name
 
@@ -292,7 +323,7 @@ def _sign(result: dict[str, str], source: str, digits: int) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(_text(path, _LARGEST_SUMMARY), parse_constant=_no_number)
+    data: dict[str, Any] = json.loads(text_of(path, _LARGEST_SUMMARY), parse_constant=_no_number)
     return data
 
 
@@ -300,7 +331,7 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is not a number of JSON")
 
 
-def _text(path: Path, largest: int) -> str:
+def text_of(path: Path, largest: int) -> str:
     """A file of a run folder, which may come from anybody: no link to elsewhere, no pipe, not too large."""
     # Without NONBLOCK, opening a pipe waits for somebody who writes into it.
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:

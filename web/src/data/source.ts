@@ -42,6 +42,24 @@ export interface StudyEntry {
   reasons: [string, string][];
 }
 
+/** A sweep, or a study with results. */
+export interface Grid {
+  name: string;
+  kind: "sweep" | "study";
+  axes: string[];
+  metrics: { name: string; unit: string }[];
+  cells: GridCell[];
+}
+
+export interface GridCell {
+  /** Its value on each axis. */
+  at: string[];
+  /** Means over the seeds with the ends of their 95 % intervals, where there are any. */
+  values: Record<string, { mean: number | null; low: number | null; high: number | null; runs: number | null }>;
+  /** Its runs, as far as they are kept. */
+  runs: string[];
+}
+
 export interface Diagnostic {
   file: string;
   line: number | null;
@@ -154,6 +172,16 @@ export class ServerSource implements Source {
     if (response.status === 404) return null;
     if (!response.ok) throw new Refused(await reason(response));
     return response.arrayBuffer();
+  }
+
+  grids(): Promise<Grid[]> {
+    return this.get("api/grids");
+  }
+
+  /** One run, also one that the list leaves out; null where there is none. */
+  async run(id: string): Promise<RunEntry | null> {
+    const response = await fetch(`api/run/${id.split("/").map(encodeURIComponent).join("/")}`);
+    return response.status === 404 ? null : answer(response);
   }
 
   schema(): Promise<unknown> {

@@ -1,11 +1,12 @@
 import { loadRun, type Run } from "../data/run";
 import type { RunEntry } from "../data/source";
-import { comparison, entries, notice, type Comparison } from "../state/app";
+import { change, comparison, entries, notice } from "../state/app";
 import { theme } from "../state/theme";
 import { EVERY, figureOf, groupsOf, MEASURES, OVER_FLOWS, OVER_TIME, TOTALS, type Drawn, type Group } from "./comparing";
 import { h, icon, ICONS } from "./dom";
 import { barFigure, curveFigure, curveScale, type FigureLook } from "./figure";
 import { FigureView } from "./figureview";
+import { gridPanel } from "./grid";
 import { pageLook } from "./look";
 
 const FIRST_RUNS = 6; // compared before the reader chooses
@@ -93,11 +94,7 @@ export function comparePanel(): HTMLElement {
     paint();
   }).observe(figure);
   const side = h("div", { class: "choices" }, ...choices.elements, runs);
-  return h("div", { class: "compare" }, h("h2", {}, "Compare runs"), side, h("div", { class: "result" }, figure, h("div", { class: "downloads" }, ...downloads)));
-}
-
-function change(to: Partial<Comparison>): void {
-  comparison.value = { ...comparison.value, ...to };
+  return h("div", { class: "compare" }, h("h2", {}, "Compare runs"), gridPanel(), side, h("div", { class: "result" }, figure, h("div", { class: "downloads" }, ...downloads)));
 }
 
 /** What the reader chooses beside the runs. */

@@ -49,6 +49,12 @@ export const sequenceShown = new Signal(false);
 /** Whether those are all packets of the flow, not only those around the open finding. */
 export const wholeFlow = new Signal(false);
 export const comparison = new Signal<Comparison>({ runs: null, measure: "", flow: "", base: "", seeds: false, zoom: null });
+
+/** Compares something else, or otherwise. */
+export function change(to: Partial<Comparison>): void {
+  comparison.value = { ...comparison.value, ...to };
+}
+
 export const jobs = new Signal<Job[]>([]);
 /** What is known of the flows of runs under way, by job. */
 export const live = new Signal<ReadonlyMap<string, Live>>(new Map());
@@ -91,7 +97,19 @@ export function windowShown(): readonly [number, number] {
 
 /** Reads the list of runs again. */
 export async function refreshRuns(): Promise<void> {
-  entries.value = await source.runs();
+  const listed = await source.runs();
+  entries.value = [...listed, ...[...unlisted.values()].filter((one) => !listed.some(({ id }) => id === one.id))];
+}
+
+/** Runs of sweeps that the reader opened: the list leaves them out. */
+const unlisted = new Map<string, RunEntry>();
+
+/** Has runs at hand that the list may leave out. */
+export async function fetchRuns(ids: readonly string[]): Promise<void> {
+  const absent = ids.filter((id) => !entries.value.some((entry) => entry.id === id));
+  if (!server || absent.length === 0) return;
+  for (const entry of await Promise.all(absent.map((id) => server!.run(id)))) if (entry) unlisted.set(entry.id, entry);
+  await refreshRuns();
 }
 
 let latest = 0;

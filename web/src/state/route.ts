@@ -1,5 +1,5 @@
 import {
-  chosenFlows, clock, comparison, entries, missing, notice, opened, openRun, overlays, panel, PANELS, range, run, selection, sequenceShown, toggleOverlay, view, wholeFlow,
+  chosenFlows, clock, comparison, entries, fetchRuns, missing, notice, opened, openRun, overlays, panel, PANELS, range, run, selection, sequenceShown, toggleOverlay, view, wholeFlow,
   zoomTo, type Panel, type Selection,
 } from "./app";
 
@@ -32,6 +32,7 @@ async function show(hash: string): Promise<void> {
   const wanted = new URLSearchParams(hash.split("?").slice(1).join("?"));
   panel.value = panelOf(hash) ?? panel.value;
   view.value = wanted.get("view") === "map" ? "map" : "globe";
+  await fetchRuns([wanted.get("run") ?? "", ...wanted.getAll("compare")].filter((one) => one !== "")).catch(() => {});
   const id = wanted.get("run") ?? entries.value[0]?.id;
   const changed = id !== undefined && id !== run.value?.id;
   if (changed) await openRun(id);
