@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
     from skyhop._core import Progress, Scenario, ScenarioError
     from skyhop.api import run, scenario
+    from skyhop.loading import load
     from skyhop.results import Run
 
     __version__: str
 
-__all__ = ["Progress", "Run", "Scenario", "ScenarioError", "__version__", "run", "scenario"]
+__all__ = ["Progress", "Run", "Scenario", "ScenarioError", "__version__", "load", "run", "scenario"]
 
 _HOMES = {
     "Progress": "skyhop._core",
     "Run": "skyhop.results",
     "Scenario": "skyhop._core",
     "ScenarioError": "skyhop._core",
+    "load": "skyhop.loading",
     "run": "skyhop.api",
     "scenario": "skyhop.api",
 }

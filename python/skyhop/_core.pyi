@@ -216,8 +216,8 @@ class Run:
 class Staging:
     """A folder on its way to its place `target`, where it appears whole or not at all.
 
-    `kind` is one of run, kept, sweep, study, page. Raises FileExistsError if `target` holds anything that is not part
-    of a folder of this kind, OSError if it cannot be written.
+    `kind` is one of run, kept, sweep, study, page, export. Raises FileExistsError if `target` holds anything that is
+    not part of a folder of this kind, OSError if it cannot be written.
     """
 
     def __new__(cls, target: str | PathLike[str], kind: str) -> Staging: ...

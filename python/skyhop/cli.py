@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from skyhop import _core, fits, folders, sky, sweep_command
+from skyhop import _core, export_command, fits, folders, sky, sweep_command
 from skyhop.terminal import FAILED, apart, bar, defined
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
@@ -44,6 +44,7 @@ sky.register(app)
 commands.register(app)
 fits.register(app)
 sweep_command.register(app)
+export_command.register(app)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
 Set = Annotated[
@@ -159,17 +160,6 @@ def serve(
     if folder == Path("runs"):
         folder.mkdir(exist_ok=True)
     page.serve(folder, port=port, open_browser=browser)
-
-
-@app.command()
-def export(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, or a folder of them.")],
-    html: Annotated[Path, typer.Option("--html", metavar="DIR", help="Where the page goes.")],
-) -> None:
-    """Write the page with a run as files that need no server."""
-    from skyhop import serve as page
-
-    typer.echo(str(page.export(run_folder, html)))
 
 
 @app.command()

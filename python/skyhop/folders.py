@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 from skyhop import _core
 
 #: One kind of folder does not replace another.
-Kind: TypeAlias = "Literal['run', 'sweep', 'study', 'page']"
+Kind: TypeAlias = "Literal['run', 'sweep', 'study', 'page', 'export']"
 
 
 @contextmanager
@@ -66,6 +67,32 @@ def write(path: str | os.PathLike[str], content: str | bytes) -> None:
     Raises FileExistsError if `path` is a folder, OSError if it cannot be written.
     """
     _core.write_file(path, content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextmanager
+def streamed(path: Path) -> Iterator[BinaryIO]:
+    """A file to write into that appears at `path` when all is written, in place of an older one.
+
+    Raises FileExistsError if `path` is a folder, OSError if it cannot be written.
+    """
+    if path.is_dir():
+        raise FileExistsError(f"{path} is a folder, not a file: choose another name")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        # mkstemp lets nobody else read it; the user's mask decides as for any other file.
+        os.chmod(name, 0o666 & ~_mask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _mask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 mod blaster;
 mod linux_tcp;
 mod own_tcp;
+mod packets;
 mod stop_and_wait;
 
 use blaster::Blaster;

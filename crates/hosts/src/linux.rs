@@ -10,12 +10,14 @@ mod source;
 use sink::Sink;
 use skyhop_base::{Duration, Stream};
 use skyhop_sim::endpoint::{Codepoint, Endpoint, Incoming, Outgoing, Payload, Transport};
+use skyhop_sim::headers::{Header, Protocol, TcpFlags};
 use skyhop_tcp::path::ip_bytes;
 use skyhop_tcp::receiver::{self, Receiver};
 use skyhop_tcp::segment::{Ecn, Segment};
 use skyhop_tcp::sender::{self, Sender};
 use skyhop_tcp::timer::Timers;
 use source::Source;
+use std::any::Any;
 
 /// IP bytes of a SYN and of a SYN-ACK: 40 of headers, MSS 4, window scaling 3, and with their padding timestamps 10 and
 /// SACK-permitted 2 (RFC 9293 §3.2, RFC 7323, RFC 2018).
@@ -107,7 +109,29 @@ fn packet(segment: Segment, syn_bytes: u32, repeats: bool) -> Outgoing {
             Ecn::Ect1 => Codepoint::Ect1,
             Ecn::Ce => Codepoint::Ce,
         },
-        payload: Payload::of(segment).opening(segment.syn),
+        payload: Payload::of(segment).opening(segment.syn).described(header),
+    }
+}
+
+/// The header of a segment, for the records.
+fn header(content: &dyn Any) -> Header {
+    let Some(segment) = content.downcast_ref::<Segment>() else { return Header::default() };
+    let flags = TcpFlags::default()
+        .and(TcpFlags::FIN, segment.fin)
+        .and(TcpFlags::SYN, segment.syn)
+        .and(TcpFlags::PSH, segment.psh)
+        .and(TcpFlags::ACK, segment.ack.is_some())
+        .and(TcpFlags::ECE, segment.ece)
+        .and(TcpFlags::CWR, segment.cwr)
+        .and(TcpFlags::AE, segment.ae);
+    Header {
+        protocol: Protocol::Tcp,
+        flags,
+        seq: Some(segment.seq),
+        ack: segment.ack,
+        window: Some(segment.window),
+        timestamps: segment.timestamps.map(|timestamps| (timestamps.value, timestamps.echo)),
+        blocks: segment.sack.iter().map(|block| (block.start, block.end)).collect(),
     }
 }
 

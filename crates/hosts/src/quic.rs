@@ -9,6 +9,7 @@ use skyhop_quic::{Config, ConfigError, Datagram, Ecn, Host, Runtime, Timers};
 use skyhop_sim::endpoint::{
     Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Payload, Report, Transport,
 };
+use skyhop_sim::headers::{Header, Protocol};
 use std::collections::VecDeque;
 
 /// IPv4 and UDP without options (RFC 791, section 3.1; RFC 768).
@@ -146,7 +147,7 @@ impl Endpoint for End {
                 Ecn::Ect1 => Codepoint::Ect1,
                 Ecn::Ce => Codepoint::Ce,
             },
-            payload: Payload::bytes(bytes),
+            payload: Payload::bytes(bytes).described(|_| Header { protocol: Protocol::Udp, ..Header::default() }),
         })
     }
 

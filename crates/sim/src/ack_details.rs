@@ -57,6 +57,11 @@ impl AckDetails {
         slot == Packet::NO_DETAIL || self.slots.get(slot as usize).is_some_and(|detail| detail.news)
     }
 
+    /// The details in that slot, if there are any.
+    pub fn get(&self, slot: u32) -> Option<&AckDetail> {
+        self.slots.get(slot as usize)
+    }
+
     /// Marks an ACK in flight.
     #[cold]
     pub fn mark_loss(&mut self, packet: &mut Packet) {

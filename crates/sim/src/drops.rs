@@ -45,6 +45,11 @@ impl Simulation {
 
     #[cold]
     pub(crate) fn drop_at(&mut self, packet: &Packet, cause: DropCause, link: Option<u32>, node: u32) {
+        // Before the packet's header goes with it.
+        if let Some(link) = link.filter(|&link| self.links[link as usize].recorded) {
+            let event = if cause == DropCause::Error { PacketEvent::Loss } else { PacketEvent::Drop };
+            self.record_packet(self.now, link, event, packet);
+        }
         match self.flows.get_mut(packet.flow as usize) {
             None => self.agents.drop_notice(packet, cause),
             Some(flow) if packet.is_ack() => {
@@ -62,12 +67,7 @@ impl Simulation {
             self.agents.forget(packet);
         }
         if let Some(link) = link {
-            let state = &mut self.links[link as usize];
-            state.drops[cause as usize] += 1;
-            if state.recorded {
-                let event = if cause == DropCause::Error { PacketEvent::Loss } else { PacketEvent::Drop };
-                self.recorder.packet(self.now, link, event, packet);
-            }
+            self.links[link as usize].drops[cause as usize] += 1;
         }
         self.recorder.drop(self.now, cause, link, node, packet);
     }

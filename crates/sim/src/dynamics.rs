@@ -239,7 +239,7 @@ impl Simulation {
             match event {
                 QueueEvent::Dropped(_) => self.drop_packet(&packet, DropCause::Queue, Some(link)),
                 QueueEvent::Marked if self.links[link as usize].recorded => {
-                    self.recorder.packet(self.now, link, PacketEvent::Mark, &packet);
+                    self.record_packet(self.now, link, PacketEvent::Mark, &packet);
                 }
                 QueueEvent::Marked => {}
             }

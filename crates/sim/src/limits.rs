@@ -118,6 +118,7 @@ impl Records {
             + of_vec(&self.link_changes)
             + of_vec(&self.positions)
             + of_vec(&self.packets)
+            + of_vec(&self.sack_ranges)
             + of_vec(&self.transfers)
             + of_vec(&self.workload_transfers)
     }
@@ -166,7 +167,9 @@ fn of_workload(workload: &WorkloadConfig, duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{DropRow, FlowEventRow, HandoverRow, LinkChangeRow, PacketRow, PathRow, TransferRow};
+    use crate::records::{
+        DropRow, FlowEventRow, HandoverRow, LinkChangeRow, PacketRow, PathRow, SackRange, TransferRow,
+    };
 
     /// Each kind of row counts.
     #[test]
@@ -188,7 +191,7 @@ mod tests {
         reserve!(
             drops: DropRow, flow_series: FlowSeriesRow, link_series: LinkSeriesRow, flow_events: FlowEventRow,
             handovers: HandoverRow, link_changes: LinkChangeRow, paths: PathRow, positions: PositionRow,
-            packets: PacketRow, transfers: TransferRow, workload_transfers: WorkloadTransferRow
+            packets: PacketRow, sack_ranges: SackRange, transfers: TransferRow, workload_transfers: WorkloadTransferRow
         );
     }
 }

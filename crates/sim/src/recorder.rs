@@ -6,7 +6,7 @@ use crate::measure::{delivery_fraction, information_efficiency, jain, tcp_effici
 use crate::packet::Packet;
 use crate::records::{
     CallSummary, Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow,
-    LinkSeriesRow, LinkSummary, MessageSummary, PacketEvent, PacketRow, PositionRow, Records, Total, TransferRow,
+    LinkSeriesRow, LinkSummary, MessageSummary, PacketEvent, PositionRow, Records, Total, TransferRow,
 };
 use crate::simulation::Simulation;
 use crate::spec::SimulationSpec;
@@ -23,7 +23,7 @@ pub(crate) struct Recorder {
     pub positions: Option<Duration>,
     earth: Earth,
     /// Under this link the arrivals of ACKs are recorded: the first of those whose packets are.
-    ack_link: Option<u32>,
+    pub ack_link: Option<u32>,
     last_rtt: Vec<Option<Duration>>,
     /// Flows that have rows of their own: [`Simulation::own_flows`].
     own_flows: usize,
@@ -53,19 +53,6 @@ impl Recorder {
                 node_names: topology.nodes().iter().map(|node| node.name.clone()).collect(),
                 ..Records::default()
             },
-        }
-    }
-
-    pub fn packet(&mut self, time: Time, link: u32, event: PacketEvent, packet: &Packet) {
-        let seq = if packet.is_ack() { packet.seq.checked_sub(1) } else { Some(packet.seq) };
-        let size_bytes = u32::from(packet.size);
-        self.records.packets.push(PacketRow { time, link, event, flow: packet.flow, seq, size_bytes });
-    }
-
-    #[inline]
-    pub fn ack_arrived(&mut self, time: Time, packet: &Packet) {
-        if let Some(link) = self.ack_link {
-            self.packet(time, link, PacketEvent::Ack, packet);
         }
     }
 
@@ -253,11 +240,15 @@ impl Simulation {
     /// order is that of writing.
     fn finish_packets(&mut self) {
         let now = self.now;
-        for (id, state) in self.links.iter().enumerate().filter(|(_, state)| state.recorded) {
-            for entry in state.link.entries().filter(|entry| entry.start <= now) {
-                self.recorder.packet(entry.start, id as u32, PacketEvent::Dequeue, &entry.packet);
-            }
+        let recorded = self.links.iter().enumerate().filter(|(_, state)| state.recorded);
+        let begun = recorded.flat_map(|(id, state)| {
+            let begun = state.link.entries().filter(|entry| entry.start <= now);
+            begun.map(move |entry| (id as u32, entry.start, entry.packet))
+        });
+        for (link, start, packet) in begun.collect::<Vec<_>>() {
+            self.record_packet(start, link, PacketEvent::Dequeue, &packet);
         }
+        self.number_bytes();
         self.recorder.records.packets.sort_by_key(|row| row.time);
     }
 

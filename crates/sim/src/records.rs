@@ -1,8 +1,10 @@
 //! What a run leaves behind: rows, one struct per table. Ids index [`Records::flow_names`],
 //! [`Records::link_names`] and [`Records::node_names`]. Definitions of the measures: `docs/models/measures.md`.
 
+use crate::headers::{Codepoint, Protocol, SackRange, TcpFlags};
 use skyhop_base::{Duration, Time};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Everything that one run recorded.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +26,8 @@ pub struct Records {
     pub paths: Vec<PathRow>,
     pub positions: Vec<PositionRow>,
     pub packets: Vec<PacketRow>,
+    /// SACK blocks of those packets.
+    pub sack_ranges: Vec<SackRange>,
     pub transfers: Vec<TransferRow>,
     pub calls: Vec<CallSummary>,
     pub messages: Vec<MessageSummary>,
@@ -419,7 +423,7 @@ impl PacketEvent {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PacketRow {
     pub time: Time,
     pub link: u32,
@@ -428,4 +432,25 @@ pub struct PacketRow {
     /// Segment number; of an ACK the highest segment that it acknowledges, `None` when none.
     pub seq: Option<u32>,
     pub size_bytes: u32,
+    /// Counts the packets that an end of the flow has put on the network: with the flow and `is_ack` it names the packet.
+    pub packet: u32,
+    /// Whether it goes from the flow's destination to its source.
+    pub is_ack: bool,
+    /// Whether it repeats user data.
+    pub repeats: bool,
+    pub ecn: Codepoint,
+    /// User bytes; the rest of the packet is headers.
+    pub payload_bytes: u32,
+    pub protocol: Protocol,
+    pub flags: TcpFlags,
+    /// Number of the first byte. The SYN, or without one the byte before the data, has the number 0.
+    pub tcp_seq: Option<u64>,
+    /// Number of the next byte that the sender of this packet expects.
+    pub tcp_ack: Option<u64>,
+    /// Receive window in bytes; `None` where the receiver does not say it.
+    pub window: Option<u64>,
+    /// Value and echo of the timestamps option.
+    pub timestamps: Option<(u32, u32)>,
+    /// Where its SACK blocks stand in [`Records::sack_ranges`], in the order of the option.
+    pub blocks: Range<u32>,
 }

@@ -429,7 +429,7 @@ impl Simulation {
         }
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
         if state.recorded {
-            self.recorder.packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
+            self.record_packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }
         if entry.packet.flags.has(Flags::IN_VAIN) {
             self.links[link as usize].link.take_fate();
@@ -490,7 +490,7 @@ impl Simulation {
             }
         }
         if self.links[link as usize].recorded {
-            self.recorder.packet(self.now, link, PacketEvent::Receive, packet);
+            self.record_packet(self.now, link, PacketEvent::Receive, packet);
         }
         false
     }
@@ -573,11 +573,11 @@ impl Simulation {
         if !self.links[link as usize].recorded {
             return self.offer(link, packet);
         }
-        self.recorder.packet(self.now, link, PacketEvent::Enqueue, packet);
+        self.record_packet(self.now, link, PacketEvent::Enqueue, packet);
         let marked = self.links[link as usize].link.totals.marked;
         let offered = self.offer(link, packet);
         if self.links[link as usize].link.totals.marked > marked {
-            self.recorder.packet(self.now, link, PacketEvent::Mark, packet);
+            self.record_packet(self.now, link, PacketEvent::Mark, packet);
         }
         offered
     }

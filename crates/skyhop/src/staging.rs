@@ -47,10 +47,12 @@ pub enum FolderKind {
     Study,
     /// The page as files.
     Page,
+    /// A run in the format of another tool.
+    Export,
 }
 
 impl FolderKind {
-    /// The kind of that name: `run`, `kept`, `sweep`, `study` or `page`.
+    /// The kind of that name: `run`, `kept`, `sweep`, `study`, `page` or `export`.
     pub fn from_name(name: &str) -> Option<FolderKind> {
         serde_json::from_value(name.into()).ok()
     }
@@ -62,6 +64,7 @@ impl FolderKind {
             FolderKind::Sweep => "the folder of a sweep",
             FolderKind::Study => "the folder of a study",
             FolderKind::Page => "an exported page",
+            FolderKind::Export => "an exported run",
         }
     }
 }

@@ -115,7 +115,9 @@ impl Simulation {
 
     /// A packet of the sink is at the source.
     pub(super) fn deliver_to_source(&mut self, packet: &Packet) {
-        self.recorder.ack_arrived(self.now, packet);
+        if let Some(link) = self.recorder.ack_link {
+            self.record_ack_arrival(link, packet);
+        }
         self.flows[packet.flow as usize].totals.acks_received += 1;
         self.hand_over(packet, Side::Source);
         self.look_for_confirmation(packet.flow);
@@ -179,7 +181,7 @@ impl Simulation {
                 false if user_bytes > 0 => PacketKind::Data,
                 false => PacketKind::Bare,
             };
-            let detail = Packet::PAYLOAD | self.payloads.keep(Load { payload, ecn, kind });
+            let detail = Packet::PAYLOAD | self.payloads.keep(Load { payload, ecn, kind, user_bytes });
             self.send(flow_id, side == Side::Sink, seq, size.into(), detail, self.now, flags);
         }
         true

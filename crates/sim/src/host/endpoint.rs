@@ -4,6 +4,8 @@
 //! A flow has two hosts, its source and its sink. They share nothing: whatever one knows of the other arrived in a packet.
 //! `docs/decisions/endpoints.md` gives the reasons.
 
+pub use crate::headers::Codepoint;
+use crate::headers::Header;
 use skyhop_base::{Duration, Stream, Time};
 use std::any::Any;
 use std::fmt::Debug;
@@ -84,6 +86,10 @@ pub trait Endpoint: Debug + Send {
     }
 }
 
+fn no_header(_content: &dyn Any) -> Header {
+    Header::default()
+}
+
 /// What a packet carries besides what the network reads: bytes of a real stack, or a value of any type. The network only
 /// keeps it and drops it with its packet.
 #[derive(Debug)]
@@ -93,6 +99,8 @@ pub struct Payload {
     opens: bool,
     /// Makes another one of the same content, for a network that doubles packets.
     copy: fn(&(dyn Any + Send)) -> Option<Box<dyn Any + Send>>,
+    /// Reads the transport's header, for records.
+    header: fn(&dyn Any) -> Header,
 }
 
 fn copy_of<T: Any + Send + Clone>(content: &(dyn Any + Send)) -> Option<Box<dyn Any + Send>> {
@@ -104,18 +112,40 @@ impl Payload {
     /// The bytes of a datagram.
     pub fn bytes(bytes: Vec<u8>) -> Payload {
         let size = bytes.capacity() + size_of::<Vec<u8>>();
-        Payload { content: Box::new(bytes), bytes: size as u32, opens: false, copy: copy_of::<Vec<u8>> }
+        Payload {
+            content: Box::new(bytes),
+            bytes: size as u32,
+            opens: false,
+            copy: copy_of::<Vec<u8>>,
+            header: no_header,
+        }
     }
 
     /// A value, such as the segment of a transport. Memory that it owns elsewhere is not accounted for.
     pub fn of<T: Any + Send + Clone>(value: T) -> Payload {
-        Payload { content: Box::new(value), bytes: size_of::<T>() as u32, opens: false, copy: copy_of::<T> }
+        Payload {
+            content: Box::new(value),
+            bytes: size_of::<T>() as u32,
+            opens: false,
+            copy: copy_of::<T>,
+            header: no_header,
+        }
     }
 
     /// The same of a packet that asks for a connection, or of the answer to it.
     #[must_use]
     pub fn opening(self, opens: bool) -> Payload {
         Payload { opens, ..self }
+    }
+
+    /// The same with a way to read its transport's header. Records ask for it, and nothing else does.
+    #[must_use]
+    pub fn described(self, header: fn(&dyn Any) -> Header) -> Payload {
+        Payload { header, ..self }
+    }
+
+    pub(super) fn header(&self) -> Header {
+        (self.header)(&*self.content)
     }
 
     pub(super) fn opens(&self) -> bool {
@@ -135,17 +165,6 @@ impl Payload {
     pub(super) fn memory_bytes(&self) -> u64 {
         u64::from(self.bytes)
     }
-}
-
-/// The ECN field of the IP header (RFC 3168 §5, RFC 9331 §5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Codepoint {
-    #[default]
-    NotEct,
-    Ect0,
-    /// The host reacts to marks as a scalable transport does.
-    Ect1,
-    Ce,
 }
 
 /// A packet that a host sends.

@@ -141,7 +141,7 @@ impl Simulation {
     fn send_request(&mut self, flow_id: u32, number: u32, size_bytes: u32) {
         // Every packet of a flow carries a payload, or none does.
         let detail = if self.flows[flow_id as usize].ends.carries_payloads() {
-            let load = Load { payload: Payload::of(()), ecn: Codepoint::NotEct, kind: PacketKind::Bare };
+            let load = Load { payload: Payload::of(()), ecn: Codepoint::NotEct, kind: PacketKind::Bare, user_bytes: 0 };
             Packet::PAYLOAD | self.payloads.keep(load)
         } else {
             Packet::NO_DETAIL

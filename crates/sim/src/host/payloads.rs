@@ -3,6 +3,7 @@
 //! A packet holds a handle. Whoever ends a packet's way takes its payload out: delivery in `boxed.rs`, loss in `drops.rs`.
 
 use super::endpoint::{Codepoint, Payload};
+use crate::headers::Header;
 
 /// What the network keeps for a packet of a host.
 #[derive(Debug)]
@@ -10,6 +11,7 @@ pub(crate) struct Load {
     pub payload: Payload,
     pub ecn: Codepoint,
     pub kind: PacketKind,
+    pub user_bytes: u16,
 }
 
 /// What a packet is to a list of outcomes.
@@ -55,13 +57,19 @@ impl Payloads {
 
     /// Another one with the same content.
     pub fn copy(&mut self, handle: u32) -> Option<u32> {
-        let Load { payload, ecn, kind } = self.slots.get(handle as usize)?.as_ref()?;
-        let load = Load { payload: payload.copied()?, ecn: *ecn, kind: *kind };
+        let load = self.slots.get(handle as usize)?.as_ref()?;
+        let load = Load { payload: load.payload.copied()?, ..*load };
         Some(self.keep(load))
     }
 
     pub fn kind(&self, handle: u32) -> PacketKind {
         self.slots.get(handle as usize).and_then(Option::as_ref).map_or(PacketKind::Bare, |load| load.kind)
+    }
+
+    /// The header of a packet and its user bytes.
+    pub fn header(&self, handle: u32) -> (Header, u32) {
+        let load = self.slots.get(handle as usize).and_then(Option::as_ref);
+        load.map_or_else(Default::default, |load| (load.payload.header(), load.user_bytes.into()))
     }
 
     /// Payloads in the network.
@@ -82,7 +90,8 @@ mod tests {
     #[test]
     fn a_payload_is_kept_once_and_taken_once() {
         let mut payloads = Payloads::default();
-        let load = |value: u64| Load { payload: Payload::of(value), ecn: Codepoint::NotEct, kind: PacketKind::Bare };
+        let (ecn, kind, user_bytes) = (Codepoint::NotEct, PacketKind::Bare, 0);
+        let load = |value: u64| Load { payload: Payload::of(value), ecn, kind, user_bytes };
         let handles: Vec<u32> = (0..3).map(|value| payloads.keep(load(value))).collect();
         assert_eq!(payloads.count(), 3);
         let taken = payloads.take(handles[1]).expect("it was kept");

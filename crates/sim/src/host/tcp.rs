@@ -169,6 +169,11 @@ impl Simulation {
     /// An ACK is at its sender.
     pub(super) fn deliver_tcp_ack(&mut self, packet: &Packet) {
         let now = self.now;
+        if let Some(link) = self.recorder.ack_link
+            && self.ack_details.is_news(packet.detail)
+        {
+            self.record_ack_arrival(link, packet);
+        }
         let details = match packet.detail {
             Packet::NO_DETAIL => AckDetail::default(),
             slot => self.ack_details.take(slot),
@@ -177,7 +182,6 @@ impl Simulation {
             return self.deliver_window(packet, details.window);
         }
         let ack = wire::ack(packet, details.blocks);
-        self.recorder.ack_arrived(now, packet);
         let flow = &mut self.flows[packet.flow as usize];
         flow.totals.acks_received += 1;
         let Some(tcp) = flow.ends.tcp_mut() else { return };

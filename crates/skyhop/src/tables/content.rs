@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// Columns that were added after the first runs were kept. While they have no values they do not count in the hash,
 /// so that it still says of an older run whether it was the same.
-const LATER: [(&str, &str); 9] = [
+const LATER: [(&str, &str); 23] = [
     ("flows", "probes"),
     ("flows", "dropped_priority"),
     ("links", "marked"),
@@ -19,6 +19,20 @@ const LATER: [(&str, &str); 9] = [
     ("links", "sojourn_median_s"),
     ("links", "sojourn_p95_s"),
     ("links", "sojourn_max_s"),
+    ("packets", "packet"),
+    ("packets", "is_ack"),
+    ("packets", "retransmission"),
+    ("packets", "protocol"),
+    ("packets", "payload_bytes"),
+    ("packets", "header_bytes"),
+    ("packets", "ecn"),
+    ("packets", "tcp_flags"),
+    ("packets", "tcp_seq"),
+    ("packets", "tcp_ack"),
+    ("packets", "tcp_window_bytes"),
+    ("packets", "tcp_ts_value"),
+    ("packets", "tcp_ts_echo"),
+    ("packets", "tcp_sack"),
 ];
 
 /// Tables that were added after the first runs were kept. Without rows they do not count in the hash.
@@ -120,9 +134,9 @@ impl RecordsHasher {
 
 fn says_nothing(column: &dyn Array) -> bool {
     match Column::of(column) {
+        Column::Flag(_) | Column::Text(_) => column.is_empty(),
         Column::Count(counts) => counts.iter().all(|count| count.is_none_or(|count| count == 0)),
         Column::Real(values) => values.null_count() == values.len(),
-        _ => false,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::Error;
 use arrow_array::RecordBatch;
 use builder::{Names, TableBuilder};
 use skyhop_base::Duration;
-use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, PathRow, Records};
+use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, PacketRow, PathRow, Records};
 
 /// Every table that a run can have, in the order in which they are written and hashed.
 pub const TABLES: [&str; 16] = [
@@ -102,6 +102,20 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
             .name("flow", &flows(), |r| r.flow)
             .count("seq", |r| r.seq.map(u64::from))
             .count("size_bytes", |r| u64::from(r.size_bytes))
+            .count("packet", |r| u64::from(r.packet))
+            .flag("is_ack", |r| r.is_ack)
+            .flag("retransmission", |r| r.repeats)
+            .text("protocol", |r| r.protocol.name())
+            .count("payload_bytes", |r| u64::from(r.payload_bytes))
+            .count("header_bytes", |r| u64::from(r.size_bytes.saturating_sub(r.payload_bytes)))
+            .text("ecn", |r| r.ecn.name())
+            .text("tcp_flags", |r| r.flags.words())
+            .count("tcp_seq", |r| r.tcp_seq)
+            .count("tcp_ack", |r| r.tcp_ack)
+            .count("tcp_window_bytes", |r| r.window)
+            .count("tcp_ts_value", |r| r.timestamps.map(|(value, _)| u64::from(value)))
+            .count("tcp_ts_echo", |r| r.timestamps.map(|(_, echo)| u64::from(echo)))
+            .text("tcp_sack", |r| sack_words(records, r))
             .finish(),
         "transfers" => TableBuilder::over(&records.transfers)
             .time("time_s", |r| r.time)
@@ -202,6 +216,12 @@ fn flow_series_table(records: &Records, flows: &Names) -> RecordBatch {
         .count("received", |r| r.received)
         .count("dropped", |r| r.dropped)
         .finish()
+}
+
+/// "1449-2897 4345-5793": number of the first byte and of that after the last, block by block.
+fn sack_words(records: &Records, row: &PacketRow) -> String {
+    let blocks = records.sack_ranges.get(row.blocks.start as usize..row.blocks.end as usize).unwrap_or_default();
+    blocks.iter().map(|(start, end)| format!("{start}-{end}")).collect::<Vec<_>>().join(" ")
 }
 
 fn path_table(records: &Records, flows: &Names) -> RecordBatch {

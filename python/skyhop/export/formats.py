@@ -1,0 +1,175 @@
+"""The formats of `skyhop export`, and what each of them needs from a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from skyhop import _core, folders
+from skyhop.export import pcap, wire
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class ExportError(ValueError):
+    """The run does not hold what the format needs, or an option does not fit it; the message says what would."""
+
+
+class Source(Protocol):
+    """A run, fresh or read back."""
+
+    @property
+    def table_names(self) -> list[str]:
+        """Names that `table` knows."""
+
+    def table(self, name: str, /) -> pl.DataFrame:
+        """The table of that name."""
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What `manifest.json` holds."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Where the export is, and what its reader should know, a sentence each."""
+
+    path: Path
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: what it is, how its file is called after, and how it is written."""
+
+    about: str
+    #: Ending of the file; without one a folder is written.
+    ending: str | None
+    write: Callable[[Source, Path, Sequence[str]], list[str]]
+    #: Whether packets are picked by node.
+    by_node: bool = False
+
+
+def write(run: Source, to: str, out: Path, *, nodes: Sequence[str] = ()) -> Exported:
+    """Writes a run in another tool's format. The file or folder appears whole or not at all.
+
+    `to` is one of `FORMATS`, `out` the file or folder. `nodes` picks the interfaces of a capture.
+
+    Raises ExportError if the run lacks what the format needs, FileExistsError if `out` holds anything else, OSError if
+    it cannot be written.
+    """
+    if to not in FORMATS:
+        raise ExportError(f"no format is called {to!r}; there are: {', '.join(FORMATS)}")
+    format_ = FORMATS[to]
+    if nodes and not format_.by_node:
+        raise ExportError(f"{to} has no interfaces to choose from: leave the nodes out")
+    return Exported(out, format_.write(run, out, nodes))
+
+
+def packets_of(run: Source) -> pl.DataFrame:
+    """The table of packets of a run that has one."""
+    packets = run.table("packets")
+    if packets.is_empty():
+        links = run.table("links")["link"].to_list()
+        some = ", ".join(f'"{name}"' for name in links[:2]) or '"left->right"'
+        raise ExportError(
+            "the run recorded no packets: name links in the scenario, such as\n"
+            f"  [records]\n  packets = [{some}]\nand run it again"
+        )
+    if "tcp_seq" not in packets.columns:
+        raise ExportError("the run was made by an older Skyhop, whose packets have no headers: run the scenario again")
+    return packets
+
+
+def ends_of(run: Source) -> dict[str, tuple[str, str]]:
+    """The two nodes of each flow that has a row of its own."""
+    return {row["flow"]: (row["from"], row["to"]) for row in run.table("flows").iter_rows(named=True)}
+
+
+def _captured(run: Source, nodes: Sequence[str]) -> tuple[wire.Wire, dict[str, bytes], wire.Capture]:
+    packets = packets_of(run)
+    made, names = wire.wire_of(packets, ends_of(run))
+    found = wire.capture(packets, run.table("links"), nodes=nodes)
+    there = {interface.node for interface in found.interfaces}
+    if missing := [node for node in nodes if node not in there]:
+        all_nodes = sorted({one.node for one in wire.capture(packets, run.table("links")).interfaces if one.node})
+        raise ExportError(f"no recorded link ends at {missing[0]!r}; there are: {', '.join(all_nodes)}")
+    return made, names, found
+
+
+_FILLED = (
+    "What the simulation does not have is filled in: payloads are zeros, addresses and ports stand for nodes and "
+    "flows, the TTL is 64, sequence numbers begin at 0, and a receiver that does not say its window has 65535. "
+    "Times are those of the run. A packet that leaves is stamped when its transmission begins, one that arrives when "
+    "its last bit has."
+)
+
+
+def _application() -> str:
+    return f"skyhop {_core.version()}"
+
+
+def _pcapng(run: Source, out: Path, nodes: Sequence[str]) -> list[str]:
+    made, names, found = _captured(run, nodes)
+    comment = f"Simulated by Skyhop: scenario {run.manifest['scenario_hash']}, seed {run.manifest['seed']}. {_FILLED}"
+    blocks = pcap.pcapng(found.interfaces, names, found.each(made), application=_application(), comment=comment)
+    with folders.streamed(out) as file:
+        file.writelines(blocks)
+    notes = [said] if (said := made.fitting.words()) else []
+    if len(found.interfaces) > 1:
+        shown = ", ".join(f'"{interface.name}"' for interface in found.interfaces[:4])
+        notes.append(
+            f"The file has {len(found.interfaces)} interfaces ({shown}{', …' if len(found.interfaces) > 4 else ''}), "
+            "and a packet appears at each that it passes. Tools that do not tell interfaces apart take the copies for "
+            "retransmissions: --at NODE writes those of one node."
+        )
+    return notes
+
+
+def _pcap(run: Source, out: Path, nodes: Sequence[str]) -> list[str]:
+    made, _, found = _captured(run, nodes)
+    with folders.staged(out, "export") as staging:
+        for rank, name in enumerate(_file_names(interface.name for interface in found.interfaces)):
+            with (staging / f"{name}.pcap").open("wb") as file:
+                file.writelines(pcap.pcap(found.each(made, only=rank)))
+        text = f"Simulated by {_application()}: scenario {run.manifest['scenario_hash']}.\n{_FILLED}\n"
+        (staging / "README.txt").write_text(text, encoding="utf-8")
+    return [said] if (said := made.fitting.words()) else []
+
+
+def _file_names(names: Iterator[str]) -> list[str]:
+    """Names of files without what file systems mind; two that would be equal have a number."""
+    found: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^\w.-]+", "-", name).strip("-")
+        while plain in found:
+            plain += "-2"
+        found.append(plain)
+    return found
+
+
+def _csv(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
+    with folders.staged(out, "export") as staging:
+        for name in run.table_names:
+            run.table(name).write_csv(staging / f"{name}.csv")
+    return []
+
+
+def _parquet(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
+    with folders.staged(out, "export") as staging:
+        for name in run.table_names:
+            run.table(name).write_parquet(staging / f"{name}.parquet")
+    return []
+
+
+#: The formats by name.
+FORMATS: dict[str, Format] = {
+    "pcapng": Format("a capture of all recorded links, for Wireshark and tshark", "pcapng", _pcapng, by_node=True),
+    "pcap": Format("a capture for each interface, in a folder", None, _pcap, by_node=True),
+    "csv": Format("every table as CSV, in a folder", None, _csv),
+    "parquet": Format("every table as Parquet, in a folder", None, _parquet),
+}

@@ -1,0 +1,51 @@
+"""Run folders read back."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+
+from skyhop import _core
+from skyhop.kept import LIST, KeptRun
+
+
+class FolderRun(KeptRun):
+    """A run read back from its folder alone; its scenario is read when it is asked for."""
+
+    def __init__(self, folder: Path, /) -> None:
+        self._folder = folder
+        self._files = sorted(json.loads((folder / LIST).read_text(encoding="utf-8"))["files"])
+
+    def __repr__(self) -> str:
+        return f"<skyhop run {self._folder}: scenario {self.manifest['scenario_hash'][:12]}, seed {self.seed}>"
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self._folder
+
+    @cached_property
+    def scenario(self) -> _core.Scenario:  # type: ignore[override]
+        """The scenario with everything filled in. It reads no files: what files said stands in it."""
+        text = (self._folder / "scenario.json").read_text(encoding="utf-8")
+        return _core.Scenario.from_json(text, files=[])
+
+    @cached_property
+    def seed(self) -> int:  # type: ignore[override]
+        """The seed of the random streams."""
+        return int(self.manifest["seed"])
+
+
+def load(folder: str | os.PathLike[str], /) -> FolderRun:
+    """Reads a run folder back, as `skyhop run` and `Run.write` leave it.
+
+    Raises FileNotFoundError if `folder` is not a run folder.
+    """
+    path = Path(folder)
+    if not (path / LIST).is_file() or not (path / "manifest.json").is_file():
+        raise FileNotFoundError(
+            f"{path} is not a run folder: it holds no {LIST} and manifest.json, as `skyhop run` writes"
+        )
+    return FolderRun(path)

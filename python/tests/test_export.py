@@ -1,0 +1,201 @@
+"""Exports of runs, held to what other tools read in them."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import Skyhop
+
+import skyhop
+from skyhop.export import FORMATS, ExportError, write
+
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+#: A lossy link with a short queue, and both of Skyhop's TCPs over it.
+LOSSY = {
+    "duration": "15 s",
+    "links": [
+        {"between": ["left", "right"], "rate": "4 Mbit/s", "delay": "40 ms", "errors": [{"packet": 0.005}],
+         "queue": {"drop_tail": {"packets": 60}}},
+    ],
+    "flows": [
+        {"name": "linux", "from": "left", "to": "right", "tcp": {"profile": "linux", "name": "cubic"},
+         "application": {"ftp": {"bytes": "1 MB"}}},
+        {"name": "own", "from": "left", "to": "right", "tcp": {"name": "sack", "handshake": "syn"},
+         "application": {"ftp": {"bytes": "1 MB"}}},
+    ],
+    "records": {"packets": ["left->right", "right->left"]},
+}  # fmt: skip
+
+#: A fast link before the bottleneck, and nothing is lost: every acknowledged segment is a sample of the RTT.
+CLEAN = {
+    "duration": "15 s",
+    "links": [
+        {"between": ["left", "mid"], "rate": "1 Gbit/s", "delay": "1 ms"},
+        {"between": ["mid", "right"], "rate": "4 Mbit/s", "delay": "40 ms", "queue": "unlimited"},
+    ],
+    "flows": [
+        {"name": name, "from": "left", "to": "right", "tcp": tcp, "application": {"ftp": {"bytes": "500 kB"}},
+         "start": start}
+        for name, tcp, start in [("linux", {"profile": "linux", "name": "cubic"}, "0 s"), ("own", "newreno", "7 s")]
+    ],
+    "records": {"packets": ["left->mid", "mid->left"]},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lossy() -> skyhop.Run:
+    return skyhop.run(LOSSY, seed=2)
+
+
+def tshark(file: Path, shown: str, *fields: str) -> pl.DataFrame:
+    """The given fields of the packets that a filter shows, with all checksums checked."""
+    checks = [f"-o{layer}.check_checksum:TRUE" for layer in ("ip", "tcp", "udp")]
+    command = ["tshark", "-r", str(file), *checks, "-Y", shown, "-T", "fields", "-E", "separator=,"]
+    command += [argument for field in fields for argument in ("-e", field)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split(",") for line in said.splitlines()]
+    return pl.DataFrame(rows, schema=list(fields), orient="row")
+
+
+def packets(file: Path) -> list[tuple[int, int, bytes]]:
+    """Interface, time in ns and bytes of each packet of a pcapng file; also checks that the blocks are whole."""
+    data, at, found = file.read_bytes(), 0, []
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        assert length % 4 == 0 and struct.unpack_from("<I", data, at + length - 4) == (length,)
+        if kind == 6:
+            interface, high, low, captured, original = struct.unpack_from("<IIIII", data, at + 8)
+            assert captured == original
+            found.append((interface, high << 32 | low, data[at + 28 : at + 28 + captured]))
+        at += length
+    assert at == len(data)
+    return found
+
+
+def ones(data: bytes) -> int:
+    """The Internet checksum over data that contain theirs: 0 where it is right."""
+    total = sum(int.from_bytes(data[i : i + 2].ljust(2, b"\0"), "big") for i in range(0, len(data), 2))
+    return 0xFFFF - (total % 0xFFFF or 0xFFFF)
+
+
+def test_a_capture_has_every_packet_at_its_time_with_right_checksums(lossy: skyhop.Run, tmp_path: Path) -> None:
+    file = tmp_path / "left.pcapng"
+    write(lossy, "pcapng", file, nodes=["left"])
+    rows = lossy.table("packets").filter(
+        ((pl.col("link") == "left->right") & (pl.col("event") == "deq"))
+        | ((pl.col("link") == "right->left") & (pl.col("event") == "rcv"))
+    )
+    found = packets(file)
+    assert len(found) == rows.height > 1000
+    for (_, time, data), row in zip(found, rows.iter_rows(named=True), strict=True):
+        assert time == round(row["time_s"] * 1e9)
+        assert struct.unpack_from("!H", data, 2) == (len(data),)
+        pseudo = data[12:20] + struct.pack("!HH", data[9], len(data) - 20)
+        assert (ones(data[:20]), ones(pseudo + data[20:])) == (0, 0)
+        if row["flow"] == "linux":
+            assert len(data) == row["size_bytes"], "the options of Linux take the bytes that the run counts"
+
+
+def test_flags_and_ecn_stand_in_the_headers(tmp_path: Path) -> None:
+    red = {"red": {"packets": 60, "min": 5, "max": 20, "ecn": True}}
+    link = {"between": ["left", "right"], "rate": "2 Mbit/s", "delay": "20 ms", "queue": red}
+    flow = {"name": "f", "from": "left", "to": "right", "tcp": {"name": "newreno", "ecn": "on"}, "application": "ftp"}
+    records = {"packets": ["left->right", "right->left"]}
+    run = skyhop.run({"duration": "10 s", "links": [link], "flows": [flow], "records": records})
+    table = run.table("packets")
+    write(run, "pcapng", tmp_path / "right.pcapng", nodes=["right"])
+    found = packets(tmp_path / "right.pcapng")
+    arrived = table.filter((pl.col("event") == "rcv") & ~pl.col("is_ack"))
+    assert sum(data[1] & 3 == 3 for _, _, data in found) == (arrived["ecn"] == "ce").sum() > 0
+    echoes = table.filter((pl.col("event") == "deq") & pl.col("is_ack") & pl.col("tcp_flags").str.contains("ECE"))
+    assert sum(data[33] & 64 != 0 for _, _, data in found) == echoes.height > 0
+
+
+@needs_tshark
+def test_tshark_finds_the_retransmissions_of_the_run_and_nothing_wrong(lossy: skyhop.Run, tmp_path: Path) -> None:
+    file = tmp_path / "left.pcapng"
+    write(lossy, "pcapng", file, nodes=["left"])
+    bad = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || tcp.analysis.ack_lost_segment"
+    # An ACK of data that were dropped in the sender's own queue cannot come: each that tshark misses is a fault of ours.
+    assert tshark(file, bad, "frame.number").is_empty()
+    assert tshark(file, "tcp.checksum.status == 1", "frame.number").height == len(packets(file))
+    again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
+    found = tshark(file, again, "frame.time_epoch", "tcp.seq")["frame.time_epoch"].cast(pl.Float64)
+    sent = lossy.table("packets").filter(
+        (pl.col("link") == "left->right") & (pl.col("event") == "deq") & pl.col("retransmission")
+    )
+    assert found.to_list() == pytest.approx(sent["time_s"].to_list(), abs=1e-9)
+    flows = lossy.flows
+    dropped = lossy.table("packets").filter((pl.col("event") == "drop") & pl.col("retransmission")).height
+    assert len(found) == flows["retransmissions"].sum() - dropped > 20
+
+
+@needs_tshark
+def test_the_rtts_of_tshark_are_those_of_the_run(tmp_path: Path) -> None:
+    run = skyhop.run(CLEAN)
+    assert run.flows["retransmissions"].sum() == 0
+    file = tmp_path / "left.pcapng"
+    write(run, "pcapng", file, nodes=["left"])
+    seen = tshark(
+        file, "tcp.analysis.ack_rtt && ip.src == 10.0.0.2 && tcp.flags.syn == 0", "tcp.dstport", "tcp.analysis.ack_rtt"
+    )
+    by_port = seen.with_columns(pl.col("tcp.analysis.ack_rtt").cast(pl.Float64)).group_by("tcp.dstport").mean()
+    means = by_port.sort("tcp.dstport")["tcp.analysis.ack_rtt"].to_list()
+    assert means == pytest.approx(run.flows["rtt_mean_s"].to_list(), rel=0.01)
+
+
+def test_a_pcap_is_one_file_for_each_interface(lossy: skyhop.Run, tmp_path: Path) -> None:
+    write(lossy, "pcap", tmp_path / "out")
+    names = sorted(path.name for path in (tmp_path / "out").glob("*.pcap"))
+    assert names == ["left-to-right.pcap", "right-to-left.pcap"]
+    magic = (tmp_path / "out" / names[0]).read_bytes()[:4]
+    assert struct.unpack("<I", magic) == (0xA1B23C4D,), "times in nanoseconds"
+
+
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+def test_tables_come_back(lossy: skyhop.Run, tmp_path: Path, to: str) -> None:
+    write(lossy, to, tmp_path / "out")
+    read = pl.read_csv if to == "csv" else pl.read_parquet
+    for name in ("flows", "packets"):
+        back = read(tmp_path / "out" / f"{name}.{to}")
+        assert back.columns == lossy.table(name).columns
+        assert back.height == lossy.table(name).height
+
+
+def test_the_program_exports_a_run_folder_and_says_what_is_missing(tmp_path: Path, lossy: skyhop.Run) -> None:
+    program = Skyhop(tmp_path)
+    lossy.write(tmp_path / "run")
+    done = program("export", "run", "--to", "pcapng")
+    assert (done.returncode, done.stdout) == (0, "run.pcapng\n"), done.stderr
+    assert "--at NODE" in done.stderr, "who reads all interfaces at once sees each packet twice"
+    assert {interface for interface, _, _ in packets(tmp_path / "run.pcapng")} == {0, 1}
+    for arguments, said in [
+        (["run", "--to", "pcapng", "--at", "nowhere"], "no recorded link ends at 'nowhere'; there are: left, right"),
+        (["run", "--to", "pdf"], "no format is called so; there are: " + ", ".join(FORMATS)),
+        (["run", "--to", "csv", "--at", "left"], "csv has no interfaces"),
+        (["nothing", "--to", "csv"], "is not a run folder"),
+        (["run"], "give either --html DIR or --to FORMAT"),
+    ]:
+        refused = program("export", *arguments)
+        assert refused.returncode != 0 and said in refused.stderr, (arguments, refused.stderr)
+        assert "Traceback" not in refused.stderr
+
+
+def test_a_run_without_packets_says_what_to_record(dumbbell: Path, tmp_path: Path) -> None:
+    run = skyhop.run(dumbbell)
+    with pytest.raises(ExportError, match=r"\[records\]\n  packets = \["):
+        write(run, "pcapng", tmp_path / "out.pcapng")
+    assert not (tmp_path / "out.pcapng").exists()
+
+
+def test_a_run_folder_read_back_is_the_run(lossy: skyhop.Run, tmp_path: Path) -> None:
+    lossy.write(tmp_path / "run")
+    back = skyhop.load(tmp_path / "run")
+    assert back.seed == 2 and back.scenario.hash == lossy.scenario.hash
+    assert back.table("packets").equals(lossy.table("packets"))
