@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from skyhop import terminal, validate
-from skyhop.validate import registry, tcp_flows, tcp_reactions
+from skyhop.validate import registry, tcp_flows, tcp_reactions, testbed_downloads
 
 _app = typer.Typer(help="Comparison with what the Linux kernel and other simulators did.")
 
@@ -317,4 +317,23 @@ def linux(
         terminal.fail(str(error))
     _print_lines(found, tcp_flows.flows_summary, tcp_flows.flows_markdown, as_json=as_json, as_markdown=as_markdown)
     if any(not one.ok for one in found):
+        raise typer.Exit(terminal.FAILED)
+
+
+@_app.command("opensand")
+def opensand(
+    reference: Annotated[
+        Path, typer.Option("--reference", metavar="DIR", help="Folder with goodput per second by orbit and loss.")
+    ],
+    as_json: AsJson = False,
+    as_markdown: AsMarkdown = False,
+) -> None:
+    """Run downloads over an emulated satellite under the recorded control and under Reno, one line per download."""
+    try:
+        found = testbed_downloads.downloads(reference)
+    except ValueError as error:
+        terminal.fail(str(error))
+    summary, markdown = testbed_downloads.downloads_summary, testbed_downloads.downloads_markdown
+    _print_lines(found, summary, markdown, as_json=as_json, as_markdown=as_markdown)
+    if any(not one.ok and one.skipped is None for one in found):
         raise typer.Exit(terminal.FAILED)

@@ -11,7 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skyhop.validate import ns2_cells, queue_packets, quic_runs, route_pairs, tcp_flows, tcp_reactions
+from skyhop.validate import (
+    ns2_cells,
+    queue_packets,
+    quic_runs,
+    route_pairs,
+    tcp_flows,
+    tcp_reactions,
+    testbed_downloads,
+)
 
 
 @dataclass(frozen=True)
@@ -157,6 +165,13 @@ def _starlink(folder: Path) -> Report:
     return Report(findings, all(row.ok for row in rows), starlink_links.starlink_summary(rows))
 
 
+def _downloads(folder: Path) -> Report:
+    found = testbed_downloads.downloads(folder)
+    findings = [Finding(one.case, None, one.ok, one.skipped) for one in found]
+    ok = all(one.ok or one.skipped is not None for one in found)
+    return Report(findings, ok, testbed_downloads.downloads_summary(found))
+
+
 #: Every comparison, in the order of the table.
 COMPARISONS: list[Comparison] = [
     Comparison(
@@ -178,6 +193,7 @@ COMPARISONS: list[Comparison] = [
         "queues", "queue disciplines of Linux 6.18, packet by packet", _has("discipline", "link_schedule"), _queues
     ),
     Comparison("routes", "routes over a constellation, as another tool computed them", route_pairs.recognises, _routes),
+    Comparison("opensand", "downloads over an emulated satellite", testbed_downloads.recognises, _downloads),
     Comparison("quic", "QUIC stacks in real time", _has("stack", "udp_payload", "stream_window"), _quic),
     Comparison(
         "starlink",
