@@ -348,7 +348,7 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
   test("draws links in the colour of their utilisation, with a scale", async () => {
     const { page, close } = await visit("#/watch?run=handover&t=10&finding=&view=map");
     await page.waitForFunction(() => window.skyhopLoads?.().length > 2);
-    assert.match(await page.locator(".load-scale").innerText(), /Utilisation\s+0\s+100 %/);
+    assert.match(await page.locator(".load-scale", { hasText: "Utilisation" }).innerText(), /Utilisation\s+0\s+100 %/);
     const { time_s: times, link, utilisation } = await table("handover", "link_series");
     const at = (name) => utilisation.filter((_, row) => link[row] === name && times[row] <= 10 + 1e-9).at(-1) ?? 0;
     // An ISL has the larger one of both directions.
@@ -360,7 +360,33 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     await page.locator(".layers summary").click();
     await page.getByLabel("Utilisation of links").uncheck();
     await page.waitForFunction(() => window.skyhopLoads().length === 0);
-    assert.equal(await page.locator(".load-scale").isVisible(), false);
+    assert.equal(await page.locator(".load-scale", { hasText: "Utilisation" }).isVisible(), false);
+    await close();
+  });
+
+  test("draws nodes in the colour of their queue, with a scale", async () => {
+    const { time_s: times, link, queue_packets: queue } = await table("handover", "link_series", ["time_s", "link", "queue_packets"]);
+    const full = queue.indexOf(Math.max(...queue));
+    const at = times[full] + 0.01;
+    const { page, close } = await visit(`#/watch?run=handover&t=${at.toFixed(2)}&finding=`);
+    // What waits at each node on all links that leave it, at the last step before.
+    const right = {};
+    link.forEach((name, row) => {
+      if (Math.abs(times[row] - times[full]) < 1e-6 && queue[row] > 0) right[name.split("->")[0]] = (right[name.split("->")[0]] ?? 0) + queue[row];
+    });
+    await page.waitForFunction(() => window.skyhopQueues?.().length > 0);
+    assert.deepEqual(Object.fromEntries(await page.evaluate(() => window.skyhopQueues())), right);
+    assert.match(await page.locator(".queue-scale").textContent(), /^Queue0\d+ packets$/);
+    await page.locator(".layers summary").click();
+    await page.getByLabel("Queues of nodes").uncheck();
+    await page.waitForFunction(() => window.skyhopQueues().length === 0);
+    assert.equal(await page.locator(".queue-scale").isVisible(), false);
+    // A network without satellites shows the same as a drawing.
+    const series = await table("outage", "link_series", ["time_s", "link", "queue_packets"]);
+    const busy = series.queue_packets.findIndex((packets, row) => packets > 20 && series.link[row] === "middle->right");
+    await page.evaluate((hash) => (location.hash = hash), `#/watch?run=outage&finding=&t=${(series.time_s[busy] + 0.01).toFixed(2)}`);
+    await page.waitForFunction(() => /rgb/.test(document.querySelector(".wires [data-node=middle]")?.getAttribute("style") ?? ""));
+    assert.equal(await page.locator(".wires [data-node=right]").getAttribute("style"), "");
     await close();
   });
 

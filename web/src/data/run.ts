@@ -139,6 +139,30 @@ export class Run {
     return order.slice(0, count).map((row) => link[row] ?? "");
   }
 
+  private queueing: { links: Map<string, string[]>; most: number } | undefined;
+  /**
+   * The nodes that have queues, with the links that leave them, and the scale of their colours: the largest sum, over the
+   * links of a node, of what ever waited at each at the end of a step. No node's queue is longer at any step.
+   */
+  get queues(): { links: Map<string, string[]>; most: number } {
+    if (this.queueing) return this.queueing;
+    const links = new Map<string, string[]>();
+    for (const { name, from } of this.links) if (this.linkTable.rows.has(name)) links.set(from, [...(links.get(from) ?? []), name]);
+    let most = 0;
+    for (const names of links.values()) {
+      const peaks = names.map((name) => this.linkSeries(name, "queue_packets").ys[0].reduce((a, b) => (b > a ? b : a), 0));
+      most = Math.max(most, peaks.reduce((a, b) => a + b, 0));
+    }
+    return (this.queueing = { links, most });
+  }
+
+  /** What waits at a time on all links that leave a node, packets. */
+  queueAt(node: string, time: number): number {
+    let waiting = 0;
+    for (const link of this.queues.links.get(node) ?? []) waiting += this.linkValue(link, "queue_packets", time) || 0;
+    return waiting;
+  }
+
   /** The value of a link at a time; NaN when it carried nothing yet. */
   linkValue(link: string, measure: "queue_packets" | "utilisation", time: number): number {
     const { x, ys } = this.linkSeries(link, measure);

@@ -11,6 +11,17 @@ export interface Shown {
   night: boolean;
   /** Links in the colour of their utilisation. */
   load: boolean;
+  /** Nodes in the colour of their queue. */
+  queue: boolean;
+}
+
+/** A node with packets that wait on the links that leave it. */
+export interface Queue {
+  node: string;
+  at: [number, number, number];
+  packets: number;
+  /** Of the longest queue in the run. */
+  share: number;
 }
 
 /** A link that carries something: its ends and its utilisation, the larger of both directions. */
@@ -38,6 +49,7 @@ export interface Frame {
   /** Where packets were lost around this moment: a node, the number of them, and how long ago, from 0 to 1. */
   losses: { node: string; packets: number; age: number }[];
   loads: readonly Load[];
+  queues: readonly Queue[];
   selection: Selection | null;
   shown: Shown;
   /** Recent handovers: how long ago, in seconds on the reader's clock. */
@@ -74,6 +86,21 @@ export function loadsAt(frame: Frame, busy: readonly number[]): Load[] {
   for (const [station, satellite] of frame.serving) add(station, satellite, `${station}->sky`, `${satellite}->ground`);
   return found;
 }
+
+/** Nodes with a queue at a moment. */
+export function queuesAt(frame: Frame): Queue[] {
+  const { run, time } = frame;
+  const found: Queue[] = [];
+  for (const node of run.queues.links.keys()) {
+    const packets = run.queueAt(node, time);
+    const at = packets > 0 ? positionOf(frame, node) : null;
+    if (at) found.push({ node, at, packets, share: packets / run.queues.most });
+  }
+  return found;
+}
+
+/** Pixels: larger than a satellite or a station, so that its colour is seen. */
+export const QUEUE_SIZE = 7.5;
 
 /** Pixels of the ring around a node that loses packets: it doubles from one packet to a hundred. */
 export function lossSize(packets: number): number {

@@ -1,6 +1,6 @@
 import { footprintAngle, groundCircle, toPlace, type Vector } from "../data/geo";
 import { paintMap } from "./earth";
-import { lossSize, positionOf, type Frame } from "./frame";
+import { lossSize, positionOf, QUEUE_SIZE, type Frame } from "./frame";
 import { loadColour, palette, type Palette } from "./palette";
 import type { Picture } from "./picture";
 import { usedSatellites } from "./satellites";
@@ -112,6 +112,7 @@ export class FlatMap implements Picture {
     this.drawSatellites(context, frame);
     this.drawWays(context, frame);
     this.drawStations(context, frame);
+    this.drawQueues(context, frame);
     this.drawLosses(context, frame);
     context.restore();
   }
@@ -278,6 +279,15 @@ export class FlatMap implements Picture {
       this.line(context, [places[i].longitude, places[i].latitude], [places[i + 1].longitude, places[i + 1].latitude]);
     }
     context.stroke();
+  }
+
+  private drawQueues(context: CanvasRenderingContext2D, frame: Frame): void {
+    for (const { at: place, share } of frame.queues) {
+      const at = this.project(...place);
+      if (!at) continue;
+      context.fillStyle = `rgb(${loadColour(this.colours.load, share).join(" ")})`;
+      dot(context, at, QUEUE_SIZE);
+    }
   }
 
   private drawLosses(context: CanvasRenderingContext2D, frame: Frame): void {

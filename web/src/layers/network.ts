@@ -1,7 +1,7 @@
 import * as THREE from "three";
 import { footprintAngle, groundCircle } from "../data/geo";
 import { Dots } from "./dots";
-import { lossSize, positionOf, type Frame } from "./frame";
+import { lossSize, positionOf, QUEUE_SIZE, type Frame } from "./frame";
 import { ThickLines, ThinLines } from "./lines";
 import { loadColour, type Palette } from "./palette";
 import { usedSatellites } from "./satellites";
@@ -31,6 +31,7 @@ export class NetworkLayer {
   private readonly stations: Dots;
   private readonly handovers: Dots;
   private readonly losses: Dots;
+  private readonly queues: Dots;
   private readonly former = new ThinLines(0.95, 3);
   private readonly colours = { way: new THREE.Color(), station: new THREE.Color(), handover: new THREE.Color(), drop: new THREE.Color(), flows: [new THREE.Color()], load: ["#000000", "#000000", "#000000"] as Palette["load"] };
   private planesOf: { run: string; planes: number[][] } = { run: "", planes: [] };
@@ -40,7 +41,9 @@ export class NetworkLayer {
     this.stations = new Dots(ratio, 0, 8, GROUND_PULL);
     this.handovers = new Dots(ratio, 2.2, 9, GROUND_PULL);
     this.losses = new Dots(ratio, 3, 10, GROUND_PULL);
+    this.queues = new Dots(ratio, 0, 8, GROUND_PULL);
     this.group.add(
+      this.queues.mesh,
       this.isls.object, this.planes.object, this.ground.object, this.circles.object, this.faintCircles.object,
       this.way.group, this.pulses.mesh, this.stations.mesh, this.handovers.mesh,
       this.former.object, this.losses.mesh, this.loads.group,
@@ -77,6 +80,7 @@ export class NetworkLayer {
     this.drawFormerWay(frame);
     this.drawHandovers(frame);
     this.drawLosses(frame);
+    this.drawQueues(frame);
   }
 
   private drawIsls(frame: Frame): void {
@@ -228,6 +232,17 @@ export class NetworkLayer {
       this.losses.set(i, x * 1.002, y * 1.002, z * 1.002, this.colours.drop, lossSize(packets) * (1 - 0.5 * age));
     });
     if (places.length > 0) this.losses.flush();
+  }
+
+  private drawQueues({ queues }: Frame): void {
+    this.queues.resize(queues.length);
+    const colour = new THREE.Color();
+    queues.forEach(({ at: [x, y, z], share }, i) => {
+      const [red, green, blue] = loadColour(this.colours.load, share);
+      colour.setRGB(red / 255, green / 255, blue / 255, THREE.SRGBColorSpace);
+      this.queues.set(i, x * 1.003, y * 1.003, z * 1.003, colour, QUEUE_SIZE);
+    });
+    if (queues.length > 0) this.queues.flush();
   }
 
   private flowColour(index: number): THREE.Color {

@@ -4,7 +4,7 @@ import { Network } from "../data/network";
 import type { Run } from "../data/run";
 import { FlatMap } from "../layers/map";
 import { Globe } from "../layers/globe";
-import { loadsAt, nodesOf, positionOf, type Frame, type Load, type Shown } from "../layers/frame";
+import { loadsAt, nodesOf, positionOf, queuesAt, type Frame, type Load, type Queue, type Shown } from "../layers/frame";
 import { pickAt } from "../layers/pick";
 import type { Picture } from "../layers/picture";
 import { clock, run, selection, view, type Selection, type View } from "../state/app";
@@ -13,7 +13,7 @@ import { Signal } from "../state/signal";
 import { reducedMotion, theme } from "../state/theme";
 import { h, icon, ICONS } from "./dom";
 import { describe, infoPanel } from "./info";
-import { moment } from "./format";
+import { count, moment } from "./format";
 import { Wires } from "./wires";
 
 const LOSS_S = 0.5; // losses so close to the moment that is shown are marked
@@ -33,7 +33,7 @@ const globeFails = new Signal(false);
 export const shown = new Signal<Shown>(keptShown());
 
 function keptShown(): Shown {
-  const standard: Shown = { isls: true, planes: true, coverage: true, names: true, night: true, load: true };
+  const standard: Shown = { isls: true, planes: true, coverage: true, names: true, night: true, load: true, queue: true };
   try {
     return { ...standard, ...(JSON.parse(localStorage.getItem("skyhop.shown") ?? "{}") as Partial<Shown>) };
   } catch {
@@ -50,6 +50,7 @@ export class SkyView {
   private readonly ticker = h("div", { class: "ticker", "aria-live": "polite" });
   private readonly message = h("p", { class: "sky-message", hidden: true });
   private readonly scale = h("p", { class: "load-scale", hidden: true }, "Utilisation", h("span", {}, "0"), h("i"), h("span", {}, "100 %"));
+  private readonly queueScale = h("p", { class: "load-scale queue-scale", hidden: true }, "Queue", h("span", {}, "0"), h("i"), h("span", { class: "most" }));
   private readonly cost = h("p", { class: "cost", hidden: true });
   private readonly pictures: Partial<Record<View, Picture>> = {};
   private picture: Picture | null = null;
@@ -72,7 +73,7 @@ export class SkyView {
     const info = infoPanel(() => this.frame);
     this.element = h(
       "section", { class: "sky", "aria-label": "Sky" },
-      this.stage, this.labels, this.ticker, info, this.tip, this.message, this.scale, this.cost, layerMenu(), viewSwitch(), this.cameraButtons(),
+      this.stage, this.labels, this.ticker, info, this.tip, this.message, h("div", { class: "scales" }, this.queueScale, this.scale), this.cost, layerMenu(), viewSwitch(), this.cameraButtons(),
     );
     this.stage.tabIndex = 0;
     this.stage.setAttribute("role", "application");
@@ -185,9 +186,13 @@ export class SkyView {
       formerWay: this.formerWay(),
       losses: lossesAround(current, time),
       loads: [],
+      queues: [],
     };
     if (shown.value.load) this.frame.loads = loadsAt(this.frame, this.network.busy);
     this.scale.hidden = !shown.value.load || !current.hasLinkSeries();
+    if (shown.value.queue) this.frame.queues = queuesAt(this.frame);
+    this.queueScale.hidden = !shown.value.queue || current.queues.most === 0;
+    this.queueScale.querySelector(".most")!.textContent = count(current.queues.most, "packet");
     this.moveCamera(this.frame);
     this.picture.draw(this.frame);
     this.drawLabels();
@@ -366,6 +371,11 @@ export class SkyView {
     return this.frame?.loads ?? [];
   }
 
+  /** The nodes that are drawn in the colour of their queue: for tests. */
+  queues(): readonly Queue[] {
+    return this.frame?.queues ?? [];
+  }
+
   /** Where something is on the page now; what the tests click on. */
   locate(name: string): [number, number] | null {
     const place = this.frame && positionOf(this.frame, name);
@@ -415,7 +425,7 @@ function lossesAround(current: Run, time: number): Frame["losses"] {
 
 function layerMenu(): HTMLElement {
   const names: [keyof Shown, string][] = [
-    ["isls", "ISLs"], ["planes", "Orbital planes"], ["coverage", "Coverage circles"], ["names", "Satellite names"], ["night", "Day and night"], ["load", "Utilisation of links"],
+    ["isls", "ISLs"], ["planes", "Orbital planes"], ["coverage", "Coverage circles"], ["names", "Satellite names"], ["night", "Day and night"], ["load", "Utilisation of links"], ["queue", "Queues of nodes"],
   ];
   const boxes = names.map(([key, text]) => {
     const box = h("input", { type: "checkbox", checked: shown.value[key] });

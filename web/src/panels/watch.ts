@@ -15,6 +15,8 @@ declare global {
     skyhopLocate?: (name: string) => [number, number] | null;
     /** The links in the colour of their utilisation: for tests. */
     skyhopLoads?: () => [string, number][];
+    /** The nodes in the colour of their queue, in packets: for tests. */
+    skyhopQueues?: () => [string, number][];
   }
 }
 
@@ -28,6 +30,7 @@ export function watchPanel(): HTMLElement {
   const sky = new SkyView();
   window.skyhopLocate = (name) => sky.locate(name);
   window.skyhopLoads = () => sky.loads().map(({ name, share }) => [name, share]);
+  window.skyhopQueues = () => sky.queues().map(({ node, packets }) => [node, packets]);
   const left = h("div", { class: "place" }, sky.element, findingsPanel());
   findings.follow((known) => left.classList.toggle("calm", known?.length === 0));
   const panel = h("div", { class: "watch" }, headline(), left, timeBar(), divider(), chartsPanel(), flowsDialog(), presetsPanel());

@@ -1,5 +1,7 @@
 import type { Link, Run } from "../data/run";
+import { loadColour, palette } from "../layers/palette";
 import { h, svg } from "./dom";
+import { count } from "./format";
 
 const WIDTH = 1000;
 const HEIGHT = 320;
@@ -13,6 +15,7 @@ interface Spot {
 /** A network without satellites as a drawing: nodes from the senders on the left to the receivers on the right. */
 export class Wires {
   readonly element: HTMLElement;
+  private readonly nodes = new Map<string, SVGElement>();
   private readonly marks: { links: Link[]; line: SVGElement; text: SVGElement }[] = [];
 
   constructor(private readonly run: Run) {
@@ -29,10 +32,14 @@ export class Wires {
     for (const [name, { x, y }] of spots) {
       const text = svg("text", { x, y: y + 26, "text-anchor": "middle" });
       text.textContent = name;
-      root.append(svg("circle", { cx: x, cy: y, r: 8 }), text);
+      const node = svg("circle", { cx: x, cy: y, r: 8, "data-node": name });
+      this.nodes.set(name, node);
+      root.append(node, text);
     }
     this.element = h("div", { class: "wires" });
     this.element.append(root);
+    const { most } = run.queues;
+    if (most > 0) this.element.append(h("p", { class: "load-scale" }, "Queue", h("span", {}, "0"), h("i"), h("span", {}, count(most, "packet"))));
   }
 
   /** Shows queues and load at a time. */
@@ -43,6 +50,12 @@ export class Wires {
       const queue = value("queue_packets");
       line.setAttribute("style", `stroke-width: ${(2 + 5 * value("utilisation")).toFixed(1)}`);
       text.textContent = queue > 0 ? `queue ${queue}` : "";
+    }
+    const { load } = palette();
+    for (const [name, node] of this.nodes) {
+      const packets = this.run.queueAt(name, time);
+      const colour = packets > 0 ? `fill: rgb(${loadColour(load, packets / this.run.queues.most).join(" ")})` : "";
+      node.setAttribute("style", colour);
     }
   }
 }
