@@ -1,10 +1,10 @@
 """Runs every check and says at the end how many passed, failed and were skipped.
 
 All of them run even when one fails. `--static` leaves out the tests proper. In continuous integration (CI is set)
-published advisories are looked up, too. The tests in Python leave one of two cores idle most of the time, so the page's
-tests and the checks of the compiler run beside them; their output appears when each ends. The
-variable FEATURES ("quinn,noq") names parts of the engine that are left out by default: Rust's tests run with them, and
-`make test FEATURES=quinn,noq` gives Python's tests the build that has them.
+published advisories are looked up, too. Rust's tests are built first. Then they run beside the tests in Python and
+those of the page, because each of the three leaves one of two cores idle most of the time; their output appears when
+each ends. The variable FEATURES ("quinn,noq") names parts of the engine that are left out by default: Rust's tests run
+with them, and `make test FEATURES=quinn,noq` gives Python's tests the build that has them.
 """
 
 from __future__ import annotations
@@ -127,9 +127,10 @@ COMPILER: list[Step] = [
     ),
 ]
 ADVISORIES: list[Step] = [("dependencies: advisories", [*DEPENDENCIES, "advisories"], own_count)]
-RUST: list[Step] = [
-    ("tests (Rust)", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", *features()], cargo_count)
-]
+CARGO_TEST = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", *features()]
+#: A failure here is counted when the tests run: they do not build then either.
+RUST_BUILD: list[Step] = [("build of tests (Rust)", [*CARGO_TEST, "--no-run"], lambda _output, _code: Count())]
+RUST: list[Step] = [("tests (Rust)", CARGO_TEST, cargo_count)]
 PYTHON_TESTS: list[Step] = [("tests (Python)", [PYTHON, "-m", "pytest", "--quiet"], pytest_count)]
 PAGE: list[Step] = [("tests (page)", ["node", "--test", "--test-reporter=tap", "tests/page"], node_count)]
 
@@ -174,8 +175,8 @@ def main() -> int:
     if "--static" in sys.argv[1:]:
         counts = [run(*step) for step in [*steps, *COMPILER]]
     else:
-        counts = [run(*step) for step in [*steps, *RUST]]
-        counts += side_by_side(PYTHON_TESTS, [*PAGE, *COMPILER])
+        counts = [run(*step) for step in [*steps, *RUST_BUILD]]
+        counts += side_by_side(PYTHON_TESTS, [*RUST, *COMPILER], PAGE)
     total = Count(*(sum(one) for one in zip(*counts, strict=True)))
     print(f"\n{total}")
     return 1 if total.failed else 0
