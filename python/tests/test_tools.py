@@ -94,16 +94,27 @@ def test_a_lock_that_lags_behind_or_lacks_hashes_is_found(tmp_path: Path, monkey
     monkeypatch.setattr(dependencies, "ROOT", tmp_path)
     monkeypatch.setattr(dependencies, "LOCK", tmp_path / "lock")
 
+    (tmp_path / "fuzz").mkdir()
+    (tmp_path / "Cargo.lock").write_text('[[package]]\nname = "two"\nversion = "2.0.0"\n', encoding="utf-8")
+    (tmp_path / "fuzz/Cargo.toml").write_text('[package]\nname = "fuzz"\n[dependencies]\ntwo = "2"\n', encoding="utf-8")
+
     def failures(text: str) -> int:
         (tmp_path / "lock").write_text(f"#    uv pip compile\n{text}", encoding="utf-8")
         return len(dependencies.lock().failed)
 
+    fuzzer = '[[package]]\nname = "fuzz"\nversion = "0"\ndependencies = ["two"]\n'
+    fuzzer += '[[package]]\nname = "two"\nversion = "2.0.0"\n'
+    (tmp_path / "fuzz/Cargo.lock").write_text(fuzzer, encoding="utf-8")
     pin = f"one==2.1 ; python_full_version >= '3.11' \\\n    --hash=sha256:{'a' * 64}\n"
     assert failures(pin) == 0
     assert failures(pin.replace("2.1", "1.9")) == 1
     assert failures(pin + "two==3\n") == 1
     assert failures("--index-url example\n" + pin) == 1
     assert failures("two @ somewhere\n" + pin) == 1
+    # The fuzzer's lock, which only the fuzzer's own build reads.
+    for old, new in (("dependencies", "others"), ('"2.0.0"', '"1.9.0"')):
+        (tmp_path / "fuzz/Cargo.lock").write_text(fuzzer.replace(old, new), encoding="utf-8")
+        assert failures(pin) == 1
 
 
 def test_no_database_is_skipped_and_never_passed(monkeypatch: pytest.MonkeyPatch) -> None:

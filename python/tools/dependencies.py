@@ -234,7 +234,33 @@ def lock() -> Findings:
     found.judge(None if complete else f"{LOCK.name}: not every package has its hashes")
     found.judge(f"{LOCK.name} holds an address or a file" if re.search(r"://|^-|^\S+ @ ", text, re.MULTILINE) else None)
     found.judge(None if "uv pip compile" in text else f"{LOCK.name} does not say which command made it")
+    for problem in [*_of_fuzzer(), None]:
+        found.judge(problem)
     return found
+
+
+def _of_fuzzer() -> Iterator[str]:
+    """What the fuzzer's lock lacks. No other build reads it, so that it can fall behind the manifests unseen."""
+    file = ROOT / "fuzz/Cargo.lock"
+    hint = "run `cp Cargo.lock fuzz/ && cargo metadata --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null`"
+    versions: dict[str, set[str]] = {}
+    for package in tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))["package"]:
+        versions.setdefault(package["name"], set()).add(package["version"])
+    locked = tomllib.loads(file.read_text(encoding="utf-8"))["package"]
+    for package in locked:
+        name, version = package["name"], package["version"]
+        if version not in versions.get(name, {version}):
+            yield f"fuzz/Cargo.lock has {name} {version}, Cargo.lock another version: {hint}"
+    needs = {package["name"]: {one.split()[0] for one in package.get("dependencies", [])} for package in locked}
+    for manifest in [ROOT / "fuzz/Cargo.toml", *sorted((ROOT / "crates").rglob("Cargo.toml"))]:
+        crate = tomllib.loads(manifest.read_text(encoding="utf-8"))
+        name = crate["package"]["name"]
+        if name not in needs:
+            continue
+        for wanted, how in crate.get("dependencies", {}).items():
+            # The lock leaves out what is optional and belongs to a feature that the fuzzer does not switch on.
+            if wanted not in needs[name] and not (isinstance(how, dict) and how.get("optional")):
+                yield f"fuzz/Cargo.lock: {name} lacks {wanted}: {hint}"
 
 
 # Is anything known against it?
