@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import runpy
 import socket
 import subprocess
 import sys
@@ -387,3 +388,31 @@ def test_the_worker_says_what_is_wrong_with_a_scenario(tmp_path: Path) -> None:
     last = json.loads(ran.stdout.splitlines()[-1])
     assert "duration" in last["failed"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_scenario_names_a_catalogue_and_no_other_file(tmp_path: Path) -> None:
+    scripts = Path(__file__).resolve().parents[2] / "tests" / "page"
+    make_scenes = runpy.run_path(str(scripts / "make_scenes.py"))
+    make_scenes["catalogue"](tmp_path)
+    (tmp_path / "secret.tle").write_text((tmp_path / "catalogues" / "circles.tle").read_text())
+    (tmp_path / "catalogues" / "linked.tle").symlink_to(tmp_path / "secret.tle")
+    text = """duration = "10 s"
+[constellation]
+elements = "NAME"
+gsl = { rate = "5 Mbit/s", elevation_mask = "10 deg" }
+[stations]
+a = { latitude = "40 deg", longitude = "-75 deg" }
+b = { latitude = "51 deg", longitude = "0 deg" }
+[[flows]]
+name = "a"
+from = "a"
+to = "b"
+tcp = "cubic"
+"""
+    with running(tmp_path) as server:
+        assert server.ask("GET", "/api/catalogues") == (200, ["circles.tle"])
+        for name, right in (("circles.tle", True), ("../secret.tle", False), ("linked.tle", False), ("x.tle", False)):
+            verdict = server.ask("POST", "/api/check", {"text": text.replace("NAME", name)})[1]
+            assert verdict["ok"] == right, verdict
+        job = server.ask("POST", "/api/jobs", {"text": text.replace("NAME", "circles.tle"), "seed": 1})[1]
+        assert server.wait(job["id"], "done", "failed")["state"] == "done"

@@ -239,6 +239,26 @@ def main(folder: Path) -> None:
             )
 
     sweep(folder)
+    catalogue(folder)
+
+
+def catalogue(folder: Path) -> None:
+    """Writes the elements of 40 satellites on circles of 550 km and 53 degrees, as a scenario from the page names them."""
+    lines = []
+    for i in range(40):
+        first = f"1 {90001 + i:05d}U 25001A   25280.50000000  .00000000  00000+0  00000+0 0  999"
+        second = (
+            f"2 {90001 + i:05d}  53.0000 {9 * (i % 8) * 5:8.4f} 0000001   0.0000 {72 * (i // 8):8.4f} 15.0500000000001"
+        )
+        lines += [f"SAT {i}", *(line + str(checksum(line)) for line in (first, second))]
+    place = folder / "catalogues"
+    place.mkdir(exist_ok=True)
+    (place / "circles.tle").write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+def checksum(line: str) -> int:
+    """The last digit of a line of elements: the sum of its digits, a minus counts as one."""
+    return sum(int(sign) if sign.isdigit() else int(sign == "-") for sign in line) % 10
 
 
 def sweep(folder: Path) -> None:

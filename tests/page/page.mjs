@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { exportRuns, remove, ROOT } from "./browser.mjs";
-import { again, compareOnly, ENDLESS, reason, settle, stage, STUDY, visit } from "./stage.mjs";
+import { again, compareOnly, ENDLESS, near, reason, settle, stage, STUDY, visit } from "./stage.mjs";
 
 describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
   let server, folder;
@@ -194,16 +194,75 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     await close();
   });
 
+  test("edits a scenario as text, as a form and on the map, and draws a run over the one before", async () => {
+    const { page, errors, close } = await visit("#/try");
+    await page.locator(".right").waitFor();
+    const text = () => page.locator(".cm-content").innerText();
+    await type(page, 'duration = "20 s"\n[[links]]\nbetween = ["left", "right"]\nrate = "2 Mbit/s"\ndelay = "20 ms"\n[[flows]]\nname = "a"\nfrom = "left"\nto = "right"\ntcp = "reno"\n[records]\ngrid = "100 ms"\n');
+    // A field changes the text, the text a field; the engine judges either.
+    await page.getByLabel("links[0].rate").fill("4 Mbit/s");
+    await page.getByLabel("links[0].rate").press("Tab");
+    assert.match(await text(), /rate = "4 Mbit\/s"/);
+    await page.getByLabel("flows[0].tcp").selectOption("sack");
+    assert.match(await text(), /tcp = "sack"/);
+    await page.locator(".right", { hasText: "20 s" }).waitFor();
+    await page.locator(".right").waitFor();
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.waitForFunction(() => document.body.dataset.panel === "watch");
+    // What differs from it is said; the next run lies over it.
+    await page.evaluate(() => (location.hash = "#/try"));
+    await page.getByLabel("links[0].rate").fill("1 Mbit/s");
+    await page.getByLabel("links[0].rate").press("Tab");
+    assert.equal(await page.locator(".since li").textContent(), 'links[0].rate: "4 Mbit/s" → "1 Mbit/s"');
+    await page.locator(".right").waitFor();
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.waitForFunction(() => document.body.dataset.panel === "watch" && / \+ 1$/.test(document.querySelector(".run-name").textContent));
+    // The charts have the flow of both runs.
+    await page.waitForFunction(() => window.skyhopCharts()[0]?.labels.filter((label) => label.endsWith(": a")).length === 2);
+
+    // Stations on the map: a click adds one, dragging and keys move it; satellites come from a catalogue of the server.
+    await page.evaluate(() => (location.hash = "#/try"));
+    await type(page, 'duration = "30 s"\n[constellation]\n[constellation.gsl]\nelevation_mask = "0 deg"\nrate = "5 Mbit/s"\n');
+    await page.getByLabel("Catalogue").selectOption("circles.tle");
+    assert.match(await text(), /\[constellation\]\nelements = "circles.tle"/);
+    const box = await page.locator(".station-map").boundingBox();
+    const point = (latitude, longitude) => [box.x + ((longitude + 180) / 360) * box.width, box.y + ((90 - latitude) / 180) * box.height];
+    await page.mouse.click(...point(40, -75));
+    await page.mouse.click(...point(51, 0));
+    const places = async () => [...(await text()).matchAll(/(station-\d) = \{ latitude = "([-\d.]+) deg", longitude = "([-\d.]+) deg" \}/g)].map(([, name, ...at]) => [name, ...at.map(Number)]).sort();
+    const [one, two] = await places();
+    near(one[1], 40, 1, "latitude of the first click");
+    near(one[2], -75, 1, "longitude of the first click");
+    near(two[1], 51, 1, "latitude of the second click");
+    await page.locator("[data-station=station-2]").focus();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowUp");
+    near((await places())[1][1], two[1] + 2, 1e-9, "latitude after two keys");
+    await page.mouse.move(...point(one[1], one[2]));
+    await page.mouse.down();
+    await page.mouse.move(...point(34, -118), { steps: 4 });
+    await page.mouse.up();
+    near((await places())[0][2], -118, 1, "longitude after dragging");
+    assert.equal((await places()).length, 2, "a drag adds none");
+    await page.getByRole("button", { name: "Add a flow" }).click();
+    assert.match(await text(), /from = "station-\d"\nto = "station-\d"/);
+    await page.locator(".right", { hasText: "30 s" }).waitFor();
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
   test("cancels a long run, also after reloading", async () => {
     const { page, close } = await visit("#/try");
     await page.locator(".right").waitFor();
-    await type(page, ENDLESS);
-    await page.waitForFunction(() => /4320000 s/.test(document.querySelector(".right")?.textContent ?? ""));
+    // Long enough to be cancelled, and short enough that what is done says how long the rest takes.
+    await type(page, ENDLESS.replace("50 d", "1500 s"));
+    await page.waitForFunction(() => /1500 s/.test(document.querySelector(".right")?.textContent ?? ""));
     await page.getByRole("button", { name: "Run" }).click();
     await page.locator(".job.running").waitFor();
     // Results appear while it runs: the second figure is the window's.
     await page.locator(".job.running .live svg").nth(1).waitFor();
     assert.match(await page.locator(".job.running .live").innerHTML(), /Goodput \(Mbit\/s\)[\s\S]*Congestion window \(segments\)/);
+    await page.locator(".job.running .state", { hasText: /^\d+ %, about \d+ (s|min) left$/ }).waitFor();
     await page.reload();
     await page.locator(".job.running .live svg").first().waitFor();
     await page.waitForSelector("body[data-ready]");

@@ -82,6 +82,7 @@ def create(
         Route("/api/run/{run:folder}", server.run),
         Route("/api/schema", server.schema),
         Route("/api/presets", server.presets),
+        Route("/api/catalogues", server.catalogues),
         Route("/api/check", server.check, methods=["POST"]),
         Route("/api/jobs", server.jobs_list, methods=["GET"]),
         Route("/api/jobs", server.jobs_start, methods=["POST"]),
@@ -110,8 +111,8 @@ def create(
 class _Server:
     def __init__(self, folder: Path, limits: Limits, checks: CheckLimits | None) -> None:
         self.library = lib.Library(folder)
-        self.jobs = Jobs(self.library.folder, limits)
-        self.checks = Checks(checks)
+        self.jobs = Jobs(self.library.folder, limits, self.library.catalogue_folder)
+        self.checks = Checks(checks, self.library.catalogue_folder)
         self._listeners = 0
 
     async def index(self, _: Request) -> Response:
@@ -163,6 +164,9 @@ class _Server:
 
     async def presets(self, _: Request) -> Response:
         return JSONResponse(presets())
+
+    async def catalogues(self, _: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self.library.catalogues))
 
     async def check(self, request: Request) -> Response:
         text = _text(await _json(request))

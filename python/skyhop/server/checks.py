@@ -1,16 +1,18 @@
 """Checks of scenarios, in processes of their own: a text that takes too much memory or time harms nobody else.
 
-As a program (`python -m skyhop.server.checks BYTES`) it reads a JSON text per line from stdin and writes the verdict on
-it as a JSON object per line to stdout.
+As a program (`python -m skyhop.server.checks BYTES CATALOGUES`) it reads a JSON text per line from stdin and writes the
+verdict on it as a JSON object per line to stdout.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from skyhop import _core
@@ -29,24 +31,31 @@ class CheckLimits:
     memory: int = 10**9
 
 
-def check(text: str) -> dict[str, Any]:
-    """The problems of a scenario, or its duration and hash. The scenario may not name any file of this machine."""
+def check(text: str, catalogues: str | None = None) -> dict[str, Any]:
+    """The problems of a scenario, or its duration and hash. It may name no file but the catalogues."""
     try:
-        scenario = read(text)
+        scenario = read(text, catalogues)
     except _core.ScenarioError as error:
         return {"ok": False, "diagnostics": [dict(one) for one in error.diagnostics]}
     return {"ok": True, "diagnostics": [], "duration_s": scenario.duration_s, "hash": scenario.hash}
 
 
-def read(text: str) -> _core.Scenario:
-    """The scenario of a text from the page, which may name no file. Raises ScenarioError."""
-    return _core.Scenario.from_toml(text, origin="scenario", files=[])
+def read(text: str, catalogues: str | None = None) -> _core.Scenario:
+    """The scenario of a text from the page. Raises ScenarioError.
+
+    It may name the files of the folder `catalogues`, without the folder, and no others. The process moves there.
+    """
+    if catalogues is None or not os.path.isdir(catalogues):
+        return _core.Scenario.from_toml(text, origin="scenario", files=[])
+    os.chdir(catalogues)
+    return _core.Scenario.from_toml(text, origin="scenario", files=[catalogues])
 
 
 class Checks:
     """Processes that check, as many as there are checks at once; each is kept for the next check."""
 
-    def __init__(self, given: CheckLimits | None = None) -> None:
+    def __init__(self, given: CheckLimits | None = None, catalogues: Path | None = None) -> None:
+        self._catalogues = str(catalogues) if catalogues is not None else ""
         self._limits = given or CheckLimits()
         self._slots = asyncio.Semaphore(self._limits.at_once)
         self._idle: list[asyncio.subprocess.Process] = []
@@ -78,7 +87,8 @@ class Checks:
             if worker.returncode is None:
                 return worker
             await process.ended(worker)
-        return await process.start("skyhop.server.checks", str(self._limits.memory), longest_line=_LONGEST_ANSWER)
+        asked = (str(self._limits.memory), self._catalogues)
+        return await process.start("skyhop.server.checks", *asked, longest_line=_LONGEST_ANSWER)
 
     async def _ask(self, worker: asyncio.subprocess.Process, text: str) -> dict[str, Any] | None:
         """The verdict; nothing when the process ended instead."""
@@ -107,8 +117,9 @@ def _nowhere(message: str) -> dict[str, Any]:
 def main() -> None:
     """Checks what stdin says until it ends."""
     limits.limit_memory(int(sys.argv[1]))
+    catalogues = sys.argv[2] or None
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(check(json.loads(line))) + "\n")
+        sys.stdout.write(json.dumps(check(json.loads(line), catalogues)) + "\n")
         sys.stdout.flush()
 
 

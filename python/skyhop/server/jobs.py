@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 import uuid
 from collections import OrderedDict
 from contextlib import suppress
@@ -89,6 +90,8 @@ class Job:
     fraction: float = 0.0
     message: str = ""
     run: str | None = None
+    #: Seconds since it began to run.
+    elapsed_s: float = 0.0
     #: The key of the packets that the job records; None for a run from the editor.
     packets: str | None = None
 
@@ -137,8 +140,9 @@ class Limits:
 class Jobs:
     """Starts runs, follows them, and tells whoever listens."""
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    def __init__(self, folder: Path, limits: Limits, catalogues: Path | None = None) -> None:
         self._folder = folder
+        self._catalogues = str(catalogues) if catalogues is not None else None
         self._limits = limits
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -158,7 +162,7 @@ class Jobs:
     def start(self, text: str, seed: int, title: str) -> Job:
         """Puts a run in the queue; raises Busy when too many wait."""
         job = Job(id=uuid.uuid4().hex[:12], title=title, seed=seed)
-        return self._queue(job, {"text": text, "folder": str(self._folder)})
+        return self._queue(job, {"text": text, "folder": str(self._folder), "catalogues": self._catalogues})
 
     def record(self, wanted: Packets) -> Job:
         """Puts the recording of a flow's packets in the queue, unless it is there; raises Busy when too many wait."""
@@ -257,6 +261,7 @@ class Jobs:
     async def _follow(self, job: Job, asked: dict[str, Any], worker: asyncio.subprocess.Process) -> None:
         assert worker.stdin and worker.stdout and worker.stderr
         job.state = "running"
+        begun = time.monotonic()
         self._tell(job)
         memory = self._limits.memory_bytes
         errors = asyncio.create_task(process.tail(worker.stderr))
@@ -266,6 +271,7 @@ class Jobs:
             await worker.stdin.drain()
         try:
             async for line in worker.stdout:
+                job.elapsed_s = round(time.monotonic() - begun, 1)
                 self._hear(job, line)
             self._end(job, "failed", limits.what_happened(await worker.wait(), await errors, memory))
         except ValueError:

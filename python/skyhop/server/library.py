@@ -33,6 +33,10 @@ FILES = frozenset(
 PACKETS = ".packets"
 _MOST_PACKETS = 100
 
+#: Below the folder that is served: what the engine reads as orbital elements.
+CATALOGUES = "catalogues"
+_ELEMENTS = (".tle", ".3le", ".txt", ".json", ".csv", ".xml", ".kvn")
+
 _TOTALS = ("name", "from", "to", "goodput_bps", "throughput_bps", "packets_sent", "packets_received", "retransmissions",
            "timeouts", "delivery_fraction", "rtt_mean_s", "delay_mean_s", "jitter_mean_s")  # fmt: skip
 _MOST_FLOWS = 200
@@ -85,6 +89,19 @@ class Library:
         if not real.is_relative_to(self.folder) or not real.is_file() or not (real.parent / "manifest.json").is_file():
             return None
         return real
+
+    @property
+    def catalogue_folder(self) -> Path:
+        """Where files of orbital elements lie that a scenario from the page may name."""
+        return self.folder / CATALOGUES
+
+    def catalogues(self) -> list[str]:
+        """Their names."""
+        try:
+            found = [entry.name for entry in os.scandir(self.catalogue_folder) if entry.is_file(follow_symlinks=False)]
+        except OSError:
+            return []
+        return sorted(name for name in found if name.endswith(_ELEMENTS) and _can_be_asked_for(name))
 
     def result_folders(self) -> list[Path]:
         """Folders of sweeps and of studies with results, in the order of their names."""

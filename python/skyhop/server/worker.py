@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _run(job: dict[str, Any], progress: _core.Progress) -> dict[str, Any]:
-    scenario = checks.read(job["text"])
+    scenario = checks.read(job["text"], job.get("catalogues"))
     name = f"{scenario.hash[:12]}-{job['seed']}"
     # Begun before the run: an obstacle to the folder is known at once.
     with folders.staged(Path(job["folder"]) / name, "run") as staging:

@@ -93,6 +93,8 @@ export interface Job {
   fraction: number;
   message: string;
   run: string | null;
+  /** Seconds since it began to run. */
+  elapsed_s: number;
   /** The key of the packets that the job records; null for a run from the editor. */
   packets: string | null;
 }
@@ -190,6 +192,11 @@ export class ServerSource implements Source {
 
   presets(): Promise<Preset[]> {
     return this.get("api/presets");
+  }
+
+  /** Files of orbital elements that a scenario from the page may name. */
+  catalogues(): Promise<string[]> {
+    return this.get("api/catalogues");
   }
 
   check(text: string): Promise<Verdict> {

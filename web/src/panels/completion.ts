@@ -44,6 +44,12 @@ export class SchemaCompletion {
     return { from, options: unique(options), validFor: /^"?[\w.-]*$/ };
   };
 
+  /** The texts that a value may be, where the schema lists them all. */
+  textsAt(path: string[]): string[] {
+    const texts = this.at(path).flatMap((one) => [...(one.enum ?? []), ...(one.const !== undefined ? [one.const] : [])]);
+    return [...new Set(texts.filter((value): value is string => typeof value === "string"))];
+  }
+
   private resolve(schema: Schema): Schema {
     const seen = schema.$ref ? this.root.$defs?.[schema.$ref.replace("#/$defs/", "")] : undefined;
     return seen ? { ...seen, ...(schema.description ? { description: schema.description } : {}) } : schema;

@@ -7,7 +7,7 @@ import { EditorState, StateEffect } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Diagnostic, Verdict } from "../data/source";
-import { SchemaCompletion } from "./completion";
+import type { SchemaCompletion } from "./completion";
 
 const LOOK = EditorView.theme({
   "&": { height: "100%", fontSize: "13.5px", color: "var(--ink)", backgroundColor: "var(--panel)" },
@@ -41,8 +41,7 @@ export interface Editing {
 }
 
 /** The editor of a scenario: keys and values from the schema, problems from the engine where they stand. */
-export function scenarioEditor(text: string, schema: unknown, check: (text: string) => Promise<Verdict>, changed: (text: string) => void, checked: (verdict: Verdict) => void): Editing {
-  const completion = new SchemaCompletion(schema);
+export function scenarioEditor(text: string, completion: SchemaCompletion, check: (text: string) => Promise<Verdict>, changed: (text: string) => void, checked: (verdict: Verdict) => void): Editing {
   const lint = linter(async (view) => {
     const verdict = await check(view.state.doc.toString());
     checked(verdict);
