@@ -167,9 +167,8 @@ fn of_workload(workload: &WorkloadConfig, duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{
-        DropRow, FlowEventRow, HandoverRow, LinkChangeRow, PacketRow, PathRow, SackRange, TransferRow,
-    };
+    use crate::headers::SackRange;
+    use crate::records::{DropRow, FlowEventRow, HandoverRow, LinkChangeRow, PacketRow, PathRow, TransferRow};
 
     /// Each kind of row counts.
     #[test]
