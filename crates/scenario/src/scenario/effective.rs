@@ -76,7 +76,17 @@ fn forget_unread(tcp: &mut Map<String, Value>) {
     };
     let mut unread: Vec<&str> = Vec::new();
     if is(tcp, "sack", &["off"]) {
-        unread.extend(["sack_option_size", "sack_block_size", "max_sack_blocks", "sack_memory"]);
+        unread.extend(["sack_option_size", "sack_block_size", "max_sack_blocks", "sack_memory", "sack_after_timeout"]);
+    }
+    if !is(tcp, "recovery", &["sack"]) {
+        unread.push("sack_rules");
+    }
+    // Recoveries by reports know no partial ACK, and end with the window that they have.
+    if is(tcp, "recovery", &["sack", "fack", "yam", "peach+"]) {
+        unread.extend(["recovery_exit", "partial_ack_timer"]);
+    }
+    if is(tcp, "recovery", &["tahoe", "reno"]) {
+        unread.push("partial_ack_timer");
     }
     if !is(tcp, "recovery", &["fack"]) {
         unread.extend(["fack_rules", "rate_halving"]);
@@ -89,6 +99,15 @@ fn forget_unread(tcp: &mut Map<String, Value>) {
     }
     if tcp.get("ack_every") == Some(&Value::from(1)) {
         unread.push("ack_delay");
+    }
+    // What a control takes after a mark.
+    if is(tcp, "ecn", &["off"]) {
+        for parameters in tcp.get_mut("control").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+            parameters
+                .as_object_mut()
+                .into_iter()
+                .for_each(|options| options.retain(|key, _| !key.starts_with("ecn_")));
+        }
     }
     for key in unread {
         tcp.remove(key);
