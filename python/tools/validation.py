@@ -35,6 +35,10 @@ WITHOUT_FOLDER = (
      "skyhop validate queues --reference tests/reference/linux-queues"),
     ("Linux's TCP, a sample", "`tests/reference/linux-reactions`",
      "skyhop validate reactions --reference tests/reference/linux-reactions"),
+    ("Whole flows of Linux, five recordings of our own", "`tests/reference/linux`",
+     "skyhop validate linux --reference tests/reference/linux"),
+    ("QUIC in real time, a sample", "`crates/quic/tests/reference`",
+     "skyhop validate quic --reference crates/quic/tests/reference"),
 )  # fmt: skip
 
 
