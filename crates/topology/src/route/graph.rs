@@ -1,0 +1,189 @@
+//! The graph of one instant: links that are up, with their delays.
+
+use super::Hop;
+use crate::{LinkId, NodeId};
+use skyhop_base::Index;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A station that forwards nothing for others: it only looks at the satellite that serves it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaf {
+    pub node: NodeId,
+    pub up: Hop,
+    pub delay_ns: u64,
+}
+
+/// A link that is up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub from: NodeId,
+    pub hop: Hop,
+    /// Links without any delay count as 1 ns, so that of equal ways the one with fewer of them is taken and no way
+    /// leads in a circle.
+    pub delay_ns: u64,
+}
+
+/// An edge, seen from its near end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arc {
+    pub to: u32,
+    pub link: u32,
+    pub cost: u64,
+}
+
+impl Arc {
+    pub fn hop(self) -> Hop {
+        Hop { link: LinkId::new(self.link), to: NodeId::new(self.to) }
+    }
+}
+
+/// The same, seen from its far end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub from: u32,
+    /// Its place among the arcs.
+    pub arc: u32,
+    pub cost: u64,
+}
+
+pub(super) const NO_ARC: u32 = u32::MAX;
+
+/// Each shape of a graph has a number of its own, so that a tree knows whether it was found in this one. Numbers are only
+/// compared for equality and reach no result.
+static SHAPES: AtomicU64 = AtomicU64::new(1);
+
+/// Arcs by near end and by far end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Graph {
+    nodes: usize,
+    /// Number of this shape, that is of which edges there are, whatever they cost; 0 before the first.
+    pub shape: u64,
+    /// Number of the shape before this one.
+    pub shape_before: u64,
+    /// For the arcs of the shape before: their place now, or [`NO_ARC`].
+    pub moved: Vec<u32>,
+    edges: Vec<(NodeId, Hop)>,
+    /// For each edge its place in `arcs` and in `entries`.
+    places: Vec<(u32, u32)>,
+    /// The arcs out of node n are `arcs[starts[n]..starts[n + 1]]`, by far end and then by link.
+    starts: Vec<u32>,
+    pub arcs: Vec<Arc>,
+    /// The arcs into node n are `entries[entry_starts[n]..entry_starts[n + 1]]`.
+    entry_starts: Vec<u32>,
+    entries: Vec<Entry>,
+}
+
+impl Graph {
+    pub fn new(nodes: usize) -> Graph {
+        Graph { nodes, ..Graph::default() }
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Takes these edges, each of which costs `penalty` besides its delay.
+    pub fn draw(&mut self, edges: &[Edge], penalty: u64) {
+        let shape = || edges.iter().map(|edge| (edge.from, edge.hop));
+        if self.shape == 0 || !shape().eq(self.edges.iter().copied()) {
+            self.edges.clear();
+            self.edges.extend(shape());
+            self.arrange();
+        }
+        for (edge, &(arc, entry)) in edges.iter().zip(&self.places) {
+            let cost = edge.delay_ns.max(1) + penalty;
+            self.arcs[arc as usize].cost = cost;
+            self.entries[entry as usize].cost = cost;
+        }
+    }
+
+    /// Sorts the edges by either end.
+    fn arrange(&mut self) {
+        self.shape_before = std::mem::replace(&mut self.shape, SHAPES.fetch_add(1, Ordering::Relaxed));
+        let edges = std::mem::take(&mut self.edges);
+        let before = (std::mem::take(&mut self.starts), std::mem::take(&mut self.arcs));
+        let mut order: Vec<u32> = Vec::new();
+        self.starts = grouped(self.nodes, edges.iter().map(|(from, _)| from.index()), &mut order);
+        for bounds in self.starts.windows(2) {
+            order[bounds[0] as usize..bounds[1] as usize].sort_unstable_by_key(|&edge| {
+                let Hop { link, to } = edges[edge as usize].1;
+                (to, link, edge)
+            });
+        }
+        self.places.clear();
+        self.places.resize(edges.len(), (NO_ARC, NO_ARC));
+        for (arc, &edge) in order.iter().enumerate() {
+            let Hop { link, to } = edges[edge as usize].1;
+            self.places[edge as usize].0 = arc as u32;
+            self.arcs.push(Arc { to: to.as_u32(), link: link.as_u32(), cost: 0 });
+        }
+        self.entry_starts = grouped(self.nodes, edges.iter().map(|(_, hop)| hop.to.index()), &mut order);
+        self.entries.clear();
+        for (entry, &edge) in order.iter().enumerate() {
+            let place = &mut self.places[edge as usize];
+            place.1 = entry as u32;
+            self.entries.push(Entry { from: edges[edge as usize].0.as_u32(), arc: place.0, cost: 0 });
+        }
+        self.edges = edges;
+        self.compare(&before.0, &before.1);
+    }
+
+    /// Where the arcs of the shape before are now.
+    fn compare(&mut self, starts: &[u32], arcs: &[Arc]) {
+        self.moved.clear();
+        for (node, bounds) in starts.windows(2).enumerate() {
+            let mut new = self.range(node).peekable();
+            let key = |arc: &Arc| (arc.to, arc.link);
+            for old in &arcs[bounds[0] as usize..bounds[1] as usize] {
+                while new.next_if(|&place| key(&self.arcs[place]) < key(old)).is_some() {}
+                let same = new.next_if(|&place| key(&self.arcs[place]) == key(old));
+                self.moved.push(same.map_or(NO_ARC, |place| place as u32));
+            }
+        }
+    }
+
+    fn range(&self, node: usize) -> std::ops::Range<usize> {
+        self.starts[node] as usize..self.starts[node + 1] as usize
+    }
+
+    /// The places of the arcs out of a node, and the arcs.
+    #[inline]
+    pub fn out(&self, node: usize) -> impl Iterator<Item = (u32, &Arc)> {
+        let range = self.range(node);
+        (range.start as u32..).zip(&self.arcs[range])
+    }
+
+    /// For each node its arcs, which lie one after the other.
+    #[inline]
+    pub fn fans(&self) -> impl Iterator<Item = &[Arc]> {
+        let mut rest = &self.arcs[..];
+        self.starts.windows(2).map(move |bounds| {
+            let (fan, behind) = rest.split_at((bounds[1] - bounds[0]) as usize);
+            rest = behind;
+            fan
+        })
+    }
+
+    /// The arcs into a node.
+    #[inline]
+    pub fn arcs_into(&self, node: usize) -> &[Entry] {
+        &self.entries[self.entry_starts[node] as usize..self.entry_starts[node + 1] as usize]
+    }
+}
+
+/// Places of `keys`, grouped by key and within a group as given; returns where each group begins, and the end.
+fn grouped(groups: usize, keys: impl Iterator<Item = usize> + Clone, order: &mut Vec<u32>) -> Vec<u32> {
+    let mut starts = vec![0; groups + 1];
+    keys.clone().for_each(|key| starts[key + 1] += 1);
+    for group in 0..groups {
+        starts[group + 1] += starts[group];
+    }
+    order.clear();
+    order.resize(starts[groups] as usize, 0);
+    let mut next = starts.clone();
+    for (place, key) in keys.enumerate() {
+        order[next[key] as usize] = place as u32;
+        next[key] += 1;
+    }
+    starts
+}
