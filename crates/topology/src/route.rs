@@ -8,10 +8,10 @@ mod tests;
 mod tree;
 
 use crate::{LinkId, NodeId};
+use graph::Graph;
 pub(crate) use graph::{Edge, Leaf};
-use graph::{Graph, NO_ARC};
 use skyhop_base::Index;
-use tree::{Tree, UNREACHED, Workspace};
+use tree::{FAR, LANES, Renewal, Search, Tree, UNREACHED};
 
 /// One step of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,11 +85,10 @@ pub(crate) struct Router {
     pub leaves: Vec<Leaf>,
     /// What each link costs besides its delay: 0, or [`HOP_PENALTY`].
     pub penalty: u64,
-    work: Workspace,
-    /// The tree of a row that is not kept.
-    tree: Tree,
-    /// For each node the row of which it is the root, and whether that row is ready.
-    rows: Vec<(u32, bool)>,
+    search: Search,
+    renewal: Renewal,
+    /// For each node the row of which it is the root.
+    rows: Vec<u32>,
     /// Satellites that serve leaves.
     serves_leaves: Vec<bool>,
 }
@@ -97,9 +96,6 @@ pub(crate) struct Router {
 /// A link more must weigh more than any sum of delays, and the longest way (2²⁰ nodes) must fit into 64 bits. So fewest
 /// hops win while a path takes less than 2⁴³ ns, 2.4 h.
 pub(crate) const HOP_PENALTY: u64 = 1 << 43;
-
-/// The root of a row that no destination needs.
-const UNUSED: u32 = u32::MAX;
 
 impl Router {
     pub fn new(nodes: usize) -> Router {
@@ -112,13 +108,16 @@ impl Router {
         // Stations with several antennas have several leaves.
         self.leaves.sort_by_key(|leaf| leaf.node);
         let costs = || self.graph.arcs.iter().map(|arc| arc.cost);
-        self.work.queue.fit(costs().min().unwrap_or(1), costs().max().unwrap_or(1));
+        self.search.queue.fit(costs().min().unwrap_or(1), costs().max().unwrap_or(1));
     }
 
     /// Renews `out` for these destinations. What it holds from before only saves time. With `keep` it can be renewed the
     /// next time.
     pub fn fill(&mut self, destinations: &[NodeId], keep: bool, out: &mut Forwarding) {
+        /// No destination needs the row of this node, …
         const NO_ROW: u32 = u32::MAX;
+        /// … or one does, and it is still open.
+        const WANTED: u32 = u32::MAX - 1;
         let nodes = self.graph.nodes();
         if out.nodes != nodes || !keep {
             *out = Forwarding { nodes, ..Forwarding::default() };
@@ -133,43 +132,37 @@ impl Router {
 
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
-        rows.resize(nodes, (NO_ROW, false));
-        for target in &out.destinations {
-            rows[target.root().index()] = (NO_ROW, true);
-        }
-        let mut unused = Vec::new();
-        for (row, tree) in out.trees.iter_mut().enumerate().rev() {
-            match rows.get_mut(tree.root as usize) {
-                Some((found, true)) => *found = row as u32,
+        rows.resize(nodes, NO_ROW);
+        out.destinations.iter().for_each(|target| rows[target.root().index()] = WANTED);
+        let (mut unused, mut renewable) = (Vec::new(), Vec::new());
+        for (n, tree) in out.trees.iter_mut().enumerate() {
+            match tree.root.map(|root| (root, rows[root as usize])) {
+                Some((root, WANTED)) if tree.fits(&self.graph) => {
+                    rows[root as usize] = n as u32;
+                    renewable.push(n);
+                }
                 _ => {
-                    tree.root = UNUSED;
-                    unused.push(row as u32);
+                    tree.root = None;
+                    unused.push(n as u32);
                 }
             }
         }
-        rows.iter_mut().for_each(|(_, ready)| *ready = false);
-        let mut count = if keep { out.trees.len() } else { 0 };
-        for target in &mut out.destinations {
-            let root = target.root();
-            let (row, ready) = &mut rows[root.index()];
-            if *row == NO_ROW {
-                *row = unused.pop().unwrap_or(count as u32);
-                count = count.max(*row as usize + 1);
-                out.hops.resize(count * nodes, Forwarding::NONE);
+        self.renew(&renewable, out);
+        let mut count = out.trees.len() as u32;
+        for n in 0..out.destinations.len() {
+            let root = out.destinations[n].root();
+            let row = &mut rows[root.index()];
+            if *row == WANTED {
+                *row = unused.pop().unwrap_or(count);
+                count = count.max(*row + 1);
+                out.hops.resize(count as usize * nodes, Forwarding::NONE);
+                self.search(root, &mut out.hops[*row as usize * nodes..][..nodes]);
                 if keep {
-                    out.trees.resize(count, Tree::default());
+                    out.trees.resize(count as usize, Tree::default());
+                    out.trees[*row as usize].keep(&self.graph, root.as_u32(), &self.search);
                 }
             }
-            target.row = *row * nodes as u32;
-            if !*ready {
-                let hops = &mut out.hops[target.row as usize..][..nodes];
-                let mut scratch = std::mem::take(&mut self.tree);
-                scratch.root = UNUSED;
-                let tree = if keep { &mut out.trees[*row as usize] } else { &mut scratch };
-                self.write_row(root, &out.leaves, tree, hops);
-                self.tree = scratch;
-                *ready = true;
-            }
+            out.destinations[n].row = *row * nodes as u32;
         }
         self.rows = rows;
         out.leaves.clear();
@@ -192,34 +185,67 @@ impl Router {
 
     /// Writes the first hop of every node towards `root`, [`Forwarding::NONE`] where there is no way. Of equal ways a node
     /// takes that over the neighbour of the lower [`NodeId`], and of parallel links that of the lower [`LinkId`], whatever
-    /// the order of the links. `row` holds what `tree` knows from before, with `were_leaves`.
-    fn write_row(&mut self, root: NodeId, were_leaves: &[NodeId], tree: &mut Tree, row: &mut [Hop]) {
-        let Router { graph, work, leaves, .. } = self;
-        let hop = |arc: u32| graph.arcs.get(arc as usize).map_or(Forwarding::NONE, |arc| arc.hop());
-        if tree.fits(graph, root.as_u32()) {
-            tree.renew(graph, work);
-            let changed = work.changed.iter().map(|&node| node as usize);
-            for node in changed.chain(were_leaves.iter().map(|node| node.index())) {
-                row[node] = hop(tree.parent[node]);
-            }
-        } else {
-            tree.search(graph, root.as_u32(), work);
-            row.iter_mut().zip(&tree.parent).for_each(|(to, &arc)| *to = hop(arc));
+    /// the order of the links.
+    fn search(&mut self, root: NodeId, row: &mut [Hop]) {
+        let Router { graph, search, leaves, .. } = self;
+        search.run(graph, root.as_u32());
+        for (hop, &arc) in row.iter_mut().zip(&search.parent) {
+            *hop = graph.arcs.get(arc as usize).map_or(Forwarding::NONE, |arc| arc.hop());
         }
-        for antennas in leaves.chunk_by(|a, b| a.node == b.node) {
-            let node = antennas[0].node;
-            if node == root {
-                continue;
+        let far = |node: NodeId| search.distance[node.index()];
+        write_leaves(leaves, root, |node| Some(far(node)).filter(|&distance| distance < UNREACHED), row);
+    }
+
+    /// Renews the rows of these trees.
+    fn renew(&mut self, trees: &[usize], out: &mut Forwarding) {
+        let nodes = self.graph.nodes();
+        for places in trees.chunks(LANES) {
+            let mut wanted = places.iter().copied().peekable();
+            let chosen = out.trees.iter_mut().enumerate().filter(|(n, _)| wanted.next_if_eq(n).is_some());
+            let mut chosen: Vec<&mut Tree> = chosen.map(|(_, tree)| tree).collect();
+            let too_long = self.renewal.run(&self.graph, &mut chosen);
+            for (lane, &n) in places.iter().enumerate() {
+                let (tree, row) = (&mut out.trees[n], &mut out.hops[n * nodes..][..nodes]);
+                let Some(root) = tree.root.map(NodeId::new) else { continue };
+                if too_long[lane] {
+                    self.search(root, row);
+                    tree.keep(&self.graph, root.as_u32(), &self.search);
+                    continue;
+                }
+                let Router { graph, renewal, leaves, .. } = &mut *self;
+                let changed = renewal.lanes[lane].changed.iter().map(|&node| node as usize);
+                for node in changed.chain(out.leaves.iter().map(|node| node.index())) {
+                    let arc = tree.parent(graph, node);
+                    row[node] = arc.map_or(Forwarding::NONE, |arc| graph.arcs[arc as usize].hop());
+                }
+                let far = |node: NodeId| renewal.lanes[lane].distance[node.index()];
+                write_leaves(leaves, root, |node| Some(far(node)).filter(|&way| way < FAR).map(|way| way as u64), row);
             }
-            // The antenna with the shortest path, unless the network on the ground is shorter.
-            let way = |leaf: &Leaf| {
-                let beyond = tree.distance[leaf.up.to.index()];
-                (beyond < UNREACHED).then(|| (beyond + leaf.delay_ns, leaf.up.to, leaf.up.link))
-            };
-            let arc = tree.parent[node.index()];
-            let ground = (arc != NO_ARC).then(|| (tree.distance[node.index()], hop(arc).to, hop(arc).link));
-            let best = antennas.iter().filter_map(way).chain(ground).min();
-            row[node.index()] = best.map_or(Forwarding::NONE, |(_, to, link)| Hop { link, to });
+        }
+    }
+}
+
+/// Adds to a row the ways of stations that forward nothing: over the antenna with the shortest path, unless the network on
+/// the ground, whose hop the row holds, is shorter. `distance` tells how far a node is from the root, if there is a way.
+fn write_leaves(leaves: &[Leaf], root: NodeId, distance: impl Fn(NodeId) -> Option<u64>, row: &mut [Hop]) {
+    for antennas in leaves.chunk_by(|a, b| a.node == b.node) {
+        let node = antennas[0].node;
+        if node == root {
+            continue;
+        }
+        let hop = &mut row[node.index()];
+        if let ([leaf], Forwarding::NONE) = (antennas, *hop) {
+            if distance(leaf.up.to).is_some() {
+                *hop = leaf.up;
+            }
+            continue;
+        }
+        let up =
+            antennas.iter().filter_map(|leaf| Some((distance(leaf.up.to)? + leaf.delay_ns, leaf.up.to, leaf.up.link)));
+        let ground = (*hop != Forwarding::NONE).then_some(*hop);
+        let ground = ground.and_then(|hop| Some((distance(node)?, hop.to, hop.link)));
+        if let Some((_, to, link)) = up.chain(ground).min() {
+            *hop = Hop { link, to };
         }
     }
 }

@@ -47,6 +47,9 @@ pub(super) struct Entry {
 }
 
 pub(super) const NO_ARC: u32 = u32::MAX;
+/// Trees are renewed only while every arc costs less, in ns, so that distances fit into 31 bits: 0.27 s, twice the way up
+/// to a geostationary satellite.
+pub(super) const NARROW_COST: i32 = 1 << 28;
 
 /// Each shape of a graph has a number of its own, so that a tree knows whether it was found in this one. Numbers are only
 /// compared for equality and reach no result.
@@ -60,7 +63,8 @@ pub(super) struct Graph {
     pub shape: u64,
     /// Number of the shape before this one.
     pub shape_before: u64,
-    /// For the arcs of the shape before: their place now, or [`NO_ARC`].
+    /// For the arcs of the shape before: their place now. What is gone, and the place behind the last arc, have the place
+    /// behind the last arc.
     pub moved: Vec<u32>,
     edges: Vec<(NodeId, Hop)>,
     /// For each edge its place in `arcs` and in `entries`.
@@ -68,6 +72,11 @@ pub(super) struct Graph {
     /// The arcs out of node n are `arcs[starts[n]..starts[n + 1]]`, by far end and then by link.
     starts: Vec<u32>,
     pub arcs: Vec<Arc>,
+    /// Far ends and costs of `arcs` in 31 bits, if that is enough.
+    ends: Vec<(u32, i32)>,
+    /// The same costs, and 0 for the place behind the last arc.
+    pub costs: Vec<i32>,
+    narrow: bool,
     /// The arcs into node n are `entries[entry_starts[n]..entry_starts[n + 1]]`.
     entry_starts: Vec<u32>,
     entries: Vec<Entry>,
@@ -90,10 +99,14 @@ impl Graph {
             self.edges.extend(shape());
             self.arrange();
         }
+        self.narrow = true;
         for (edge, &(arc, entry)) in edges.iter().zip(&self.places) {
             let cost = edge.delay_ns.max(1) + penalty;
+            self.narrow &= cost < NARROW_COST as u64;
             self.arcs[arc as usize].cost = cost;
             self.entries[entry as usize].cost = cost;
+            self.ends[arc as usize].1 = cost as i32;
+            self.costs[arc as usize] = cost as i32;
         }
     }
 
@@ -117,6 +130,9 @@ impl Graph {
             self.places[edge as usize].0 = arc as u32;
             self.arcs.push(Arc { to: to.as_u32(), link: link.as_u32(), cost: 0 });
         }
+        self.ends = self.arcs.iter().map(|arc| (arc.to, 0)).collect();
+        self.costs.clear();
+        self.costs.resize(self.arcs.len() + 1, 0);
         self.entry_starts = grouped(self.nodes, edges.iter().map(|(_, hop)| hop.to.index()), &mut order);
         self.entries.clear();
         for (entry, &edge) in order.iter().enumerate() {
@@ -137,9 +153,10 @@ impl Graph {
             for old in &arcs[bounds[0] as usize..bounds[1] as usize] {
                 while new.next_if(|&place| key(&self.arcs[place]) < key(old)).is_some() {}
                 let same = new.next_if(|&place| key(&self.arcs[place]) == key(old));
-                self.moved.push(same.map_or(NO_ARC, |place| place as u32));
+                self.moved.push(same.unwrap_or(self.arcs.len()) as u32);
             }
         }
+        self.moved.push(self.arcs.len() as u32);
     }
 
     fn range(&self, node: usize) -> std::ops::Range<usize> {
@@ -153,15 +170,16 @@ impl Graph {
         (range.start as u32..).zip(&self.arcs[range])
     }
 
-    /// For each node its arcs, which lie one after the other.
+    /// Whether trees can be renewed.
+    pub fn is_narrow(&self) -> bool {
+        self.narrow
+    }
+
+    /// For each node the far ends and costs of its arcs.
     #[inline]
-    pub fn fans(&self) -> impl Iterator<Item = &[Arc]> {
-        let mut rest = &self.arcs[..];
-        self.starts.windows(2).map(move |bounds| {
-            let (fan, behind) = rest.split_at((bounds[1] - bounds[0]) as usize);
-            rest = behind;
-            fan
-        })
+    pub fn fans(&self) -> impl Iterator<Item = (usize, &[(u32, i32)])> {
+        let fan = |bounds: &[u32]| &self.ends[bounds[0] as usize..bounds[1] as usize];
+        self.starts.windows(2).map(fan).enumerate()
     }
 
     /// The arcs into a node.

@@ -5,64 +5,45 @@
 //! the graph alone, not on how it was found.
 
 use super::buckets::Buckets;
-use super::graph::{Graph, NO_ARC};
+use super::graph::{Graph, NARROW_COST, NO_ARC};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// More than any distance, with room for one more arc: a path has 2²⁰ arcs of 2⁴³ ns at most.
-pub(super) const UNREACHED: u64 = 3 << 62;
+/// More than any distance: a path has 2²⁰ arcs of 2⁴³ ns at most.
+pub(super) const UNREACHED: u64 = u64::MAX;
 const NO_PLACE: u32 = u32::MAX;
 
-/// For each node the arc that it takes towards the root.
+/// Trees that are renewed together: as many distances as a cache line holds.
+pub(super) const LANES: usize = 16;
+/// In place of [`UNREACHED`] in a renewal, in ns: one more arc must not overflow.
+pub(super) const FAR: i32 = i32::MAX - NARROW_COST;
+
+/// Dijkstra's search, and what it found.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tree {
-    /// The shape of the graph in which it was found.
-    shape: u64,
-    pub root: u32,
-    /// [`NO_ARC`] for the root and where there is no way.
+pub(super) struct Search {
+    pub queue: Buckets,
+    /// For each node the arc that it takes towards the root; [`NO_ARC`] for the root and where there is no way.
     pub parent: Vec<u32>,
     /// To the root; [`UNREACHED`] where there is no way.
     pub distance: Vec<u64>,
-    /// All nodes with a parent, each behind its parent, …
-    order: Vec<u32>,
-    /// … and each node's place in this order.
-    place: Vec<u32>,
-}
-
-/// Memory of the search and the renewal, reused.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Workspace {
-    pub queue: Buckets,
     /// The distance with which a node was visited last.
     visited: Vec<u64>,
-    /// Nodes with a shorter or an equally short way than that of their parent.
-    suspects: Vec<u32>,
-    heap: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Nodes whose parent has changed, some of them several times.
-    pub changed: Vec<u32>,
+    /// Visits: node and distance.
+    visits: Vec<(u32, u64)>,
 }
 
-impl Tree {
-    /// Whether [`Tree::renew`] can start from what is known.
-    pub fn fits(&self, graph: &Graph, root: u32) -> bool {
-        self.root == root && self.shape != 0 && (self.shape == graph.shape || self.shape == graph.shape_before)
-    }
-
-    /// Dijkstra's search from `root` against the direction of the links.
-    pub fn search(&mut self, graph: &Graph, root: u32, work: &mut Workspace) {
-        (self.root, self.shape) = (root, graph.shape);
-        let Workspace { queue, visited, .. } = work;
-        let Tree { parent, distance, order, place, .. } = self;
+impl Search {
+    /// Goes from `root` against the direction of the links.
+    pub fn run(&mut self, graph: &Graph, root: u32) {
+        let Search { queue, parent, distance, visited, visits } = self;
         let nodes = graph.nodes();
-        fn fill<T: Clone>(list: &mut Vec<T>, nodes: usize, value: T) {
+        for list in [&mut *distance, visited] {
             list.clear();
-            list.resize(nodes, value);
+            list.resize(nodes, UNREACHED);
         }
-        fill(distance, nodes, UNREACHED);
-        fill(visited, nodes, UNREACHED);
-        fill(parent, nodes, NO_ARC);
-        fill(place, nodes, NO_PLACE);
-        order.clear();
+        parent.clear();
+        parent.resize(nodes, NO_ARC);
+        visits.clear();
         distance[root as usize] = 0;
         queue.start(root);
         while let Some(node) = queue.next(distance) {
@@ -71,8 +52,7 @@ impl Tree {
             if std::mem::replace(&mut visited[node as usize], near) == near {
                 continue;
             }
-            place[node as usize] = order.len() as u32;
-            order.push(node);
+            visits.push((node, near));
             for entry in graph.arcs_into(node as usize) {
                 let (total, from) = (near + entry.cost, entry.from as usize);
                 let known = distance[from];
@@ -85,115 +65,241 @@ impl Tree {
                 }
             }
         }
-        // Only the last visit of a node counts. The root, the first, has no parent.
-        let mut at = 0;
-        order.retain(|&node| {
-            at += 1;
-            place[node as usize] == at - 1 && node != root
-        });
-        place[root as usize] = NO_PLACE;
-        number(order, place);
-    }
-
-    /// Renews the tree after changes of the graph. The ways of the old tree, with what they cost now, are an upper bound;
-    /// a node with an arc over which it would be nearer improves it, and so do those behind it in turn, the nearest
-    /// first. Where nothing is nearer and nothing equally near the tree is still the shortest.
-    pub fn renew(&mut self, graph: &Graph, work: &mut Workspace) {
-        work.changed.clear();
-        let Tree { parent, distance, order, .. } = self;
-        if self.shape != graph.shape {
-            self.shape = graph.shape;
-            for arc in parent.iter_mut().filter(|arc| **arc != NO_ARC) {
-                *arc = graph.moved[*arc as usize];
-            }
-        }
-        for &node in order.iter() {
-            let way = graph.arcs.get(parent[node as usize] as usize);
-            let total = way.map_or(UNREACHED, |arc| distance[arc.to as usize] + arc.cost);
-            distance[node as usize] = total;
-            if total >= UNREACHED {
-                // Its link is gone, or one on its way.
-                distance[node as usize] = UNREACHED;
-                parent[node as usize] = NO_ARC;
-                work.changed.push(node);
-            }
-        }
-        self.find_suspects(graph, &mut work.suspects);
-        if !work.suspects.is_empty() {
-            self.repair(graph, work);
-        }
-    }
-
-    /// Nodes with an arc besides that to their parent over which they are as near or nearer.
-    fn find_suspects(&self, graph: &Graph, suspects: &mut Vec<u32>) {
-        let Tree { distance, parent, .. } = self;
-        // The length is a count without branches: few nodes are suspects, but nobody knows which.
-        suspects.resize(graph.nodes() + 1, 0);
-        let mut count = 0;
-        for ((node, fan), (&far, &parent)) in (0..).zip(graph.fans()).zip(distance.iter().zip(parent)) {
-            let near = |arc: &super::graph::Arc| u32::from(distance[arc.to as usize] + arc.cost <= far);
-            let ways: u32 = fan.iter().map(near).sum();
-            suspects[count] = node;
-            count += usize::from(ways > u32::from(parent != NO_ARC));
-        }
-        suspects.truncate(count);
-    }
-
-    fn repair(&mut self, graph: &Graph, work: &mut Workspace) {
-        let Workspace { suspects, heap, changed, .. } = work;
-        let mut in_order = true;
-        for &node in suspects.iter() {
-            let known = self.distance[node as usize];
-            let ways = graph.out(node as usize).map(|(place, arc)| (self.distance[arc.to as usize] + arc.cost, place));
-            let Some((total, arc)) = ways.min().filter(|&(total, _)| total <= known) else { continue };
-            if total < known {
-                self.distance[node as usize] = total;
-                heap.push(Reverse((total, node)));
-            }
-            in_order &= self.lead(graph, node, arc, changed);
-        }
-        while let Some(Reverse((near, node))) = heap.pop() {
-            if self.distance[node as usize] < near {
-                continue;
-            }
-            for entry in graph.arcs_into(node as usize) {
-                let (total, known) = (near + entry.cost, self.distance[entry.from as usize]);
-                if total < known {
-                    self.distance[entry.from as usize] = total;
-                    heap.push(Reverse((total, entry.from)));
-                }
-                if total < known || total == known && entry.arc < self.parent[entry.from as usize] {
-                    in_order &= self.lead(graph, entry.from, entry.arc, changed);
-                }
-            }
-        }
-        if !in_order {
-            self.sort();
-        }
-    }
-
-    /// Gives a node a parent; says whether the order is still right.
-    fn lead(&mut self, graph: &Graph, node: u32, arc: u32, changed: &mut Vec<u32>) -> bool {
-        if std::mem::replace(&mut self.parent[node as usize], arc) == arc {
-            return true;
-        }
-        changed.push(node);
-        let to = graph.arcs[arc as usize].to;
-        let place = self.place[node as usize];
-        place != NO_PLACE && (to == self.root || self.place[to as usize] < place)
-    }
-
-    /// Orders the nodes by distance.
-    fn sort(&mut self) {
-        let Tree { order, place, parent, distance, .. } = self;
-        order.clear();
-        order.extend((0..parent.len() as u32).filter(|&node| parent[node as usize] != NO_ARC));
-        order.sort_unstable_by_key(|&node| distance[node as usize]);
-        place.fill(NO_PLACE);
-        number(order, place);
     }
 }
 
-fn number(order: &[u32], place: &mut [u32]) {
-    order.iter().enumerate().for_each(|(at, &node)| place[node as usize] = at as u32);
+/// A node of a tree and the arc to its parent.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    node: u32,
+    /// The parent; the place behind the last node if it has lost its way.
+    to: u32,
+    /// The place behind the last arc if it has lost its way.
+    arc: u32,
+}
+
+/// For each node the arc that it takes towards the root, in an order in which parents come first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tree {
+    /// The shape of the graph in which it was found; 0 if it is not to be renewed.
+    shape: u64,
+    /// The root, unless nobody needs the tree.
+    pub root: Option<u32>,
+    steps: Vec<Step>,
+    /// For each node its place among the steps, or [`NO_PLACE`].
+    places: Vec<u32>,
+}
+
+impl Tree {
+    /// Takes over what a search has found, if it can be renewed.
+    pub fn keep(&mut self, graph: &Graph, root: u32, found: &Search) {
+        self.root = Some(root);
+        self.shape = if graph.is_narrow() { graph.shape } else { 0 };
+        self.places.clear();
+        self.steps.clear();
+        if self.shape == 0 {
+            return;
+        }
+        self.places.resize(graph.nodes(), NO_PLACE);
+        // Only the last visit of a node counts, and the root has no parent.
+        let last = |&&(node, distance): &&(u32, u64)| node != root && found.distance[node as usize] == distance;
+        for &(node, _) in found.visits.iter().filter(last) {
+            let arc = found.parent[node as usize];
+            self.steps.push(Step { node, to: graph.arcs[arc as usize].to, arc });
+        }
+        self.number();
+    }
+
+    /// Whether it can be renewed.
+    pub fn fits(&self, graph: &Graph) -> bool {
+        self.shape != 0 && graph.is_narrow() && (self.shape == graph.shape || self.shape == graph.shape_before)
+    }
+
+    /// The arc that a node takes, if there is one.
+    pub fn parent(&self, graph: &Graph, node: usize) -> Option<u32> {
+        let step = self.steps.get(*self.places.get(node)? as usize)?;
+        ((step.arc as usize) < graph.arcs.len()).then_some(step.arc)
+    }
+
+    /// The distances of its nodes now, the place behind the last one included. Adds those without a way to `changed`.
+    /// Returns the longest.
+    fn walk(&mut self, graph: &Graph, distance: &mut Vec<i32>, changed: &mut Vec<u32>) -> i32 {
+        if self.shape != graph.shape {
+            self.shape = graph.shape;
+            for step in &mut self.steps {
+                step.arc = graph.moved[step.arc as usize];
+                if step.arc as usize == graph.arcs.len() {
+                    step.to = graph.nodes() as u32;
+                }
+            }
+        }
+        distance.clear();
+        distance.resize(graph.nodes() + 1, FAR);
+        if let Some(root) = self.root {
+            distance[root as usize] = 0;
+        }
+        let mut longest = 0;
+        for step in &mut self.steps {
+            let total = distance[step.to as usize] + graph.costs[step.arc as usize];
+            if total < FAR {
+                distance[step.node as usize] = total;
+                longest = longest.max(total);
+            } else {
+                // Its link is gone, or one on its way.
+                (step.to, step.arc) = (graph.nodes() as u32, graph.arcs.len() as u32);
+                changed.push(step.node);
+            }
+        }
+        longest
+    }
+
+    /// Gives a node a parent. Returns whether parents still come first.
+    fn lead(&mut self, graph: &Graph, node: u32, arc: u32) -> bool {
+        let to = graph.arcs[arc as usize].to;
+        let place = self.places[node as usize];
+        match self.steps.get_mut(place as usize) {
+            Some(step) => {
+                (step.to, step.arc) = (to, arc);
+                Some(to) == self.root || self.places[to as usize] < place
+            }
+            None => {
+                self.places[node as usize] = self.steps.len() as u32;
+                self.steps.push(Step { node, to, arc });
+                false
+            }
+        }
+    }
+
+    /// Orders the steps by distance.
+    fn sort(&mut self, graph: &Graph, distance: &[i32]) {
+        self.steps.retain(|step| (step.arc as usize) < graph.arcs.len());
+        self.steps.sort_unstable_by_key(|step| distance[step.node as usize]);
+        self.number();
+    }
+
+    fn number(&mut self) {
+        self.places.fill(NO_PLACE);
+        for (place, step) in self.steps.iter().enumerate() {
+            self.places[step.node as usize] = place as u32;
+        }
+    }
+}
+
+/// One of the trees that are renewed together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lane {
+    /// To the root, in ns; [`FAR`] where there is no way.
+    pub distance: Vec<i32>,
+    /// Nodes whose parent has changed, some of them several times.
+    pub changed: Vec<u32>,
+    longest: i32,
+    in_order: bool,
+}
+
+/// Renews up to [`LANES`] trees after changes of the graph.
+///
+/// The ways of the old tree, with what they cost now, are an upper bound. A node with an arc over which it would be nearer
+/// improves it, and so do those behind it in turn, the nearest first. Where nothing is nearer and nothing equally near, the
+/// tree is still the shortest. Looking for such arcs is most of the work, so several trees look at an arc at once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Renewal {
+    pub lanes: Vec<Lane>,
+    /// For each node the distances of all lanes.
+    distances: Vec<[i32; LANES]>,
+    /// Nodes that may have a better arc than that to their parent, and in which lane.
+    suspects: Vec<(u32, usize)>,
+    heap: BinaryHeap<Reverse<(i32, u32)>>,
+}
+
+impl Renewal {
+    /// Renews these trees; returns which of them must be searched anew because a way is too long for this.
+    pub fn run(&mut self, graph: &Graph, trees: &mut [&mut Tree]) -> [bool; LANES] {
+        self.lanes.resize(LANES, Lane::default());
+        self.distances.resize(graph.nodes(), [0; LANES]);
+        for (n, (tree, lane)) in trees.iter_mut().zip(&mut self.lanes).enumerate() {
+            lane.changed.clear();
+            lane.in_order = true;
+            lane.longest = tree.walk(graph, &mut lane.distance, &mut lane.changed);
+            for (row, &distance) in self.distances.iter_mut().zip(&lane.distance) {
+                row[n] = distance;
+            }
+        }
+        self.find_suspects(graph, trees.len());
+        for place in 0..self.suspects.len() {
+            let (node, lane) = self.suspects[place];
+            self.repair(graph, node, trees[lane], lane);
+        }
+        let mut too_long = [false; LANES];
+        for (n, (tree, lane)) in trees.iter_mut().zip(&self.lanes).enumerate() {
+            if !lane.in_order {
+                tree.sort(graph, &lane.distance);
+            }
+            // Else a node could be beyond the reach of 32 bits.
+            too_long[n] = lane.longest >= FAR - NARROW_COST;
+        }
+        too_long
+    }
+
+    /// Nodes with an arc besides that to their parent over which they are as near or nearer.
+    fn find_suspects(&mut self, graph: &Graph, lanes: usize) {
+        let Renewal { distances, suspects, .. } = self;
+        suspects.clear();
+        for (node, fan) in graph.fans() {
+            let here = &distances[node];
+            let mut ways = [0; LANES];
+            for &(to, cost) in fan {
+                let there = &distances[to as usize];
+                for lane in 0..LANES {
+                    ways[lane] += i32::from(there[lane] + cost <= here[lane]);
+                }
+            }
+            let mut found = 0;
+            for lane in 0..LANES {
+                found |= i32::from(ways[lane] > i32::from(here[lane] < FAR));
+            }
+            if found != 0 {
+                let better = |&lane: &usize| ways[lane] > i32::from(here[lane] < FAR);
+                suspects.extend((0..lanes).filter(better).map(|lane| (node as u32, lane)));
+            }
+        }
+    }
+
+    /// Gives a node the best of its arcs, and tells those behind it if it has come nearer.
+    fn repair(&mut self, graph: &Graph, node: u32, tree: &mut Tree, lane: usize) {
+        let heap = &mut self.heap;
+        let Lane { distance, changed, longest, in_order } = &mut self.lanes[lane];
+        let ways = graph.out(node as usize).map(|(place, arc)| (distance[arc.to as usize] + arc.cost as i32, place));
+        let known = distance[node as usize];
+        let Some((total, arc)) = ways.min().filter(|&(total, _)| total <= known && total < FAR) else { return };
+        *in_order &= tree.lead(graph, node, arc);
+        changed.push(node);
+        if total == known {
+            return;
+        }
+        distance[node as usize] = total;
+        *longest = (*longest).max(total);
+        heap.push(Reverse((total, node)));
+        while let Some(Reverse((near, node))) = heap.pop() {
+            if distance[node as usize] < near {
+                continue;
+            }
+            for entry in graph.arcs_into(node as usize) {
+                let (total, from) = (near + entry.cost as i32, entry.from as usize);
+                let known = distance[from];
+                if total >= FAR {
+                    continue;
+                }
+                if total < known {
+                    distance[from] = total;
+                    *longest = (*longest).max(total);
+                    heap.push(Reverse((total, entry.from)));
+                }
+                let tie = || tree.parent(graph, from).is_some_and(|parent| entry.arc < parent);
+                if total < known || total == known && tie() {
+                    *in_order &= tree.lead(graph, entry.from, entry.arc);
+                    changed.push(entry.from);
+                }
+            }
+        }
+    }
 }
