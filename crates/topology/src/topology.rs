@@ -241,6 +241,8 @@ impl Topology {
         sky.refresh(now);
         router.edges.clear();
         router.leaves.clear();
+        // The two directions of an ISL follow one another.
+        let mut last = (NodeId::new(0), NodeId::new(0), 0);
         for (link, &Link { kind, from, .. }) in links.enumerated() {
             let End::At(to) = table.end(link) else { continue };
             let hop = Hop { link, to };
@@ -249,7 +251,11 @@ impl Topology {
                     let delay_ns = wires[link.index()].as_nanos();
                     router.edges.push(Edge { from, hop, delay_ns });
                 }
-                LinkKind::Isl => router.edges.push(Edge { from, hop, delay_ns: sky.delay_ns(from, to) }),
+                LinkKind::Isl => {
+                    let delay_ns = if last.0 == to && last.1 == from { last.2 } else { sky.delay_ns(from, to) };
+                    last = (from, to, delay_ns);
+                    router.edges.push(Edge { from, hop, delay_ns });
+                }
                 LinkKind::Uplink => {
                     let delay_ns = sky.delay_ns(from, to);
                     if transit[from] {

@@ -246,20 +246,11 @@ impl Renewal {
         suspects.clear();
         for (node, fan) in graph.fans() {
             let here = &distances[node];
-            let mut ways = [0; LANES];
-            for &(to, cost) in fan {
-                let there = &distances[to as usize];
-                for lane in 0..LANES {
-                    ways[lane] += i32::from(there[lane] + cost <= here[lane]);
-                }
-            }
-            let mut found = 0;
-            for lane in 0..LANES {
-                found |= i32::from(ways[lane] > i32::from(here[lane] < FAR));
-            }
-            if found != 0 {
-                let better = |&lane: &usize| ways[lane] > i32::from(here[lane] < FAR);
-                suspects.extend((0..lanes).filter(better).map(|lane| (node as u32, lane)));
+            let ways = ways(distances, here, fan);
+            // One way is that over the parent, if there is one.
+            let better = |lane: usize| ways[lane] > i32::from(here[lane] < FAR);
+            if (0..LANES).fold(false, |any, lane| any | better(lane)) {
+                suspects.extend((0..lanes).filter(|&lane| better(lane)).map(|lane| (node as u32, lane)));
             }
         }
     }
@@ -302,4 +293,19 @@ impl Renewal {
             }
         }
     }
+}
+
+/// For each lane the number of arcs over which a node is as near as it is or nearer. Bit operations instead of comparisons
+/// and plain loops let the compiler take several lanes at once.
+#[inline(never)]
+fn ways(distances: &[[i32; LANES]], here: &[i32; LANES], fan: &[(u32, i32)]) -> [i32; LANES] {
+    let mut ways = [0; LANES];
+    for &(to, cost) in fan {
+        let there = &distances[to as usize];
+        for lane in 0..LANES {
+            // The sign bit is set where the way is longer.
+            ways[lane] += 1 + ((here[lane] - there[lane] - cost) >> 31);
+        }
+    }
+    ways
 }
