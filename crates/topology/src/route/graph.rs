@@ -63,7 +63,7 @@ pub(super) struct Graph {
     pub shape: u64,
     /// Number of the shape before this one.
     pub shape_before: u64,
-    /// For the arcs of the shape before: their place now. What is gone, and the place behind the last arc, have the place
+    /// For the arcs of the shape before: their place now. Arcs that are gone, and the place behind the last arc, have the place
     /// behind the last arc.
     pub moved: Vec<u32>,
     edges: Vec<(NodeId, Hop)>,

@@ -145,7 +145,7 @@ impl Tree {
                 distance[step.node as usize] = total;
                 longest = longest.max(total);
             } else {
-                // Its link is gone, or one on its way.
+                // Its link is gone, or another one on its path.
                 (step.to, step.arc) = (graph.nodes() as u32, graph.arcs.len() as u32);
                 changed.push(step.node);
             }
@@ -212,7 +212,7 @@ pub(super) struct Renewal {
 }
 
 impl Renewal {
-    /// Renews these trees; returns which of them must be searched anew because a way is too long for this.
+    /// Renews these trees; returns which of them must be searched anew, because a path is too long for this.
     pub fn run(&mut self, graph: &Graph, trees: &mut [&mut Tree]) -> [bool; LANES] {
         self.lanes.resize(LANES, Lane::default());
         self.distances.resize(graph.nodes(), [0; LANES]);
@@ -303,7 +303,7 @@ fn ways(distances: &[[i32; LANES]], here: &[i32; LANES], fan: &[(u32, i32)]) -> 
     for &(to, cost) in fan {
         let there = &distances[to as usize];
         for lane in 0..LANES {
-            // The sign bit is set where the way is longer.
+            // The sign bit is set where this path is longer.
             ways[lane] += 1 + ((here[lane] - there[lane] - cost) >> 31);
         }
     }

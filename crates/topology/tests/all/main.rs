@@ -5,4 +5,5 @@ mod iridium;
 mod kinds;
 mod options;
 mod real_sky;
+mod renewal;
 mod rules;
