@@ -1,5 +1,5 @@
-//! Shortest-delay routes: one search from each destination over the links that are up. When delays or links have changed,
-//! the trees found before are renewed instead.
+//! Shortest-delay routes: one search from each destination over the links that are up. When delays or links have
+//! changed, the trees found before are renewed instead.
 
 mod buckets;
 mod graph;
@@ -111,8 +111,8 @@ impl Router {
         self.search.queue.fit(costs().min().unwrap_or(1), costs().max().unwrap_or(1));
     }
 
-    /// Renews `out` for these destinations. What it holds from before only saves time. With `keep` it can be renewed the
-    /// next time.
+    /// Renews `out` for these destinations. What it holds from before only saves time. With `keep` it can be renewed
+    /// the next time.
     pub fn fill(&mut self, destinations: &[NodeId], keep: bool, out: &mut Forwarding) {
         /// No destination needs the row of this node, …
         const NO_ROW: u32 = u32::MAX;
@@ -183,9 +183,9 @@ impl Router {
         }
     }
 
-    /// Writes the first hop of every node towards `root`, [`Forwarding::NONE`] where there is no way. Of equal ways a node
-    /// takes that over the neighbour of the lower [`NodeId`], and of parallel links that of the lower [`LinkId`], whatever
-    /// the order of the links.
+    /// Writes the first hop of every node towards `root`, [`Forwarding::NONE`] where there is no way. Of equal ways a
+    /// node takes that over the neighbour of the lower [`NodeId`], and of parallel links that of the lower [`LinkId`],
+    /// whatever the order of the links.
     fn search(&mut self, root: NodeId, row: &mut [Hop]) {
         let Router { graph, search, leaves, .. } = self;
         search.run(graph, root.as_u32());
@@ -225,8 +225,9 @@ impl Router {
     }
 }
 
-/// Adds to a row the ways of stations that forward nothing: over the antenna with the shortest path, unless the network on
-/// the ground, whose hop the row holds, is shorter. `distance` tells how far a node is from the root, if there is a way.
+/// Adds to a row the ways of stations that forward nothing: over the antenna with the shortest path, unless the
+/// network on the ground, whose hop the row holds, is shorter. `distance` tells how far a node is from the root, if
+/// there is a way.
 fn write_leaves(leaves: &[Leaf], root: NodeId, distance: impl Fn(NodeId) -> Option<u64>, row: &mut [Hop]) {
     for antennas in leaves.chunk_by(|a, b| a.node == b.node) {
         let node = antennas[0].node;

@@ -47,12 +47,12 @@ pub(super) struct Entry {
 }
 
 pub(super) const NO_ARC: u32 = u32::MAX;
-/// Trees are renewed only while every arc costs less, in ns, so that distances fit into 31 bits: 0.27 s, twice the way up
-/// to a geostationary satellite.
+/// Trees are renewed only while every arc costs less, in ns, so that distances fit into 31 bits: 0.27 s, twice the way
+/// up to a geostationary satellite.
 pub(super) const NARROW_COST: i32 = 1 << 28;
 
-/// Each shape of a graph has a number of its own, so that a tree knows whether it was found in this one. Numbers are only
-/// compared for equality and reach no result.
+/// Each shape of a graph has a number of its own, so that a tree knows whether it was found in this one. Numbers are
+/// only compared for equality and reach no result.
 static SHAPES: AtomicU64 = AtomicU64::new(1);
 
 /// Arcs by near end and by far end.
@@ -63,8 +63,8 @@ pub(super) struct Graph {
     pub shape: u64,
     /// Number of the shape before this one.
     pub shape_before: u64,
-    /// For the arcs of the shape before: their place now. Arcs that are gone, and the place behind the last arc, have the place
-    /// behind the last arc.
+    /// For the arcs of the shape before: their place now. Arcs that are gone, and the place behind the last arc, have
+    /// the place behind the last arc.
     pub moved: Vec<u32>,
     edges: Vec<(NodeId, Hop)>,
     /// For each edge its place in `arcs` and in `entries`.

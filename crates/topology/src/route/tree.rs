@@ -198,9 +198,10 @@ pub(super) struct Lane {
 
 /// Renews up to [`LANES`] trees after changes of the graph.
 ///
-/// The ways of the old tree, with what they cost now, are an upper bound. A node with an arc over which it would be nearer
-/// improves it, and so do those behind it in turn, the nearest first. Where nothing is nearer and nothing equally near, the
-/// tree is still the shortest. Looking for such arcs is most of the work, so several trees look at an arc at once.
+/// The ways of the old tree, with what they cost now, are an upper bound. A node with an arc over which it would be
+/// nearer improves it, and so do those behind it in turn, the nearest first. Where nothing is nearer and nothing
+/// equally near, the tree is still the shortest. Looking for such arcs is most of the work, so several trees look at
+/// an arc at once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Renewal {
     pub lanes: Vec<Lane>,
@@ -295,8 +296,8 @@ impl Renewal {
     }
 }
 
-/// For each lane the number of arcs over which a node is as near as it is or nearer. Bit operations instead of comparisons
-/// and plain loops let the compiler take several lanes at once.
+/// For each lane the number of arcs over which a node is as near as it is or nearer. Bit operations instead of
+/// comparisons and plain loops let the compiler take several lanes at once.
 #[inline(never)]
 fn ways(distances: &[[i32; LANES]], here: &[i32; LANES], fan: &[(u32, i32)]) -> [i32; LANES] {
     let mut ways = [0; LANES];
