@@ -102,12 +102,7 @@ fn forget_unread(tcp: &mut Map<String, Value>) {
     }
     // What a control takes after a mark.
     if is(tcp, "ecn", &["off"]) {
-        for parameters in tcp.get_mut("control").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
-            parameters
-                .as_object_mut()
-                .into_iter()
-                .for_each(|options| options.retain(|key, _| !key.starts_with("ecn_")));
-        }
+        forget_in_control(tcp, |key| key.starts_with("ecn_"));
     }
     for key in unread {
         tcp.remove(key);
@@ -127,6 +122,7 @@ fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
     if tcp.contains_key("receive_buffer") {
         unread.extend(["receive_memory", "autotuning"]);
     }
+    let mut has_no_marks = false;
     let name = tcp.get("control").and_then(Value::as_object).and_then(|control| control.keys().next());
     if let Some(kind) = name.and_then(|name| ControlKind::named(name)) {
         let control = kind.build(0);
@@ -139,12 +135,25 @@ fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
         if kind.ecn() != EcnUse::Classic {
             unread.push("ecn");
         }
+        has_no_marks = kind.ecn() == EcnUse::Classic && is("ecn", "off");
         // Both versions have a rule of their own for bursts.
         if kind.name().starts_with("bbr") {
             unread.push("min_burst");
         }
     }
+    if has_no_marks {
+        forget_in_control(tcp, |key| key == "abe");
+    }
     for key in unread {
         tcp.remove(key);
+    }
+}
+
+/// Takes parameters of the control away.
+fn forget_in_control(tcp: &mut Map<String, Value>, is_unread: impl Fn(&str) -> bool) {
+    for parameters in tcp.get_mut("control").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        if let Some(parameters) = parameters.as_object_mut() {
+            parameters.retain(|key, _| !is_unread(key));
+        }
     }
 }
