@@ -1,6 +1,7 @@
 //! What happens when the network changes under the packets: routes, handovers, links that come and go.
 
 use crate::ground::moving_delay;
+use crate::host::Side;
 use crate::link::{Answer, QueueEvent};
 use crate::packet::Packet;
 use crate::records::{DropCause, HandoverRow, LinkChangeRow, PacketEvent, PathRow};
@@ -48,6 +49,12 @@ impl Simulation {
                 }
             }
         }
+        // Sources may send at once, over the new routes.
+        for change in &changes {
+            if let Change::Handover(Handover { terminal, from: Some(_), .. }) = change {
+                self.tell_of_handover(terminal.as_u32());
+            }
+        }
         self.changes = changes;
         self.arm_topology();
     }
@@ -70,6 +77,21 @@ impl Simulation {
         }
         if let Some(downlink) = self.topology.downlink(old) {
             self.displace(downlink, |packet| packet.to == station.as_u32(), displaced);
+        }
+    }
+
+    /// Tells the sources of the flows that begin or end at this terminal and want to know.
+    fn tell_of_handover(&mut self, terminal: u32) {
+        for flow_id in 0..self.flows.len() {
+            if self.to[flow_id].iter().all(|end| end.node != terminal) {
+                continue;
+            }
+            let Some(hosts) = self.flows[flow_id].ends.hosts_mut() else { continue };
+            if !hosts.source().wants_handovers() {
+                continue;
+            }
+            hosts.source().on_handover(self.now);
+            self.after_host_input(flow_id as u32, Side::Source);
         }
     }
 

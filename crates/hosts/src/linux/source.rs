@@ -3,6 +3,7 @@
 use super::{packet, segment};
 use skyhop_base::{Duration, Time};
 use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Report};
+use skyhop_tcp::control::PathHint;
 use skyhop_tcp::flow::CaState;
 use skyhop_tcp::segment::Seq;
 use skyhop_tcp::sender::{Counts, Sender};
@@ -107,6 +108,15 @@ impl Endpoint for Source {
         self.sender.on_segment(now, &segment);
         self.fill(now);
         self.observe();
+    }
+
+    fn on_handover(&mut self, now: Time) {
+        self.sender.on_path_hint(now, PathHint::HandoverBegins);
+        self.observe();
+    }
+
+    fn wants_handovers(&self) -> bool {
+        self.sender.wants_hints()
     }
 
     fn next_timeout(&self) -> Time {

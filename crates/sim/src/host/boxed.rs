@@ -138,7 +138,7 @@ impl Simulation {
     }
 
     /// Everything that a host wants after an input: packets, records, its timer.
-    pub(super) fn after_host_input(&mut self, flow_id: u32, side: Side) {
+    pub(crate) fn after_host_input(&mut self, flow_id: u32, side: Side) {
         let now = self.now;
         // A window can release a burst that takes longer than anybody waits: see `limits.rs`.
         while self.send_some_of_host(flow_id, side) && !self.is_to_end() {}

@@ -27,7 +27,7 @@ pub trait Transport: Debug + Send + Sync {
 /// One host of a flow, without input or output of its own.
 ///
 /// After each input ([`write`](Endpoint::write), [`close`](Endpoint::close), [`on_packet`](Endpoint::on_packet),
-/// [`on_timeout`](Endpoint::on_timeout)) the engine takes packets until there are none, then facts until there are none,
+/// [`on_handover`](Endpoint::on_handover), [`on_timeout`](Endpoint::on_timeout)) the engine takes packets until there are none, then facts until there are none,
 /// then asks for the next timeout.
 pub trait Endpoint: Debug + Send {
     /// The application writes `bytes` more user bytes; `None` is as much as the connection can carry. The first call opens
@@ -39,6 +39,15 @@ pub trait Endpoint: Debug + Send {
 
     /// A packet of the other host arrives.
     fn on_packet(&mut self, now: Time, packet: Incoming);
+
+    /// A terminal at one end of the flow moves on to another satellite or beam now. Only asked of hosts that
+    /// [want to know](Endpoint::wants_handovers).
+    fn on_handover(&mut self, _now: Time) {}
+
+    /// Whether this host has a use for [`on_handover`](Endpoint::on_handover).
+    fn wants_handovers(&self) -> bool {
+        false
+    }
 
     /// The time of the earliest timer; [`Time::MAX`] when none runs. One that is not after the present fires at once: a
     /// host that leaves it so after [`on_timeout`](Endpoint::on_timeout) stops the clock.

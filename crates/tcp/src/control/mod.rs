@@ -126,6 +126,11 @@ pub trait Control: Debug + Send {
     /// A hint about the path.
     fn hint(&mut self, _flow: &mut Flow, _hint: PathHint) {}
 
+    /// Whether hints have an effect.
+    fn wants_hints(&self) -> bool {
+        false
+    }
+
     /// How it uses ECN.
     fn ecn(&self) -> EcnUse {
         EcnUse::Classic

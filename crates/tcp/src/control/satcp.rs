@@ -136,6 +136,10 @@ impl Control for Satcp {
         }
     }
 
+    fn wants_hints(&self) -> bool {
+        true
+    }
+
     fn phase(&self) -> Option<&'static str> {
         self.before.map(|_| "handover").or_else(|| self.cubic.phase())
     }

@@ -243,6 +243,11 @@ impl Sender {
         }
     }
 
+    /// Whether the control has a use for hints about the path.
+    pub fn wants_hints(&self) -> bool {
+        self.control.wants_hints()
+    }
+
     /// The application or the network knows something about the path.
     pub fn on_path_hint(&mut self, now: Time, hint: PathHint) {
         self.refresh(now);
