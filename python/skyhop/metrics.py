@@ -226,6 +226,7 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
     if why := rates_misused(metric):
         raise DefinitionError(f"metric {metric.name}: {why}")
     length_s = done.scenario.duration_s
+    _limits_between_steps(metric, table, length_s)
     rows = table.lazy()
     if metric.reduce == "total-rate":
         rows = rows.filter(~pl.col("flow").is_in(_earlier_legs(table, metric.only)))
@@ -265,6 +266,29 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
             return rows.select(metric.column, "time_s")
         case _:
             return rows.select({metric.column, metric.weight, metric.over} - {""})
+
+
+def _limits_between_steps(metric: Metric, table: pl.DataFrame, length_s: float) -> None:
+    """A row of a time series is a whole step: a limit inside a step would silently stand for one of its edges."""
+    limits = [one for one in stated_time(metric, length_s) if 0 < one < length_s]
+    if not metric.table.endswith("series") or not limits:
+        return
+    times = table["time_s"].unique().sort()
+    # The last step may be shorter.
+    if len(times) < 3:
+        return
+    step_s = float(times[1] - times[0])
+    for limit in limits:
+        if not on_grid(limit, step_s):
+            raise DefinitionError(
+                f"metric {metric.name}: {limit:g} s lies within a step of {metric.table}, which are {step_s:g} s long: "
+                "take a multiple of records.grid, or a finer grid"
+            )
+
+
+def on_grid(time_s: float, step_s: float) -> bool:
+    """Whether a step of a time series ends at a time, to the microsecond."""
+    return abs(time_s - round(time_s / step_s) * step_s) < 1e-6
 
 
 def _earlier_legs(table: pl.DataFrame, only: str) -> list[str]:

@@ -34,7 +34,7 @@ import polars as pl
 from skyhop import _core, api, folders
 from skyhop.definition import Table, read_toml
 from skyhop.inference import mean_and_interval
-from skyhop.metrics import Metric, has_time, measure_all, read_metric
+from skyhop.metrics import Metric, has_time, measure_all, on_grid, read_metric
 from skyhop.studies import (
     MOST_RUNS,
     RESERVED,
@@ -169,15 +169,21 @@ def _axis(table: Table, name: str, value: Any) -> Axis:
     return axis
 
 
-_UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def _seconds(table: Table, key: str) -> float:
     text = table.text(key, "0 s")
-    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
-    if parts is None or parts[2] not in _UNITS:
+    seconds = _quantity_s(text)
+    if math.isnan(seconds):
         raise table.error(key, f'is a time such as "10 s", not {text!r}')
-    return float(parts[1]) * _UNITS[parts[2]]
+    return seconds
+
+
+def _quantity_s(text: str) -> float:
+    """Seconds of a text such as "100 ms"; NaN if it is not a time."""
+    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
+    return math.nan if parts is None or parts[2] not in _UNITS else float(parts[1]) * _UNITS[parts[2]]
 
 
 def scenarios(sweep: Sweep) -> list[tuple[Cell, _core.Scenario]]:
@@ -190,8 +196,12 @@ def scenarios(sweep: Sweep) -> list[tuple[Cell, _core.Scenario]]:
         if 0 < scenario.duration_s <= sweep.warm_up_s:
             what = f"is {sweep.warm_up_s:g} s, and the scenario ends at {scenario.duration_s:g} s: nothing is left"
             raise DefinitionError(f"{sweep.file}: warm_up: {what}")
-        if needs_series and "grid" not in json.loads(scenario.canonical_json())["records"]:
+        grid = json.loads(scenario.canonical_json())["records"].get("grid")
+        if needs_series and grid is None:
             scenario = api.scenario(sweep.scenario, overrides=[*overrides, f"records.grid={GRID}"])
+        if needs_series and not on_grid(sweep.warm_up_s, _quantity_s(grid or GRID)):
+            what = f"{sweep.warm_up_s:g} s lies within a step of the time series, which are {grid or GRID} long"
+            raise DefinitionError(f"{sweep.file}: warm_up: {what}: take a multiple of them, or set records.grid")
         made.append((cell, scenario))
     return made
 

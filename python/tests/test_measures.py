@@ -159,6 +159,20 @@ def test_a_metric_that_its_table_cannot_give_is_refused(keys: dict[str, object],
     assert said in str(caught.value)
 
 
+def test_a_limit_within_a_step_of_a_series_is_refused() -> None:
+    done = api.run(DUMBBELL, overrides=["duration=4.2 s", 'records.grid="500 ms"'])
+
+    def received(**limits: float) -> float:
+        keys = {"label": "", "unit": "", "table": "flow_series", "column": "received", "reduce": "sum", **limits}
+        return metrics.measure(done, metrics.Metric(name="m", **keys))  # type: ignore[arg-type]
+
+    # Neighbouring times share no step; the last step is shorter, and the end of the run is no limit.
+    assert received(from_s=1, until_s=2) + received(from_s=2, until_s=4.2) == received(from_s=1)
+    for limits in ({"from_s": 1.25}, {"until_s": 2.4}, {"from_share": 0.1}):
+        with pytest.raises(DefinitionError, match=r"lies within a step of flow_series, which are 0\.5 s long"):
+            received(**limits)
+
+
 def rate_metrics(of: studies.Study | None) -> list[metrics.Metric]:
     """Everything that adds up rates: the study's own, and what a sweep measures by default."""
     every = [*(of.metrics.values() if of else ()), *sweeps.WHOLE, *sweeps.BEHIND_WARM_UP]

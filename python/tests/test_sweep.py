@@ -139,6 +139,14 @@ def test_what_cannot_be_meant_is_said(file: Path, old: str, new: str, place: str
         sweeps.load(file)
 
 
+def test_a_warm_up_within_a_step_is_refused_before_the_first_run(skyhop_program: Skyhop, file: Path) -> None:
+    file.write_text(file.read_text(encoding="utf-8").replace('"5 s"', '"5.25 s"'), encoding="utf-8")
+    done = skyhop_program("sweep", file)
+    assert done.returncode == 2
+    assert "warm_up: 5.25 s lies within a step of the time series, which are 500 ms long" in done.stderr
+    assert skyhop_program.written() == []
+
+
 def test_a_wrong_cell_is_a_wrong_scenario(skyhop_program: Skyhop, file: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace('"vegas"', '"vegsa"'), encoding="utf-8")
     done = skyhop_program("sweep", file)
