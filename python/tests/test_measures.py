@@ -166,7 +166,7 @@ def test_a_limit_within_a_step_of_a_series_is_refused() -> None:
         keys = {"label": "", "unit": "", "table": "flow_series", "column": "received", "reduce": "sum", **limits}
         return metrics.measure(done, metrics.Metric(name="m", **keys))  # type: ignore[arg-type]
 
-    # Neighbouring times share no step; the last step is shorter, and the end of the run is no limit.
+    # Neighbouring times share no step; the last step is shorter, and the end of the run may lie inside one.
     assert received(from_s=1, until_s=2) + received(from_s=2, until_s=4.2) == received(from_s=1)
     for limits in ({"from_s": 1.25}, {"until_s": 2.4}, {"from_share": 0.1}):
         with pytest.raises(DefinitionError, match=r"lies within a step of flow_series, which are 0\.5 s long"):

@@ -35,7 +35,7 @@ uplink = { rate = "128 kbit/s", queue = { drop_tail = { packets = 100 } }, error
 downlink = { rate = "256 kbit/s", queue = { drop_tail = { packets = 50 } } }
 
 [records]
-grid = "5 s"
+grid = "20 s"
 
 """
 FLOW = """\

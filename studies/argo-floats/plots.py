@@ -48,7 +48,7 @@ def over_the_pass(flow_series: pl.DataFrame) -> Figure:
     )
     together = rows.group_by("tcp", "time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
     shown = together.with_columns(pl.col("time_s") - BEGIN_S)
-    return plots.over_time(shown, "goodput_bps", by="tcp", order=["yam", "reno", "sack", "vegas", "fast"], step_s=20)
+    return plots.over_time(shown, "goodput_bps", by="tcp", order=["yam", "reno", "sack", "vegas", "fast"])
 
 
 def by_tcp(results: pl.DataFrame, metric: str, measure: Measure, *, limits: tuple[float, float]) -> Figure:
