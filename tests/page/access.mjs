@@ -49,6 +49,10 @@ describe("accessibility", { skip: reason, timeout: 600_000 }, () => {
       await page.locator(".all-flows").click();
       await page.locator(".flow-told").waitFor();
       all.push(...(await serious(page)).map((one) => `table of flows: ${one}`));
+      await page.keyboard.press("Escape");
+      await page.locator(".all-tables").click();
+      await page.locator("dialog.tables td").first().waitFor();
+      all.push(...(await serious(page)).map((one) => `tables: ${one}`));
       assert.deepEqual(all, []);
       await close();
     });

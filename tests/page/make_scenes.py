@@ -187,6 +187,44 @@ grid = "100 ms"
 """
 )
 
+#: A call, messages with deadlines, a workload of short transfers, and a queue that marks.
+APPS = """# Applications
+duration = "20 s"
+profile = "linux"
+[[links]]
+between = ["left", "right"]
+rate = "4 Mbit/s"
+delay = "20 ms"
+queue = { codel = { ecn = true } }
+[[flows]]
+name = "bulk"
+from = "left"
+to = "right"
+tcp = { name = "cubic", ecn = "on" }
+[[flows]]
+name = "call"
+from = "left"
+to = "right"
+udp = {}
+application = { call = {} }
+[[flows]]
+name = "game"
+from = "left"
+to = "right"
+udp = {}
+application = { messages = { payload = "200 B", every = "50 ms", deadline = "80 ms" } }
+[[workloads]]
+name = "web"
+from = "left"
+to = "right"
+tcp = "cubic"
+arrivals = { poisson = { load = "1 Mbit/s" } }
+sizes = { lognormal = { median = "10 kB", sigma = 1.0 } }
+stop = "15 s"
+[records]
+grid = "100 ms"
+"""
+
 #: Losses by chance, so that seeds differ.
 CHANCE = """# Losses by chance
 duration = "10 s"
@@ -225,6 +263,7 @@ SCENES = {
     "handover": HANDOVER,
     "packets": PACKETS,
     "share": SHARE,
+    "apps": APPS,
 }
 
 

@@ -510,6 +510,46 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     await close();
   });
 
+  test("has a place for the sender's states, calls, messages, workloads, sojourn times and marks", async () => {
+    const { page, errors, close } = await visit("#/watch?run=apps&charts=sequence&flow=bulk&finding=");
+    await page.waitForFunction(() => window.skyhopCharts()[1]?.lanes.length > 0);
+    const { flow, phase } = await table("apps", "flow_series", ["flow", "phase"]);
+    const right = {};
+    phase.forEach((name, row) => flow[row] === "bulk" && (right[name] = (right[name] ?? 0) + 1));
+    const lanes = Object.fromEntries(await page.evaluate(() => window.skyhopCharts()[1].lanes));
+    assert.ok(right.cwr > 0 && Object.keys(right).length >= 3, "the kernel reduced its window after marks");
+    for (const [name, steps] of Object.entries(right)) assert.equal(lanes[name], steps, name);
+    await page.getByRole("button", { name: "Tables …" }).click();
+    const dialog = page.getByRole("dialog", { name: "Tables of the run" });
+    const offered = await dialog.getByLabel("Table", { exact: true }).locator("option").evaluateAll((all) => all.map((one) => one.value));
+    for (const name of ["workloads", "workload_transfers", "transfers", "calls", "messages", "links"]) assert.ok(offered.includes(name), name);
+    const shown = async (name) => {
+      await dialog.getByLabel("Table", { exact: true }).selectOption(name);
+      const [first] = Object.keys(await table("apps", name));
+      await page.waitForFunction((first) => document.querySelector("dialog.tables th")?.textContent.startsWith(first), first);
+      const rows = await dialog.locator("tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+      return rows.slice(1).map((cells) => Object.fromEntries(rows[0].map((title, i) => [title, cells[i]])));
+    };
+    for (const [name, columns] of [["calls", ["mos", "lost_share"]], ["messages", ["late", "missed"]], ["links", ["marked", "sojourn_p95_s"]], ["workloads", ["finished"]]]) {
+      const [rows, own] = [await shown(name), await table("apps", name)];
+      assert.equal(rows.length, own[columns[0]].length);
+      for (const column of columns) rows.forEach((row, i) => own[column][i] !== "" && near(Number(row[column].replace(/[^\d.]/g, "")), own[column][i], 1e-4 * Math.abs(own[column][i]), `${name}, ${column}`));
+    }
+    // The order of a column, both ways round.
+    const { completion_s: completions } = await table("apps", "workload_transfers", ["completion_s"]);
+    await shown("workload_transfers");
+    await dialog.getByRole("button", { name: "completion_s" }).click();
+    await dialog.getByRole("button", { name: /^completion_s/ }).click();
+    near(Number((await dialog.locator("tbody tr").first().locator("td").nth(7).textContent())), Math.min(...completions.filter((value) => value !== "")), 1e-5, "the shortest");
+    await page.keyboard.press("Escape");
+    // And their distribution in Compare.
+    await page.evaluate(() => (location.hash = "#/compare?compare=apps&measure=transfers+0"));
+    await page.locator(".figure path.curve").first().waitFor();
+    assert.match(await page.locator(".figure").textContent(), /Completion time of the workloads' transfers/);
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
   test("stays quick with a million steps", async () => {
     const { page, close } = await visit("#/watch?run=million");
     await page.locator(".finding, .findings > h3").first().waitFor();

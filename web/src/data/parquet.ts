@@ -13,17 +13,25 @@ export async function readParquet(file: ArrayBuffer, only?: readonly string[]): 
   return table;
 }
 
-/** Columns of numbers, in which the rows of each flow or link stand together. */
+/** Columns in which the rows of each flow or link stand together. */
 export interface SeriesTable {
   columns: Record<string, Float64Array>;
+  /** Columns of texts: the number of each row's text, and the texts. */
+  texts: Record<string, { codes: Int32Array; values: readonly (string | null)[] }>;
   /** The first row of a flow or link, and the one after its last. */
   rows: ReadonlyMap<string, readonly [number, number]>;
 }
 
-/** Reads some columns of numbers of a Parquet file by the values of the column `by`. */
+/** Reads some columns of a Parquet file by the values of the column `by`. */
 export async function readSeries(file: ArrayBuffer, by: string, only: readonly string[]): Promise<SeriesTable> {
   const { table, groups } = await found({ file, only: [by, ...only], by });
-  return { columns: table as Record<string, Float64Array>, rows: new Map(groups.map(([name, first, end]) => [name, [first, end]])) };
+  const columns: SeriesTable["columns"] = {};
+  const texts: SeriesTable["texts"] = {};
+  for (const [name, column] of Object.entries(table)) {
+    if (column instanceof Float64Array) columns[name] = column;
+    else texts[name] = column as SeriesTable["texts"][string];
+  }
+  return { columns, texts, rows: new Map(groups.map(([name, first, end]) => [name, [first, end]])) };
 }
 
 async function found(question: Omit<Question, "id">): Promise<Found> {

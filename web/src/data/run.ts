@@ -54,8 +54,8 @@ export class Run {
 
   static async load(entry: RunEntry): Promise<Run> {
     const scenario = await readJson<SkyhopScenario>(entry.id, "scenario.json");
-    const names = ["flows", "links", "drops", "flow_events", "handovers", "link_changes", "paths", "positions"] as const;
-    const series = [seriesOf(entry, "flow_series", "flow", MEASURES), seriesOf(entry, "link_series", "link", LINK_MEASURES)];
+    const names = ["flows", "links", "drops", "flow_events", "handovers", "link_changes", "paths", "positions", "workload_transfers"] as const;
+    const series = [seriesOf(entry, "flow_series", "flow", [...MEASURES, "phase"]), seriesOf(entry, "link_series", "link", LINK_MEASURES)];
     const [read, [flows, links]] = await Promise.all([Promise.all(names.map((name) => readTable(entry, name))), Promise.all(series)]);
     const tables = Object.fromEntries(names.map((name, i) => [name, read[i]])) as unknown as Tables;
     return new Run(entry, scenario, tables, flows, links, new Sky(tables.positions));
@@ -119,6 +119,34 @@ export class Run {
   /** A measure of one link over time. */
   linkSeries(link: string, measure: "queue_packets" | "utilisation"): Series {
     return this.cached(`${link}\n\n${measure}`, () => rowsFrom(this.linkTable, link, measure));
+  }
+
+  /** At which steps a flow's sender was in which state, by the state, s. */
+  phases(flow: string): Map<string, number[]> {
+    const found = new Map<string, number[]>();
+    const [first, end] = this.flowTable.rows.get(flow) ?? [0, 0];
+    const { codes, values } = this.flowTable.texts["phase"] ?? { codes: [], values: [] };
+    const time = this.flowTable.columns["time_s"];
+    for (let row = first; row < end; row++) {
+      const name = values[codes[row]];
+      if (!name) continue;
+      const known = found.get(name);
+      if (known) known.push(time[row]);
+      else found.set(name, [time[row]]);
+    }
+    return found;
+  }
+
+  private readonly others = new Map<string, Promise<Columns>>();
+  /** Any table that the run has, read when it is asked for. */
+  table(name: string): Promise<Columns> {
+    if (name in this.tables) return Promise.resolve(this.tables[name as keyof typeof this.tables] as unknown as Columns);
+    let table = this.others.get(name);
+    if (!table) {
+      table = source.file(this.id, `${name}.parquet`).then((file) => (file ? readParquet(file) : {}));
+      this.others.set(name, table);
+    }
+    return table;
   }
 
   /** Whether the run recorded series of its flows. */
@@ -238,7 +266,7 @@ function rowsFrom(table: SeriesTable, name: string, measure: string): Series {
 /** The series of a run by flow or link; a run that recorded none has no rows. */
 async function seriesOf(entry: RunEntry, name: string, by: string, measures: readonly string[]): Promise<SeriesTable> {
   const file = entry.tables.includes(name) ? await source.file(entry.id, `${name}.parquet`) : null;
-  return file ? readSeries(file, by, ["time_s", ...measures]) : { columns: {}, rows: new Map() };
+  return file ? readSeries(file, by, ["time_s", ...measures]) : { columns: {}, texts: {}, rows: new Map() };
 }
 
 const EMPTY_TABLES: Record<string, string[]> = {
@@ -250,6 +278,7 @@ const EMPTY_TABLES: Record<string, string[]> = {
   link_changes: ["link", "up", "why"],
   paths: ["flow", "path"],
   positions: ["node"],
+  workload_transfers: ["workload"],
 };
 
 /** A table without rows was not written; its columns of numbers are then empty, too. */

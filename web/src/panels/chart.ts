@@ -96,11 +96,11 @@ export class Chart {
   }
 
   /** What the chart shows: for tests. */
-  shown(): { x: [number, number]; y: [number, number]; labels: string[]; data: uPlot.AlignedData; points: [string, number][] } | null {
+  shown(): { x: [number, number]; y: [number, number]; labels: string[]; data: uPlot.AlignedData; points: [string, number][]; lanes: [string, number][] } | null {
     const { plot } = this;
     if (!plot) return null;
     const bounds = (key: string): [number, number] => [plot.scales[key].min ?? NaN, plot.scales[key].max ?? NaN];
-    return { x: bounds("x"), y: bounds("y"), labels: this.spec?.lines.map((line) => line.label) ?? [], data: plot.data, points: this.spec?.points?.map(({ label, x }) => [label, x.length]) ?? [] };
+    return { x: bounds("x"), y: bounds("y"), labels: this.spec?.lines.map((line) => line.label) ?? [], data: plot.data, points: this.spec?.points?.map(({ label, x }) => [label, x.length]) ?? [], lanes: this.spec?.lanes?.map(({ label, times }) => [label, times.length]) ?? [] };
   }
 
   /** Draws anew, also with the colours of another theme. */

@@ -9,6 +9,7 @@ import { Chart, type ChartSpec, type Line, type Shade } from "./chart";
 import { h } from "./dom";
 import { flowTable } from "./flows";
 import { asksFirst, recordNow, sequenceCharts } from "./sequence";
+import { tablesShown } from "./tables";
 
 declare global {
   interface Window {
@@ -137,6 +138,7 @@ function legendOf(runs: Run[], again: () => void): HTMLElement[] {
     const others = flows.length - drawn.length;
     chips.push(h("button", { type: "button", class: "chip all-flows", onclick: () => (flowTable.value = true) }, others > 0 ? `${others} more flows …` : "Flows …"));
   }
+  if (flows.length > 0) chips.push(h("button", { type: "button", class: "chip all-tables", onclick: () => (tablesShown.value = true) }, "Tables …"));
   if (flows.length > 0) {
     const title = "Every packet of one flow: that of the open finding, else the first in the charts";
     chips.push(h("button", { type: "button", class: "chip packets", title, "aria-pressed": String(sequenceShown.value), onclick: () => (sequenceShown.value = !sequenceShown.value) }, "Packets"));

@@ -2,7 +2,7 @@ import { loadRun, type Run } from "../data/run";
 import type { RunEntry } from "../data/source";
 import { change, comparison, entries, notice } from "../state/app";
 import { theme } from "../state/theme";
-import { EVERY, figureOf, groupsOf, MEASURES, OVER_FLOWS, OVER_TIME, TOTALS, type Drawn, type Group } from "./comparing";
+import { EVERY, figureOf, groupsOf, MEASURES, OVER_FLOWS, OVER_TIME, OVER_TRANSFERS, TOTALS, type Drawn, type Group } from "./comparing";
 import { h, icon, ICONS } from "./dom";
 import { barFigure, curveFigure, curveScale, type FigureLook } from "./figure";
 import { FigureView } from "./figureview";
@@ -141,7 +141,8 @@ function measureChoice(): HTMLSelectElement {
     h("optgroup", { label: "One number per flow" }, ...options("total", TOTALS)),
     h("optgroup", { label: "Over time" }, ...options("time", OVER_TIME, " over time")),
     h("optgroup", { label: "Distribution over the steps" }, ...options("steps", OVER_TIME, ": distribution")),
-    h("optgroup", { label: "Distribution over the flows" }, ...options("flows", OVER_FLOWS, ": distribution")));
+    h("optgroup", { label: "Distribution over the flows" }, ...options("flows", OVER_FLOWS, ": distribution")),
+    h("optgroup", { label: "Distribution over the transfers of workloads" }, ...options("transfers", OVER_TRANSFERS, ": distribution")));
 }
 
 function runBox(entry: RunEntry): HTMLElement {

@@ -46,9 +46,15 @@ export const OVER_FLOWS: Omit<Total, "how">[] = [
   { title: "One-way delay of the flows, mean", unit: "ms", column: "delay_mean_s", scale: 1e3 },
 ];
 
+/** Columns of the table of workloads' transfers whose distribution is drawn. */
+export const OVER_TRANSFERS: Omit<Total, "how">[] = [
+  { title: "Completion time of the workloads' transfers", unit: "s", column: "completion_s", scale: 1 },
+  { title: "Slowdown of the workloads' transfers", unit: "", column: "slowdown", scale: 1 },
+];
+
 /** What can be compared, by the names that the address uses. */
 export const MEASURES = [
-  ...TOTALS.map((_, i) => `total ${i}`), ...OVER_TIME.map((_, i) => `time ${i}`), ...OVER_TIME.map((_, i) => `steps ${i}`), ...OVER_FLOWS.map((_, i) => `flows ${i}`),
+  ...TOTALS.map((_, i) => `total ${i}`), ...OVER_TIME.map((_, i) => `time ${i}`), ...OVER_TIME.map((_, i) => `steps ${i}`), ...OVER_FLOWS.map((_, i) => `flows ${i}`), ...OVER_TRANSFERS.map((_, i) => `transfers ${i}`),
 ];
 
 /** Stands for every flow. */
@@ -95,7 +101,8 @@ export function figureOf(groups: Group[], base: Group | null, measure: string, f
   const at = Number(index);
   if (kind === "total") return totals(groups, base, TOTALS[at]);
   if (kind === "time") return curves(groups, base, OVER_TIME[at], flow);
-  return kind === "steps" ? steps(groups, OVER_TIME[at], flow) : flowsOf(groups, OVER_FLOWS[at]);
+  if (kind === "steps") return steps(groups, OVER_TIME[at], flow);
+  return kind === "flows" ? flowsOf(groups, OVER_FLOWS[at], "flows") : flowsOf(groups, OVER_TRANSFERS[at], "workload_transfers");
 }
 
 const compared = (groups: Group[], base: Group | null): Group[] => (base ? groups.filter((one) => one !== base) : groups);
@@ -219,11 +226,12 @@ function steps(groups: Group[], { title, unit, column, scale }: OverTime, flow: 
   return shares(`${column}_steps`, `${title}: distribution over the steps`, unit, scale, values, "Each step of the recording in which the measure has a value counts once.");
 }
 
-/** How many flows had which total. */
-function flowsOf(groups: Group[], { title, unit, column, scale }: Omit<Total, "how">): Drawn {
-  const values = groups.map(({ name, runs }) => ({ name, values: runs.map((one) => (one.tables.flows as unknown as Record<string, Float64Array>)[column] ?? new Float64Array(0)) }));
+/** How many flows, or transfers, had which total. */
+function flowsOf(groups: Group[], { title, unit, column, scale }: Omit<Total, "how">, table: "flows" | "workload_transfers"): Drawn {
+  const values = groups.map(({ name, runs }) => ({ name, values: runs.map((one) => (one.tables[table] as unknown as Record<string, Float64Array>)[column] ?? new Float64Array(0)) }));
   const open = values.reduce((sum, one) => sum + one.values.reduce((n, v) => n + v.filter((x) => !Number.isFinite(x)).length, 0), 0);
-  return shares(`${column}_flows`, `${title}: distribution`, unit, scale, values, open > 0 ? `${open} flows have no value and are left out.` : "");
+  const what = table === "flows" ? "flows" : "transfers";
+  return shares(`${column}_${what}`, `${title}: distribution`, unit, scale, values, open > 0 ? `${open} ${what} have no value, because they did not finish for example, and are left out.` : "");
 }
 
 function shares(name: string, title: string, unit: string, scale: number, all: { name: string; values: Float64Array[] }[], note: string): Drawn {

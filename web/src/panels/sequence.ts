@@ -9,6 +9,9 @@ import { colour } from "../state/theme";
 import type { ChartSpec, Line } from "./chart";
 import { moment } from "./format";
 
+/** The sender's states, in the order in which the flow has them; no sender has more. */
+const PHASE_COLOURS = ["series-2", "series-0", "series-1", "series-3", "series-4", "series-5", "handover", "drop"];
+
 /** What is known of the packets of a flow in a part of a run, or why nothing is. */
 const read = new WeakMap<Run, Map<string, Sequence | string>>();
 
@@ -111,7 +114,9 @@ function numbers(flow: string, known: Sequence | string, marks: Marks): ChartSpe
 
 function inFlight(run: Run, flow: string, known: Sequence | string, marks: Marks): ChartSpec {
   const times = (kind: string): number[] => run.happenings.of(flow).filter((one) => one.kind === kind).map((one) => one.begin);
+  const phases = [...run.phases(flow)].slice(0, PHASE_COLOURS.length).map(([label, own], i) => ({ label, role: PHASE_COLOURS[i], times: own }));
   const lanes = [
+    ...phases,
     { label: "handover", role: "handover", times: times("handover") },
     { label: "timeout", role: "series-3", times: times("timeout") },
     { label: "recovery", role: "series-4", times: times("recovery") },

@@ -7,6 +7,7 @@ import { flowsDialog } from "./flows";
 import { headline } from "./headline";
 import { presetsPanel } from "./presets";
 import { SkyView } from "./skyview";
+import { tablesDialog } from "./tables";
 import { timeBar } from "./timebar";
 
 declare global {
@@ -33,7 +34,7 @@ export function watchPanel(): HTMLElement {
   window.skyhopQueues = () => sky.queues().map(({ node, packets }) => [node, packets]);
   const left = h("div", { class: "place" }, sky.element, findingsPanel());
   findings.follow((known) => left.classList.toggle("calm", known?.length === 0));
-  const panel = h("div", { class: "watch" }, headline(), left, timeBar(), divider(), chartsPanel(), flowsDialog(), presetsPanel());
+  const panel = h("div", { class: "watch" }, headline(), left, timeBar(), divider(), chartsPanel(), flowsDialog(), tablesDialog(), presetsPanel());
   panel.style.setProperty("--share-of-sky", String(keptShare()));
   run.follow((current) => panel.classList.toggle("no-run", current === null));
   return panel;
