@@ -1,8 +1,8 @@
 // Figures of the page, measured in Chromium with software rendering: `node tests/page/bench.mjs [FOLDER] [RUN]`.
-// Without a folder it makes the Iridium study's runs. Nothing here passes or fails.
+// Without a folder it makes the Iridium study's runs and the tests' scenes. Nothing here passes or fails.
 
 import { cpus } from "node:os";
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { launch, makeRuns, missing, remove, ROOT, serve } from "./browser.mjs";
 
@@ -14,6 +14,7 @@ if (reason) {
 
 const given = process.argv[2];
 const folder = given ?? await makeRuns();
+if (!given) await makeRuns("make_scenes.py", folder);
 const server = await serve(folder);
 const browser = await launch();
 const page = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage();
@@ -45,6 +46,23 @@ const frames = await page.evaluate(() => new Promise((done) => {
 }));
 const calls = await page.evaluate(() => /(\d+) draw calls/.exec(document.querySelector(".cost").textContent)?.[1]);
 
+// Tasks while a run of a million steps is opened, from the click to the last finding and three seconds more.
+let longest = null;
+if (existsSync(join(folder, "million"))) {
+  const other = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage();
+  await other.goto(`${server.url}#/watch?run=slow-start`);
+  await other.waitForSelector("body[data-ready]");
+  await other.waitForTimeout(2000);
+  await other.evaluate(() => {
+    window.tasks = [0];
+    new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => window.tasks.push(duration))).observe({ type: "longtask" });
+    location.hash = "#/watch?run=million";
+  });
+  await other.waitForFunction(() => document.querySelector(".run-name").textContent === "million" && !/Looking/.test(document.querySelector(".findings > h3").textContent) && document.querySelectorAll(".charts .chart .u-over").length >= 4);
+  await other.waitForTimeout(3000);
+  longest = await other.evaluate(() => Math.max(...window.tasks));
+}
+
 const built = join(ROOT, "python", "skyhop", "page");
 const bytes = readdirSync(built).reduce((sum, name) => sum + statSync(join(built, name)).size, 0);
 console.log(`processor                 ${cpus()[0].model}, ${cpus().length} cores`);
@@ -54,6 +72,7 @@ console.log(`run on the globe          ${ready?.toFixed(0)} ms`);
 console.log(`frames while playing      ${frames.rate.toFixed(1)} per second, 1280 x 720, software rendering`);
 console.log(`script per frame          median ${frames.costs[frames.costs.length >> 1]} ms, 95th percentile ${frames.costs[Math.floor(frames.costs.length * 0.95)]} ms`);
 console.log(`draw calls                ${calls}`);
+if (longest !== null) console.log(`longest task              ${longest.toFixed(0)} ms while a run of a million steps is opened`);
 await browser.close();
 await server.stop();
 if (!given) remove(folder);

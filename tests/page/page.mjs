@@ -255,8 +255,8 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     const { page, close } = await visit("#/try");
     await page.locator(".right").waitFor();
     // Long enough to be cancelled, and short enough that what is done says how long the rest takes.
-    await type(page, ENDLESS.replace("50 d", "1500 s"));
-    await page.waitForFunction(() => /1500 s/.test(document.querySelector(".right")?.textContent ?? ""));
+    await type(page, ENDLESS.replace("50 d", "900 s"));
+    await page.waitForFunction(() => /900 s/.test(document.querySelector(".right")?.textContent ?? ""));
     await page.getByRole("button", { name: "Run" }).click();
     await page.locator(".job.running").waitFor();
     // Results appear while it runs: the second figure is the window's.

@@ -14,6 +14,8 @@ export interface Sequence {
   link: string;
   /** The part of the run that was recorded, s; null for all of it. */
   part: readonly [number, number] | null;
+  /** Whether the run itself recorded nothing, and was made again for these packets. */
+  later: boolean;
   sent: Points;
   again: Points;
   /** Lost or dropped anywhere on the path. */
@@ -36,12 +38,12 @@ export async function sequenceOf(run: Run, flow: string): Promise<Sequence | nul
   let read = known.get(run);
   if (!read) known.set(run, (read = run.packets().then((table) => table && { table, rows: groupBy(table.flow) })));
   const packets = await read;
-  return packets && sequence(run, flow, packets.table, packets.rows.get(flow) ?? [], null);
+  return packets && sequence(run, flow, packets.table, packets.rows.get(flow) ?? [], null, false);
 }
 
 /** What was recorded later of one flow, in a part of the run. Rows before it tell where the flow stood at its begin. */
 export function sequenceFrom(run: Run, flow: string, table: Tables["packets"], part: readonly [number, number] | null): Sequence | null {
-  return sequence(run, flow, table, Array.from(table.time_s, (_, row) => row), part);
+  return sequence(run, flow, table, Array.from(table.time_s, (_, row) => row), part, true);
 }
 
 /** A link that the flow's data take first, for the reader to copy. */
@@ -58,7 +60,7 @@ function linkOfData({ link, event, size_bytes: size }: Tables["packets"], rows: 
   return null;
 }
 
-function sequence(run: Run, flow: string, table: Tables["packets"], rows: readonly number[], part: readonly [number, number] | null): Sequence | null {
+function sequence(run: Run, flow: string, table: Tables["packets"], rows: readonly number[], part: readonly [number, number] | null, later: boolean): Sequence | null {
   const link = linkOfData(table, rows);
   if (link === null) return null;
   const { time_s: time, event, seq, link: on } = table;
@@ -87,7 +89,7 @@ function sequence(run: Run, flow: string, table: Tables["packets"], rows: readon
     const row = Math.min(cwnd.x.length - 1, lastAtOrBefore(cwnd.x, at - 1e-9) + 1);
     return row < 0 ? NaN : y[i] + cwnd.ys[0][row];
   });
-  return { link, part, sent: sent.points(), again: again.points(), lost: lostOf(run, flow, part), acks: { x, ys: [y] }, duplicates: duplicates.points(), window: { x, ys: [window] } };
+  return { link, part, later, sent: sent.points(), again: again.points(), lost: lostOf(run, flow, part), acks: { x, ys: [y] }, duplicates: duplicates.points(), window: { x, ys: [window] } };
 }
 
 /** Data packets of the flow that were lost, wherever it was. */

@@ -1,3 +1,4 @@
+import { lastAtOrBefore } from "./columns";
 import { count, fixed, moment, number, rate, size } from "../panels/format";
 import type { Finding } from "./findings";
 import { counted, lost, type Happening, type Happenings } from "./happenings";
@@ -21,14 +22,15 @@ export interface Story {
   events: Happening[];
 }
 
-const CAUSE_S = 2; // what happened at most so long before is a cause
+const CAUSE_S = 2; // what happened at most so long before is a cause, or so many round trips:
+const CAUSE_RTTS = 2; // a sender hears of a loss a round trip later, and a full queue makes that long
 const AT_ONCE_S = 0.5; // handovers and path changes so close together are one
 const DUPLICATES = 3; // duplicate ACKs that begin a fast retransmit: RFC 5681 §3.2
 
 /** What led to a finding, what it did and what it cost. */
 export function storyOf(run: Run, finding: Finding, happenings: Happenings): Story {
   const all = happenings.of(finding.flow).filter((one) => one.kind !== "life");
-  const events = fromTheCause(all, finding);
+  const events = fromTheCause(all, finding, causeS(run, finding));
   const lostHere = lossesIn(run, finding, happenings, events);
   return {
     what: whatOf(finding),
@@ -42,9 +44,18 @@ export function storyOf(run: Run, finding: Finding, happenings: Happenings): Sto
   };
 }
 
+/** How long before a finding its causes are looked for, s. */
+function causeS(run: Run, { flow, begin }: Pick<Finding, "flow" | "begin">): number {
+  const { x, ys: [rtt] } = run.flowSeries(flow, "rtt_s");
+  let row = lastAtOrBefore(x, begin);
+  // The last step in which a round trip was measured; a pause in it tells nothing.
+  for (const least = row - 1000; row >= 0 && row > least && Number.isNaN(rtt[row]); ) row--;
+  return Math.max(CAUSE_S, CAUSE_RTTS * (rtt[row] || 0));
+}
+
 /** From the last handover or path change before it all began, or the first loss, to the end of it. */
-function fromTheCause(all: Happening[], { begin, end }: Finding): Happening[] {
-  const near = all.filter((one) => one.end >= begin - CAUSE_S && one.begin <= end + 1e-9);
+function fromTheCause(all: Happening[], { begin, end }: Finding, before: number): Happening[] {
+  const near = all.filter((one) => one.end >= begin - before && one.begin <= end + 1e-9);
   const early = near.filter((one) => one.begin <= begin + AT_ONCE_S);
   const roots = early.filter((one) => one.kind === "handover" || one.kind === "path");
   const root = roots.at(-1);
@@ -53,7 +64,7 @@ function fromTheCause(all: Happening[], { begin, end }: Finding): Happening[] {
     return near.filter((one) => one.begin >= first - 1e-9);
   }
   const loss = early.filter((one) => one.kind === "drop")[0];
-  return near.filter((one) => one.begin >= (loss?.begin ?? begin - CAUSE_S) - 1e-9);
+  return near.filter((one) => one.begin >= (loss?.begin ?? begin - before) - 1e-9);
 }
 
 interface Lost {
@@ -111,7 +122,8 @@ function othersThatBegan(run: Run, { flow, begin }: Finding, events: Happening[]
   if (events.some((one) => one.kind === "handover" || one.kind === "path")) return [];
   const { start_s: start } = run.tables.flows;
   const own = start[run.flows.indexOf(flow)];
-  return run.flows.filter((_, row) => start[row] > own + AT_ONCE_S && start[row] <= begin && start[row] >= begin - CAUSE_S);
+  const before = causeS(run, { flow, begin });
+  return run.flows.filter((_, row) => start[row] > own + AT_ONCE_S && start[row] <= begin && start[row] >= begin - before);
 }
 
 function priceOf(run: Run, finding: Finding): string {

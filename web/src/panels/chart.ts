@@ -40,6 +40,8 @@ export interface Lane {
   label: string;
   role: string;
   times: ArrayLike<number>;
+  /** Shares the line of the lane before, as one of several states that exclude one another. */
+  joins?: boolean;
 }
 
 export interface ChartSpec {
@@ -441,13 +443,22 @@ function drawLanes(plot: uPlot, spec: ChartSpec): void {
     context.textAlign = "left";
     context.textBaseline = "alphabetic";
     context.font = `${9.5 * ratio}px system-ui, sans-serif`;
-    spec.lanes!.forEach(({ label, role, times }, i) => {
-      const top = bbox.top + i * LANE * ratio;
+    let [line, end] = [-1, 0];
+    for (const { label, role, times, joins } of spec.lanes!) {
+      if (!joins) [line, end] = [line + 1, 0];
+      const top = bbox.top + line * LANE * ratio;
       context.fillStyle = colour(role);
+      context.globalAlpha = joins === undefined ? 1 : 0.55;
+      const seen = density(times, from, to, Math.round(bbox.width / ratio));
+      for (const [x] of seen) context.fillRect(bbox.left + x * ratio, top + ratio, 1.5 * ratio, (LANE - 2) * ratio);
+      // States stand where they begin, those that would cover another name not at all.
+      const at = joins === undefined ? 3 * ratio : (seen[0]?.[0] ?? 0) * ratio;
+      if (joins !== undefined && (seen.length === 0 || at < end)) continue;
       context.globalAlpha = 1;
-      for (const [x] of density(times, from, to, Math.round(bbox.width / ratio))) context.fillRect(bbox.left + x * ratio, top + ratio, 1.5 * ratio, (LANE - 2) * ratio);
-      context.fillText(label, bbox.left + 3 * ratio, top + (LANE - 2) * ratio);
-    });
+      if (joins !== undefined) context.fillStyle = colour("ink");
+      context.fillText(label, bbox.left + at, top + (LANE - 2) * ratio);
+      end = at + context.measureText(label).width + 4 * ratio;
+    }
     context.globalAlpha = 1;
   });
 }

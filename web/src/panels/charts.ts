@@ -1,14 +1,13 @@
 import { bridge, rollingMean, type Series } from "../data/decimate";
 import { pause } from "../data/parquet";
 import type { FlowMeasure, Run } from "../data/run";
-import { server } from "../data/source";
 import { chosenFlows, FIRST_FLOWS, overlays, run, sequenceShown, shownRuns, toggleFlow, wholeFlow } from "../state/app";
 import { openFinding } from "../state/findings";
 import { colour, DASHES, seriesColour, theme } from "../state/theme";
 import { Chart, type ChartSpec, type Line, type Shade } from "./chart";
 import { h } from "./dom";
 import { flowTable } from "./flows";
-import { asksFirst, recordNow, sequenceCharts } from "./sequence";
+import { asksFirst, recordedLater, recordNow, sequenceCharts } from "./sequence";
 import { tablesShown } from "./tables";
 
 declare global {
@@ -158,7 +157,7 @@ function recordingChips(one: Run | undefined, flow: string | null, again: () => 
     const minutes = Math.ceil(one.entry.wall_time_s / 60);
     chips.push(h("button", { type: "button", class: "chip record", onclick: () => recordNow(one, flow, again) }, `Record (about ${minutes} min)`));
   }
-  if (server && openFinding.value?.flow === flow) {
+  if (openFinding.value?.flow === flow && recordedLater(one, flow)) {
     const title = "All packets of the flow, not only those around the open finding";
     chips.push(h("button", { type: "button", class: "chip whole-flow", title, "aria-pressed": String(wholeFlow.value), onclick: () => (wholeFlow.value = !wholeFlow.value) }, "Whole flow"));
   }

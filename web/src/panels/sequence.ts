@@ -36,6 +36,13 @@ export function recordNow(run: Run, flow: string, again: () => void): void {
   again();
 }
 
+/** Whether the packets that are shown were recorded for the page: then there are those around the finding, and all. */
+export function recordedLater(run: Run, flow: string): boolean {
+  const known = read.get(run)?.get(nameOf(run, flow));
+  // While they are read, or where that failed, the choice of all packets can be taken back.
+  return known === undefined || typeof known === "string" ? wholeFlow.value : known.later;
+}
+
 /** Has the packets around the open finding recorded before the reader asks for them, where the run takes seconds. */
 export function prefetchPackets(run: Run, flow: string): void {
   if (!server || run.entry.wall_time_s > AT_ONCE_S || run.entry.tables.includes("packets")) return;
@@ -114,7 +121,7 @@ function numbers(flow: string, known: Sequence | string, marks: Marks): ChartSpe
 
 function inFlight(run: Run, flow: string, known: Sequence | string, marks: Marks): ChartSpec {
   const times = (kind: string): number[] => run.happenings.of(flow).filter((one) => one.kind === kind).map((one) => one.begin);
-  const phases = [...run.phases(flow)].slice(0, PHASE_COLOURS.length).map(([label, own], i) => ({ label, role: PHASE_COLOURS[i], times: own }));
+  const phases = [...run.phases(flow)].slice(0, PHASE_COLOURS.length).map(([label, own], i) => ({ label, role: PHASE_COLOURS[i], times: own, joins: i > 0 }));
   const lanes = [
     ...phases,
     { label: "handover", role: "handover", times: times("handover") },
