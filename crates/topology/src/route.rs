@@ -102,6 +102,11 @@ impl Router {
         Router { graph: Graph::new(nodes), ..Router::default() }
     }
 
+    /// Gives the memory of the graph back, which a network without changes needs once.
+    pub fn forget(&mut self) {
+        *self = Router { penalty: self.penalty, ..Router::new(self.graph.nodes()) };
+    }
+
     /// Takes over `edges` and `leaves`.
     pub fn arrange(&mut self) {
         self.graph.draw(&self.edges, self.penalty);

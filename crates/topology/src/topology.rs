@@ -233,6 +233,9 @@ impl Topology {
         self.draw_graph(now);
         let changes = self.next_change() < Time::MAX;
         self.router.fill(destinations, changes, out);
+        if !changes {
+            self.router.forget();
+        }
     }
 
     /// The links that are up, with their delays at `now`.
