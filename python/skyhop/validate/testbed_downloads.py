@@ -209,7 +209,7 @@ def downloads_summary(found: Sequence[Download]) -> str:
     cubic, reno = (sum(one.agrees(control) for one in run) for control in ("cubic", "reno"))
     tail = f"; {len(found) - len(run)} skipped" if len(run) < len(found) else ""
     return (
-        f"{cubic} of {len(run)} downloads are within {BOUND:.0%} with CUBIC, which the recording names, "
+        f"{cubic} of {len(run)} downloads are within {100 * BOUND:.0f} % with CUBIC, which the recording names, "
         f"and {reno} with Reno, the default of the testbed's scripts{tail}."
     )
 
