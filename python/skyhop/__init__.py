@@ -14,16 +14,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from skyhop._core import Progress, Scenario, ScenarioError
+    from skyhop._core import ControlError, Progress, Scenario, ScenarioError
     from skyhop.api import run, scenario
     from skyhop.loading import load
+    from skyhop.own import CongestionControl
     from skyhop.results import Run
 
     __version__: str
 
-__all__ = ["Progress", "Run", "Scenario", "ScenarioError", "__version__", "load", "run", "scenario"]
+__all__ = [
+    "CongestionControl",
+    "ControlError",
+    "Progress",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "load",
+    "run",
+    "scenario",
+]
 
 _HOMES = {
+    "CongestionControl": "skyhop.own",
+    "ControlError": "skyhop._core",
     "Progress": "skyhop._core",
     "Run": "skyhop.results",
     "Scenario": "skyhop._core",

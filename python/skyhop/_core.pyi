@@ -58,6 +58,96 @@ class ScenarioError(ValueError):
 class Cancelled(RuntimeError):
     """`Progress.cancel` ended the run."""
 
+class ControlError(RuntimeError):
+    """A congestion control in Python ended the run: an exception, which is the cause, or a bad window."""
+
+@final
+class Start:
+    """How a connection starts. `clamp` is the receiver's window in segments, infinite without one; `mss` in bytes."""
+
+    cwnd: float
+    ssthresh: float
+    clamp: float
+    mss: int
+
+@final
+class Ack:
+    """An ACK. Times in seconds, amounts in segments, `mss` in bytes."""
+
+    @property
+    def now(self) -> float:
+        """The simulated time."""
+    @property
+    def newly_acked(self) -> float:
+        """Segments that it acknowledges cumulatively for the first time."""
+    @property
+    def newly_reported(self) -> float:
+        """Segments beyond these that it reports selectively for the first time."""
+    @property
+    def slow_start_growth(self) -> float:
+        """By how many segments the window may grow in slow start (RFC 3465); 0 when the window was not used."""
+    @property
+    def avoidance_growth(self) -> float:
+        """The acknowledged segments that count for congestion avoidance; 0 when the window was not used."""
+    @property
+    def rtt(self) -> float | None:
+        """Sample of the round-trip time; None when it acknowledges only what was sent more than once."""
+    @property
+    def smoothed_rtt(self) -> float | None:
+        """Smoothed round-trip time (RFC 6298)."""
+    @property
+    def min_rtt(self) -> float | None:
+        """Smallest sample of the connection."""
+    @property
+    def in_flight(self) -> float:
+        """Segments outstanding after this ACK."""
+    @property
+    def round_ends(self) -> bool:
+        """Whether a round trip, counted in packets, ends with it."""
+    @property
+    def acknowledged(self) -> int:
+        """Segments acknowledged cumulatively since the start."""
+    @property
+    def delivered(self) -> int:
+        """Segments delivered since the start, by cumulative and selective acknowledgement."""
+    @property
+    def marked(self) -> float:
+        """Segments of these that carried an ECN mark."""
+    @property
+    def repairing(self) -> bool:
+        """Losses that a timeout found are still being repaired."""
+    @property
+    def mss(self) -> int:
+        """User bytes in a full segment."""
+
+@final
+class Loss:
+    """Segments that are found lost; time in seconds."""
+
+    now: float
+    lost: float
+    in_flight: float
+
+@final
+class Congestion:
+    """The start of a recovery episode. `kind` is "loss", "ecn" or "timeout"; `window` is what the cut is taken from."""
+
+    now: float
+    kind: str
+    window: float
+    in_flight: float
+    smoothed_rtt: float | None
+    min_rtt: float | None
+    again: bool
+    mss: int
+
+@final
+class Sent:
+    """A segment that leaves, which `in_flight` includes; time in seconds."""
+
+    now: float
+    in_flight: float
+
 @final
 class Scenario:
     """A validated scenario, defaults filled in and names resolved.

@@ -151,6 +151,14 @@ def serve(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs.")] = Path("runs"),
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8641,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    python_controls: Annotated[
+        Path | None,
+        typer.Option(
+            "--python-controls",
+            metavar="DIR",
+            help="Let scenarios from the page run the controls in the Python files of this folder.",
+        ),
+    ] = None,
     memory: Memory = None,
 ) -> None:
     """Serve the page over a folder of runs on this machine until Ctrl-C."""
@@ -159,7 +167,7 @@ def serve(
     _limit_memory(memory)
     if folder == Path("runs"):
         folder.mkdir(exist_ok=True)
-    page.serve(folder, port=port, open_browser=browser)
+    page.serve(folder, port=port, open_browser=browser, python_controls=python_controls)
 
 
 @app.command()

@@ -61,6 +61,13 @@ def _guarded(app: Any) -> int:
         code = FAILED
     except UnicodeEncodeError as error:
         code = _say(f"not UTF-8, and not the name of a file: {error.object!a}", USAGE)
+    except _control_error() as error:
+        import traceback
+
+        # The user's own lines are what helps; those of Skyhop are not.
+        if error.__cause__ is not None:
+            traceback.print_exception(error.__cause__, file=sys.stderr)
+        code = _say(str(error), FAILED)
     except MemoryError as error:
         code = _say(str(error) or "there is not enough memory", FAILED)
     except OSError as error:
@@ -71,6 +78,13 @@ def _guarded(app: Any) -> int:
     _silence(sys.stdout, 1)
     _silence(sys.stderr, 2)
     return code
+
+
+def _control_error() -> type[Exception]:
+    """The exception of a control in Python. Asked for when something was raised: the import takes time."""
+    from skyhop._core import ControlError
+
+    return ControlError
 
 
 def _say(message: str, code: int) -> int:

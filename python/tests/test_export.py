@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import struct
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
-from conftest import Skyhop
+from conftest import ROOT, Skyhop
 
 import skyhop
 from skyhop.export import FORMATS, ExportError, write
@@ -166,6 +168,53 @@ def test_tables_come_back(lossy: skyhop.Run, tmp_path: Path, to: str) -> None:
         back = read(tmp_path / "out" / f"{name}.{to}")
         assert back.columns == lossy.table(name).columns
         assert back.height == lossy.table(name).height
+
+
+def test_iperf3_adds_up_to_the_totals_of_the_run(tmp_path: Path) -> None:
+    run = skyhop.run(LOSSY | {"records": {"grid": "500 ms"}}, seed=2)
+    assert write(run, "iperf3", tmp_path / "out.json").notes == []
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert [step["sum"]["start"] for step in found["intervals"][:3]] == pytest.approx([0.0, 0.5, 1.0])
+    delivered = sum(step["sum"]["bytes"] for step in found["intervals"])
+    assert delivered == found["end"]["sum_received"]["bytes"] == run.flows["bytes_delivered"].sum()
+    retransmits = [stream["sender"]["retransmits"] for stream in found["end"]["streams"]]
+    assert retransmits == run.flows["retransmissions"].to_list()
+
+
+def test_flow_monitor_has_the_sums_of_the_run(lossy: skyhop.Run, tmp_path: Path) -> None:
+    write(lossy, "flowmon", tmp_path / "out.xml")
+    flows = ElementTree.parse(tmp_path / "out.xml").getroot().findall("FlowStats/Flow")
+    for element, row in zip(flows, lossy.flows.iter_rows(named=True), strict=True):
+        assert int(element.attrib["rxPackets"]) == row["packets_received"]
+        assert int(element.attrib["lostPackets"]) == row["dropped"]
+        assert sum(int(one.attrib["number"]) for one in element) == row["dropped"]
+        seconds = float(element.attrib["delaySum"].strip("+ns")) / 1e9
+        assert seconds / row["packets_received"] == pytest.approx(row["delay_mean_s"], rel=1e-9)
+
+
+def test_ns2_traces_conserve_packets(lossy: skyhop.Run, tmp_path: Path) -> None:
+    write(lossy, "ns2", tmp_path / "out.tr")
+    lines = [line.split() for line in (tmp_path / "out.tr").read_text().splitlines()]
+    assert all(len(line) == 12 for line in lines)
+    times = [float(line[1]) for line in lines]
+    assert times == sorted(times)
+    # The run is over: what entered a queue was received or dropped, under one id.
+    events = {event: [line[11] for line in lines if line[0] == event] for event in "+-rd"}
+    assert sorted(events["+"]) == sorted(events["r"] + events["d"])
+    assert set(events["r"]) <= set(events["-"]) and len(set(events["+"])) == len(events["+"])
+    first = [line for line in lines if line[0] == "-" and line[4] == "tcp" and line[7] == "1"]
+    assert {int(line[10]) for line in first} >= set(range(1, 680)), "segment numbers, as ns-2 has them"
+
+
+def test_the_sky_is_exported_where_there_is_one(lossy: skyhop.Run, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="there is no sky to write"):
+        write(lossy, "czml", tmp_path / "out.czml")
+    run = skyhop.run(ROOT / "examples" / "iridium.toml", overrides=["duration=2 s"])
+    write(run, "czml", tmp_path / "out.czml")
+    write(run, "geojson", tmp_path / "out.geojson")
+    names = [packet["id"] for packet in json.loads((tmp_path / "out.czml").read_text())]
+    assert names[0] == "document" and len(names) > 66
+    assert json.loads((tmp_path / "out.geojson").read_text())["type"] == "FeatureCollection"
 
 
 def test_the_program_exports_a_run_folder_and_says_what_is_missing(tmp_path: Path, lossy: skyhop.Run) -> None:

@@ -15,12 +15,16 @@ use crate::{
     WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec, WestwoodSpec, Yam, YamConfig, YamSpec, Yeah, YeahConfig,
     YeahSpec,
 };
+use crate::{PythonConfig, PythonSpec};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use skyhop_base::{Rate, Segments};
 use std::borrow::Cow;
 use std::fmt;
+
+/// The key of a control that is written in Python.
+const PYTHON: &str = "python";
 
 macro_rules! controls {
     ($($name:literal: $variant:ident, $config:ident, $spec:ident;)+) => {
@@ -46,12 +50,16 @@ macro_rules! controls {
         #[derive(Clone, Debug, PartialEq, Serialize)]
         pub enum ControlConfig {
             $(#[serde(rename = $name)] $variant($config),)+
+            /// One from outside, which is not among the names.
+            #[serde(rename = "python")]
+            Python(PythonConfig),
         }
 
         /// A control as a scenario names it: `"bic"`, or `{ bic = { beta = 0.8 } }`.
         #[derive(Clone, Debug, PartialEq)]
         pub enum ControlSpec {
             $($variant($spec),)+
+            Python(PythonSpec),
         }
 
         impl ControlSpec {
@@ -73,6 +81,7 @@ macro_rules! controls {
             pub fn name(&self) -> &'static str {
                 match self {
                     $(ControlSpec::$variant(_) => $name,)+
+                    ControlSpec::Python(_) => PYTHON,
                 }
             }
 
@@ -84,6 +93,7 @@ macro_rules! controls {
                         config.check()?;
                         Ok(ControlConfig::$variant(config))
                     })+
+                    ControlSpec::Python(spec) => Ok(ControlConfig::Python(spec.resolve())),
                 }
             }
         }
@@ -92,6 +102,7 @@ macro_rules! controls {
             pub fn name(&self) -> &'static str {
                 match self {
                     $(ControlConfig::$variant(_) => $name,)+
+                    ControlConfig::Python(_) => PYTHON,
                 }
             }
 
@@ -99,6 +110,7 @@ macro_rules! controls {
             pub fn start(&self, start: Start) -> Control {
                 match self {
                     $(ControlConfig::$variant(config) => Control::$variant(Box::new($variant::new(config.clone(), start))),)+
+                    ControlConfig::Python(config) => Control::Boxed(config.start(start)),
                 }
             }
 
@@ -112,6 +124,7 @@ macro_rules! controls {
             fn from_table<'de, A: MapAccess<'de>>(name: &str, map: &mut A) -> Result<ControlSpec, A::Error> {
                 match name {
                     $($name => Ok(ControlSpec::$variant(map.next_value()?)),)+
+                    PYTHON => Ok(ControlSpec::Python(map.next_value()?)),
                     _ => Err(de::Error::unknown_variant(name, Self::NAMES)),
                 }
             }
@@ -133,6 +146,12 @@ macro_rules! controls {
                             "required": [$name],
                             "additionalProperties": false,
                         },)+
+                        {
+                            "type": "object",
+                            "properties": { "python": generator.subschema_for::<PythonSpec>() },
+                            "required": [PYTHON],
+                            "additionalProperties": false,
+                        },
                     ],
                 })
             }

@@ -24,6 +24,7 @@ mod illinois;
 mod lp;
 mod naive_reno;
 mod options;
+pub mod outside;
 mod peach;
 mod reno;
 mod sample;
@@ -55,6 +56,7 @@ pub use illinois::{Illinois, IllinoisConfig, IllinoisCut, IllinoisSpec};
 pub use lp::{Lp, LpConfig, LpSpec};
 pub use naive_reno::{NaiveReno, NaiveRenoConfig, NaiveRenoSpec};
 pub use options::{Bundle, OptionRow, Profile};
+pub use outside::{PythonConfig, PythonSpec};
 pub use peach::{Peach, PeachConfig, PeachSpec};
 pub use reno::{Counting, Reno, RenoConfig, RenoSpec, Rounding, limited_slow_start};
 pub use sample::{

@@ -13,6 +13,12 @@ pyo3::create_exception!(
     "A scenario has problems. The message shows all of them; `diagnostics` holds one dict for each, with `file`,\n\
      `line`, `column`, `path`, `message` and `help`."
 );
+pyo3::create_exception!(
+    skyhop._core,
+    ControlError,
+    PyRuntimeError,
+    "A congestion control in Python ended the run: an exception in it, which is the cause, or a bad window."
+);
 pyo3::create_exception!(skyhop._core, Cancelled, PyRuntimeError, "`Progress.cancel` ended the run.");
 
 /// The exception for an error of the engine; those of the file system become `OSError` and its subclasses.

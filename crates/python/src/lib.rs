@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod errors;
+mod own;
 mod run;
 mod scenario;
 mod staging;
@@ -17,7 +18,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::errors::{Cancelled, ScenarioError};
+    use super::errors::{Cancelled, ControlError, ScenarioError};
     #[pymodule_export]
     use super::run::{Progress, Run, memory_limit, run};
     #[pymodule_export]
@@ -31,6 +32,15 @@ mod _core {
         quic_stacks_of_this_build, reaction_packets, reference_scenarios, validate_flows, validate_ns2,
         validate_queues, validate_quic, validate_reactions,
     };
+
+    #[pymodule_export]
+    use super::own::{AckView, CongestionView, LossView, SentView, StartView};
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::own::install();
+        Ok(())
+    }
 
     /// The version of the engine.
     #[pyfunction]

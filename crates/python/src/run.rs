@@ -1,6 +1,7 @@
 //! Running a scenario while Python goes on.
 
 use crate::errors::to_python;
+use crate::own;
 use crate::scenario::Scenario;
 use crate::table::Table;
 use pyo3::exceptions::PyMemoryError;
@@ -105,7 +106,7 @@ pub fn run(
             let running = &progress;
             let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                 // After an interrupt nobody listens any more.
-                let _ = done.send(skyhop::run(scenario, &options, running));
+                let _ = done.send(own::guarded(running, || skyhop::run(scenario, &options, running)));
             });
             let thread = spawned.map_err(|error| {
                 PyMemoryError::new_err(format!("the system gives the run no thread, which needs memory: {error}"))
@@ -114,7 +115,7 @@ pub fn run(
                 match wait.recv_timeout(SIGNAL_CHECK) {
                     Ok(result) => break Ok(result),
                     // The thread ended without a result: it panicked, and joining it passes that on.
-                    Err(RecvTimeoutError::Disconnected) => break Ok(Err(skyhop::Error::Cancelled)),
+                    Err(RecvTimeoutError::Disconnected) => break Ok(Ok(Err(skyhop::Error::Cancelled))),
                     Err(RecvTimeoutError::Timeout) => {
                         if let Err(interrupt) = Python::attach(|py| py.check_signals()) {
                             progress.cancel();
@@ -131,7 +132,7 @@ pub fn run(
             }
         })
     });
-    waited?.map(Run).map_err(|error| to_python(py, error))
+    waited??.map(Run).map_err(|error| to_python(py, error))
 }
 
 /// Memory in bytes that a run may take unless it is told otherwise.

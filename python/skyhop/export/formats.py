@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from skyhop import _core, folders
-from skyhop.export import pcap, wire
+from skyhop.export import pcap, summaries, wire
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +29,14 @@ class Source(Protocol):
 
     def table(self, name: str, /) -> pl.DataFrame:
         """The table of that name."""
+
+    @property
+    def scenario(self) -> _core.Scenario:
+        """The scenario with everything filled in."""
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What `summary.json` holds."""
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -166,10 +175,74 @@ def _parquet(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     return []
 
 
+def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
+    series = run.table("flow_series")
+    text = summaries.iperf3(
+        run.summary["flows"], series, run.summary["total"], simulated_s=float(run.manifest["simulated_s"])
+    )
+    folders.write(out, text)
+    no_steps = "the run has no time series, so there are no intervals: set [records] grid"
+    return [no_steps] if series.is_empty() else []
+
+
+def _flow_monitor(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
+    flows = run.summary["flows"]
+    names = wire.addresses(flow[end] for flow in flows for end in ("from", "to"))
+    shown = {name: ".".join(map(str, address)) for name, address in names.items()}
+    folders.write(out, summaries.flow_monitor(flows, shown))
+    early = [flow["name"] for flow in flows if flow["stop_s"] < float(run.manifest["simulated_s"])]
+    if not early:
+        return []
+    return [
+        f"rxBytes counts until a flow's own end, packets until the run's end: they differ in {', '.join(early[:4])}"
+        + (" and others" if len(early) > 4 else "")
+    ]
+
+
+def _ns2(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
+    lines, numbers = summaries.ns2_lines(packets_of(run), run.table("links"), ends_of(run))
+    with folders.streamed(out) as file:
+        file.writelines(line.encode("ascii") for line in lines)
+    return ["the trace numbers nodes by rank of name: " + ", ".join(f"{i} {name}" for name, i in numbers.items())]
+
+
+def _czml(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
+    from skyhop import czml
+
+    scenario = _with_sky(run)
+    # Positions 60 s apart, as `skyhop export-sky` writes them.
+    ephemeris = json.loads(scenario.ephemeris_json(60.0))
+    tables = (run.table("handovers"), run.table("paths"))
+    packets = czml.czml(ephemeris, *tables, duration_s=scenario.duration_s)
+    folders.write(out, json.dumps(packets, separators=(",", ":")) + "\n")
+    return []
+
+
+def _geojson(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
+    from skyhop import czml
+
+    collection = czml.geojson(json.loads(_with_sky(run).sky_json(0.0)))
+    folders.write(out, json.dumps(collection, indent=1) + "\n")
+    return ["GeoJSON holds one moment, here the start; skyhop export-sky --geojson FILE --at TIME writes another"]
+
+
+def _with_sky(run: Source) -> _core.Scenario:
+    scenario = run.scenario
+    sky = json.loads(scenario.sky_json(0.0))
+    if not sky["satellites"] and not sky["stations"]:
+        raise ExportError("the scenario has neither a constellation nor stations: there is no sky to write")
+    return scenario
+
+
 #: The formats by name.
 FORMATS: dict[str, Format] = {
     "pcapng": Format("a capture of all recorded links, for Wireshark and tshark", "pcapng", _pcapng, by_node=True),
     "pcap": Format("a capture for each interface, in a folder", None, _pcap, by_node=True),
     "csv": Format("every table as CSV, in a folder", None, _csv),
     "parquet": Format("every table as Parquet, in a folder", None, _parquet),
+    "iperf3": Format("totals and intervals as iperf3 --json prints them", "json", _iperf3),
+    "flowmon": Format("totals as FlowMonitor of ns-3 writes them", "xml", _flow_monitor),
+    "ns2": Format("a trace of ns-2, a line for each event at a recorded link", "tr", _ns2),
+    "czml": Format("the sky over time, for Cesium", "czml", _czml),
+    "geojson": Format("the sky at the start, for map tools", "geojson", _geojson),
 }

@@ -43,12 +43,19 @@ def check(text: str, catalogues: str | None = None) -> dict[str, Any]:
 def read(text: str, catalogues: str | None = None) -> _core.Scenario:
     """The scenario of a text from the page. Raises ScenarioError.
 
-    It may name the files of the folder `catalogues`, without the folder, and no others. The process moves there.
+    It may name the files of the folder `catalogues`, without the folder, and no others. The process moves there. Where the
+    server was started with `--python-controls`, it may also name classes in the Python files of that folder.
     """
-    if catalogues is None or not os.path.isdir(catalogues):
-        return _core.Scenario.from_toml(text, origin="scenario", files=[])
-    os.chdir(catalogues)
-    return _core.Scenario.from_toml(text, origin="scenario", files=[catalogues])
+    files: list[str | Path] = sorted(Path(folder).glob("*.py")) if (folder := os.environ.get(PYTHON_CONTROLS)) else []
+    if catalogues is not None and os.path.isdir(catalogues):
+        os.chdir(catalogues)
+        files.append(catalogues)
+    return _core.Scenario.from_toml(text, origin="scenario", files=files)
+
+
+#: The folder of controls in Python that scenarios from the page may run; without it they run no code. An environment
+#: variable, because the processes that check and run scenarios are others than the server's.
+PYTHON_CONTROLS = "SKYHOP_PYTHON_CONTROLS"
 
 
 class Checks:

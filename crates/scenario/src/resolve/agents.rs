@@ -106,7 +106,10 @@ impl Resolver<'_, '_, '_> {
                 self.add(&path.key("buffer"), message, None);
                 None
             }
-            Ok(tcp) => Some(Task::Pep(Box::new(Pep { tcp, buffer, share }))),
+            Ok(mut tcp) => {
+                self.read_source(&mut tcp.control, &path.key("tcp"))?;
+                Some(Task::Pep(Box::new(Pep { tcp, buffer, share })))
+            }
             Err(error) => {
                 self.add_config_error(&error, &path.key("tcp"));
                 None

@@ -38,7 +38,10 @@ impl Resolver<'_, '_, '_> {
         }
         match profile.own() {
             Some(profile) => match self.take::<TcpSpec>(&tcp)?.resolve(profile) {
-                Ok(config) => Some(Transport::Tcp(Box::new(config))),
+                Ok(mut config) => {
+                    self.read_source(&mut config.control, &tcp)?;
+                    Some(Transport::Tcp(Box::new(config)))
+                }
                 Err(error) => {
                     self.add_config_error(&error, &tcp);
                     None

@@ -7,6 +7,7 @@ mod content;
 mod hops;
 mod linux;
 mod list;
+mod outside;
 mod profile;
 mod quic;
 mod reach;

@@ -2,13 +2,13 @@
 
 use super::Resolver;
 use crate::format::{
-    ClockName, FlowFile, QuicControlFile, QuicControlName, QuicFile, QuicOptions, QuicRuntimeName, QuicStackName,
-    QuicTimersName,
+    ClockName, FlowFile, QuicControlFile, QuicControlName, QuicFile, QuicOptions, QuicOursFile, QuicRuntimeName,
+    QuicStackName, QuicTimersName,
 };
 use crate::scenario::{Quic, QuicControl, Transport};
 use crate::tree::Path;
 use skyhop_base::{Bytes, Duration};
-use skyhop_cc::Bundle;
+use skyhop_cc::{Bundle, ControlSpec};
 use skyhop_quic::runtime::SEGMENTS;
 
 /// UDP payload of a full datagram: the least that QUIC allows (RFC 9000, section 14), with which quinn and noq begin.
@@ -48,6 +48,12 @@ impl Resolver<'_, '_, '_> {
         let control = match &options.control {
             None => QuicControl::Named(QuicControlName::Cubic),
             Some(QuicControlFile::Named(name)) => QuicControl::Named(*name),
+            Some(QuicControlFile::Ours(file)) if matches!(**file, QuicOursFile { ours: ControlSpec::Python(_) }) => {
+                let help = "use tcp = { control = { python = … } }".to_owned();
+                let place = place.key("control").key("ours").key("python");
+                self.add(&place, "a control in Python runs inside Skyhop's own TCP only", Some(help));
+                return None;
+            }
             Some(QuicControlFile::Ours(file)) => match file.ours.resolve(Bundle::Rfc) {
                 Ok(ours) => QuicControl::Ours { ours },
                 Err(error) => {

@@ -78,6 +78,10 @@ impl TcpSpec {
             None => ControlSpec::named(control)?.resolve(bundle)?,
         };
         let mut options = table.resolve(bundle);
+        if table.pacing.is_none() && matches!(control, ControlConfig::Python(_)) {
+            // Under any profile: the rate that the control sets must not be without effect.
+            options.pacing = crate::Pacing::Control;
+        }
         if table.initial_window_at.is_none() && bundle == Bundle::Rfc && options.handshake != Handshake::Syn {
             options.initial_window_at = InitialWindowAt::Open;
         }

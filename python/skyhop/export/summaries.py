@@ -1,0 +1,172 @@
+"""Totals and time series of a run as other tools print theirs: iperf3, FlowMonitor of ns-3, trace lines of ns-2.
+
+What a run does not record is left out: a field that is missing says so, and one that is guessed would not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Events of the table of packets as ns-2 writes them (The ns Manual, chapter "Trace and Monitoring Support").
+_NS2_EVENTS = {"enq": "+", "deq": "-", "rcv": "r", "drop": "d", "loss": "d"}
+
+
+def iperf3(flows: list[dict[str, Any]], series: pl.DataFrame, total: dict[str, Any], *, simulated_s: float) -> str:
+    """The JSON of `iperf3 --json`, a stream for each flow; rates are goodput, times seconds and round trips µs.
+
+    Intervals are the steps of the recording. Retransmissions and windows of an interval are not recorded by step.
+    """
+    ids = {flow["name"]: rank for rank, flow in enumerate(flows, start=1)}
+    intervals: list[dict[str, Any]] = []
+    step_s = 0.0
+    for time_s, rows in _by_time(series):
+        # The first point of the grid lies one step after the start.
+        step_s = step_s or time_s
+        streams = [_stream(row, ids[row["flow"]], time_s - step_s) for row in rows]
+        goodput = sum(row["goodput_bps"] for row in rows)
+        intervals.append({"streams": streams, "sum": {**_span(time_s - step_s, time_s, goodput), "omitted": False}})
+    ends = []
+    for flow in flows:
+        rtts = {
+            key: round(flow[name] * 1e6)
+            for key, name in [("max_rtt", "rtt_max_s"), ("min_rtt", "rtt_min_s"), ("mean_rtt", "rtt_mean_s")]
+            if flow[name] is not None
+        }
+        times = {"start": flow["start_s"], "end": flow["stop_s"], "seconds": flow["stop_s"] - flow["start_s"]}
+        received = {"bytes": flow["bytes_delivered"], "bits_per_second": flow["goodput_bps"]}
+        ends.append({
+            "sender": {"socket": ids[flow["name"]], **times, "retransmits": flow["retransmissions"], **rtts},
+            "receiver": {"socket": ids[flow["name"]], **times, **received},
+        })  # fmt: skip
+    connected = [
+        {"socket": ids[flow["name"]], "local_host": flow["from"], "remote_host": flow["to"], "name": flow["name"]}
+        for flow in flows
+    ]
+    whole = {"start": 0.0, "end": simulated_s, "seconds": simulated_s}
+    return _json({
+        "start": {"connected": connected, "version": "skyhop", "test_start": {"num_streams": len(flows)}},
+        "intervals": intervals,
+        "end": {
+            "streams": ends,
+            "sum_received": {**whole, "bytes": total["bytes_delivered"], "bits_per_second": total["goodput_bps"]},
+        },
+    })  # fmt: skip
+
+
+def _stream(row: dict[str, Any], socket: int, start_s: float) -> dict[str, Any]:
+    found = {"socket": socket, **_span(start_s, row["time_s"], row["goodput_bps"]), "omitted": False, "sender": False}
+    if row["srtt_s"] is not None:
+        found["rtt"] = round(row["srtt_s"] * 1e6)
+    return found
+
+
+def _span(start_s: float, end_s: float, rate_bps: float) -> dict[str, Any]:
+    seconds = end_s - start_s
+    return {
+        "start": start_s, "end": end_s, "seconds": seconds, "bytes": round(rate_bps * seconds / 8),
+        "bits_per_second": rate_bps,
+    }  # fmt: skip
+
+
+def _by_time(series: pl.DataFrame) -> Iterator[tuple[float, list[dict[str, Any]]]]:
+    rows: list[dict[str, Any]] = []
+    for row in series.sort("time_s", maintain_order=True).iter_rows(named=True):
+        if rows and row["time_s"] != rows[0]["time_s"]:
+            yield rows[0]["time_s"], rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows[0]["time_s"], rows
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1) + "\n"
+
+
+def flow_monitor(flows: list[dict[str, Any]], addresses: dict[str, str]) -> str:
+    """The XML that FlowMonitor of ns-3 serialises, as far as the run has its values; one flow for each flow's data.
+
+    Bytes count headers, as FlowMonitor counts them; those received are counted until the flow's own time ends.
+    """
+    root = ElementTree.Element("FlowMonitor")
+    stats = ElementTree.SubElement(root, "FlowStats")
+    classifier = ElementTree.SubElement(root, "Ipv4FlowClassifier")
+    for number, flow in enumerate(flows, start=1):
+        received = flow["packets_received"]
+        own_s = flow["stop_s"] - flow["start_s"]
+        values: dict[str, Any] = {
+            "flowId": number,
+            "rxBytes": round(flow["throughput_bps"] * own_s / 8),
+            "txPackets": flow["packets_sent"],
+            "rxPackets": received,
+            "lostPackets": sum(flow["drops"].values()),
+        }
+        if flow["delay_mean_s"] is not None:
+            values |= {
+                "delaySum": _nanoseconds(flow["delay_mean_s"] * received),
+                "maxDelay": _nanoseconds(flow["delay_max_s"]),
+                "minDelay": _nanoseconds(flow["delay_min_s"]),
+            }
+        if flow["jitter_mean_s"] is not None:
+            values["jitterSum"] = _nanoseconds(flow["jitter_mean_s"] * (received - 1))
+        element = ElementTree.SubElement(stats, "Flow", {key: str(value) for key, value in values.items()})
+        for reason, count in flow["drops"].items():
+            if count:
+                ElementTree.SubElement(element, "packetsDropped", {"reason": reason, "number": str(count)})
+        ElementTree.SubElement(classifier, "Flow", {
+            "flowId": str(number), "sourceAddress": addresses[flow["from"]],
+            "destinationAddress": addresses[flow["to"]], "name": flow["name"],
+        })  # fmt: skip
+    ElementTree.indent(root)
+    return '<?xml version="1.0" ?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _nanoseconds(seconds: float) -> str:
+    return f"+{seconds * 1e9:.0f}ns"
+
+
+def ns2_lines(
+    packets: pl.DataFrame, links: pl.DataFrame, ends: dict[str, tuple[str, str]]
+) -> tuple[Iterator[str], dict[str, int]]:
+    """The lines of an ns-2 trace of the recorded links, and the number of each node.
+
+    An ACK has the number of the segment that it acknowledges, as in ns-2; of the TCP of Linux and of QUIC `seq` is the
+    number that their packets have.
+    """
+    peers = {
+        row["link"]: (row["from"], row["to"] or row["link"].split("->")[-1]) for row in links.iter_rows(named=True)
+    }
+    used = {name for link in packets["link"].unique().to_list() for name in peers[link]}
+    used |= {name for pair in ends.values() for name in pair}
+    number = {name: rank for rank, name in enumerate(sorted(used))}
+    flows = {name: rank for rank, name in enumerate(sorted(packets["flow"].unique().to_list()))}
+
+    def lines() -> Iterator[str]:
+        ids: dict[tuple[str, bool, int], int] = {}
+        for row in packets.iter_rows(named=True):
+            event = _NS2_EVENTS.get(row["event"])
+            if event is None:
+                continue
+            flow = row["flow"]
+            source, sink = (number.get(name, -1) for name in ends.get(flow, ("", "")))
+            begin, end = (sink, source) if row["is_ack"] else (source, sink)
+            packet = ids.setdefault((flow, row["is_ack"], row["packet"]), len(ids))
+            kind = "ack" if row["is_ack"] else "tcp" if row["protocol"] == "tcp" else "udp"
+            flags = "".join((
+                "C" if "ECE" in row["tcp_flags"] else "-", "--", "A" if "CWR" in row["tcp_flags"] else "-",
+                "E" if row["ecn"] == "ce" else "-", "-", "-" if row["ecn"] == "not-ect" else "N",
+            ))  # fmt: skip
+            here, there = (number[name] for name in peers[row["link"]])
+            seq = -1 if row["seq"] is None else row["seq"]
+            yield (
+                f"{event} {row['time_s']:.9f} {here} {there} {kind} {row['size_bytes']} {flags} {flows[flow]} "
+                f"{begin}.{flows[flow]} {end}.{flows[flow]} {seq} {packet}\n"
+            )
+
+    return lines(), number
