@@ -1,6 +1,6 @@
 """What a run of a sweep or study costs, step by step: medians of fifteen, in milliseconds.
 
-    .venv/bin/python benches/run_cost.py studies/cve-cloud/beside-udp.toml flows.user.count=1000 flows.udp.count=10
+.venv/bin/python benches/run_cost.py studies/cve-cloud/beside-udp.toml flows.user.count=1000 flows.udp.count=10
 """
 
 import statistics

@@ -43,8 +43,8 @@ def check(text: str, catalogues: str | None = None) -> dict[str, Any]:
 def read(text: str, catalogues: str | None = None) -> _core.Scenario:
     """The scenario of a text from the page. Raises ScenarioError.
 
-    It may name the files of the folder `catalogues`, without the folder, and no others. The process moves there. Where the
-    server was started with `--python-controls`, it may also name classes in the Python files of that folder.
+    It may name the files of the folder `catalogues`, without the folder, and no others. The process moves there.
+    Where the server was started with `--python-controls`, it may also name classes in the Python files of that folder.
     """
     files: list[str | Path] = sorted(Path(folder).glob("*.py")) if (folder := os.environ.get(PYTHON_CONTROLS)) else []
     if catalogues is not None and os.path.isdir(catalogues):

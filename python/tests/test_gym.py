@@ -1,0 +1,81 @@
+"""The Gymnasium environment: Gymnasium's own checker, seeds, threads that end. Skipped where gymnasium is absent."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+
+from gymnasium.utils.env_checker import check_env
+
+import skyhop
+from skyhop.gym import FlowEnv, FlowVectorEnv
+
+SCENARIO = {
+    "duration": "5 s",
+    "links": [{"between": ["a", "b"], "rate": "4 Mbit/s", "delay": "50 ms", "errors": [{"packet": 0.002}]}],
+    "flows": [{"name": "f", "from": "a", "to": "b", "tcp": {"recovery": "sack"}, "application": "ftp"}],
+}
+
+
+def episode(env: FlowEnv, seed: int, action: float) -> tuple[list[float], skyhop.Run]:
+    """The windows of an episode, and its run."""
+    observation, _ = env.reset(seed=seed)
+    windows = [float(observation[0])]
+    while True:
+        observation, _, terminated, truncated, info = env.step(np.array([action], np.float32))
+        assert not terminated
+        if truncated:
+            env.close()
+            return windows, info["run"]
+        windows.append(float(observation[0]))
+
+
+def test_gymnasiums_checker_finds_nothing() -> None:
+    check_env(FlowEnv(SCENARIO), skip_render_check=True)
+
+
+def test_actions_set_the_window_and_seeds_repeat_episodes() -> None:
+    env = FlowEnv(SCENARIO)
+    windows, run = episode(env, 1, 0.25)
+    # The first decision falls into the handshake, after which the transport sets the initial window.
+    grown = [window * 2**0.25 for window in windows[1:9]]
+    assert windows[2:10] == pytest.approx(grown, rel=1e-5)
+    again, other = episode(env, 1, 0.25)[1], episode(env, 2, 0.25)[1]
+    assert again.manifest["records_hash"] == run.manifest["records_hash"] != other.manifest["records_hash"]
+
+
+def test_decisions_by_the_clock_are_that_far_apart() -> None:
+    """A run of 5 s has 25 intervals of 200 ms; each ends with the next ACK."""
+    env = FlowEnv(SCENARIO, interval_s=0.2)
+    windows, _ = episode(env, 1, 0.0)
+    assert 22 <= len(windows) <= 25
+
+
+def test_environments_in_threads_give_the_same_as_one_by_one() -> None:
+    before = threading.active_count()
+    single = [episode(FlowEnv(SCENARIO), seed, 0.1)[0] for seed in (1, 2, 3)]
+    vector = FlowVectorEnv([FlowEnv(SCENARIO) for _ in range(3)])
+    observations, _ = vector.reset(seed=1)
+    windows = [[float(one[0])] for one in observations]
+    for _ in range(10):
+        observations, *_ = vector.step(np.full((3, 1), 0.1, np.float32))
+        for found, one in zip(windows, observations, strict=True):
+            found.append(float(one[0]))
+    vector.close()
+    assert windows == [one[:11] for one in single]
+    assert threading.active_count() == before
+
+
+def test_what_cannot_be_an_environment_is_told() -> None:
+    with pytest.raises(ValueError, match="no flow is called 'g'; there are: f"):
+        FlowEnv(SCENARIO, flow="g")
+    with pytest.raises(ValueError, match="does not run Skyhop's own TCP"):
+        FlowEnv(SCENARIO | {"flows": [SCENARIO["flows"][0] | {"tcp": {"profile": "linux"}}]})  # type: ignore[index]
+    with pytest.raises(ValueError, match="longer than 0 s"):
+        FlowEnv(SCENARIO, interval_s=0.0)
+    with pytest.raises(RuntimeError, match="call reset"):
+        FlowEnv(SCENARIO).step(np.zeros(1, np.float32))
