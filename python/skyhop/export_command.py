@@ -10,7 +10,7 @@ import typer
 from skyhop.terminal import fail, warn_all
 
 #: The formats, for the help; `skyhop.export` has them with what they are, and takes longer to import.
-_NAMES = "pcapng, pcap, csv, parquet, iperf3, flowmon, ns2, czml, geojson"
+_NAMES = "pcapng, pcap, csv, parquet, iperf3, flowmon, qlog, ns2, czml, geojson"
 
 
 def register(app: typer.Typer) -> None:

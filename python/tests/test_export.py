@@ -206,6 +206,35 @@ def test_ns2_traces_conserve_packets(lossy: skyhop.Run, tmp_path: Path) -> None:
     assert {int(line[10]) for line in first} >= set(range(1, 680)), "segment numbers, as ns-2 has them"
 
 
+def test_qlog_acknowledges_each_packet_once_and_has_the_windows(tmp_path: Path) -> None:
+    records = {"grid": "100 ms", "packets": ["left->right", "right->left"]}
+    run = skyhop.run(LOSSY | {"records": records}, seed=2)
+    write(run, "qlog", tmp_path / "out.qlog")
+    found = json.loads((tmp_path / "out.qlog").read_text())
+    assert [trace["title"] for trace in found["traces"]] == ["linux", "own"]
+    for trace in found["traces"]:
+        times = [event["time"] for event in trace["events"]]
+        assert times == sorted(times)
+        sent = {
+            event["data"]["header"]["packet_number"]: sum(frame["length"] for frame in event["data"]["frames"])
+            for event in trace["events"]
+            if event["name"] == "transport:packet_sent"
+        }
+        ranges = [
+            one
+            for event in trace["events"]
+            if event["name"] == "transport:packet_received"
+            for frame in event["data"]["frames"]
+            for one in frame["acked_ranges"]
+        ]
+        acked = [number for first, last in ranges for number in range(first, last + 1)]
+        assert len(acked) == len(set(acked)) and set(acked) <= set(sent)
+        # All has arrived: every packet with data is acknowledged, the lost ones by their repetition.
+        assert set(acked) == {number for number, length in sent.items() if length}
+        windows = [event for event in trace["events"] if event["name"] == "recovery:metrics_updated"]
+        assert len(windows) == run.flow_series.filter(pl.col("flow") == trace["title"]).height
+
+
 def test_the_sky_is_exported_where_there_is_one(lossy: skyhop.Run, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="there is no sky to write"):
         write(lossy, "czml", tmp_path / "out.czml")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from skyhop import _core, folders
-from skyhop.export import pcap, summaries, wire
+from skyhop.export import pcap, qlog, summaries, wire
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,6 +199,14 @@ def _flow_monitor(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     ]
 
 
+def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
+    series = run.table("flow_series")
+    title = f"Skyhop, scenario {run.manifest['scenario_hash'][:12]}, seed {run.manifest['seed']}"
+    folders.write(out, qlog.document(packets_of(run), series, ends_of(run), run.table("links"), title=title))
+    notes = ["the run has no time series, so there are no windows: set [records] grid"] if series.is_empty() else []
+    return [*notes, "a flow's packets are those at recorded links that begin or end at its source"]
+
+
 def _ns2(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     lines, numbers = summaries.ns2_lines(packets_of(run), run.table("links"), ends_of(run))
     with folders.streamed(out) as file:
@@ -242,6 +250,7 @@ FORMATS: dict[str, Format] = {
     "parquet": Format("every table as Parquet, in a folder", None, _parquet),
     "iperf3": Format("totals and intervals as iperf3 --json prints them", "json", _iperf3),
     "flowmon": Format("totals as FlowMonitor of ns-3 writes them", "xml", _flow_monitor),
+    "qlog": Format("packets and windows of each flow at its source, for qvis", "qlog", _qlog),
     "ns2": Format("a trace of ns-2, a line for each event at a recorded link", "tr", _ns2),
     "czml": Format("the sky over time, for Cesium", "czml", _czml),
     "geojson": Format("the sky at the start, for map tools", "geojson", _geojson),
