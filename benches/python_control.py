@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cost per ACK of a congestion control in Python: Reno in Python against the engine's, which sends the same packets.
+"""The cost per ACK of a control in Python: Reno in Python against the engine's Reno, which sends the same packets.
 
 Run it with the Python in which Skyhop is installed. Both runs are made several times; the shortest CPU times count.
 """
