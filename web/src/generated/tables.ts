@@ -160,6 +160,20 @@ export interface Tables {
     flow: Text;
     seq: Count;
     size_bytes: Count;
+    packet: Count;
+    is_ack: Flag;
+    retransmission: Flag;
+    protocol: Text;
+    payload_bytes: Count;
+    header_bytes: Count;
+    ecn: Text;
+    tcp_flags: Text;
+    tcp_seq: Count;
+    tcp_ack: Count;
+    tcp_window_bytes: Count;
+    tcp_ts_value: Count;
+    tcp_ts_echo: Count;
+    tcp_sack: Text;
   };
   transfers: {
     time_s: Real;
