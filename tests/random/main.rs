@@ -23,7 +23,13 @@ const KNOWN: &[(&str, &str)] = &[];
 
 /// Points of the format that no scenario is drawn for, each with its reason.
 const NOT_DRAWN: &[(&str, &str)] = &[
+    ("Control = { python }", PYTHON),
+    ("Control.python", PYTHON),
     ("FlowFile.quic", QUIC),
+    ("PythonControl = object", PYTHON),
+    ("PythonControl = string", PYTHON),
+    ("PythonControl.class", PYTHON),
+    ("PythonControl.source", PYTHON),
     ("QuicControlFile = \"bbr\"", QUIC),
     ("QuicControlFile = \"bbr3\"", QUIC),
     ("QuicControlFile = \"cubic\"", QUIC),
@@ -52,6 +58,8 @@ const NOT_DRAWN: &[(&str, &str)] = &[
     ("QuicTimersName = \"exact\"", QUIC),
     ("QuicTimersName = \"milliseconds\"", QUIC),
 ];
+
+const PYTHON: &str = "a control in Python needs a process that runs Python; its tests are in Python";
 
 /// Which stacks there are depends on the features of the build, and real TLS in a debug build makes a scenario take
 /// some ten times as long. `hunt --quic 0.2` draws them.
