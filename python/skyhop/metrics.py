@@ -33,6 +33,7 @@ UNFINISHED = {
     "flows": ("completion_s",),
     "transfers": ("completion_s",),
     "workload_transfers": ("first_byte_s", "completion_s", "slowdown"),
+    "pages": ("first_byte_s", "load_s"),
 }
 
 
@@ -139,9 +140,11 @@ def _check_metric(entry: Table, metric: Metric) -> None:
         raise entry.error("size", 'is "all", "small", "medium" or "large", and belongs to the table workloads')
     if metric.size and metric.size not in SIZES:
         raise entry.error("size", f"is one of {', '.join(SIZES)}, not {metric.size!r}")
-    if metric.reduce == "mean" and metric.table == "workload_transfers" and metric.column in UNFINISHED[metric.table]:
+    of_people = metric.table in ("workload_transfers", "pages")
+    if metric.reduce == "mean" and of_people and metric.column in UNFINISHED[metric.table]:
+        what = "pages" if metric.table == "pages" else "transfers"
         raise entry.error(
-            "reduce", f"mean of {metric.column} would leave out the transfers that did not finish; use p50, p95 or p99"
+            "reduce", f"mean of {metric.column} would leave out the {what} that did not finish; use p50, p95 or p99"
         )
     if metric.event and "event" not in columns:
         raise entry.error("event", f"selects rows by their event, and {metric.table} has none")

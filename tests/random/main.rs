@@ -30,6 +30,7 @@ const NOT_DRAWN: &[(&str, &str)] = &[
     ("PythonControl = string", PYTHON),
     ("PythonControl.class", PYTHON),
     ("PythonControl.source", PYTHON),
+    ("WorkloadFile.quic", QUIC),
     ("QuicControlFile = \"bbr\"", QUIC),
     ("QuicControlFile = \"bbr3\"", QUIC),
     ("QuicControlFile = \"cubic\"", QUIC),

@@ -25,7 +25,7 @@ pub const DECIDED: &[(&str, &[&str])] = &[
     ("LinkFile", &["between", "rate", "delay"]),
     ("FlowFile", &["name", "from", "to", "via", "tcp", "udp", "quic", "application", "access"]),
     ("AgentFile", &["at"]),
-    ("WorkloadFile", &["name", "from", "to", "arrivals", "sizes"]),
+    ("WorkloadFile", &["name", "from", "to", "arrivals", "sizes", "pages", "tcp", "quic", "udp", "burst"]),
 ];
 
 /// Keys that are given more often than others, so that what stands behind them is drawn often enough.
@@ -73,6 +73,8 @@ pub const DURATIONS: &[(&str, f64, f64)] = &[
     ("pause", 1e-3, 0.2),
     ("at", 0.0, 59.9),
     ("think", 0.01, -0.2),
+    ("VideoFile.segment", 0.01, -0.03),
+    ("VideoFile.buffer", -0.1, -0.5),
     ("frame", 0.005, 0.06),
     ("lookahead", 1e-3, 0.02),
     ("fixed", 1e-3, 0.3),
@@ -123,6 +125,8 @@ pub const WHOLE: &[(&str, u64, u64)] = &[
     ("WorkloadFile.class", 0, 63),
     ("persistent", 1, 4),
     ("RequestsFile.count", 1, 20),
+    ("VideoFile.count", 1, 20),
+    ("VideoFile.startup", 1, 3),
     ("window", 1, 300),
     ("ErrorReportFile.window", 1, 50),
     ("SurvivalFile.window", 1, 50),

@@ -214,6 +214,11 @@ impl<'s> Draw<'s> {
             ("ContentFile", _) => content::file(&mut self.chance, &self.world, key)?,
             (_, "city") => (*self.chance.pick(&["Palermo", "Houston", "Tokyo", "Nairobi", "Lima"])).into(),
             ("SegmentErrors", "flow") | (_, "flow") => self.chance.pick(&self.world.flows).as_str().into(),
+            (_, "ladder") => {
+                let mut ladder = vec![0.1 * self.world.rate_bps];
+                (0..self.chance.below(4)).for_each(|i| ladder.push(ladder[i] * self.chance.real(1.3, 2.5)));
+                json!(ladder.iter().map(|&bps| rate(&mut self.chance, bps)).collect::<Vec<_>>())
+            }
             (_, "text") => content::elements(&mut self.chance, 6).into(),
             ("AgentFile" | "TerrestrialFile", "at" | "to") if shape.json["type"] == "string" => {
                 let nodes: Vec<&String> = self.world.stations.iter().chain(&self.world.wired).collect();
@@ -352,8 +357,10 @@ impl<'s> Draw<'s> {
         if let Some(&(key, least, most)) = find(DURATIONS, place, |row| row.0) {
             let of_run = |bound: f64| if bound < 0.0 { -bound * run } else { bound };
             let (least, most) = (of_run(least), of_run(most));
-            let may_be_zero = !["every", "grid", "positions", "interval", "think", "on", "off", "stop"].contains(&key)
-                && !key.ends_with("_every");
+            let may_be_zero =
+                !["every", "grid", "positions", "interval", "think", "segment", "buffer", "on", "off", "stop"]
+                    .contains(&key)
+                    && !key.ends_with("_every");
             if may_be_zero && self.chance.happens(0.05) {
                 return 0.0;
             }

@@ -66,6 +66,8 @@ pub fn totals(records: &Records) -> Vec<(&'static str, String)> {
         ("drops", format!("{:#?}", records.drops)),
         ("flow_events", format!("{:#?}", records.flow_events)),
         ("workload_transfers", format!("{:#?}", records.workload_transfers)),
+        ("pages", format!("{:#?}", records.pages)),
+        ("videos", format!("{:#?}", records.videos)),
         ("handovers", format!("{:#?}", records.handovers)),
         ("link_changes", format!("{:#?}", records.link_changes)),
         ("paths", format!("{:#?}", records.paths)),

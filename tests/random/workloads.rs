@@ -23,11 +23,22 @@ pub fn insert(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, nodes: &[St
     workload.insert("to".to_owned(), ends(&mut draw.chance, to));
     let (arrivals, gives_sizes) = arrivals(draw);
     workload.insert("arrivals".to_owned(), arrivals);
-    if !gives_sizes {
+    if !gives_sizes && draw.chance.happens(0.3) {
+        workload.insert("pages".to_owned(), pages(draw));
+    } else if !gives_sizes {
         workload.insert("sizes".to_owned(), sizes(&mut draw.chance));
     }
     let shape = draw.schema.definition("WorkloadFile");
-    let workload = draw.table(shape, workload);
+    let is_udp = draw.chance.happens(0.2) && !workload.contains_key("pages");
+    for key in if is_udp { &["udp", "burst"][..] } else { &["tcp"] } {
+        let inner = draw.schema.shape(shape.name, &shape.json["properties"][*key]);
+        let value = draw.value(inner, &format!("WorkloadFile.{key}"));
+        workload.insert((*key).to_owned(), value);
+    }
+    let mut workload = draw.table(shape, workload);
+    if let Some(table) = workload.as_object_mut().filter(|table| table.contains_key("pages")) {
+        table.remove("connections");
+    }
     scenario.insert("workloads".to_owned(), json!([workload]));
 }
 
@@ -68,6 +79,42 @@ fn arrivals(draw: &mut Draw<'_>) -> (Json, bool) {
             (json!({ "at": { "text": format!("{head}\n{}\n", rows.join("\n")) } }), with_sizes)
         }
     }
+}
+
+/// What a user loads: small pages, so that a small run loads some.
+fn pages(draw: &mut Draw<'_>) -> Json {
+    let run_s = draw.world.duration_s;
+    let chance = &mut draw.chance;
+    let mut pages = Map::new();
+    if chance.happens(0.8) {
+        let count = 1 + chance.below(12);
+        let objects = match chance.happens(0.5) {
+            true => json!(count),
+            false => json!({ "lognormal": { "median": count, "sigma": chance.real(0.1, 1.0) } }),
+        };
+        let mut content = json!({ "document": sizes(chance), "objects": objects, "sizes": sizes(chance) });
+        if chance.happens(0.5) {
+            content["late"] = chance.real(0.0, 0.9).into();
+        }
+        pages.insert("content".to_owned(), content);
+    }
+    match chance.below(4) {
+        0 => _ = pages.insert("protocol".to_owned(), "http/1.1".into()),
+        1 => _ = pages.insert("protocol".to_owned(), "http/2".into()),
+        2 => {
+            let protocol = json!({ "connections": 1 + chance.below(4), "multiplexed": chance.happens(0.5) });
+            pages.insert("protocol".to_owned(), protocol);
+        }
+        _ => {}
+    }
+    if chance.happens(0.5) {
+        pages.insert("views".to_owned(), (2 + chance.below(3)).into());
+        pages.insert("think".to_owned(), duration(chance, run_s * 0.05).into());
+    }
+    if chance.happens(0.3) {
+        pages.insert("request".to_owned(), size(chance, 400.0));
+    }
+    Json::Object(pages)
 }
 
 fn sizes(chance: &mut Chance) -> Json {

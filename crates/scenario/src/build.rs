@@ -7,7 +7,7 @@ use crate::format::{
 };
 use crate::instant::Instant;
 use crate::names::natural_order;
-use crate::resolve::{SINK, SOURCE, call};
+use crate::resolve::{SINK, SOURCE, call, video};
 use crate::scenario::{
     Constellation, Fifo, Gsl, LinkProfile, Queue, Red, RedRoom, Room, Scenario, Starlink, Transmitter, Transport,
 };
@@ -238,7 +238,7 @@ impl Scenario {
 fn has_end(application: &ApplicationOptions) -> bool {
     match application {
         ApplicationOptions::Ftp(ftp) => ftp.bytes.is_some(),
-        ApplicationOptions::Files(_) | ApplicationOptions::Requests(_) => true,
+        ApplicationOptions::Files(_) | ApplicationOptions::Requests(_) | ApplicationOptions::Video(_) => true,
         _ => false,
     }
 }
@@ -519,6 +519,7 @@ fn application(options: &ApplicationOptions) -> ApplicationConfig {
             sizes: sizes.iter().map(|bytes| bytes.0).collect(),
             pause: pause.unwrap_or(Duration::ZERO),
         },
+        ApplicationOptions::Video(file) => ApplicationConfig::Video(Box::new(video(file))),
         ApplicationOptions::Requests(RequestsFile { request, response, think, count }) => ApplicationConfig::Requests {
             request_bytes: packet_bytes(*request),
             response_bytes: response.0,

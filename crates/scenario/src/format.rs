@@ -417,6 +417,8 @@ pub enum ApplicationOptions {
     Call(CallFile),
     /// Messages by the clock, each with a deadline.
     Messages(MessagesFile),
+    /// Adaptive video; needs TCP or QUIC.
+    Video(VideoFile),
     /// Files one after another; needs TCP.
     Files(FilesFile),
     /// The node `to` asks, the node `from` answers; needs TCP.

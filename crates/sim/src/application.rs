@@ -1,7 +1,9 @@
 //! Where a flow's data comes from: when something is written, and when an exchange is complete.
 
 use crate::spec::{ApplicationConfig, FlowConfig, Spacing};
-use crate::workload::{self, Schedule};
+use crate::video::Player;
+use crate::visit::retry_gap;
+use crate::workload::{self, Arrival, Schedule};
 use skyhop_base::{Duration, Serialiser, Stream, Time};
 use skyhop_transport::Supply;
 
@@ -16,13 +18,9 @@ pub enum AppStep {
         number: u32,
     },
     Stop,
+    /// A connection of a visit of web pages has something to do.
+    Browse,
 }
-
-/// RFC 6298 §2: a first RTO of 1 s, doubled each time (§5.5), for requests that no data answers.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-
-/// Doublings after which the time between two retries stays: RFC 6298 §2.5 allows a maximum of 60 s or more.
-const MOST_DOUBLINGS: u32 = 6;
 
 /// When an application that writes by the clock writes next.
 enum Pace {
@@ -90,9 +88,8 @@ impl Pace {
     fn new(config: &FlowConfig, seed: u64) -> Pace {
         let stream = || Stream::new(seed, &config.name, "arrivals");
         match &config.application {
-            ApplicationConfig::ConstantRate { rate, spacing: Spacing::Regular, .. } => {
-                Pace::Constant(Serialiser::new(*rate))
-            }
+            ApplicationConfig::ConstantRate { rate, spacing: Spacing::Regular, .. }
+            | ApplicationConfig::Burst { rate, .. } => Pace::Constant(Serialiser::new(*rate)),
             ApplicationConfig::ConstantRate { rate, spacing: Spacing::Random, .. } => {
                 Pace::Scattered(Serialiser::new(*rate), stream())
             }
@@ -115,6 +112,8 @@ impl Pace {
             | ApplicationConfig::Files { .. }
             | ApplicationConfig::Relay { .. }
             | ApplicationConfig::Transfers(_)
+            | ApplicationConfig::Pages { .. }
+            | ApplicationConfig::Video(_)
             | ApplicationConfig::Requests { .. } => Pace::Never,
         }
     }
@@ -179,6 +178,10 @@ pub struct Application {
     pace: Pace,
     /// The transfers of a connection of a workload.
     schedule: Option<Box<Schedule>>,
+    /// The player of an adaptive video.
+    player: Option<Box<Player>>,
+    /// User bytes of a burst: those that are left, and those of the present datagram.
+    burst: (u64, u32),
 }
 
 impl Application {
@@ -187,6 +190,7 @@ impl Application {
             ApplicationConfig::Ftp { bytes: Some(_) } => Some(1),
             ApplicationConfig::Files { sizes, .. } => Some(sizes.len() as u32),
             ApplicationConfig::Requests { count, .. } => *count,
+            ApplicationConfig::Video(video) => video.count,
             _ => Some(0),
         };
         let mut pace = Pace::new(config, seed);
@@ -197,9 +201,11 @@ impl Application {
             _ => None,
         };
         let begin = config.start + first.unwrap_or(Duration::ZERO);
-        let next = match config.stop {
-            Some(stop) if stop <= begin => (stop, AppStep::Stop),
-            _ => (begin, AppStep::Start),
+        let next = match (config.stop, &config.application) {
+            (_, ApplicationConfig::Pages { place: 0, .. }) => Some((begin, AppStep::Browse)),
+            (_, ApplicationConfig::Pages { .. }) => None,
+            (Some(stop), _) if stop <= begin => Some((stop, AppStep::Stop)),
+            _ => Some((begin, AppStep::Start)),
         };
         Application {
             pace,
@@ -217,9 +223,18 @@ impl Application {
             start: config.start,
             stop: config.stop,
             stop_due: config.stop,
-            next: Some(next),
+            next,
             schedule: match &config.application {
                 ApplicationConfig::Transfers(arrivals) => Some(Box::new(Schedule::new(arrivals.clone()))),
+                ApplicationConfig::Burst { arrival, .. } => Some(Box::new(Schedule::new([*arrival].into()))),
+                _ => None,
+            },
+            burst: match &config.application {
+                ApplicationConfig::Burst { arrival, .. } => (arrival.bytes, 0),
+                _ => (0, 0),
+            },
+            player: match &config.application {
+                ApplicationConfig::Video(video) => Some(Box::new(Player::new(video, config.stop))),
                 _ => None,
             },
         }
@@ -233,11 +248,26 @@ impl Application {
     /// `delivered` counts the bytes that the receiver has had so far.
     pub fn step(&mut self, delivered: u64) -> Option<AppStep> {
         let (now, step) = self.next?;
+        if step == AppStep::Browse {
+            self.next = None;
+            return Some(step);
+        }
         if step == AppStep::Stop {
             self.next = None;
             self.stop_due = None;
             self.exchange.left = Some(0);
             self.exchange.unconfirmed = false;
+            return Some(step);
+        }
+        if let (Some(schedule), ApplicationConfig::Burst { payload_bytes, .. }) = (&mut self.schedule, &self.config) {
+            if step == AppStep::Start {
+                schedule.write();
+                self.exchange.target = schedule.target();
+            }
+            let portion = u64::from(*payload_bytes).min(self.burst.0);
+            self.burst = (self.burst.0 - portion, portion as u32);
+            let gap = self.pace.next_gap(portion as u32).filter(|_| self.burst.0 > 0);
+            self.next = gap.map(|gap| (now + gap, AppStep::Produce));
             return Some(step);
         }
         if let Some(schedule) = &mut self.schedule {
@@ -252,10 +282,13 @@ impl Application {
             (ApplicationConfig::Requests { request_bytes, .. }, AppStep::Start) => {
                 Some((now, AppStep::Ask { size_bytes: *request_bytes, number: 0 }))
             }
+            (ApplicationConfig::Video(video), AppStep::Start) => {
+                Some((now, AppStep::Ask { size_bytes: video.request_bytes, number: 0 }))
+            }
             (_, AppStep::Ask { .. }) => {
-                let doublings = self.exchange.asked.min(MOST_DOUBLINGS);
+                let gap = retry_gap(self.exchange.asked);
                 self.exchange.asked += 1;
-                Some((now + FIRST_RETRY * (1 << doublings), step))
+                Some((now + gap, step))
             }
             _ => {
                 let payload_bytes = self.portion_bytes().unwrap_or(0);
@@ -286,6 +319,7 @@ impl Application {
             ApplicationConfig::Ftp { bytes } => bytes.unwrap_or(0),
             ApplicationConfig::Files { sizes, .. } => sizes.get(number as usize).copied().unwrap_or(0),
             ApplicationConfig::Requests { response_bytes, .. } => *response_bytes,
+            ApplicationConfig::Video(_) => self.player.as_mut().map_or(0, |player| player.ask(now)),
             _ => 0,
         };
         exchange.left = exchange.left.map(|left| left - 1);
@@ -332,8 +366,13 @@ impl Application {
         self.exchange.asked = 0;
         self.exchange.current.number += 1;
         self.exchange.before = bytes;
+        let asks_at = self.player.as_mut().map_or(now, |player| player.arrived(now, done.bytes));
         let next = match &self.config {
             _ if is_last => None,
+            ApplicationConfig::Video(video) => {
+                let number = self.exchange.current.number;
+                Some((asks_at, AppStep::Ask { size_bytes: video.request_bytes, number }))
+            }
             ApplicationConfig::Files { .. } => {
                 // The source plans it when it knows: `confirmed`.
                 self.exchange.unconfirmed = true;
@@ -378,6 +417,12 @@ impl Application {
         }
     }
 
+    /// The transfer of a workload that begins with a step.
+    pub fn begins(&self, step: Option<AppStep>) -> Option<Arrival> {
+        let goes_on = matches!(self.config, ApplicationConfig::Burst { .. }) && step != Some(AppStep::Start);
+        self.schedule.as_deref().filter(|_| !goes_on).and_then(Schedule::newest)
+    }
+
     /// The transfers of a connection of a workload.
     pub fn schedule(&self) -> Option<&Schedule> {
         self.schedule.as_deref()
@@ -391,13 +436,34 @@ impl Application {
         step
     }
 
+    /// The player of an adaptive video.
+    pub fn player(&self) -> Option<&Player> {
+        self.player.as_deref()
+    }
+
+    /// The visit and the connection of it, of an application that loads web pages.
+    #[inline]
+    pub fn visit(&self) -> Option<(usize, usize)> {
+        match self.config {
+            ApplicationConfig::Pages { visit, place, .. } => Some((visit as usize, place as usize)),
+            _ => None,
+        }
+    }
+
+    /// What a connection of a visit waits for: an instant, and bytes in order.
+    pub fn wait_for(&mut self, next: Option<Time>, bytes: u64) {
+        self.next = next.map(|at| (at, AppStep::Browse));
+        self.exchange.target = bytes;
+    }
+
     /// What a TCP sender is given when the application starts, respectively produces.
     pub fn supply(&self) -> Supply {
         match self.config {
             ApplicationConfig::Ftp { bytes: None } => Supply::Unlimited,
             ApplicationConfig::Ftp { bytes: Some(bytes) } => Supply::Bytes(bytes),
             ApplicationConfig::Files { .. } => Supply::Bytes(self.exchange.current.bytes),
-            ApplicationConfig::Requests { .. } => Supply::Bytes(0),
+            ApplicationConfig::Requests { .. } | ApplicationConfig::Video(_) => Supply::Bytes(0),
+            ApplicationConfig::Burst { .. } => Supply::Bytes(u64::from(self.burst.1)),
             ApplicationConfig::Transfers(_) => {
                 let newest = self.schedule.as_deref().and_then(Schedule::newest);
                 Supply::Bytes(newest.map_or(0, |transfer| transfer.bytes))
@@ -419,6 +485,9 @@ impl Application {
             | ApplicationConfig::Files { .. }
             | ApplicationConfig::Relay { .. }
             | ApplicationConfig::Transfers(_)
+            | ApplicationConfig::Burst { .. }
+            | ApplicationConfig::Pages { .. }
+            | ApplicationConfig::Video(_)
             | ApplicationConfig::Requests { .. } => None,
         }
     }

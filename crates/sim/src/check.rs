@@ -23,6 +23,17 @@ pub fn check_size(spec: &SimulationSpec, topology: &Topology) -> Result<(), Simu
 /// Most bytes of a packet on the wire: `Packet::size` is a `u16`.
 const LARGEST_PACKET: u64 = u16::MAX as u64;
 
+/// The size of the packets by which the receiver's side of a flow asks.
+fn request_bytes(flow: &FlowConfig) -> Option<u32> {
+    match flow.application {
+        ApplicationConfig::Requests { request_bytes, .. } | ApplicationConfig::Pages { request_bytes, .. } => {
+            Some(request_bytes)
+        }
+        ApplicationConfig::Video(ref video) => Some(video.request_bytes),
+        _ => None,
+    }
+}
+
 /// The largest packets that a flow sends, in bytes on the wire: what they are, and their size with all headers.
 fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
     match &flow.transport {
@@ -35,7 +46,7 @@ fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
                 ("segment 0 (syn_size)", options.syn_size.0),
                 ("an ACK (ack_size + sack_option_size + SACK blocks)", options.ack_size.0 + sack),
             ];
-            if let ApplicationConfig::Requests { request_bytes, .. } = flow.application {
+            if let Some(request_bytes) = request_bytes(flow) {
                 sizes.push(("a request", u64::from(request_bytes)));
             }
             sizes
@@ -46,6 +57,7 @@ fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
                 | ApplicationConfig::Poisson { payload_bytes, .. }
                 | ApplicationConfig::Telnet { payload_bytes, .. }
                 | ApplicationConfig::Messages { payload_bytes, .. }
+                | ApplicationConfig::Burst { payload_bytes, .. }
                 | ApplicationConfig::OnOff { payload_bytes, .. } => payload_bytes,
                 ApplicationConfig::Call(ref call) => call.payload_bytes,
                 _ => 0,
@@ -53,10 +65,9 @@ fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
             vec![("a datagram (payload + header)", u64::from(payload) + u64::from(*header_bytes))]
         }
         // The size of their packets is a `u16`.
-        TransportConfig::Hosts(_) => match flow.application {
-            ApplicationConfig::Requests { request_bytes, .. } => vec![("a request", u64::from(request_bytes))],
-            _ => Vec::new(),
-        },
+        TransportConfig::Hosts(_) => {
+            request_bytes(flow).map(|bytes| ("a request", u64::from(bytes))).into_iter().collect()
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::host::TcpEnds;
 use crate::records::{FlowSeriesRow, LinkSeriesRow, PositionRow, Records, WorkloadTransferRow};
 use crate::simulation::{LinkState, Simulation};
 use crate::spec::{FlowConfig, SimulationSpec, TransportConfig};
+use crate::visit::Visit;
 use crate::workload::{ConnectionUse, WorkloadConfig};
 use skyhop_base::{Duration, Time};
 use skyhop_topology::NodeKind;
@@ -89,6 +90,7 @@ impl Simulation {
             + flows
             + self.late.memory_bytes()
             + self.payloads.memory_bytes()
+            + self.visits.iter().map(Visit::memory_bytes).sum::<u64>()
             + self.recorder.records.memory_bytes()
     }
 }
@@ -121,6 +123,7 @@ impl Records {
             + of_vec(&self.sack_ranges)
             + of_vec(&self.transfers)
             + of_vec(&self.workload_transfers)
+            + of_vec(&self.pages)
     }
 }
 
@@ -168,7 +171,7 @@ fn of_workload(workload: &WorkloadConfig, duration: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::headers::SackRange;
-    use crate::records::{DropRow, FlowEventRow, HandoverRow, LinkChangeRow, PacketRow, PathRow, TransferRow};
+    use crate::records::{DropRow, FlowEventRow, HandoverRow, LinkChangeRow, PacketRow, PageRow, PathRow, TransferRow};
 
     /// Each kind of row counts.
     #[test]
@@ -190,7 +193,8 @@ mod tests {
         reserve!(
             drops: DropRow, flow_series: FlowSeriesRow, link_series: LinkSeriesRow, flow_events: FlowEventRow,
             handovers: HandoverRow, link_changes: LinkChangeRow, paths: PathRow, positions: PositionRow,
-            packets: PacketRow, sack_ranges: SackRange, transfers: TransferRow, workload_transfers: WorkloadTransferRow
+            packets: PacketRow, sack_ranges: SackRange, transfers: TransferRow, workload_transfers: WorkloadTransferRow,
+            pages: PageRow
         );
     }
 }

@@ -192,6 +192,10 @@ impl Simulation {
             flow.updates.end(self.now, id as u32, &mut self.recorder.records.transfers);
         }
         let (calls, messages) = self.of_people();
+        let flows_with_ids = self.flows.iter().enumerate();
+        let videos = flows_with_ids
+            .filter_map(|(id, flow)| Some(flow.application.player()?.summary(id as u32, self.now)))
+            .collect();
         let flows: Vec<FlowSummary> = (0..self.own_flows).map(|id| self.flow_summary(id)).collect();
         let links = (0..self.links.len()).map(|id| self.link_summary(id)).collect();
         let conservation = self.conservation();
@@ -203,6 +207,7 @@ impl Simulation {
         records.warnings = warnings;
         records.calls = calls;
         records.messages = messages;
+        records.videos = videos;
         records.workloads = records.workload_summaries();
         records.total = total;
         records.flows = flows;

@@ -3,7 +3,7 @@
 
 use crate::headers::{Codepoint, Protocol, SackRange, TcpFlags};
 use skyhop_base::{Duration, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Everything that one run recorded.
@@ -31,11 +31,16 @@ pub struct Records {
     pub transfers: Vec<TransferRow>,
     pub calls: Vec<CallSummary>,
     pub messages: Vec<MessageSummary>,
+    pub videos: Vec<VideoSummary>,
     pub workload_names: Vec<String>,
+    /// Workloads, by their index, that load pages: they have rows in `pages`, and none in the two tables of transfers.
+    pub workloads_of_pages: BTreeSet<u32>,
     /// Every transfer of every workload, finished or not, in the order of the workloads and of their begin.
     pub workload_transfers: Vec<WorkloadTransferRow>,
     /// Those transfers by size.
     pub workloads: Vec<WorkloadSummary>,
+    /// Every page that a visit began to load, in the order of their begin.
+    pub pages: Vec<PageRow>,
     /// Jain's index over the goodputs of the flows; `None` without flows.
     pub jain: Option<f64>,
     pub conservation: Conservation,
@@ -221,6 +226,27 @@ pub struct MessageSummary {
     pub lost: u64,
 }
 
+/// An adaptive video up to the end of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VideoSummary {
+    pub flow: u32,
+    /// Segments that have arrived as a whole.
+    pub segments: u64,
+    /// From the first request to the begin of playing; `None` when it did not begin.
+    pub startup: Option<Duration>,
+    pub played: Duration,
+    /// How often playing stopped because nothing was held, …
+    pub stalls: u64,
+    /// … and how long it did, until the end of the run at most.
+    pub stalled: Duration,
+    /// Mean rate of the segments that have arrived, bit/s; `None` without segments.
+    pub rate_bps: Option<f64>,
+    /// Requests for another quality than that before.
+    pub switches: u64,
+    /// Whether the video was played to its end.
+    pub done: bool,
+}
+
 /// A transfer of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadTransferRow {
@@ -239,6 +265,28 @@ pub struct WorkloadTransferRow {
     /// What it would take at least on the path that it begins on, if nothing else used it: propagation and the user bytes at the
     /// rate of the slowest link. `None` without a path.
     pub ideal: Option<Duration>,
+}
+
+/// A page of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRow {
+    /// When its document was asked for.
+    pub begin: Time,
+    pub workload: u32,
+    /// The visit, counted from 0 within the workload.
+    pub visit: u32,
+    /// The page, counted from 0 within the visit.
+    pub view: u32,
+    /// The server and the user.
+    pub from: u32,
+    pub to: u32,
+    /// Its objects, the document included, and their user bytes.
+    pub objects: u32,
+    pub bytes: u64,
+    /// When the first byte of the document could be read; `None` when none could.
+    pub first: Option<Time>,
+    /// When the last of its objects could be read as a whole; `None` when not all could.
+    pub loaded: Option<Time>,
 }
 
 /// The transfers of a workload of one class of sizes. A transfer that did not finish counts as longer than all that did.

@@ -17,6 +17,7 @@ use crate::packet::{Flags, Packet};
 use crate::recorder::Recorder;
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
 use crate::spec::{OnDown, SimulationSpec};
+use crate::visit::Visit;
 use crate::workload;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, DelaySegment, Forwarding, NodeId, Topology, TopologyError};
@@ -178,6 +179,8 @@ pub struct Simulation {
     pub(crate) flows: Vec<Flow>,
     /// Flows of the scenario: each has rows of its own in the records, a connection of a workload has none.
     pub(crate) own_flows: usize,
+    /// Users who load web pages.
+    pub(crate) visits: Vec<Visit>,
     pub(crate) ack_details: AckDetails,
     pub(crate) payloads: Payloads,
     pub(crate) late: LatePackets,
@@ -200,10 +203,14 @@ impl Simulation {
         if spec.workloads.is_empty() {
             return Simulation::of_flows(spec, spec.flows.len(), seed);
         }
-        let (with, transfers) = workload::with_connections(spec, seed)?;
+        let workload::Drawn { with, transfers, visits } = workload::with_connections(spec, seed)?;
         let mut simulation = Simulation::of_flows(&with, spec.flows.len(), seed)?;
+        simulation.visits = visits;
         let records = &mut simulation.recorder.records;
         records.workload_names = spec.workloads.iter().map(|workload| workload.name.clone()).collect();
+        let workloads = spec.workloads.iter().enumerate();
+        records.workloads_of_pages =
+            workloads.filter(|(_, workload)| workload.pages.is_some()).map(|(i, _)| i as u32).collect();
         records.workload_transfers = transfers;
         Ok(simulation)
     }
@@ -248,6 +255,7 @@ impl Simulation {
             links,
             flows: build_flows(spec, seed),
             own_flows,
+            visits: Vec::new(),
             ack_details: AckDetails::default(),
             payloads: Payloads::default(),
             late: LatePackets::default(),

@@ -6,6 +6,7 @@ use crate::host::endpoint::Transport;
 use crate::listed::ListedPackets;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
+use crate::video::VideoConfig;
 use crate::workload::{Arrival, WorkloadConfig};
 use skyhop_base::{Duration, Rate, Time};
 pub use skyhop_queue::QueueSpec;
@@ -412,6 +413,12 @@ pub enum ApplicationConfig {
     Messages { payload_bytes: u32, every: Duration, deadline: Duration },
     /// The transfers of one connection of a workload, each written at its instant.
     Transfers(Arc<[Arrival]>),
+    /// A transfer of a workload over UDP: datagrams of `payload_bytes`, the last one shorter, at a constant rate of payload.
+    Burst { arrival: Arrival, rate: Rate, payload_bytes: u32 },
+    /// A connection of a visit of web pages; the receiver's side asks with packets of this size.
+    Pages { visit: u32, place: u32, request_bytes: u32 },
+    /// The receiver's side asks for one segment of a video after another, each in a quality that it chooses.
+    Video(Box<VideoConfig>),
     /// The receiver's side asks with a packet, the sender's side answers with so many bytes; after the answer has
     /// arrived an exponential time of the mean `think` passes. Without `count` there is no end.
     Requests { request_bytes: u32, response_bytes: u64, think: Duration, count: Option<u32> },
@@ -420,8 +427,11 @@ pub enum ApplicationConfig {
 impl ApplicationConfig {
     /// Whether it goes by what has arrived.
     pub fn needs_tcp(&self) -> bool {
-        use ApplicationConfig::{Files, Ftp, Relay, Requests, Transfers};
-        matches!(self, Ftp { .. } | Files { .. } | Requests { .. } | Relay { .. } | Transfers(_))
+        use ApplicationConfig::{Files, Ftp, Pages, Relay, Requests, Transfers, Video};
+        matches!(
+            self,
+            Ftp { .. } | Files { .. } | Requests { .. } | Relay { .. } | Transfers(_) | Pages { .. } | Video(_)
+        )
     }
 }
 

@@ -4,10 +4,12 @@
 //! they are, whatever the network does with them, and two transports meet the same transfers.
 
 use crate::distribution::Distribution;
+use crate::pages::PagesConfig;
 use crate::records::WorkloadTransferRow;
 use crate::simulation::SimulationError;
 use crate::spec::{ApplicationConfig, FlowConfig, SimulationSpec, TransportConfig};
-use skyhop_base::{Duration, Stream, Time};
+use crate::visit::Visit;
+use skyhop_base::{Duration, Rate, Stream, Time};
 use skyhop_topology::NodeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,9 +28,14 @@ pub struct WorkloadConfig {
     pub to: Vec<NodeId>,
     pub transport: TransportConfig,
     pub arrivals: ArrivalConfig,
-    /// In bytes, rounded up; at least one byte.
+    /// In bytes, rounded up; at least one byte. Pages have sizes of their own.
     pub sizes: Distribution,
+    /// Those of pages are their own.
     pub connections: ConnectionUse,
+    /// How a transfer over UDP is sent: rate of payload, and payload of a datagram. Needs new connections.
+    pub burst: Option<(Rate, u32)>,
+    /// Visits of web pages take the place of transfers.
+    pub pages: Option<Arc<PagesConfig>>,
     pub start: Time,
     /// No transfer begins from here on; `None` means the end of the run.
     pub stop: Option<Time>,
@@ -76,14 +83,18 @@ impl WorkloadConfig {
         self.stop.unwrap_or(end_of_run).min(end_of_run)
     }
 
-    /// So many transfers begin in a run of this length, on average.
+    /// So many transfers begin in a run of this length, on average; a connection of a visit of web pages counts as one.
     pub fn expected_transfers(&self, duration: Duration) -> f64 {
         let span = self.end(Time::ZERO + duration).since(self.start.min(Time::ZERO + duration));
         let arrivals = match &self.arrivals {
             ArrivalConfig::Renewal(gaps) => span.as_secs_f64() / gaps.mean(),
             ArrivalConfig::Given(list) => list.iter().filter(|(after, _)| *after < span).count() as f64,
         };
-        self.count.map_or(arrivals, |count| arrivals.min(count as f64))
+        self.count.map_or(arrivals, |count| arrivals.min(count as f64)) * f64::from(self.connections_of_visit())
+    }
+
+    fn connections_of_visit(&self) -> u32 {
+        self.pages.as_ref().map_or(1, |pages| pages.connections)
     }
 
     /// The transfers of a run: instant, bytes, and the nodes at both ends.
@@ -114,7 +125,7 @@ impl WorkloadConfig {
             if now >= end {
                 break;
             }
-            if transfers.len() as u64 >= MOST_TRANSFERS {
+            if transfers.len() as u64 * u64::from(self.connections_of_visit()) >= MOST_TRANSFERS {
                 return Err(SimulationError::TooManyTransfers { workload: self.name.clone() });
             }
             let bytes = size.unwrap_or_else(|| libm::ceil(self.sizes.draw(&mut sizes)).max(1.0) as u64);
@@ -133,13 +144,32 @@ impl WorkloadConfig {
     }
 
     fn flow(&self, name: String, from: NodeId, to: NodeId, arrivals: Vec<Arrival>) -> FlowConfig {
+        let start = arrivals.first().map_or(self.start, |first| first.at);
+        let application = match (self.burst, arrivals.as_slice()) {
+            (Some((rate, payload_bytes)), &[arrival]) => ApplicationConfig::Burst { arrival, rate, payload_bytes },
+            (Some((rate, payload_bytes)), _) => {
+                let arrival = Arrival { at: start, bytes: 0, row: 0 };
+                ApplicationConfig::Burst { arrival, rate, payload_bytes }
+            }
+            (None, _) => ApplicationConfig::Transfers(arrivals.into()),
+        };
+        self.connection(name, (from, to), start, application)
+    }
+
+    fn connection(
+        &self,
+        name: String,
+        (from, to): (NodeId, NodeId),
+        start: Time,
+        application: ApplicationConfig,
+    ) -> FlowConfig {
         FlowConfig {
             name,
             from,
             to,
             transport: self.transport.clone(),
-            start: arrivals.first().map_or(self.start, |first| first.at),
-            application: ApplicationConfig::Transfers(arrivals.into()),
+            start,
+            application,
             stop: None,
             ttl: self.ttl,
             class: self.class,
@@ -153,7 +183,10 @@ impl WorkloadConfig {
             |node: NodeId, others: &[NodeId]| others.iter().copied().find(|&other| other != node).unwrap_or(node);
         let senders = self.from.iter().map(move |&from| (from, partner(from, &self.to)));
         let receivers = self.to.iter().map(move |&to| (partner(to, &self.from), to));
-        senders.chain(receivers).map(|(from, to)| self.flow(self.name.clone(), from, to, Vec::new()))
+        senders.chain(receivers).map(|(from, to)| match &self.pages {
+            None => self.flow(self.name.clone(), from, to, Vec::new()),
+            Some(pages) => self.connection(self.name.clone(), (from, to), self.start, page_application(pages, 0, 0)),
+        })
     }
 }
 
@@ -166,17 +199,45 @@ pub(crate) fn with_samples(spec: &SimulationSpec) -> SimulationSpec {
     with
 }
 
-/// The same network with the connections of its workloads as flows behind its own, and a row for each transfer.
-pub(crate) fn with_connections(
-    spec: &SimulationSpec,
-    seed: u64,
-) -> Result<(SimulationSpec, Vec<WorkloadTransferRow>), SimulationError> {
+fn page_application(pages: &PagesConfig, visit: u32, place: u32) -> ApplicationConfig {
+    ApplicationConfig::Pages { visit, place, request_bytes: pages.request_bytes }
+}
+
+/// What workloads bring to a run.
+pub(crate) struct Drawn {
+    /// The same network with the connections of its workloads as flows behind its own.
+    pub with: SimulationSpec,
+    /// A row for each transfer.
+    pub transfers: Vec<WorkloadTransferRow>,
+    /// Users who load web pages.
+    pub visits: Vec<Visit>,
+}
+
+/// The transfers and the visits of a run.
+pub(crate) fn with_connections(spec: &SimulationSpec, seed: u64) -> Result<Drawn, SimulationError> {
     let mut with = spec.clone();
     let mut rows: Vec<WorkloadTransferRow> = Vec::new();
+    let mut visits: Vec<Visit> = Vec::new();
     for (workload, config) in spec.workloads.iter().enumerate() {
         let drawn = config.draw(Time::ZERO + spec.duration, seed)?;
-        if (rows.len() + drawn.len()) as u64 > MOST_TRANSFERS {
+        let connections = with.flows.len() - spec.flows.len();
+        if (rows.len().max(connections) + drawn.len() * config.connections_of_visit() as usize) as u64 > MOST_TRANSFERS
+        {
             return Err(SimulationError::TooManyTransfers { workload: config.name.clone() });
+        }
+        if let Some(pages) = &config.pages {
+            let end = config.end(Time::ZERO + spec.duration);
+            for (number, (at, _, from, to)) in drawn.into_iter().enumerate() {
+                let (visit, first_flow) = (visits.len() as u32, with.flows.len() as u32);
+                let name = connection_name(&config.name, number);
+                with.flows.extend((0..pages.connections).map(|place| {
+                    let application = page_application(pages, visit, place);
+                    config.connection(format!("{name}.{place}"), (from, to), at, application)
+                }));
+                let whose = (workload as u32, number as u32);
+                visits.push(Visit::new(pages.clone(), whose, (from, to), (first_flow, &name, seed), (at, end)));
+            }
+            continue;
         }
         // By pair and place among its connections; in the order in which they open.
         let mut places: BTreeMap<(NodeId, NodeId, u32), usize> = BTreeMap::new();
@@ -205,7 +266,7 @@ pub(crate) fn with_connections(
         }));
     }
     with.workloads.clear();
-    Ok((with, rows))
+    Ok(Drawn { with, transfers: rows, visits })
 }
 
 /// No flow has such a name: "#" is not part of one.
@@ -285,6 +346,8 @@ mod tests {
             arrivals,
             sizes,
             connections: ConnectionUse::New,
+            burst: None,
+            pages: None,
             start: Time::ZERO,
             stop: None,
             count: None,

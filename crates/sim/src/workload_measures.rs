@@ -88,6 +88,9 @@ impl Records {
     pub(crate) fn workload_summaries(&self) -> Vec<WorkloadSummary> {
         let mut summaries = Vec::new();
         for workload in 0..self.workload_names.len() as u32 {
+            if self.workloads_of_pages.contains(&workload) {
+                continue;
+            }
             let rows: Vec<&WorkloadTransferRow> =
                 self.workload_transfers.iter().filter(|row| row.workload == workload).collect();
             summaries.push(summary(workload, "all", &rows));
@@ -108,6 +111,10 @@ impl Records {
     pub(crate) fn workload_warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for (workload, name) in self.workload_names.iter().enumerate() {
+            if self.workloads_of_pages.contains(&(workload as u32)) {
+                warnings.extend(self.page_warning(workload as u32, name));
+                continue;
+            }
             let rows = || self.workload_transfers.iter().filter(|row| row.workload as usize == workload);
             let (count, unfinished) = (rows().count(), rows().filter(|row| row.end.is_none()).count());
             if count == 0 {
@@ -125,6 +132,22 @@ impl Records {
             }
         }
         warnings
+    }
+}
+
+impl Records {
+    fn page_warning(&self, workload: u32, name: &str) -> Option<String> {
+        let rows = || self.pages.iter().filter(|row| row.workload == workload);
+        let (count, unfinished) = (rows().count(), rows().filter(|row| row.loaded.is_none()).count());
+        if count == 0 {
+            return Some(format!("no page of workload {name:?} began in this run"));
+        }
+        (unfinished > 0).then(|| {
+            format!(
+                "{unfinished} of {count} pages of workload {name:?} had not loaded at the end of the run: percentiles count them \
+                 as longer than all others; a \"stop\" before the end leaves them time"
+            )
+        })
     }
 }
 

@@ -150,7 +150,7 @@ mod tests {
 
     /// The tables of [`run`] that have rows.
     fn full() -> impl Iterator<Item = &'static str> {
-        let empty = ["positions", "packets", "workload_transfers", "workloads", "calls", "messages"];
+        let empty = ["positions", "packets", "workload_transfers", "workloads", "pages", "calls", "messages", "videos"];
         TABLES.into_iter().filter(move |name| !empty.contains(name))
     }
 

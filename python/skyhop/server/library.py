@@ -22,8 +22,8 @@ FILES = frozenset(
         f"{table}.{kind}"
         for table in (
             "flows", "links", "drops", "flow_series", "link_series", "flow_events", "handovers", "link_changes",
-            "paths", "positions", "packets", "transfers", "workloads", "workload_transfers",
-            "calls", "messages",
+            "paths", "positions", "packets", "transfers", "workloads", "workload_transfers", "pages",
+            "calls", "messages", "videos",
         )
         for kind in ("parquet", "csv")
     }

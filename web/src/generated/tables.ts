@@ -210,6 +210,19 @@ export interface Tables {
     ideal_s: Real;
     slowdown: Real;
   };
+  pages: {
+    time_s: Real;
+    workload: Text;
+    visit: Count;
+    view: Count;
+    from: Text;
+    to: Text;
+    objects: Count;
+    bytes: Count;
+    first_byte_s: Real;
+    load_s: Real;
+    done: Flag;
+  };
   calls: {
     flow: Text;
     frames: Count;
@@ -228,5 +241,17 @@ export interface Tables {
     late: Count;
     lost: Count;
     missed: Real;
+  };
+  videos: {
+    flow: Text;
+    segments: Count;
+    startup_s: Real;
+    played_s: Real;
+    stalls: Count;
+    stalled_s: Real;
+    stalled_share: Real;
+    quality_mean_bps: Real;
+    switches: Count;
+    done: Flag;
   };
 }

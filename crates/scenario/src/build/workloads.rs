@@ -1,6 +1,6 @@
 //! Workloads as the engine has them.
 
-use super::at;
+use super::{at, packet_bytes};
 use crate::format::ConnectionsFile;
 use crate::scenario::Workload;
 use skyhop_base::Duration;
@@ -19,9 +19,11 @@ impl Workload {
             arrivals: self.arrival_config.clone(),
             sizes: self.distribution.clone(),
             connections: match self.connections {
-                ConnectionsFile::New => ConnectionUse::New,
-                ConnectionsFile::Persistent(count) => ConnectionUse::Persistent(count),
+                Some(ConnectionsFile::New) | None => ConnectionUse::New,
+                Some(ConnectionsFile::Persistent(count)) => ConnectionUse::Persistent(count),
             },
+            burst: self.burst.as_ref().map(|burst| (burst.rate, packet_bytes(burst.payload))),
+            pages: self.page_config.clone(),
             start: at(self.start),
             stop: self.stop.map(at),
             count: self.count.map(u64::from),

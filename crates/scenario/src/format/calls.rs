@@ -1,4 +1,4 @@
-//! Applications of people who talk and play: calls, and messages with a deadline.
+//! Applications of people who talk, watch and play: calls, adaptive video, and messages with a deadline.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,4 +77,45 @@ pub struct MessagesFile {
     pub every: Duration,
     /// A message that the receiver cannot read so long after it was written has missed it.
     pub deadline: Duration,
+}
+
+/// Video over HTTP (DASH): the node `to` asks for one segment after another, each in a quality that it chooses. Needs TCP or QUIC.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VideoFile {
+    /// Rates of the qualities, ascending. Without it: 235, 375, 560, 750, 1050, 1750, 2350, 3000, 4300 and 5800 kbit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Vec<Rate>>,
+    /// Length of a segment. Without it: 4 s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segment: Option<Duration>,
+    /// How the player chooses. Without it: "bola".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<ChoiceName>,
+    /// The player holds so much video at most. Without it: 30 s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Duration>,
+    /// Segments that the player waits for before it plays, at the start and after a stall. Without it: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub startup: Option<u32>,
+    /// Segments of the video. Without it: no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub count: Option<u32>,
+    /// Size of a request, all headers included. Without it: 700 B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Bytes>,
+}
+
+/// How a player chooses the quality of the next segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChoiceName {
+    /// By the throughput of the last 20 segments, as FESTIVE estimates it (CoNEXT 2012).
+    Throughput,
+    /// By the buffer: BBA-0 (SIGCOMM 2014).
+    Bba,
+    /// By the buffer: BOLA-BASIC (INFOCOM 2016).
+    Bola,
 }

@@ -1,6 +1,6 @@
 //! Workloads: transfers that begin at random, each of its own size.
 
-use super::{ContentFile, TcpFile};
+use super::{ContentFile, QuicFile, TcpFile, UdpFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate};
@@ -14,14 +14,22 @@ pub struct WorkloadFile {
     pub from: NodesFile,
     /// The node that receives, or a list of nodes of which each transfer draws one that does not send it.
     pub to: NodesFile,
-    /// TCP: a name, or a table of its parts and options.
-    pub tcp: TcpFile,
+    /// TCP: a name, or a table of its parts and options. A workload has this, `quic` or `udp`.
+    pub tcp: Option<TcpFile>,
+    /// A QUIC stack: a name, or a table of its options.
+    pub quic: Option<QuicFile>,
+    /// UDP: each transfer is a burst of datagrams, and nothing is sent again.
+    pub udp: Option<UdpFile>,
+    /// How the datagrams of a transfer follow one another. Goes with `udp`, and is needed there.
+    pub burst: Option<BurstFile>,
     /// When transfers begin.
     pub arrivals: ArrivalsFile,
-    /// How many bytes a transfer has. Needed unless `arrivals` is a file that gives each its bytes.
+    /// How many bytes a transfer has. Needed unless `arrivals` is a file that gives each its bytes, and not with `pages`.
     pub sizes: Option<SizesFile>,
-    /// Which connection carries a transfer. Without it: "new".
+    /// Which connection carries a transfer. Without it: "new". Not with `pages`.
     pub connections: Option<ConnectionsFile>,
+    /// Each arrival is a user who loads web pages from `from`, in place of a transfer.
+    pub pages: Option<PagesFile>,
     /// Without it: 0 s.
     pub start: Option<Duration>,
     /// No transfer begins from here on. Without it: the end of the run.
@@ -37,6 +45,124 @@ pub struct WorkloadFile {
     pub class: Option<u8>,
     /// As of a flow.
     pub jitter: Option<Duration>,
+}
+
+/// Datagrams at a constant rate, until all bytes of the transfer are sent. A transfer that loses one does not finish.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BurstFile {
+    /// Of payload, without headers.
+    pub rate: Rate,
+    /// User data of a datagram; the last one of a transfer has the rest.
+    pub payload: Bytes,
+}
+
+/// What a user loads, and how.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PagesFile {
+    /// What a page consists of. Without it: "median-2024".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<PageContentFile>,
+    /// How objects are fetched. Without it: "http/2".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<WebProtocolFile>,
+    /// Pages that a user loads one after another, over the same connections. Without it: 1.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub views: Option<u32>,
+    /// Mean of the exponential time between the end of a page and the request for the next one. Goes with more than one view.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<Duration>,
+    /// Size of a request, all headers included. Without it: 700 B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Bytes>,
+}
+
+/// What a page consists of.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PageContentFile {
+    Named(PageName),
+    Objects(Box<PageObjectsFile>),
+}
+
+/// Pages that somebody has measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum PageName {
+    /// 71 objects and 2,652 kB: the medians of desktop pages in the Web Almanac 2024.
+    #[serde(rename = "median-2024")]
+    Median2024,
+}
+
+/// A document, and the objects that load with it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageObjectsFile {
+    /// Size of the document.
+    pub document: SizesFile,
+    /// How many other objects there are.
+    pub objects: ObjectCountFile,
+    /// Their sizes.
+    pub sizes: SizesFile,
+    /// The share of them that other objects name, and not the document. Without it: 0.
+    #[schemars(range(min = 0.0, max = 0.99))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<f64>,
+}
+
+/// How many objects a page has.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ObjectCountFile {
+    /// All pages have so many.
+    Constant(#[schemars(range(max = 10000))] u32),
+    Options(ObjectCountOptions),
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectCountOptions {
+    Lognormal(LognormalCount),
+}
+
+/// The logarithm of a count is normal; the count is rounded, and at most 10,000.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LognormalCount {
+    /// Half of the pages have more.
+    #[schemars(range(min = 1, max = 10000))]
+    pub median: u32,
+    /// Standard deviation of the natural logarithm.
+    pub sigma: f64,
+}
+
+/// How objects are fetched, by a name or in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum WebProtocolFile {
+    Named(WebProtocolName),
+    Options(WebProtocolOptions),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum WebProtocolName {
+    /// Six connections, and one request at a time on each.
+    #[serde(rename = "http/1.1")]
+    Http1,
+    /// One connection that takes any number of requests.
+    #[serde(rename = "http/2")]
+    Http2,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WebProtocolOptions {
+    /// Connections of a user to the server.
+    #[schemars(range(min = 1, max = 256))]
+    pub connections: u32,
+    /// Whether a connection takes any number of requests at once, or one.
+    pub multiplexed: bool,
 }
 
 /// One node, or several.

@@ -193,6 +193,15 @@ impl Resolver<'_, '_, '_> {
         let is_station = self.nodes.by_name.get(at).is_some_and(|entry| entry.kind == Kind::Station);
         let uplink = is_station && sky.is_some_and(|sky| sky.gsl.is_some());
         let default = || if uplink { vec![format!("{at}->sky")] } else { leaving(at, links) };
+        // The name of a wire stands for both of its directions, as among the records.
+        let directions = |name: String| match links.iter().find(|(link, _)| link.name.as_ref() == Some(&name)) {
+            Some((link, _)) => {
+                let [a, b] = &link.between;
+                vec![format!("{a}->{b}"), format!("{b}->{a}")]
+            }
+            None => vec![name],
+        };
+        let given = given.map(|names| names.into_iter().flat_map(directions).collect());
         let mut names = given.unwrap_or_else(default);
         if names.is_empty() && self.nodes.by_name.contains_key(at) {
             let help = "write links = [\"berkeley->sky\"]".to_owned();
@@ -237,6 +246,8 @@ impl Resolver<'_, '_, '_> {
         };
         let mut known: BTreeSet<&str> = topology.links().iter().map(|link| link.name.as_str()).collect();
         known.insert(ISLS);
+        // Only to be offered in place of a wrong name: those that were given stand for their directions by now.
+        known.extend(scenario.links.iter().filter_map(|link| link.name.as_deref()));
         let mut watched = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
         for (agent, path) in scenario.agents.iter().zip(agents) {
             let (key, links, watched) = match &agent.task {

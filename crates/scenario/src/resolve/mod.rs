@@ -8,6 +8,7 @@ mod hops;
 mod linux;
 mod list;
 mod outside;
+mod pages;
 mod profile;
 mod quic;
 mod reach;
@@ -19,6 +20,7 @@ mod station_file;
 mod stations;
 mod trace;
 mod traffic;
+mod video;
 mod wires;
 mod workloads;
 
@@ -27,6 +29,7 @@ pub(crate) use calls::call;
 pub(crate) use sky::walker;
 pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};
+pub(crate) use video::video;
 
 use crate::diagnostic::Problems;
 use crate::files::Shelf;

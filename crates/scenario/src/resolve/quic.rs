@@ -1,9 +1,9 @@
-//! Flows over a QUIC stack.
+//! Flows and workloads over a QUIC stack.
 
 use super::Resolver;
 use crate::format::{
-    ClockName, FlowFile, QuicControlFile, QuicControlName, QuicFile, QuicOptions, QuicOursFile, QuicRuntimeName,
-    QuicStackName, QuicTimersName,
+    ClockName, QuicControlFile, QuicControlName, QuicFile, QuicOptions, QuicOursFile, QuicRuntimeName, QuicStackName,
+    QuicTimersName,
 };
 use crate::scenario::{Quic, QuicControl, Transport};
 use crate::tree::Path;
@@ -22,7 +22,8 @@ const LARGEST_PAYLOAD: u64 = 65_507;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl Resolver<'_, '_, '_> {
-    pub(super) fn quic(&mut self, file: &FlowFile, quic: &QuicFile, path: &Path) -> Option<Transport> {
+    /// The QUIC of the flow or workload at `path`, and whether nodes that split the connection or random times are asked of it.
+    pub(super) fn quic(&mut self, quic: &QuicFile, via: bool, jitter: bool, path: &Path) -> Option<Transport> {
         let place = path.key("quic");
         let options = match quic {
             QuicFile::Named(stack) => named(*stack),
@@ -31,9 +32,9 @@ impl Resolver<'_, '_, '_> {
         if options.ack_delay.is_some() && options.ack_every.is_none() {
             self.add(&place.key("ack_delay"), "needs \"ack_every\"", Some("add ack_every = 2".to_owned()));
         }
-        for (key, what) in [("jitter", file.jitter.is_some()), ("via", file.via.is_some())] {
+        for (key, what) in [("jitter", jitter), ("via", via)] {
             if what {
-                self.add(&path.key(key), "needs Skyhop's own TCP, and this flow has QUIC", None);
+                self.add(&path.key(key), "needs Skyhop's own TCP, and this is QUIC", None);
             }
         }
         if self.take::<ClockName>(&Path::root().key("clock")) == Some(ClockName::Ns2) {

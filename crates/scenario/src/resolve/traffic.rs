@@ -24,7 +24,7 @@ const MOST_NODES: u64 = 1_000_000;
 pub(super) const TTL: (u8, u8) = (255, 32);
 
 /// Headers of a datagram: IPv4 (RFC 791 §3.1) and UDP (RFC 768) without options; ns-2's agent adds none.
-const UDP_HEADER: (Bytes, Bytes) = (Bytes(20 + 8), Bytes(0));
+pub(super) const UDP_HEADER: (Bytes, Bytes) = (Bytes(20 + 8), Bytes(0));
 
 impl Resolver<'_, '_, '_> {
     /// All flows, in the order of their names, each with its place.
@@ -166,7 +166,7 @@ impl Resolver<'_, '_, '_> {
                     return None;
                 }
             }
-            return self.quic(file, quic, path);
+            return self.quic(quic, file.via.is_some(), file.jitter.is_some(), path);
         }
         match (&file.tcp, &file.udp) {
             (Some(_), None) => self.tcp(file.via.as_deref().unwrap_or_default(), file.jitter, path),
@@ -214,7 +214,10 @@ impl Resolver<'_, '_, '_> {
         };
         let needs_tcp = matches!(
             application,
-            ApplicationOptions::Ftp(_) | ApplicationOptions::Files(_) | ApplicationOptions::Requests(_)
+            ApplicationOptions::Ftp(_)
+                | ApplicationOptions::Files(_)
+                | ApplicationOptions::Requests(_)
+                | ApplicationOptions::Video(_)
         );
         if needs_tcp && file.udp.is_some() && file.tcp.is_none() && file.quic.is_none() {
             let help = "UDP carries constant_rate, poisson, telnet, on_off, call or messages".to_owned();
@@ -254,6 +257,7 @@ impl Resolver<'_, '_, '_> {
                 self.check_positive(Some(*off), &path.key("off"));
             }
             ApplicationOptions::Call(call) => self.check_call(call, &path.key("call")),
+            ApplicationOptions::Video(video) => self.check_video(video, &path.key("video")),
             ApplicationOptions::Messages(messages) => self.check_messages(messages, &path.key("messages")),
             ApplicationOptions::Files(FilesFile { sizes, .. }) => {
                 let path = path.key("files").key("sizes");
@@ -337,6 +341,7 @@ fn in_short(mut application: ApplicationOptions) -> ApplicationOptions {
             source.spacing = source.spacing.filter(|&spacing| spacing != SpacingName::Regular);
         }
         ApplicationOptions::Call(call) => *call = super::calls::in_full(std::mem::take(call)),
+        ApplicationOptions::Video(video) => *video = super::video::in_full(std::mem::take(video)),
         ApplicationOptions::Files(files) => files.pause = files.pause.filter(|pause| !pause.is_zero()),
         _ => {}
     }

@@ -2,13 +2,14 @@
 
 use super::Resolver;
 use super::content::Content;
+use super::traffic::UDP_HEADER;
 use crate::format::{
     ArrivalsFile, ConnectionsFile, ContentFile, ExponentialGaps, ExponentialSizes, GapsFile, InlineFile, LognormalGaps,
     LognormalSizes, ParetoGaps, ParetoSizes, PoissonFile, SizesFile, SizesName, SizesOptions, WorkloadFile,
 };
 use crate::names::{natural_order, shorten};
 use crate::quantity::LONGEST;
-use crate::scenario::{Flow, Workload};
+use crate::scenario::{Flow, Transport, Workload};
 use crate::tree::{Node, Path};
 use skyhop_base::{Bytes, Duration};
 use skyhop_sim::distribution::{DATA_MINING, Distribution, WEB_SEARCH};
@@ -83,28 +84,40 @@ impl Resolver<'_, '_, '_> {
         }
         let start = file.start.unwrap_or(Duration::ZERO);
         self.check_times(start, file.stop, path);
-        let transport = self.tcp(&[], file.jitter, path);
-        let sizes = file.sizes.map(|sizes| self.sizes(sizes, &path.key("sizes")));
+        let transport = self.transport_of_workload(&file, path);
+        let pages = match &file.pages {
+            Some(pages) => Some(self.pages(pages.clone(), &file, path)?),
+            None => None,
+        };
+        let sizes = match &pages {
+            // Arrivals by load ask for the mean of what an arrival brings.
+            Some((_, config)) => Some(Some((None, Distribution::Constant(config.mean_bytes())))),
+            None => file.sizes.map(|sizes| {
+                let (sizes, distribution) = self.sizes(sizes, &path.key("sizes"))?;
+                Some((Some(sizes), distribution))
+            }),
+        };
         let arrivals = self.arrivals(&file.arrivals, &sizes, path);
         if self.problems.count() > before {
             return None;
         }
         let (arrivals, arrival_config) = arrivals?;
         let (sizes, distribution) = match sizes {
-            Some(sizes) => {
-                let (sizes, distribution) = sizes?;
-                (Some(sizes), distribution)
-            }
+            Some(sizes) => sizes?,
             None => (None, Distribution::Constant(1.0)),
         };
+        let (pages, page_config) = pages.unzip();
+        let is_transfers = pages.is_none();
         Some(Workload {
             name: file.name,
             from,
             to,
             transport: transport?,
+            burst: file.burst,
             arrivals,
             sizes,
-            connections: file.connections.unwrap_or(ConnectionsFile::New),
+            connections: is_transfers.then(|| file.connections.unwrap_or(ConnectionsFile::New)),
+            pages,
             start,
             stop: file.stop.filter(|&stop| self.duration.is_none_or(|duration| stop < duration)),
             count: file.count,
@@ -113,7 +126,46 @@ impl Resolver<'_, '_, '_> {
             jitter: file.jitter.filter(|jitter| !jitter.is_zero()),
             arrival_config,
             distribution,
+            page_config: page_config.map(Arc::new),
         })
+    }
+
+    fn transport_of_workload(&mut self, file: &WorkloadFile, path: &Path) -> Option<Transport> {
+        let given = [("tcp", file.tcp.is_some()), ("quic", file.quic.is_some()), ("udp", file.udp.is_some())];
+        let mut given = given.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key);
+        let Some(first) = given.next() else {
+            let help = "write tcp = \"cubic\", quic = \"quinn\" or udp = {} with burst = { rate, payload }";
+            self.add(path, "has no transport", Some(help.to_owned()));
+            return None;
+        };
+        if let Some(second) = given.next() {
+            self.add(&path.key(second), format!("excludes {first:?}"), Some("keep one of them".to_owned()));
+            return None;
+        }
+        if file.burst.is_some() != file.udp.is_some() {
+            let help = "write udp = {} and burst = { rate = \"1 Mbit/s\", payload = \"1200 B\" }".to_owned();
+            let message = "goes with \"udp\", and \"udp\" with it: UDP does not say how fast to send";
+            self.add(&path.key("burst"), message, Some(help));
+            return None;
+        }
+        if let (Some(udp), Some(burst)) = (&file.udp, &file.burst) {
+            for (key, is_given) in [("pages", file.pages.is_some()), ("jitter", file.jitter.is_some())] {
+                if is_given {
+                    self.add(&path.key(key), "needs TCP or QUIC, and this workload has UDP", None);
+                }
+            }
+            if matches!(file.connections, Some(ConnectionsFile::Persistent(_))) {
+                self.add(&path.key("connections"), "have no meaning for UDP, whose datagrams need none", None);
+            }
+            let header = udp.header.unwrap_or(self.by_profile(UDP_HEADER.0, UDP_HEADER.1));
+            self.check_packet_size(header, 0, &path.key("udp").key("header"));
+            self.check_packet_size(burst.payload, 1, &path.key("burst").key("payload"));
+            return Some(Transport::Udp { header });
+        }
+        match &file.quic {
+            Some(quic) => self.quic(quic, false, file.jitter.is_some(), path),
+            None => self.tcp(&[], file.jitter, path),
+        }
     }
 
     /// The names of nodes in their order, each once.
@@ -138,7 +190,7 @@ impl Resolver<'_, '_, '_> {
     fn arrivals(
         &mut self,
         file: &ArrivalsFile,
-        sizes: &Option<Option<(SizesFile, Distribution)>>,
+        sizes: &Option<Option<(Option<SizesFile>, Distribution)>>,
         path: &Path,
     ) -> Option<(ArrivalsFile, ArrivalConfig)> {
         let at = path.key("arrivals");
@@ -146,7 +198,7 @@ impl Resolver<'_, '_, '_> {
             self.add(
                 path,
                 "has no sizes",
-                Some("write sizes = { constant = \"100 kB\" } or sizes = \"web-search\"".to_owned()),
+                Some("write sizes = { constant = \"100 kB\" }, sizes = \"web-search\" or pages = {}".to_owned()),
             );
             return None;
         }
@@ -203,7 +255,7 @@ impl Resolver<'_, '_, '_> {
         self.check_distribution(&distribution, path, "0 s").then(|| (file.clone(), distribution))
     }
 
-    fn sizes(&mut self, file: SizesFile, path: &Path) -> Option<(SizesFile, Distribution)> {
+    pub(super) fn sizes(&mut self, file: SizesFile, path: &Path) -> Option<(SizesFile, Distribution)> {
         let b = |bytes: &Bytes| bytes.0 as f64;
         let distribution = match &file {
             SizesFile::Named(SizesName::WebSearch) => Distribution::of_segments(&WEB_SEARCH),
@@ -229,7 +281,7 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// Whether the parameters are those of a distribution.
-    fn check_distribution(&mut self, distribution: &Distribution, path: &Path, zero: &str) -> bool {
+    pub(super) fn check_distribution(&mut self, distribution: &Distribution, path: &Path, zero: &str) -> bool {
         let before = self.problems.count();
         let above = format!("must be more than {zero}");
         match *distribution {
@@ -328,7 +380,9 @@ type Given = Arc<[(Duration, Option<u64>)]>;
 fn times(text: &str, has_sizes: bool) -> Result<Given, Unread> {
     let (names, rows) = columns(text, &["time_s", "bytes"])?;
     match (names.len(), has_sizes) {
-        (2, true) => return Err((1, "it has a column bytes, and the workload has sizes: keep one of them".to_owned())),
+        (2, true) => {
+            return Err((1, "it has a column bytes, and the workload has sizes or pages: keep one of them".to_owned()));
+        }
         (1, false) => return Err((1, "it has no column bytes, and the workload has no sizes".to_owned())),
         _ => {}
     }

@@ -1,12 +1,14 @@
 //! Workloads that were found right.
 
 use super::{Transport, is_usual};
-use crate::format::{ArrivalsFile, ConnectionsFile, SizesFile};
+use crate::format::{ArrivalsFile, BurstFile, ConnectionsFile, PagesFile, SizesFile};
 use crate::tree::Path;
 use serde::Serialize;
 use skyhop_base::Duration;
 use skyhop_sim::distribution::Distribution;
+use skyhop_sim::pages::PagesConfig;
 use skyhop_sim::workload::ArrivalConfig;
+use std::sync::Arc;
 
 /// Transfers of one kind, as [`WorkloadFile`](crate::format::WorkloadFile) has them.
 #[derive(Clone, Debug, Serialize)]
@@ -18,10 +20,16 @@ pub struct Workload {
     pub to: Vec<String>,
     #[serde(flatten)]
     pub transport: Transport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<BurstFile>,
     pub arrivals: ArrivalsFile,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<SizesFile>,
-    pub connections: ConnectionsFile,
+    /// None with pages, which have connections of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<ConnectionsFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PagesFile>,
     pub start: Duration,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
@@ -38,6 +46,9 @@ pub struct Workload {
     /// What `sizes` means, in bytes.
     #[serde(skip)]
     pub distribution: Distribution,
+    /// What `pages` means.
+    #[serde(skip)]
+    pub page_config: Option<Arc<PagesConfig>>,
 }
 
 impl Workload {

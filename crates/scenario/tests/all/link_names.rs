@@ -43,3 +43,20 @@ fn two_links_of_one_name_are_refused() {
     let problems = Scenario::from_toml(&twice, "l.toml", &[]).expect_err("is wrong");
     assert!(problems.to_string().contains("the name \"uplink\" is taken by links[0]"), "{problems}");
 }
+
+/// An agent finds its links by their name, which stands for both directions; a name that is not one is answered with those that are.
+#[test]
+fn an_agent_finds_links_by_their_name() {
+    let with = |links: &str| {
+        let listening = TEXT.replace("tcp = \"cubic\"", "tcp = { name = \"newreno\", notification = \"eten\" }");
+        format!("{listening}[[agents]]\nat = \"user\"\nerror_report = {{ links = [{links}] }}\n")
+    };
+    let json = |links: &str| Scenario::from_toml(&with(links), "l.toml", &[]).expect("is right").canonical_json();
+    assert_eq!(json("\"uplink\""), json("\"hub->user\", \"user->hub\""));
+    assert_ne!(json("\"uplink\""), json("\"user->hub\""));
+    let unknown = Scenario::from_toml(&with("\"uplnk\""), "l.toml", &[]).expect_err("is wrong").to_string();
+    assert!(
+        unknown.contains("no link is called \"uplnk\"") && unknown.contains("did you mean \"uplink\"?"),
+        "{unknown}"
+    );
+}

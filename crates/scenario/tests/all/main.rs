@@ -30,4 +30,6 @@ mod support;
 mod tcp_parts;
 mod traffic;
 mod utilisation;
+mod videos;
+mod web_pages;
 mod workloads;

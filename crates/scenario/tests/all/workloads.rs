@@ -188,3 +188,42 @@ fn wrong_workloads_are_refused_with_the_place() {
     text = text.replace("to = [\"a\"]", "to = [\"b\", \"c\"]");
     assert!(refused(&text).contains("no node is called \"c\""));
 }
+
+/// A transfer over UDP takes the time of its bytes at its own rate, and the path of its last datagram; one that loses a datagram does
+/// not finish. 10 kB are 9 datagrams, the last of 400 B: it leaves after 8 gaps of 9.6 ms and takes 342.4 us with its 28 B and 10 ms.
+#[test]
+fn transfers_over_udp_are_bursts_at_their_rate() {
+    let workload = |more: &str| {
+        format!(
+            "udp = {{}}\nburst = {{ rate = \"1 Mbit/s\", payload = \"1200 B\" }}\nsizes = {{ constant = \"10 kB\" }}\n\
+             arrivals = {{ poisson = {{ per_s = 1.0 }} }}\nstop = \"18 s\"\n{more}"
+        )
+    };
+    let records = run(&network(20, "10 ms", &workload("")), 1);
+    let rows = &records.workload_transfers;
+    assert!(rows.len() > 5 && records.warnings.is_empty(), "{:?}", records.warnings);
+    let alone_s = 8.0 * 0.0096 + 428.0 * 8.0 / 10e6 + 0.01;
+    let times: Vec<f64> = rows.iter().map(|row| row.completion().expect("has finished").as_secs_f64()).collect();
+    let least = times.iter().copied().fold(f64::MAX, f64::min);
+    assert!((least - alone_s).abs() < 1e-6, "{least} {alone_s}");
+    assert_eq!(records.total.bytes_delivered, 10_000 * rows.len() as u64);
+    let lossy = network(20, "10 ms", &workload(""))
+        .replace("[[workloads]]", "forward = { errors = [{ trace = { packets = [3] } }] }\n[[workloads]]");
+    let records = run(&lossy, 1);
+    let unfinished = records.workload_transfers.iter().filter(|row| row.end.is_none()).count();
+    assert_eq!((unfinished, records.workload_transfers[0].end), (1, None));
+    for (more, said) in [
+        ("connections = { persistent = 2 }", "have no meaning for UDP"),
+        ("tcp = \"cubic\"", "excludes \"tcp\""),
+        ("jitter = \"1 ms\"", "needs TCP or QUIC"),
+    ] {
+        let error = refused(&network(20, "10 ms", &workload(more)));
+        assert!(error.contains(said), "{more}: {error}");
+    }
+    for wrong in [
+        workload("").replace("burst = { rate = \"1 Mbit/s\", payload = \"1200 B\" }", ""),
+        workload("").replace("udp = {}", "tcp = \"cubic\""),
+    ] {
+        assert!(refused(&network(20, "10 ms", &wrong)).contains("UDP does not say how fast"));
+    }
+}

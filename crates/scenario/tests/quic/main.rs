@@ -391,3 +391,42 @@ fn a_control_of_ours_does_under_quic_what_it_does_under_tcp() {
     windows.sort_by(f64::total_cmp);
     assert!(windows.windows(2).all(|pair| pair[1] > 1.1 * pair[0]), "{windows:?}");
 }
+
+/// A workload over QUIC opens a connection for each transfer: a round trip for the handshake, and half of one for the data. Over open
+/// connections the second transfer takes half of one. A page of one object takes its request besides.
+#[test]
+fn workloads_run_over_quic() {
+    for stack in built() {
+        let scenario = |more: &Value| {
+            let mut workload = json!({
+                "name": "web", "from": "left", "to": "right", "quic": stack.to_string(),
+                "arrivals": { "at": { "text": "time_s\n1\n3\n" } },
+            });
+            for (key, value) in more.as_object().into_iter().flatten() {
+                workload[key] = value.clone();
+            }
+            json!({ "duration": "10 s", "workloads": [workload],
+                    "links": [{ "between": ["left", "right"], "delay": "100 ms", "rate": "100 Mbit/s" }] })
+        };
+        let completions = |connections: Value| -> Vec<f64> {
+            let sizes = json!({ "constant": "1 kB" });
+            let records = run_json(&scenario(&json!({ "sizes": sizes, "connections": connections })), 1);
+            records.workload_transfers.iter().map(|row| row.completion().expect("has finished").as_secs_f64()).collect()
+        };
+        for (connections, second_s) in [(json!("new"), 0.3), (json!({ "persistent": 1 }), 0.1)] {
+            let found = completions(connections);
+            // The runtime's timers add milliseconds.
+            assert!(
+                (0.3..0.32).contains(&found[0]) && (second_s..second_s + 0.02).contains(&found[1]),
+                "{stack}: {found:?}"
+            );
+        }
+        let content = json!({ "document": { "constant": "1 kB" }, "objects": 0, "sizes": { "constant": "1 kB" } });
+        let records = run_json(&scenario(&json!({ "pages": { "content": content } })), 1);
+        for page in &records.pages {
+            let load_s = page.loaded.expect("has loaded").since(page.begin).as_secs_f64();
+            assert!((0.4..0.42).contains(&load_s), "{stack}: {load_s}");
+        }
+        assert_eq!(records.pages.len(), 2);
+    }
+}

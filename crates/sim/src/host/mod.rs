@@ -12,7 +12,6 @@ use crate::agents::is_copy;
 use crate::application::AppStep;
 use crate::packet::{Flags, Packet};
 use crate::simulation::Simulation;
-use crate::workload::Schedule;
 pub(crate) use boxed::{Hosts, Side};
 use endpoint::{Codepoint, Payload};
 pub(crate) use ends::{Datagrams, Ends};
@@ -43,6 +42,9 @@ impl Simulation {
                     call.arrived(now, packet.stamp, packet.seq);
                 }
                 flow.updates.datagram_received(now, packet.stamp, packet.flow, &mut self.recorder.records.transfers);
+                if flow.application.waits_for(flow.totals.bytes_delivered) {
+                    self.deliver_to_application(packet.flow);
+                }
             }
             Ends::Hosts(_) => self.deliver_to_sink(packet),
         }
@@ -54,6 +56,9 @@ impl Simulation {
         let now = self.now;
         if self.flows[flow_id as usize].application.schedule().is_some() {
             return self.deliver_to_workload(flow_id);
+        }
+        if let Some(visit) = self.flows[flow_id as usize].application.visit() {
+            return self.deliver_to_visit(flow_id, visit);
         }
         let flow = &mut self.flows[flow_id as usize];
         let planned = flow.application.next_event();
@@ -107,6 +112,9 @@ impl Simulation {
             // A gateway wrote on it.
             self.ack_details.take(packet.detail);
         }
+        if let Some(visit) = flow.application.visit() {
+            return self.answer_visit(packet.flow, packet.seq, visit);
+        }
         if let Some(answer) = flow.application.asked(packet.seq) {
             flow.ends.supply(now, answer);
             self.after_source_input(packet.flow);
@@ -138,7 +146,7 @@ impl Simulation {
         }
     }
 
-    fn send_request(&mut self, flow_id: u32, number: u32, size_bytes: u32) {
+    pub(crate) fn send_request(&mut self, flow_id: u32, number: u32, size_bytes: u32) {
         // Every packet of a flow carries a payload, or none does.
         let detail = if self.flows[flow_id as usize].ends.carries_payloads() {
             let load = Load { payload: Payload::of(()), ecn: Codepoint::NotEct, kind: PacketKind::Bare, user_bytes: 0 };
@@ -191,17 +199,20 @@ impl Simulation {
         let delivered = self.delivered_in_all(flow_id);
         let flow = &mut self.flows[flow_id as usize];
         let step = flow.application.step(delivered);
+        if let (Some(AppStep::Browse), Some(visit)) = (step, flow.application.visit()) {
+            return self.browse(flow_id, visit);
+        }
         if let (Some(AppStep::Start | AppStep::Produce), Some(bytes)) = (step, flow.application.portion_bytes()) {
             flow.updates.written(now, bytes);
         }
         // A leg opens with the first packet of the one before, and sends on what its buffer holds at the stop.
         let is_fed = flow.leg.as_deref().is_some_and(|leg| leg.before.is_some());
-        if let Some(transfer) = flow.application.schedule().and_then(Schedule::newest) {
+        if let Some(transfer) = flow.application.begins(step) {
             self.transfer_begins(flow_id, &transfer);
         }
         let flow = &mut self.flows[flow_id as usize];
         match step {
-            None => {}
+            None | Some(AppStep::Browse) => {}
             Some(AppStep::Stop) if is_fed => flow.at_stop = Some(Box::new(flow.totals)),
             Some(_) if is_fed => {}
             Some(AppStep::Start) => {

@@ -18,7 +18,7 @@ use skyhop_base::Duration;
 use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, PacketRow, PathRow, Records};
 
 /// Every table that a run can have, in the order in which they are written and hashed.
-pub const TABLES: [&str; 16] = [
+pub const TABLES: [&str; 18] = [
     "flows",
     "links",
     "drops",
@@ -33,8 +33,10 @@ pub const TABLES: [&str; 16] = [
     "transfers",
     "workloads",
     "workload_transfers",
+    "pages",
     "calls",
     "messages",
+    "videos",
 ];
 
 /// The table of that name, one of [`TABLES`]; `None` for any other name. A table without rows has its columns.
@@ -127,8 +129,10 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
             .finish(),
         "workloads" => workloads::summary_table(records),
         "workload_transfers" => workloads::transfer_table(records),
+        "pages" => workloads::page_table(records),
         "calls" => people::call_table(records),
         "messages" => people::message_table(records),
+        "videos" => people::video_table(records),
         _ => return None,
     })
 }

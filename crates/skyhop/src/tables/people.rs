@@ -1,4 +1,4 @@
-//! The tables of calls and of messages with a deadline.
+//! The tables of calls, of messages with a deadline, and of adaptive video.
 
 use super::builder::{Names, TableBuilder};
 use arrow_array::RecordBatch;
@@ -29,6 +29,25 @@ pub(super) fn message_table(records: &Records) -> RecordBatch {
         .count("late", |r| r.late)
         .count("lost", |r| r.lost)
         .real("missed", |r| share(r.late + r.lost, r.messages))
+        .finish()
+}
+
+/// A row for each adaptive video.
+pub(super) fn video_table(records: &Records) -> RecordBatch {
+    TableBuilder::over(&records.videos)
+        .name("flow", &Names::new(&records.flow_names), |r| r.flow)
+        .count("segments", |r| r.segments)
+        .real("startup_s", |r| r.startup.map(Duration::as_secs_f64))
+        .real("played_s", |r| Duration::as_secs_f64(r.played))
+        .count("stalls", |r| r.stalls)
+        .real("stalled_s", |r| Duration::as_secs_f64(r.stalled))
+        .real("stalled_share", |r| {
+            let watched_s = (r.played + r.stalled).as_secs_f64();
+            (watched_s > 0.0).then(|| r.stalled.as_secs_f64() / watched_s)
+        })
+        .real("quality_mean_bps", |r| r.rate_bps)
+        .count("switches", |r| r.switches)
+        .flag("done", |r| r.done)
         .finish()
 }
 

@@ -61,8 +61,10 @@ fn columns_are_the_contract() {
              slowdown_p50 slowdown_p95 slowdown_p99",
         ),
         ("workload_transfers", "time_s workload number from to bytes first_byte_s completion_s ideal_s slowdown"),
+        ("pages", "time_s workload visit view from to objects bytes first_byte_s load_s done"),
         ("calls", "flow frames lost late lost_share delay_s burst_ratio rating mos"),
         ("messages", "flow deadline_s messages late lost missed"),
+        ("videos", "flow segments startup_s played_s stalls stalled_s stalled_share quality_mean_bps switches done"),
     ];
     assert_eq!(expected.map(|(name, _)| name), TABLES);
     for (name, names) in expected {

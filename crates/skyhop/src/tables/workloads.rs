@@ -38,3 +38,21 @@ pub(super) fn transfer_table(records: &Records) -> RecordBatch {
         .real("slowdown", |r| r.slowdown())
         .finish()
 }
+
+/// A row for each page that a visit began to load.
+pub(super) fn page_table(records: &Records) -> RecordBatch {
+    let nodes = Names::new(&records.node_names);
+    TableBuilder::over(&records.pages)
+        .time("time_s", |r| r.begin)
+        .name("workload", &Names::new(&records.workload_names), |r| r.workload)
+        .count("visit", |r| u64::from(r.visit))
+        .count("view", |r| u64::from(r.view))
+        .name("from", &nodes, |r| r.from)
+        .name("to", &nodes, |r| r.to)
+        .count("objects", |r| u64::from(r.objects))
+        .count("bytes", |r| r.bytes)
+        .real("first_byte_s", |r| r.first.map(|first| first.since(r.begin).as_secs_f64()))
+        .real("load_s", |r| r.loaded.map(|loaded| loaded.since(r.begin).as_secs_f64()))
+        .flag("done", |r| r.loaded.is_some())
+        .finish()
+}
