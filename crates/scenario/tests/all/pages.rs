@@ -71,6 +71,8 @@ fn every_key_is_on_the_page() {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     let code = page.split('`').skip(1).step_by(2);
     let named: BTreeSet<&str> = code.flat_map(|code| code.split(|c: char| !is_part(c))).collect();
-    let absent: Vec<&String> = words.iter().filter(|word| !named.contains(word.as_str())).collect();
+    // "http/2" is two words there.
+    let is_named = |word: &str| word.split(|c: char| !is_part(c)).all(|part| named.contains(part));
+    let absent: Vec<&String> = words.iter().filter(|word| !is_named(word)).collect();
     assert!(absent.is_empty(), "neither on docs/models/scenario.md nor, for Linux, on linux-tcp.md: {absent:?}");
 }
