@@ -112,7 +112,7 @@ fn pages(draw: &mut Draw<'_>) -> Json {
         pages.insert("think".to_owned(), duration(chance, run_s * 0.05).into());
     }
     if chance.happens(0.3) {
-        pages.insert("request".to_owned(), size(chance, 400.0));
+        pages.insert("request".to_owned(), size(chance, 400.0).into());
     }
     Json::Object(pages)
 }
