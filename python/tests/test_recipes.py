@@ -139,6 +139,20 @@ SHOWS: dict[str, Callable[[skyhop.Run], bool]] = {
     "Datagrams at random instants beside a download": lambda run: flow(run, "delay_median_s", 1) > 2 * 0.03,
     "A user who asks for pages": lambda run: run.table("transfers")["bytes"].unique().to_list() == [200_000],
     "Files one after another": lambda run: run.table("transfers")["bytes"].to_list() == [10_000, 100_000, 1_000_000],
+    "Web users beside a download": lambda run: (
+        run.table("workloads").filter(pl.col("class") == "all")["unfinished"].to_list() == [0]
+        and run.table("workload_transfers")["slowdown"].min() > 1
+    ),
+    "Users of several stations": lambda run: (
+        run.table("workload_transfers").select("from", "to").unique().height == 4
+        and run.table("workload_transfers")["first_byte_s"].min() >= 0.275
+    ),
+    "Web pages over a geostationary satellite": lambda run: (
+        run.table("pages")["objects"].to_list() == [71] * 5 and run.table("pages")["load_s"].min() > 3 * 0.56
+    ),
+    "Adaptive video beside a download": lambda run: (
+        run.table("videos")["stalls"].to_list() == [0] and run.table("videos")["quality_mean_bps"].min() > 2e6
+    ),
     "How long a keystroke takes": lambda run: run.table("transfers")["completion_s"].min() >= 0.27,
     "Time series, packets and positions": lambda run: all(
         run.table(name).height > 0 for name in ("flow_series", "link_series", "positions", "packets")
@@ -159,5 +173,6 @@ def test_a_recipe_runs_and_gives_the_result_that_it_shows(title: str) -> None:
     # A key without effect, a flow that delivers nothing and the like would be warnings.
     assert run.warnings == []
     assert (run.flows["bytes_delivered"] > 0).all()
+    assert run.flows.height > 0 or run.table("workloads").height > 0 or run.table("pages").height > 0
     assert SHOWS[title](run)
     assert recipe.result == TOOL.result_of(run)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import polars as pl
+
 import skyhop
 from skyhop import Run
 
@@ -52,6 +54,20 @@ def result_of(run: Run) -> str:
         else:
             rest = "nothing arrived"
         told.append(f"`{flow['flow']}` {flow['goodput_bps'] / 1e6:.3g} Mbit/s, {rest}")
+    for row in run.table("workloads").filter(pl.col("class") == "all").iter_rows(named=True):
+        times = ", ".join(
+            f"{name} {'unknown' if (time := row[f'completion_{name}_s']) is None else _time(time)}"
+            for name in ("p50", "p99")
+        )
+        told.append(
+            f"`{row['workload']}` {_count(row['transfers'], 'transfer')}, {row['unfinished']} unfinished, {times}"
+        )
+    pages = run.table("pages")
+    for name in pages["workload"].unique(maintain_order=True):
+        loads: list[float | None] = pages.filter(pl.col("workload") == name)["load_s"].to_list()
+        known = [load for load in loads if load is not None]
+        times = f"loaded in {_time(min(known))} to {_time(max(known))}" if known else "none loaded"
+        told.append(f"`{name}` {_count(len(loads), 'page')}, {len(loads) - len(known)} unfinished, {times}")
     more = run.flows.height - _SHOWN
     return "*Result*: " + "; ".join([*told, *([f"and {more} more flows"] if more > 0 else [])]) + "."
 
