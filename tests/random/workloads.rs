@@ -97,6 +97,8 @@ fn pages(draw: &mut Draw<'_>) -> Json {
             content["late"] = chance.real(0.0, 0.9).into();
         }
         pages.insert("content".to_owned(), content);
+    } else if chance.happens(0.5) {
+        pages.insert("content".to_owned(), "median-2024".into());
     }
     match chance.below(4) {
         0 => _ = pages.insert("protocol".to_owned(), "http/1.1".into()),
