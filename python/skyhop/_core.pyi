@@ -282,15 +282,19 @@ class Run:
     def manifest_json(self) -> str:
         """The content of manifest.json."""
 
-    def write(self, path: str | PathLike[str]) -> None:
+    def write(self, path: str | PathLike[str], *, csv: bool = False) -> list[str]:
         """Writes the run folder, which appears whole or not at all, in place of an older run folder.
+
+        Tables of more than 100,000 rows are written as Parquet alone, unless `csv`; returns their names.
 
         Raises FileExistsError if `path` holds anything that is not part of a run folder, OSError if it cannot be
         written.
         """
 
-    def write_into(self, path: str | PathLike[str]) -> None:
+    def write_into(self, path: str | PathLike[str], *, csv: bool = False) -> list[str]:
         """Writes the files of a run folder into a folder that is there and holds none of them.
+
+        Tables of more than 100,000 rows are written as Parquet alone, unless `csv`; returns their names.
 
         Raises OSError if one cannot be written; the others stay.
         """

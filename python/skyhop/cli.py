@@ -107,6 +107,7 @@ def run(
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**64 - 1, help="Seed of the random streams.")] = 1,
     overrides: Set = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of a table.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write tables of more than 100,000 rows as CSV, too.")] = False,
     memory: Memory = None,
 ) -> None:
     """Simulate a scenario and write its run folder."""
@@ -121,8 +122,11 @@ def run(
         progress = _core.Progress()
         with bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
             result = api.run(scenario, seed=seed, progress=progress)
-        result.write_into(staging)
+        without_csv = result.write_into(staging, csv=csv)
     _warn(result, but=scenario.warnings)
+    if without_csv:
+        names = ", ".join(without_csv)
+        typer.echo(f"More than 100,000 rows, so Parquet only: {names}. Add --csv to write them as CSV, too.", err=True)
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif sys.stdout.isatty():

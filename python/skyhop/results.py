@@ -124,17 +124,21 @@ class Run:
         """Writes what is needed to take the run up again; the folder appears whole or not at all."""
         self._core.keep(folder)
 
-    def write(self, folder: str | os.PathLike[str], /) -> Path:
+    def write(self, folder: str | os.PathLike[str], /, *, csv: bool = False) -> Path:
         """Writes the run folder (manifest, summary, tables as Parquet and CSV) and returns its path.
 
-        The folder appears whole or not at all, in place of an older run folder.
+        The folder appears whole or not at all, in place of an older run folder. Tables of more than 100,000 rows are
+        written as Parquet alone, unless `csv`; `tables_without_csv` of `manifest.json` names them.
 
         Raises FileExistsError if `folder` holds anything that is not part of a run folder, OSError if it cannot be
         written.
         """
-        self._core.write(folder)
+        self._core.write(folder, csv=csv)
         return Path(folder)
 
-    def write_into(self, folder: Path, /) -> None:
-        """Writes the files of a run folder into a folder that is there and holds none of them."""
-        self._core.write_into(folder)
+    def write_into(self, folder: Path, /, *, csv: bool = False) -> list[str]:
+        """Writes the files of a run folder into a folder that is there and holds none of them.
+
+        Returns the tables of more than 100,000 rows, which have no CSV file unless `csv`.
+        """
+        return self._core.write_into(folder, csv=csv)

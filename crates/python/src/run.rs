@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use crate::table::Table;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use skyhop::RunOptions;
+use skyhop::{CsvTables, RunOptions};
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -74,17 +74,23 @@ impl Run {
         self.0.manifest().to_string()
     }
 
-    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.0.write(&path)).map_err(|error| to_python(py, error))
+    #[pyo3(signature = (path, *, csv = false))]
+    fn write(&self, py: Python<'_>, path: PathBuf, csv: bool) -> PyResult<Vec<&'static str>> {
+        py.detach(|| self.0.write_with(&path, csv_tables(csv))).map_err(|error| to_python(py, error))
     }
 
-    fn write_into(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.0.write_into(&path)).map_err(|error| to_python(py, error))
+    #[pyo3(signature = (path, *, csv = false))]
+    fn write_into(&self, py: Python<'_>, path: PathBuf, csv: bool) -> PyResult<Vec<&'static str>> {
+        py.detach(|| self.0.write_into(&path, csv_tables(csv))).map_err(|error| to_python(py, error))
     }
 
     fn keep(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.0.keep(&path)).map_err(|error| to_python(py, error))
     }
+}
+
+fn csv_tables(all: bool) -> CsvTables {
+    if all { CsvTables::All } else { CsvTables::Short }
 }
 
 /// Runs the scenario in a thread of its own. The calling thread only waits and, where it is Python's main thread,

@@ -45,19 +45,35 @@ impl Files<'_> {
     }
 }
 
-pub(crate) fn write(run: &Run, target: &Path) -> Result<(), Error> {
-    let staging = Staging::begin(target, FolderKind::Run)?;
-    write_into(run, &staging.folder(), target)?;
-    staging.publish()
+/// Which tables a run folder holds as CSV beside Parquet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CsvTables {
+    /// Those of at most [`CsvTables::SHORT_ROWS`] rows. A long table takes ten times as much room as CSV as it does as
+    /// Parquet, and most of the time of writing.
+    #[default]
+    Short,
+    All,
 }
 
-/// The files of a run folder, into a folder that is there and holds none of them; errors name `shown`.
-pub(crate) fn write_into(run: &Run, folder: &Path, shown: &Path) -> Result<(), Error> {
-    let files = Files { folder, shown };
-    write_all(run, &files, |name, batch| {
-        files.table(&format!("{name}.parquet"), batch, write_parquet)?;
-        files.table(&format!("{name}.csv"), batch, write_csv)
-    })
+impl CsvTables {
+    pub const SHORT_ROWS: usize = 100_000;
+
+    fn has(self, rows: usize) -> bool {
+        self == CsvTables::All || rows <= CsvTables::SHORT_ROWS
+    }
+}
+
+pub(crate) fn write(run: &Run, target: &Path, csv: CsvTables) -> Result<Vec<&'static str>, Error> {
+    let staging = Staging::begin(target, FolderKind::Run)?;
+    let without = write_into(run, &staging.folder(), target, csv)?;
+    staging.publish()?;
+    Ok(without)
+}
+
+/// The files of a run folder, into a folder that is there and holds none of them; errors name `shown`. Returns the tables
+/// that have rows but no CSV.
+pub(crate) fn write_into(run: &Run, folder: &Path, shown: &Path, csv: CsvTables) -> Result<Vec<&'static str>, Error> {
+    write_all(run, &Files { folder, shown }, Some(csv))
 }
 
 pub(crate) fn keep(run: &Run, target: &Path) -> Result<(), Error> {
@@ -67,29 +83,37 @@ pub(crate) fn keep(run: &Run, target: &Path) -> Result<(), Error> {
     let staging = Staging::begin(target, FolderKind::Kept)?;
     let folder = staging.folder();
     let files = Files { folder: &folder, shown: target };
-    write_all(run, &files, |name, batch| files.table(&format!("{name}.parquet"), batch, write_parquet))?;
+    write_all(run, &files, None)?;
     staging.publish()
 }
 
-/// Every table that has rows in the way of `write`, and the JSON. Each table is made once, for its files and for the hash.
-fn write_all(
-    run: &Run,
-    files: &Files<'_>,
-    write: impl Fn(&str, &RecordBatch) -> Result<(), Error>,
-) -> Result<(), Error> {
+/// Every table that has rows, and the JSON. Each table is made once, for its files and for the hash. Returns the tables
+/// that `csv` leaves out; the manifest names them, too.
+fn write_all(run: &Run, files: &Files<'_>, csv: Option<CsvTables>) -> Result<Vec<&'static str>, Error> {
     let mut hasher = RecordsHasher::default();
+    let mut without = Vec::new();
     for name in TABLES {
         let batch = table(&run.records, name).expect("every name of TABLES is a table");
         hasher.table(name, &batch);
-        if batch.num_rows() > 0 {
-            write(name, &batch)?;
+        if batch.num_rows() == 0 {
+            continue;
+        }
+        files.table(&format!("{name}.parquet"), &batch, write_parquet)?;
+        match csv {
+            Some(csv) if csv.has(batch.num_rows()) => files.table(&format!("{name}.csv"), &batch, write_csv)?,
+            Some(_) => without.push(name),
+            None => {}
         }
     }
     run.hash_is(hasher.finish());
-    let manifest = run.manifest();
+    let mut manifest = run.manifest();
+    if !without.is_empty() {
+        manifest["tables_without_csv"] = without.clone().into();
+    }
     files.json("summary.json", &Summary(&run.records))?;
     files.json("scenario.json", &manifest["scenario"])?;
-    files.json("manifest.json", &manifest)
+    files.json("manifest.json", &manifest)?;
+    Ok(without)
 }
 
 /// Without statistics, which nobody asks for: tables are read whole. Hardly a real number repeats: a dictionary of them is
@@ -143,6 +167,7 @@ mod tests {
     use crate::{LIST, sample};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use serde_json::json;
+    use skyhop_sim::Records;
 
     fn run() -> Run {
         Run::by_hand(sample::records(), json!({ "seed": 3, "scenario": { "duration": "76 s" } }))
@@ -173,6 +198,28 @@ mod tests {
         assert_eq!(listing(&parent.path().join("deeper")), ["run"], "nothing unfinished stays behind");
         let scenario = fs::read_to_string(folder.join("scenario.json")).unwrap();
         assert_eq!(scenario, "{\n  \"duration\": \"76 s\"\n}\n");
+    }
+
+    #[test]
+    fn a_long_table_is_csv_only_where_somebody_asks() {
+        let mut records = sample::records();
+        let row = records.drops[0].clone();
+        records.drops.resize(CsvTables::SHORT_ROWS, row.clone());
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("run");
+        let write = |records: &Records, csv| {
+            let run = Run::by_hand(records.clone(), json!({ "seed": 3, "scenario": {} }));
+            let without = run.write_with(&folder, csv).unwrap();
+            let manifest: serde_json::Value =
+                serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
+            assert_eq!(manifest["tables_without_csv"].as_array().map_or(0, Vec::len), without.len());
+            assert!(folder.join("drops.parquet").exists() && folder.join("flows.csv").exists());
+            (without, folder.join("drops.csv").exists())
+        };
+        assert_eq!(write(&records, CsvTables::Short), (vec![], true));
+        records.drops.push(row);
+        assert_eq!(write(&records, CsvTables::Short), (vec!["drops"], false));
+        assert_eq!(write(&records, CsvTables::All), (vec![], true));
     }
 
     #[test]

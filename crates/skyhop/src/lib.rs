@@ -29,6 +29,7 @@ mod tables;
 pub mod validate;
 
 pub use error::Error;
+pub use folder::CsvTables;
 pub use memory::{MEMORY_VARIABLE, memory_limit};
 pub use paths::{paths_at, ways_over};
 pub use progress::{Glance, Progress};

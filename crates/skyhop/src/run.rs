@@ -3,7 +3,7 @@
 use crate::memory::memory_limit;
 use crate::progress::{Pace, Progress};
 use crate::tables::{records_hash, table};
-use crate::{Error, TABLES, folder};
+use crate::{CsvTables, Error, TABLES, folder};
 use arrow_array::RecordBatch;
 use serde_json::{Value, json};
 use skyhop_base::Time;
@@ -147,23 +147,31 @@ impl Run {
     }
 
     /// Writes the run folder: `manifest.json`, `summary.json`, `scenario.json` (in canonical form) and each table
-    /// that has rows, as Parquet and as CSV. The folder appears whole or not at all; an older run folder at its place is
-    /// replaced as a whole.
+    /// that has rows, as Parquet and, up to [`CsvTables::SHORT_ROWS`] rows, as CSV. The folder appears whole or not at all;
+    /// an older run folder at its place is replaced as a whole.
     ///
     /// # Errors
     /// [`Error::Exists`] if `folder` holds anything that is not part of a run folder, [`Error::Write`] if it cannot be
     /// written.
     pub fn write(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
-        folder::write(self, folder.as_ref())
+        self.write_with(folder, CsvTables::Short).map(drop)
+    }
+
+    /// The same with a choice of what is written as CSV. Returns the tables that have rows but no CSV.
+    ///
+    /// # Errors
+    /// As [`write`](Run::write).
+    pub fn write_with(&self, folder: impl AsRef<Path>, csv: CsvTables) -> Result<Vec<&'static str>, Error> {
+        folder::write(self, folder.as_ref(), csv)
     }
 
     /// Writes the files of a run folder into `folder`, which is there and holds none of them; for a folder that holds
-    /// more than a run ([`crate::Staging`]).
+    /// more than a run ([`crate::Staging`]). Returns the tables that have rows but no CSV.
     ///
     /// # Errors
     /// [`Error::Write`] if a file cannot be written; the others stay.
-    pub fn write_into(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
-        folder::write_into(self, folder.as_ref(), folder.as_ref())
+    pub fn write_into(&self, folder: impl AsRef<Path>, csv: CsvTables) -> Result<Vec<&'static str>, Error> {
+        folder::write_into(self, folder.as_ref(), folder.as_ref(), csv)
     }
 
     /// Writes what is needed to take the run up again: `manifest.json`, `summary.json`, `scenario.json` and each table
