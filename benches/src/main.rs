@@ -1,10 +1,10 @@
 //! `cargo run --release -p skyhop-benches [-- OPTIONS] [WORKLOAD.toml …]`: packet-hops per second of CPU.
 //!
-//! A packet-hop is one packet, data or ACK, delivered over one link. Without options every workload runs five times
-//! and the median counts. `--json` runs each once and prints a line of JSON, which `peers/run.py` reads; `--describe`
-//! prints the scenario with every default filled, from which `peers/run.py` tells the peers what to simulate.
-//! CPU time and packet-hops count from the simulated instant `--mark` on; without it from the start, building included.
-//! The queue is averaged from `--queue-from` on.
+//! A packet-hop is one packet, data or ACK, delivered over one link. Without a file every workload of `benches/` is
+//! measured. Each runs five times, and the median counts. `--json` runs each once and prints a line of JSON, which
+//! `peers/run.py` reads; `--describe` prints the scenario with every default filled, from which `peers/run.py` tells the
+//! peers what to simulate. CPU time and packet-hops count from the simulated instant `--mark` on; without it from the
+//! start, building included. The queue is averaged from `--queue-from` on.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ use cpu_time::ProcessTime;
 use skyhop_base::{Duration, Time};
 use skyhop_scenario::{Override, Scenario};
 use skyhop_sim::{Records, Simulation, SimulationSpec};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 const RUNS: usize = 5;
@@ -90,9 +90,18 @@ fn arguments() -> Result<Arguments, String> {
         }
     }
     if found.workloads.is_empty() {
-        found.workloads.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("dumbbell.toml"));
+        found.workloads = all_workloads().map_err(|error| format!("workloads: {error}"))?;
     }
     Ok(found)
+}
+
+/// Those beside this program, by name.
+fn all_workloads() -> std::io::Result<Vec<PathBuf>> {
+    let files = std::fs::read_dir(env!("CARGO_MANIFEST_DIR"))?.map(|entry| entry.map(|entry| entry.path()));
+    let mut files = files.collect::<Result<Vec<_>, _>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml") && !file.ends_with("Cargo.toml"));
+    files.sort();
+    Ok(files)
 }
 
 fn report(arguments: &Arguments) -> Result<(), String> {

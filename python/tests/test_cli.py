@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import DUMBBELL, STUDY, Skyhop
 
@@ -80,6 +81,22 @@ def test_run_writes_its_folder_and_prints_its_name(skyhop_program: Skyhop, dumbb
         assert (folder / name).exists(), name
     assert not list(folder.parent.glob("*.partial"))
     assert skyhop_program("run", dumbbell, "--seed", "7").returncode == 0, "the same run again"
+
+
+def test_long_tables_are_csv_only_with_csv(skyhop_program: Skyhop, dumbbell: Path) -> None:
+    # Rows of both flows every 200 µs.
+    setting = ("--set", "duration=12 s", "--set", "records.grid=200 us", "--out", "long")
+    done = skyhop_program("run", dumbbell, *setting)
+    folder = skyhop_program.folder / "long"
+    rows = {table.stem: pl.read_parquet(table).height for table in folder.glob("*.parquet")}
+    long = sorted(table for table, count in rows.items() if count > 100_000)
+    assert long and "Add --csv" in done.stderr and all(table in done.stderr for table in long)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert sorted(manifest["tables_without_csv"]) == long
+    assert {table.stem for table in folder.glob("*.csv")} == rows.keys() - set(long)
+    done = skyhop_program("run", dumbbell, *setting, "--csv")
+    assert done.stderr == "" and {table.stem for table in folder.glob("*.csv")} == rows.keys()
+    assert "tables_without_csv" not in json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
 
 
 def test_run_json_is_the_summary_and_nothing_else(skyhop_program: Skyhop, dumbbell: Path) -> None:

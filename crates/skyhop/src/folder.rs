@@ -48,8 +48,8 @@ impl Files<'_> {
 /// Which tables a run folder holds as CSV beside Parquet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CsvTables {
-    /// Those of at most [`CsvTables::SHORT_ROWS`] rows. A long table takes ten times as much room as CSV as it does as
-    /// Parquet, and most of the time of writing.
+    /// Those of at most [`CsvTables::SHORT_ROWS`] rows. Long tables are much larger as CSV than as Parquet, and most of
+    /// the time of writing goes into them.
     #[default]
     Short,
     All,
