@@ -35,12 +35,13 @@ thread_local! {
 }
 
 /// Runs with controls in Python; their failure takes the place of the result.
-pub(crate) fn guarded<T>(
+pub(crate) fn guarded<T: Send>(
     progress: &Arc<Progress>,
-    run: impl FnOnce() -> Result<T, skyhop::Error>,
+    run: impl FnOnce() -> Result<T, skyhop::Error> + Send,
 ) -> Result<Result<T, skyhop::Error>, PyErr> {
     RUN.with_borrow_mut(|slot| *slot = Some((Arc::clone(progress), None)));
-    let result = run();
+    // The thread keeps its state in the interpreter for the whole run: made anew for each call, it costs more than the call.
+    let result = Python::attach(|py| py.detach(run));
     let failure = RUN.with_borrow_mut(Option::take).and_then(|(_, failure)| failure);
     match failure {
         None => Ok(result),
