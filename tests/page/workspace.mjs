@@ -58,7 +58,7 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     await settle(page);
     near((await charts(page))[0].x[0], after[0] - 0.3 * (after[1] - after[0]), 0.15, "begin after dragging");
     // The window stands in the address, and on the map of the run.
-    await page.waitForFunction(() => location.hash.includes("zoom="));
+    await page.waitForFunction(() => Math.abs(Number(/zoom=([\d.]+)/.exec(location.hash)?.[1]) - window.skyhopCharts()[0].x[0]) < 0.01);
     const mark = await page.locator(".window").boundingBox();
     const track = await page.locator(".window-track").boundingBox();
     near(((mark.x - track.x) / track.width) * 40, (await charts(page))[0].x[0], 0.4, "begin on the map");
