@@ -30,7 +30,6 @@ const NOT_DRAWN: &[(&str, &str)] = &[
     ("PythonControl = string", PYTHON),
     ("PythonControl.class", PYTHON),
     ("PythonControl.source", PYTHON),
-    ("WorkloadFile.quic", QUIC),
     ("QuicControlFile = \"bbr\"", QUIC),
     ("QuicControlFile = \"bbr3\"", QUIC),
     ("QuicControlFile = \"cubic\"", QUIC),
@@ -58,6 +57,7 @@ const NOT_DRAWN: &[(&str, &str)] = &[
     ("QuicRuntimeName = \"tokio\"", QUIC),
     ("QuicTimersName = \"exact\"", QUIC),
     ("QuicTimersName = \"milliseconds\"", QUIC),
+    ("WorkloadFile.quic", QUIC),
 ];
 
 const PYTHON: &str = "a control in Python needs a process that runs Python; its tests are in Python";

@@ -53,7 +53,11 @@ fn columns_are_the_contract() {
         ("link_changes", "time_s link up why"),
         ("paths", "time_s flow hops delay_s path"),
         ("positions", "time_s node latitude_deg longitude_deg altitude_km"),
-        ("packets", "time_s link event flow seq size_bytes"),
+        (
+            "packets",
+            "time_s link event flow seq size_bytes packet is_ack retransmission protocol payload_bytes header_bytes ecn \
+             tcp_flags tcp_seq tcp_ack tcp_window_bytes tcp_ts_value tcp_ts_echo tcp_sack",
+        ),
         ("transfers", "time_s flow number bytes begin_s completion_s"),
         (
             "workloads",
