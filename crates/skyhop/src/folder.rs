@@ -203,8 +203,8 @@ mod tests {
     #[test]
     fn a_long_table_is_csv_only_where_somebody_asks() {
         let mut records = sample::records();
-        let row = records.drops[0].clone();
-        records.drops.resize(CsvTables::SHORT_ROWS, row.clone());
+        let row = records.drops[0];
+        records.drops.resize(CsvTables::SHORT_ROWS, row);
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
         let write = |records: &Records, csv| {

@@ -14,7 +14,7 @@ const STATIONS: u32 = 8;
 fn sky(seed: u64) -> Topology {
     let mut stream = Stream::new(seed, "renewal", "sky");
     let mut below = |limit: u32| (stream.uniform() * f64::from(limit)) as u32;
-    let polar = seed % 2 == 0;
+    let polar = seed.is_multiple_of(2);
     let walker = Walker {
         name: "shell".to_owned(),
         pattern: if polar { Pattern::Star } else { Pattern::Delta },
@@ -42,7 +42,7 @@ fn sky(seed: u64) -> Topology {
     let isl = spec.isl.as_mut().unwrap();
     isl.every = Duration::from_secs(5);
     isl.cross_seam = if polar { CrossSeam::Nearest } else { CrossSeam::Open };
-    let policy = if seed % 3 == 0 { HandoverPolicy::UntilBelowMask } else { HandoverPolicy::HighestElevation };
+    let policy = if seed.is_multiple_of(3) { HandoverPolicy::UntilBelowMask } else { HandoverPolicy::HighestElevation };
     spec.gsl = Some(GslRules { elevation_mask: degrees(10.0), policy, ..GslRules::iridium() });
     spec.routing.every = Some(Duration::from_secs(2));
     let nearest = IslLayout::Nearest { links: 3 };
