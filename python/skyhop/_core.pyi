@@ -6,12 +6,18 @@ from pathlib import Path
 from typing import Any, TypedDict, final, type_check_only
 
 __all__ = [
+    "Ack",
     "Cancelled",
+    "Congestion",
+    "ControlError",
+    "Loss",
     "Progress",
     "Run",
     "Scenario",
     "ScenarioError",
+    "Sent",
     "Staging",
+    "Start",
     "Table",
     "empty_table",
     "is_whole",
