@@ -66,7 +66,12 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
   test("reads the curves at the cursor, zooms by wheel and keys, over the full width", async () => {
     const { page, errors, close } = await visit("#/compare?compare=outage&measure=time+0&of=slow-0", { viewport: { width: 1600, height: 900 } });
     await page.locator(".figure path.curve").waitFor();
-    const picture = await page.locator(".figure svg").boundingBox();
+    // The figure is drawn anew as runs arrive: between two of them there is none.
+    const drawn = await page.waitForFunction(() => {
+      const box = document.querySelector(".figure svg")?.getBoundingClientRect();
+      return box?.width ? { x: box.x, y: box.y, width: box.width, height: box.height } : null;
+    });
+    const picture = await drawn.jsonValue();
     const panel = await page.locator(".compare").boundingBox();
     assert.ok(picture.width > 0.78 * panel.width, `the figure is ${picture.width} of ${panel.width} pixels wide`);
     const { time_s: times, flow, cwnd } = await table("outage", "flow_series", ["time_s", "flow", "cwnd"]);

@@ -270,7 +270,7 @@ SCENES = {
 def main(folder: Path) -> None:
     """Writes a run folder per scene."""
     for name, text in SCENES.items():
-        skyhop.run(skyhop.Scenario.from_toml(text)).write(folder / name)
+        skyhop.run(skyhop.Scenario.from_toml(text)).write(folder / name, csv=True)
     for tcp in ("reno", "sack"):
         for seed in SEEDS:
             skyhop.run(skyhop.Scenario.from_toml(CHANCE.replace("reno", tcp)), seed=seed).write(
