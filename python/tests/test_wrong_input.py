@@ -46,6 +46,7 @@ WORKS = {
     "path": ["good.toml"],
     "serve": ["run", "--port", "0", "--no-browser"],
     "export": ["run", "--html", "page"],
+    "packets": ["run", "--flow", "a", "--out", "packets.csv"],
     "sweep": ["good-sweep.toml", "--out", "out", "--keep", "kept"],
     "study list": ["--studies", "studies"],
     "study show": ["queues", "--studies", "studies"],
@@ -55,6 +56,7 @@ WORKS = {
     "validate reactions": ["--reference", "reference"],
     "validate quic": ["--reference", "reference"],
     "validate linux": ["--reference", "reference"],
+    "validate opensand": ["--reference", "reference"],
     "validate routes": ["--reference", "reference"],
     "validate starlink": ["--reference", "reference"],
     "fit starlink": ["recording.csv"],
@@ -116,6 +118,17 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
     "export": {
         "run_folder": [[one, "--html", "page"] for one in RUNS],
         "html": [["run", "--html", one] for one in [*PLACES, "run"]],
+        "to": [["run", "--to", one, "--out", "out.x"] for one in ("", "x", "PCAP NG")],
+        "out": [["run", "--to", "iperf3", "--out", one] for one in ("folder", "good.toml/x", "/proc/x/y", LONG)],
+        "at": [["run", "--to", "pcapng", "--out", "out.pcapng", "--at", one] for one in NAMES],
+    },
+    "packets": {
+        "run_folder": [[one, "--flow", "a", "--out", "packets.csv"] for one in RUNS],
+        "flow": [["run", "--flow", one, "--out", "packets.csv"] for one in NAMES],
+        "out": [["run", "--flow", "a", "--out", one] for one in ("", "packets", "packets.xlsx", "folder", "/proc/x/y.csv")],
+        "begin": [["run", "--flow", "a", "--out", "packets.csv", "--from", one] for one in ("x", "")],
+        "end": [["run", "--flow", "a", "--out", "packets.csv", "--to", one] for one in ("x", "")],
+        "memory": [["run", "--flow", "a", "--out", "packets.csv", "--memory", one] for one in MEMORY],
     },
     "sweep": {
         "memory": [["good-sweep.toml", "--memory", one] for one in MEMORY],
@@ -168,6 +181,9 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "part": [["good.toml", "--part", one] for one in ("", "x", "1-0", "0-2")],
         "draws": [["good.toml", "--draws", one] for one in ("-1", "x", "10001")],
         "out": [["absent", "--out", "fit.toml"]],
+    },
+    "validate opensand": {
+        "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
     },
     "validate linux": {
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
@@ -228,6 +244,8 @@ FREE = {
     ("validate ns2", "as_markdown"), ("validate queues", "as_json"), ("validate queues", "as_markdown"),
     ("validate reactions", "as_json"), ("validate reactions", "as_markdown"), ("validate reactions", "receiver_only"),
     ("validate quic", "as_json"), ("validate quic", "as_markdown"),
+    ("run", "csv"), ("serve", "python_controls"),
+    ("validate opensand", "as_json"), ("validate opensand", "as_markdown"),
     ("validate linux", "as_json"), ("validate linux", "as_markdown"),
     ("validate routes", "as_json"), ("validate routes", "as_markdown"),
     ("validate starlink", "as_json"), ("validate starlink", "as_markdown"),
