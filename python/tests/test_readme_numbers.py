@@ -134,7 +134,7 @@ def typed(text: str) -> str:
         r"^```.*?^```", r"`[^`]*`", r"“[^”]*”", r"\]\([^)]*\)",
     ):  # fmt: skip
         text = re.sub(pattern, "", text, flags=re.DOTALL | re.MULTILINE)
-    # Of an interval "95 % interval", and places in other texts.
+    # The level of an interval ("95 % interval"), and places in other texts.
     return re.sub(r"95 % intervals?|§\S+|sections? [\d.]+|[Ff]igures? \d+(?: (?:to|and) \d+)?|Table \w+", "", text)
 
 

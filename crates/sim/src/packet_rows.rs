@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Byte numbers of the segments of Skyhop's own TCP, which counts segments.
 struct Bytes {
-    /// Of the first byte of each segment, by segment.
+    /// The number of each segment's first byte, by segment.
     begins: Vec<u64>,
     /// User bytes of a segment of which no copy was recorded.
     full: u64,

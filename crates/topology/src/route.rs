@@ -188,9 +188,9 @@ impl Router {
         }
     }
 
-    /// Writes the first hop of every node towards `root`, [`Forwarding::NONE`] where there is no way. Of equal ways a
-    /// node takes that over the neighbour of the lower [`NodeId`], and of parallel links that of the lower [`LinkId`],
-    /// whatever the order of the links.
+    /// Writes the first hop of every node towards `root`, [`Forwarding::NONE`] without a route. Among equal routes a
+    /// node takes the one over the neighbour with the lower [`NodeId`], and among parallel links the one with the lower
+    /// [`LinkId`], whatever the order of the links.
     fn search(&mut self, root: NodeId, row: &mut [Hop]) {
         let Router { graph, search, leaves, .. } = self;
         search.run(graph, root.as_u32());

@@ -120,7 +120,7 @@ class Library:
         self._kept[run] = (title, sweep)
 
     def entry(self, run: str) -> dict[str, Any] | None:
-        """One run as the page lists it, also a kept one, which the list leaves out; None where there is no such run."""
+        """One run as the page lists it, kept runs included, which the list omits; None if it does not exist."""
         file = self.file(run, "manifest.json")
         entry = self._entry(file.parent) if file is not None else None
         if entry is None or run not in self._kept:
@@ -129,7 +129,7 @@ class Library:
         return entry | {"title": title, "study": sweep}
 
     def recorded(self, run: str) -> tuple[Path, str] | None:
-        """The folder of a run and the hash of its records; None where there is no such run."""
+        """The folder of a run and the hash of its records; None if the run does not exist."""
         file = self.file(run, "scenario.json")
         entry = self._entry(file.parent) if file is not None else None
         return (file.parent, str(entry["records_hash"])) if file is not None and entry is not None else None

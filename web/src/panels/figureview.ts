@@ -151,6 +151,6 @@ function nearest(x: ArrayLike<number>, value: number): number {
     if (x[middle] <= value) low = middle + 1;
     else high = middle;
   }
-  // After the end of a run there is no value; the last point does not extend beyond it.
+  // A run has no value after its end: the last point does not extend beyond it.
   return low === x.length && low > 1 && value > x[low - 1] + (x[low - 1] - x[low - 2]) ? -1 : low - 1;
 }

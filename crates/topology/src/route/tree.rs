@@ -22,9 +22,9 @@ pub(super) const FAR: i32 = i32::MAX - NARROW_COST;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
     pub queue: Buckets,
-    /// For each node the arc that it takes towards the root; [`NO_ARC`] for the root and where there is no way.
+    /// For each node the arc that it takes towards the root; [`NO_ARC`] for the root and for nodes without a route.
     pub parent: Vec<u32>,
-    /// To the root; [`UNREACHED`] where there is no way.
+    /// The distance to the root; [`UNREACHED`] without a route.
     pub distance: Vec<u64>,
     /// The distance with which a node was visited last.
     visited: Vec<u64>,
@@ -188,7 +188,7 @@ impl Tree {
 /// One of the trees that are renewed together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lane {
-    /// To the root, in ns; [`FAR`] where there is no way.
+    /// The distance to the root, in ns; [`FAR`] without a route.
     pub distance: Vec<i32>,
     /// Nodes whose parent has changed, some of them several times.
     pub changed: Vec<u32>,
