@@ -77,9 +77,10 @@ export async function visit(hash, { context, url, init, ...options } = {}) {
   return { page, errors, close: () => own.close() };
 }
 
-/** Three pictures of the page later. */
-export function settle(page) {
-  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+/** Three pictures of the page later, and once no chart waits to be drawn: they are drawn one after the other. */
+export async function settle(page) {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  await page.waitForFunction(() => !document.querySelector(".charts[aria-busy=true]"));
 }
 
 /** Waits until the charts are drawn. */

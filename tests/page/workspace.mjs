@@ -525,8 +525,7 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     for (const name of ["workloads", "workload_transfers", "transfers", "calls", "messages", "links"]) assert.ok(offered.includes(name), name);
     const shown = async (name) => {
       await dialog.getByLabel("Table", { exact: true }).selectOption(name);
-      const [first] = Object.keys(await table("apps", name));
-      await page.waitForFunction((first) => document.querySelector("dialog.tables th")?.textContent.startsWith(first), first);
+      await dialog.locator(`table[aria-label="${name}"]`).waitFor();
       const rows = await dialog.locator("tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
       return rows.slice(1).map((cells) => Object.fromEntries(rows[0].map((title, i) => [title, cells[i]])));
     };

@@ -77,11 +77,13 @@ export function chartsPanel(): HTMLElement {
       charts[i].show(made);
       if (!(await turn())) return;
     }
+    grid.setAttribute("aria-busy", String(wanted));
   };
   let wanted = false;
   const request = (): void => {
     if (wanted) return;
     wanted = true;
+    grid.setAttribute("aria-busy", "true");
     requestAnimationFrame(() => {
       wanted = false;
       void draw();

@@ -25,6 +25,7 @@ export function tablesDialog(): HTMLElement {
   const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => (tablesShown.value = false) }, icon(ICONS.close));
   const dialog = h("dialog", { class: "flows tables", "aria-label": "Tables of the run" }, h("header", {}, h("h2", {}, "Tables"), which, search, close), told, scroll);
   let table: Columns = {};
+  let shown = "";
   let order: { column: string; down: boolean } | null = null;
   const draw = (): void => {
     const names = Object.keys(table).filter((name) => hasValues(table[name]));
@@ -45,7 +46,7 @@ export function tablesDialog(): HTMLElement {
       return h("th", { scope: "col", "aria-sort": on ? (order!.down ? "descending" : "ascending") : "none" }, h("button", { type: "button", class: "link", onclick: turn }, name, on ? (order!.down ? " ↓" : " ↑") : ""));
     });
     const body = rows.slice(0, MOST_ROWS).map((row) => h("tr", {}, ...names.map((name) => cell(table[name][row]))));
-    scroll.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)));
+    scroll.replaceChildren(h("table", { "aria-label": shown }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)));
   };
   const read = (): void => {
     const current = run.value;
@@ -60,7 +61,7 @@ export function tablesDialog(): HTMLElement {
     try {
       const found = await current.table(name);
       if (run.value !== current || which.value !== name) return;
-      [table, order] = [found, null];
+      [table, shown, order] = [found, name, null];
       draw();
     } catch (error) {
       notice.value = `The table ${name} cannot be read: ${String(error)}`;
