@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from skyhop import _core, export_command, fits, folders, sky, sweep_command
-from skyhop.terminal import FAILED, apart, bar, defined
+from skyhop import _core, completion, export_command, fits, folders, sky, sweep_command
+from skyhop.terminal import FAILED, apart, bar, defined, interruptible, print_json, runs_kept
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
 from skyhop.terminal import limit_memory as _limit_memory
@@ -45,6 +45,7 @@ commands.register(app)
 fits.register(app)
 sweep_command.register(app)
 export_command.register(app)
+completion.register(app)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]
 Set = Annotated[
@@ -62,6 +63,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Folder name of the st
 Studies = Annotated[
     Path | None, typer.Option("--studies", metavar="DIR", help="Folder of studies; by default the nearest studies/.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 Answer = TypeVar("Answer")
 
 #: Bytes of memory from which on a run says how much it takes before it starts.
@@ -84,12 +86,23 @@ def _main(
 
 
 @app.command()
-def check(file: File, overrides: Set = None) -> None:
-    """Read a scenario and print every problem in it."""
-    scenario = _scenario(file, overrides)
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file or folder of Skyhop's.", show_default=False)],
+    overrides: Set = None,
+) -> None:
+    """Read a file of any kind and print every problem in it.
+
+    Scenarios, sweeps, studies, elements, traces, stations, arrivals, sizes, recordings, tables and run folders.
+    """
+    from skyhop import checking
+
+    try:
+        found = defined(lambda: checking.check(file, overrides or ()))
+    except (_core.ScenarioError, ValueError) as error:
+        _fail(str(error))
+    _warn_all(found.warnings)
     if sys.stdout.isatty():
-        needs = f"at least {scenario.memory_bytes / 1e6:.3g} MB of memory"
-        typer.echo(f"{file}: correct ({scenario.duration_s:g} s, {needs}, {scenario.hash[:12]})")
+        typer.echo(f"{file}: correct {found.kind} ({found.holds})")
 
 
 @app.command()
@@ -118,7 +131,7 @@ def run(
     folder = out or Path("runs") / f"{scenario.hash[:12]}-{seed}"
     from skyhop import api
 
-    with folders.staged(folder, "run") as staging:
+    with interruptible(lambda: f"no run folder was written to {folder}."), folders.staged(folder, "run") as staging:
         progress = _core.Progress()
         with bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
             result = api.run(scenario, seed=seed, progress=progress)
@@ -128,7 +141,7 @@ def run(
         names = ", ".join(without_csv)
         typer.echo(f"More than 100,000 rows, so Parquet only: {names}. Add --csv to write them as CSV, too.", err=True)
     if as_json:
-        typer.echo(json.dumps(result.summary, indent=2))
+        print_json(result.summary)
     elif sys.stdout.isatty():
         _print_flows(result.summary)
         typer.echo(f"Run folder: {folder}")
@@ -141,13 +154,18 @@ def path(
     file: File,
     at: Annotated[str, typer.Option("--at", metavar="TIME", help='Moment: "63 s", "2 min", "500 ms".')] = "0 s",
     overrides: Set = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print each flow's path through the network at a moment, hop by hop."""
     scenario = _scenario(file, overrides)
     moment = _seconds(at)
     if moment > scenario.duration_s:
         _fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
-    _print_paths(json.loads(scenario.path_json(moment)))
+    paths = json.loads(scenario.path_json(moment))
+    if as_json:
+        print_json(paths)
+    else:
+        _print_paths(paths)
 
 
 @app.command()
@@ -191,7 +209,10 @@ def packets(
         raise typer.BadParameter(f"{out} ends in neither .parquet nor .csv", param_hint="--out")
     progress = _core.Progress()
     try:
-        with bar(f"{run_folder.name}, {flow}", lambda: progress.fraction):
+        with (
+            interruptible(lambda: f"{out} was not written."),
+            bar(f"{run_folder.name}, {flow}", lambda: progress.fraction),
+        ):
             rows = again.record(run_folder, flow, begin_s=begin, end_s=end, progress=progress)
     except again.NotTheRun as error:
         raise typer.BadParameter(str(error), param_hint="RUN") from None
@@ -200,7 +221,7 @@ def packets(
 
 
 @study_app.command("list")
-def study_list(studies: Studies = None) -> None:
+def study_list(studies: Studies = None, as_json: AsJson = False) -> None:
     """List the studies."""
     from skyhop import studies as machinery
 
@@ -208,14 +229,23 @@ def study_list(studies: Studies = None) -> None:
     names = machinery.names(folder)
     if not names:
         _fail(f"{folder} is not a folder of studies: it holds no folder with a study.toml")
-    for name in names:
-        typer.echo(f"{name}  {defined(lambda name=name: machinery.load(folder / name)).title}")  # type: ignore[misc]
+    titles = {name: defined(lambda name=name: machinery.load(folder / name)).title for name in names}  # type: ignore[misc]
+    if as_json:
+        print_json([{"name": name, "title": title} for name, title in titles.items()])
+        return
+    for name, title in titles.items():
+        typer.echo(f"{name}  {title}")
 
 
 @study_app.command("show")
-def study_show(name: Name, studies: Studies = None) -> None:
+def study_show(name: Name, studies: Studies = None, as_json: AsJson = False) -> None:
     """Print a study's question, its matrix and the numbers that it expects."""
+    from skyhop import tables
+
     found = _study(name, studies)
+    if as_json:
+        print_json(tables.as_defined(found))
+        return
     typer.echo(f"{found.title}\n\n{found.question}\n\n{found.paper}\n")
     for axis in found.axes:
         typer.echo(f"{axis.label}: {', '.join(axis.values)}")
@@ -248,6 +278,7 @@ def study_run(
     ] = Path("runs/kept"),
     all_studies: Annotated[bool, typer.Option("--all", help="Run every study, one after another.")] = False,
     full: Annotated[bool, typer.Option("--full", help="With the parts that take long.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a list with an entry for each study.")] = False,
     memory: Memory = None,
 ) -> None:
     """Run a study, print its numbers beside the published ones and write the report.
@@ -262,37 +293,46 @@ def study_run(
     names = machinery.names(_studies(studies)) if all_studies else [name]
     for one in names:
         apart((out or Path("runs")) / one if all_studies else out or Path("runs") / one, keep)
-    failed = [
-        not _run_study(
+    done = [
+        _run_study(
             dataclasses.replace(_study(one, studies), full=full),
             (out or Path("runs")) / one if all_studies else out or Path("runs") / one,
             renew=renew,
             keep=keep,
+            quiet=as_json,
         )
         for one in names
     ]
-    if any(failed):
+    if as_json:
+        print_json([one for one in done if one])
+    if any(one.get("problems") for one in done):
         raise typer.Exit(FAILED)
 
 
-def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
-    """Whether the study's numbers bear out its verdicts; a study that is skipped proves nothing wrong."""
+def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bool) -> dict[str, Any]:
+    """What the study gave, for JSON; its problems are numbers that do not bear out its verdicts.
+
+    A study that is skipped gives nothing, and proves nothing wrong. `quiet` leaves stdout alone.
+    """
     if found.missing:
         typer.echo(f"skipped: {found.name} needs {', '.join(map(str, found.missing))}, which is not there", err=True)
-        return True
-    from skyhop import matrix, prose, report
+        return {}
+    from skyhop import matrix, prose, report, tables
+    from skyhop.kept import Keep
     from skyhop.verdict import DefinitionError
 
     begin = time.perf_counter()
+    shelf = Keep(keep)
     try:
-        with folders.staged(folder, "study") as staging:
+        with interruptible(lambda: runs_kept(len(shelf.used), keep)), folders.staged(folder, "study") as staging:
             with bar(found.name) as show:
-                outcome = matrix.run_study(found, keep=keep, on_progress=show)
+                outcome = matrix.run_study(found, keep=shelf, on_progress=show)
             with bar("figures and report") as show:
                 page = folder / report.write_into(outcome, staging, on_progress=show).name
     except (_core.ScenarioError, DefinitionError) as error:
         _fail(str(error))
-    _print_outcome(outcome)
+    if not quiet:
+        _print_outcome(outcome)
     _warn_all(outcome.warnings)
     readme = found.folder / "README.md"
     if renew:
@@ -305,14 +345,15 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path) -> bool:
     problems = [*outcome.problems, *stale]
     typer.echo(
         f"{len(outcome.samples)} runs, {outcome.cpu_s:.2f} s of CPU for the simulation, "
-        f"{time.perf_counter() - begin:.1f} s altogether"
+        f"{time.perf_counter() - begin:.1f} s altogether",
+        err=quiet,
     )
-    typer.echo(f"Report: {page.resolve()}")
+    typer.echo(f"Report: {page.resolve()}", err=quiet)
     if problems:
         typer.echo("\nThe study fails:", err=True)
         for problem in problems:
             typer.echo(f"- {problem}", err=True)
-    return not problems
+    return {**tables.as_found(outcome), "problems": problems, "report": str(page.resolve())}
 
 
 def main() -> None:

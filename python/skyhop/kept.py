@@ -51,6 +51,11 @@ class KeptRun:
         self._files = sorted(listed["files"])
 
     @property
+    def files(self) -> list[str]:
+        """Names of the files that belong to it."""
+        return list(self._files)
+
+    @property
     def table_names(self) -> list[str]:
         """Names that `table` knows."""
         return _core.table_names()
@@ -109,6 +114,8 @@ class Keep:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        #: Where the runs lie that somebody found or added by way of this object.
+        self.used: set[Path] = set()
 
     def place(self, scenario: _core.Scenario, seed: int) -> Path:
         """Where the run is or will be."""
@@ -141,13 +148,17 @@ class Keep:
     def find(self, scenario: _core.Scenario, seed: int) -> KeptRun | None:
         """The run, if it has been finished before and is still whole."""
         place = self.place(scenario, seed)
-        return KeptRun(place, scenario=scenario, seed=seed) if _core.is_whole(place) else None
+        if not _core.is_whole(place):
+            return None
+        self.used.add(place)
+        return KeptRun(place, scenario=scenario, seed=seed)
 
     def add(self, run: Run) -> KeptRun:
         """Keeps a finished run."""
         self._tag()
         place = self.place(run.scenario, run.seed)
         run.keep(place)
+        self.used.add(place)
         self._failure(run.scenario, run.seed).unlink(missing_ok=True)
         return KeptRun(place, scenario=run.scenario, seed=run.seed)
 

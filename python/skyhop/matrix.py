@@ -296,7 +296,7 @@ def _shown(estimate: Estimate) -> str:
     return f"{estimate.mean:.6g}" + (" (deterministic)" if estimate.deterministic else " (one run: no interval)")
 
 
-def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress | None = None) -> Outcome:
+def run_study(study: Study, *, keep: Path | Keep | None = None, on_progress: OnProgress | None = None) -> Outcome:
     """Runs every cell with every seed, spread over threads; stops them all when interrupted or when one fails.
 
     With `keep` a finished run is kept there, and found again.
@@ -317,7 +317,7 @@ def run_study(study: Study, *, keep: Path | None = None, on_progress: OnProgress
     belonging = {one.name: sweeps.load(one.file) for one in study.sweeps if study.full or not one.long}
     of_sweeps = {name: sweeps.jobs(one) for name, one in belonging.items()}
 
-    shelf = None if keep is None else Keep(keep)
+    shelf = Keep(keep) if isinstance(keep, Path) else keep
     if shelf is not None:
         shelf.prepare()
 

@@ -231,11 +231,16 @@ def sky_over(station: str, constellation: str, *, begin: str | None, hours: floa
 
 def places(
     part: Annotated[str, typer.Argument(metavar="PART", help="Part of a name.", show_default=False)] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """List the cities and research sites that a station may name (GeoNames, CC BY 4.0)."""
-    for name, country, latitude, longitude in _core.places():
-        if part.lower() in name.lower():
-            typer.echo(f"{name}, {country}  {latitude:.4f} {longitude:.4f}")
+    found = [one for one in _core.places() if part.lower() in one[0].lower()]
+    if as_json:
+        columns = ("name", "country", "latitude_deg", "longitude_deg")
+        terminal.print_json([dict(zip(columns, one, strict=True)) for one in found])
+        return
+    for name, country, latitude, longitude in found:
+        typer.echo(f"{name}, {country}  {latitude:.4f} {longitude:.4f}")
 
 
 def _hint(wanted: str, names: list[str]) -> str:
@@ -283,40 +288,54 @@ def presets(
 def handovers(
     run_folder: RunFolder,
     station: Annotated[str | None, typer.Option("--station", metavar="NAME", help="Only this one.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Explain each change of satellite: which, when, why, and what it did to flows and packets."""
     text, tables = _of_run(run_folder, "handovers", "paths", "drops")
     changes, paths, drops = tables
     if changes is None:
-        typer.echo("No station changed its satellite.")
+        typer.echo("[]" if as_json else "No station changed its satellite.")
         return
     if station is not None and station not in changes["terminal"]:
         scenario = terminal.valid(lambda: _core.Scenario.from_json(text))
         names = [one["name"] for one in json.loads(scenario.sky_json(0.0))["stations"]]
         if station in names:
-            typer.echo(f"{station} did not change its satellite.")
+            typer.echo("[]" if as_json else f"{station} did not change its satellite.")
             return
         terminal.fail(f'--station: no station is called "{station}"; {_hint(station, names)}')
-    for line in explain(changes, paths, drops, station=station):
-        typer.echo(line)
+    found = explained(changes, paths, drops, station=station)
+    if as_json:
+        terminal.print_json([{**row, "said": [line.strip() for line in lines]} for row, lines in found])
+        return
+    for _, lines in found:
+        for line in lines:
+            typer.echo(line)
 
 
 def explain(
     changes: pl.DataFrame, paths: pl.DataFrame | None, drops: pl.DataFrame | None, *, station: str | None = None
 ) -> list[str]:
     """One paragraph of lines for each handover."""
+    return [line for _, lines in explained(changes, paths, drops, station=station) for line in lines]
+
+
+def explained(
+    changes: pl.DataFrame, paths: pl.DataFrame | None, drops: pl.DataFrame | None, *, station: str | None = None
+) -> list[tuple[dict[str, Any], list[str]]]:
+    """Each handover, as a row of the table, and what to say about it."""
     ways = _Ways(paths)
-    lines = []
+    found = []
     # A terminal's new gateway is recorded for each of its flows.
     for row in changes.unique(maintain_order=True).iter_rows(named=True):
         if station is not None and row["terminal"] != station:
             continue
         time_s = row["time_s"]
-        lines.append(f"{time_s:.3f} s  {row['terminal']}: {_change(row)}")
+        lines = [f"{time_s:.3f} s  {row['terminal']}: {_change(row)}"]
         lines += ways.new(time_s, row["terminal"])
         if drops is not None:
             lines += _losses(drops, ways.flows(time_s, row["terminal"]), time_s, row["terminal"])
-    return lines
+        found.append((row, lines))
+    return found
 
 
 def _losses(drops: pl.DataFrame, flows: set[str], time_s: float, terminal: str) -> list[str]:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skyhop import _core, folders
-from skyhop.terminal import FAILED, apart, bar, console, defined, fail, limit_memory, table, warn_all
+from skyhop.terminal import (
+    FAILED,
+    apart,
+    bar,
+    console,
+    defined,
+    fail,
+    interruptible,
+    limit_memory,
+    print_json,
+    runs_kept,
+    table,
+    warn_all,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,30 +97,28 @@ def sweep(
     part = None if shard is None else defined(lambda: spreading.Shard.read(shard))
     tally = spreading.Tally()
     try:
-        if listing is not None:
-            found = spreading.states(read, keep=keep, shard=part)
-            _print_states(read, found, only_missing=missing, as_json=as_json)
-            return
-        if part is not None:
-            with bar(f"{file.name}, part {part}") as show:
-                spreading.make_shard(read, part, keep=keep, tally=tally, on_progress=show, threads=threads)
-            _print_shard(part, tally, keep)
-            return
-        bound = None if until is None else precision.read(until, read)
-        folder = out or Path("runs") / file.stem
-        apart(folder, keep)
-        with folders.staged(folder, "sweep") as staging:
-            with bar(file.name) as show:
-                result = spreading.run(
-                    read, keep=keep, on_progress=show, threads=threads, until=bound,
-                    most_seeds=most_seeds or precision.MOST_SEEDS, tally=tally,
-                )  # fmt: skip
-            result.write_into(staging)
+        with interruptible(lambda: runs_kept(tally.kept, keep)):
+            if listing is not None:
+                found = spreading.states(read, keep=keep, shard=part)
+                _print_states(read, found, only_missing=missing, as_json=as_json)
+                return
+            if part is not None:
+                with bar(f"{file.name}, part {part}") as show:
+                    spreading.make_shard(read, part, keep=keep, tally=tally, on_progress=show, threads=threads)
+                _print_shard(part, tally, keep)
+                return
+            bound = None if until is None else precision.read(until, read)
+            folder = out or Path("runs") / file.stem
+            apart(folder, keep)
+            with folders.staged(folder, "sweep") as staging:
+                with bar(file.name) as show:
+                    result = spreading.run(
+                        read, keep=keep, on_progress=show, threads=threads, until=bound,
+                        most_seeds=most_seeds or precision.MOST_SEEDS, tally=tally,
+                    )  # fmt: skip
+                result.write_into(staging)
     except (_core.ScenarioError, DefinitionError) as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        _say_kept(tally, keep)
-        raise
     _print_result(result, folder, as_json=as_json)
 
 
@@ -131,15 +140,10 @@ def _refuse(listings: dict[str, bool], options: dict[str, bool], *, most_seeds: 
         fail("--most-seeds has no effect without --until")
 
 
-def _say_kept(tally: Tally, keep: Path) -> None:
-    runs = "1 finished run is" if tally.kept == 1 else f"{tally.kept} finished runs are"
-    typer.echo(f"Interrupted: {runs} kept in {keep}; the same command goes on from there.", err=True)
-
-
 def _print_states(sweep: Sweep, found: list[State], *, only_missing: bool, as_json: bool) -> None:
     shown = [one for one in found if one.state != "kept"] if only_missing else found
     if as_json:
-        typer.echo(json.dumps([one.row() for one in shown], indent=2, ensure_ascii=False))
+        print_json([one.row() for one in shown])
     elif shown:
         rows = table(*(axis.name for axis in sweep.axes), "seed", "state", "reason")
         for one in shown:
@@ -182,8 +186,8 @@ def _print_result(result: SweepResult, folder: Path, *, as_json: bool) -> None:
         said += precision.said(result.until, result.looks)
     warnings = warned.sentences(result.warned)
     if as_json:
-        frames = {"table": _rows(result.table), "runs": _rows(result.runs)}
-        typer.echo(json.dumps({**frames, "notes": said, "warnings": warnings}, indent=2, ensure_ascii=False))
+        frames = {"table": result.table.to_dicts(), "runs": result.runs.to_dicts()}
+        print_json({**frames, "notes": said, "warnings": warnings})
     else:
         _print_table(result.sweep, result.table)
     warn_all(warnings)
@@ -199,14 +203,6 @@ def _print_result(result: SweepResult, folder: Path, *, as_json: bool) -> None:
     _say_failed(failures)
     if result.looks and (result.looks[-1].wide or result.looks[-1].hopeless):
         raise typer.Exit(FAILED)
-
-
-def _rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """Rows for JSON, which has no NaN."""
-    return [
-        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
-        for row in frame.iter_rows(named=True)
-    ]
 
 
 def _print_table(sweep: Sweep, frame: pl.DataFrame) -> None:

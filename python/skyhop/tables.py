@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from skyhop import score
 from skyhop.inference import LEVEL
 from skyhop.matrix import ClaimResult, Comparison, Outcome, Result
 from skyhop.speak import filled, number
+from skyhop.studies import Study
 from skyhop.verdict import IMPOSSIBLE
 
 ABSENT = "–"
@@ -151,6 +153,43 @@ def markdown(outcome: Outcome) -> str:
         for text, printed, means, verdict, why in claims(outcome):
             lines.append(line([text, printed, means, f"{verdict}: {why}" if why else verdict]))
     return "\n".join(lines) + "\n"
+
+
+def as_defined(study: Study) -> dict[str, Any]:
+    """A study before it is run, for JSON: question, matrix, and the numbers and claims that it expects."""
+    return {
+        "name": study.name,
+        "title": study.title,
+        "question": study.question,
+        "paper": study.paper,
+        "axes": [{"name": axis.name, "label": axis.label, "values": list(axis.values)} for axis in study.axes],
+        "parts": [
+            {"name": part.name, "cells": len(part.cells), "seeds": part.seeds, "long": part.long}
+            for part in study.parts
+        ],
+        "expected": [
+            dict(one.cell.point)
+            | {"metric": one.metric, "unit": study.metrics[one.metric].unit, "source": study.sources[source].label}
+            | {"value": expected.value, "printed": expected.printed, "verdict": expected.verdict}
+            for one in study.expectations
+            for source, expected in one.sources.items()
+        ],
+        "claims": [{"text": one.text, "printed": one.printed, "verdict": one.verdict} for one in study.claims],
+    }
+
+
+def as_found(outcome: Outcome) -> dict[str, Any]:
+    """What a study gave, for JSON: a row for each metric and cell as in `results.csv`, and the claims."""
+    keys = ("text", "printed", "means", "verdict", "why")
+    return {
+        "name": outcome.study.name,
+        "title": outcome.study.title,
+        "results": outcome.results_table.to_dicts(),
+        "claims": [dict(zip(keys, row, strict=True)) for row in claims(outcome)],
+        "headline": score.headline(outcome),
+        "notes": notes(outcome),
+        "warnings": outcome.warnings,
+    }
 
 
 def line(cells: list[str] | tuple[str, ...]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -26,8 +28,11 @@ __all__ = [
     "console",
     "defined",
     "fail",
+    "interruptible",
     "limit_memory",
+    "print_json",
     "read_scenario",
+    "runs_kept",
     "seconds",
     "shares",
     "table",
@@ -100,6 +105,35 @@ def shares(option: str, text: str) -> tuple[float, float]:
     except ValueError:
         fail(f"{option} {text}: give two shares from 0 to 1, the lower one first, such as 0.5-1")
     return begin, end
+
+
+def print_json(value: Any) -> None:
+    """Prints a value as JSON, which has neither infinity nor NaN: they become null."""
+    typer.echo(json.dumps(_finite(value), indent=2, ensure_ascii=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def interruptible(kept: Callable[[], str]) -> Iterator[None]:
+    """Says after Ctrl-C what is kept of the work."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted: {kept()}", err=True)
+        raise
+
+
+def runs_kept(runs: int, keep: Path) -> str:
+    """Says how many runs a command leaves that makes many."""
+    kept = "1 finished run is" if runs == 1 else f"{runs} finished runs are"
+    return f"{kept} kept in {keep}; the same command goes on from there."
 
 
 def console() -> Any:

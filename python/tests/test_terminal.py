@@ -1,0 +1,173 @@
+"""What all commands share at the terminal: colours, JSON, completion, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from conftest import DUMBBELL, Skyhop
+
+from skyhop import cli, completion, matrix, tables
+from skyhop import studies as machinery
+
+#: Escape sequences that set a colour (ECMA-48, SGR 30 to 49 and 90 to 107); bold, dim and reset do not.
+COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9]+)*m")
+
+STUDY = """\
+title = "Two queues"
+question = "Does a longer queue delay packets?"
+paper = "Nobody"
+seeds = [1, 2]
+[axes.queue]
+label = "queue"
+key = "links[0].queue.drop_tail.packets"
+values = ["5", "40"]
+[metrics.delay]
+label = "Delay"
+unit = "ms"
+table = "flows"
+column = "delay_mean_s"
+reduce = "mean"
+scale = 1e3
+[sources.nobody]
+label = "Nobody"
+citation = "Nobody, 2020"
+"""
+
+EXPECT = """\
+[[cells]]
+queue = "5"
+metric = "delay"
+nobody = { value = 1.0, tolerance = ["10 %", "10 %"], printed = "1", verdict = "differs", why = "It is made up." }
+"""
+
+
+@pytest.fixture
+def studies(tmp_path: Path) -> Path:
+    folder = tmp_path / "studies" / "queues"
+    folder.mkdir(parents=True)
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    (folder / "expect.toml").write_text(EXPECT, encoding="utf-8")
+    (folder / "scenario.toml").write_text(DUMBBELL.replace('"20 s"', '"3 s"'), encoding="utf-8")
+    (folder / "README.md").write_text("<!-- results: generated -->\n<!-- end of results -->\n", encoding="utf-8")
+    return folder
+
+
+def on_a_terminal(folder: Path, *arguments: str, **environment: str) -> str:
+    """What the program writes to a terminal."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        base = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+        base |= {"TERM": "xterm-256color", "COLUMNS": "100", **environment}
+        os.execve(sys.executable, [sys.executable, "-m", "skyhop", *arguments], base)
+    written = b""
+    while True:
+        try:
+            some = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not some:
+            break
+        written += some
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return written.decode(errors="replace")
+
+
+def test_no_color_takes_away_every_colour(tmp_path: Path) -> None:
+    assert COLOUR.search(on_a_terminal(tmp_path, "run", "--nope"))
+    # An error in a box, and a table.
+    for arguments in (["run", "--nope"], ["presets"]):
+        shown = on_a_terminal(tmp_path, *arguments, NO_COLOR="1")
+        assert len(shown) > 100 and not COLOUR.search(shown), arguments
+
+
+def test_studies_as_json(skyhop_program: Skyhop, studies: Path) -> None:
+    options = ["--studies", studies.parent, "--json"]
+    assert json.loads(skyhop_program("study", "list", *options).stdout) == [{"name": "queues", "title": "Two queues"}]
+    shown = json.loads(skyhop_program("study", "show", "queues", *options).stdout)
+    assert shown["expected"][0]["value"] == 1.0 and shown["parts"][0]["seeds"] == [1, 2]
+    study = tables.as_found(matrix.run_study(machinery.load(studies)))
+    assert [row["queue"] for row in study["results"]] == ["5", "40"]
+    assert 50 < study["results"][0]["ours"] < study["results"][1]["ours"] < 500
+    # All seeds gave the same, so there is no interval by which to judge.
+    assert study["results"][0]["nobody_verdict"] == "undecided" and study["results"][1]["nobody"] is None
+
+
+def interrupted(folder: Path, when: str, *arguments: str) -> str:
+    """What the program says to Ctrl-C once something in the folder matches the pattern `when`."""
+    program = [sys.executable, "-m", "skyhop", *arguments]
+    running = subprocess.Popen(program, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not any(folder.glob(when)) and time.monotonic() < deadline and running.poll() is None:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    return said
+
+
+def test_ctrl_c_says_that_a_run_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(DUMBBELL.replace('"20 s"', '"2 d"'), encoding="utf-8")
+    said = interrupted(tmp_path, ".skyhop-*", "run", "long.toml", "--out", "out")
+    assert said == "Interrupted: no run folder was written to out.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["long.toml"]
+
+
+def test_ctrl_c_says_how_many_runs_of_a_study_are_kept(studies: Path, tmp_path: Path) -> None:
+    long = STUDY.replace("[1, 2]", str(list(range(300))))
+    (studies / "study.toml").write_text(long, encoding="utf-8")
+    kept = tmp_path / "kept"
+    said = interrupted(tmp_path, "kept/*/*/manifest.json", "study", "run", "queues", "--keep", "kept")
+    count = len(list(kept.glob("*/*/manifest.json")))
+    assert f"{count} finished run" in said and "the same command goes on from there" in said
+
+
+def all_commands() -> list[completion.Command]:
+    return completion.commands(typer.main.get_command(cli.app))
+
+
+def bash(line: list[str]) -> list[str]:
+    """What bash offers for the last word of a line."""
+    words = " ".join(f"'{word}'" for word in line)
+    asked = f'compopt() {{ :; }}; COMP_WORDS=({words}); COMP_CWORD={len(line) - 1}; _skyhop; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    text = completion.script(completion.Shell.bash, all_commands())
+    done = subprocess.run(["bash", "-c", f"{text}\n{asked}"], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_what_the_parser_knows(tmp_path: Path) -> None:
+    assert bash(["skyhop", "sw"]) == ["sweep"]
+    assert bash(["skyhop", "study", ""]) == ["list", "show", "run"]
+    assert bash(["skyhop", "study", "run", "--fu"]) == ["--full"]
+    assert bash(["skyhop", "run", "--fu"]) == []
+    assert bash(["skyhop", "export", "run", "--to", "pcap"]) == ["pcapng", "pcap"]
+    (tmp_path / "some.toml").write_text("", encoding="utf-8")
+    (tmp_path / "some").mkdir()
+    assert set(bash(["skyhop", "check", f"{tmp_path}/so"])) == {f"{tmp_path}/some", f"{tmp_path}/some.toml"}
+    assert bash(["skyhop", "run", "x", "--out", f"{tmp_path}/so"]) == [f"{tmp_path}/some"]
+
+
+@pytest.mark.parametrize("shell", list(completion.Shell))
+def test_every_command_and_option_is_in_every_script(shell: completion.Shell) -> None:
+    text = completion.script(shell, all_commands())
+    for command in all_commands():
+        assert all(word in text for word in command.words)
+        for option in command.options:
+            for name in option.names:
+                assert (name.lstrip("-") if shell is completion.Shell.fish else name) in text
+    program = shutil.which(shell.value)
+    if program is not None:
+        subprocess.run([program, "-n"], input=text, text=True, check=True)
