@@ -150,7 +150,7 @@ grid = "100 ms"
 positions = "5 s"
 """
 
-#: Every packet at the sender's link, through losses in slow start and later.
+#: Every packet at the sender's link, through losses in slow start and later; QUIC joins for the last seconds.
 PACKETS = (
     '# Packets\nduration = "20 s"\n'
     + WIRE.format(rate="2 Mbit/s", room=20).replace("20 ms", "100 ms")
@@ -160,6 +160,12 @@ name = "a"
 from = "left"
 to = "right"
 tcp = "sack"
+[[flows]]
+name = "quic"
+from = "left"
+to = "right"
+quic = "quinn"
+start = "12 s"
 [records]
 grid = "50 ms"
 packets = ["left->right"]
@@ -223,6 +229,7 @@ sizes = { lognormal = { median = "10 kB", sigma = 1.0 } }
 stop = "15 s"
 [records]
 grid = "100 ms"
+packets = ["left->right"]
 """
 
 #: Losses by chance, so that seeds differ.

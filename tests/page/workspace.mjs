@@ -445,8 +445,8 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
   test("shows every packet of a flow: sent, sent again, lost, acknowledged", async () => {
     const { page, errors, close } = await visit("#/watch?run=packets&charts=sequence");
     await page.waitForFunction(() => window.skyhopCharts()[0]?.points.length > 0);
-    const { time_s: times, event, seq, link } = await table("packets", "packets");
-    const rows = (kind) => times.map((_, row) => row).filter((row) => event[row] === kind && (kind === "ack" || link[row] === "left->right"));
+    const { time_s: times, event, flow, seq, link, is_ack: ofAck, retransmission, tcp_seq: bytes, tcp_ack: next, payload_bytes: payload, tcp_sack: sack } = await table("packets", "packets");
+    const rows = (kind) => times.map((_, row) => row).filter((row) => flow[row] === "a" && event[row] === kind && (kind === "ack" || link[row] === "left->right"));
     const sent = rows("enq");
     const first = new Set(sent.map((row) => seq[row])).size;
     const acks = rows("ack").filter((row) => seq[row] !== "");
@@ -456,6 +456,13 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     assert.equal(points["lost"], rows("drop").length + rows("loss").length);
     assert.equal(points["duplicate ACK"], acks.filter((row, i) => i > 0 && seq[row] <= Math.max(...acks.slice(0, i).map((other) => seq[other]))).length);
     assert.ok(points["sent again"] > 10 && points["lost"] > 10, "the run has an episode to show");
+    // Each SACK block stands at its ACK, from the segment that begins with its first byte to the one that ends with its last.
+    const begins = new Map(sent.map((row) => [bytes[row], seq[row]]));
+    const ends = new Map(sent.map((row) => [bytes[row] + payload[row], seq[row]]));
+    const right = acks.flatMap((row) => String(sack[row]).split(" ").filter(Boolean).map((block) => block.split("-").map(Number)).map(([from, to]) => [to <= next[row] ? "D-SACK" : "SACK", times[row], begins.get(from), ends.get(to)]));
+    const order = (all) => all.map((bar) => JSON.stringify(bar)).sort();
+    assert.ok(right.length > 50, `${right.length} blocks`);
+    assert.deepEqual(order(await page.evaluate(() => window.skyhopCharts()[0].bars)), order(right));
     // What is acknowledged at the end of the run; the charts share the time axis with those they replace.
     const { data, labels, x } = await page.evaluate(() => window.skyhopCharts()[0]);
     assert.equal(data[1 + labels.indexOf("acknowledged")].filter((value) => value !== null && value !== undefined).at(-1), Math.max(...acks.map((row) => seq[row])));
@@ -467,6 +474,14 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     assert.match(await page.evaluate(() => location.hash), /charts=sequence/);
     await page.getByRole("button", { name: "Packets", exact: true }).click();
     await page.waitForFunction(() => window.skyhopCharts()[4] && !document.querySelector(".charts").classList.contains("sequence"));
+    // A packet of QUIC has a number of its own, and no table says what its ACKs acknowledge.
+    await page.evaluate(() => (location.hash = "#/watch?run=packets&charts=sequence&flow=quic&finding="));
+    await page.waitForFunction(() => /QUIC's ACKs/.test(document.querySelector(".chart h3").textContent) && window.skyhopCharts()[0]?.points.length > 0);
+    const quic = await page.evaluate(() => window.skyhopCharts()[0]);
+    assert.deepEqual(quic.labels, []);
+    const own = times.map((_, row) => row).filter((row) => flow[row] === "quic" && event[row] === "enq" && ofAck[row] === "false");
+    const repeated = own.filter((row) => retransmission[row] === "true").length;
+    assert.deepEqual(quic.points.slice(0, 2), [["sent", own.length - repeated], ["sent again", repeated]]);
     assert.deepEqual(errors, []);
     await close();
   });
@@ -494,8 +509,8 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
       return { ...counts, lost };
     };
     const shown = async () => {
-      const { "duplicate ACK": _, ...points } = Object.fromEntries(await page.evaluate(() => window.skyhopCharts()[0].points));
-      return points;
+      const { sent, "sent again": repeated, lost } = Object.fromEntries(await page.evaluate(() => window.skyhopCharts()[0].points));
+      return { sent, "sent again": repeated, lost };
     };
     // The title has hundredths of a second.
     const part = await shown();
@@ -512,13 +527,29 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
 
   test("has a place for the sender's states, calls, messages, workloads, sojourn times and marks", async () => {
     const { page, errors, close } = await visit("#/watch?run=apps&charts=sequence&flow=bulk&finding=");
-    await page.waitForFunction(() => window.skyhopCharts()[1]?.lanes.length > 0);
+    await page.waitForFunction(() => window.skyhopCharts()[0]?.points.length > 0 && window.skyhopCharts()[1]?.lanes.some(([name]) => name === "CWR"));
     const { flow, phase } = await table("apps", "flow_series", ["flow", "phase"]);
     const right = {};
     phase.forEach((name, row) => flow[row] === "bulk" && (right[name] = (right[name] ?? 0) + 1));
     const lanes = Object.fromEntries(await page.evaluate(() => window.skyhopCharts()[1].lanes));
     assert.ok(right.cwr > 0 && Object.keys(right).length >= 3, "the kernel reduced its window after marks");
     for (const [name, steps] of Object.entries(right)) assert.equal(lanes[name], steps, name);
+    // The TCP of Linux counts bytes. Its packets and the flags and marks in them are those of the table.
+    const packets = await table("apps", "packets");
+    const own = packets.flow.map((_, row) => row).filter((row) => packets.flow[row] === "bulk");
+    const has = (row, flag) => String(packets.tcp_flags[row]).split(" ").includes(flag) && !/SYN/.test(packets.tcp_flags[row]);
+    const sent = own.filter((row) => packets.event[row] === "enq" && packets.is_ack[row] === "false" && (packets.payload_bytes[row] > 0 || /SYN|FIN/.test(packets.tcp_flags[row])));
+    const acks = own.filter((row) => packets.event[row] === "ack");
+    assert.equal(lanes.marked, own.filter((row) => packets.event[row] === "mark" && packets.is_ack[row] === "false").length);
+    assert.equal(lanes.ECE, acks.filter((row) => has(row, "ECE")).length);
+    assert.equal(lanes.CWR, sent.filter((row) => has(row, "CWR")).length);
+    assert.ok(lanes.ECE > 0 && lanes.CWR > 0);
+    const { points, labels, data } = await page.evaluate(() => window.skyhopCharts()[0]);
+    assert.match(await page.locator(".chart h3").first().textContent(), /Sequence of bulkkB at left → right/);
+    assert.equal(Object.fromEntries(points).sent, sent.filter((row) => packets.retransmission[row] === "false").length);
+    const last = (label) => data[1 + labels.indexOf(label)].filter((value) => value !== null && value !== undefined).at(-1);
+    near(last("acknowledged"), Math.max(...acks.map((row) => packets.tcp_ack[row])) / 1000, 1e-6, "kB acknowledged");
+    near(last("receive window"), Math.max(...acks.map((row) => packets.tcp_ack[row] + packets.tcp_window_bytes[row])) / 1000, 1e-6, "end of the receive window, kB");
     await page.getByRole("button", { name: "Tables …" }).click();
     const dialog = page.getByRole("dialog", { name: "Tables of the run" });
     const offered = await dialog.getByLabel("Table", { exact: true }).locator("option").evaluateAll((all) => all.map((one) => one.value));

@@ -25,14 +25,15 @@ export interface Shade {
   role: string;
 }
 
-/** Single points: packets. */
+/** Single points: packets; with `y2`, lines upright from `y` to there. */
 export interface Marks {
   label: string;
   role: string;
-  shape: "tick" | "dot" | "cross";
+  shape: "tick" | "dot" | "cross" | "bar";
   /** Ascending. */
   x: Float64Array;
   y: Float64Array;
+  y2?: Float64Array;
 }
 
 /** Events on a line of their own at the top of the chart. */
@@ -63,6 +64,20 @@ export interface ChartSpec {
   /** Said instead of a chart without lines. */
   empty: string;
 }
+
+/** What a chart shows: for tests. */
+export interface Shown {
+  x: [number, number];
+  y: [number, number];
+  labels: string[];
+  data: uPlot.AlignedData;
+  points: [string, number][];
+  bars: Bar[];
+  lanes: [string, number][];
+}
+
+/** Label, time, and both ends. */
+type Bar = [string, number, number, number];
 
 const SYNC = "skyhop";
 const WHEEL = 0.0016; // share of zoom per pixel of the wheel
@@ -98,11 +113,20 @@ export class Chart {
   }
 
   /** What the chart shows: for tests. */
-  shown(): { x: [number, number]; y: [number, number]; labels: string[]; data: uPlot.AlignedData; points: [string, number][]; lanes: [string, number][] } | null {
+  shown(): Shown | null {
     const { plot } = this;
     if (!plot) return null;
     const bounds = (key: string): [number, number] => [plot.scales[key].min ?? NaN, plot.scales[key].max ?? NaN];
-    return { x: bounds("x"), y: bounds("y"), labels: this.spec?.lines.map((line) => line.label) ?? [], data: plot.data, points: this.spec?.points?.map(({ label, x }) => [label, x.length]) ?? [], lanes: this.spec?.lanes?.map(({ label, times }) => [label, times.length]) ?? [] };
+    const { lines = [], points = [], lanes = [] } = this.spec ?? {};
+    return {
+      x: bounds("x"),
+      y: bounds("y"),
+      labels: lines.map((line) => line.label),
+      data: plot.data,
+      points: points.map(({ label, x }) => [label, x.length]),
+      bars: points.flatMap(({ label, x, y, y2 }) => (y2 ? Array.from(x, (at, i): Bar => [label, at, y[i], y2[i]]) : [])),
+      lanes: lanes.map(({ label, times }) => [label, times.length]),
+    };
   }
 
   /** Draws anew, also with the colours of another theme. */
@@ -116,7 +140,7 @@ export class Chart {
     const height = this.plotBox.clientHeight;
     if (width < 40 || height < 30) return;
     this.drawnWidth = width;
-    if (spec.lines.length === 0) {
+    if (spec.lines.length === 0 && !spec.points?.some(({ x }) => x.length > 0)) {
       this.plotBox.replaceChildren(h("p", { class: "empty" }, spec.empty));
       this.values.replaceChildren();
       return;
@@ -159,7 +183,7 @@ export class Chart {
       height,
       padding: [6, 16, 0, 0],
       legend: { show: false },
-      scales: { x: { time: false, min, max }, y: { range: spec.tight ? around : fromZero } },
+      scales: { x: { time: false, min, max }, y: { range: spec.tight ? (_, min, max) => around(spec, min, max) : fromZero } },
       axes: [
         { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => `${plain(tick)} s`) },
         { ...axis, size: 48, values: (_, ticks) => ticks.map(plain) },
@@ -279,6 +303,7 @@ export class Chart {
       if (scale !== 1) for (const y of ys) for (let i = 0; i < y.length; i++) if (y[i] !== null) y[i] = (y[i] as number) * scale;
       return [x, ...ys] as unknown as uPlot.AlignedData;
     });
+    if (tables.length === 0) return [[from, to]];
     return tables.length === 1 ? tables[0] : uPlot.join(tables);
   }
 
@@ -337,9 +362,17 @@ function fromZero(_: uPlot, min: number | null, max: number | null): uPlot.Range
   return [Math.max(0, bottom), top * 1.08];
 }
 
-/** A little room around what is in sight. */
-function around(_: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax {
-  const [low, high] = [min ?? 0, max ?? 1];
+/** A little room around the lines and points in sight. */
+function around({ points = [] }: ChartSpec, min: number | null, max: number | null): uPlot.Range.MinMax {
+  const [from, to] = windowShown();
+  let [low, high] = [min ?? Infinity, max ?? -Infinity];
+  for (const { x, y, y2 } of points) {
+    for (let i = firstAt(x, from); i < x.length && x[i] <= to; i++) {
+      low = Math.min(low, y[i]);
+      high = Math.max(high, y2?.[i] ?? y[i]);
+    }
+  }
+  if (!(high >= low)) return [0, 1];
   const room = Math.max(2, 0.06 * (high - low));
   return [low - room, high + room];
 }
@@ -408,17 +441,20 @@ function drawPoints(plot: uPlot, spec: ChartSpec): void {
   if (!spec.points) return;
   clipped(plot, (context, ratio) => {
     const [from, to] = windowShown();
-    for (const { role, shape, x, y } of spec.points!) {
+    for (const { role, shape, x, y, y2 } of spec.points!) {
       context.fillStyle = context.strokeStyle = colour(role);
       context.lineWidth = 1.6 * ratio;
       const size = (shape === "tick" ? 1.4 : 2.2) * ratio;
-      let last: [number, number] = [NaN, NaN];
+      let last: [number, number, number] = [NaN, NaN, NaN];
       context.beginPath();
       for (let i = firstAt(x, from); i < x.length && x[i] <= to; i++) {
         const [left, top] = [Math.round(plot.valToPos(x[i], "x", true)), Math.round(plot.valToPos(y[i], "y", true))];
-        if (left === last[0] && top === last[1]) continue;
-        last = [left, top];
-        if (shape === "cross") {
+        const end = y2 ? Math.round(plot.valToPos(y2[i], "y", true)) : top;
+        if (left === last[0] && top === last[1] && end === last[2]) continue;
+        last = [left, top, end];
+        if (shape === "bar") {
+          context.rect(left - 0.6 * ratio, end - ratio, 1.2 * ratio, top - end + 2 * ratio);
+        } else if (shape === "cross") {
           context.moveTo(left - 4 * ratio, top - 4 * ratio);
           context.lineTo(left + 4 * ratio, top + 4 * ratio);
           context.moveTo(left - 4 * ratio, top + 4 * ratio);

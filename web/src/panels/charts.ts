@@ -101,7 +101,7 @@ function sequenceFlow(runs: Run[]): string | null {
   return (open !== undefined && runs[0].flows.includes(open) ? open : drawnFlows(runs).find((flow) => runs[0].flows.includes(flow))) ?? null;
 }
 
-const SEQUENCE_KEYS: [string, string][] = [["series-0", "sent"], ["series-1", "sent again"], ["drop", "lost"], ["series-2", "acknowledged"], ["series-4", "window"]];
+const SEQUENCE_KEYS: [string, string][] = [["series-0", "sent"], ["series-1", "sent again"], ["drop", "lost"], ["series-2", "acknowledged"], ["series-5", "SACK"], ["series-4", "window"]];
 
 /** With one run, colours tell flows apart; with several, colours tell runs and dashes flows. */
 export function strokeOf(runs: Run[], at: number, flow: string): { colour: string; dash: readonly number[] } {

@@ -12,6 +12,15 @@ import { moment } from "./format";
 /** The sender's states, in the order in which the flow has them; no sender has more. */
 const PHASE_COLOURS = ["series-2", "series-0", "series-1", "series-3", "series-4", "series-5", "handover", "drop"];
 
+/** Flags in headers and marks of queues that have a lane where they occur. */
+const FLAGS: readonly [name: string, role: string][] = [
+  ["SYN", "series-2"],
+  ["FIN", "series-2"],
+  ["marked", "drop"],
+  ["ECE", "series-3"],
+  ["CWR", "series-4"],
+];
+
 /** What is known of the packets of a flow in a part of a run, or why nothing is. */
 const read = new WeakMap<Run, Map<string, Sequence | string>>();
 
@@ -104,18 +113,28 @@ function line(label: string, role: string, series: Series, rest: Partial<Line> =
 function numbers(flow: string, known: Sequence | string, marks: Marks): ChartSpec {
   const base = { title: `Sequence of ${flow}`, scale: 1, ...marks, drops: [], steps: true, tight: true };
   if (typeof known === "string") return { ...base, unit: "segments", lines: [], empty: known };
-  const { link, part, sent, again, lost, duplicates, acks, window } = known;
+  const { link, unit, part, sent, again, lost, duplicates, sacks, dsacks, acks, window, offered } = known;
+  const missing = unit === "packet numbers" ? "; no table has what QUIC's ACKs acknowledge" : "";
+  const recorded = part ? `, recorded from ${moment(part[0])} to ${moment(part[1])}` : "";
   return {
     ...base,
-    unit: `segments at ${link.replace("->", " → ")}${part ? `, recorded from ${moment(part[0])} to ${moment(part[1])}` : ""}; no SACK blocks`,
-    lines: [line("acknowledged", "series-2", acks), line("window (ACK + cwnd)", "series-4", window, { dash: [4, 3] })],
+    unit: `${unit} at ${link.replace("->", " → ")}${recorded}${missing}`,
+    lines: present([
+      line("acknowledged", "series-2", acks),
+      line("window (ACK + cwnd)", "series-4", window, { dash: [4, 3] }),
+      // Far above the data as a rule: it is in sight where it limits the sender.
+      line("receive window", "handover", offered, { dash: [2, 3], scales: false }),
+    ]),
+    // Later ones are drawn over earlier ones.
     points: [
-      { label: "sent", role: "series-0", shape: "tick", ...sent },
-      { label: "sent again", role: "series-1", shape: "dot", ...again },
-      { label: "lost", role: "drop", shape: "cross", ...lost },
-      { label: "duplicate ACK", role: "series-2", shape: "dot", ...duplicates },
-    ],
-    empty: "No ACK of this flow arrived.",
+      { label: "SACK", role: "series-5", shape: "bar" as const, ...sacks },
+      { label: "D-SACK", role: "series-3", shape: "bar" as const, ...dsacks },
+      { label: "sent", role: "series-0", shape: "tick" as const, ...sent },
+      { label: "sent again", role: "series-1", shape: "dot" as const, ...again },
+      { label: "lost", role: "drop", shape: "cross" as const, ...lost },
+      { label: "duplicate ACK", role: "series-2", shape: "dot" as const, ...duplicates },
+    ].filter(({ x }) => x.length > 0),
+    empty: "No packet of this flow was recorded in this time.",
   };
 }
 
@@ -129,6 +148,7 @@ function inFlight(run: Run, flow: string, known: Sequence | string, marks: Marks
     { label: "recovery", role: "series-4", times: times("recovery") },
     { label: "lost", role: "drop", times: typeof known === "string" ? times("drop") : Array.from(known.lost.x) },
     { label: "sent again", role: "series-1", times: typeof known === "string" ? [] : Array.from(known.again.x) },
+    ...FLAGS.map(([label, role]) => ({ label, role, times: typeof known === "string" ? [] : known.flags.get(label) ?? [] })),
   ];
   return {
     title: "In flight", unit: "segments, against cwnd", scale: 1, ...marks, drops: [], lanes: lanes.filter((lane) => lane.times.length > 0),
