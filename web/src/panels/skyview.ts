@@ -59,6 +59,8 @@ export class SkyView {
   private positions = new Float32Array(0);
   private frame: Frame | null = null;
   private wanted = false;
+  /** Whether the page has been drawn once. */
+  private started = false;
   private phase = 0;
   private lastDraw = 0;
   private lastTime = 0;
@@ -81,7 +83,10 @@ export class SkyView {
     this.listen();
     new ResizeObserver(() => this.resize()).observe(this.stage);
     // The page is there to be read before the globe, which takes longest, is made.
-    requestAnimationFrame(() => setTimeout(() => view.follow((value) => this.use(value))));
+    requestAnimationFrame(() => setTimeout(() => {
+      this.started = true;
+      view.follow((value) => this.use(value));
+    }));
     theme.watch(() => {
       for (const picture of Object.values(this.pictures)) picture?.paint();
       this.request();
@@ -102,7 +107,9 @@ export class SkyView {
     if (new URLSearchParams(location.search).has("cost")) this.cost.hidden = false;
   }
 
+  /** Shows the globe or the map, and makes it when it is needed first: a network without a sky has a drawing of its own. */
   private use(wanted: View): void {
+    if (!this.started || !run.value || this.wires) return;
     if (!this.pictures[wanted]) {
       try {
         const moved = (): void => this.request();
@@ -138,6 +145,7 @@ export class SkyView {
     this.wires = null;
     if (current && current.sky.size === 0) this.showWithoutSky(current);
     this.element.classList.toggle("wired", this.wires !== null);
+    this.use(view.value);
     this.request();
   }
 
