@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from skyhop._core import ControlError, Progress, Scenario, ScenarioError
     from skyhop.api import run, scenario
+    from skyhop.frames import Grid, study, sweep
     from skyhop.loading import load
     from skyhop.own import CongestionControl
     from skyhop.results import Run
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CongestionControl",
     "ControlError",
+    "Grid",
     "Progress",
     "Run",
     "Scenario",
@@ -33,11 +35,14 @@ __all__ = [
     "load",
     "run",
     "scenario",
+    "study",
+    "sweep",
 ]
 
 _HOMES = {
     "CongestionControl": "skyhop.own",
     "ControlError": "skyhop._core",
+    "Grid": "skyhop.frames",
     "Progress": "skyhop._core",
     "Run": "skyhop.results",
     "Scenario": "skyhop._core",
@@ -45,6 +50,8 @@ _HOMES = {
     "load": "skyhop.loading",
     "run": "skyhop.api",
     "scenario": "skyhop.api",
+    "study": "skyhop.frames",
+    "sweep": "skyhop.frames",
 }
 
 

@@ -64,6 +64,16 @@ def run(
     )
 
 
+def _html(scenario: _core.Scenario) -> str:
+    from skyhop.notebook import of_scenario
+
+    return of_scenario(scenario)
+
+
+# The class is the engine's, which has no HTML.
+_core.Scenario._repr_html_ = _html  # type: ignore[attr-defined]
+
+
 def _from_mapping(sections: Mapping[str, Any], overrides: Sequence[str]) -> _core.Scenario:
     """JSON is the road for data that has no lines; paths such as `elements = Path(...)` are written as text."""
     text = json.dumps(sections, default=_plain, ensure_ascii=False)

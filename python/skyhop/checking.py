@@ -117,11 +117,11 @@ def _study(path: Path) -> Checked:
 
 
 def _run(path: Path) -> Checked:
-    from skyhop.loading import load
+    from skyhop.loading import load_run
 
     if not _core.is_whole(path):
         raise ValueError(f"{path}: not a whole run folder: a file of it is missing, or has another size than it had")
-    run = load(path)
+    run = load_run(path)
     scenario = run.scenario
     if scenario.hash != run.manifest["scenario_hash"]:
         raise ValueError(f"{path}: scenario.json is another scenario than that of the run")

@@ -44,10 +44,10 @@ def export(
         typer.echo(str(page.export(run_folder, html)))
         return
     from skyhop import export as formats
-    from skyhop.loading import load
+    from skyhop.loading import load_run
 
     try:
-        run = load(run_folder)
+        run = load_run(run_folder)
         if to not in formats.FORMATS:
             raise formats.ExportError(f"--to {to}: no format is called so; there are: {', '.join(formats.FORMATS)}")
         ending = formats.FORMATS[to].ending

@@ -51,6 +51,22 @@ class KeptRun:
         self._files = sorted(listed["files"])
 
     @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self._folder
+
+    def pandas(self, name: str, /) -> Any:
+        """The table of that name as a pandas DataFrame; needs the extra `pandas`."""
+        from skyhop.frames import to_pandas
+
+        return to_pandas(self.table(name))
+
+    def _repr_html_(self) -> str:
+        from skyhop.notebook import of_run
+
+        return of_run(self)
+
+    @property
     def files(self) -> list[str]:
         """Names of the files that belong to it."""
         return list(self._files)

@@ -6,9 +6,13 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skyhop import _core
 from skyhop.kept import LIST, KeptRun
+
+if TYPE_CHECKING:
+    from skyhop.frames import Grid
 
 
 class FolderRun(KeptRun):
@@ -21,11 +25,6 @@ class FolderRun(KeptRun):
     def __repr__(self) -> str:
         return f"<skyhop run {self._folder}: scenario {self.manifest['scenario_hash'][:12]}, seed {self.seed}>"
 
-    @property
-    def folder(self) -> Path:
-        """Where it lies."""
-        return self._folder
-
     @cached_property
     def scenario(self) -> _core.Scenario:  # type: ignore[override]
         """The scenario with everything filled in. What files said stands in it."""
@@ -37,12 +36,21 @@ class FolderRun(KeptRun):
         return int(self.manifest["seed"])
 
 
-def load(folder: str | os.PathLike[str], /) -> FolderRun:
-    """Reads a run folder back, as `skyhop run` and `Run.write` leave it.
+def load(folder: str | os.PathLike[str], /) -> FolderRun | Grid:
+    """Reads a folder back: that of a run (`skyhop run`, `Run.write`) or of a sweep (`skyhop sweep`).
 
-    Raises FileNotFoundError if `folder` is not a run folder.
+    Raises FileNotFoundError if `folder` is neither.
     """
     path = Path(folder)
+    if (path / "table.parquet").is_file() and (path / "runs.parquet").is_file():
+        from skyhop.frames import of_folder
+
+        return of_folder(path)
+    return load_run(path)
+
+
+def load_run(path: Path) -> FolderRun:
+    """Reads a run folder back. Raises FileNotFoundError if it is not one."""
     if not (path / LIST).is_file() or not (path / "manifest.json").is_file():
         raise FileNotFoundError(
             f"{path} is not a run folder: it holds no {LIST} and manifest.json, as `skyhop run` writes"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skyhop.kept import KeptRun
     from skyhop.results import Run
 
-    AnyRun = Run | KeptRun
+    AnyRun: TypeAlias = "Run | KeptRun"
 
 REDUCTIONS = (
     "sum", "mean", "weighted-mean", "ratio", "range", "total-rate", "sum-of-means", "jain", "share-within", "count",

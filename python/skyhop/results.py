@@ -43,6 +43,17 @@ class Run:
             raise KeyError(f"no table named {name!r}; there are: {', '.join(self.table_names)}")
         return pl.DataFrame(self._core.table(name))
 
+    def pandas(self, name: str, /) -> Any:
+        """The table of that name as a pandas DataFrame; needs the extra `pandas`."""
+        from skyhop.frames import to_pandas
+
+        return to_pandas(self.table(name))
+
+    def _repr_html_(self) -> str:
+        from skyhop.notebook import of_run
+
+        return of_run(self)
+
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow: rates, packets by outcome, RTT, delay, jitter."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,6 +69,10 @@ def sweep(
         int | None, typer.Option("--most-seeds", min=1, help="With --until: stop at so many seeds; by default 100.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    drawn: Annotated[
+        list[str] | None,
+        typer.Option("--figure", metavar="MEASURE", help="Draw this measure over the axes, as MEASURE.svg in DIR."),
+    ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -90,7 +95,7 @@ def sweep(
     listing = "--list" if every else "--missing" if missing else None
     _refuse(
         {"--list": every, "--missing": missing},
-        {"--shard": shard is not None, "--until": until is not None, "--out": out is not None},
+        {"--shard": shard is not None, "--until": until is not None, "--out": out is not None, "--figure": bool(drawn)},
         most_seeds=most_seeds, as_json=as_json,
     )  # fmt: skip
     read = defined(lambda: sweeps.load(file))
@@ -107,6 +112,7 @@ def sweep(
                     spreading.make_shard(read, part, keep=keep, tally=tally, on_progress=show, threads=threads)
                 _print_shard(part, tally, keep)
                 return
+            _drawable(read, drawn or [])
             bound = None if until is None else precision.read(until, read)
             folder = out or Path("runs") / file.stem
             apart(folder, keep)
@@ -117,6 +123,8 @@ def sweep(
                         most_seeds=most_seeds or precision.MOST_SEEDS, tally=tally,
                     )  # fmt: skip
                 result.write_into(staging)
+                for measure in drawn or []:
+                    _draw(result, measure, staging)
     except (_core.ScenarioError, DefinitionError) as error:
         fail(str(error))
     _print_result(result, folder, as_json=as_json)
@@ -127,17 +135,45 @@ def _refuse(listings: dict[str, bool], options: dict[str, bool], *, most_seeds: 
     if all(listings.values()):
         fail("--list and --missing: give one of them; --list shows the missing runs, too")
     for name, given in listings.items():
-        for other in ("--until", "--out"):
+        for other in ("--until", "--out", "--figure"):
             if given and options[other]:
                 fail(f"{name} runs nothing, so {other} has no effect: leave one of them out")
     if options["--shard"] and options["--until"]:
         fail("--shard and --until: a part does not know the intervals of the whole sweep; use --until without --shard")
     if options["--shard"] and options["--out"]:
         fail("--shard writes no table, so --out has no effect; run the sweep without --shard when all parts are done")
+    if options["--shard"] and options["--figure"]:
+        fail(
+            "--shard makes no figure, so --figure has no effect; run the sweep without --shard when all parts are done"
+        )
     if options["--shard"] and as_json and not any(listings.values()):
         fail("--shard prints no table, so --json has no effect; with --list it prints the runs of the part")
     if most_seeds is not None and not options["--until"]:
         fail("--most-seeds has no effect without --until")
+
+
+def _drawable(sweep: Sweep, measures: list[str]) -> None:
+    """Ends the program before the first run for a figure that cannot be drawn."""
+    if not measures:
+        return
+    from skyhop.gridplots import MOST_MAPS
+
+    known = [metric.name for metric in sweep.metrics]
+    for measure in measures:
+        if measure not in known:
+            fail(f"--figure {measure}: no measure is called so; there are: {', '.join(known)}")
+    if not sweep.axes:
+        fail("--figure: the sweep has no axes, so there is nothing to draw a measure over")
+    maps = math.prod(len(axis.values) for axis in sweep.axes[:-2])
+    if maps > MOST_MAPS:
+        fail(f"--figure: {maps} heat maps of the last two axes would be needed, at most {MOST_MAPS} are drawn")
+
+
+def _draw(result: SweepResult, measure: str, folder: Path) -> None:
+    from skyhop import figure, frames
+
+    drawn = frames.of_sweep(result).figure(measure)
+    (folder / f"{measure}.svg").write_text(figure.svg(drawn), encoding="utf-8")
 
 
 def _print_states(sweep: Sweep, found: list[State], *, only_missing: bool, as_json: bool) -> None:

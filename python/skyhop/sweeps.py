@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from skyhop.precision import Look, Until
     from skyhop.results import Run
 
-    AnyRun = Run | KeptRun
+    AnyRun: TypeAlias = "Run | KeptRun"
 
 #: Called with the share of all runs that is done, 0 to 1.
 OnProgress = Callable[[float], None]
@@ -92,7 +92,7 @@ class Sweep:
     """A sweep as its file defines it."""
 
     file: Path
-    scenario: Path
+    scenario: api.Source
     axes: tuple[Axis, ...]
     seeds: tuple[int, ...]
     metrics: tuple[Metric, ...]
@@ -129,6 +129,18 @@ class Measured:
 def load(file: Path) -> Sweep:
     """Reads a sweep file; raises DefinitionError with the place of the first thing that cannot be meant."""
     table = Table(file, read_toml(file))
+    return _read(table, file.parent / table.text("scenario"))
+
+
+def of(scenario: api.Source, data: Mapping[str, Any]) -> Sweep:
+    """A sweep of a scenario; `data` is what its file would say besides. Raises DefinitionError."""
+    if isinstance(scenario, _core.Scenario):
+        # In its canonical form each direction of a link has keys of its own: axes would name keys that decide nothing.
+        raise TypeError("axes change what is read; this scenario is already validated: give its file, text or mapping")
+    return _read(Table(Path("<sweep>"), data), scenario)
+
+
+def _read(table: Table, scenario: api.Source) -> Sweep:
     seeds = table.take("seeds", object, 1)
     if isinstance(seeds, int) and not isinstance(seeds, bool):
         if not 0 < seeds <= MOST_RUNS:
@@ -143,8 +155,8 @@ def load(file: Path) -> Sweep:
         metrics = BEHIND_WARM_UP if warm_up_s > 0 else WHOLE
     check_axes(table, axes, [metric.name for metric in metrics])
     sweep = Sweep(
-        file=file,
-        scenario=file.parent / table.text("scenario"),
+        file=table.file,
+        scenario=scenario,
         axes=axes,
         seeds=seeds_of(table, seeds),
         metrics=tuple(_behind(metric, warm_up_s) for metric in metrics),

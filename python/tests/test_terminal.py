@@ -17,8 +17,8 @@ import pytest
 import typer
 from conftest import DUMBBELL, Skyhop
 
-from skyhop import cli, completion, matrix, tables
-from skyhop import studies as machinery
+import skyhop
+from skyhop import cli, completion, tables
 
 #: Escape sequences that set a colour (ECMA-48, SGR 30 to 49 and 90 to 107); bold, dim and reset do not.
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9]+)*m")
@@ -98,7 +98,11 @@ def test_studies_as_json(skyhop_program: Skyhop, studies: Path) -> None:
     assert json.loads(skyhop_program("study", "list", *options).stdout) == [{"name": "queues", "title": "Two queues"}]
     shown = json.loads(skyhop_program("study", "show", "queues", *options).stdout)
     assert shown["expected"][0]["value"] == 1.0 and shown["parts"][0]["seeds"] == [1, 2]
-    study = tables.as_found(matrix.run_study(machinery.load(studies)))
+    grid = skyhop.study(studies, keep=studies.parent / "kept")
+    assert grid.outcome is not None
+    study = tables.as_found(grid.outcome)
+    assert grid["delay"]["mean"].to_list() == [row["ours"] for row in study["results"]]
+    assert grid.run(queue="40", seed=2).seed == 2
     assert [row["queue"] for row in study["results"]] == ["5", "40"]
     assert 50 < study["results"][0]["ours"] < study["results"][1]["ours"] < 500
     # All seeds gave the same, so there is no interval by which to judge.
