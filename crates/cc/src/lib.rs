@@ -26,6 +26,7 @@ mod naive_reno;
 mod options;
 pub mod outside;
 mod peach;
+mod reads;
 mod reno;
 mod sample;
 mod scalable;
@@ -58,6 +59,7 @@ pub use naive_reno::{NaiveReno, NaiveRenoConfig, NaiveRenoSpec};
 pub use options::{Bundle, OptionRow, Profile};
 pub use outside::{PythonConfig, PythonSpec};
 pub use peach::{Peach, PeachConfig, PeachSpec};
+pub use reads::Input;
 pub use reno::{Counting, Reno, RenoConfig, RenoSpec, Rounding, limited_slow_start};
 pub use sample::{
     AckSample, CcPhase, CcState, CongestionEvent, CongestionKind, Growth, LossSample, Lost, PathHint, Round,

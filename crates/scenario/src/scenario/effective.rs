@@ -2,7 +2,13 @@
 
 use super::{Queue, Scenario};
 use serde_json::{Map, Value};
+use skyhop_cc::{Bundle, ControlSpec, Input};
 use skyhop_tcp::control::{ControlKind, EcnUse};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// So many controls, each with its parameters, are kept with what they do not read.
+const MOST_KNOWN: usize = 1000;
 
 impl Scenario {
     /// The canonical form without values that no component of the run reads. Two scenarios in which it is the same give the
@@ -30,10 +36,10 @@ impl Scenario {
         let (stations, satellites) = (self.stations.len(), self.satellite_count());
         if let Some(sky) = form.get_mut("constellation").and_then(Value::as_object_mut) {
             if stations == 0 {
-                sky.remove("gsl");
+                sky.shift_remove("gsl");
             }
             if satellites < 2 {
-                sky.remove("isl");
+                sky.shift_remove("isl");
             }
             for links in ["isl", "gsl"] {
                 if let Some(links) = sky.get_mut(links) {
@@ -74,39 +80,113 @@ fn forget_unread(tcp: &mut Map<String, Value>) {
     let is = |tcp: &Map<String, Value>, key: &str, values: &[&str]| {
         tcp.get(key).and_then(Value::as_str).is_some_and(|found| values.contains(&found))
     };
+    let recovers = |names: &[&str]| is(tcp, "recovery", names);
+    let sack_rules = |names: &[&str]| recovers(&["sack"]) && is(tcp, "sack_rules", names);
     let mut unread: Vec<&str> = Vec::new();
     if is(tcp, "sack", &["off"]) {
         unread.extend(["sack_option_size", "sack_block_size", "max_sack_blocks", "sack_memory", "sack_after_timeout"]);
     }
-    if !is(tcp, "recovery", &["sack"]) {
+    if !recovers(&["sack"]) {
         unread.push("sack_rules");
     }
+    if recovers(&["yam", "peach+"]) {
+        // Other values are refused.
+        unread.push("sack_after_timeout");
+    }
     // Recoveries by reports know no partial ACK, and end with the window that they have.
-    if is(tcp, "recovery", &["sack", "fack", "yam", "peach+"]) {
-        unread.extend(["recovery_exit", "partial_ack_timer"]);
+    if recovers(&["sack", "fack", "yam", "peach+", "tahoe"]) {
+        unread.push("recovery_exit");
     }
-    if is(tcp, "recovery", &["tahoe", "reno"]) {
-        unread.push("partial_ack_timer");
+    if !recovers(&["newreno", "peach"]) {
+        unread.extend(["partial_ack_timer", "recovery_burst"]);
     }
-    if !is(tcp, "recovery", &["fack"]) {
-        unread.extend(["fack_rules", "rate_halving"]);
+    if !recovers(&["fack"]) && !sack_rules(&["ns-2-linux"]) {
+        unread.push("timer_restart");
     }
-    if !is(tcp, "recovery", &["peach", "peach+"]) {
-        unread.push("sudden_start_window");
+    if recovers(&["fack", "vegas", "yam"]) || sack_rules(&["ns-2-linux", "nak"]) {
+        unread.push("limited_transmit");
     }
-    if !is(tcp, "recovery", &["vegas"]) {
+    // The scoreboard says what is lost; duplicates need no leave to count.
+    if recovers(&["fack", "vegas", "yam", "peach+"]) || sack_rules(&["rfc-6675", "ns-2-linux", "nak"]) {
+        unread.push("retransmit");
+    }
+    // After a timeout they repair until what was outstanding is acknowledged, and the first new ACK forgets duplicates.
+    if recovers(&["fack", "yam", "peach+"]) || sack_rules(&["rfc-6675"]) {
+        unread.push("duplicates_survive_timeout");
+    }
+    if sack_rules(&["ns-2-linux"]) && is(tcp, "timer_restart", &["every-ack"]) {
+        unread.push("fast_retransmit_restarts_timer");
+    }
+    if recovers(&["vegas"]) {
+        // It restarts its timer by rules of its own and measures with its own clock.
+        unread.extend(["fast_retransmit_restarts_timer", "control_rtt"]);
+    } else {
         unread.push("send_times");
     }
+    if recovers(&["yam"]) {
+        // It cuts at every timeout.
+        unread.push("repeated_timeout");
+    }
+    if !recovers(&["fack"]) {
+        unread.extend(["fack_rules", "rate_halving"]);
+    }
+    if !recovers(&["peach", "peach+"]) {
+        unread.push("sudden_start_window");
+    }
+    if is(tcp, "rtt_arithmetic", &["exact", "linux"]) {
+        unread.push("tick_phase");
+    }
     if tcp.get("ack_every") == Some(&Value::from(1)) {
-        unread.push("ack_delay");
+        unread.extend(["ack_delay", "delayed_ack"]);
+    }
+    if is(tcp, "growth", &["per-ack"]) {
+        unread.push("growth_limit");
+    }
+    if is(tcp, "handshake", &["none"]) {
+        unread.push("syn_size");
+    }
+    if let Some(control) = tcp.get("control") {
+        unread.extend(unread_by_control(control));
     }
     // What a control takes after a mark.
     if is(tcp, "ecn", &["off"]) {
         forget_in_control(tcp, |key| key.starts_with("ecn_"));
     }
+    // The order of the others stays: forms are compared as text.
     for key in unread {
-        tcp.remove(key);
+        tcp.shift_remove(key);
     }
+}
+
+/// The options of the transport that decide only what a control does not read. Controls are tried in a script, and what
+/// came out is kept, because the search for keys without effect asks hundreds of times.
+fn unread_by_control(control: &Value) -> Vec<&'static str> {
+    static KNOWN: Mutex<BTreeMap<String, Vec<&'static str>>> = Mutex::new(BTreeMap::new());
+    let text = control.to_string();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(unread) = known.get(&text) {
+        return unread.clone();
+    }
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    let spec = serde_json::from_value::<ControlSpec>(control.clone()).ok();
+    let unread = match spec.and_then(|spec| spec.resolve(Bundle::Rfc).ok()) {
+        None => Vec::new(),
+        Some(config) => [
+            (Input::Rtt, ["control_rtt"].as_slice()),
+            (Input::Growth, &["growth", "growth_limit"]),
+            (Input::MayGrow, &["growth_when"]),
+            (Input::CutBase, &["threshold_base"]),
+            (Input::FirstThreshold, &["initial_ssthresh"]),
+        ]
+        .into_iter()
+        .filter(|(input, _)| !config.reads(*input))
+        .flat_map(|(_, options)| options.iter().copied())
+        .collect(),
+    };
+    known.insert(text, unread.clone());
+    unread
 }
 
 /// The same of the TCP of Linux, whose table alone names its profile.
@@ -144,8 +224,9 @@ fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
     if has_no_marks {
         forget_in_control(tcp, |key| key == "abe");
     }
+    // The order of the others stays: forms are compared as text.
     for key in unread {
-        tcp.remove(key);
+        tcp.shift_remove(key);
     }
 }
 

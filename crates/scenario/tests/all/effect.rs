@@ -89,32 +89,16 @@ fn what_may_not_be_meant_is_said() {
     }
 }
 
-/// Options that are taken out of what is run change no run. Each would stand in a warning.
+/// A parameter of a control that is taken out of what is run changes no run; `tcp_options.rs` tries the other options.
 #[test]
-fn an_option_that_is_called_idle_changes_no_run() {
+fn a_parameter_that_is_called_idle_changes_no_run() {
     let lossy = format!(
         "{WIRE}rate = \"2 Mbit/s\"\nqueue = {{ drop_tail = {{ packets = 8 }} }}\nerrors = [{{ packet = 0.01 }}]\n{FLOW}start = \"0.2 s\"\n"
     )
     .replace("10 s", "5 s");
-    let others = [
-        ("fack_rules", ["paper", "ns-2"]),
-        ("rate_halving", ["on", "off"]),
-        ("send_times", ["ring", "exact"]),
-        ("sudden_start_window", ["7", "640"]),
-        ("sack_option_size", ["\"9 B\"", "\"2 B\""]),
-        ("sack_block_size", ["\"90 B\"", "\"8 B\""]),
-        ("max_sack_blocks", ["0", "4"]),
-        ("sack_memory", ["1", "8"]),
-        ("ack_delay", ["\"7 ms\"", "\"300 ms\""]),
-        ("sack_rules", ["rfc-6675", "ns-2-sack1"]),
-        ("sack_after_timeout", ["keep", "forget"]),
-        ("recovery_exit", ["base-window", "threshold"]),
-        ("partial_ack_timer", ["first", "every"]),
-        ("control.reno.ecn_decrease", ["0.2", "0.8"]),
-        ("control.cubic.ecn_beta", ["0.3", "0.9"]),
-    ];
-    let (mut idle, mut live) = (0, 0);
-    for name in ["tahoe", "reno", "newreno", "sack", "fack", "vegas", "yam", "peach", "peach+", "cubic"] {
+    let others = [("control.reno.ecn_decrease", ["0.2", "0.8"]), ("control.cubic.ecn_beta", ["0.3", "0.9"])];
+    let mut idle = 0;
+    for name in ["tahoe", "reno", "newreno", "sack", "fack", "cubic"] {
         for (option, values) in &others {
             let set = |value: &str| {
                 let key = |key: &str| format!("flows.f.tcp.{key}");
@@ -128,7 +112,6 @@ fn an_option_that_is_called_idle_changes_no_run() {
             let is_idle =
                 scenarios[1].all_warnings().iter().any(|warning| warning.contains(&format!("{option}: has no effect")));
             if !is_idle {
-                live += 1;
                 continue;
             }
             idle += 1;
@@ -137,5 +120,5 @@ fn an_option_that_is_called_idle_changes_no_run() {
             assert_eq!(seen(0), seen(1), "{name}: {option}");
         }
     }
-    assert!(idle > 40 && live > 5, "{idle} idle, {live} live");
+    assert!(idle > 3, "{idle} idle");
 }

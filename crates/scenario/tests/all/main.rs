@@ -27,6 +27,7 @@ mod split_connections;
 mod starlink;
 mod starts;
 mod support;
+mod tcp_options;
 mod tcp_parts;
 mod traffic;
 mod utilisation;
