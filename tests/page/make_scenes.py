@@ -150,6 +150,46 @@ grid = "100 ms"
 positions = "5 s"
 """
 
+#: At 40 s the user's packets take another gateway, with a slow and long wire; at 60 s the user leaves the satellites.
+GATEWAYS = """# Gateways and a network on the ground
+duration = "80 s"
+[constellation]
+shells = [{ name = "leo", planes = 24, per_plane = 22, altitude = "550 km", inclination = "53 deg", phasing = 5 }]
+[constellation.gsl]
+rate = "10 Mbit/s"
+queue = { drop_tail = { packets = 100 } }
+elevation_mask = "25 deg"
+gateways = "bent-pipe"
+handover = { policy = "highest-elevation", every = "20 s" }
+[stations]
+oslo = { latitude = "59.9 deg", longitude = "10.8 deg" }
+madrid = { latitude = "40.4 deg", longitude = "-3.7 deg" }
+[stations.user]
+latitude = "51.5 deg"
+longitude = "-0.1 deg"
+terrestrial = { to = "internet", when = { during = [["55 s", "75 s"]] } }
+[[links]]
+between = ["oslo", "internet"]
+rate = "2 Mbit/s"
+delay = "60 ms"
+[[links]]
+between = ["madrid", "internet"]
+rate = "100 Mbit/s"
+delay = "5 ms"
+[[links]]
+between = ["internet", "user"]
+rate = "1 Mbit/s"
+delay = "15 ms"
+[[flows]]
+name = "download"
+from = "internet"
+to = "user"
+tcp = "cubic"
+[records]
+grid = "100 ms"
+positions = "5 s"
+"""
+
 #: Every packet at the sender's link, through losses in slow start and later; QUIC joins for the last seconds.
 PACKETS = (
     '# Packets\nduration = "20 s"\n'
@@ -268,6 +308,7 @@ SCENES = {
     "outage": OUTAGE,
     "outage-packets": OUTAGE_PACKETS,
     "handover": HANDOVER,
+    "gateways": GATEWAYS,
     "packets": PACKETS,
     "share": SHARE,
     "apps": APPS,

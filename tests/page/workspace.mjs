@@ -324,6 +324,32 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     await close();
   });
 
+  test("tells a change of gateway and of network", async () => {
+    const { page, errors, close } = await visit("#/watch?run=gateways");
+    const { time_s: times, terminal, from, to, kind } = await table("gateways", "handovers");
+    const row = kind.indexOf("gateway");
+    assert.deepEqual([terminal[row], from[row], to[row]], ["user", "madrid", "oslo"], "the run changes its gateway");
+    await page.locator(".finding").first().waitFor();
+    assert.match(await page.locator(".finding").first().innerText(), /^download[\s\S]*handover/);
+    const said = await page.locator(".cause-chain dd").first().textContent();
+    assert.match(said, new RegExp(`user was handed over from gateway madrid to oslo \\([^)]*\\) at ${times[row].toFixed(2)} s`));
+    // From the table of paths: how much longer the path over the other gateway is.
+    const { time_s: changes, delay_s: delay } = await table("gateways", "paths", ["time_s", "delay_s"]);
+    const change = changes.indexOf(times[row]);
+    assert.ok(said.includes(`${((delay[change] - delay[change - 1]) * 1e3).toFixed(1)} ms longer than before`), said);
+    await page.locator(".story summary").click();
+    const events = await page.locator(".chain li").allTextContents();
+    assert.ok(events.some((text) => /user was handed over to the terrestrial network/.test(text)), events.join("; "));
+    // Over the sky stands what happened last; a network on the ground has no elevation.
+    await page.evaluate(() => (location.hash = "#/watch?run=gateways&t=61&finding="));
+    await page.locator(".ticker p", { hasText: "none" }).waitFor();
+    const ticker = await page.locator(".ticker p").allTextContents();
+    assert.match(ticker[0], /user leo-\d+-\d+ → none$/);
+    assert.match(ticker[1], /^40\.00 s user madrid → oslo at \d+°$/);
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
   test("draws links to the nearest satellites and names both ends", async () => {
     const { page, close } = await visit("#/watch?run=nearest&t=1&finding=");
     await page.waitForFunction(() => window.skyhopLocate?.("leo-0-0"));

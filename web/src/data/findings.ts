@@ -296,8 +296,9 @@ function behind(flow: Flow, spans: Span[]): Finding[] {
         break;
       }
       members.push(next);
-      // The time to come back begins after the silence.
-      if (next.kind === "stall") latest = Math.min(flow.stop, Math.max(latest, next.end + horizon));
+      // A silence that has begun is counted to its end. It gives no further time to come back: a flow that loses its share for
+      // good falls silent again and again, and its cost would grow with the length of the run.
+      if (next.kind === "stall") latest = Math.min(flow.stop, Math.max(latest, next.end));
       end = Math.min(latest, Math.max(end, next.end));
       back = backAt(flow, end, latest, before);
       i++;

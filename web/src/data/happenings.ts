@@ -121,8 +121,8 @@ export class Happenings {
         recovery = { kind: "recovery", begin: at, end: at, text: `duplicate ACKs told the sender of a loss: it repaired it and cut its window (${window}${threshold})`, packets: 0 };
         found.push(recovery);
       } else if (name === "loss") {
-        // A congestion event of QUIC (RFC 9002, section 7.3.2): its end is not recorded.
-        found.push({ kind: "recovery", begin: at, end: at, text: `ACKs told the sender of a loss: it cut its window (${window}${threshold})`, packets: 0 });
+        // A congestion event of QUIC (RFC 9002, section 7.3.2). Its end is not recorded, so it begins no finding.
+        found.push({ kind: "other", begin: at, end: at, text: `ACKs told the sender of a loss: it cut its window (${window}${threshold})`, packets: 0 });
       } else if (name === "recovered") {
         if (recovery) recovery.end = at;
         recovery = null;

@@ -168,11 +168,9 @@ function effectOf(run: Run, finding: Finding, events: Happening[]): string {
   if (kind === "nothing") return "No packet of this flow reached its destination.";
   const parts: string[] = [];
   if (silence) parts.push(`nothing arrived from ${moment(silence[0])} to ${moment(silence[1])}`);
-  const repairs = events.filter((one) => one.kind === "recovery");
+  const repairs = events.filter((one) => one.kind === "recovery").length;
   const timeouts = events.filter((one) => one.kind === "timeout").length;
-  // The sender of QUIC learns of a loss from ranges, without duplicates.
-  const tellers = repairs[0]?.text.startsWith("ACKs") ? "ACKs" : "duplicate ACKs";
-  if (repairs.length > 0) parts.push(`${tellers} told the sender of a loss ${times(repairs.length)}`);
+  if (repairs > 0) parts.push(`duplicate ACKs told the sender of a loss ${times(repairs)}`);
   if (timeouts > 0) parts.push(`the retransmission timer ran out ${times(timeouts)}`);
   const window = windowChange(run, flow, begin, until);
   if (window) parts.push(window);

@@ -275,7 +275,7 @@ export class SkyView {
     for (let row = last; row >= 0 && lines.length < TICKER_LINES; row--) {
       if (!from[row]) continue;
       const arrow = `${from[row]} → ${to[row] ?? "none"}`;
-      lines.push(h("p", {}, h("b", {}, moment(times[row])), ` ${terminal[row] ?? ""} `, h("span", {}, arrow, ` at ${elevation[row].toFixed(0)}°`)));
+      lines.push(h("p", {}, h("b", {}, moment(times[row])), ` ${terminal[row] ?? ""} `, h("span", {}, arrow, to[row] ? ` at ${elevation[row].toFixed(0)}°` : "")));
     }
     this.ticker.replaceChildren(...(lines.length > 0 ? [h("h3", {}, "Handovers")] : []), ...lines);
   }
