@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from skyhop import _core, completion, export_command, fits, folders, sky, sweep_command
+from skyhop import _core, completion, export_command, fits, folders, import_command, sky, sweep_command
 from skyhop.terminal import FAILED, apart, bar, defined, interruptible, print_json, runs_kept
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
@@ -45,6 +45,7 @@ commands.register(app)
 fits.register(app)
 sweep_command.register(app)
 export_command.register(app)
+import_command.register(app)
 completion.register(app)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (TOML).", show_default=False)]

@@ -59,7 +59,7 @@ def commands(root: Any, words: tuple[str, ...] = ()) -> list[Command]:
     below: dict[str, Any] = getattr(root, "commands", {})
     options = [_option(words, one) for one in root.params if one.param_type_name == "option"]
     arguments = [one for one in root.params if one.param_type_name == "argument"]
-    takes, values = _taken(words, arguments[0]) if arguments else ("text", ())
+    takes, values = _taken(words, arguments[-1]) if arguments else ("text", ())
     helped = Option(("-h", "--help"), "Show this message and exit.", "")
     found = [Command(words, _first(root.help), (*options, helped), tuple(below), takes, values)]
     for name, one in below.items():

@@ -47,6 +47,7 @@ WORKS = {
     "serve": ["run", "--port", "0", "--no-browser"],
     "export": ["run", "--html", "page"],
     "completion": ["bash"],
+    "import": ["mahimahi", "up.trace", "--delay", "5 ms", "--out", "imported"],
     "packets": ["run", "--flow", "a", "--out", "packets.csv"],
     "sweep": ["good-sweep.toml", "--out", "out", "--keep", "kept"],
     "study list": ["--studies", "studies"],
@@ -102,6 +103,15 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "overrides": [*(["good.toml", "--set", one] for one in SETS), ["good-sweep.toml", "--set", "duration=2 s"]],
     },
     "schema": {"": [["extra"]]},
+    "import": {
+        "form": [[one, "up.trace", "--out", "new"] for one in ("", "nothing")],
+        "sources": [["mahimahi", one, "--delay", "5 ms", "--out", "new"] for one in FILES],
+        "out": [["mahimahi", "up.trace", "--delay", "5 ms", "--out", one] for one in PLACES],
+        "rate": [["mahimahi", "up.trace", "--delay", "5 ms", "--rate", "1 Mbit/s", "--out", "new"]],
+        "delay": [["mahimahi", "up.trace", "--delay", one, "--out", "new"] for one in ("", "5", "-1 ms")],
+        "duration": [["mahimahi", "up.trace", "--delay", "5 ms", "--duration", one, "--out", "new"] for one in ("5", "-1 s")],
+        "flows": [["mahimahi", "up.trace", "--delay", "5 ms", "--flow", one, "--out", "new"] for one in ("", "a", "a,b")],
+    },
     "completion": {"shell": [[one] for one in ("", "sh", "\udcff")]},
     "run": {
         "memory": [["good.toml", "--memory", one] for one in MEMORY],
@@ -290,6 +300,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "good-sweep.toml").write_text(SWEEP, encoding="utf-8")
     (here / "bad-sweep.toml").write_text(SWEEP.replace("reno", "renno"), encoding="utf-8")
     (here / "sky.toml").write_text(SKY, encoding="utf-8")
+    (here / "up.trace").write_text("1\n2\n3\n", encoding="utf-8")
     (here / "empty.toml").write_bytes(b"")
     (here / "bytes.toml").write_bytes(bytes(range(256)))
     (here / "words.toml").write_text("Dear Skyhop, please run fast.", encoding="utf-8")

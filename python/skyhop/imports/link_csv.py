@@ -1,0 +1,113 @@
+"""CSV of a link over time: a column of time, and any of rate, delay and loss, each with its unit in its name."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from skyhop.imports.draft import Draft, ImportProblem, Wanted, link, one_or_two, text_of
+
+#: Column of the engine's table → (other names, unit in the name → factor to the engine's unit). Half of a round trip
+#: is taken as the one-way delay.
+_COLUMNS: dict[str, tuple[str, dict[str, float]]] = {
+    "time_s": (r"time|t|timestamp|unix_time", {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}),
+    "rate_bps": (
+        r"rate|bandwidth|throughput|capacity|goodput|bw",
+        {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9, "bit_s": 1.0, "kbit_s": 1e3, "mbit_s": 1e6, "gbit_s": 1e9},
+    ),
+    "delay_s": (r"delay|latency|owd|one_way_delay", {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}),
+    "rtt_s": (r"rtt|round_trip_time|ping", {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}),
+    "loss": (r"loss|loss_rate|packet_loss", {"": 1.0, "percent": 1e-2, "pct": 1e-2, "ratio": 1.0}),
+}
+
+
+def column(title: str) -> tuple[str, float] | None:
+    """The engine's column for a title, with the factor to its unit; None for a title that says something else.
+
+    Raises ImportProblem for a quantity without a unit.
+    """
+    name = re.sub(r"[^a-z0-9%]+", "_", title.strip().lower().replace("/s", "_s").replace("%", "percent")).strip("_")
+    for wanted, (names, units) in _COLUMNS.items():
+        match = re.fullmatch(rf"(?:{names})(?:_(.+))?", name)
+        if match is None:
+            continue
+        unit = match[1] or ""
+        if unit in units:
+            return wanted, units[unit]
+        if not unit:
+            known = ", ".join(f"{name}_{one}" for one in units if one)
+            raise ImportProblem(f"column {title!r} has no unit: rename it to one of {known}")
+    return None
+
+
+def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
+    """A link with the recordings as tables."""
+    one_or_two(sources, "csv")
+    files, traces, duration_s, has, notes = {}, [], 0.0, [], []
+    for path, name in zip(sources, ("up.csv", "down.csv"), strict=False):
+        text, columns, end_s, said = _table(path)
+        files[name] = text
+        traces.append({"table": name})
+        duration_s = max(duration_s, end_s)
+        has.append(columns)
+        notes += said
+    if len({frozenset(one) for one in has}) > 1:
+        raise ImportProblem(f"{sources[0]} and {sources[1]} have different columns: give both the same")
+    needs = {key for key, one in (("rate", "rate_bps"), ("delay", "delay_s")) if one not in has[0]}
+    return link(traces, wanted, needs=needs, files=files, duration_s=duration_s, notes=list(dict.fromkeys(notes)))
+
+
+def _table(path: Path) -> tuple[str, list[str], float, list[str]]:
+    """The engine's table, its columns besides the time, when it ends (s), and what to know."""
+    rows = list(csv.reader(io.StringIO(text_of(path))))
+    rows = [row for row in rows if any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#")]
+    if len(rows) < 3:
+        raise ImportProblem(f"{path}: a header and two rows at least are needed")
+    try:
+        found = [column(title) for title in rows[0]]
+    except ImportProblem as error:
+        raise ImportProblem(f"{path}: {error}") from None
+    names = [one[0] for one in found if one]
+    for name in names:
+        if names.count(name) > 1:
+            raise ImportProblem(f"{path}: two columns say {name}: leave one of them out")
+    if "time_s" not in names:
+        raise ImportProblem(f"{path}: no column of time, such as time_s or timestamp_ms")
+    if len(names) < 2:
+        raise ImportProblem(f"{path}: no column of rate, delay, rtt or loss with its unit, such as rate_mbps or rtt_ms")
+    if {"delay_s", "rtt_s"} <= set(names):
+        raise ImportProblem(f"{path}: it has a delay and a round-trip time: leave one of them out")
+    notes = [
+        f"{path.name}: column {title!r} is not used." for title, one in zip(rows[0], found, strict=True) if not one
+    ]
+    if "rtt_s" in names:
+        notes.append("Half of a recorded round-trip time is taken as the one-way delay.")
+    values: list[dict[str, float]] = []
+    for number, row in enumerate(rows[1:], 2):
+        try:
+            cells = zip(found, row, strict=True)
+            values.append({one[0]: float(cell) * one[1] for one, cell in cells if one is not None})
+        except ValueError:
+            raise ImportProblem(
+                f"{path}, row {number}: {','.join(row)[:60]!r} has not a number in each column"
+            ) from None
+        if not all(map(math.isfinite, values[-1].values())):
+            raise ImportProblem(f"{path}, row {number}: {','.join(row)[:60]!r} has not a number in each column")
+    start = values[0]["time_s"]
+    if start != 0:
+        notes.append(f"{path.name} begins at {start:.9g} s, which is t = 0 of the scenario.")
+    lines, columns = [], [("delay_s" if name == "rtt_s" else name) for name in names if name != "time_s"]
+    times = [one["time_s"] - start for one in values]
+    for at, before, number in zip(times[1:], times, range(3, len(rows) + 1), strict=False):
+        if at <= before:
+            raise ImportProblem(f"{path}, row {number}: its time is not later than that of the row above")
+    for at, one in zip(times, values, strict=True):
+        if "rtt_s" in one:
+            one["delay_s"] = one["rtt_s"] / 2
+        lines.append(",".join([f"{at:.9f}", *(f"{one[name]:.12g}" for name in columns)]))
+    text = "\n".join([",".join(["time_s", *columns]), *lines]) + "\n"
+    return text, columns, 2 * times[-1] - times[-2], notes

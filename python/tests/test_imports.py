@@ -1,0 +1,209 @@
+"""`skyhop import`: small sources of each format become scenarios that run, and what cannot be said is said."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from conftest import ROOT, Skyhop
+
+import skyhop
+from skyhop import imports
+from skyhop.imports import ImportProblem, Wanted
+from skyhop.validate import route_pairs
+
+SAMPLE = ROOT / "tests" / "reference" / "hypatia"
+
+#: A packet of 1,504 bytes every 4 ms: 3.008 Mbit/s.
+EVERY_4_MS = "".join(f"{4 * n}\n" for n in range(1, 251))
+
+NETEM = """\
+#!/bin/sh
+tc qdisc add dev eth0 root netem rate 2mbit delay 20ms limit 50
+sleep 5
+sudo tc qdisc change dev eth0 root netem delay 40ms loss 1%  # the rate stays
+sleep 5
+"""
+
+ZOO = """\
+<?xml version="1.0" encoding="utf-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key attr.name="label" attr.type="string" for="node" id="d1" />
+  <key attr.name="Latitude" attr.type="double" for="node" id="d2" />
+  <key attr.name="Longitude" attr.type="double" for="node" id="d3" />
+  <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d4" />
+  <graph edgedefault="undirected">
+    <node id="0"><data key="d1">North Pole</data><data key="d2">90.0</data><data key="d3">0.0</data></node>
+    <node id="1"><data key="d1">Quito</data><data key="d2">0.0</data><data key="d3">-78.5</data></node>
+    <node id="2"><data key="d1">Quito</data><data key="d2">0.0</data><data key="d3">-78.5</data></node>
+    <edge source="0" target="1"><data key="d4">10000000.0</data></edge>
+    <edge source="1" target="2"><data key="d4">10000000.0</data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def imported(
+    tmp_path: Path, form: str, *texts: str, wanted: Wanted | None = None
+) -> tuple[skyhop.Scenario, dict[str, Any]]:
+    """The scenario of sources with these texts, as its folder has it."""
+    sources = []
+    for number, text in enumerate(texts):
+        sources.append(tmp_path / f"source-{number}")
+        sources[-1].write_text(text, encoding="utf-8")
+    path = imports.write(imports.read(form, sources, wanted), tmp_path / "out")
+    scenario = skyhop.scenario(path)
+    return scenario, json.loads(scenario.canonical_json())
+
+
+def goodput_bps(scenario: skyhop.Scenario, **last: float) -> float:
+    return float(skyhop.run(scenario).flows["goodput_bps"][0])
+
+
+def test_a_mahimahi_trace_carries_what_it_has_opportunities_for(tmp_path: Path) -> None:
+    wanted = Wanted(delay="10 ms", duration="20 s")
+    scenario, _ = imported(tmp_path, "mahimahi", EVERY_4_MS, EVERY_4_MS.replace("4\n", "4\n", 1), wanted=wanted)
+    # 1,500 of the 1,504 bytes are an IP packet, and 1,448 or 1,460 of them payload.
+    assert 0.85 * 3.008e6 < goodput_bps(scenario) < 3.008e6 * 1460 / 1504
+    one, _ = imported(tmp_path, "mahimahi", EVERY_4_MS, wanted=wanted)
+    assert goodput_bps(one) == pytest.approx(goodput_bps(scenario), rel=0.01)
+
+
+def test_netem_commands_become_rates_delays_and_losses(tmp_path: Path) -> None:
+    _, data = imported(tmp_path, "netem", NETEM)
+    table = (tmp_path / "out" / "up.csv").read_text(encoding="utf-8")
+    assert table.splitlines() == [
+        "time_s,rate_bps,delay_s,loss", "0.000000000,2000000,0.02,0", "5.000000000,2000000,0.04,0.01",
+    ]  # fmt: skip
+    assert data["duration"] == "10 s"
+    run = skyhop.run(skyhop.scenario(tmp_path / "out" / "scenario.toml", overrides=["records.grid=1 s"]))
+    rtt = run.flow_series.filter(pl.col("time_s") == 10.0)["rtt_s"][0]
+    # Twice 40 ms and the full packet; the queue of 50 packets adds 0.3 s at most.
+    assert 0.08 < rtt < 0.08 + 0.33
+    assert run.links["dropped_error"].sum() > 0
+
+
+def test_columns_of_a_csv_follow_their_units(tmp_path: Path) -> None:
+    text = "timestamp_ms,Bandwidth (Mbit/s),rtt_ms,site\n5000,8,40,x\n6000,4,60,x\n7000,2,80,x\n"
+    scenario, data = imported(tmp_path, "csv", text)
+    table = pl.read_csv(tmp_path / "out" / "up.csv")
+    assert table["time_s"].to_list() == [0.0, 1.0, 2.0] and data["duration"] == "3 s"
+    assert table["rate_bps"].to_list() == [8e6, 4e6, 2e6] and table["delay_s"].to_list() == [0.02, 0.03, 0.04]
+    assert goodput_bps(scenario) < (8e6 + 4e6 + 2e6) / 3
+    said = (tmp_path / "out" / "scenario.toml").read_text(encoding="utf-8")
+    assert "t = 0" in said and "Half of a recorded round-trip time" in said and "'site' is not used" in said
+
+
+def test_graphml_takes_delays_from_the_great_circle(tmp_path: Path) -> None:
+    scenario, _ = imported(tmp_path, "graphml", ZOO.replace('target="2"', 'target="2" id="e"'), wanted=Wanted())
+    (flow,) = json.loads(scenario.path_json(0.0))["flows"]
+    # A quarter of the meridian at c / 1.468, and no way between two nodes at one place. Equal labels get a number.
+    assert flow["delay_s"] == pytest.approx(math.pi / 2 * 6_371_008.8 * 1.468 / 299_792_458, abs=1e-9)
+    assert [hop["to"] for hop in flow["hops"]] == ["Quito", "Quito-2"]
+    assert goodput_bps(scenario) > 0
+
+
+def test_an_edge_list_takes_rates_and_delays_or_the_options(tmp_path: Path) -> None:
+    text = "from,to,rate_mbps,delay_ms\na,b,10,5\nb,c,2,20\n"
+    scenario, data = imported(tmp_path, "edges", text, wanted=Wanted(flows=(("a", "c"), ("c", "b"))))
+    ways = json.loads(scenario.path_json(0.0))["flows"]
+    assert [way["delay_s"] for way in ways] == [pytest.approx(0.025), pytest.approx(0.02)]
+    assert skyhop.run(scenario).flows["goodput_bps"][0] < 2e6
+    _, data = imported(tmp_path, "edges", "u,v\na,b\n", wanted=Wanted(rate="1 Mbit/s", delay="7 ms"))
+    assert data["links"][0]["between"] == ["a", "b"]
+
+
+def hypatia(folder: Path, *, end_ns: int = 2_000_000_000) -> Path:
+    """A folder as Hypatia's, of the constellation whose routes the sample holds."""
+    sky = route_pairs._sky(SAMPLE)
+    folder.mkdir()
+    lines = sky.tles.splitlines()
+    tles = [f"Starlink-550 {number // 3}" if number % 3 == 0 else line for number, line in enumerate(lines)]
+    (folder / "tles.txt").write_text("\n".join([f"34 {sky.satellites // 34}", *tles]) + "\n")
+    (folder / "isls.txt").write_text("".join(f"{a} {b}\n" for a, b in sky.isls))
+    (folder / "description.txt").write_text(
+        f"max_gsl_length_m={sky.longest_gsl_km * 1000!r}\nmax_isl_length_m=5014000\n"
+    )
+    (folder / "ground_stations.txt").write_text((SAMPLE / "ground_stations_top_100.txt").read_text())
+    (folder / "tcp_flow_schedule.csv").write_text("0,1173,1241,20000,0,,\n1,1241,1173,30000,500000000,,web\n")
+    (folder / "config_ns3.properties").write_text(
+        f"simulation_end_time_ns={end_ns}\nisl_data_rate_megabit_per_s=10.0\ngsl_data_rate_megabit_per_s=10.0\n"
+        "isl_max_queue_size_pkts=100\ngsl_max_queue_size_pkts=100\ntcp_socket_type=TcpNewReno\n"
+    )
+    return folder
+
+
+def test_hypatias_folder_gives_its_routes_and_transfers(tmp_path: Path) -> None:
+    folder = hypatia(tmp_path / "hypatia")
+    scenario = skyhop.scenario(imports.write(imports.read("hypatia", [folder]), tmp_path / "out"))
+    ways = json.loads(scenario.path_json(0.0))["flows"]
+    # The route at t = 0 as Hypatia computed it.
+    first = (SAMPLE / "path_1173_to_1241.txt").read_text().split("\n", 1)[0].split(",")[1]
+    assert [hop["from"].removeprefix("n-") for hop in ways[0]["hops"]] + ["1241"] == first.strip().split("-")
+    run = skyhop.run(scenario)
+    assert run.flows["bytes_delivered"].to_list() == [20_000, 30_000]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "wanted", "said"),
+    [
+        ("mahimahi", "1\nx\n", Wanted(delay="1 ms"), "line 2"),
+        ("mahimahi", "5\n", Wanted(), "says no delay"),
+        ("mahimahi", "5\n", Wanted(delay="1 ms", rate="1 Mbit/s"), "--rate has no effect"),
+        ("netem", "tc qdisc add dev x root netem delay 10ms 5ms rate 1mbit\n", Wanted(), "jitter"),
+        ("netem", "tc qdisc add dev x root netem delay 10ms reorder 5%\n", Wanted(), "reorder"),
+        ("netem", "ping x\n", Wanted(), "line 1"),
+        ("netem", "tc qdisc add dev x root netem delay 10ms\n", Wanted(), "says no rate"),
+        ("csv", "time_s,rate\n0,1\n1,2\n", Wanted(), "has no unit"),
+        ("csv", "time_s,rate_bps\n0,1\n0,2\n", Wanted(delay="1 ms"), "not later"),
+        ("csv", "time_s,rate_bps\n0,1\n1,nan\n", Wanted(delay="1 ms"), "row 3"),
+        ("csv", "time_s,rate_bps,delay_s\n0,1,1\n1,2,1\n", Wanted(delay="1 ms"), "--delay has no effect"),
+        ("graphml", "<a/>", Wanted(), "not GraphML"),
+        ("graphml", ZOO.replace('target="2"', 'target="9"'), Wanted(), "no node '9'"),
+        ("graphml", ZOO.replace("LinkSpeedRaw", "Speed"), Wanted(), "has no rate"),
+        ("graphml", ZOO, Wanted(rate="1 Mbit/s"), "--rate has no effect"),
+        ("edges", "a;b\n", Wanted(), "columns from and to"),
+        ("edges", "from,to,rate_mbps\na,b,1\n", Wanted(), "has no delay"),
+        ("edges", "from,to,rate_mbps,delay_ms\na,b,1,1\n", Wanted(flows=(("a", "z"),)), "no node 'z'"),
+        ("edges", "from,to,rate_mbps,delay_ms\na,b,1,1\nb,a,1,1\n", Wanted(), "second link"),
+        ("edges", "from,to\na,b\n", Wanted(rate="1 Mbit/s", delay="1 hop"), "hop"),
+        ("nothing", "", Wanted(), "mahimahi, netem"),
+    ],
+)
+def test_what_cannot_be_said_gets_a_sentence(tmp_path: Path, form: str, text: str, wanted: Wanted, said: str) -> None:
+    with pytest.raises(ImportProblem, match=said):
+        imported(tmp_path, form, text, wanted=wanted)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("isls.txt", "0 5000\n", "two numbers of satellites"),
+        ("isls.txt", "\n", "no link between satellites"),
+        ("tcp_flow_schedule.csv", "0,3,1241,5,0,,\n", "not the node of a ground station"),
+        ("tcp_flow_schedule.csv", "0,1173,1241,5,0,prio=1,\n", "parameters of its own"),
+        ("config_ns3.properties", "simulation_end_time_ns=5\n", "give the rate"),
+        ("description.txt", "\n", "max_gsl_length_m"),
+        ("tles.txt", "1 1\n", "3 lines"),
+    ],
+)  # fmt: skip
+def test_a_wrong_folder_of_hypatia_gets_a_sentence(tmp_path: Path, name: str, text: str, said: str) -> None:
+    folder = hypatia(tmp_path / "hypatia")
+    (folder / name).write_text(text)
+    with pytest.raises(ImportProblem, match=said):
+        imports.read("hypatia", [folder])
+
+
+def test_the_command_writes_a_folder_and_says_what_to_know(skyhop_program: Skyhop) -> None:
+    (skyhop_program.folder / "up").write_text(EVERY_4_MS)
+    done = skyhop_program("import", "mahimahi", "up", "--delay", "10 ms", "--out", "link")
+    assert done.returncode == 0 and done.stdout.strip() == "link/scenario.toml", done.stderr
+    assert "Both directions follow" in done.stderr
+    assert skyhop_program("run", "link/scenario.toml", "--json").returncode == 0
+    wrong = skyhop_program("import", "mahimahi", "up", "--delay", "10 miles", "--out", "other")
+    assert wrong.returncode == 2 and "miles" in wrong.stderr and not (skyhop_program.folder / "other").exists()
