@@ -8,7 +8,7 @@ function classicScript(): Plugin {
   return {
     name: "classic-script",
     enforce: "post",
-    transformIndexHtml: (html) => 
+    transformIndexHtml: (html) =>
       html.replace(/<script type="module" crossorigin/g, "<script defer").replace(/ crossorigin/g, ""),
   };
 }

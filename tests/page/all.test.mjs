@@ -4,6 +4,7 @@ import { after } from "node:test";
 import { close } from "./stage.mjs";
 import "./page.mjs";
 import "./workspace.mjs";
+import "./moments.mjs";
 import "./compare.mjs";
 import "./access.mjs";
 

@@ -13,7 +13,7 @@ if (reason) {
 }
 
 const given = process.argv[2];
-const folder = given ?? await makeRuns();
+const folder = given ?? (await makeRuns());
 if (!given) await makeRuns("make_scenes.py", folder);
 const server = await serve(folder);
 const browser = await launch();
@@ -31,19 +31,22 @@ const ready = await page.evaluate(() => performance.getEntriesByName("skyhop-rea
 await page.waitForFunction(() => /draw calls/.test(document.querySelector(".cost").textContent));
 await page.waitForTimeout(1500);
 await page.getByRole("button", { name: "Play", exact: true }).click();
-const frames = await page.evaluate(() => new Promise((done) => {
-  const costs = [];
-  const begin = performance.now();
-  let count = 0;
-  const step = () => {
-    count++;
-    const cost = Number.parseFloat(document.querySelector(".cost").textContent);
-    if (Number.isFinite(cost)) costs.push(cost);
-    if (performance.now() - begin < 4000) requestAnimationFrame(step);
-    else done({ rate: count / ((performance.now() - begin) / 1000), costs: costs.sort((a, b) => a - b) });
-  };
-  requestAnimationFrame(step);
-}));
+const frames = await page.evaluate(
+  () =>
+    new Promise((done) => {
+      const costs = [];
+      const begin = performance.now();
+      let count = 0;
+      const step = () => {
+        count++;
+        const cost = Number.parseFloat(document.querySelector(".cost").textContent);
+        if (Number.isFinite(cost)) costs.push(cost);
+        if (performance.now() - begin < 4000) requestAnimationFrame(step);
+        else done({ rate: count / ((performance.now() - begin) / 1000), costs: costs.sort((a, b) => a - b) });
+      };
+      requestAnimationFrame(step);
+    }),
+);
 const calls = await page.evaluate(() => /(\d+) draw calls/.exec(document.querySelector(".cost").textContent)?.[1]);
 
 // Tasks while a run of a million steps is opened, from the click to the last finding and three seconds more.
@@ -56,16 +59,29 @@ if (existsSync(join(folder, "million"))) {
   await browser.startTracing(other, { categories: ["disabled-by-default-devtools.timeline"] });
   await other.evaluate(() => {
     window.tasks = [0];
-    new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => window.tasks.push(duration))).observe({ type: "longtask" });
+    new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => window.tasks.push(duration))).observe(
+      { type: "longtask" },
+    );
     location.hash = "#/watch?run=million";
   });
-  await other.waitForFunction(() => document.querySelector(".run-name").textContent === "million" && !/Looking/.test(document.querySelector(".findings > h3").textContent) && document.querySelectorAll(".charts .chart .u-over").length >= 4);
+  await other.waitForFunction(
+    () =>
+      document.querySelector(".run-name").textContent === "million" &&
+      !/Looking/.test(document.querySelector(".findings > h3").textContent) &&
+      document.querySelectorAll(".charts .chart .u-over").length >= 4,
+  );
   await other.waitForTimeout(3000);
   longest = await other.evaluate(() => Math.max(...window.tasks));
   // The same from a trace: what a task takes of the processor, whatever else the machine does.
   const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
-  const pages = new Set(traceEvents.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(({ pid, tid }) => `${pid} ${tid}`));
-  const tasks = traceEvents.filter(({ name, pid, tid, tdur }) => name === "RunTask" && tdur !== undefined && pages.has(`${pid} ${tid}`));
+  const pages = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain")
+      .map(({ pid, tid }) => `${pid} ${tid}`),
+  );
+  const tasks = traceEvents.filter(
+    ({ name, pid, tid, tdur }) => name === "RunTask" && tdur !== undefined && pages.has(`${pid} ${tid}`),
+  );
   ofProcessor = Math.max(0, ...tasks.map(({ tdur }) => tdur / 1000));
 }
 
@@ -76,9 +92,16 @@ console.log(`bundle                    ${(bytes / 1e6).toFixed(2)} MB`);
 console.log(`first contentful paint    ${paint?.toFixed(0)} ms`);
 console.log(`run on the globe          ${ready?.toFixed(0)} ms`);
 console.log(`frames while playing      ${frames.rate.toFixed(1)} per second, 1280 x 720, software rendering`);
-console.log(`script per frame          median ${frames.costs[frames.costs.length >> 1]} ms, 95th percentile ${frames.costs[Math.floor(frames.costs.length * 0.95)]} ms`);
+console.log(
+  `script per frame          median ${frames.costs[frames.costs.length >> 1]} ms, 95th percentile ` +
+    `${frames.costs[Math.floor(frames.costs.length * 0.95)]} ms`,
+);
 console.log(`draw calls                ${calls}`);
-if (longest !== null) console.log(`longest task              ${longest.toFixed(0)} ms while a run of a million steps is opened; of the processor's time ${ofProcessor.toFixed(0)} ms`);
+if (longest !== null)
+  console.log(
+    `longest task              ${longest.toFixed(0)} ms while a run of a million steps is opened; of the ` +
+      `processor's time ${ofProcessor.toFixed(0)} ms`,
+  );
 await browser.close();
 await server.stop();
 if (!given) remove(folder);

@@ -9,15 +9,25 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
-// WebGL is rendered by the processor either way. Were the page put together in the same way, it would take most of the time.
+// WebGL is rendered by the processor either way. Were the page put together in the same way, it would take most of the
+// time.
 const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--use-gl=angle", "--use-angle=swiftshader",
-  "--enable-unsafe-swiftshader", "--disable-gpu-compositing",
+  "--headless",
+  "--no-sandbox",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--use-gl=angle",
+  "--use-angle=swiftshader",
+  "--enable-unsafe-swiftshader",
+  "--disable-gpu-compositing",
 ];
 
 /**
- * The browsers to test with, the cheapest first: the shell has no windows, toolbars and profiles, which take more than half
+ * The browsers to test with, the cheapest first: the shell has no windows, toolbars and profiles, which take more than
+ * half
  * of the processor's time of a visit in a whole Chromium without a screen.
  */
 const BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
@@ -38,10 +48,12 @@ export function python() {
 export function missing() {
   if (!findChromium()) return "no Chromium here (Debian: apt-get install chromium-headless-shell; or set CHROMIUM)";
   for (const needed of ["playwright-core", "axe-core"]) {
-    if (!existsSync(join(ROOT, "web", "node_modules", needed))) return `web/node_modules has no ${needed} (npm ci in web/)`;
+    if (!existsSync(join(ROOT, "web", "node_modules", needed)))
+      return `web/node_modules has no ${needed} (npm ci in web/)`;
   }
   const found = spawnSync(python(), ["-c", "import skyhop.server.app as app; app.page_folder()"], { encoding: "utf8" });
-  if (found.status !== 0) return `Skyhop cannot be served: ${(found.stderr ?? "").trim().split("\n").at(-1) || python()}`;
+  if (found.status !== 0)
+    return `Skyhop cannot be served: ${(found.stderr ?? "").trim().split("\n").at(-1) || python()}`;
   return null;
 }
 
@@ -51,7 +63,10 @@ export async function launch() {
   return chromium.launch({ executablePath: findChromium(), args: FLAGS });
 }
 
-/** Puts runs into a folder, a new one when none is given: those of the study, or what another script beside this file makes. */
+/**
+ * Puts runs into a folder, a new one when none is given: those of the study, or what another script beside this file
+ * makes.
+ */
 export function makeRuns(script = "make_runs.py", folder = mkdtempSync(join(tmpdir(), "skyhop-page-"))) {
   const child = spawn(python(), [join(ROOT, "tests", "page", script), folder], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
@@ -68,7 +83,8 @@ export function remove(folder) {
 
 /** Serves a folder at a port, 0 for any: `{ url, stop, kill }`. */
 export async function serve(folder, port = 0) {
-  const code = "import sys; from skyhop.serve import serve; serve(sys.argv[1], port=int(sys.argv[2]), open_browser=False)";
+  const code =
+    "import sys; from skyhop.serve import serve; serve(sys.argv[1], port=int(sys.argv[2]), open_browser=False)";
   const child = spawn(python(), ["-c", code, folder, String(port)], { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   const url = await new Promise((resolve, reject) => {
@@ -79,11 +95,12 @@ export async function serve(folder, port = 0) {
     });
     child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
   });
-  const end = (signal) => () => new Promise((resolve) => {
-    child.removeAllListeners("exit");
-    child.on("exit", resolve);
-    child.kill(signal);
-  });
+  const end = (signal) => () =>
+    new Promise((resolve) => {
+      child.removeAllListeners("exit");
+      child.on("exit", resolve);
+      child.kill(signal);
+    });
   return { url, stop: end("SIGINT"), kill: end("SIGKILL") };
 }
 

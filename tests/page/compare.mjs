@@ -10,12 +10,20 @@ const T_975_3 = 3.182; // Student's t, 97.5 %, 3 degrees of freedom
 const RUNS = ["reno", "sack"].flatMap((tcp) => SEEDS.map((seed) => `compare=${tcp}-${seed}`)).join("&");
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-const half = (values) => T_975_3 * Math.sqrt(values.reduce((sum, value) => sum + (value - mean(values)) ** 2, 0) / (values.length - 1) / values.length);
+const half = (values) =>
+  T_975_3 *
+  Math.sqrt(values.reduce((sum, value) => sum + (value - mean(values)) ** 2, 0) / (values.length - 1) / values.length);
 
 /** The rows of the CSV file behind the figure, as texts. */
 async function csv(page) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
-  return readFileSync(await download.path(), "utf8").trim().split("\n").map((line) => [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain));
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "CSV" }).click(),
+  ]);
+  return readFileSync(await download.path(), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain));
 }
 
 describe("Compare", { skip: reason, timeout: 600_000 }, () => {
@@ -27,7 +35,10 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
     await page.waitForFunction(() => document.querySelectorAll(".figure pattern").length === 2);
     assert.equal(await page.locator(".whisker").count(), 2);
     const goodput = {};
-    for (const tcp of ["reno", "sack"]) goodput[tcp] = await Promise.all(SEEDS.map(async (seed) => (await table(`${tcp}-${seed}`, "flows", ["goodput_bps"])).goodput_bps[0] / 1e6));
+    for (const tcp of ["reno", "sack"])
+      goodput[tcp] = await Promise.all(
+        SEEDS.map(async (seed) => (await table(`${tcp}-${seed}`, "flows", ["goodput_bps"])).goodput_bps[0] / 1e6),
+      );
     const [head, row] = await csv(page);
     for (const tcp of ["reno", "sack"]) {
       const at = head.findIndex((title) => title.startsWith(tcp));
@@ -44,15 +55,25 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
     // Over time the same, as a band; all of it comes back with the address.
     await page.getByLabel("Measure").selectOption({ label: "Throughput over time" });
     await page.locator(".figure path.band").waitFor();
-    await page.waitForFunction(() => /base=/.test(location.hash) && /seeds=together/.test(location.hash) && /measure=time/.test(location.hash));
+    await page.waitForFunction(
+      () => /base=/.test(location.hash) && /seeds=together/.test(location.hash) && /measure=time/.test(location.hash),
+    );
     const rows = await csv(page);
-    const [at, value, by] = rows.find((one) => Number(one[2]) === 5).slice(2).map(Number);
+    const [at, value, by] = rows
+      .find((one) => Number(one[2]) === 5)
+      .slice(2)
+      .map(Number);
     const series = {};
     for (const tcp of ["reno", "sack"]) {
-      series[tcp] = await Promise.all(SEEDS.map(async (seed) => {
-        const { time_s: times, throughput_bps: throughput } = await table(`${tcp}-${seed}`, "flow_series", ["time_s", "throughput_bps"]);
-        return throughput[times.indexOf(at)];
-      }));
+      series[tcp] = await Promise.all(
+        SEEDS.map(async (seed) => {
+          const { time_s: times, throughput_bps: throughput } = await table(`${tcp}-${seed}`, "flow_series", [
+            "time_s",
+            "throughput_bps",
+          ]);
+          return throughput[times.indexOf(at)];
+        }),
+      );
     }
     const steps = SEEDS.map((_, i) => series.sack[i] - series.reno[i]);
     near(value, mean(steps), 1, "difference at 5 s");
@@ -64,7 +85,9 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
   });
 
   test("reads the curves at the cursor, zooms by wheel and keys, over the full width", async () => {
-    const { page, errors, close } = await visit("#/compare?compare=outage&measure=time+0&of=slow-0", { viewport: { width: 1600, height: 900 } });
+    const { page, errors, close } = await visit("#/compare?compare=outage&measure=time+0&of=slow-0", {
+      viewport: { width: 1600, height: 900 },
+    });
     await page.locator(".figure path.curve").waitFor();
     // The figure is drawn anew as runs arrive: between two of them there is none.
     const drawn = await page.waitForFunction(() => {
@@ -88,7 +111,10 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
     await page.mouse.wheel(0, -600);
     await page.waitForFunction(() => /part=/.test(location.hash));
     await settle(page);
-    const [from, to] = new URLSearchParams((await page.evaluate(() => location.hash)).split("?")[1]).get("part").split("_").map(Number);
+    const [from, to] = new URLSearchParams((await page.evaluate(() => location.hash)).split("?")[1])
+      .get("part")
+      .split("_")
+      .map(Number);
     assert.ok(to - from < 20 && from < held && to > held, `${from} to ${to} around ${held}`);
     await page.mouse.move(picture.x + 0.5 * picture.width + 1, picture.y + 200);
     near(await read(), held, 0.2, "the time under the pointer");
@@ -110,15 +136,26 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
     const { flow, rtt_s: rtt } = await table("outage", "flow_series", ["flow", "rtt_s"]);
     const own = rtt.filter((value, row) => flow[row] === "fast" && value !== "").sort((a, b) => a - b);
     const rows = (await csv(page)).slice(1).map(([, value, share]) => [Number(value), Number(share)]);
-    assert.deepEqual(rows.map(([value]) => value), own);
+    assert.deepEqual(
+      rows.map(([value]) => value),
+      own,
+    );
     near(rows[Math.floor(own.length / 2)][1], 0.5, 0.01, "share of the median");
     await page.getByLabel("Measure").selectOption({ label: "Completion time of the flows: distribution" });
     await compareOnly(page, ["many"]);
-    await page.waitForFunction(() => /Completion time/.test(document.querySelector(".figure svg")?.textContent) && document.querySelector(".figure path.curve")?.getAttribute("d").length > 100);
+    await page.waitForFunction(
+      () =>
+        /Completion time/.test(document.querySelector(".figure svg")?.textContent) &&
+        document.querySelector(".figure path.curve")?.getAttribute("d").length > 100,
+    );
     const { completion_s: completion } = await table("many", "flows", ["completion_s"]);
     const done = completion.filter((value) => value !== "").sort((a, b) => a - b);
-    assert.deepEqual((await csv(page)).slice(1).map(([, value]) => Number(value)), done);
-    if (done.length < completion.length) await page.locator(".note", { hasText: `${completion.length - done.length} flows have no value` }).waitFor();
+    assert.deepEqual(
+      (await csv(page)).slice(1).map(([, value]) => Number(value)),
+      done,
+    );
+    if (done.length < completion.length)
+      await page.locator(".note", { hasText: `${completion.length - done.length} flows have no value` }).waitFor();
     assert.deepEqual(errors, []);
     await close();
   });
@@ -130,7 +167,9 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
     await region.getByLabel("Value in the cells").selectOption("goodput");
     const { tcp, rate, goodput } = await table(".", "grid/runs", ["tcp", "rate", "goodput"]);
     const at = (...cell) => goodput.filter((_, row) => tcp[row] === cell[0] && rate[row] === cell[1]);
-    const rows = await region.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const rows = await region
+      .locator("tbody tr")
+      .evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
     const heads = await region.locator("thead th").evaluateAll((all) => all.map((cell) => cell.textContent));
     assert.deepEqual(heads.slice(1), ["5 Mbit/s", "2 Mbit/s"]);
     for (const [name, ...cells] of rows) {
@@ -144,9 +183,14 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
     }
     // Columns and rows change places, and a click compares the cell's runs, which the list of runs leaves out.
     await region.getByLabel("Rows").selectOption("rate");
-    await page.waitForFunction(() => document.querySelector(".grid-of-sweep thead th:last-child").textContent === "sack");
+    await page.waitForFunction(
+      () => document.querySelector(".grid-of-sweep thead th:last-child").textContent === "sack",
+    );
     await region.locator("tbody tr").nth(1).locator("button").nth(1).click();
-    await page.waitForFunction(() => document.querySelectorAll(".figure pattern").length === 1 && document.querySelectorAll(".whisker").length === 1);
+    await page.waitForFunction(
+      () =>
+        document.querySelectorAll(".figure pattern").length === 1 && document.querySelectorAll(".whisker").length === 1,
+    );
     const [, row] = await csv(page);
     const right = at("sack", "2 Mbit/s").map((value) => value / 1000);
     near(Number(row[1]), mean(right), 1e-6, "mean of the cell");
@@ -154,7 +198,10 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
     // The address finds them again.
     await page.waitForFunction(() => /compare=kept/.test(location.hash));
     await page.reload();
-    await page.waitForFunction(() => document.querySelectorAll(".figure pattern").length === 1 && document.querySelectorAll(".whisker").length === 1);
+    await page.waitForFunction(
+      () =>
+        document.querySelectorAll(".figure pattern").length === 1 && document.querySelectorAll(".whisker").length === 1,
+    );
     assert.deepEqual(errors, []);
     await close();
   });

@@ -330,7 +330,7 @@ def main(folder: Path) -> None:
 
 
 def catalogue(folder: Path) -> None:
-    """Writes the elements of 40 satellites on circles of 550 km and 53 degrees, as a scenario from the page names them."""
+    """Writes the elements of 40 satellites on circles of 550 km and 53 degrees for scenarios from the page."""
     lines = []
     for i in range(40):
         first = f"1 {90001 + i:05d}U 25001A   25280.50000000  .00000000  00000+0  00000+0 0  999"

@@ -1,4 +1,5 @@
-// The page as a person uses it. `node --test tests/page` runs these tests with the others; SHOTS=1 renews the pictures in docs/page/.
+// The page as a person uses it. `node --test tests/page` runs these tests with the others; SHOTS=1 renews the pictures
+// in docs/page/.
 
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync } from "node:fs";
@@ -16,7 +17,11 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
   /** The runs of the study's table are those that start at 1 s. */
   const id = (tcp) => `${STUDY}/runs/tcp=${tcp},start=1 s,seed=1`;
   const run = (tcp) => encodeURIComponent(id(tcp));
-  const time = (page) => page.locator(".timebar .now").textContent().then((text) => Number.parseFloat(text));
+  const time = (page) =>
+    page
+      .locator(".timebar .now")
+      .textContent()
+      .then((text) => Number.parseFloat(text));
 
   async function type(page, text) {
     await page.locator(".cm-content").click();
@@ -32,7 +37,10 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     await page.waitForFunction(() => document.querySelectorAll(".chart .u-over").length === 5);
     const begin = await time(page);
     await page.getByRole("button", { name: "Play", exact: true }).click();
-    await page.waitForFunction((from) => Number.parseFloat(document.querySelector(".timebar .now").textContent) > from + 1, begin);
+    await page.waitForFunction(
+      (from) => Number.parseFloat(document.querySelector(".timebar .now").textContent) > from + 1,
+      begin,
+    );
     await page.getByRole("button", { name: "Pause" }).click();
     const paused = await time(page);
     await page.waitForTimeout(300);
@@ -56,11 +64,15 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     const text = await card.innerText();
     assert.match(text, /iridium-2-4/);
     assert.match(text, /780\.0 km/, "Iridium's altitude");
-    assert.match(text, /from berkeley\s+25\.1° high, 1.522 km/, "elevation and range at the first contact, as in handovers.csv");
+    assert.match(
+      text,
+      /from berkeley\s+25\.1° high, 1.522 km/,
+      "elevation and range at the first contact, as in handovers.csv",
+    );
     // What the card does not say already is told under the pointer.
     await again(async () => {
       await settle(page);
-      await page.mouse.move(...await page.evaluate(() => window.skyhopLocate("berkeley")));
+      await page.mouse.move(...(await page.evaluate(() => window.skyhopLocate("berkeley"))));
       await page.locator(".tip", { hasText: "berkeley" }).waitFor({ timeout: 3000 });
     });
     await page.keyboard.press("Escape");
@@ -80,8 +92,14 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
       });
       return (await text.innerText()).replace(/\s+/g, " ");
     };
-    assert.match(await between("iridium-2-3", "iridium-2-2"), /range 4.033 km delay 13\.45 ms queue 0 packets utilisation \d+ %/);
-    assert.match(await between("iridium-3-0", "chennai"), /range 2.0\d\d km delay 6\.\d\d ms elevation 14\.\d° queue \d+ packets utilisation \d+ %/);
+    assert.match(
+      await between("iridium-2-3", "iridium-2-2"),
+      /range 4.033 km delay 13\.45 ms queue 0 packets utilisation \d+ %/,
+    );
+    assert.match(
+      await between("iridium-3-0", "chennai"),
+      /range 2.0\d\d km delay 6\.\d\d ms elevation 14\.\d° queue \d+ packets utilisation \d+ %/,
+    );
     await close();
   });
 
@@ -124,7 +142,10 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     const kinds = await page.locator(".chain li").evaluateAll((items) => items.map((item) => item.className));
     assert.equal(kinds[0], "drop", "the cause stands first");
     assert.ok(kinds.includes("recovery"));
-    assert.match(await page.locator(".headline").innerText(), /Berkeley → Chennai[\s·]+Iridium[\s·]+3 × Reno[\s·]+1\.\d+ Mbit\/s[\s·]+104 dropped/);
+    assert.match(
+      await page.locator(".headline").innerText(),
+      /Berkeley → Chennai[\s·]+Iridium[\s·]+3 × Reno[\s·]+1\.\d+ Mbit\/s[\s·]+104 dropped/,
+    );
     await close();
   });
 
@@ -135,12 +156,19 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     await page.waitForFunction(() => document.querySelector(".figure svg")?.textContent.includes("Packets dropped"));
     const figure = await page.locator(".figure svg").textContent();
     assert.match(figure, /vegas.*reno/);
-    const manifest = await (await page.request.get(`${server.url}api/files/${id("reno").split("/").map(encodeURIComponent).join("/")}/manifest.json`)).json();
+    const manifest = await (
+      await page.request.get(
+        `${server.url}api/files/${id("reno").split("/").map(encodeURIComponent).join("/")}/manifest.json`,
+      )
+    ).json();
     assert.ok(manifest.packets.dropped.queue > 0);
     assert.ok(figure.includes(String(manifest.packets.dropped.queue)), "Reno's drops, all flows together");
     assert.doesNotMatch(figure, /bic/);
     for (const kind of ["SVG", "PNG", "CSV"]) {
-      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: kind }).click()]);
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: kind }).click(),
+      ]);
       assert.equal(download.suggestedFilename(), `dropped.${kind.toLowerCase()}`);
     }
     await page.getByLabel("Measure").selectOption({ label: "Congestion window over time" });
@@ -152,7 +180,11 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     const { page, close } = await visit("#/studies");
     const row = page.locator("tbody tr", { hasText: "Dropped packets" }).first();
     assert.match(await row.textContent(), /vegas1 s00/, "nothing dropped, in the paper as in ns-2");
-    await page.locator("tbody tr", { hasText: /^reno1 s/ }).first().locator("button.link").click();
+    await page
+      .locator("tbody tr", { hasText: /^reno1 s/ })
+      .first()
+      .locator("button.link")
+      .click();
     await page.waitForFunction(() => document.body.dataset.panel === "watch");
     assert.equal(await page.locator(".run-name").textContent(), "reno, 1 s");
     await close();
@@ -198,7 +230,11 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     const { page, errors, close } = await visit("#/try");
     await page.locator(".right").waitFor();
     const text = () => page.locator(".cm-content").innerText();
-    await type(page, 'duration = "20 s"\n[[links]]\nbetween = ["left", "right"]\nrate = "2 Mbit/s"\ndelay = "20 ms"\n[[flows]]\nname = "a"\nfrom = "left"\nto = "right"\ntcp = "reno"\n[records]\ngrid = "100 ms"\n');
+    await type(
+      page,
+      'duration = "20 s"\n[[links]]\nbetween = ["left", "right"]\nrate = "2 Mbit/s"\ndelay = "20 ' +
+        'ms"\n[[flows]]\nname = "a"\nfrom = "left"\nto = "right"\ntcp = "reno"\n[records]\ngrid = "100 ms"\n',
+    );
     // A field changes the text, the text a field; the engine judges either.
     await page.getByLabel("links[0].rate").fill("4 Mbit/s");
     await page.getByLabel("links[0].rate").press("Tab");
@@ -216,20 +252,33 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     assert.equal(await page.locator(".since li").textContent(), 'links[0].rate: "4 Mbit/s" → "1 Mbit/s"');
     await page.locator(".right").waitFor();
     await page.getByRole("button", { name: "Run", exact: true }).click();
-    await page.waitForFunction(() => document.body.dataset.panel === "watch" && / \+ 1$/.test(document.querySelector(".run-name").textContent));
+    await page.waitForFunction(
+      () => document.body.dataset.panel === "watch" && / \+ 1$/.test(document.querySelector(".run-name").textContent),
+    );
     // The charts have the flow of both runs.
-    await page.waitForFunction(() => window.skyhopCharts()[0]?.labels.filter((label) => label.endsWith(": a")).length === 2);
+    await page.waitForFunction(
+      () => window.skyhopCharts()[0]?.labels.filter((label) => label.endsWith(": a")).length === 2,
+    );
 
     // Stations on the map: a click adds one, dragging and keys move it; satellites come from a catalogue of the server.
     await page.evaluate(() => (location.hash = "#/try"));
-    await type(page, 'duration = "30 s"\n[constellation]\n[constellation.gsl]\nelevation_mask = "0 deg"\nrate = "5 Mbit/s"\n');
+    await type(
+      page,
+      'duration = "30 s"\n[constellation]\n[constellation.gsl]\nelevation_mask = "0 deg"\nrate = "5 Mbit/s"\n',
+    );
     await page.getByLabel("Catalogue").selectOption("circles.tle");
     assert.match(await text(), /\[constellation\]\nelements = "circles.tle"/);
     const box = await page.locator(".station-map").boundingBox();
-    const point = (latitude, longitude) => [box.x + ((longitude + 180) / 360) * box.width, box.y + ((90 - latitude) / 180) * box.height];
+    const point = (latitude, longitude) => [
+      box.x + ((longitude + 180) / 360) * box.width,
+      box.y + ((90 - latitude) / 180) * box.height,
+    ];
     await page.mouse.click(...point(40, -75));
     await page.mouse.click(...point(51, 0));
-    const places = async () => [...(await text()).matchAll(/(station-\d) = \{ latitude = "([-\d.]+) deg", longitude = "([-\d.]+) deg" \}/g)].map(([, name, ...at]) => [name, ...at.map(Number)]).sort();
+    const places = async () =>
+      [...(await text()).matchAll(/(station-\d) = \{ latitude = "([-\d.]+) deg", longitude = "([-\d.]+) deg" \}/g)]
+        .map(([, name, ...at]) => [name, ...at.map(Number)])
+        .sort();
     const [one, two] = await places();
     near(one[1], 40, 1, "latitude of the first click");
     near(one[2], -75, 1, "longitude of the first click");
@@ -261,7 +310,10 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     await page.locator(".job.running").waitFor();
     // Results appear while it runs: the second figure is the window's.
     await page.locator(".job.running .live svg").nth(1).waitFor();
-    assert.match(await page.locator(".job.running .live").innerHTML(), /Goodput \(Mbit\/s\)[\s\S]*Congestion window \(segments\)/);
+    assert.match(
+      await page.locator(".job.running .live").innerHTML(),
+      /Goodput \(Mbit\/s\)[\s\S]*Congestion window \(segments\)/,
+    );
     await page.locator(".job.running .state", { hasText: /^\d+ %, about \d+ (s|min) left$/ }).waitFor();
     await page.reload();
     await page.locator(".job.running .live svg").first().waitFor();
@@ -300,7 +352,11 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     await close();
   });
 
-  for (const [size, viewport] of Object.entries({ desktop: { width: 1280, height: 720 }, wide: { width: 1920, height: 1080 }, phone: { width: 390, height: 844 } })) {
+  for (const [size, viewport] of Object.entries({
+    desktop: { width: 1280, height: 720 },
+    wide: { width: 1920, height: 1080 },
+    phone: { width: 390, height: 844 },
+  })) {
     for (const colorScheme of ["dark", "light"]) {
       test(`holds everything on a ${size} in ${colorScheme} colours`, async () => {
         const shots = process.env.SHOTS ? join(ROOT, "docs", "page") : null;
@@ -315,7 +371,16 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
             const name = { compare: "Compare", studies: "Studies", try: "Try it" }[panel];
             await page.locator(".top nav button", { hasText: name }).click();
           }
-          await page.waitForSelector({ watch: ".chart canvas", map: ".stage canvas", compare: ".figure svg", studies: "td .verdict", try: ".right", packets: ".charts.sequence canvas" }[panel]);
+          await page.waitForSelector(
+            {
+              watch: ".chart canvas",
+              map: ".stage canvas",
+              compare: ".figure svg",
+              studies: "td .verdict",
+              try: ".right",
+              packets: ".charts.sequence canvas",
+            }[panel],
+          );
           await settle(page);
           const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
           assert.ok(wide <= 0, `${panel} is ${wide} pixels too wide`);
@@ -323,7 +388,8 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
           assert.deepEqual(cut, [], `cut off in ${panel}`);
           // The camera has come to rest in a picture that is kept.
           if (shots) await page.waitForTimeout(1000);
-          if (shots) await page.screenshot({ path: join(shots, `${panel}-${size}-${colorScheme}.png`), animations: "disabled" });
+          if (shots)
+            await page.screenshot({ path: join(shots, `${panel}-${size}-${colorScheme}.png`), animations: "disabled" });
         }
         assert.deepEqual(errors, []);
         await close();
@@ -336,7 +402,10 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
 function cutOff() {
   return [...document.querySelectorAll("button, select, h2, h3, input")]
     .filter((element) => element.offsetParent && !element.closest(".scroll, .cm-editor, .labels, .run-list"))
-    .map((element) => ({ box: element.getBoundingClientRect(), text: element.textContent || element.getAttribute("aria-label") || element.tagName }))
+    .map((element) => ({
+      box: element.getBoundingClientRect(),
+      text: element.textContent || element.getAttribute("aria-label") || element.tagName,
+    }))
     .filter(({ box }) => box.width > 0 && (box.left < -1 || box.right > window.innerWidth + 1))
     .map(({ text }) => text);
 }

@@ -63,7 +63,7 @@ export async function close() {
  */
 export async function visit(hash, { context, url, init, ...options } = {}) {
   const { browser, server } = await stage();
-  const own = context ?? await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
+  const own = context ?? (await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options }));
   if (init) await own.addInitScript(init);
   const page = await own.newPage();
   page.setDefaultTimeout(TIMEOUT);
@@ -79,7 +79,9 @@ export async function visit(hash, { context, url, init, ...options } = {}) {
 
 /** Three pictures of the page later, and once no chart waits to be drawn: they are drawn one after the other. */
 export async function settle(page) {
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))),
+  );
   await page.waitForFunction(() => !document.querySelector(".charts[aria-busy=true]"));
 }
 
@@ -101,10 +103,12 @@ export async function table(run, name, wanted) {
   const columns = head.map((title) => (!wanted || wanted.includes(title) ? [] : null));
   const most = columns.findLastIndex((column) => column) + 1;
   // Line by line: a table of a million rows would not fit as a list of lists.
-  for (let at = end + 1; at < text.length; ) {
+  for (let at = end + 1; at < text.length;) {
     const next = text.indexOf("\n", at);
     const cells = text.slice(at, next < 0 ? text.length : next).split(",", most);
-    columns.forEach((column, i) => column?.push(cells[i] !== "" && Number.isFinite(Number(cells[i])) ? Number(cells[i]) : cells[i]));
+    columns.forEach((column, i) =>
+      column?.push(cells[i] !== "" && Number.isFinite(Number(cells[i])) ? Number(cells[i]) : cells[i]),
+    );
     at = next < 0 ? text.length : next + 1;
   }
   return Object.fromEntries(head.flatMap((title, i) => (columns[i] ? [[title, columns[i]]] : [])));
@@ -117,8 +121,11 @@ export function near(value, wanted, by, what) {
 /** Chooses in Compare these runs and no others. */
 export async function compareOnly(page, ids) {
   await page.locator("fieldset input").first().waitFor();
-  for (const { value, checked } of await page.locator("fieldset input").evaluateAll((all) => all.map(({ value, checked }) => ({ value, checked })))) {
-    if (checked !== ids.includes(value)) await page.locator(`fieldset input[value=${JSON.stringify(value)}]`).setChecked(!checked);
+  for (const { value, checked } of await page
+    .locator("fieldset input")
+    .evaluateAll((all) => all.map(({ value, checked }) => ({ value, checked })))) {
+    if (checked !== ids.includes(value))
+      await page.locator(`fieldset input[value=${JSON.stringify(value)}]`).setChecked(!checked);
   }
 }
 

@@ -27,7 +27,8 @@ export function numbered(codes: Int32Array, values: readonly (string | null)[]):
 export function groupBy(column: Text): Map<string, number[]> {
   const known = numbersOf.get(column);
   // An absent text and an empty one are the same group.
-  if (known && !(known.values.includes(null) && known.values.includes(""))) return groupByNumber(known.codes, known.values);
+  if (known && !(known.values.includes(null) && known.values.includes("")))
+    return groupByNumber(known.codes, known.values);
   const groups = new Map<string, number[]>();
   for (let row = 0; row < column.length; row++) {
     const key = column[row] ?? "";

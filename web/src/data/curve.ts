@@ -3,7 +3,10 @@ export class Curve {
   /** User bytes up to the end of each step. */
   private readonly sum: Float64Array;
 
-  constructor(readonly x: Float64Array, rateBps: Float64Array) {
+  constructor(
+    readonly x: Float64Array,
+    rateBps: Float64Array,
+  ) {
     this.sum = new Float64Array(x.length);
     let total = 0;
     for (let i = 0; i < x.length; i++) {

@@ -9,7 +9,13 @@ export interface Series {
  * one point stays visible however many points there are. A bucket without values becomes a gap. With `steps`, values
  * stand until the next one, and the window's edges get points of their own.
  */
-export function decimate(series: Series, from: number, to: number, buckets: number, steps = false): { x: number[]; ys: (number | null)[][] } {
+export function decimate(
+  series: Series,
+  from: number,
+  to: number,
+  buckets: number,
+  steps = false,
+): { x: number[]; ys: (number | null)[][] } {
   const { x, ys } = series;
   const first = Math.max(0, lowerBound(x, from) - 1);
   const last = Math.min(x.length, lowerBound(x, to) + 1);
@@ -23,7 +29,13 @@ function all({ x, ys }: Series, first: number, last: number): { x: number[]; ys:
   return { x: Array.from(x.subarray(first, last)), ys: ys.map((y) => Array.from(y.subarray(first, last), finite)) };
 }
 
-function thinned(x: Float64Array, ys: Float64Array[], first: number, last: number, buckets: number): { x: number[]; ys: (number | null)[][] } {
+function thinned(
+  x: Float64Array,
+  ys: Float64Array[],
+  first: number,
+  last: number,
+  buckets: number,
+): { x: number[]; ys: (number | null)[][] } {
   const count = last - first;
   const outX: number[] = [];
   const outYs: (number | null)[][] = ys.map(() => []);

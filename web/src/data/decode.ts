@@ -1,6 +1,8 @@
 import { parquetMetadata, parquetRead, type FileMetaData } from "hyparquet";
 
-/** A column as it goes from the worker to the page. Texts and flags are numbered, because single texts are slow to send. */
+/**
+ * A column as it goes from the worker to the page. Texts and flags are numbered, because single texts are slow to send.
+ */
 export type Encoded = Float64Array | { codes: Int32Array; values: unknown[] };
 
 /** Reads a Parquet file (plain, dictionary, Snappy: what the engine writes). An absent number is NaN. */
@@ -20,7 +22,9 @@ export async function decode({ file, only, by }: Omit<Question, "id">): Promise<
 /** The rows of one flow or link in a table of series: from the first one to before the second one. */
 export type Groups = [name: string, first: number, end: number][];
 
-/** Puts the rows of each value of a column together, in the order of the values and of the rows; the column itself goes. */
+/**
+ * Puts the rows of each value of a column together, in the order of the values and of the rows; the column itself goes.
+ */
 export function grouped(table: Record<string, Encoded>, by: string): Groups {
   const { codes, values } = table[by] as { codes: Int32Array; values: unknown[] };
   delete table[by];
@@ -29,7 +33,8 @@ export function grouped(table: Record<string, Encoded>, by: string): Groups {
   for (let code = 0; code < values.length; code++) place[code + 1] += place[code];
   const groups: Groups = values.map((value, code) => [String(value ?? ""), place[code], place[code + 1]]);
   const target = codes.map((code) => place[code]++);
-  if (target.some((to, row) => to !== row)) for (const name of Object.keys(table)) table[name] = moved(table[name], target);
+  if (target.some((to, row) => to !== row))
+    for (const name of Object.keys(table)) table[name] = moved(table[name], target);
   return groups;
 }
 
@@ -41,7 +46,12 @@ function moved(column: Encoded, target: Int32Array): Encoded {
 }
 
 function read(file: ArrayBuffer, metadata: FileMetaData, name: string, column: Numbered | Reals): Promise<unknown> {
-  return parquetRead({ file, metadata, columns: [name], onChunk: ({ columnData, rowStart }) => column.copy(columnData, rowStart) });
+  return parquetRead({
+    file,
+    metadata,
+    columns: [name],
+    onChunk: ({ columnData, rowStart }) => column.copy(columnData, rowStart),
+  });
 }
 
 class Reals {

@@ -4,7 +4,13 @@ import { decode, type Answer, type Question } from "./decode";
 self.addEventListener("message", ({ data: { id, ...question } }: MessageEvent<Question>) => {
   const say = (answer: Answer, moved: ArrayBuffer[] = []): void => self.postMessage(answer, { transfer: moved });
   decode(question).then(
-    (found) => say({ id, ...found }, Object.values(found.table).map((column) => (column instanceof Float64Array ? column : column.codes).buffer as ArrayBuffer)),
+    (found) =>
+      say(
+        { id, ...found },
+        Object.values(found.table).map(
+          (column) => (column instanceof Float64Array ? column : column.codes).buffer as ArrayBuffer,
+        ),
+      ),
     (error: unknown) => say({ id, error: String(error) }),
   );
 });

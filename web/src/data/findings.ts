@@ -73,11 +73,16 @@ class Flow {
   readonly rtt: Float64Array;
   private readonly delay: Float64Array;
 
-  constructor(run: Run, readonly name: string, readonly happenings: Happenings) {
+  constructor(
+    run: Run,
+    readonly name: string,
+    readonly happenings: Happenings,
+  ) {
     const row = run.flows.indexOf(name);
     const { flows } = run.tables;
     const goodput = run.flowSeries(name, "goodput_bps");
-    const column = (measure: "received" | "in_flight" | "rtt_s" | "delay_mean_s" | "cwnd"): Float64Array => run.flowSeries(name, measure).ys[0];
+    const column = (measure: "received" | "in_flight" | "rtt_s" | "delay_mean_s" | "cwnd"): Float64Array =>
+      run.flowSeries(name, measure).ys[0];
     this.x = goodput.x;
     this.curve = new Curve(goodput.x, goodput.ys[0]);
     this.step = this.x.length > 1 ? this.x[1] - this.x[0] : 1;
@@ -88,7 +93,10 @@ class Flow {
     this.inFlight = column("in_flight");
     this.isTcp = column("cwnd").some((value) => !Number.isNaN(value));
     this.delay = column("delay_mean_s");
-    this.rtt = carried(column("rtt_s"), this.isTcp ? RTT_UNKNOWN_S : 2 * (this.delay.find((value) => value > 0) ?? RTT_UNKNOWN_S / 2));
+    this.rtt = carried(
+      column("rtt_s"),
+      this.isTcp ? RTT_UNKNOWN_S : 2 * (this.delay.find((value) => value > 0) ?? RTT_UNKNOWN_S / 2),
+    );
   }
 
   /** The step that a time falls into. */
@@ -149,7 +157,10 @@ class Flow {
   }
 }
 
-/** The value that stands in the middle when the values are sorted; it changes their order. Sorting a million would take too long. */
+/**
+ * The value that stands in the middle when the values are sorted; it changes their order. Sorting a million would take
+ * too long.
+ */
 function median(values: Float64Array): number {
   if (values.length === 0) return NaN;
   const middle = values.length >> 1;
@@ -203,15 +214,31 @@ function neverArrived(run: Run, flow: Flow): Finding | null {
   const { packets_sent: sent, bytes_delivered: delivered } = run.tables.flows;
   if (!(sent[row] > 0) || delivered[row] > 0 || flow.stop - flow.start < 3 * flow.rttAt(flow.start)) return null;
   const [begin, end] = [flow.start, flow.stop];
-  return { id: idOf(flow.name, begin), flow: flow.name, kind: "nothing", begin, end, until: end, back: null, silence: [begin, end], stalledS: end - begin, bytes: Infinity, rateBps: 0, beforeS: 0, delayS: NaN };
+  return {
+    id: idOf(flow.name, begin),
+    flow: flow.name,
+    kind: "nothing",
+    begin,
+    end,
+    until: end,
+    back: null,
+    silence: [begin, end],
+    stalledS: end - begin,
+    bytes: Infinity,
+    rateBps: 0,
+    beforeS: 0,
+    delayS: NaN,
+  };
 }
 
 /** Times in which something went wrong, in the order of their begin. */
 function anchors(flow: Flow): Span[] {
   const found = [...silences(flow), ...slowStretches(flow)];
   for (const one of flow.happenings.of(flow.name)) {
-    if (one.kind === "recovery" || one.kind === "timeout") found.push({ begin: one.begin, end: one.end, kind: "repair" });
-    else if (one.kind === "drop" && !one.acks && !flow.isTcp) found.push({ begin: one.begin, end: one.end, kind: "repair" });
+    if (one.kind === "recovery" || one.kind === "timeout")
+      found.push({ begin: one.begin, end: one.end, kind: "repair" });
+    else if (one.kind === "drop" && !one.acks && !flow.isTcp)
+      found.push({ begin: one.begin, end: one.end, kind: "repair" });
   }
   return found.filter((one) => one.begin < flow.stop).sort((a, b) => a.begin - b.begin);
 }
@@ -220,11 +247,15 @@ function anchors(flow: Flow): Span[] {
 function silences(flow: Flow): Span[] {
   const { x, received } = flow;
   const found: Span[] = [];
-  const drops = flow.happenings.of(flow.name).filter((one) => (one.kind === "drop" && !one.acks) || one.text.startsWith("there was no route"));
+  const drops = flow.happenings
+    .of(flow.name)
+    .filter((one) => (one.kind === "drop" && !one.acks) || one.text.startsWith("there was no route"));
   const judge = (begin: number, end: number, from: number, to: number): void => {
     const usual = Math.max(LEAST_STEPS * flow.step, 1.5 * flow.rtt[Math.max(0, from)]) + flow.step;
     if (end - begin <= usual) return;
-    let wanting = drops.some((one) => one.begin >= begin - 2 * flow.rtt[Math.max(0, from)] - flow.step && one.begin <= end);
+    let wanting = drops.some(
+      (one) => one.begin >= begin - 2 * flow.rtt[Math.max(0, from)] - flow.step && one.begin <= end,
+    );
     // A sender without data in flight has nothing to say.
     for (let i = Math.max(0, from); i < to && !wanting; i++) wanting = flow.inFlight[i] > 0 && flow.isTcp;
     if (wanting) found.push({ begin, end, kind: "stall" });
@@ -260,7 +291,8 @@ function slowStretches(flow: Flow): Span[] {
     while (end + long < latest && curve.rate(end, end + long) < SLOW * before) end += Math.max(flow.step, long / 2);
     // The mean over `long` falls before the rate does.
     let from = begin;
-    while (from < begin + long && curve.rate(from, from + Math.max(2 * flow.step, long / 4)) >= SLOW * before) from += flow.step;
+    while (from < begin + long && curve.rate(from, from + Math.max(2 * flow.step, long / 4)) >= SLOW * before)
+      from += flow.step;
     found.push({ begin: from, end: Math.max(from, Math.min(end, latest)), kind: "slow" });
     while (i + every < x.length && x[i + every] < end) i += every;
   }
@@ -291,12 +323,16 @@ function behind(flow: Flow, spans: Span[]): Finding[] {
     let back = backAt(flow, end, latest, before);
     while (i < spans.length && spans[i].begin < (back ?? latest)) {
       const next = spans[i];
-      if (next.begin > end && flow.curve.rate(Math.max(end, next.begin - flow.glance(next.begin)), next.begin) >= AGAIN * before) {
+      if (
+        next.begin > end &&
+        flow.curve.rate(Math.max(end, next.begin - flow.glance(next.begin)), next.begin) >= AGAIN * before
+      ) {
         back = null;
         break;
       }
       members.push(next);
-      // A silence that has begun is counted to its end. It gives no further time to come back: a flow that loses its share for
+      // A silence that has begun is counted to its end. It gives no further time to come back: a flow that loses its
+      // share for
       // good falls silent again and again, and its cost would grow with the length of the run.
       if (next.kind === "stall") latest = Math.min(flow.stop, Math.max(latest, next.end));
       end = Math.min(latest, Math.max(end, next.end));
@@ -312,12 +348,18 @@ function behind(flow: Flow, spans: Span[]): Finding[] {
 
 /** The rate that a finding is measured by: that before it; for a silence at the start, that after it. */
 function firstRate(flow: Flow, span: Span): number {
-  return span.begin - flow.start < flow.step ? flow.curve.rate(span.end, Math.min(flow.stop, span.end + flow.beforeS)) : flow.rateBefore(span.begin);
+  return span.begin - flow.start < flow.step
+    ? flow.curve.rate(span.end, Math.min(flow.stop, span.end + flow.beforeS))
+    : flow.rateBefore(span.begin);
 }
 
 function backAt(flow: Flow, from: number, latest: number, rate: number): number | null {
   const long = flow.glance(from);
-  for (let time = from; time + long <= Math.min(flow.stop, latest + long) + 1e-9 && time <= latest; time += Math.max(flow.step, LOOK_S)) {
+  for (
+    let time = from;
+    time + long <= Math.min(flow.stop, latest + long) + 1e-9 && time <= latest;
+    time += Math.max(flow.step, LOOK_S)
+  ) {
     if (flow.curve.rate(time, time + long) >= BACK * rate) return time;
   }
   return null;
@@ -328,10 +370,17 @@ function finding(flow: Flow, members: Span[], rate: number, end: number, back: n
   const silent = members.filter((one) => one.kind === "stall").sort((a, b) => b.end - b.begin - (a.end - a.begin))[0];
   const kind = silent ? "stall" : members.some((one) => one.kind === "repair") ? "repair" : "slow";
   return {
-    id: idOf(flow.name, begin), flow: flow.name, kind, begin, end: Math.max(begin, Math.min(end, until)), until: Math.max(begin, until), back,
+    id: idOf(flow.name, begin),
+    flow: flow.name,
+    kind,
+    begin,
+    end: Math.max(begin, Math.min(end, until)),
+    until: Math.max(begin, until),
+    back,
     silence: silent ? [silent.begin, silent.end] : null,
     stalledS: members.reduce((sum, one) => sum + (one.kind === "stall" ? one.end - one.begin : 0), 0),
-    bytes: missed(flow, begin, until, rate), rateBps: rate * 8,
+    bytes: missed(flow, begin, until, rate),
+    rateBps: rate * 8,
     beforeS: Math.min(flow.beforeS, begin > flow.start ? begin - flow.start : flow.beforeS),
     delayS: flow.meanDelay(begin, until) - flow.meanDelay(Math.max(flow.start, begin - flow.beforeS), begin),
   };
@@ -346,11 +395,27 @@ function missed(flow: Flow, from: number, to: number, rate: number): number {
 function delays(flow: Flow, told: Finding[]): Finding[] {
   const usual = flow.medianDelay();
   if (!(usual > 0)) return [];
-  const free = flow.lateSteps(usual + Math.max(LATE * usual, LATE_S)).filter((one) => told.every((other) => one.end < other.begin - 1 || one.begin > other.until));
+  const free = flow
+    .lateSteps(usual + Math.max(LATE * usual, LATE_S))
+    .filter((one) => told.every((other) => one.end < other.begin - 1 || one.begin > other.until));
   const found = free.map(({ begin, end }): Finding => {
     const delayS = flow.meanDelay(begin, end) - usual;
     const rate = flow.curve.rate(begin, end);
-    return { id: idOf(flow.name, begin), flow: flow.name, kind: "delay", begin, end, until: end, back: end < flow.stop ? end : null, silence: null, stalledS: 0, bytes: delayS * rate, rateBps: rate * 8, beforeS: 0, delayS };
+    return {
+      id: idOf(flow.name, begin),
+      flow: flow.name,
+      kind: "delay",
+      begin,
+      end,
+      until: end,
+      back: end < flow.stop ? end : null,
+      silence: null,
+      stalledS: 0,
+      bytes: delayS * rate,
+      rateBps: rate * 8,
+      beforeS: 0,
+      delayS,
+    };
   });
   return found.sort((a, b) => b.bytes - a.bytes).slice(0, MOST_DELAYS);
 }

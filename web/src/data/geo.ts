@@ -38,7 +38,10 @@ export function delayMs(km: number): number {
 
 /** The Earth that a scenario computes with; the picture shows a sphere, the numbers are those of this one. */
 export class EarthModel {
-  private constructor(private readonly equatorKm: number, private readonly flattening: number) {}
+  private constructor(
+    private readonly equatorKm: number,
+    private readonly flattening: number,
+  ) {}
 
   /** By the scenario's name for it: "wgs-84" (NIMA TR8350.2, table 3.1) or "ns-2", its sphere. */
   static named(name: string | undefined): EarthModel {
@@ -101,7 +104,12 @@ export function groundCircle(
     const turn = (step / steps) * 2 * Math.PI;
     const c = Math.cos(turn) * away;
     const s = Math.sin(turn) * away;
-    visit(u[0] * along + e[0] * c + n[0] * s, u[1] * along + e[1] * c + n[1] * s, u[2] * along + e[2] * c + n[2] * s, step);
+    visit(
+      u[0] * along + e[0] * c + n[0] * s,
+      u[1] * along + e[1] * c + n[1] * s,
+      u[2] * along + e[2] * c + n[2] * s,
+      step,
+    );
   }
 }
 

@@ -65,7 +65,13 @@ export class Happenings {
       const [from, to] = [table.from[row], table.to[row]];
       const why = table.why[row] ? ` (${table.why[row]})` : "";
       const text = changed(table.kind?.[row] ?? "satellite", terminal, from, to);
-      found.push({ kind: from ? "handover" : "life", begin: table.time_s[row], end: table.time_s[row], text: text + why, packets: 0 });
+      found.push({
+        kind: from ? "handover" : "life",
+        begin: table.time_s[row],
+        end: table.time_s[row],
+        text: text + why,
+        packets: 0,
+      });
     }
     return found;
   }
@@ -74,16 +80,25 @@ export class Happenings {
   private endsOf(flow: string): Set<string> {
     const { path } = this.run.tables.paths;
     const ends = new Set<string>();
-    for (const row of this.pathRows(flow)) for (const node of (path[row] ?? "").split(" > ")) if (this.stations.has(node)) ends.add(node);
+    for (const row of this.pathRows(flow))
+      for (const node of (path[row] ?? "").split(" > ")) if (this.stations.has(node)) ends.add(node);
     return ends;
   }
 
   private pathChanges(flow: string): Happening[] {
     const { time_s: times, path, delay_s: delay } = this.run.tables.paths;
-    return this.pathRows(flow).slice(1).map((row, i) => {
-      const before = this.pathRows(flow)[i];
-      return { kind: "path", begin: times[row], end: times[row], text: pathText(path[row], delay[row], delay[before]), packets: 0 };
-    });
+    return this.pathRows(flow)
+      .slice(1)
+      .map((row, i) => {
+        const before = this.pathRows(flow)[i];
+        return {
+          kind: "path",
+          begin: times[row],
+          end: times[row],
+          text: pathText(path[row], delay[row], delay[before]),
+          packets: 0,
+        };
+      });
   }
 
   private drops(flow: string): Happening[] {
@@ -99,7 +114,14 @@ export class Happenings {
         last.packets++;
         continue;
       }
-      const one: Happening = { kind: "drop", begin: times[row], end: times[row], text: `${lost(cause[row] ?? "")} at ${place}`, packets: 1, acks: Boolean(ack[row]) };
+      const one: Happening = {
+        kind: "drop",
+        begin: times[row],
+        end: times[row],
+        text: `${lost(cause[row] ?? "")} at ${place}`,
+        packets: 1,
+        acks: Boolean(ack[row]),
+      };
       lastOf.set(key, one);
       found.push(one);
     }
@@ -118,18 +140,36 @@ export class Happenings {
       const [name] = (event[row] ?? "").split(" ");
       if (name === "recovery") {
         if (recovery) recovery.end = at;
-        recovery = { kind: "recovery", begin: at, end: at, text: `duplicate ACKs told the sender of a loss: it repaired it and cut its window (${window}${threshold})`, packets: 0 };
+        recovery = {
+          kind: "recovery",
+          begin: at,
+          end: at,
+          text: `duplicate ACKs told the sender of a loss: it repaired it and cut its window (${window}${threshold})`,
+          packets: 0,
+        };
         found.push(recovery);
       } else if (name === "loss") {
         // A congestion event of QUIC (RFC 9002, section 7.3.2). Its end is not recorded, so it begins no finding.
-        found.push({ kind: "other", begin: at, end: at, text: `ACKs told the sender of a loss: it cut its window (${window}${threshold})`, packets: 0 });
+        found.push({
+          kind: "other",
+          begin: at,
+          end: at,
+          text: `ACKs told the sender of a loss: it cut its window (${window}${threshold})`,
+          packets: 0,
+        });
       } else if (name === "recovered") {
         if (recovery) recovery.end = at;
         recovery = null;
       } else if (name === "timeout") {
         if (recovery) recovery.end = at;
         recovery = null;
-        found.push({ kind: "timeout", begin: at, end: at, text: `the retransmission timer ran out (${window}${threshold})`, packets: 0 });
+        found.push({
+          kind: "timeout",
+          begin: at,
+          end: at,
+          text: `the retransmission timer ran out (${window}${threshold})`,
+          packets: 0,
+        });
       } else {
         found.push({ kind: "life", begin: at, end: at, text: `the flow: ${event[row]}`, packets: 0 });
       }
@@ -142,7 +182,10 @@ export class Happenings {
 function changed(kind: string, terminal: string, from: string | null, to: string | null): string {
   if (kind === "beam") return `${terminal} was handed over to another beam of ${to ?? "its satellite"}`;
   if (kind === "gateway") return `${terminal} was handed over from gateway ${from ?? "none"} to ${to ?? "none"}`;
-  if (kind !== "satellite") return to ? `${terminal} left the terrestrial network for ${to}` : `${terminal} was handed over to the terrestrial network`;
+  if (kind !== "satellite")
+    return to
+      ? `${terminal} left the terrestrial network for ${to}`
+      : `${terminal} was handed over to the terrestrial network`;
   if (from && to) return `${terminal} was handed over from ${from} to ${to}`;
   return to ? `${terminal} took its first satellite, ${to}` : `${terminal} lost ${from} and had no satellite`;
 }
@@ -152,7 +195,10 @@ function pathText(path: string | null, delay: number, before: number): string {
   const change = (delay - before) * 1e3;
   const hops = path.split(" > ").length - 1;
   if (!Number.isFinite(change)) return `a path of ${hops} hops was found, ${fixed(delay * 1e3, 1)} ms long`;
-  const size = Math.abs(change) < 0.05 ? "as long as before" : `${fixed(Math.abs(change), 1)} ms ${change > 0 ? "longer" : "shorter"} than before`;
+  const size =
+    Math.abs(change) < 0.05
+      ? "as long as before"
+      : `${fixed(Math.abs(change), 1)} ms ${change > 0 ? "longer" : "shorter"} than before`;
   return `the path changed to one of ${hops} hops and ${fixed(delay * 1e3, 1)} ms, ${size}`;
 }
 
@@ -172,5 +218,7 @@ export function lost(cause: string): string {
 
 /** "1 packet was corrupted", "3 packets were corrupted". */
 export function counted(n: number, what: string, text: string): string {
-  return n === 1 ? `1 ${what} ${text.replace("were ", "was ").replace("they waited", "it waited")}` : `${n} ${what}s ${text}`;
+  return n === 1
+    ? `1 ${what} ${text.replace("were ", "was ").replace("they waited", "it waited")}`
+    : `${n} ${what}s ${text}`;
 }

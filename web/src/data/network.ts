@@ -35,7 +35,9 @@ export class Network {
     const before = byTransmitter ? this.fromTransmitters() : this.fromPairs();
     this.initiallyUp = Uint8Array.from(before, (up) => (up ? 1 : 0));
     this.up = this.initiallyUp.slice();
-    this.busy = [...this.isls.keys()].filter((i) => run.hasLinkSeries(this.isls[i].name) || run.hasLinkSeries(this.isls[i].back));
+    this.busy = [...this.isls.keys()].filter(
+      (i) => run.hasLinkSeries(this.isls[i].name) || run.hasLinkSeries(this.isls[i].back),
+    );
   }
 
   /** ISLs whose two ends the table of links names. Whether each is up at the start. */
@@ -70,7 +72,9 @@ export class Network {
    */
   private fromTransmitters(): boolean[] {
     const { sky, tables, links } = this.run;
-    const transmitters = new Set(links.filter((link) => link.kind === "isl" && link.to === null).map((link) => link.name));
+    const transmitters = new Set(
+      links.filter((link) => link.kind === "isl" && link.to === null).map((link) => link.name),
+    );
     const current = new Map<string, number>();
     const { time_s: times, link, up } = tables.link_changes;
     const end = (transmitter: string, time: number): void => {
@@ -154,7 +158,10 @@ export class Network {
     return [...ways.values()];
   }
 
-  /** The way that a flow took before the change of its path nearest to a time, at most `within` seconds away; null where there is none. */
+  /**
+   * The way that a flow took before the change of its path nearest to a time, at most `within` seconds away; null where
+   * there is none.
+   */
   wayBefore(flow: string, time: number, within: number): Way | null {
     const { time_s: times, path, delay_s: delay } = this.run.tables.paths;
     const rows = this.run.happenings.pathRows(flow);

@@ -23,7 +23,18 @@ export interface Link {
 }
 
 /** The columns of the flows' series that the page shows; the others stay in the file. */
-const MEASURES = ["cwnd", "ssthresh", "in_flight", "rtt_s", "srtt_s", "rto_s", "delay_mean_s", "goodput_bps", "throughput_bps", "received"] as const;
+const MEASURES = [
+  "cwnd",
+  "ssthresh",
+  "in_flight",
+  "rtt_s",
+  "srtt_s",
+  "rto_s",
+  "delay_mean_s",
+  "goodput_bps",
+  "throughput_bps",
+  "received",
+] as const;
 export type FlowMeasure = (typeof MEASURES)[number];
 const LINK_MEASURES = ["queue_packets", "utilisation"] as const;
 const NO_VALUES = new Float64Array(0);
@@ -54,14 +65,33 @@ export class Run {
 
   static async load(entry: RunEntry): Promise<Run> {
     const scenario = await readJson<SkyhopScenario>(entry.id, "scenario.json");
-    const names = ["flows", "links", "drops", "flow_events", "handovers", "link_changes", "paths", "positions", "workload_transfers"] as const;
-    const series = [seriesOf(entry, "flow_series", "flow", [...MEASURES, "phase"]), seriesOf(entry, "link_series", "link", LINK_MEASURES)];
-    const [read, [flows, links]] = await Promise.all([Promise.all(names.map((name) => readTable(entry, name))), Promise.all(series)]);
+    const names = [
+      "flows",
+      "links",
+      "drops",
+      "flow_events",
+      "handovers",
+      "link_changes",
+      "paths",
+      "positions",
+      "workload_transfers",
+    ] as const;
+    const series = [
+      seriesOf(entry, "flow_series", "flow", [...MEASURES, "phase"]),
+      seriesOf(entry, "link_series", "link", LINK_MEASURES),
+    ];
+    const [read, [flows, links]] = await Promise.all([
+      Promise.all(names.map((name) => readTable(entry, name))),
+      Promise.all(series),
+    ]);
     const tables = Object.fromEntries(names.map((name, i) => [name, read[i]])) as unknown as Tables;
     return new Run(entry, scenario, tables, flows, links, new Sky(tables.positions));
   }
 
-  /** What the run recorded of single packets; null where it recorded nothing. It is read when it is asked for: it is long. */
+  /**
+   * What the run recorded of single packets; null where it recorded nothing. It is read when it is asked for: it is
+   * long.
+   */
   async packets(): Promise<Tables["packets"] | null> {
     const file = this.entry.tables.includes("packets") ? await source.file(this.id, "packets.parquet") : null;
     return file ? ((await readParquet(file)) as unknown as Tables["packets"]) : null;
@@ -140,7 +170,8 @@ export class Run {
   private readonly others = new Map<string, Promise<Columns>>();
   /** Any table that the run has, read when it is asked for. */
   table(name: string): Promise<Columns> {
-    if (name in this.tables) return Promise.resolve(this.tables[name as keyof typeof this.tables] as unknown as Columns);
+    if (name in this.tables)
+      return Promise.resolve(this.tables[name as keyof typeof this.tables] as unknown as Columns);
     let table = this.others.get(name);
     if (!table) {
       table = source.file(this.id, `${name}.parquet`).then((file) => (file ? readParquet(file) : {}));
@@ -163,23 +194,32 @@ export class Run {
   busiestLinks(count: number): string[] {
     const { link, queue_max_packets: most } = this.tables.links;
     const order = link.map((_, row) => row).filter((row) => most[row] > 0 && this.linkTable.rows.has(link[row] ?? ""));
-    order.sort((a, b) => most[b] - most[a] || this.tables.links.queue_mean_packets[b] - this.tables.links.queue_mean_packets[a]);
+    order.sort(
+      (a, b) => most[b] - most[a] || this.tables.links.queue_mean_packets[b] - this.tables.links.queue_mean_packets[a],
+    );
     return order.slice(0, count).map((row) => link[row] ?? "");
   }
 
   private queueing: { links: Map<string, string[]>; most: number } | undefined;
   /**
-   * The nodes that have queues, with the links that leave them, and the scale of their colours: the largest sum, over the
+   * The nodes that have queues, with the links that leave them, and the scale of their colours: the largest sum, over
+   * the
    * links of a node, of what ever waited at each at the end of a step. No node's queue is longer at any step.
    */
   get queues(): { links: Map<string, string[]>; most: number } {
     if (this.queueing) return this.queueing;
     const links = new Map<string, string[]>();
-    for (const { name, from } of this.links) if (this.linkTable.rows.has(name)) links.set(from, [...(links.get(from) ?? []), name]);
+    for (const { name, from } of this.links)
+      if (this.linkTable.rows.has(name)) links.set(from, [...(links.get(from) ?? []), name]);
     let most = 0;
     for (const names of links.values()) {
-      const peaks = names.map((name) => this.linkSeries(name, "queue_packets").ys[0].reduce((a, b) => (b > a ? b : a), 0));
-      most = Math.max(most, peaks.reduce((a, b) => a + b, 0));
+      const peaks = names.map((name) =>
+        this.linkSeries(name, "queue_packets").ys[0].reduce((a, b) => (b > a ? b : a), 0),
+      );
+      most = Math.max(
+        most,
+        peaks.reduce((a, b) => a + b, 0),
+      );
     }
     return (this.queueing = { links, most });
   }
@@ -208,7 +248,9 @@ export class Run {
    * are gaps. With `window`, of each flow's mean over so many seconds.
    */
   quantiles(measure: FlowMeasure, shares: readonly number[], window: number): Series[] {
-    const longest = this.flows.map((flow) => this.flowSeries(flow, measure)).reduce((a, b) => (b.x.length > a.x.length ? b : a));
+    const longest = this.flows
+      .map((flow) => this.flowSeries(flow, measure))
+      .reduce((a, b) => (b.x.length > a.x.length ? b : a));
     const { x } = longest;
     const all = this.derived(`${measure} ${shares.join(" ")} ${window}`, () => {
       const values = this.flows.map((flow) => {

@@ -6,10 +6,13 @@ export interface Estimate {
   half: number;
 }
 
-/** 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2). */
+/**
+ * 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom (NIST/SEMATECH e-Handbook of Statistical Methods,
+ * 1.3.6.7.2).
+ */
 const T_975 = [
-  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
-  2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11,
+  2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 const NORMAL_975 = 1.95996;
 
@@ -84,13 +87,21 @@ export interface Band {
 }
 
 /** The mean over runs at each step; less that of a baseline, where there is one. */
-export function meanCurve(runs: readonly Series[], seeds: readonly number[], base: readonly Series[], baseSeeds: readonly number[]): Band {
+export function meanCurve(
+  runs: readonly Series[],
+  seeds: readonly number[],
+  base: readonly Series[],
+  baseSeeds: readonly number[],
+): Band {
   const { x } = runs.reduce((a, b) => (b.x.length > a.x.length ? b : a));
   const [own, others] = [aligned(runs, x), aligned(base, x)];
   const [mean, half] = [new Float64Array(x.length), new Float64Array(x.length)];
   for (let i = 0; i < x.length; i++) {
     const values = own.map((y) => y[i]);
-    const found = base.length > 0 ? difference({ seeds, values }, { seeds: baseSeeds, values: others.map((y) => y[i]) }) : estimate(values);
+    const found =
+      base.length > 0
+        ? difference({ seeds, values }, { seeds: baseSeeds, values: others.map((y) => y[i]) })
+        : estimate(values);
     mean[i] = found.mean;
     half[i] = found.half;
   }

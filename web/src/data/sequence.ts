@@ -15,7 +15,8 @@ export interface Bars extends Points {
 }
 
 /**
- * What the numbers count. Skyhop's own TCP numbers segments and the TCP of Linux bytes; a packet of QUIC has a number of its
+ * What the numbers count. Skyhop's own TCP numbers segments and the TCP of Linux bytes; a packet of QUIC has a number
+ * of its
  * own, also when it repeats data, and the tables do not say which of them an ACK acknowledges.
  */
 export type Unit = "segments" | "kB" | "packet numbers";
@@ -62,20 +63,38 @@ export async function sequenceOf(run: Run, flow: string): Promise<Sequence | nul
 }
 
 /** What was recorded later of one flow, in a part of the run. Rows before it tell where the flow stood at its begin. */
-export function sequenceFrom(run: Run, flow: string, table: Tables["packets"], part: readonly [number, number] | null): Sequence | null {
-  return sequence(run, flow, table, Array.from(table.time_s, (_, row) => row), part, true);
+export function sequenceFrom(
+  run: Run,
+  flow: string,
+  table: Tables["packets"],
+  part: readonly [number, number] | null,
+): Sequence | null {
+  return sequence(
+    run,
+    flow,
+    table,
+    Array.from(table.time_s, (_, row) => row),
+    part,
+    true,
+  );
 }
 
 /** A link that the flow's data take first, for the reader to copy. */
 export function firstLink(run: Run, flow: string): string {
   const from = run.tables.flows.from[run.flows.indexOf(flow)];
   const { link, from: begin, packets } = run.tables.links;
-  const own = link.map((_, row) => row).filter((row) => begin[row] === from).sort((a, b) => packets[b] - packets[a]);
+  const own = link
+    .map((_, row) => row)
+    .filter((row) => begin[row] === from)
+    .sort((a, b) => packets[b] - packets[a]);
   return (own.length > 0 ? link[own[0]] : null) ?? "left->right";
 }
 
 /** The link on which the flow's data were seen first; null where only its ACKs were. */
-function linkOfData({ link, event, size_bytes: size, is_ack: ack }: Tables["packets"], rows: readonly number[]): string | null {
+function linkOfData(
+  { link, event, size_bytes: size, is_ack: ack }: Tables["packets"],
+  rows: readonly number[],
+): string | null {
   for (const row of rows) if (event[row] === "enq" && !ack?.[row] && size[row] > LONGEST_ACK_BYTES) return link[row];
   return null;
 }
@@ -135,15 +154,30 @@ function sequence(
   });
   const lost = lostOf(run, flow, part, numbers.scale);
   return {
-    link, unit: numbers.unit, part, later, lost, flags,
-    sent: sent.points(), again: again.points(), duplicates: duplicates.points(),
-    acks: { x, ys: [y] }, window: { x, ys: [window] }, offered: { x, ys: [offered.points().y] },
-    sacks: sacks.bars(), dsacks: dsacks.bars(),
+    link,
+    unit: numbers.unit,
+    part,
+    later,
+    lost,
+    flags,
+    sent: sent.points(),
+    again: again.points(),
+    duplicates: duplicates.points(),
+    acks: { x, ys: [y] },
+    window: { x, ys: [window] },
+    offered: { x, ys: [offered.points().y] },
+    sacks: sacks.bars(),
+    dsacks: dsacks.bars(),
   };
 }
 
 /** Notes the time of a packet under those of the flags that it has. */
-function noteFlags(times: Map<string, number[]>, table: Tables["packets"], row: number, wanted: readonly string[]): void {
+function noteFlags(
+  times: Map<string, number[]>,
+  table: Tables["packets"],
+  row: number,
+  wanted: readonly string[],
+): void {
   const text = table.tcp_flags?.[row];
   if (!text) return;
   const own = text.split(" ");
@@ -173,7 +207,11 @@ class Numbers {
   private readonly begins: number[] = [];
   private readonly fullBytes: number;
 
-  constructor(private readonly table: Tables["packets"], rows: readonly number[], link: string) {
+  constructor(
+    private readonly table: Tables["packets"],
+    rows: readonly number[],
+    link: string,
+  ) {
     const { event, link: on, seq, payload_bytes: payload, tcp_seq: first } = table;
     const data = rows.filter((row) => event[row] === "enq" && on[row] === link && payload?.[row] > 0);
     this.fullBytes = data.reduce((most, row) => Math.max(most, payload[row]), 1);
@@ -224,7 +262,10 @@ class Numbers {
     return window ? this.at(next[row] + window[row]) : NaN;
   }
 
-  /** The SACK blocks of an ACK: first and last number, and whether it tells of data that arrived twice (RFC 2883, section 4). */
+  /**
+   * The SACK blocks of an ACK: first and last number, and whether it tells of data that arrived twice (RFC 2883,
+   * section 4).
+   */
   blocks(row: number): [number, number, boolean][] {
     const text = this.table.tcp_sack?.[row];
     if (!text) return [];

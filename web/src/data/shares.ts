@@ -36,7 +36,14 @@ export async function shareFindings(run: Run, told: readonly Finding[]): Promise
       await breath();
     }
     for (const one of members) {
-      found.push(...ofMember(run, one, members, told.filter((other) => other.flow === one.flow)));
+      found.push(
+        ...ofMember(
+          run,
+          one,
+          members,
+          told.filter((other) => other.flow === one.flow),
+        ),
+      );
       await breath();
     }
   }
@@ -52,7 +59,9 @@ function groupsOf(run: Run): string[][] {
     groups.set(key, [...(groups.get(key) ?? []), flow]);
   });
   const hasWindow = (flow: string): boolean => run.flowSeries(flow, "cwnd").ys[0].some((value) => !Number.isNaN(value));
-  return [...groups.values()].filter((group) => group.length > 1 && group.length <= MOST_FLOWS).map((group) => group.filter(hasWindow));
+  return [...groups.values()]
+    .filter((group) => group.length > 1 && group.length <= MOST_FLOWS)
+    .map((group) => group.filter(hasWindow));
 }
 
 function member(run: Run, flow: string): Member {
@@ -75,7 +84,10 @@ function ofMember(run: Run, own: Member, members: readonly Member[], told: reado
   };
   for (let begin = own.start + length / 2; begin + length <= own.stop + 1e-9; begin += length / 2) {
     const share = fairRate(members, begin, begin + length);
-    const less = share > 0 && own.curve.rate(begin, begin + length) < FAR_LESS * share && fills(run, own.flow, begin, begin + length);
+    const less =
+      share > 0 &&
+      own.curve.rate(begin, begin + length) < FAR_LESS * share &&
+      fills(run, own.flow, begin, begin + length);
     if (!less) close();
     else if (open) open.end = begin + length;
     else open = { begin, end: begin + length };
@@ -84,7 +96,10 @@ function ofMember(run: Run, own: Member, members: readonly Member[], told: reado
   return found;
 }
 
-/** An equal part of what the flows that send for all of a time deliver together, bytes per second; 0 where it is one alone. */
+/**
+ * An equal part of what the flows that send for all of a time deliver together, bytes per second; 0 where it is one
+ * alone.
+ */
 function fairRate(members: readonly Member[], from: number, to: number): number {
   const active = members.filter((one) => one.start <= from && one.stop >= to);
   return active.length < 2 ? 0 : active.reduce((sum, one) => sum + one.curve.rate(from, to), 0) / active.length;
@@ -92,7 +107,10 @@ function fairRate(members: readonly Member[], from: number, to: number): number 
 
 /** Whether the flow's window, and nothing else, limits it. */
 function fills(run: Run, flow: string, from: number, to: number): boolean {
-  const { x, ys: [flight] } = run.flowSeries(flow, "in_flight");
+  const {
+    x,
+    ys: [flight],
+  } = run.flowSeries(flow, "in_flight");
   const cwnd = run.flowSeries(flow, "cwnd").ys[0];
   let [sum, whole] = [0, 0];
   for (let i = lastAtOrBefore(x, from) + 1; i < x.length && x[i] <= to; i++) {
@@ -104,8 +122,16 @@ function fills(run: Run, flow: string, from: number, to: number): boolean {
 }
 
 /** What is left of a stretch where no other finding tells why. */
-function finding(own: Member, members: readonly Member[], stretch: { begin: number; end: number }, told: readonly Finding[], length: number): Finding[] {
-  const before = told.filter((other) => other.kind !== "delay" && other.until > stretch.begin && other.begin < stretch.end).sort((a, b) => a.begin - b.begin);
+function finding(
+  own: Member,
+  members: readonly Member[],
+  stretch: { begin: number; end: number },
+  told: readonly Finding[],
+  length: number,
+): Finding[] {
+  const before = told
+    .filter((other) => other.kind !== "delay" && other.until > stretch.begin && other.begin < stretch.end)
+    .sort((a, b) => a.begin - b.begin);
   let [begin, best]: [number, [number, number]] = [stretch.begin, [0, 0]];
   for (const { begin: from, until } of [...before, { begin: stretch.end, until: stretch.end }]) {
     if (from - begin > best[1] - best[0]) best = [begin, from];
@@ -117,7 +143,23 @@ function finding(own: Member, members: readonly Member[], stretch: { begin: numb
   const fair = fairRate(members, from, until);
   const bytes = fair * (until - from) - own.curve.bytes(from, until);
   if (!(own.curve.rate(from, until) < FAR_LESS * fair)) return [];
-  return [{ id: `${own.flow}@${from.toFixed(3)}`, flow: own.flow, kind: "share", begin: from, end: to, until, back: to < own.stop - length ? to : null, silence: null, stalledS: 0, bytes, rateBps: fair * 8, beforeS: 0, delayS: NaN }];
+  return [
+    {
+      id: `${own.flow}@${from.toFixed(3)}`,
+      flow: own.flow,
+      kind: "share",
+      begin: from,
+      end: to,
+      until,
+      back: to < own.stop - length ? to : null,
+      silence: null,
+      stalledS: 0,
+      bytes,
+      rateBps: fair * 8,
+      beforeS: 0,
+      delayS: NaN,
+    },
+  ];
 }
 
 /** The flows that share a way with one during a finding, with their rates in bit/s, the fastest first. */
@@ -129,5 +171,8 @@ export function companions(run: Run, { flow, begin, until }: Finding): [string, 
     return one.start <= begin && one.stop >= until ? one.curve.rate(begin, until) * 8 : 0;
   };
   const others = run.flows.filter((name, i) => name !== flow && from[i] === from[row] && to[i] === to[row]);
-  return others.map((name): [string, number] => [name, rateBps(name)]).filter(([, rate]) => rate > 0).sort((a, b) => b[1] - a[1]);
+  return others
+    .map((name): [string, number] => [name, rateBps(name)])
+    .filter(([, rate]) => rate > 0)
+    .sort((a, b) => b[1] - a[1]);
 }

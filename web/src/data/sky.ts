@@ -48,7 +48,9 @@ export class Sky {
     const a = before * values;
     const b = after * values;
     for (let i = 0; i < values; i += 3) {
-      const ax = recorded[a + i], ay = recorded[a + i + 1], az = recorded[a + i + 2];
+      const ax = recorded[a + i],
+        ay = recorded[a + i + 1],
+        az = recorded[a + i + 2];
       const x = ax + (recorded[b + i] - ax) * share;
       const y = ay + (recorded[b + i + 1] - ay) * share;
       const z = az + (recorded[b + i + 2] - az) * share;
@@ -83,7 +85,8 @@ export class Sky {
 
   meanAltitudeKm(): number {
     let sum = 0;
-    for (let i = 0; i < this.size * 3; i += 3) sum += Math.hypot(this.recorded[i], this.recorded[i + 1], this.recorded[i + 2]);
+    for (let i = 0; i < this.size * 3; i += 3)
+      sum += Math.hypot(this.recorded[i], this.recorded[i + 1], this.recorded[i + 2]);
     return this.size ? (sum / this.size - 1) * EARTH_RADIUS_KM : 0;
   }
 }

@@ -216,7 +216,11 @@ export class ServerSource implements Source {
   }
 
   /** Asks for the packets of a flow; there is no job where they are kept already. */
-  recordPackets(run: string, flow: string, part: readonly [number, number] | null): Promise<{ key: string; job: Job | null }> {
+  recordPackets(
+    run: string,
+    flow: string,
+    part: readonly [number, number] | null,
+  ): Promise<{ key: string; job: Job | null }> {
     return this.post("api/packets", { run, flow, begin_s: part?.[0] ?? null, end_s: part?.[1] ?? null });
   }
 

@@ -46,10 +46,13 @@ export function storyOf(run: Run, finding: Finding, happenings: Happenings): Sto
 
 /** How long before a finding its causes are looked for, s. */
 function causeS(run: Run, { flow, begin }: Pick<Finding, "flow" | "begin">): number {
-  const { x, ys: [rtt] } = run.flowSeries(flow, "rtt_s");
+  const {
+    x,
+    ys: [rtt],
+  } = run.flowSeries(flow, "rtt_s");
   let row = lastAtOrBefore(x, begin);
   // The last step in which a round trip was measured; a pause in it tells nothing.
-  for (const least = row - 1000; row >= 0 && row > least && Number.isNaN(rtt[row]); ) row--;
+  for (const least = row - 1000; row >= 0 && row > least && Number.isNaN(rtt[row]);) row--;
   return Math.max(CAUSE_S, CAUSE_RTTS * (rtt[row] || 0));
 }
 
@@ -113,7 +116,8 @@ function whyOf(events: Happening[], { begin }: Finding, { data, acks }: Lost, ot
   else if (acks > 0) parts.push(`${count(acks, "ACK")} lost`);
   const timeouts = events.filter((one) => one.kind === "timeout").length;
   if (timeouts > 0) parts.push(timeouts > 1 ? `${timeouts} timeouts` : "timeout");
-  if (parts.length === 0 && others.length > 0) parts.push(`${others.length > 1 ? `${others.length} flows` : others[0]} began`);
+  if (parts.length === 0 && others.length > 0)
+    parts.push(`${others.length > 1 ? `${others.length} flows` : others[0]} began`);
   return parts.join(", ");
 }
 
@@ -123,7 +127,9 @@ function othersThatBegan(run: Run, { flow, begin }: Finding, events: Happening[]
   const { start_s: start } = run.tables.flows;
   const own = start[run.flows.indexOf(flow)];
   const before = causeS(run, { flow, begin });
-  return run.flows.filter((_, row) => start[row] > own + AT_ONCE_S && start[row] <= begin && start[row] >= begin - before);
+  return run.flows.filter(
+    (_, row) => start[row] > own + AT_ONCE_S && start[row] <= begin && start[row] >= begin - before,
+  );
 }
 
 function priceOf(run: Run, finding: Finding): string {
@@ -138,7 +144,10 @@ function shareText(run: Run, finding: Finding): string {
   const others = companions(run, finding);
   const row = run.flows.indexOf(finding.flow);
   const { from, to } = run.tables.flows;
-  const first = others.slice(0, 3).map(([name, bps]) => `${name} ${rate(bps)}`).join(", ");
+  const first = others
+    .slice(0, 3)
+    .map(([name, bps]) => `${name} ${rate(bps)}`)
+    .join(", ");
   const more = others.length > 3 ? ` and ${others.length - 3} more` : "";
   return `${count(others.length, "other flow")} from ${from[row]} to ${to[row]} sent at the same time: ${first}${more}`;
 }
@@ -153,13 +162,25 @@ function backText(run: Run, { begin, until, back, flow }: Finding): string {
 
 function causeOf(run: Run, finding: Finding, events: Happening[], { data, acks, places }: Lost): string {
   if (finding.kind === "share") return sentence(shareText(run, finding));
-  const parts = events.filter((one) => (one.kind === "handover" || one.kind === "path") && one.begin <= finding.begin + AT_ONCE_S).slice(-3).map((one) => `${one.text} at ${moment(one.begin)}`);
+  const parts = events
+    .filter((one) => (one.kind === "handover" || one.kind === "path") && one.begin <= finding.begin + AT_ONCE_S)
+    .slice(-3)
+    .map((one) => `${one.text} at ${moment(one.begin)}`);
   const others = othersThatBegan(run, finding, events);
-  if (others.length > 0) parts.push(`${others.length === 1 ? "flow" : "flows"} ${others.slice(0, 3).join(", ")}${others.length > 3 ? ` and ${others.length - 3} more` : ""} began shortly before`);
+  if (others.length > 0)
+    parts.push(
+      `${others.length === 1 ? "flow" : "flows"} ` +
+        `${others.slice(0, 3).join(", ")}${others.length > 3 ? ` and ${others.length - 3} more` : ""} began ` +
+        `shortly before`,
+    );
   for (const [place, packets] of places.slice(0, 2)) parts.push(counted(packets, "packet", place));
   if (places.length > 2) parts.push(`${data - places[0][1] - places[1][1]} more packets were lost elsewhere`);
   if (acks > 0) parts.push(`${count(acks, "ACK")} on the way back ${acks === 1 ? "was" : "were"} lost`);
-  if (parts.length === 0) return "Nothing that this run recorded explains it. The sender may have waited for its window, or others took the capacity.";
+  if (parts.length === 0)
+    return (
+      "Nothing that this run recorded explains it. The sender may have waited for its window, or others took " +
+      "the capacity."
+    );
   return sentence(parts.join("; "));
 }
 
@@ -174,8 +195,13 @@ function effectOf(run: Run, finding: Finding, events: Happening[]): string {
   if (timeouts > 0) parts.push(`the retransmission timer ran out ${times(timeouts)}`);
   const window = windowChange(run, flow, begin, until);
   if (window) parts.push(window);
-  if (kind === "delay") parts.push(`packets took ${fixed(finding.delayS * 1e3, 0)} ms longer than usual (the median of the run)`);
-  if (kind === "share") parts.unshift(`its window was full, and it got ${rate((rateBps * (until - begin) - 8 * bytes) / (until - begin))} where an equal share was ${rate(rateBps)}`);
+  if (kind === "delay")
+    parts.push(`packets took ${fixed(finding.delayS * 1e3, 0)} ms longer than usual (the median of the run)`);
+  if (kind === "share")
+    parts.unshift(
+      `its window was full, and it got ${rate((rateBps * (until - begin) - 8 * bytes) / (until - begin))} where ` +
+        `an equal share was ${rate(rateBps)}`,
+    );
   if (kind === "slow" && parts.length === 0) parts.push("less than half as much arrived as before");
   return parts.length > 0 ? sentence(parts.join("; ")) : "The sender repaired it without waiting.";
 }
@@ -185,7 +211,10 @@ function times(n: number): string {
 }
 
 function windowChange(run: Run, flow: string, begin: number, until: number): string {
-  const { x, ys: [cwnd] } = run.flowSeries(flow, "cwnd");
+  const {
+    x,
+    ys: [cwnd],
+  } = run.flowSeries(flow, "cwnd");
   let [before, least] = [NaN, Infinity];
   for (let i = 0; i < x.length && x[i] <= until; i++) {
     if (Number.isNaN(cwnd[i])) continue;
@@ -198,11 +227,18 @@ function windowChange(run: Run, flow: string, begin: number, until: number): str
 function costOf(run: Run, finding: Finding): string {
   const { kind, bytes, rateBps, beforeS, until, begin, delayS } = finding;
   if (kind === "nothing") return "Everything that was sent was lost.";
-  if (kind === "share") return `${size(bytes)} less in ${fixed(until - begin, 1)} s than an equal share, ${rate(rateBps)}.`;
+  if (kind === "share")
+    return `${size(bytes)} less in ${fixed(until - begin, 1)} s than an equal share, ${rate(rateBps)}.`;
   if (kind === "delay") return `${size(bytes)} behind: ${fixed(delayS * 1e3, 0)} ms at ${rate(rateBps)}.`;
-  const late = Number.isFinite(delayS) && Math.abs(delayS) >= 0.001 ? `; packets took ${fixed(Math.abs(delayS) * 1e3, 0)} ms ${delayS > 0 ? "longer" : "less"} than before` : "";
+  const late =
+    Number.isFinite(delayS) && Math.abs(delayS) >= 0.001
+      ? `; packets took ${fixed(Math.abs(delayS) * 1e3, 0)} ms ${delayS > 0 ? "longer" : "less"} than before`
+      : "";
   const since = begin <= 0 ? "after it" : `of the ${number(beforeS, 2)} s before`;
-  return `${size(bytes)} less in ${fixed(until - begin, 1)} s than at its rate ${since}, ${rate(rateBps)}; ${backText(run, finding)}${late}.`;
+  return (
+    `${size(bytes)} less in ${fixed(until - begin, 1)} s than at its rate ${since}, ${rate(rateBps)}; ` +
+    `${backText(run, finding)}${late}.`
+  );
 }
 
 /** Why the first timeout came, as far as the tables tell. */
@@ -211,7 +247,8 @@ function timerOf(run: Run, finding: Finding, happenings: Happenings, events: Hap
   if (!timeout) return "";
   const { time_s: times, is_ack: ack } = run.tables.drops;
   const recovery = events.filter((one) => one.kind === "recovery" && one.begin < timeout.begin).at(-1);
-  const since = recovery && timeout.begin <= recovery.end + 1e-9 ? recovery.begin : Math.min(events[0].begin, finding.begin);
+  const since =
+    recovery && timeout.begin <= recovery.end + 1e-9 ? recovery.begin : Math.min(events[0].begin, finding.begin);
   let [data, acks] = [0, 0];
   for (const row of happenings.dropRows(finding.flow)) {
     if (times[row] < since - 1e-9 || times[row] > timeout.begin) continue;
@@ -221,21 +258,39 @@ function timerOf(run: Run, finding: Finding, happenings: Happenings, events: Hap
   const why = "A timeout and not a fast retransmit: ";
   if (recovery && timeout.begin <= recovery.end + 1e-9) {
     return data > 0
-      ? `${why}a fast retransmit began at ${moment(recovery.begin)}, but ${count(data, "more packet")} ${data === 1 ? "was" : "were"} lost during the repair, and the timer ran out before its end.`
+      ? `${why}a fast retransmit began at ${moment(recovery.begin)}, but ${count(data, "more packet")} ` +
+          `${data === 1 ? "was" : "were"} lost during the repair, and the timer ran out before its end.`
       : `${why}a fast retransmit began at ${moment(recovery.begin)}, but the repair took longer than the timer.`;
   }
   const window = windowAt(run, finding.flow, finding.begin);
-  if (data === 0 && acks === 0) return `${why}no packet was lost; the ACKs came later than the timer expected, because the delay grew or the path was gone.`;
+  if (data === 0 && acks === 0)
+    return (
+      `${why}no packet was lost; the ACKs came later than the timer expected, because the delay grew or the ` +
+      `path was gone.`
+    );
   if (data === 0) return `${why}the data arrived, but ${count(acks, "ACK")} ${acks === 1 ? "was" : "were"} lost.`;
   if (window <= DUPLICATES + data) {
-    return `${why}of a window of ${number(window, 3)} segments ${data} ${data === 1 ? "was" : "were"} lost, so fewer than ${DUPLICATES} duplicate ACKs could come back.`;
+    return (
+      `${why}of a window of ${number(window, 3)} segments ${data} ${data === 1 ? "was" : "were"} lost, so ` +
+      `fewer than ${DUPLICATES} duplicate ACKs could come back.`
+    );
   }
-  if (recovery) return `${why}a fast retransmit at ${moment(recovery.begin)} repaired a loss, but of ${data} lost packets others were left, and too few duplicate ACKs came back for another one.`;
-  return `${why}of ${number(window, 3)} segments in flight ${data} were lost, and too few duplicate ACKs came back before the timer ran out.`;
+  if (recovery)
+    return (
+      `${why}a fast retransmit at ${moment(recovery.begin)} repaired a loss, but of ${data} lost packets ` +
+      `others were left, and too few duplicate ACKs came back for another one.`
+    );
+  return (
+    `${why}of ${number(window, 3)} segments in flight ${data} were lost, and too few duplicate ACKs came ` +
+    `back before the timer ran out.`
+  );
 }
 
 function windowAt(run: Run, flow: string, time: number): number {
-  const { x, ys: [inFlight] } = run.flowSeries(flow, "in_flight");
+  const {
+    x,
+    ys: [inFlight],
+  } = run.flowSeries(flow, "in_flight");
   let value = NaN;
   for (let i = 0; i < x.length && x[i] <= time; i++) if (!Number.isNaN(inFlight[i])) value = inFlight[i];
   return value;

@@ -22,5 +22,9 @@ export function sunDirection(start: number | null, seconds: number): Vector {
   const rightAscension = Math.atan2(Math.cos(obliquity) * Math.sin(ecliptic), Math.cos(ecliptic));
   const declination = Math.asin(Math.sin(obliquity) * Math.sin(ecliptic));
   const longitude = rightAscension - (280.46061837 + 360.98564736629 * days) * RAD;
-  return [Math.cos(declination) * Math.cos(longitude), Math.cos(declination) * Math.sin(longitude), Math.sin(declination)];
+  return [
+    Math.cos(declination) * Math.cos(longitude),
+    Math.cos(declination) * Math.sin(longitude),
+    Math.sin(declination),
+  ];
 }

@@ -27,7 +27,13 @@ export function outlineOf(text: string): Outline {
 
 /** The path as a scenario's messages have it: `links[0].queue`. */
 export function pathText(path: readonly (string | number)[]): string {
-  return path.map((part, i) => (typeof part === "number" ? `[${part}]` : (i > 0 ? "." : "") + (/^[\w-]+$/.test(part) ? part : JSON.stringify(part)))).join("");
+  return path
+    .map((part, i) =>
+      typeof part === "number"
+        ? `[${part}]`
+        : (i > 0 ? "." : "") + (/^[\w-]+$/.test(part) ? part : JSON.stringify(part)),
+    )
+    .join("");
 }
 
 /** A value as TOML writes it. */
@@ -37,7 +43,9 @@ export function tomlOf(value: string | number | boolean): string {
 
 /** What differs between two texts in their values, a line each. */
 export function differences(before: string, after: string): string[] {
-  const [old, now] = [before, after].map((text) => new Map(outlineOf(text).leaves.map(({ path, value }) => [pathText(path), tomlOf(value)])));
+  const [old, now] = [before, after].map(
+    (text) => new Map(outlineOf(text).leaves.map(({ path, value }) => [pathText(path), tomlOf(value)])),
+  );
   const found: string[] = [];
   for (const [path, value] of now) {
     if (!old.has(path)) found.push(`${path}: new, ${value}`);

@@ -162,8 +162,12 @@ function coastlines(): THREE.BufferGeometry {
   const points: number[] = [];
   for (const ring of LAND) {
     for (let i = 0; i + 3 < ring.length; i += 2) {
-      if (Math.max(Math.abs(ring[i]), Math.abs(ring[i + 2])) > 180 || Math.min(ring[i + 1], ring[i + 3]) < -89) continue;
-      for (const [longitude, latitude] of [[ring[i], ring[i + 1]], [ring[i + 2], ring[i + 3]]]) {
+      if (Math.max(Math.abs(ring[i]), Math.abs(ring[i + 2])) > 180 || Math.min(ring[i + 1], ring[i + 3]) < -89)
+        continue;
+      for (const [longitude, latitude] of [
+        [ring[i], ring[i + 1]],
+        [ring[i + 2], ring[i + 3]],
+      ]) {
         const [x, y, z] = toVector({ latitude, longitude, altitudeKm: 0 });
         points.push(...toScene(x * COAST_RADIUS, y * COAST_RADIUS, z * COAST_RADIUS));
       }

@@ -60,7 +60,9 @@ export interface Frame {
 
 /** The stations and the nodes on the flows' ways. */
 export function nodesOf(frame: Frame): string[] {
-  return [...new Set([...frame.run.stations.map((station) => station.name), ...frame.ways.flatMap((way) => way.nodes)])];
+  return [
+    ...new Set([...frame.run.stations.map((station) => station.name), ...frame.ways.flatMap((way) => way.nodes)]),
+  ];
 }
 
 /** The position of a node, satellite or station; null for one that has no place. */
@@ -73,7 +75,10 @@ export function positionOf(frame: Frame, node: string): [number, number, number]
   return frame.run.stations.find((station) => station.name === node)?.position ?? null;
 }
 
-/** Links with packets at a moment: ISLs, and those between stations and their satellites. `busy` are the ISLs that ever carry one. */
+/**
+ * Links with packets at a moment: ISLs, and those between stations and their satellites. `busy` are the ISLs that ever
+ * carry one.
+ */
 export function loadsAt(frame: Frame, busy: readonly number[]): Load[] {
   const { run, time, isls, up } = frame;
   const found: Load[] = [];

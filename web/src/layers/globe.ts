@@ -110,7 +110,8 @@ export class Globe implements Picture {
     const highest = frame.run.sky.size > 0 ? 1 + frame.run.sky.meanAltitudeKm() / 6371 : 1.1;
     sum.normalize();
     // From the side, so that the way up and down is seen.
-    if (places.some((at) => Math.hypot(...at) > HIGH)) sum.applyAxisAngle(new THREE.Vector3(0, 1, 0), 1.2).add(new THREE.Vector3(0, 0.25, 0));
+    if (places.some((at) => Math.hypot(...at) > HIGH))
+      sum.applyAxisAngle(new THREE.Vector3(0, 1, 0), 1.2).add(new THREE.Vector3(0, 0.25, 0));
     const distance = Math.min(HIGH, highest) * 3.75;
     // Straight above a pole the globe has no up.
     sum.y = Math.max(-0.8, Math.min(0.8, sum.y));

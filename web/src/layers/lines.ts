@@ -62,7 +62,13 @@ export class ThickLines {
 
   constructor(width: number, order: number) {
     const front = new LineMaterial({ linewidth: width, vertexColors: true, transparent: true, depthWrite: false });
-    const behind = new LineMaterial({ linewidth: width * 0.6, vertexColors: true, transparent: true, opacity: 0.28, depthWrite: false });
+    const behind = new LineMaterial({
+      linewidth: width * 0.6,
+      vertexColors: true,
+      transparent: true,
+      opacity: 0.28,
+      depthWrite: false,
+    });
     behind.depthFunc = THREE.GreaterDepth;
     this.materials = [front, behind];
     this.objects = this.materials.map((material) => new LineSegments2(this.geometry, material));

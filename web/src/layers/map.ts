@@ -36,10 +36,14 @@ export class FlatMap implements Picture {
     });
     this.canvas.addEventListener("pointerup", () => (this.dragged = null));
     this.canvas.addEventListener("pointermove", (event) => this.drag(event));
-    this.canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      this.zoom(Math.exp(event.deltaY * 0.001));
-    }, { passive: false });
+    this.canvas.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        this.zoom(Math.exp(event.deltaY * 0.001));
+      },
+      { passive: false },
+    );
   }
 
   paint(): void {
@@ -56,7 +60,10 @@ export class FlatMap implements Picture {
 
   /** On the map a flight would be no faster than a look at the whole. */
   look(frame: Frame, nodes: readonly string[]): void {
-    const places = nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null).map(toPlace);
+    const places = nodes
+      .map((node) => positionOf(frame, node))
+      .filter((at) => at !== null)
+      .map(toPlace);
     if (places.length === 0) return;
     const first = places[0].longitude;
     // Longitudes go on beyond 180° where the nodes lie on both sides of it.
@@ -64,7 +71,8 @@ export class FlatMap implements Picture {
     const north = places.map(({ latitude }) => latitude);
     const [west, right, south, top] = [Math.min(...east), Math.max(...east), Math.min(...north), Math.max(...north)];
     this.scale = 1;
-    const room = Math.min(this.size.width / Math.max(20, right - west), this.size.height / Math.max(20, top - south)) * 0.7;
+    const room =
+      Math.min(this.size.width / Math.max(20, right - west), this.size.height / Math.max(20, top - south)) * 0.7;
     // Nodes on both sides of the map's edge are seen in the whole map only.
     const inside = west >= -180 && right <= 180;
     this.scale = inside ? Math.min(12, Math.max(1, room / this.perDegree)) : 1;
@@ -124,13 +132,19 @@ export class FlatMap implements Picture {
 
   private toPixel(longitude: number, latitude: number): Point {
     const k = this.perDegree;
-    return [this.size.width / 2 + (longitude - this.centre[0]) * k, this.size.height / 2 - (latitude - this.centre[1]) * k];
+    return [
+      this.size.width / 2 + (longitude - this.centre[0]) * k,
+      this.size.height / 2 - (latitude - this.centre[1]) * k,
+    ];
   }
 
   private drag(event: PointerEvent): void {
     if (!this.dragged) return;
     const k = this.perDegree;
-    this.centre = [this.centre[0] - (event.clientX - this.dragged[0]) / k, this.centre[1] + (event.clientY - this.dragged[1]) / k];
+    this.centre = [
+      this.centre[0] - (event.clientX - this.dragged[0]) / k,
+      this.centre[1] + (event.clientY - this.dragged[1]) / k,
+    ];
     this.dragged = [event.clientX, event.clientY];
     this.keepInside();
   }
@@ -139,7 +153,10 @@ export class FlatMap implements Picture {
     const k = this.perDegree;
     const roomX = Math.max(0, 180 - this.size.width / 2 / k);
     const roomY = Math.max(0, 90 - this.size.height / 2 / k);
-    this.centre = [Math.min(roomX, Math.max(-roomX, this.centre[0])), Math.min(roomY, Math.max(-roomY, this.centre[1]))];
+    this.centre = [
+      Math.min(roomX, Math.max(-roomX, this.centre[0])),
+      Math.min(roomY, Math.max(-roomY, this.centre[1])),
+    ];
     this.onMoved();
   }
 
@@ -265,7 +282,8 @@ export class FlatMap implements Picture {
       context.setLineDash([]);
     }
     for (const way of frame.ways) {
-      context.strokeStyle = frame.ways.length > 1 ? this.colours.flows[Math.max(0, flows.indexOf(way.flows[0])) % 6] : this.colours.way;
+      context.strokeStyle =
+        frame.ways.length > 1 ? this.colours.flows[Math.max(0, flows.indexOf(way.flows[0])) % 6] : this.colours.way;
       context.lineWidth = 3;
       context.lineJoin = "round";
       this.drawWay(context, frame, way.nodes);
@@ -274,7 +292,10 @@ export class FlatMap implements Picture {
 
   private drawWay(context: CanvasRenderingContext2D, frame: Frame, nodes: readonly string[]): void {
     context.beginPath();
-    const places = nodes.map((node) => positionOf(frame, node)).filter((at) => at !== null).map(toPlace);
+    const places = nodes
+      .map((node) => positionOf(frame, node))
+      .filter((at) => at !== null)
+      .map(toPlace);
     for (let i = 0; i + 1 < places.length; i++) {
       this.line(context, [places[i].longitude, places[i].latitude], [places[i + 1].longitude, places[i + 1].latitude]);
     }

@@ -33,7 +33,14 @@ export class NetworkLayer {
   private readonly losses: Dots;
   private readonly queues: Dots;
   private readonly former = new ThinLines(0.95, 3);
-  private readonly colours = { way: new THREE.Color(), station: new THREE.Color(), handover: new THREE.Color(), drop: new THREE.Color(), flows: [new THREE.Color()], load: ["#000000", "#000000", "#000000"] as Palette["load"] };
+  private readonly colours = {
+    way: new THREE.Color(),
+    station: new THREE.Color(),
+    handover: new THREE.Color(),
+    drop: new THREE.Color(),
+    flows: [new THREE.Color()],
+    load: ["#000000", "#000000", "#000000"] as Palette["load"],
+  };
   private planesOf: { run: string; planes: number[][] } = { run: "", planes: [] };
 
   constructor(ratio: THREE.IUniform<number>) {
@@ -44,9 +51,18 @@ export class NetworkLayer {
     this.queues = new Dots(ratio, 0, 8, GROUND_PULL);
     this.group.add(
       this.queues.mesh,
-      this.isls.object, this.planes.object, this.ground.object, this.circles.object, this.faintCircles.object,
-      this.way.group, this.pulses.mesh, this.stations.mesh, this.handovers.mesh,
-      this.former.object, this.losses.mesh, this.loads.group,
+      this.isls.object,
+      this.planes.object,
+      this.ground.object,
+      this.circles.object,
+      this.faintCircles.object,
+      this.way.group,
+      this.pulses.mesh,
+      this.stations.mesh,
+      this.handovers.mesh,
+      this.former.object,
+      this.losses.mesh,
+      this.loads.group,
     );
   }
 
@@ -120,7 +136,9 @@ export class NetworkLayer {
     // With many satellites the ISLs already show the planes.
     if (frame.shown.planes && !(many && frame.shown.isls && frame.isls.length > 0)) {
       for (const plane of planes) {
-        plane.forEach((from, i) => this.arc(frame.positions, from, plane[(i + 1) % plane.length], many ? 1 : ARC_STEPS));
+        plane.forEach((from, i) =>
+          this.arc(frame.positions, from, plane[(i + 1) % plane.length], many ? 1 : ARC_STEPS),
+        );
       }
     }
     this.planes.end();
@@ -149,7 +167,9 @@ export class NetworkLayer {
   private drawGround(frame: Frame): void {
     const { stations } = frame.run;
     this.stations.resize(stations.length);
-    stations.forEach(({ position: [x, y, z] }, i) => this.stations.set(i, x * 1.002, y * 1.002, z * 1.002, this.colours.station, 6));
+    stations.forEach(({ position: [x, y, z] }, i) =>
+      this.stations.set(i, x * 1.002, y * 1.002, z * 1.002, this.colours.station, 6),
+    );
     if (stations.length > 0) this.stations.flush();
     this.ground.begin(stations.length);
     for (const station of stations) {
@@ -168,7 +188,11 @@ export class NetworkLayer {
     const all = frame.run.sky.size <= ALL_FOOTPRINTS;
     const faint = frame.shown.coverage ? (all ? frame.run.sky.names.map((_, i) => i) : [...used]) : [];
     this.footprints(this.circles, frame, frame.shown.coverage || chosen !== undefined ? strong : []);
-    this.footprints(this.faintCircles, frame, faint.filter((satellite) => !strong.includes(satellite)));
+    this.footprints(
+      this.faintCircles,
+      frame,
+      faint.filter((satellite) => !strong.includes(satellite)),
+    );
   }
 
   private footprints(lines: ThinLines, frame: Frame, satellites: number[]): void {
@@ -217,15 +241,24 @@ export class NetworkLayer {
     this.former.begin(nodes.length * MOST_DASHES);
     for (let i = 0; i + 1 < nodes.length; i++) {
       const [a, b] = [nodes[i], nodes[i + 1]];
-      const dashes = Math.min(MOST_DASHES, Math.max(2, Math.round(Math.hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]) / DASH)));
-      const at = (share: number): [number, number, number] => [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share];
+      const dashes = Math.min(
+        MOST_DASHES,
+        Math.max(2, Math.round(Math.hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]) / DASH)),
+      );
+      const at = (share: number): [number, number, number] => [
+        a[0] + (b[0] - a[0]) * share,
+        a[1] + (b[1] - a[1]) * share,
+        a[2] + (b[2] - a[2]) * share,
+      ];
       for (let dash = 0; dash < dashes; dash++) this.former.add(...at(dash / dashes), ...at((dash + 0.55) / dashes));
     }
     this.former.end();
   }
 
   private drawLosses(frame: Frame): void {
-    const places = frame.losses.map((one) => ({ ...one, at: positionOf(frame, one.node) })).filter((one) => one.at !== null);
+    const places = frame.losses
+      .map((one) => ({ ...one, at: positionOf(frame, one.node) }))
+      .filter((one) => one.at !== null);
     this.losses.resize(places.length);
     places.forEach(({ at, packets, age }, i) => {
       const [x, y, z] = at!;
@@ -261,10 +294,15 @@ export class NetworkLayer {
 }
 
 /** Marks that run along a path, one after another in the colours of its flows. */
-function pulsesAlong(nodes: [number, number, number][], phase: number, colours: THREE.Color[]): { at: number[]; colour: THREE.Color }[] {
+function pulsesAlong(
+  nodes: [number, number, number][],
+  phase: number,
+  colours: THREE.Color[],
+): { at: number[]; colour: THREE.Color }[] {
   const marks: { at: number[]; colour: THREE.Color }[] = [];
   let whole = 0;
-  for (let i = 0; i + 1 < nodes.length; i++) whole += Math.hypot(...[0, 1, 2].map((axis) => nodes[i + 1][axis] - nodes[i][axis]));
+  for (let i = 0; i + 1 < nodes.length; i++)
+    whole += Math.hypot(...[0, 1, 2].map((axis) => nodes[i + 1][axis] - nodes[i][axis]));
   const every = Math.max(PULSE_EVERY, whole / MOST_PULSES);
   const gone = phase * PULSE_RATE;
   // The first pulse on the path is the one sent last.

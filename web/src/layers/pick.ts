@@ -52,7 +52,8 @@ function nearestLink(frame: Frame, picture: Picture, x: number, y: number): stri
     }
   };
   for (const way of frame.ways) {
-    for (let i = 0; i + 1 < way.nodes.length; i++) consider(linkName(frame, way.nodes[i], way.nodes[i + 1]), way.nodes[i], way.nodes[i + 1]);
+    for (let i = 0; i + 1 < way.nodes.length; i++)
+      consider(linkName(frame, way.nodes[i], way.nodes[i + 1]), way.nodes[i], way.nodes[i + 1]);
   }
   for (const [station, satellite] of frame.serving) consider(`${station}->sky`, station, satellite);
   if (best === null && frame.shown.isls && frame.isls.length <= MANY_LINKS) {
@@ -69,7 +70,9 @@ export function linkName(frame: Frame, from: string, to: string): string {
   if (station(from) && sky.index.has(to)) return `${from}->sky`;
   if (sky.index.has(from) && station(to)) return `${from}->ground`;
   const [a, b] = [sky.index.get(from), sky.index.get(to)];
-  const i = frame.isls.findIndex((isl, row) => frame.up[row] && ((isl.a === a && isl.b === b) || (isl.a === b && isl.b === a)));
+  const i = frame.isls.findIndex(
+    (isl, row) => frame.up[row] && ((isl.a === a && isl.b === b) || (isl.a === b && isl.b === a)),
+  );
   if (i < 0) return `${from}->${to}`;
   return frame.isls[i].a === a ? frame.isls[i].name : frame.isls[i].back;
 }

@@ -66,7 +66,14 @@ export class Satellites {
     this.rings.resize(chosen === undefined ? 0 : 1);
     if (chosen === undefined) return;
     const { positions } = frame;
-    this.rings.set(0, positions[chosen * 3], positions[chosen * 3 + 1], positions[chosen * 3 + 2], this.colour.selected, 11);
+    this.rings.set(
+      0,
+      positions[chosen * 3],
+      positions[chosen * 3 + 1],
+      positions[chosen * 3 + 2],
+      this.colour.selected,
+      11,
+    );
     this.rings.flush();
   }
 }

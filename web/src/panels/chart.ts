@@ -97,7 +97,17 @@ export class Chart {
   private wanted = false;
 
   constructor(enlarge: (chart: Chart) => void) {
-    const grow = h("button", { type: "button", class: "quiet grow", title: "Large (double-click)", "aria-label": "Large", onclick: () => enlarge(this) }, "⤢");
+    const grow = h(
+      "button",
+      {
+        type: "button",
+        class: "quiet grow",
+        title: "Large (double-click)",
+        "aria-label": "Large",
+        onclick: () => enlarge(this),
+      },
+      "⤢",
+    );
     this.element = h("figure", { class: "chart" }, h("figcaption", {}, this.head, this.values, grow), this.plotBox);
     new ResizeObserver(() => this.resize()).observe(this.plotBox);
     clock.time.watch(() => this.followTime());
@@ -124,7 +134,9 @@ export class Chart {
       labels: lines.map((line) => line.label),
       data: plot.data,
       points: points.map(({ label, x }) => [label, x.length]),
-      bars: points.flatMap(({ label, x, y, y2 }) => (y2 ? Array.from(x, (at, i): Bar => [label, at, y[i], y2[i]]) : [])),
+      bars: points.flatMap(({ label, x, y, y2 }) =>
+        y2 ? Array.from(x, (at, i): Bar => [label, at, y[i], y2[i]]) : [],
+      ),
       lanes: lanes.map(({ label, times }) => [label, times.length]),
     };
   }
@@ -177,13 +189,18 @@ export class Chart {
     const grid = { stroke: colour("rule"), width: 1 };
     const axis = { stroke: ink, grid, ticks: { ...grid, size: 3 }, font: "11px system-ui, sans-serif", gap: 4 };
     const [min, max] = windowShown();
-    const bands = spec.lines.flatMap((line, i): uPlot.Band[] => (line.fill ? [{ series: [i + 1, i + 2], fill: line.fill }] : []));
+    const bands = spec.lines.flatMap((line, i): uPlot.Band[] =>
+      line.fill ? [{ series: [i + 1, i + 2], fill: line.fill }] : [],
+    );
     return {
       width,
       height,
       padding: [6, 16, 0, 0],
       legend: { show: false },
-      scales: { x: { time: false, min, max }, y: { range: spec.tight ? (_, min, max) => around(spec, min, max) : fromZero } },
+      scales: {
+        x: { time: false, min, max },
+        y: { range: spec.tight ? (_, min, max) => around(spec, min, max) : fromZero },
+      },
       axes: [
         { ...axis, size: 22, values: (_, ticks) => ticks.map((tick) => `${plain(tick)} s`) },
         { ...axis, size: 48, values: (_, ticks) => ticks.map(plain) },
@@ -212,7 +229,14 @@ export class Chart {
       hooks: {
         drawClear: [(plot) => drawShades(plot, spec)],
         draw: [(plot) => drawMarks(plot, spec), (plot) => drawPoints(plot, spec), (plot) => drawLanes(plot, spec)],
-        setCursor: [(plot) => this.readAt(plot.cursor.left !== undefined && plot.cursor.left >= 0 ? plot.posToVal(plot.cursor.left, "x") : clock.time.value)],
+        setCursor: [
+          (plot) =>
+            this.readAt(
+              plot.cursor.left !== undefined && plot.cursor.left >= 0
+                ? plot.posToVal(plot.cursor.left, "x")
+                : clock.time.value,
+            ),
+        ],
         ready: [(plot) => this.listen(plot)],
       },
     };
@@ -284,9 +308,15 @@ export class Chart {
       zoomTo(at - (at - from) * factor, at + (to - at) * factor);
     };
     const keys: Record<string, () => void> = {
-      ArrowLeft: () => clock.seek(time - step), ArrowRight: () => clock.seek(time + step),
-      Home: () => clock.seek(from), End: () => clock.seek(to),
-      "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1 / 0.6), "0": () => (range.value = null), Enter: enlarge,
+      ArrowLeft: () => clock.seek(time - step),
+      ArrowRight: () => clock.seek(time + step),
+      Home: () => clock.seek(from),
+      End: () => clock.seek(to),
+      "+": () => zoom(0.6),
+      "=": () => zoom(0.6),
+      "-": () => zoom(1 / 0.6),
+      "0": () => (range.value = null),
+      Enter: enlarge,
     };
     const act = keys[event.key];
     if (!act) return;
@@ -300,7 +330,8 @@ export class Chart {
     const buckets = Math.max(200, this.drawnWidth);
     const tables = lines.map(({ series }) => {
       const { x, ys } = decimate(series, from, to, buckets, steps);
-      if (scale !== 1) for (const y of ys) for (let i = 0; i < y.length; i++) if (y[i] !== null) y[i] = (y[i] as number) * scale;
+      if (scale !== 1)
+        for (const y of ys) for (let i = 0; i < y.length; i++) if (y[i] !== null) y[i] = (y[i] as number) * scale;
       return [x, ...ys] as unknown as uPlot.AlignedData;
     });
     if (tables.length === 0) return [[from, to]];
@@ -342,14 +373,21 @@ export class Chart {
       item.title = line.label;
       item.textContent = read[i];
     });
-    this.plotBox.setAttribute("aria-label", `${spec.title}, ${spec.unit}, at ${moment(time)}: ${items.map((line, i) => `${line.label} ${read[i]}`).join(", ")}. Arrow keys move the time, plus and minus zoom, 0 shows the whole run, Enter makes the chart large.`);
+    this.plotBox.setAttribute(
+      "aria-label",
+      `${spec.title}, ${spec.unit}, at ${moment(time)}: ` +
+        `${items.map((line, i) => `${line.label} ${read[i]}`).join(", ")}. Arrow keys move the time, plus and ` +
+        `minus zoom, 0 shows the whole run, Enter makes the chart large.`,
+    );
   }
 }
 
 /** The lines whose numbers are written: all of a few, of many the first in each colour. */
 function readable(lines: Line[]): Line[] {
   const drawn = lines.filter((line) => line.scales);
-  return drawn.length <= 3 ? drawn : drawn.filter((line, i) => drawn.findIndex((other) => other.colour === line.colour) === i).slice(0, 4);
+  return drawn.length <= 3
+    ? drawn
+    : drawn.filter((line, i) => drawn.findIndex((other) => other.colour === line.colour) === i).slice(0, 4);
 }
 
 function plain(tick: number): string {

@@ -38,7 +38,7 @@ const MEASURES: Measure[] = [
   { title: "Throughput", unit: "Mbit/s, mean of 1 s", scale: 1e-6, column: "throughput_bps", smoothed: 1 },
 ];
 
-const NO_SERIES = "No time series: put  grid = \"100 ms\"  under [records] and run again.";
+const NO_SERIES = 'No time series: put  grid = "100 ms"  under [records] and run again.';
 const NO_VALUE = "Nothing was measured: no packet came that far.";
 
 /** The charts beside the globe, with the names of the flows in them. */
@@ -61,7 +61,9 @@ export function chartsPanel(): HTMLElement {
     const flow = sequenceFlow(runs);
     grid.classList.toggle("sequence", flow !== null);
     const sequence = flow === null ? null : sequenceCharts(runs[0], flow, marks(runs), request);
-    const specs = sequence ? sequence.map((spec) => () => spec) : [...MEASURES.map((measure) => () => flowChart(runs, measure)), () => queueChart(runs), () => dropChart(runs)];
+    const specs = sequence
+      ? sequence.map((spec) => () => spec)
+      : [...MEASURES.map((measure) => () => flowChart(runs, measure)), () => queueChart(runs), () => dropChart(runs)];
     charts.forEach((chart, i) => (chart.element.hidden = i >= specs.length));
     // Charts of a million steps are made one after the other, so that the page answers in between.
     let begin = performance.now();
@@ -89,26 +91,42 @@ export function chartsPanel(): HTMLElement {
       void draw();
     });
   };
-  for (const signal of [run, overlays, chosenFlows, theme, openFinding, sequenceShown, wholeFlow] as const) signal.watch(request as () => void);
+  for (const signal of [run, overlays, chosenFlows, theme, openFinding, sequenceShown, wholeFlow] as const)
+    signal.watch(request as () => void);
   request();
   return h("section", { class: "charts-panel", "aria-label": "Charts" }, legend, grid);
 }
 
-/** The flow of the sequence view: that of the open finding, else the first in the charts; null while the view is closed. */
+/**
+ * The flow of the sequence view: that of the open finding, else the first in the charts; null while the view is closed.
+ */
 function sequenceFlow(runs: Run[]): string | null {
   if (!sequenceShown.value || runs.length === 0) return null;
   const open = openFinding.value?.flow;
-  return (open !== undefined && runs[0].flows.includes(open) ? open : drawnFlows(runs).find((flow) => runs[0].flows.includes(flow))) ?? null;
+  return (
+    (open !== undefined && runs[0].flows.includes(open)
+      ? open
+      : drawnFlows(runs).find((flow) => runs[0].flows.includes(flow))) ?? null
+  );
 }
 
-const SEQUENCE_KEYS: [string, string][] = [["series-0", "sent"], ["series-1", "sent again"], ["drop", "lost"], ["series-2", "acknowledged"], ["series-5", "SACK"], ["series-4", "window"]];
+const SEQUENCE_KEYS: [string, string][] = [
+  ["series-0", "sent"],
+  ["series-1", "sent again"],
+  ["drop", "lost"],
+  ["series-2", "acknowledged"],
+  ["series-5", "SACK"],
+  ["series-4", "window"],
+];
 
 /** With one run, colours tell flows apart; with several, colours tell runs and dashes flows. */
 export function strokeOf(runs: Run[], at: number, flow: string): { colour: string; dash: readonly number[] } {
   // Of a few flows each keeps its colour whatever is shown; of many, those that are shown get one.
   const among = runs[at].flows.length <= FIRST_FLOWS ? runs[at].flows : drawnFlows(runs);
   const place = Math.max(0, among.indexOf(flow));
-  return runs.length === 1 ? { colour: seriesColour(place), dash: DASHES[Math.floor(place / 6) % 6] } : { colour: seriesColour(at), dash: DASHES[place % 6] };
+  return runs.length === 1
+    ? { colour: seriesColour(place), dash: DASHES[Math.floor(place / 6) % 6] }
+    : { colour: seriesColour(at), dash: DASHES[place % 6] };
 }
 
 /** The flows in the charts: those chosen, or the first of all runs. */
@@ -137,22 +155,62 @@ function legendOf(runs: Run[], again: () => void): HTMLElement[] {
     if (at < 0) continue;
     const on = drawn.includes(flow);
     const style = runs.length === 1 && on ? `background:${strokeOf(runs, at, flow).colour}` : "background:var(--muted)";
-    chips.push(h("button", { type: "button", class: "chip", "aria-pressed": on ? "true" : "false", onclick: () => toggleFlow(flow, !on) }, h("i", { style }), flow));
+    chips.push(
+      h(
+        "button",
+        { type: "button", class: "chip", "aria-pressed": on ? "true" : "false", onclick: () => toggleFlow(flow, !on) },
+        h("i", { style }),
+        flow,
+      ),
+    );
   }
-  if (drawn.length > offered.length) chips.push(h("span", { class: "key" }, `and ${drawn.length - offered.length} more`));
+  if (drawn.length > offered.length)
+    chips.push(h("span", { class: "key" }, `and ${drawn.length - offered.length} more`));
   if (flows.length > 0) {
     const others = flows.length - drawn.length;
-    chips.push(h("button", { type: "button", class: "chip all-flows", onclick: () => (flowTable.value = true) }, others > 0 ? `${others} more flows …` : "Flows …"));
+    chips.push(
+      h(
+        "button",
+        { type: "button", class: "chip all-flows", onclick: () => (flowTable.value = true) },
+        others > 0 ? `${others} more flows …` : "Flows …",
+      ),
+    );
   }
-  if (flows.length > 0) chips.push(h("button", { type: "button", class: "chip all-tables", onclick: () => (tablesShown.value = true) }, "Tables …"));
+  if (flows.length > 0)
+    chips.push(
+      h("button", { type: "button", class: "chip all-tables", onclick: () => (tablesShown.value = true) }, "Tables …"),
+    );
   if (flows.length > 0) {
     const title = "Every packet of one flow: that of the open finding, else the first in the charts";
-    chips.push(h("button", { type: "button", class: "chip packets", title, "aria-pressed": String(sequenceShown.value), onclick: () => (sequenceShown.value = !sequenceShown.value) }, "Packets"));
+    chips.push(
+      h(
+        "button",
+        {
+          type: "button",
+          class: "chip packets",
+          title,
+          "aria-pressed": String(sequenceShown.value),
+          onclick: () => (sequenceShown.value = !sequenceShown.value),
+        },
+        "Packets",
+      ),
+    );
   }
-  if (sequenceShown.value) return [...chips, ...recordingChips(runs[0], sequenceFlow(runs), again), ...SEQUENCE_KEYS.map(([role, name]) => h("span", { class: "key" }, h("i", { class: "key-band", style: `background:var(--${role})` }), name))];
+  if (sequenceShown.value)
+    return [
+      ...chips,
+      ...recordingChips(runs[0], sequenceFlow(runs), again),
+      ...SEQUENCE_KEYS.map(([role, name]) =>
+        h("span", { class: "key" }, h("i", { class: "key-band", style: `background:var(--${role})` }), name),
+      ),
+    ];
   if (runs.length === 1) chips.push(h("span", { class: "key" }, h("i", { class: "key-ssthresh" }), "ssthresh"));
-  if (hasBand(runs)) chips.push(h("span", { class: "key" }, h("i", { class: "key-band" }), "all flows: median, 5 to 95 %"));
-  chips.push(h("span", { class: "key" }, h("i", { class: "key-handover" }), "handover"), h("span", { class: "key" }, h("i", { class: "key-drop" }), "packet dropped"));
+  if (hasBand(runs))
+    chips.push(h("span", { class: "key" }, h("i", { class: "key-band" }), "all flows: median, 5 to 95 %"));
+  chips.push(
+    h("span", { class: "key" }, h("i", { class: "key-handover" }), "handover"),
+    h("span", { class: "key" }, h("i", { class: "key-drop" }), "packet dropped"),
+  );
   return chips;
 }
 
@@ -162,11 +220,29 @@ function recordingChips(one: Run | undefined, flow: string | null, again: () => 
   const chips: HTMLElement[] = [];
   if (asksFirst(one, flow)) {
     const minutes = Math.ceil(one.entry.wall_time_s / 60);
-    chips.push(h("button", { type: "button", class: "chip record", onclick: () => recordNow(one, flow, again) }, `Record (about ${minutes} min)`));
+    chips.push(
+      h(
+        "button",
+        { type: "button", class: "chip record", onclick: () => recordNow(one, flow, again) },
+        `Record (about ${minutes} min)`,
+      ),
+    );
   }
   if (openFinding.value?.flow === flow && recordedLater(one, flow)) {
     const title = "All packets of the flow, not only those around the open finding";
-    chips.push(h("button", { type: "button", class: "chip whole-flow", title, "aria-pressed": String(wholeFlow.value), onclick: () => (wholeFlow.value = !wholeFlow.value) }, "Whole flow"));
+    chips.push(
+      h(
+        "button",
+        {
+          type: "button",
+          class: "chip whole-flow",
+          title,
+          "aria-pressed": String(wholeFlow.value),
+          onclick: () => (wholeFlow.value = !wholeFlow.value),
+        },
+        "Whole flow",
+      ),
+    );
   }
   return chips;
 }
@@ -180,9 +256,20 @@ function bandLines(one: Run, measure: Measure): Line[] {
   const { column, smoothed } = measure;
   const [high, middle, low] = one.quantiles(column, [0.95, 0.5, 0.05], smoothed ?? 0);
   const muted = colour("muted");
-  const line = (label: string, series: Series, width: number, fill?: string): Line =>
-    ({ label, colour: muted, dash: [], width, scales: true, series, ...(fill ? { fill } : {}) });
-  return [line("95 % of all flows", high, 0.5, `${muted}33`), line("5 % of all flows", low, 0.5), line("median of all flows", middle, 1.2)];
+  const line = (label: string, series: Series, width: number, fill?: string): Line => ({
+    label,
+    colour: muted,
+    dash: [],
+    width,
+    scales: true,
+    series,
+    ...(fill ? { fill } : {}),
+  });
+  return [
+    line("95 % of all flows", high, 0.5, `${muted}33`),
+    line("5 % of all flows", low, 0.5),
+    line("median of all flows", middle, 1.2),
+  ];
 }
 
 type Marks = Pick<ChartSpec, "drops" | "handovers" | "shades">;
@@ -211,7 +298,15 @@ function flowChart(runs: Run[], measure: Measure): ChartSpec {
       if (!one.flows.includes(flow)) continue;
       const stroke = strokeOf(runs, at, flow);
       const label = runs.length > 1 ? `${one.title}: ${flow}` : flow;
-      if (column === "cwnd" && runs.length === 1) addLine(lines, { label: `${flow} ssthresh`, colour: `${stroke.colour}99`, dash: [3, 3], width: 1, scales: false, series: one.flowSeries(flow, "ssthresh") });
+      if (column === "cwnd" && runs.length === 1)
+        addLine(lines, {
+          label: `${flow} ssthresh`,
+          colour: `${stroke.colour}99`,
+          dash: [3, 3],
+          width: 1,
+          scales: false,
+          series: one.flowSeries(flow, "ssthresh"),
+        });
       const series = one.derived(`${flow}\n${column} drawn`, () => {
         const raw = one.flowSeries(flow, column);
         return smoothed ? rollingMean(raw, smoothed) : bridge(raw, BRIDGED_S);
@@ -219,7 +314,10 @@ function flowChart(runs: Run[], measure: Measure): ChartSpec {
       addLine(lines, { label, ...stroke, width: 1.5, scales: true, series });
     }
   });
-  if (hasBand(runs)) lines.push(...bandLines(runs[0], measure).filter(({ series }) => series.ys[0].some((value) => !Number.isNaN(value))));
+  if (hasBand(runs))
+    lines.push(
+      ...bandLines(runs[0], measure).filter(({ series }) => series.ys[0].some((value) => !Number.isNaN(value))),
+    );
   const recorded = runs.some((one) => one.hasSeries);
   return { title, unit, scale, lines, ...marks(runs), empty: runs.length === 0 ? "" : recorded ? NO_VALUE : NO_SERIES };
 }
@@ -234,11 +332,25 @@ function queueChart(runs: Run[]): ChartSpec {
   runs.forEach((one, at) => {
     one.busiestLinks(QUEUES).forEach((link, i) => {
       names.add(link.replace("->", " → "));
-      addLine(lines, { label: link, colour: seriesColour(runs.length > 1 ? at : i + 3), dash: DASHES[runs.length > 1 ? i : 0], width: 1.5, scales: true, series: one.linkSeries(link, "queue_packets") });
+      addLine(lines, {
+        label: link,
+        colour: seriesColour(runs.length > 1 ? at : i + 3),
+        dash: DASHES[runs.length > 1 ? i : 0],
+        width: 1.5,
+        scales: true,
+        series: one.linkSeries(link, "queue_packets"),
+      });
     });
   });
   const unit = names.size > 0 ? `packets: ${[...names].slice(0, 2).join(", ")}` : "packets";
-  return { title: "Queue", unit, scale: 1, lines, ...marks(runs), empty: runs.length === 0 ? "" : "No link had to let a packet wait, or no series was recorded." };
+  return {
+    title: "Queue",
+    unit,
+    scale: 1,
+    lines,
+    ...marks(runs),
+    empty: runs.length === 0 ? "" : "No link had to let a packet wait, or no series was recorded.",
+  };
 }
 
 function dropChart(runs: Run[]): ChartSpec {
@@ -251,7 +363,15 @@ function dropChart(runs: Run[]): ChartSpec {
       if (series.ys[0].at(-1)) lines.push({ label, ...strokeOf(runs, at, flow), width: 1.5, scales: true, series });
     }
   });
-  return { title: "Packets dropped", unit: "since the start", scale: 1, lines, ...marks(runs), steps: true, empty: runs.length === 0 ? "" : "No data packet was dropped." };
+  return {
+    title: "Packets dropped",
+    unit: "since the start",
+    scale: 1,
+    lines,
+    ...marks(runs),
+    steps: true,
+    empty: runs.length === 0 ? "" : "No data packet was dropped.",
+  };
 }
 
 /** Data packets of a flow that were lost, counted up. */

@@ -2,7 +2,18 @@ import { loadRun, type Run } from "../data/run";
 import type { RunEntry } from "../data/source";
 import { change, comparison, entries, notice } from "../state/app";
 import { theme } from "../state/theme";
-import { EVERY, figureOf, groupsOf, MEASURES, OVER_FLOWS, OVER_TIME, OVER_TRANSFERS, TOTALS, type Drawn, type Group } from "./comparing";
+import {
+  EVERY,
+  figureOf,
+  groupsOf,
+  MEASURES,
+  OVER_FLOWS,
+  OVER_TIME,
+  OVER_TRANSFERS,
+  TOTALS,
+  type Drawn,
+  type Group,
+} from "./comparing";
 import { h, icon, ICONS } from "./dom";
 import { barFigure, curveFigure, curveScale, type FigureLook } from "./figure";
 import { FigureView } from "./figureview";
@@ -16,7 +27,10 @@ function chosen(): readonly string[] {
   if (comparison.value.runs) return comparison.value.runs;
   const all = entries.value;
   const study = all.find((entry) => entry.study)?.study ?? null;
-  return all.filter((entry) => study === null || entry.study === study).slice(0, FIRST_RUNS).map((entry) => entry.id);
+  return all
+    .filter((entry) => study === null || entry.study === study)
+    .slice(0, FIRST_RUNS)
+    .map((entry) => entry.id);
 }
 
 /** Chosen runs, one chosen measure, one figure to take away. */
@@ -29,7 +43,9 @@ export function comparePanel(): HTMLElement {
   let made = "";
   let latest = 0;
   const save = (kind: "svg" | "png" | "csv"): void => void (drawn && download(drawn, kind));
-  const downloads = (["svg", "png", "csv"] as const).map((kind) => h("button", { type: "button", onclick: () => save(kind) }, icon(ICONS.download), kind.toUpperCase()));
+  const downloads = (["svg", "png", "csv"] as const).map((kind) =>
+    h("button", { type: "button", onclick: () => save(kind) }, icon(ICONS.download), kind.toUpperCase()),
+  );
   /** Draws what was made before, in another size, window or theme. */
   const paint = (): void => {
     if (!drawn || figure.clientWidth === 0) return;
@@ -54,7 +70,13 @@ export function comparePanel(): HTMLElement {
     downloads.forEach((button) => (button.disabled = wanted.length === 0));
     if (wanted.length === 0) {
       [drawn, made] = [null, ""];
-      figure.replaceChildren(h("p", { class: "empty" }, entries.value.length > 0 ? "Choose the runs to compare." : "There is no run to compare yet."));
+      figure.replaceChildren(
+        h(
+          "p",
+          { class: "empty" },
+          entries.value.length > 0 ? "Choose the runs to compare." : "There is no run to compare yet.",
+        ),
+      );
       return;
     }
     try {
@@ -62,12 +84,22 @@ export function comparePanel(): HTMLElement {
       // The reader may have chosen others meanwhile.
       if (mine !== latest) return;
       const { groups, base, measure, flow } = choices.offer(loaded);
-      const now = JSON.stringify([wanted.map(({ id, records_hash }) => [id, records_hash]), measure, flow, comparison.value.seeds, base?.runs[0].id]);
+      const now = JSON.stringify([
+        wanted.map(({ id, records_hash }) => [id, records_hash]),
+        measure,
+        flow,
+        comparison.value.seeds,
+        base?.runs[0].id,
+      ]);
       if (now !== made) {
         drawn = figureOf(groups, base, measure, flow);
         made = now;
         const gone = chosen().filter((id) => !entries.value.some((entry) => entry.id === id));
-        const notes = [...drawn.notes, lengths(loaded), gone.length > 0 ? `Not here any more: ${gone.join(", ")}.` : ""];
+        const notes = [
+          ...drawn.notes,
+          lengths(loaded),
+          gone.length > 0 ? `Not here any more: ${gone.join(", ")}.` : "",
+        ];
         figure.replaceChildren(...notes.filter((note) => note !== "").map((note) => h("p", { class: "note" }, note)));
       }
       paint();
@@ -94,7 +126,14 @@ export function comparePanel(): HTMLElement {
     paint();
   }).observe(figure);
   const side = h("div", { class: "choices" }, ...choices.elements, runs);
-  return h("div", { class: "compare" }, h("h2", {}, "Compare runs"), gridPanel(), side, h("div", { class: "result" }, figure, h("div", { class: "downloads" }, ...downloads)));
+  return h(
+    "div",
+    { class: "compare" },
+    h("h2", {}, "Compare runs"),
+    gridPanel(),
+    side,
+    h("div", { class: "result" }, figure, h("div", { class: "downloads" }, ...downloads)),
+  );
 }
 
 /** What the reader chooses beside the runs. */
@@ -129,20 +168,31 @@ class Choices {
     const allowed = (kind === "total" || kind === "time") && groups.length > 1;
     const base = allowed ? (groups.find((group) => group.runs.some((one) => one.id === asked)) ?? null) : null;
     this.baseLabel.hidden = !allowed;
-    this.base.replaceChildren(h("option", { value: "" }, "nothing: show the values"), ...groups.map(({ name, runs: own }) => h("option", { value: own[0].id }, name)));
+    this.base.replaceChildren(
+      h("option", { value: "" }, "nothing: show the values"),
+      ...groups.map(({ name, runs: own }) => h("option", { value: own[0].id }, name)),
+    );
     this.base.value = base?.runs[0].id ?? "";
     return { groups, base, measure: this.measure.value, flow: this.flow.value };
   }
 }
 
 function measureChoice(): HTMLSelectElement {
-  const options = (kind: string, all: readonly { title: string }[], after = ""): HTMLElement[] => all.map((one, i) => h("option", { value: `${kind} ${i}` }, one.title + after));
-  return h("select", { id: "measure", "aria-label": "Measure" },
+  const options = (kind: string, all: readonly { title: string }[], after = ""): HTMLElement[] =>
+    all.map((one, i) => h("option", { value: `${kind} ${i}` }, one.title + after));
+  return h(
+    "select",
+    { id: "measure", "aria-label": "Measure" },
     h("optgroup", { label: "One number per flow" }, ...options("total", TOTALS)),
     h("optgroup", { label: "Over time" }, ...options("time", OVER_TIME, " over time")),
     h("optgroup", { label: "Distribution over the steps" }, ...options("steps", OVER_TIME, ": distribution")),
     h("optgroup", { label: "Distribution over the flows" }, ...options("flows", OVER_FLOWS, ": distribution")),
-    h("optgroup", { label: "Distribution over the transfers of workloads" }, ...options("transfers", OVER_TRANSFERS, ": distribution")));
+    h(
+      "optgroup",
+      { label: "Distribution over the transfers of workloads" },
+      ...options("transfers", OVER_TRANSFERS, ": distribution"),
+    ),
+  );
 }
 
 function runBox(entry: RunEntry): HTMLElement {
@@ -157,7 +207,10 @@ function runBox(entry: RunEntry): HTMLElement {
 /** Offers the runs' flows and, at the end, all of them at once; what was chosen stays chosen where it can. */
 function offerFlows(select: HTMLSelectElement, runs: Run[], before: string): void {
   const names = [...new Set(runs.flatMap((one) => one.flows))];
-  select.replaceChildren(...names.map((name) => h("option", { value: name }, name)), h("option", { value: EVERY }, "every flow"));
+  select.replaceChildren(
+    ...names.map((name) => h("option", { value: name }, name)),
+    h("option", { value: EVERY }, "every flow"),
+  );
   select.value = names.includes(before) || before === EVERY ? before : (names[0] ?? EVERY);
 }
 
@@ -165,7 +218,11 @@ function offerFlows(select: HTMLSelectElement, runs: Run[], before: string): voi
 function lengths(runs: Run[]): string {
   const all = runs.map((one) => one.duration);
   const [least, most] = [Math.min(...all), Math.max(...all)];
-  return most > least * 1.001 ? `These runs differ in length, from ${Number(least.toPrecision(6))} s to ${Number(most.toPrecision(6))} s: sums are over the whole of each run, rates over the time from its first flow's start to its last flow's stop, and curves end where their run ends.` : "";
+  return most > least * 1.001
+    ? `These runs differ in length, from ${Number(least.toPrecision(6))} s to ${Number(most.toPrecision(6))} s: ` +
+        `sums are over the whole of each run, rates over the time from its first flow's start to its last flow's ` +
+        `stop, and curves end where their run ends.`
+    : "";
 }
 
 /** As large as the panel: one unit of the figure is one pixel. */
@@ -176,14 +233,24 @@ function sizeIn(width: number): { width: number; height: number } {
 
 /** White paper, whatever the page looks like. */
 const PRINT: FigureLook = {
-  width: 760, height: 400,
-  paper: "#ffffff", ink: "#1b1b1b", muted: "#6a6a6a", rule: "#dddddd",
+  width: 760,
+  height: 400,
+  paper: "#ffffff",
+  ink: "#1b1b1b",
+  muted: "#6a6a6a",
+  rule: "#dddddd",
   series: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"],
 };
 
 async function download(drawn: Drawn, kind: "svg" | "png" | "csv"): Promise<void> {
-  const text = kind === "csv" ? drawn.csv() : drawn.bars ? barFigure(drawn.bars, PRINT) : curveFigure(drawn.curves!(comparison.value.zoom), PRINT);
-  const blob = kind === "png" ? await raster(text) : new Blob([text], { type: kind === "csv" ? "text/csv" : "image/svg+xml" });
+  const text =
+    kind === "csv"
+      ? drawn.csv()
+      : drawn.bars
+        ? barFigure(drawn.bars, PRINT)
+        : curveFigure(drawn.curves!(comparison.value.zoom), PRINT);
+  const blob =
+    kind === "png" ? await raster(text) : new Blob([text], { type: kind === "csv" ? "text/csv" : "image/svg+xml" });
   const address = URL.createObjectURL(blob);
   h("a", { href: address, download: `${drawn.name}.${kind}` }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
@@ -195,5 +262,7 @@ async function raster(text: string): Promise<Blob> {
   await image.decode();
   const canvas = h("canvas", { width: 1520, height: 800 });
   canvas.getContext("2d")?.drawImage(image, 0, 0, 1520, 800);
-  return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png"));
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png"),
+  );
 }

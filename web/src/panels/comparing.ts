@@ -54,7 +54,11 @@ export const OVER_TRANSFERS: Omit<Total, "how">[] = [
 
 /** What can be compared, by the names that the address uses. */
 export const MEASURES = [
-  ...TOTALS.map((_, i) => `total ${i}`), ...OVER_TIME.map((_, i) => `time ${i}`), ...OVER_TIME.map((_, i) => `steps ${i}`), ...OVER_FLOWS.map((_, i) => `flows ${i}`), ...OVER_TRANSFERS.map((_, i) => `transfers ${i}`),
+  ...TOTALS.map((_, i) => `total ${i}`),
+  ...OVER_TIME.map((_, i) => `time ${i}`),
+  ...OVER_TIME.map((_, i) => `steps ${i}`),
+  ...OVER_FLOWS.map((_, i) => `flows ${i}`),
+  ...OVER_TRANSFERS.map((_, i) => `transfers ${i}`),
 ];
 
 /** Stands for every flow. */
@@ -89,10 +93,14 @@ export function groupsOf(runs: Run[], together: boolean): Group[] {
     const key = one.entry.scenario_hash;
     const known = groups.get(key);
     // A seed that was run twice counts once: it is the same run.
-    if (known) known.runs = known.runs.some((other) => other.entry.seed === one.entry.seed) ? known.runs : [...known.runs, one];
+    if (known)
+      known.runs = known.runs.some((other) => other.entry.seed === one.entry.seed) ? known.runs : [...known.runs, one];
     else groups.set(key, { name: names[i].replace(/, seed \d+$/, ""), runs: [one] });
   });
-  return [...groups.values()].map(({ name, runs: own }) => ({ name: own.length > 1 ? `${name} (${own.length} seeds)` : name, runs: own }));
+  return [...groups.values()].map(({ name, runs: own }) => ({
+    name: own.length > 1 ? `${name} (${own.length} seeds)` : name,
+    runs: own,
+  }));
 }
 
 /** The figure of a measure; with a baseline, of the differences to it. */
@@ -102,10 +110,13 @@ export function figureOf(groups: Group[], base: Group | null, measure: string, f
   if (kind === "total") return totals(groups, base, TOTALS[at]);
   if (kind === "time") return curves(groups, base, OVER_TIME[at], flow);
   if (kind === "steps") return steps(groups, OVER_TIME[at], flow);
-  return kind === "flows" ? flowsOf(groups, OVER_FLOWS[at], "flows") : flowsOf(groups, OVER_TRANSFERS[at], "workload_transfers");
+  return kind === "flows"
+    ? flowsOf(groups, OVER_FLOWS[at], "flows")
+    : flowsOf(groups, OVER_TRANSFERS[at], "workload_transfers");
 }
 
-const compared = (groups: Group[], base: Group | null): Group[] => (base ? groups.filter((one) => one !== base) : groups);
+const compared = (groups: Group[], base: Group | null): Group[] =>
+  base ? groups.filter((one) => one !== base) : groups;
 const seedsOf = (group: Group): number[] => group.runs.map((one) => one.entry.seed);
 const lessOf = (base: Group | null): string => (base ? `, less that of ${base.name}` : "");
 
@@ -136,23 +147,45 @@ function totals(groups: Group[], base: Group | null, { title, unit, column, scal
   const shown = compared(groups, base);
   const row = (name: string, of: (one: Run) => number): Bars["groups"][number] & { halves: (number | null)[] } => {
     const sample = (group: Group): Sample => ({ seeds: seedsOf(group), values: group.runs.map(of) });
-    const found = shown.map((group): Estimate => (base ? difference(sample(group), sample(base)) : estimate(group.runs.map(of))));
+    const found = shown.map((group): Estimate =>
+      base ? difference(sample(group), sample(base)) : estimate(group.runs.map(of)),
+    );
     return { name, values: found.map(({ mean }) => finite(mean)), halves: found.map(({ half }) => finite(half)) };
   };
   const rows = flows.map((flow) => row(flow, (one) => value(one, flow)));
-  if (every.length > 1) rows.push(row(how === "sum" ? (column.endsWith("_bps") ? "all, first start to last stop" : "all together") : "mean of all", all));
+  if (every.length > 1)
+    rows.push(
+      row(
+        how === "sum" ? (column.endsWith("_bps") ? "all, first start to last stop" : "all together") : "mean of all",
+        all,
+      ),
+    );
   const bars: Bars = { title: title + lessOf(base), unit, groups: rows, runs: shown.map(({ name }) => name) };
   const intervals = rows.some(({ halves }) => halves.some((half) => half !== null));
   const csv = (): string => {
     const head = shown.flatMap(({ name }) => (intervals ? [name, `${name}, half of the 95 % interval`] : [name]));
-    const lines = rows.map(({ name, values, halves }) => [cell(name), ...values.flatMap((v, i) => (intervals ? [v ?? "", halves[i] ?? ""] : [v ?? ""]))].join(","));
+    const lines = rows.map(({ name, values, halves }) =>
+      [cell(name), ...values.flatMap((v, i) => (intervals ? [v ?? "", halves[i] ?? ""] : [v ?? ""]))].join(","),
+    );
     return `${["flow", ...head.map(cell)].join(",")}\n${lines.join("\n")}\n`;
   };
-  return { name: column, bars, csv, notes: [every.length > MOST_GROUPS ? `The first ${MOST_GROUPS} of ${every.length} flows.` : "", intervalNote(groups, intervals)] };
+  return {
+    name: column,
+    bars,
+    csv,
+    notes: [
+      every.length > MOST_GROUPS ? `The first ${MOST_GROUPS} of ${every.length} flows.` : "",
+      intervalNote(groups, intervals),
+    ],
+  };
 }
 
 function intervalNote(groups: Group[], intervals: boolean): string {
-  if (intervals) return "Means over the seeds with 95 % intervals (Student's t). A difference pairs runs of equal seeds; where the seeds differ the interval is Welch's.";
+  if (intervals)
+    return (
+      "Means over the seeds with 95 % intervals (Student's t). A difference pairs runs of equal seeds; where " +
+      "the seeds differ the interval is Welch's."
+    );
   return groups.some(({ runs }) => runs.length > 1) ? "Means over the seeds; no interval can be given here." : "";
 }
 
@@ -166,15 +199,23 @@ interface Picked {
 function picked(groups: Group[], flow: string): Picked[] {
   return groups.flatMap((group) => {
     const flows = [...new Set(group.runs.flatMap((one) => one.flows))];
-    return flows.filter((each) => flow === EVERY || each === flow).map((each) => ({ name: `${group.name}, ${each}`, group, flow: each }));
+    return flows
+      .filter((each) => flow === EVERY || each === flow)
+      .map((each) => ({ name: `${group.name}, ${each}`, group, flow: each }));
   });
 }
 
 /** One curve per group and flow; `flow` is the only one to show, or EVERY. */
 function curves(groups: Group[], base: Group | null, { title, unit, column, scale }: OverTime, flow: string): Drawn {
   const all = picked(compared(groups, base), flow);
-  const series = (group: Group, of: string) => group.runs.filter((one) => one.flows.includes(of)).map((one) => one.flowSeries(of, column));
-  const made = all.map(({ name, group, flow: of }) => ({ name, flow: of, single: group.runs.length === 1 && !base ? series(group, of)[0] : null, group }));
+  const series = (group: Group, of: string) =>
+    group.runs.filter((one) => one.flows.includes(of)).map((one) => one.flowSeries(of, column));
+  const made = all.map(({ name, group, flow: of }) => ({
+    name,
+    flow: of,
+    single: group.runs.length === 1 && !base ? series(group, of)[0] : null,
+    group,
+  }));
   const bands = made.map(({ single, group, flow: of }) => {
     if (single) return null;
     const [own, other] = [series(group, of), base ? series(base, of) : []];
@@ -194,9 +235,20 @@ function curves(groups: Group[], base: Group | null, { title, unit, column, scal
       left = Math.max(left, Math.ceil(rows.length / POINTS));
       const few = rows.filter((_, k) => k % Math.ceil(rows.length / POINTS) === 0);
       const halves = few.map((row) => finite(band.half[row] * scale));
-      return { name, x: few.map((row) => band.x[row]), y: few.map((row) => finite(band.mean[row] * scale)), ...(halves.some((half) => half !== null) ? { half: halves } : {}) };
+      return {
+        name,
+        x: few.map((row) => band.x[row]),
+        y: few.map((row) => finite(band.mean[row] * scale)),
+        ...(halves.some((half) => half !== null) ? { half: halves } : {}),
+      };
     });
-    return { title: `${title} over time${lessOf(base)}`, unit, xUnit: "Time (s)", curves: found, ...(window ? { window } : {}) };
+    return {
+      title: `${title} over time${lessOf(base)}`,
+      unit,
+      xUnit: "Time (s)",
+      curves: found,
+      ...(window ? { window } : {}),
+    };
   };
   const first = drawn(null);
   const csv = (): string => {
@@ -204,7 +256,16 @@ function curves(groups: Group[], base: Group | null, { title, unit, column, scal
     made.forEach(({ single, group, flow: of }, i) => {
       const x = single?.x ?? bands[i]?.x ?? [];
       const y = single?.ys[0] ?? bands[i]?.mean ?? [];
-      for (let k = 0; k < x.length; k++) rows.push([cell(group.name), cell(of), x[k], finite(y[k]) ?? "", ...(bands[i] ? [finite(bands[i].half[k]) ?? ""] : [])].join(","));
+      for (let k = 0; k < x.length; k++)
+        rows.push(
+          [
+            cell(group.name),
+            cell(of),
+            x[k],
+            finite(y[k]) ?? "",
+            ...(bands[i] ? [finite(bands[i].half[k]) ?? ""] : []),
+          ].join(","),
+        );
     });
     return `${rows.join("\n")}\n`;
   };
@@ -213,7 +274,10 @@ function curves(groups: Group[], base: Group | null, { title, unit, column, scal
     all.length > MOST_CURVES ? `The first ${MOST_CURVES} of ${all.length} curves; the CSV file has all.` : "",
     left > 1 ? `The whole curves show every ${left}th step of the recording; a part of the time shows more.` : "",
     missing.length > 0 ? `${base!.name} has no such flow, so there is no difference of ${missing.join(", ")}.` : "",
-    intervalNote(groups, first.curves.some(({ half }) => half !== undefined)),
+    intervalNote(
+      groups,
+      first.curves.some(({ half }) => half !== undefined),
+    ),
   ];
   return { name: column, curves: drawn, csv, notes };
 }
@@ -221,23 +285,60 @@ function curves(groups: Group[], base: Group | null, { title, unit, column, scal
 /** How often a measure had which values, over the steps of the recording. */
 function steps(groups: Group[], { title, unit, column, scale }: OverTime, flow: string): Drawn {
   const values = picked(groups, flow).map(({ name, group, flow: of }) => ({
-    name, values: group.runs.filter((one) => one.flows.includes(of)).map((one) => one.flowSeries(of, column).ys[0]),
+    name,
+    values: group.runs.filter((one) => one.flows.includes(of)).map((one) => one.flowSeries(of, column).ys[0]),
   }));
-  return shares(`${column}_steps`, `${title}: distribution over the steps`, unit, scale, values, "Each step of the recording in which the measure has a value counts once.");
+  return shares(
+    `${column}_steps`,
+    `${title}: distribution over the steps`,
+    unit,
+    scale,
+    values,
+    "Each step of the recording in which the measure has a value counts once.",
+  );
 }
 
 /** How many flows, or transfers, had which total. */
-function flowsOf(groups: Group[], { title, unit, column, scale }: Omit<Total, "how">, table: "flows" | "workload_transfers"): Drawn {
-  const values = groups.map(({ name, runs }) => ({ name, values: runs.map((one) => (one.tables[table] as unknown as Record<string, Float64Array>)[column] ?? new Float64Array(0)) }));
-  const open = values.reduce((sum, one) => sum + one.values.reduce((n, v) => n + v.filter((x) => !Number.isFinite(x)).length, 0), 0);
+function flowsOf(
+  groups: Group[],
+  { title, unit, column, scale }: Omit<Total, "how">,
+  table: "flows" | "workload_transfers",
+): Drawn {
+  const values = groups.map(({ name, runs }) => ({
+    name,
+    values: runs.map(
+      (one) => (one.tables[table] as unknown as Record<string, Float64Array>)[column] ?? new Float64Array(0),
+    ),
+  }));
+  const open = values.reduce(
+    (sum, one) => sum + one.values.reduce((n, v) => n + v.filter((x) => !Number.isFinite(x)).length, 0),
+    0,
+  );
   const what = table === "flows" ? "flows" : "transfers";
-  return shares(`${column}_${what}`, `${title}: distribution`, unit, scale, values, open > 0 ? `${open} ${what} have no value, because they did not finish for example, and are left out.` : "");
+  return shares(
+    `${column}_${what}`,
+    `${title}: distribution`,
+    unit,
+    scale,
+    values,
+    open > 0 ? `${open} ${what} have no value, because they did not finish for example, and are left out.` : "",
+  );
 }
 
-function shares(name: string, title: string, unit: string, scale: number, all: { name: string; values: Float64Array[] }[], note: string): Drawn {
+function shares(
+  name: string,
+  title: string,
+  unit: string,
+  scale: number,
+  all: { name: string; values: Float64Array[] }[],
+  note: string,
+): Drawn {
   const made = all.map(({ name: own, values }) => ({ name: own, ...distribution(values) }));
   const drawn = (window: readonly [number, number] | null): Curves => ({
-    title, unit: "share of the values that are not larger", xUnit: unit ? `${unit}` : "value", ...(window ? { window } : {}),
+    title,
+    unit: "share of the values that are not larger",
+    xUnit: unit ? `${unit}` : "value",
+    ...(window ? { window } : {}),
     curves: made.slice(0, MOST_CURVES).map(({ name: own, x, share }): Curve => {
       const [begin, end] = window ? window.map((edge) => lastAtOrBefore(x, edge / scale) + 1) : [0, x.length];
       const every = Math.max(1, Math.ceil((end - begin) / POINTS));
@@ -247,8 +348,21 @@ function shares(name: string, title: string, unit: string, scale: number, all: {
       return { name: own, x: few.map((i) => x[i] * scale), y: few.map((i) => share[i]) };
     }),
   });
-  const csv = (): string => `run,value,share\n${made.flatMap(({ name: own, x, share }) => Array.from(x, (value, i) => `${cell(own)},${value},${share[i]}`)).join("\n")}\n`;
-  return { name, curves: drawn, csv, notes: [note, made.length > MOST_CURVES ? `The first ${MOST_CURVES} of ${made.length} curves; the CSV file has all.` : ""] };
+  const csv = (): string => {
+    const rows = made.flatMap(({ name: own, x, share }) =>
+      Array.from(x, (value, i) => `${cell(own)},${value},${share[i]}`),
+    );
+    return `run,value,share\n${rows.join("\n")}\n`;
+  };
+  return {
+    name,
+    curves: drawn,
+    csv,
+    notes: [
+      note,
+      made.length > MOST_CURVES ? `The first ${MOST_CURVES} of ${made.length} curves; the CSV file has all.` : "",
+    ],
+  };
 }
 
 /** The runs' titles; with their folders where two have the same. */

@@ -39,14 +39,19 @@ export class SchemaCompletion {
     const place = placeOf(before.slice(0, from));
     if (!place) return null;
     const schemas = this.at(place.path);
-    const options = place.wantsValue ? schemas.flatMap((one) => this.values(one)) : schemas.flatMap((one) => this.keys(one));
+    const options = place.wantsValue
+      ? schemas.flatMap((one) => this.values(one))
+      : schemas.flatMap((one) => this.keys(one));
     if (options.length === 0) return null;
     return { from, options: unique(options), validFor: /^"?[\w.-]*$/ };
   };
 
   /** The texts that a value may be, where the schema lists them all. */
   textsAt(path: string[]): string[] {
-    const texts = this.at(path).flatMap((one) => [...(one.enum ?? []), ...(one.const !== undefined ? [one.const] : [])]);
+    const texts = this.at(path).flatMap((one) => [
+      ...(one.enum ?? []),
+      ...(one.const !== undefined ? [one.const] : []),
+    ]);
     return [...new Set(texts.filter((value): value is string => typeof value === "string"))];
   }
 
@@ -59,7 +64,10 @@ export class SchemaCompletion {
   private alternatives(schema: Schema, depth = 0): Schema[] {
     const one = this.resolve(schema);
     if (depth > 6) return [one];
-    return [one, ...[...(one.oneOf ?? []), ...(one.anyOf ?? [])].flatMap((other) => this.alternatives(other, depth + 1))];
+    return [
+      one,
+      ...[...(one.oneOf ?? []), ...(one.anyOf ?? [])].flatMap((other) => this.alternatives(other, depth + 1)),
+    ];
   }
 
   private at(path: string[]): Schema[] {
@@ -91,9 +99,17 @@ export class SchemaCompletion {
   }
 
   private values(schema: Schema): Completion[] {
-    const texts = [...(schema.enum ?? []), ...(schema.const !== undefined ? [schema.const] : []), ...(schema.examples ?? [])];
+    const texts = [
+      ...(schema.enum ?? []),
+      ...(schema.const !== undefined ? [schema.const] : []),
+      ...(schema.examples ?? []),
+    ];
     const about = schema.description ? { info: schema.description } : {};
-    const found: Completion[] = texts.map((value) => ({ label: typeof value === "string" ? `"${value}"` : String(value), type: "enum", ...about }));
+    const found: Completion[] = texts.map((value) => ({
+      label: typeof value === "string" ? `"${value}"` : String(value),
+      type: "enum",
+      ...about,
+    }));
     if (schema.type === "boolean") found.push({ label: "true", type: "keyword" }, { label: "false", type: "keyword" });
     if (schema.properties) found.push({ label: "{ }", type: "class", ...about });
     return found;

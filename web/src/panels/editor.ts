@@ -11,13 +11,21 @@ import type { SchemaCompletion } from "./completion";
 
 const LOOK = EditorView.theme({
   "&": { height: "100%", fontSize: "13.5px", color: "var(--ink)", backgroundColor: "var(--panel)" },
-  ".cm-scroller": { fontFamily: "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace", lineHeight: "1.55" },
+  ".cm-scroller": {
+    fontFamily: "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+    lineHeight: "1.55",
+  },
   ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--muted)", border: "none" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--soft)" },
   ".cm-cursor": { borderLeftColor: "var(--ink)" },
   "&.cm-focused": { outline: "none" },
   ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "var(--choice) !important" },
-  ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--ink)", border: "1px solid var(--rule)", borderRadius: "6px" },
+  ".cm-tooltip": {
+    backgroundColor: "var(--raised)",
+    color: "var(--ink)",
+    border: "1px solid var(--rule)",
+    borderRadius: "6px",
+  },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--accent-ink)" },
   ".cm-completionInfo": { maxWidth: "22rem", padding: "6px 9px" },
   ".cm-diagnostic": { padding: "4px 9px" },
@@ -41,18 +49,40 @@ export interface Editing {
 }
 
 /** The editor of a scenario: keys and values from the schema, problems from the engine where they stand. */
-export function scenarioEditor(text: string, completion: SchemaCompletion, check: (text: string) => Promise<Verdict>, changed: (text: string) => void, checked: (verdict: Verdict) => void): Editing {
-  const lint = linter(async (view) => {
-    const verdict = await check(view.state.doc.toString());
-    checked(verdict);
-    return verdict.diagnostics.map((one) => markOf(one, view.state));
-  }, { delay: 300, needsRefresh: (update) => update.transactions.some((one) => one.effects.some((effect) => effect.is(again))) });
+export function scenarioEditor(
+  text: string,
+  completion: SchemaCompletion,
+  check: (text: string) => Promise<Verdict>,
+  changed: (text: string) => void,
+  checked: (verdict: Verdict) => void,
+): Editing {
+  const lint = linter(
+    async (view) => {
+      const verdict = await check(view.state.doc.toString());
+      checked(verdict);
+      return verdict.diagnostics.map((one) => markOf(one, view.state));
+    },
+    {
+      delay: 300,
+      needsRefresh: (update) => update.transactions.some((one) => one.effects.some((effect) => effect.is(again))),
+    },
+  );
   const view = new EditorView({
     state: EditorState.create({
       doc: text,
       extensions: [
-        lineNumbers(), lintGutter(), history(), drawSelection(), highlightActiveLine(), bracketMatching(), closeBrackets(),
-        StreamLanguage.define(toml), syntaxHighlighting(COLOURS), LOOK, EditorView.lineWrapping, lint,
+        lineNumbers(),
+        lintGutter(),
+        history(),
+        drawSelection(),
+        highlightActiveLine(),
+        bracketMatching(),
+        closeBrackets(),
+        StreamLanguage.define(toml),
+        syntaxHighlighting(COLOURS),
+        LOOK,
+        EditorView.lineWrapping,
+        lint,
         autocompletion({ override: [completion.source], icons: false }),
         // Tab leaves the editor, so that the keyboard reaches everything; Ctrl-Space completes.
         keymap.of([...closeBracketsKeymap, ...completionKeymap, ...defaultKeymap, ...historyKeymap]),
@@ -81,5 +111,10 @@ function markOf(problem: Diagnostic, state: EditorState): Mark {
   const from = Math.min(line.to, line.from + Math.max(0, (problem.column ?? 1) - 1));
   const rest = state.sliceDoc(from, line.to);
   const length = /^("[^"]*"|'[^']*'|\[\[?[^\]]*\]\]?|[\w.-]+)/.exec(rest)?.[0].length ?? Math.min(1, rest.length);
-  return { from, to: from + length, severity: "error", message: problem.help ? `${problem.message}\n${problem.help}` : problem.message };
+  return {
+    from,
+    to: from + length,
+    severity: "error",
+    message: problem.help ? `${problem.message}\n${problem.help}` : problem.message,
+  };
 }

@@ -51,7 +51,11 @@ export interface Area {
 
 /** Grouped bars, with whiskers where there are intervals. */
 export function barFigure(bars: Bars, look: FigureLook): string {
-  const legend = legendOf(bars.runs, look, (i) => `<rect width="14" height="12" y="-10" fill="url(#hatch-${i % KINDS})"/>`);
+  const legend = legendOf(
+    bars.runs,
+    look,
+    (i) => `<rect width="14" height="12" y="-10" fill="url(#hatch-${i % KINDS})"/>`,
+  );
   const area = { top: 44 + legend.height, bottom: look.height - BOTTOM, left: LEFT, right: look.width - RIGHT };
   let [least, most] = [0, 0];
   for (const { values, halves } of bars.groups) {
@@ -71,19 +75,39 @@ export function barFigure(bars: Bars, look: FigureLook): string {
       if (value === null || !Number.isFinite(value)) return;
       const x = begin + i * bar;
       const half = group.halves?.[i] ?? null;
-      body += `<rect x="${r(x + 1)}" y="${r(Math.min(y(0), y(value)))}" width="${r(bar - 2)}" height="${r(Math.abs(y(0) - y(value)))}" fill="url(#hatch-${i % KINDS})"/>`;
-      if (half !== null && Number.isFinite(half)) body += whisker(x + bar / 2, y(value - half), y(value + half), Math.min(7, bar / 4), look);
+      body +=
+        `<rect x="${r(x + 1)}" y="${r(Math.min(y(0), y(value)))}" width="${r(bar - 2)}" ` +
+        `height="${r(Math.abs(y(0) - y(value)))}" fill="url(#hatch-${i % KINDS})"/>`;
+      if (half !== null && Number.isFinite(half))
+        body += whisker(x + bar / 2, y(value - half), y(value + half), Math.min(7, bar / 4), look);
       const beyond = half !== null && Number.isFinite(half) ? half : 0;
-      if (bar > 30) body += text(x + bar / 2, value >= 0 ? y(value + beyond) - 5 : y(value - beyond) + 13, short(value), look.ink, "middle", 11);
+      if (bar > 30)
+        body += text(
+          x + bar / 2,
+          value >= 0 ? y(value + beyond) - 5 : y(value - beyond) + 13,
+          short(value),
+          look.ink,
+          "middle",
+          11,
+        );
     });
     body += text(area.left + slot * (g + 0.5), area.bottom + 18, group.name, look.ink, "middle", 12);
   });
   if (low < 0) body += `<path d="M${area.left} ${r(y(0))}H${area.right}" stroke="${look.muted}"/>`;
-  return frame(bars.title, bars.unit, look, hatches(look, bars.runs.length) + legend.text + body + baseline(area, look));
+  return frame(
+    bars.title,
+    bars.unit,
+    look,
+    hatches(look, bars.runs.length) + legend.text + body + baseline(area, look),
+  );
 }
 
 function whisker(x: number, from: number, to: number, wide: number, look: FigureLook): string {
-  return `<path class="whisker" d="M${r(x)} ${r(from)}V${r(to)}M${r(x - wide)} ${r(from)}h${r(2 * wide)}M${r(x - wide)} ${r(to)}h${r(2 * wide)}" stroke="${look.ink}" stroke-width="1.4" fill="none"/>`;
+  return (
+    `<path class="whisker" d="M${r(x)} ${r(from)}V${r(to)}M${r(x - wide)} ` +
+    `${r(from)}h${r(2 * wide)}M${r(x - wide)} ${r(to)}h${r(2 * wide)}" stroke="${look.ink}" stroke-width="1.4" ` +
+    `fill="none"/>`
+  );
 }
 
 /** So many runs or curves are told apart by colour and hatching, or by colour and dash. */
@@ -103,7 +127,12 @@ export interface CurveScale {
 
 export function curveScale(figure: Curves, look: FigureLook): CurveScale {
   const names = figure.curves.map((curve) => curve.name);
-  const area = { top: 44 + legendOf(names, look, () => "").height, bottom: look.height - BOTTOM, left: LEFT, right: look.width - RIGHT };
+  const area = {
+    top: 44 + legendOf(names, look, () => "").height,
+    bottom: look.height - BOTTOM,
+    left: LEFT,
+    right: look.width - RIGHT,
+  };
   let [least, most, from, to] = [0, 0, Infinity, -Infinity];
   for (const { x, y, half } of figure.curves) {
     for (let i = 0; i < x.length; i++) {
@@ -120,27 +149,47 @@ export function curveScale(figure: Curves, look: FigureLook): CurveScale {
 
 /** Lines over time or over a value, with bands where there are intervals. */
 export function curveFigure(figure: Curves, look: FigureLook): string {
-  const line = (i: number): string => `<path d="M0 -4h22" stroke="${look.series[i % 6]}" stroke-width="2" stroke-dasharray="${dash(i)}"/>`;
-  const legend = legendOf(figure.curves.map((curve) => curve.name), look, line);
-  const { area, x: [from, to], y: [low, high] } = curveScale(figure, look);
+  const line = (i: number): string =>
+    `<path d="M0 -4h22" stroke="${look.series[i % 6]}" stroke-width="2" stroke-dasharray="${dash(i)}"/>`;
+  const legend = legendOf(
+    figure.curves.map((curve) => curve.name),
+    look,
+    line,
+  );
+  const {
+    area,
+    x: [from, to],
+    y: [low, high],
+  } = curveScale(figure, look);
   const px = (value: number): number => area.left + ((value - from) / (to - from)) * (area.right - area.left);
   const py = (value: number): number => area.bottom - ((value - low) / (high - low)) * (area.bottom - area.top);
   let body = yAxis(area, low, high, py, look);
   for (const tick of ticks(from, to, 8)) {
-    body += `<path d="M${r(px(tick))} ${area.bottom}v5" stroke="${look.muted}"/>` + text(px(tick), area.bottom + 18, short(tick), look.ink, "middle", 11);
+    body +=
+      `<path d="M${r(px(tick))} ${area.bottom}v5" stroke="${look.muted}"/>` +
+      text(px(tick), area.bottom + 18, short(tick), look.ink, "middle", 11);
   }
   body += text((area.left + area.right) / 2, look.height - 8, figure.xUnit, look.ink, "middle", 12);
   let drawn = "";
   figure.curves.forEach((curve, i) => {
     const stroke = look.series[i % 6];
     if (curve.half) drawn += `<path class="band" d="${bandPath(curve, px, py)}" fill="${stroke}" fill-opacity="0.2"/>`;
-    drawn += `<path class="curve" d="${linePath(curve, px, py)}" fill="none" stroke="${stroke}" stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="${dash(i)}"/>`;
+    drawn +=
+      `<path class="curve" d="${linePath(curve, px, py)}" fill="none" stroke="${stroke}" ` +
+      `stroke-width="1.6" stroke-linejoin="round" stroke-dasharray="${dash(i)}"/>`;
   });
   // An id of its own: the clip of a figure in a hidden panel would hide the curves.
   const id = `curve-area-${++figures}`;
-  const clip = `<clipPath id="${id}"><rect x="${area.left}" y="${area.top - 2}" width="${area.right - area.left}" height="${area.bottom - area.top + 4}"/></clipPath>`;
+  const clip =
+    `<clipPath id="${id}"><rect x="${area.left}" y="${area.top - 2}" width="${area.right - area.left}" ` +
+    `height="${area.bottom - area.top + 4}"/></clipPath>`;
   if (low < 0) body += `<path d="M${area.left} ${r(py(0))}H${area.right}" stroke="${look.muted}"/>`;
-  return frame(figure.title, figure.unit, look, `${clip}${legend.text}${body}<g clip-path="url(#${id})">${drawn}</g>${baseline(area, look)}`);
+  return frame(
+    figure.title,
+    figure.unit,
+    look,
+    `${clip}${legend.text}${body}<g clip-path="url(#${id})">${drawn}</g>${baseline(area, look)}`,
+  );
 }
 
 let figures = 0;
@@ -184,9 +233,14 @@ function bandPath({ x, y, half }: Curve, px: Place, py: Place): string {
 }
 
 function frame(title: string, unit: string, look: FigureLook, body: string): string {
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${look.width} ${look.height}" font-family="${FONT}" role="img" aria-label="${escape(title)}">`
-    + `<rect width="${look.width}" height="${look.height}" fill="${look.paper}"/>`
-    + text(LEFT, 24, `${title}${unit ? ` (${unit})` : ""}`, look.ink, "start", 15) + body + "</svg>";
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${look.width} ${look.height}" font-family="${FONT}" ` +
+    `role="img" aria-label="${escape(title)}">` +
+    `<rect width="${look.width}" height="${look.height}" fill="${look.paper}"/>` +
+    text(LEFT, 24, `${title}${unit ? ` (${unit})` : ""}`, look.ink, "start", 15) +
+    body +
+    "</svg>"
+  );
 }
 
 /** Names in rows below the title. */
@@ -195,15 +249,22 @@ function legendOf(names: string[], look: FigureLook, key: (index: number) => str
   names.forEach((name, i) => {
     const wide = 34 + name.length * 7.2;
     if (x + wide > look.width - RIGHT && x > LEFT) [x, row] = [LEFT, row + 1];
-    out += `<g transform="translate(${r(x)} ${48 + row * 18})">${key(i)}${text(28, 0, name, look.ink, "start", 12)}</g>`;
+    out +=
+      `<g transform="translate(${r(x)} ` +
+      `${48 + row * 18})">${key(i)}${text(28, 0, name, look.ink, "start", 12)}</g>`;
     x += wide + 14;
   });
   return { text: out, height: names.length > 0 ? 18 * (row + 1) : 0 };
 }
 
 function yAxis(area: Area, low: number, high: number, y: Place, look: FigureLook): string {
-  return ticks(low, high, 6).map((tick) =>
-    `<path d="M${area.left} ${r(y(tick))}H${area.right}" stroke="${look.rule}"/>${text(area.left - 8, y(tick) + 4, short(tick), look.ink, "end", 11)}`).join("");
+  return ticks(low, high, 6)
+    .map(
+      (tick) =>
+        `<path d="M${area.left} ${r(y(tick))}H${area.right}" ` +
+        `stroke="${look.rule}"/>${text(area.left - 8, y(tick) + 4, short(tick), look.ink, "end", 11)}`,
+    )
+    .join("");
 }
 
 function baseline(area: Area, look: FigureLook): string {
@@ -214,7 +275,9 @@ function baseline(area: Area, look: FigureLook): string {
 function hatches(look: FigureLook, count: number): string {
   const lines = ["", "M0 8L8 0", "M0 0L8 8", "M0 4H8", "M4 0V8", "M0 4H8M4 0V8"];
   const pattern = (_: unknown, i: number): string =>
-    `<pattern id="hatch-${i}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="${look.series[i % 6]}"/><path d="${lines[(i + Math.floor(i / 6)) % 6]}" stroke="${look.paper}" stroke-width="1.3"/></pattern>`;
+    `<pattern id="hatch-${i}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" ` +
+    `fill="${look.series[i % 6]}"/><path d="${lines[(i + Math.floor(i / 6)) % 6]}" stroke="${look.paper}" ` +
+    `stroke-width="1.3"/></pattern>`;
   return `<defs>${Array.from({ length: Math.min(count, KINDS) }, pattern).join("")}</defs>`;
 }
 
@@ -223,7 +286,8 @@ export function ticks(from: number, to: number, most: number): number[] {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw) ?? raw;
   const found: number[] = [];
-  for (let tick = Math.ceil(from / step) * step; tick <= to + step * 1e-6; tick += step) found.push(Number(tick.toPrecision(12)));
+  for (let tick = Math.ceil(from / step) * step; tick <= to + step * 1e-6; tick += step)
+    found.push(Number(tick.toPrecision(12)));
   return found;
 }
 
@@ -232,7 +296,10 @@ function niceRange(least: number, most: number): [number, number] {
   if (!(most > least)) return [0, 1];
   const [first, second] = ticks(least, most, 6);
   const step = second - first || most - least;
-  return [least < 0 ? Math.floor((least * 1.03) / step) * step : 0, most > 0 ? Math.ceil((most * 1.03) / step) * step : 0];
+  return [
+    least < 0 ? Math.floor((least * 1.03) / step) * step : 0,
+    most > 0 ? Math.ceil((most * 1.03) / step) * step : 0,
+  ];
 }
 
 function short(value: number): string {
@@ -246,7 +313,10 @@ function r(value: number): string {
 }
 
 function text(x: number, y: number, content: string, colour: string, anchor: string, size: number): string {
-  return `<text x="${r(x)}" y="${r(y)}" font-size="${size}" fill="${colour}" text-anchor="${anchor}">${escape(content)}</text>`;
+  return (
+    `<text x="${r(x)}" y="${r(y)}" font-size="${size}" fill="${colour}" ` +
+    `text-anchor="${anchor}">${escape(content)}</text>`
+  );
 }
 
 function escape(text: string): string {

@@ -9,7 +9,9 @@ const LEAST_SHARE = 1e-5; // of the whole axis: no window is narrower
 
 type Window = readonly [number, number];
 
-/** A figure of curves with a cursor that reads their values; the wheel, dragging and keys choose a part of the x axis. */
+/**
+ * A figure of curves with a cursor that reads their values; the wheel, dragging and keys choose a part of the x axis.
+ */
 export class FigureView {
   readonly element = h("div", { class: "figure-view", tabindex: 0, role: "group", "aria-roledescription": "chart" });
   private readonly line = h("i", { class: "figure-cursor", hidden: true });
@@ -88,11 +90,18 @@ export class FigureView {
       picture.setPointerCapture(event.pointerId);
     });
     for (const kind of ["pointerup", "pointercancel"] as const) picture.addEventListener(kind, () => (pressed = null));
-    picture.addEventListener("wheel", (event) => {
-      if (!this.figure) return;
-      event.preventDefault();
-      this.zoomAt(this.valueAt(event.clientX), Math.exp(event.deltaY * WHEEL * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1)));
-    }, { passive: false });
+    picture.addEventListener(
+      "wheel",
+      (event) => {
+        if (!this.figure) return;
+        event.preventDefault();
+        this.zoomAt(
+          this.valueAt(event.clientX),
+          Math.exp(event.deltaY * WHEEL * (event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1)),
+        );
+      },
+      { passive: false },
+    );
     picture.addEventListener("dblclick", () => this.choose(null));
     this.element.addEventListener("keydown", (event) => this.key(event));
   }
@@ -107,8 +116,14 @@ export class FigureView {
       this.tell();
     };
     const keys: Record<string, () => void> = {
-      ArrowLeft: () => move(at - step), ArrowRight: () => move(at + step), Home: () => move(from), End: () => move(to),
-      "+": () => this.zoomAt(at, 0.6), "=": () => this.zoomAt(at, 0.6), "-": () => this.zoomAt(at, 1 / 0.6), "0": () => this.choose(null),
+      ArrowLeft: () => move(at - step),
+      ArrowRight: () => move(at + step),
+      Home: () => move(from),
+      End: () => move(to),
+      "+": () => this.zoomAt(at, 0.6),
+      "=": () => this.zoomAt(at, 0.6),
+      "-": () => this.zoomAt(at, 1 / 0.6),
+      "0": () => this.choose(null),
     };
     const act = keys[event.key];
     if (!act) return;
@@ -125,11 +140,15 @@ export class FigureView {
     this.line.hidden = !seen;
     if (!seen) {
       this.read.textContent = "";
-      this.element.setAttribute("aria-label", `${figure.title}. Arrow keys move a cursor that reads the curves, plus and minus zoom, 0 shows all.`);
+      this.element.setAttribute(
+        "aria-label",
+        `${figure.title}. Arrow keys move a cursor that reads the curves, plus and minus zoom, 0 shows all.`,
+      );
       return;
     }
     const { left, right } = this.bounds();
-    this.line.style.left = `${left + ((at - from) / (to - from)) * (right - left) - this.picture.getBoundingClientRect().left}px`;
+    const begin = left - this.picture.getBoundingClientRect().left;
+    this.line.style.left = `${begin + ((at - from) / (to - from)) * (right - left)}px`;
     const values = figure.curves.map((curve) => {
       const row = nearest(curve.x, at);
       const value = row < 0 ? null : curve.y[row];
@@ -137,7 +156,10 @@ export class FigureView {
       return `${curve.name}: ${number(value, 4)}${half !== null ? ` ± ${number(half, 2)}` : ""}`;
     });
     const where = `${figure.xUnit === "Time (s)" ? `${number(at, 5)} s` : `${number(at, 4)} ${figure.xUnit}`}`;
-    this.read.replaceChildren(h("b", {}, where), ...values.map((text, i) => h("span", { style: `--key:${look.series[i % 6]}` }, text)));
+    this.read.replaceChildren(
+      h("b", {}, where),
+      ...values.map((text, i) => h("span", { style: `--key:${look.series[i % 6]}` }, text)),
+    );
     this.element.setAttribute("aria-label", `${figure.title}, at ${where}: ${values.join(", ")}`);
   }
 }

@@ -28,7 +28,8 @@ export function findingsPanel(): HTMLElement {
   };
   const mark = (): void => {
     const open = openFinding.value;
-    for (const button of list.querySelectorAll("button")) button.setAttribute("aria-current", button.dataset["finding"] === open?.id ? "true" : "false");
+    for (const button of list.querySelectorAll("button"))
+      button.setAttribute("aria-current", button.dataset["finding"] === open?.id ? "true" : "false");
     story.hidden = !open || !run.value;
     story.replaceChildren(...(open && run.value ? tell(run.value, open) : []));
     // The story stands below its line of the list; above the list where that has not been told yet.
@@ -43,32 +44,76 @@ export function findingsPanel(): HTMLElement {
   run.watch(() => (shown = FIRST));
   findings.follow(draw);
   openFinding.watch(mark);
-  return h("section", { class: "findings", "aria-label": "Findings" }, told, h("div", { class: "finding-scroll" }, story, list, more));
+  return h(
+    "section",
+    { class: "findings", "aria-label": "Findings" },
+    told,
+    h("div", { class: "finding-scroll" }, story, list, more),
+  );
 }
 
 function heading(current: Run | null, known: readonly Finding[] | null): string {
   if (!current) return "";
   if (known === null) return "Looking at what went wrong …";
   if (!current.hasSeries) return "Nothing can be said: the run recorded no time series";
-  return known.length === 0 ? "Nothing went wrong: no flow stalled, repaired a loss, or fell below half of its rate or of its share" : "What went wrong, the dearest first";
+  return known.length === 0
+    ? "Nothing went wrong: no flow stalled, repaired a loss, or fell below half of its rate or of its share"
+    : "What went wrong, the dearest first";
 }
 
 function item(current: Run, finding: Finding): HTMLElement {
   const { what, why, price } = storyOf(current, finding, current.happenings);
   const head = h("b", {}, `${finding.flow} · ${moment(finding.silence?.[0] ?? finding.begin)}`);
   const text = [what, why].filter((part) => part !== "").join(" · ");
-  return h("li", {}, h("button", { type: "button", class: `finding ${finding.kind}`, "data-finding": finding.id, onclick: () => { openFindingAt(finding); prefetchPackets(current, finding.flow); } }, head, h("span", {}, text), h("span", { class: "price" }, price)));
+  return h(
+    "li",
+    {},
+    h(
+      "button",
+      {
+        type: "button",
+        class: `finding ${finding.kind}`,
+        "data-finding": finding.id,
+        onclick: () => {
+          openFindingAt(finding);
+          prefetchPackets(current, finding.flow);
+        },
+      },
+      head,
+      h("span", {}, text),
+      h("span", { class: "price" }, price),
+    ),
+  );
 }
 
 function tell(current: Run, finding: Finding): HTMLElement[] {
   const story = storyOf(current, finding, current.happenings);
-  const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: closeFinding }, icon(ICONS.close));
-  const lines: [string, string][] = [["Cause", story.cause], ["Effect", story.effect], ["Cost", story.cost]];
+  const close = h(
+    "button",
+    { type: "button", class: "quiet", "aria-label": "Close", onclick: closeFinding },
+    icon(ICONS.close),
+  );
+  const lines: [string, string][] = [
+    ["Cause", story.cause],
+    ["Effect", story.effect],
+    ["Cost", story.cost],
+  ];
   return [
     close,
     h("h3", { class: "unseen" }, `${finding.flow} ${story.what} at ${moment(finding.silence?.[0] ?? finding.begin)}`),
     h("dl", { class: "cause-chain" }, ...lines.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
-    h("button", { type: "button", class: "link packets-of", onclick: () => { openFindingAt(finding); sequenceShown.value = true; } }, "Its packets"),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "link packets-of",
+        onclick: () => {
+          openFindingAt(finding);
+          sequenceShown.value = true;
+        },
+      },
+      "Its packets",
+    ),
     ...(story.timer ? [h("p", { class: "timer" }, story.timer)] : []),
     ...(story.events.length > 0 ? [eventList(story)] : []),
   ];
@@ -76,7 +121,9 @@ function tell(current: Run, finding: Finding): HTMLElement[] {
 
 function eventList({ events }: Story): HTMLElement {
   const most = 60;
-  const steps = events.slice(0, most).map((one) => h("li", { class: one.kind }, h("b", {}, moment(one.begin)), h("span", {}, one.text)));
+  const steps = events
+    .slice(0, most)
+    .map((one) => h("li", { class: one.kind }, h("b", {}, moment(one.begin)), h("span", {}, one.text)));
   const rest = events.length > most ? [h("li", {}, h("span", {}, `and ${events.length - most} more`))] : [];
   return h("details", {}, h("summary", {}, "Event by event"), h("ol", { class: "chain" }, ...steps, ...rest));
 }

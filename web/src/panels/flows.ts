@@ -40,9 +40,19 @@ export function flowsDialog(): HTMLElement {
   const space = h("div", { class: "flow-space", role: "rowgroup" });
   const scroll = h("div", { class: "flow-scroll", tabindex: 0, role: "table", "aria-label": "Flows" }, head, space);
   const told = h("p", { class: "flow-told", role: "status" });
-  const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => (flowTable.value = false) }, icon(ICONS.close));
+  const close = h(
+    "button",
+    { type: "button", class: "quiet", "aria-label": "Close", onclick: () => (flowTable.value = false) },
+    icon(ICONS.close),
+  );
   const first = h("button", { type: "button", onclick: () => (chosenFlows.value = null) }, "Only the first");
-  const dialog = h("dialog", { class: "flows", "aria-label": "Flows" }, h("header", {}, h("h2", {}, "Flows"), search, first, close), told, scroll);
+  const dialog = h(
+    "dialog",
+    { class: "flows", "aria-label": "Flows" },
+    h("header", {}, h("h2", {}, "Flows"), search, first, close),
+    told,
+    scroll,
+  );
   let order: { key: keyof Row; down: boolean } = { key: "cost", down: true };
   let rows: Row[] = [];
   let shown: Row[] = [];
@@ -52,14 +62,22 @@ export function flowsDialog(): HTMLElement {
     shown.sort((a, b) => compare(a, b, order.key) * (order.down ? -1 : 1) || compare(a, b, "flow"));
     space.style.height = `${shown.length * ROW}px`;
     told.textContent = `${shown.length} of ${rows.length} flows`;
-    head.replaceChildren(h("span", { role: "columnheader" }, "Chart"), ...COLUMNS.map(({ key, title }) => {
-      const on = order.key === key;
-      const turn = (): void => {
-        order = { key, down: on ? !order.down : key !== "flow" };
-        sort();
-      };
-      return h("span", { role: "columnheader", "aria-sort": on ? (order.down ? "descending" : "ascending") : "none" }, h("button", { type: "button", class: "link", onclick: turn }, title, on ? (order.down ? " ↓" : " ↑") : ""));
-    }), h("span", { role: "columnheader" }, "Over time"));
+    head.replaceChildren(
+      h("span", { role: "columnheader" }, "Chart"),
+      ...COLUMNS.map(({ key, title }) => {
+        const on = order.key === key;
+        const turn = (): void => {
+          order = { key, down: on ? !order.down : key !== "flow" };
+          sort();
+        };
+        return h(
+          "span",
+          { role: "columnheader", "aria-sort": on ? (order.down ? "descending" : "ascending") : "none" },
+          h("button", { type: "button", class: "link", onclick: turn }, title, on ? (order.down ? " ↓" : " ↑") : ""),
+        );
+      }),
+      h("span", { role: "columnheader" }, "Over time"),
+    );
     draw();
   };
   const draw = (): void => {
@@ -113,22 +131,37 @@ function rowsOf(current: Run): Row[] {
 
 function compare(a: Row, b: Row, key: keyof Row): number {
   const [one, other] = [a[key], b[key]];
-  if (typeof one === "string" || typeof other === "string") return String(one).localeCompare(String(other), "en", { numeric: true });
+  if (typeof one === "string" || typeof other === "string")
+    return String(one).localeCompare(String(other), "en", { numeric: true });
   // A measure without a value counts as the smallest.
   return (Number.isNaN(one) ? -Infinity : one) - (Number.isNaN(other) ? -Infinity : other) || 0;
 }
 
 function rowOf(current: Run, row: Row, place: number): HTMLElement {
   const on = shownFlows().includes(row.flow);
-  const box = h("input", { type: "checkbox", checked: on, "data-flow": row.flow, "aria-label": `Show ${row.flow} in the charts` });
+  const box = h("input", {
+    type: "checkbox",
+    checked: on,
+    "data-flow": row.flow,
+    "aria-label": `Show ${row.flow} in the charts`,
+  });
   box.addEventListener("change", () => toggleFlow(row.flow, box.checked));
   const cells = COLUMNS.map(({ text }) => h("span", { role: "cell" }, text(row)));
-  return h("label", { class: "flow-row", role: "row", style: `top:${place * ROW}px` }, h("span", { role: "cell" }, box), ...cells, h("span", { role: "cell" }, curve(current, row.flow)));
+  return h(
+    "label",
+    { class: "flow-row", role: "row", style: `top:${place * ROW}px` },
+    h("span", { role: "cell" }, box),
+    ...cells,
+    h("span", { role: "cell" }, curve(current, row.flow)),
+  );
 }
 
 /** Goodput over time, small. */
 function curve(current: Run, flow: string): SVGElement {
-  const { x, ys: [rate] } = current.flowSeries(flow, "goodput_bps");
+  const {
+    x,
+    ys: [rate],
+  } = current.flowSeries(flow, "goodput_bps");
   const columns = CURVE.width / 2;
   const sums = new Float64Array(columns);
   const counts = new Float64Array(columns);
@@ -139,6 +172,19 @@ function curve(current: Run, flow: string): SVGElement {
   }
   const means = sums.map((sum, i) => sum / (counts[i] || 1));
   const top = means.reduce((most, value) => Math.max(most, value), 1);
-  const points = Array.from(means, (mean, i) => `${(i + 0.5) * 2} ${(CURVE.height - 1 - (mean / top) * (CURVE.height - 2)).toFixed(1)}`);
-  return svg("svg", { viewBox: `0 0 ${CURVE.width} ${CURVE.height}`, width: CURVE.width, height: CURVE.height, class: "small-curve", "aria-hidden": "true" }, svg("path", { d: `M${points.join("L")}` }));
+  const points = Array.from(
+    means,
+    (mean, i) => `${(i + 0.5) * 2} ${(CURVE.height - 1 - (mean / top) * (CURVE.height - 2)).toFixed(1)}`,
+  );
+  return svg(
+    "svg",
+    {
+      viewBox: `0 0 ${CURVE.width} ${CURVE.height}`,
+      width: CURVE.width,
+      height: CURVE.height,
+      class: "small-curve",
+      "aria-hidden": "true",
+    },
+    svg("path", { d: `M${points.join("L")}` }),
+  );
 }

@@ -17,10 +17,17 @@ export class ScenarioForm {
   private outline: Outline = { leaves: [], headers: [] };
   private drawn = "";
 
-  constructor(private readonly editing: Editing, private readonly completion: SchemaCompletion, catalogues: readonly string[]) {
+  constructor(
+    private readonly editing: Editing,
+    private readonly completion: SchemaCompletion,
+    catalogues: readonly string[],
+  ) {
     const flow = h("button", { type: "button", onclick: () => this.addFlow() }, "Add a flow");
     const station = h("button", { type: "button", onclick: () => this.place(null, 0, 0) }, "Add a station");
-    this.catalogue.append(h("option", { value: "" }, "Satellites from …"), ...catalogues.map((name) => h("option", { value: name }, name)));
+    this.catalogue.append(
+      h("option", { value: "" }, "Satellites from …"),
+      ...catalogues.map((name) => h("option", { value: name }, name)),
+    );
     this.catalogue.hidden = catalogues.length === 0;
     this.catalogue.addEventListener("change", () => {
       if (this.catalogue.value) this.useCatalogue(this.catalogue.value);
@@ -45,30 +52,52 @@ export class ScenarioForm {
       if (field instanceof HTMLInputElement && field.type === "checkbox") field.checked = leaf.value === true;
       else field.value = String(leaf.value);
     });
-    this.map.show(stationsIn(this.outline), this.outline.headers.some(({ path }) => path[0] === "constellation" || path[0] === "stations"));
+    this.map.show(
+      stationsIn(this.outline),
+      this.outline.headers.some(({ path }) => path[0] === "constellation" || path[0] === "stations"),
+    );
   }
 
   private rebuild(leaves: readonly Leaf[]): void {
     const focused = (document.activeElement as HTMLElement | null)?.dataset?.["path"];
     const groups = new Map<string, HTMLElement[]>();
     leaves.forEach((leaf, i) => {
-      const depth = typeof leaf.path[1] === "number" || (leaf.path.length > 2 && leaf.path[0] === "stations") ? 2 : leaf.path.length > 1 ? 1 : 0;
+      const depth =
+        typeof leaf.path[1] === "number" || (leaf.path.length > 2 && leaf.path[0] === "stations")
+          ? 2
+          : leaf.path.length > 1
+            ? 1
+            : 0;
       const group = pathText(leaf.path.slice(0, depth)) || "the run";
-      groups.set(group, [...(groups.get(group) ?? []), this.field(leaf, i, pathText(leaf.path.slice(depth)).replace(/^\./, ""))]);
+      groups.set(group, [
+        ...(groups.get(group) ?? []),
+        this.field(leaf, i, pathText(leaf.path.slice(depth)).replace(/^\./, "")),
+      ]);
     });
-    this.fields.replaceChildren(...[...groups].map(([name, members]) => h("fieldset", {}, h("legend", {}, name), ...members)));
+    this.fields.replaceChildren(
+      ...[...groups].map(([name, members]) => h("fieldset", {}, h("legend", {}, name), ...members)),
+    );
     if (focused) this.fields.querySelector<HTMLElement>(`[data-path=${JSON.stringify(focused)}]`)?.focus();
   }
 
   private field(leaf: Leaf, index: number, name: string): HTMLElement {
     const about = { "data-field": index, "data-path": pathText(leaf.path), "aria-label": pathText(leaf.path) };
-    const choices = typeof leaf.value === "string" ? this.completion.textsAt(leaf.path.map((part) => (typeof part === "number" ? "[]" : part))) : [];
+    const choices =
+      typeof leaf.value === "string"
+        ? this.completion.textsAt(leaf.path.map((part) => (typeof part === "number" ? "[]" : part)))
+        : [];
     let input: HTMLInputElement | HTMLSelectElement;
     if (typeof leaf.value === "boolean") input = h("input", { type: "checkbox", ...about });
-    else if (choices.includes(String(leaf.value))) input = h("select", about, ...choices.map((one) => h("option", { value: one }, one)));
+    else if (choices.includes(String(leaf.value)))
+      input = h("select", about, ...choices.map((one) => h("option", { value: one }, one)));
     else input = h("input", { type: typeof leaf.value === "number" ? "number" : "text", step: "any", ...about });
     input.addEventListener("change", () => {
-      const value = input instanceof HTMLInputElement && input.type === "checkbox" ? input.checked : typeof leaf.value === "number" ? Number(input.value) : input.value;
+      const value =
+        input instanceof HTMLInputElement && input.type === "checkbox"
+          ? input.checked
+          : typeof leaf.value === "number"
+            ? Number(input.value)
+            : input.value;
       // Its place may have moved since it was drawn.
       const now = this.outline.leaves[index];
       if (now && (typeof value !== "number" || input.value !== "")) this.write(now, tomlOf(value));
@@ -88,8 +117,15 @@ export class ScenarioForm {
   private place(name: string | null, latitude: number, longitude: number): void {
     const degrees = (value: number): string => `"${Number(value.toFixed(2))} deg"`;
     if (name !== null) {
-      const changes = ([["latitude", latitude], ["longitude", longitude]] as const).flatMap(([key, value]) => {
-        const leaf = this.outline.leaves.find(({ path }) => path.length === 3 && path[0] === "stations" && path[1] === name && path[2] === key);
+      const changes = (
+        [
+          ["latitude", latitude],
+          ["longitude", longitude],
+        ] as const
+      ).flatMap(([key, value]) => {
+        const leaf = this.outline.leaves.find(
+          ({ path }) => path.length === 3 && path[0] === "stations" && path[1] === name && path[2] === key,
+        );
         return leaf ? [{ from: leaf.from, to: leaf.to, insert: degrees(value) }] : [];
       });
       this.editing.view.dispatch({ changes });
@@ -102,19 +138,29 @@ export class ScenarioForm {
     const header = this.outline.headers.find(({ path }) => path.length === 1 && path[0] === "stations");
     const end = this.editing.text().length;
     if (header) this.insert(header.end, `\n${line}`);
-    else if (names.length > 0) this.insert(end, `\n[stations.station-${number}]\nlatitude = ${degrees(latitude)}\nlongitude = ${degrees(longitude)}\n`);
+    else if (names.length > 0)
+      this.insert(
+        end,
+        `\n[stations.station-${number}]\nlatitude = ${degrees(latitude)}\nlongitude = ${degrees(longitude)}\n`,
+      );
     else this.insert(end, `\n[stations]\n${line}\n`);
   }
 
   /** A flow between the nodes of the last one, which the reader changes then. */
   private addFlow(): void {
-    const value = (key: string): string | undefined => this.outline.leaves.findLast(({ path }) => path[0] === "flows" && path.at(-1) === key)?.value.toString();
+    const value = (key: string): string | undefined =>
+      this.outline.leaves.findLast(({ path }) => path[0] === "flows" && path.at(-1) === key)?.value.toString();
     const stations = stationsIn(this.outline).map((one) => one.name);
-    const names = this.outline.leaves.filter(({ path }) => path[0] === "flows" && path[2] === "name").map((leaf) => String(leaf.value));
+    const names = this.outline.leaves
+      .filter(({ path }) => path[0] === "flows" && path[2] === "name")
+      .map((leaf) => String(leaf.value));
     let number = names.length + 1;
     while (names.includes(`flow-${number}`)) number++;
     const [from, to] = [value("from") ?? stations[0] ?? "left", value("to") ?? stations[1] ?? "right"];
-    this.insert(this.editing.text().length, `\n[[flows]]\nname = "flow-${number}"\nfrom = ${tomlOf(from)}\nto = ${tomlOf(to)}\ntcp = "cubic"\n`);
+    this.insert(
+      this.editing.text().length,
+      `\n[[flows]]\nname = "flow-${number}"\nfrom = ${tomlOf(from)}\nto = ${tomlOf(to)}\ntcp = "cubic"\n`,
+    );
   }
 
   /** The satellites of a catalogue that the server has, in place of a preset. */
@@ -148,28 +194,44 @@ function stationsIn({ leaves }: Outline): Placed[] {
     const name = String(path[1]);
     found.set(name, { ...found.get(name), name, [path[2]]: Number.parseFloat(String(value)) });
   }
-  return [...found.values()].filter((one): one is Placed => Number.isFinite(one.latitude) && Number.isFinite(one.longitude));
+  return [...found.values()].filter(
+    (one): one is Placed => Number.isFinite(one.latitude) && Number.isFinite(one.longitude),
+  );
 }
 
 /** The world in plate carrée: a click adds a station, dragging and arrow keys move one. */
 class StationMap {
   readonly element: HTMLElement;
-  private readonly root = svg("svg", { viewBox: "-180 -90 360 180", class: "station-map", role: "group", "aria-label": "Stations on the map" });
+  private readonly root = svg("svg", {
+    viewBox: "-180 -90 360 180",
+    class: "station-map",
+    role: "group",
+    "aria-label": "Stations on the map",
+  });
   private readonly marks = svg("g");
 
   constructor(private readonly place: (name: string | null, latitude: number, longitude: number) => void) {
     const rings = LAND.map((ring) => {
       let path = "";
-      for (let i = 0; i < ring.length; i += 2) path += `${i === 0 ? "M" : "L"}${ring[i].toFixed(1)} ${(-ring[i + 1]).toFixed(1)}`;
+      for (let i = 0; i < ring.length; i += 2)
+        path += `${i === 0 ? "M" : "L"}${ring[i].toFixed(1)} ${(-ring[i + 1]).toFixed(1)}`;
       return `${path}Z`;
     });
-    this.root.append(svg("rect", { x: -180, y: -90, width: 360, height: 180, class: "sea" }), svg("path", { d: rings.join(""), class: "land" }), this.marks);
+    this.root.append(
+      svg("rect", { x: -180, y: -90, width: 360, height: 180, class: "sea" }),
+      svg("path", { d: rings.join(""), class: "land" }),
+      this.marks,
+    );
     this.root.addEventListener("click", (event) => {
       if ((event.target as Element).closest(".placed")) return;
       const { latitude, longitude } = this.at(event);
       this.place(null, latitude, longitude);
     });
-    this.element = h("div", { class: "map-box" }, h("p", { class: "note" }, "A click on the map adds a station; drag one, or move it with the arrow keys."));
+    this.element = h(
+      "div",
+      { class: "map-box" },
+      h("p", { class: "note" }, "A click on the map adds a station; drag one, or move it with the arrow keys."),
+    );
     this.element.prepend(this.root);
   }
 
@@ -177,17 +239,34 @@ class StationMap {
     this.element.hidden = !wanted;
     const focused = document.activeElement?.getAttribute("data-station");
     this.marks.replaceChildren(...stations.map((one) => this.mark(one)));
-    if (focused !== null && focused !== undefined) this.marks.querySelector<SVGElement>(`[data-station=${JSON.stringify(focused)}]`)?.focus();
+    if (focused !== null && focused !== undefined)
+      this.marks.querySelector<SVGElement>(`[data-station=${JSON.stringify(focused)}]`)?.focus();
   }
 
   private mark({ name, latitude, longitude }: Placed): SVGElement {
     const dot = svg("circle", { r: 3.4, cx: longitude, cy: -latitude });
     const label = svg("text", { x: longitude + 5, y: -latitude + 3 });
     label.textContent = name;
-    const group = svg("g", { class: "placed", tabindex: 0, role: "button", "data-station": name, "aria-label": `${name}, ${latitude}° north, ${longitude}° east. Arrow keys move it.` }, dot, label);
+    const group = svg(
+      "g",
+      {
+        class: "placed",
+        tabindex: 0,
+        role: "button",
+        "data-station": name,
+        "aria-label": `${name}, ${latitude}° north, ${longitude}° east. Arrow keys move it.`,
+      },
+      dot,
+      label,
+    );
     group.addEventListener("keydown", (event) => {
       const by = MAP_STEP_DEG * (event.shiftKey ? 0.1 : 1);
-      const moves: Record<string, [number, number]> = { ArrowUp: [by, 0], ArrowDown: [-by, 0], ArrowLeft: [0, -by], ArrowRight: [0, by] };
+      const moves: Record<string, [number, number]> = {
+        ArrowUp: [by, 0],
+        ArrowDown: [-by, 0],
+        ArrowLeft: [0, -by],
+        ArrowRight: [0, by],
+      };
       const move = moves[event.key];
       if (!move) return;
       event.preventDefault();

@@ -22,24 +22,39 @@ export function gridPanel(): HTMLElement {
     const one = grid();
     if (!one) return;
     // With one axis, the table is a single row.
-    if (rows.value === columns.value && one.axes.length > 1) columns.value = one.axes.find((axis) => axis !== rows.value)!;
+    if (rows.value === columns.value && one.axes.length > 1)
+      columns.value = one.axes.find((axis) => axis !== rows.value)!;
     const free = one.axes.filter((axis) => axis !== rows.value && axis !== columns.value);
-    others.replaceChildren(...free.map((axis) => {
-      const select = choice(`Value of ${axis}`, valuesOf(one, axis), rest.get(axis));
-      rest.set(axis, select.value);
-      select.addEventListener("change", () => {
+    others.replaceChildren(
+      ...free.map((axis) => {
+        const select = choice(`Value of ${axis}`, valuesOf(one, axis), rest.get(axis));
         rest.set(axis, select.value);
-        draw();
-      });
-      return h("label", {}, `${axis} `, select);
-    }));
-    scroll.replaceChildren(tableOf(one, rows.value, columns.value, measure.value, free.map((axis) => [axis, rest.get(axis)!])));
+        select.addEventListener("change", () => {
+          rest.set(axis, select.value);
+          draw();
+        });
+        return h("label", {}, `${axis} `, select);
+      }),
+    );
+    scroll.replaceChildren(
+      tableOf(
+        one,
+        rows.value,
+        columns.value,
+        measure.value,
+        free.map((axis) => [axis, rest.get(axis)!]),
+      ),
+    );
   };
   const offer = (): void => {
     const one = grid();
     if (!one) return;
     rest.clear();
-    fill(measure, one.metrics.map(({ name }) => name), measure.value);
+    fill(
+      measure,
+      one.metrics.map(({ name }) => name),
+      measure.value,
+    );
     fill(rows, one.axes, rows.value);
     fill(columns, one.axes, one.axes[1]);
     draw();
@@ -48,15 +63,30 @@ export function gridPanel(): HTMLElement {
   for (const select of [measure, rows, columns]) select.addEventListener("change", draw);
   theme.watch(draw);
   const load = (): void => {
-    server!.grids().then((found) => {
-      all = found.filter(({ cells, axes }) => cells.length > 1 && axes.length > 0);
-      box.hidden = all.length === 0;
-      fill(which, all.map(({ name }) => name), which.value);
-      offer();
-    }, (error: unknown) => (notice.value = `The sweeps cannot be read: ${String(error)}`));
+    server!.grids().then(
+      (found) => {
+        all = found.filter(({ cells, axes }) => cells.length > 1 && axes.length > 0);
+        box.hidden = all.length === 0;
+        fill(
+          which,
+          all.map(({ name }) => name),
+          which.value,
+        );
+        offer();
+      },
+      (error: unknown) => (notice.value = `The sweeps cannot be read: ${String(error)}`),
+    );
   };
   panel.follow((name) => name === "compare" && load());
-  const bar = h("div", { class: "grid-bar" }, h("label", {}, "Sweep ", which), h("label", {}, "Value ", measure), h("label", {}, "Rows ", rows), h("label", {}, "Columns ", columns), others);
+  const bar = h(
+    "div",
+    { class: "grid-bar" },
+    h("label", {}, "Sweep ", which),
+    h("label", {}, "Value ", measure),
+    h("label", {}, "Rows ", rows),
+    h("label", {}, "Columns ", columns),
+    others,
+  );
   box.append(h("h3", {}, "Sweeps and studies"), bar, scroll);
   return box;
 }
@@ -81,7 +111,8 @@ function valuesOf(grid: Grid, axis: string): string[] {
 function tableOf(grid: Grid, rows: string, columns: string, measure: string, fixed: [string, string][]): HTMLElement {
   const single = rows === columns;
   const unit = grid.metrics.find(({ name }) => name === measure)?.unit ?? "";
-  const cellAt = (wanted: [string, string][]): GridCell | undefined => grid.cells.find(({ at }) => wanted.every(([axis, value]) => at[grid.axes.indexOf(axis)] === value));
+  const cellAt = (wanted: [string, string][]): GridCell | undefined =>
+    grid.cells.find(({ at }) => wanted.every(([axis, value]) => at[grid.axes.indexOf(axis)] === value));
   const shown = grid.cells.filter(({ at }) => fixed.every(([axis, value]) => at[grid.axes.indexOf(axis)] === value));
   const means = shown.map(({ values }) => values[measure]?.mean ?? NaN).filter(Number.isFinite);
   const [least, most] = [Math.min(...means), Math.max(...means)];
@@ -91,15 +122,50 @@ function tableOf(grid: Grid, rows: string, columns: string, measure: string, fix
     if (!cell || !value || value.mean === null) return h("td", { class: "number" }, "–");
     const [red, green, blue] = loadColour(load, most > least ? (value.mean - least) / (most - least) : 0);
     const text = [h("b", {}, number(value.mean, 4)), h("small", {}, interval(value))];
-    const inside = cell.runs.length > 0 ? h("button", { type: "button", class: "link", title: "Compare the runs of this cell", onclick: () => void compare(cell) }, ...text) : h("span", {}, ...text);
+    const inside =
+      cell.runs.length > 0
+        ? h(
+            "button",
+            {
+              type: "button",
+              class: "link",
+              title: "Compare the runs of this cell",
+              onclick: () => void compare(cell),
+            },
+            ...text,
+          )
+        : h("span", {}, ...text);
     return h("td", { class: "number", style: `border-left: 6px solid rgb(${red} ${green} ${blue})` }, inside);
   };
   const across = single ? [] : valuesOf(grid, columns);
-  const head = h("tr", {}, h("th", { scope: "col" }, single ? rows : `${rows} \\ ${columns}`), ...(single ? [h("th", { scope: "col", class: "number" }, measure)] : across.map((value) => h("th", { scope: "col", class: "number" }, value))));
-  const body = valuesOf(grid, rows).map((value) => h("tr", {}, h("th", { scope: "row" }, value),
-    ...(single ? [td(cellAt([[rows, value], ...fixed]))] : across.map((other) => td(cellAt([[rows, value], [columns, other], ...fixed]))))));
-  const means95 = "mean and half of the 95 % interval over the seeds; the edge has the colour of the mean, from the least to the largest";
-  return h("table", {}, h("caption", {}, `${measure}${unit ? `, ${unit}` : ""}: ${means95}`), h("thead", {}, head), h("tbody", {}, ...body));
+  const head = h(
+    "tr",
+    {},
+    h("th", { scope: "col" }, single ? rows : `${rows} \\ ${columns}`),
+    ...(single
+      ? [h("th", { scope: "col", class: "number" }, measure)]
+      : across.map((value) => h("th", { scope: "col", class: "number" }, value))),
+  );
+  const body = valuesOf(grid, rows).map((value) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, value),
+      ...(single
+        ? [td(cellAt([[rows, value], ...fixed]))]
+        : across.map((other) => td(cellAt([[rows, value], [columns, other], ...fixed])))),
+    ),
+  );
+  const means95 =
+    "mean and half of the 95 % interval over the seeds; the edge has the colour of the mean, from the least to " +
+    "the largest";
+  return h(
+    "table",
+    {},
+    h("caption", {}, `${measure}${unit ? `, ${unit}` : ""}: ${means95}`),
+    h("thead", {}, head),
+    h("tbody", {}, ...body),
+  );
 }
 
 /** Intervals are symmetric (Student's t); a cell of one run, or of equal runs, has none. */

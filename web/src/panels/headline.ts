@@ -19,7 +19,13 @@ export function parts(current: Run): string[] {
   const ends = [...new Set(current.flows.map((_, row) => `${upper(flows.from[row])} → ${upper(flows.to[row])}`))];
   const way = ends.length <= 2 ? ends.join(", ") : `${ends.length} pairs of nodes`;
   const dropped = flows.dropped.reduce((sum, packets) => sum + packets, 0);
-  return [way, sky(current), senders(current), rate(rateBps(current)), dropped > 0 ? `${whole(dropped)} dropped` : "nothing dropped"].filter((part) => part !== "");
+  return [
+    way,
+    sky(current),
+    senders(current),
+    rate(rateBps(current)),
+    dropped > 0 ? `${whole(dropped)} dropped` : "nothing dropped",
+  ].filter((part) => part !== "");
 }
 
 /** User bytes of all flows, from the first start to the last stop; rates over the flows' own times do not add up. */
@@ -36,7 +42,9 @@ function upper(name: string | null): string {
 function sky({ scenario, sky: { size } }: Run): string {
   const { constellation } = scenario;
   if (!constellation) return "";
-  const names = [...new Set((constellation.shells ?? []).map((shell) => (shell as { name?: string }).name ?? ""))].filter((name) => name !== "");
+  const names = [
+    ...new Set((constellation.shells ?? []).map((shell) => (shell as { name?: string }).name ?? "")),
+  ].filter((name) => name !== "");
   if (names.length > 0 && names.length <= 2) return names.map(upper).join(" and ");
   return size > 0 ? count(size, "satellite") : "satellites";
 }
@@ -52,7 +60,15 @@ function senders({ scenario }: Run): string {
   return names.slice(0, 3).join(", ") + (names.length > 3 ? " and others" : "");
 }
 
-const SPELT: Record<string, string> = { newreno: "NewReno", vegas: "Vegas", reno: "Reno", tahoe: "Tahoe", sack: "SACK", hybla: "Hybla", westwood: "Westwood" };
+const SPELT: Record<string, string> = {
+  newreno: "NewReno",
+  vegas: "Vegas",
+  reno: "Reno",
+  tahoe: "Tahoe",
+  sack: "SACK",
+  hybla: "Hybla",
+  westwood: "Westwood",
+};
 
 function kindOf(flow: Record<string, unknown>): string {
   for (const kind of ["tcp", "quic", "udp"]) {

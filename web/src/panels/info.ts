@@ -54,7 +54,10 @@ function neighbours(name: string, frame: Frame): [string, string][] {
     if (!a || !b || (!frame.up[i] && isl.name.includes("->neighbour-"))) return;
     const km = frame.run.earth.rangeKm(a, b);
     const own = isl.a === index ? isl.name : isl.back;
-    rows.push([`ISL to ${other}`, frame.up[i] ? `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms${load(own, frame)}` : "down"]);
+    rows.push([
+      `ISL to ${other}`,
+      frame.up[i] ? `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms${load(own, frame)}` : "down",
+    ]);
   });
   return rows;
 }
@@ -62,13 +65,18 @@ function neighbours(name: string, frame: Frame): [string, string][] {
 function station(name: string, frame: Frame): Description {
   const found = frame.run.stations.find((one) => one.name === name);
   if (!found) return { title: name, kind: "Station", rows: [] };
-  const rows: [string, string][] = [["at", `${degrees(found.place.latitude, "N", "S")}, ${degrees(found.place.longitude, "E", "W")}`]];
+  const rows: [string, string][] = [
+    ["at", `${degrees(found.place.latitude, "N", "S")}, ${degrees(found.place.longitude, "E", "W")}`],
+  ];
   const serving = frame.serving.get(name);
   const at = serving === undefined ? null : placeOf(serving, frame);
   rows.push(["served by", serving ?? "no satellite"]);
   if (at) {
     const km = frame.run.earth.rangeKm(found.place, at);
-    rows.push(["elevation", `${frame.run.earth.elevationDeg(found.place, at).toFixed(1)}°`], ["slant range", `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`]);
+    rows.push(
+      ["elevation", `${frame.run.earth.elevationDeg(found.place, at).toFixed(1)}°`],
+      ["slant range", `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`],
+    );
   }
   rows.push(["in view", `${count(inView(found.place, frame), "satellite")} above ${frame.run.maskDeg}°`]);
   return { title: name, kind: "Station", rows: [...rows, ...loadRows(`${name}->sky`, frame)] };
@@ -77,7 +85,8 @@ function station(name: string, frame: Frame): Description {
 function inView(site: Place, frame: Frame): number {
   let seen = 0;
   for (let i = 0; i < frame.run.sky.size; i++) {
-    if (frame.run.earth.elevationDeg(site, toPlace(frame.positions.subarray(i * 3, i * 3 + 3))) >= frame.run.maskDeg) seen++;
+    if (frame.run.earth.elevationDeg(site, toPlace(frame.positions.subarray(i * 3, i * 3 + 3))) >= frame.run.maskDeg)
+      seen++;
   }
   return seen;
 }
@@ -102,7 +111,11 @@ function link(name: string, frame: Frame): Description {
     const satellite = site?.name === from ? b : a;
     if (site) rows.push(["elevation", `${frame.run.earth.elevationDeg(site.place, satellite).toFixed(1)}°`]);
   }
-  return { title: name.replace("->", " → "), kind: found?.kind === "isl" ? "ISL" : "Link", rows: [...rows, ...loadRows(name, frame)] };
+  return {
+    title: name.replace("->", " → "),
+    kind: found?.kind === "isl" ? "ISL" : "Link",
+    rows: [...rows, ...loadRows(name, frame)],
+  };
 }
 
 function loadRows(name: string, frame: Frame): [string, string][] {
@@ -122,7 +135,12 @@ function load(name: string, frame: Frame): string {
 /** The card of the chosen thing, with a field that finds any satellite or station by name. */
 export function infoPanel(frame: () => Frame | null): HTMLElement {
   const list = h("datalist", { id: "sky-names" });
-  const find = h("input", { type: "search", list: "sky-names", placeholder: "Find a satellite or station", "aria-label": "Find a satellite or station" });
+  const find = h("input", {
+    type: "search",
+    list: "sky-names",
+    placeholder: "Find a satellite or station",
+    "aria-label": "Find a satellite or station",
+  });
   const card = h("div", { class: "card", hidden: true });
   const choose = (): void => {
     const name = find.value.trim();
@@ -136,7 +154,9 @@ export function infoPanel(frame: () => Frame | null): HTMLElement {
   run.follow((current) => {
     const names = [...(current?.stations.map((one) => one.name) ?? []), ...(current?.sky.names ?? []).slice(0, 10_000)];
     // Ten thousand options are made only when somebody looks for one.
-    find.addEventListener("focus", () => list.replaceChildren(...names.map((name) => h("option", { value: name }))), { once: true });
+    find.addEventListener("focus", () => list.replaceChildren(...names.map((name) => h("option", { value: name }))), {
+      once: true,
+    });
     find.value = "";
   });
   let wanted = false;
@@ -147,7 +167,11 @@ export function infoPanel(frame: () => Frame | null): HTMLElement {
     card.hidden = !chosen || !now;
     if (!chosen || !now) return;
     const { title, kind, rows } = describe(chosen, now);
-    const close = h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => (selection.value = null) }, icon(ICONS.close));
+    const close = h(
+      "button",
+      { type: "button", class: "quiet", "aria-label": "Close", onclick: () => (selection.value = null) },
+      icon(ICONS.close),
+    );
     const terms = rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
     card.replaceChildren(h("header", {}, h("small", {}, kind), close), h("h3", {}, title), h("dl", {}, ...terms));
   };

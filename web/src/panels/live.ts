@@ -14,7 +14,10 @@ export function liveFigures(job: string): HTMLElement {
   const draw = (): void => {
     const known = live.value.get(job);
     box.hidden = !known || known.points.length < 2;
-    if (known && !box.hidden) box.innerHTML = figuresOf(known).map((figure) => curveFigure(figure, pageLook(SIZE))).join("");
+    if (known && !box.hidden)
+      box.innerHTML = figuresOf(known)
+        .map((figure) => curveFigure(figure, pageLook(SIZE)))
+        .join("");
   };
   // The row goes when its run ends; then nobody draws any more.
   const stop = [live.watch(() => (box.isConnected ? draw() : stop.forEach((end) => end()))), theme.watch(draw)];
@@ -28,9 +31,16 @@ function figuresOf({ flows, points }: Live): Curves[] {
   const x = drawn.map(([time]) => time);
   const curves = (of: (point: Live["points"][number], flow: number) => number | null): Curves["curves"] =>
     flows.map((name, flow) => ({ name, x, y: drawn.map((point) => of(point, flow)) }));
-  const figures: Curves[] = [{ title: "Goodput", unit: "Mbit/s", xUnit: "Time (s)", curves: curves((point, flow) => point[1][flow] / 1e6) }];
+  const figures: Curves[] = [
+    { title: "Goodput", unit: "Mbit/s", xUnit: "Time (s)", curves: curves((point, flow) => point[1][flow] / 1e6) },
+  ];
   if (points[0][2].some((cwnd) => cwnd !== null)) {
-    figures.push({ title: "Congestion window", unit: "segments", xUnit: "Time (s)", curves: curves((point, flow) => point[2][flow]) });
+    figures.push({
+      title: "Congestion window",
+      unit: "segments",
+      xUnit: "Time (s)",
+      curves: curves((point, flow) => point[2][flow]),
+    });
   }
   return figures;
 }

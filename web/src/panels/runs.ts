@@ -37,7 +37,9 @@ function content(): HTMLElement[] {
   if (entries.value.length === 0) return [emptyList()];
   const groups = new Map<string, RunEntry[]>();
   for (const entry of entries.value) groups.set(entry.study ?? "", [...(groups.get(entry.study ?? "") ?? []), entry]);
-  return [...groups].map(([study, members]) => h("section", {}, h("h3", {}, study || "Single runs"), ...members.map(row)));
+  return [...groups].map(([study, members]) =>
+    h("section", {}, h("h3", {}, study || "Single runs"), ...members.map(row)),
+  );
 }
 
 function emptyList(): HTMLElement {
@@ -48,9 +50,26 @@ function emptyList(): HTMLElement {
 function row(entry: RunEntry): HTMLElement {
   const open = run.value?.id === entry.id;
   const over = overlays.value.some((one) => one.id === entry.id);
-  const facts = `${count(entry.flow_count, "flow")}, ${number(entry.simulated_s)} s, ${number(entry.goodput_bps / 1e6)} Mbit/s in all`;
-  const show = h("button", { type: "button", class: "run", "aria-current": open ? "true" : "false", onclick: () => void openRun(entry.id) }, h("b", {}, entry.title), h("small", {}, facts));
-  const box = h("input", { type: "checkbox", checked: over, disabled: open, "aria-label": `Draw ${entry.title} over the charts` });
+  const facts =
+    `${count(entry.flow_count, "flow")}, ${number(entry.simulated_s)} s, ` +
+    `${number(entry.goodput_bps / 1e6)} Mbit/s in all`;
+  const show = h(
+    "button",
+    { type: "button", class: "run", "aria-current": open ? "true" : "false", onclick: () => void openRun(entry.id) },
+    h("b", {}, entry.title),
+    h("small", {}, facts),
+  );
+  const box = h("input", {
+    type: "checkbox",
+    checked: over,
+    disabled: open,
+    "aria-label": `Draw ${entry.title} over the charts`,
+  });
   box.addEventListener("change", () => void toggleOverlay(entry.id));
-  return h("div", { class: open ? "row open" : "row" }, show, h("label", { title: "Draw over the charts" }, box, "overlay"));
+  return h(
+    "div",
+    { class: open ? "row open" : "row" },
+    show,
+    h("label", { title: "Draw over the charts" }, box, "overlay"),
+  );
 }

@@ -78,7 +78,12 @@ function nameOf(run: Run, flow: string): string {
  * Three charts of one flow on the time axis of all others: its sequence numbers, what is in flight against its window
  * with lanes of events, and its timer. Calls `again` when more is known of the packets.
  */
-export function sequenceCharts(run: Run, flow: string, marks: Pick<ChartSpec, "drops" | "handovers" | "shades">, again: () => void): ChartSpec[] {
+export function sequenceCharts(
+  run: Run,
+  flow: string,
+  marks: Pick<ChartSpec, "drops" | "handovers" | "shades">,
+  again: () => void,
+): ChartSpec[] {
   let flows = read.get(run);
   if (!flows) read.set(run, (flows = new Map()));
   const name = nameOf(run, flow);
@@ -89,7 +94,9 @@ export function sequenceCharts(run: Run, flow: string, marks: Pick<ChartSpec, "d
       again();
     };
     flows.set(name, (known = "Reading the packets …"));
-    find(run, flow, partShown(run, flow), keep).then(keep, (error: unknown) => keep(`The packets cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
+    find(run, flow, partShown(run, flow), keep).then(keep, (error: unknown) =>
+      keep(`The packets cannot be shown: ${error instanceof Error ? error.message : String(error)}`),
+    );
   }
   return [numbers(flow, known, marks), inFlight(run, flow, known, marks), timer(run, flow, marks)];
 }
@@ -98,10 +105,19 @@ export function sequenceCharts(run: Run, flow: string, marks: Pick<ChartSpec, "d
 async function find(run: Run, flow: string, part: Part, told: (text: string) => void): Promise<Sequence | string> {
   const own = await sequenceOf(run, flow);
   if (own) return own;
-  if (!server) return `This run recorded no packets of ${flow}. Put  packets = ["${firstLink(run, flow)}"]  under [records] and run it again.`;
+  if (!server)
+    return (
+      `This run recorded no packets of ${flow}. Put  packets = ["${firstLink(run, flow)}"]  under [records] ` +
+      `and run it again.`
+    );
   if (waits(run)) return LONG;
-  const table = await recordPackets(run, flow, part, (how) => told(`The run is made again with the packets of ${flow}: ${how}`));
-  return sequenceFrom(run, flow, table, part) ?? `No data packet of ${flow} left its source ${part ? "in this time" : "in this run"}.`;
+  const table = await recordPackets(run, flow, part, (how) =>
+    told(`The run is made again with the packets of ${flow}: ${how}`),
+  );
+  return (
+    sequenceFrom(run, flow, table, part) ??
+    `No data packet of ${flow} left its source ${part ? "in this time" : "in this run"}.`
+  );
 }
 
 type Marks = Parameters<typeof sequenceCharts>[2];
@@ -139,8 +155,14 @@ function numbers(flow: string, known: Sequence | string, marks: Marks): ChartSpe
 }
 
 function inFlight(run: Run, flow: string, known: Sequence | string, marks: Marks): ChartSpec {
-  const times = (kind: string): number[] => run.happenings.of(flow).filter((one) => one.kind === kind).map((one) => one.begin);
-  const phases = [...run.phases(flow)].slice(0, PHASE_COLOURS.length).map(([label, own], i) => ({ label, role: PHASE_COLOURS[i], times: own, joins: i > 0 }));
+  const times = (kind: string): number[] =>
+    run.happenings
+      .of(flow)
+      .filter((one) => one.kind === kind)
+      .map((one) => one.begin);
+  const phases = [...run.phases(flow)]
+    .slice(0, PHASE_COLOURS.length)
+    .map(([label, own], i) => ({ label, role: PHASE_COLOURS[i], times: own, joins: i > 0 }));
   const lanes = [
     ...phases,
     { label: "handover", role: "handover", times: times("handover") },
@@ -148,20 +170,37 @@ function inFlight(run: Run, flow: string, known: Sequence | string, marks: Marks
     { label: "recovery", role: "series-4", times: times("recovery") },
     { label: "lost", role: "drop", times: typeof known === "string" ? times("drop") : Array.from(known.lost.x) },
     { label: "sent again", role: "series-1", times: typeof known === "string" ? [] : Array.from(known.again.x) },
-    ...FLAGS.map(([label, role]) => ({ label, role, times: typeof known === "string" ? [] : known.flags.get(label) ?? [] })),
+    ...FLAGS.map(([label, role]) => ({
+      label,
+      role,
+      times: typeof known === "string" ? [] : (known.flags.get(label) ?? []),
+    })),
   ];
   return {
-    title: "In flight", unit: "segments, against cwnd", scale: 1, ...marks, drops: [], lanes: lanes.filter((lane) => lane.times.length > 0),
-    lines: present([line("in flight", "series-0", run.flowSeries(flow, "in_flight")), line("cwnd", "series-4", run.flowSeries(flow, "cwnd"), { dash: [4, 3] })]),
+    title: "In flight",
+    unit: "segments, against cwnd",
+    scale: 1,
+    ...marks,
+    drops: [],
+    lanes: lanes.filter((lane) => lane.times.length > 0),
+    lines: present([
+      line("in flight", "series-0", run.flowSeries(flow, "in_flight")),
+      line("cwnd", "series-4", run.flowSeries(flow, "cwnd"), { dash: [4, 3] }),
+    ]),
     empty: 'No time series: put  grid = "100 ms"  under [records] and run again.',
   };
 }
 
 function timer(run: Run, flow: string, marks: Marks): ChartSpec {
   return {
-    title: "Timer", unit: "ms: RTO, smoothed RTT, RTT", scale: 1e3, ...marks, drops: [],
+    title: "Timer",
+    unit: "ms: RTO, smoothed RTT, RTT",
+    scale: 1e3,
+    ...marks,
+    drops: [],
     lines: present([
-      line("RTO", "series-3", run.flowSeries(flow, "rto_s")), line("smoothed RTT", "series-2", run.flowSeries(flow, "srtt_s")),
+      line("RTO", "series-3", run.flowSeries(flow, "rto_s")),
+      line("smoothed RTT", "series-2", run.flowSeries(flow, "srtt_s")),
       line("RTT", "series-0", run.flowSeries(flow, "rtt_s"), { dash: [2, 2] }),
     ]),
     empty: "This flow has no timer, or no series was recorded.",

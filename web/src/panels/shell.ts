@@ -31,24 +31,55 @@ export function shell(makers: Record<Panel, () => HTMLElement>): HTMLElement {
     bar.hidden = text === "";
     bar.textContent = text;
   });
-  const lost = h("p", { class: "notice lost", role: "status", hidden: true }, "The connection to the server is lost. The page shows what it has read and tries to connect again.");
+  const lost = h(
+    "p",
+    { class: "notice lost", role: "status", hidden: true },
+    "The connection to the server is lost. The page shows what it has read and tries to connect again.",
+  );
   connection.follow((state) => (lost.hidden = state !== "lost"));
   document.addEventListener("keydown", (event) => {
     const at = event.target as HTMLElement;
-    if (event.key !== " " || panel.value !== "watch" || at.closest("button, input:not([type=range]), select, textarea, summary, .cm-editor")) return;
+    if (
+      event.key !== " " ||
+      panel.value !== "watch" ||
+      at.closest("button, input:not([type=range]), select, textarea, summary, .cm-editor")
+    )
+      return;
     event.preventDefault();
     clock.toggle();
   });
-  const skip = h("a", { class: "skip", href: "#main", onclick: ((event: Event) => { event.preventDefault(); main.focus(); }) as EventListener }, "Skip to the content");
-  const header = h("header", { class: "top" }, skip, brand(), h("nav", { "aria-label": "Panels" }, ...tabs.values()), runList(), themeButton());
+  const skip = h(
+    "a",
+    {
+      class: "skip",
+      href: "#main",
+      onclick: ((event: Event) => {
+        event.preventDefault();
+        main.focus();
+      }) as EventListener,
+    },
+    "Skip to the content",
+  );
+  const header = h(
+    "header",
+    { class: "top" },
+    skip,
+    brand(),
+    h("nav", { "aria-label": "Panels" }, ...tabs.values()),
+    runList(),
+    themeButton(),
+  );
   return h("div", { class: "page" }, header, h("div", { class: "bars" }, lost, bar), main);
 }
 
 function brand(): HTMLElement {
-  const mark = svg("svg", { viewBox: "0 0 32 32", class: "logo", "aria-hidden": "true" },
+  const mark = svg(
+    "svg",
+    { viewBox: "0 0 32 32", class: "logo", "aria-hidden": "true" },
     svg("circle", { cx: 16, cy: 19, r: 9, class: "logo-earth" }),
     svg("path", { d: "M3 18C7 3 25 3 29 18", class: "logo-path" }),
-    svg("circle", { cx: 16, cy: 6.8, r: 2.8, class: "logo-satellite" }));
+    svg("circle", { cx: 16, cy: 6.8, r: 2.8, class: "logo-satellite" }),
+  );
   return h("div", { class: "brand" }, mark, h("strong", {}, "Skyhop"));
 }
 

@@ -33,7 +33,15 @@ const globeFails = new Signal(false);
 export const shown = new Signal<Shown>(keptShown());
 
 function keptShown(): Shown {
-  const standard: Shown = { isls: true, planes: true, coverage: true, names: true, night: true, load: true, queue: true };
+  const standard: Shown = {
+    isls: true,
+    planes: true,
+    coverage: true,
+    names: true,
+    night: true,
+    load: true,
+    queue: true,
+  };
   try {
     return { ...standard, ...(JSON.parse(localStorage.getItem("skyhop.shown") ?? "{}") as Partial<Shown>) };
   } catch {
@@ -49,8 +57,22 @@ export class SkyView {
   private readonly tip = h("div", { class: "tip", role: "status", hidden: true });
   private readonly ticker = h("div", { class: "ticker", "aria-live": "polite" });
   private readonly message = h("p", { class: "sky-message", hidden: true });
-  private readonly scale = h("p", { class: "load-scale", hidden: true }, "Utilisation", h("span", {}, "0"), h("i"), h("span", {}, "100 %"));
-  private readonly queueScale = h("p", { class: "load-scale queue-scale", hidden: true }, "Queue", h("span", {}, "0"), h("i"), h("span", { class: "most" }));
+  private readonly scale = h(
+    "p",
+    { class: "load-scale", hidden: true },
+    "Utilisation",
+    h("span", {}, "0"),
+    h("i"),
+    h("span", {}, "100 %"),
+  );
+  private readonly queueScale = h(
+    "p",
+    { class: "load-scale queue-scale", hidden: true },
+    "Queue",
+    h("span", {}, "0"),
+    h("i"),
+    h("span", { class: "most" }),
+  );
   private readonly cost = h("p", { class: "cost", hidden: true });
   private readonly pictures: Partial<Record<View, Picture>> = {};
   private picture: Picture | null = null;
@@ -74,19 +96,35 @@ export class SkyView {
   constructor() {
     const info = infoPanel(() => this.frame);
     this.element = h(
-      "section", { class: "sky", "aria-label": "Sky" },
-      this.stage, this.labels, this.ticker, info, this.tip, this.message, h("div", { class: "scales" }, this.queueScale, this.scale), this.cost, layerMenu(), viewSwitch(), this.cameraButtons(),
+      "section",
+      { class: "sky", "aria-label": "Sky" },
+      this.stage,
+      this.labels,
+      this.ticker,
+      info,
+      this.tip,
+      this.message,
+      h("div", { class: "scales" }, this.queueScale, this.scale),
+      this.cost,
+      layerMenu(),
+      viewSwitch(),
+      this.cameraButtons(),
     );
     this.stage.tabIndex = 0;
     this.stage.setAttribute("role", "application");
-    this.stage.setAttribute("aria-label", "Earth with satellites. Arrow keys turn it, plus and minus zoom, space plays.");
+    this.stage.setAttribute(
+      "aria-label",
+      "Earth with satellites. Arrow keys turn it, plus and minus zoom, space plays.",
+    );
     this.listen();
     new ResizeObserver(() => this.resize()).observe(this.stage);
     // The page is there to be read before the globe, which takes longest, is made.
-    requestAnimationFrame(() => setTimeout(() => {
-      this.started = true;
-      view.follow((value) => this.use(value));
-    }));
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        this.started = true;
+        view.follow((value) => this.use(value));
+      }),
+    );
     theme.watch(() => {
       for (const picture of Object.values(this.pictures)) picture?.paint();
       this.request();
@@ -107,7 +145,9 @@ export class SkyView {
     if (new URLSearchParams(location.search).has("cost")) this.cost.hidden = false;
   }
 
-  /** Shows the globe or the map, and makes it when it is needed first: a network without a sky has a drawing of its own. */
+  /**
+   * Shows the globe or the map, and makes it when it is needed first: a network without a sky has a drawing of its own.
+   */
   private use(wanted: View): void {
     if (!this.started || !run.value || this.wires) return;
     if (!this.pictures[wanted]) {
@@ -152,7 +192,9 @@ export class SkyView {
   private showWithoutSky(current: Run): void {
     if (current.hasConstellation) {
       this.message.hidden = false;
-      this.message.textContent = "This run did not record where its satellites were. Put  positions = \"1 s\"  under [records] and run it again to see them.";
+      this.message.textContent =
+        'This run did not record where its satellites were. Put  positions = "1 s"  under [records] and run it ' +
+        "again to see them.";
       return;
     }
     this.wires = new Wires(current);
@@ -207,7 +249,8 @@ export class SkyView {
     this.drawTip();
     this.element.dispatchEvent(new CustomEvent("frame"));
     if (!this.cost.hidden) {
-      this.cost.textContent = `${(performance.now() - begin).toFixed(1)} ms script, ${this.picture.drawCalls} draw calls`;
+      this.cost.textContent =
+        `${(performance.now() - begin).toFixed(1)} ms script, ${this.picture.drawCalls} ` + `draw calls`;
     }
     if (this.shownHandovers.length > 0) this.request();
   }
@@ -236,7 +279,15 @@ export class SkyView {
 
   private cameraButtons(): HTMLElement {
     const fit = h("button", { type: "button", title: "Show all stations and paths", onclick: () => this.fit() }, "Fit");
-    const follow = h("button", { type: "button", title: "Keep stations and paths in the picture", onclick: () => (follows.value = !follows.value) }, "Follow");
+    const follow = h(
+      "button",
+      {
+        type: "button",
+        title: "Keep stations and paths in the picture",
+        onclick: () => (follows.value = !follows.value),
+      },
+      "Follow",
+    );
     follows.follow((on) => {
       follow.setAttribute("aria-pressed", String(on));
       this.request();
@@ -275,7 +326,15 @@ export class SkyView {
     for (let row = last; row >= 0 && lines.length < TICKER_LINES; row--) {
       if (!from[row]) continue;
       const arrow = `${from[row]} → ${to[row] ?? "none"}`;
-      lines.push(h("p", {}, h("b", {}, moment(times[row])), ` ${terminal[row] ?? ""} `, h("span", {}, arrow, to[row] ? ` at ${elevation[row].toFixed(0)}°` : "")));
+      lines.push(
+        h(
+          "p",
+          {},
+          h("b", {}, moment(times[row])),
+          ` ${terminal[row] ?? ""} `,
+          h("span", {}, arrow, to[row] ? ` at ${elevation[row].toFixed(0)}°` : ""),
+        ),
+      );
     }
     this.ticker.replaceChildren(...(lines.length > 0 ? [h("h3", {}, "Handovers")] : []), ...lines);
   }
@@ -291,7 +350,8 @@ export class SkyView {
     };
     for (const station of frame.run.stations) add(station.name, "station");
     const chosen = frame.selection?.kind === "satellite" ? frame.selection.name : "";
-    if (frame.shown.names) for (const name of new Set(frame.serving.values())) if (name !== chosen) add(name, "serving");
+    if (frame.shown.names)
+      for (const name of new Set(frame.serving.values())) if (name !== chosen) add(name, "serving");
     if (chosen) add(chosen, "chosen");
     while (this.labels.childElementCount > wanted.length) this.labels.lastElementChild?.remove();
     while (this.labels.childElementCount < wanted.length) this.labels.append(h("span"));
@@ -320,10 +380,15 @@ export class SkyView {
     this.stage.classList.toggle("over", found !== null);
     if (!found || told || !pointer || !frame) return;
     const { title, rows } = describe(found, frame);
-    this.tip.replaceChildren(h("b", {}, title), ...rows.slice(0, TIP_ROWS).map(([name, value]) => h("p", {}, `${name} `, h("span", {}, value))));
+    this.tip.replaceChildren(
+      h("b", {}, title),
+      ...rows.slice(0, TIP_ROWS).map(([name, value]) => h("p", {}, `${name} `, h("span", {}, value))),
+    );
     const right = pointer[0] > this.stage.clientWidth - 240;
     const low = pointer[1] > this.stage.clientHeight - 130;
-    this.tip.style.transform = `translate(${pointer[0] + (right ? -14 : 14)}px, ${pointer[1] + (low ? -10 : 14)}px) translate(${right ? "-100%" : "0"}, ${low ? "-100%" : "0"})`;
+    this.tip.style.transform =
+      `translate(${pointer[0] + (right ? -14 : 14)}px, ` +
+      `${pointer[1] + (low ? -10 : 14)}px) translate(${right ? "-100%" : "0"}, ${low ? "-100%" : "0"})`;
   }
 
   private listen(): void {
@@ -341,12 +406,16 @@ export class SkyView {
       this.request();
     });
     this.stage.addEventListener("pointerdown", (event) => (pressed = at(event)), { capture: true });
-    this.stage.addEventListener("pointerup", (event) => {
-      const [x, y] = at(event);
-      // A press that moved was a turn of the globe.
-      if (pressed && Math.hypot(x - pressed[0], y - pressed[1]) < 5) this.choose([x, y]);
-      pressed = null;
-    }, { capture: true });
+    this.stage.addEventListener(
+      "pointerup",
+      (event) => {
+        const [x, y] = at(event);
+        // A press that moved was a turn of the globe.
+        if (pressed && Math.hypot(x - pressed[0], y - pressed[1]) < 5) this.choose([x, y]);
+        pressed = null;
+      },
+      { capture: true },
+    );
     this.stage.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -407,9 +476,24 @@ const LINE = 17;
 /** A place for a name beside its mark that covers no other name or mark; null if there is none. */
 function freeSpot([x, y]: [number, number], width: number, taken: Box[], own: number, room: number): Box | null {
   const box = (left: number, top: number): Box => ({ left, right: left + width, top, bottom: top + LINE });
-  const spots = [box(x + 11, y - LINE / 2), box(x - 11 - width, y - LINE / 2), box(x + 8, y + 7), box(x - width / 2, y - LINE - 9), box(x - width / 2, y + 9)];
-  const free = (spot: Box): boolean => spot.left >= 2 && spot.right <= room - 2 && taken.every((other, i) =>
-    i === own || spot.right < other.left || spot.left > other.right || spot.bottom < other.top || spot.top > other.bottom);
+  const spots = [
+    box(x + 11, y - LINE / 2),
+    box(x - 11 - width, y - LINE / 2),
+    box(x + 8, y + 7),
+    box(x - width / 2, y - LINE - 9),
+    box(x - width / 2, y + 9),
+  ];
+  const free = (spot: Box): boolean =>
+    spot.left >= 2 &&
+    spot.right <= room - 2 &&
+    taken.every(
+      (other, i) =>
+        i === own ||
+        spot.right < other.left ||
+        spot.left > other.right ||
+        spot.bottom < other.top ||
+        spot.top > other.bottom,
+    );
   return spots.find(free) ?? null;
 }
 
@@ -433,18 +517,33 @@ function lossesAround(current: Run, time: number): Frame["losses"] {
 
 function layerMenu(): HTMLElement {
   const names: [keyof Shown, string][] = [
-    ["isls", "ISLs"], ["planes", "Orbital planes"], ["coverage", "Coverage circles"], ["names", "Satellite names"], ["night", "Day and night"], ["load", "Utilisation of links"], ["queue", "Queues of nodes"],
+    ["isls", "ISLs"],
+    ["planes", "Orbital planes"],
+    ["coverage", "Coverage circles"],
+    ["names", "Satellite names"],
+    ["night", "Day and night"],
+    ["load", "Utilisation of links"],
+    ["queue", "Queues of nodes"],
   ];
   const boxes = names.map(([key, text]) => {
     const box = h("input", { type: "checkbox", checked: shown.value[key] });
     box.addEventListener("change", () => (shown.value = { ...shown.value, [key]: box.checked }));
     return h("label", {}, box, text);
   });
-  return h("details", { class: "layers" }, h("summary", { title: "Layers", "aria-label": "Layers" }, icon(ICONS.layers)), h("div", {}, ...boxes));
+  return h(
+    "details",
+    { class: "layers" },
+    h("summary", { title: "Layers", "aria-label": "Layers" }, icon(ICONS.layers)),
+    h("div", {}, ...boxes),
+  );
 }
 
 function viewSwitch(): HTMLElement {
-  const button = h("button", { class: "view-switch", type: "button", onclick: () => (view.value = view.value === "globe" ? "map" : "globe") });
+  const button = h("button", {
+    class: "view-switch",
+    type: "button",
+    onclick: () => (view.value = view.value === "globe" ? "map" : "globe"),
+  });
   view.follow((value) => {
     const other = value === "globe" ? "map" : "globe";
     button.replaceChildren(icon(ICONS[other]));

@@ -7,7 +7,10 @@ export function studiesPanel(): HTMLElement {
   const box = h("div", { class: "studies" }, h("p", { class: "empty" }, "Reading the studies …"));
   const load = (): void => {
     source.studies().then(
-      (studies) => box.replaceChildren(...(studies.length > 0 ? resultsFirst(studies).map(study) : [h("p", { class: "empty" }, "No study here.")])),
+      (studies) =>
+        box.replaceChildren(
+          ...(studies.length > 0 ? resultsFirst(studies).map(study) : [h("p", { class: "empty" }, "No study here.")]),
+        ),
       (error) => box.replaceChildren(h("p", { class: "empty" }, `The studies cannot be read: ${String(error)}`)),
     );
   };
@@ -18,27 +21,65 @@ export function studiesPanel(): HTMLElement {
 
 /** What has been run before what has not. */
 function resultsFirst(studies: StudyEntry[]): StudyEntry[] {
-  return [...studies.filter((one) => one.header ?? one.problem), ...studies.filter((one) => !(one.header ?? one.problem))];
+  return [
+    ...studies.filter((one) => one.header ?? one.problem),
+    ...studies.filter((one) => !(one.header ?? one.problem)),
+  ];
 }
 
 function study(one: StudyEntry): HTMLElement {
-  const head = h("header", {}, h("h2", {}, one.title), h("p", { class: "lead" }, one.question), h("p", {}, h("small", {}, one.paper)));
+  const head = h(
+    "header",
+    {},
+    h("h2", {}, one.title),
+    h("p", { class: "lead" }, one.question),
+    h("p", {}, h("small", {}, one.paper)),
+  );
   if (one.problem) return h("section", {}, head, h("p", { class: "problem" }, one.problem));
   if (!one.header) {
-    return h("section", {}, head, h("p", { class: "empty" }, "Not run yet. In a terminal: ", h("code", {}, `skyhop study run ${one.name}`)));
+    return h(
+      "section",
+      {},
+      head,
+      h("p", { class: "empty" }, "Not run yet. In a terminal: ", h("code", {}, `skyhop study run ${one.name}`)),
+    );
   }
   const judged = new Set(one.header.map((title, i) => (title === "verdict" ? i : -1)));
   const ours = one.header.indexOf("ours");
   const body = one.rows.map((row) =>
-    h("tr", row.first_of_measure ? { class: "first" } : {}, ...row.cells.map((cell, i) => {
-      if (i === 0) return h("th", { scope: "row" }, cell);
-      if (judged.has(i)) return h("td", {}, cell === "–" ? cell : h("span", { class: `verdict ${cell.split(" ")[0]}` }, cell));
-      if (i === ours && row.run && entries.value.some((entry) => entry.id === row.run)) return h("td", { class: "number" }, runLink(row.run, cell));
-      return h("td", { class: /^[\d–+−-]/.test(cell) ? "number" : "" }, cell);
-    })));
-  const table = h("table", {}, h("thead", {}, h("tr", {}, ...one.header.map((title, i) => h("th", { scope: "col", class: numeric(one, i) ? "number" : "" }, title)))), h("tbody", {}, ...body));
+    h(
+      "tr",
+      row.first_of_measure ? { class: "first" } : {},
+      ...row.cells.map((cell, i) => {
+        if (i === 0) return h("th", { scope: "row" }, cell);
+        if (judged.has(i))
+          return h("td", {}, cell === "–" ? cell : h("span", { class: `verdict ${cell.split(" ")[0]}` }, cell));
+        if (i === ours && row.run && entries.value.some((entry) => entry.id === row.run))
+          return h("td", { class: "number" }, runLink(row.run, cell));
+        return h("td", { class: /^[\d–+−-]/.test(cell) ? "number" : "" }, cell);
+      }),
+    ),
+  );
+  const table = h(
+    "table",
+    {},
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ...one.header.map((title, i) => h("th", { scope: "col", class: numeric(one, i) ? "number" : "" }, title)),
+      ),
+    ),
+    h("tbody", {}, ...body),
+  );
   const reasons = one.reasons.map(([what, why]) => h("div", {}, h("dt", {}, what), h("dd", {}, why)));
-  const scroll = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Results of ${one.title}` }, table);
+  const scroll = h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": `Results of ${one.title}` },
+    table,
+  );
   return h("section", {}, head, scroll, h("dl", { class: "reasons" }, ...reasons));
 }
 

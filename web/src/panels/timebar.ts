@@ -16,14 +16,30 @@ export function timeBar(): HTMLElement {
     play.setAttribute("aria-label", playing ? "Pause" : "Play");
     play.title = playing ? "Pause (space)" : "Play (space)";
   });
-  const slider = h("input", { type: "range", min: 0, max: 1000, step: "any", value: 0, "aria-label": "Time of the run" });
+  const slider = h("input", {
+    type: "range",
+    min: 0,
+    max: 1000,
+    step: "any",
+    value: 0,
+    "aria-label": "Time of the run",
+  });
   slider.addEventListener("input", () => clock.seek(Number(slider.value)));
   const read = h("output", { class: "now" });
   const speed = h("select", { "aria-label": "Speed" }, ...SPEEDS.map((value) => h("option", { value }, `${value} ×`)));
   speed.value = String(clock.speed.value);
   speed.addEventListener("change", () => (clock.speed.value = Number(speed.value)));
   const marks = h("canvas", { class: "marks", "aria-hidden": "true" });
-  const whole = h("button", { type: "button", class: "whole", title: "Show the whole run in the charts (0)", onclick: () => (range.value = null) }, "Whole run");
+  const whole = h(
+    "button",
+    {
+      type: "button",
+      class: "whole",
+      title: "Show the whole run in the charts (0)",
+      onclick: () => (range.value = null),
+    },
+    "Whole run",
+  );
   const track = h("div", { class: "track" }, marks, slider, windowMark());
   const showTime = (): void => {
     const time = clock.time.value;
@@ -43,8 +59,28 @@ export function timeBar(): HTMLElement {
     const found = to > 0 ? times.find((t) => t > now + 1e-9) : [...times].reverse().find((t) => t < now - 1e-9);
     if (found !== undefined) clock.seek(found);
   };
-  const previous = h("button", { type: "button", class: "quiet", title: "Path change before", "aria-label": "Path change before", onclick: () => step(-1) }, icon(ICONS.previous));
-  const next = h("button", { type: "button", class: "quiet", title: "Next path change", "aria-label": "Next path change", onclick: () => step(1) }, icon(ICONS.next));
+  const previous = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      title: "Path change before",
+      "aria-label": "Path change before",
+      onclick: () => step(-1),
+    },
+    icon(ICONS.previous),
+  );
+  const next = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      title: "Next path change",
+      "aria-label": "Next path change",
+      onclick: () => step(1),
+    },
+    icon(ICONS.next),
+  );
   range.follow((value) => (whole.hidden = value === null));
   let wanted = false;
   const redraw = (): void => {

@@ -33,7 +33,11 @@ function content(schema: unknown, presets: Preset[], catalogues: string[]): HTML
     try {
       return await server!.check(text);
     } catch (error) {
-      return { ok: false, diagnostics: [], unchecked: `The server gives no answer, so the text is not checked (${String(error)}).` };
+      return {
+        ok: false,
+        diagnostics: [],
+        unchecked: `The server gives no answer, so the text is not checked (${String(error)}).`,
+      };
     }
   };
   const judged = (found: Verdict): void => {
@@ -43,16 +47,27 @@ function content(schema: unknown, presets: Preset[], catalogues: string[]): HTML
   const text = localStorage.getItem(KEPT) ?? presets[0]?.text ?? "";
   const completion = new SchemaCompletion(schema);
   const since = h("details", { class: "since", hidden: true });
-  const editing: Editing = scenarioEditor(text, completion, check, (next) => {
-    localStorage.setItem(KEPT, next);
-    start.disabled = true;
-    form.update(next);
-    tellSince(since, next);
-  }, judged);
+  const editing: Editing = scenarioEditor(
+    text,
+    completion,
+    check,
+    (next) => {
+      localStorage.setItem(KEPT, next);
+      start.disabled = true;
+      form.update(next);
+      tellSince(since, next);
+    },
+    judged,
+  );
   const form = new ScenarioForm(editing, completion, catalogues);
   form.update(text);
   tellSince(since, text);
-  const preset = h("select", { "aria-label": "Start from" }, h("option", { value: "" }, "Start from …"), ...presets.map((one) => h("option", { value: one.name }, one.title)));
+  const preset = h(
+    "select",
+    { "aria-label": "Start from" },
+    h("option", { value: "" }, "Start from …"),
+    ...presets.map((one) => h("option", { value: one.name }, one.title)),
+  );
   preset.addEventListener("change", () => {
     const found = presets.find((one) => one.name === preset.value);
     if (found) editing.replace(found.text);
@@ -77,7 +92,12 @@ function content(schema: unknown, presets: Preset[], catalogues: string[]): HTML
   });
   const list = jobList();
   const over = h("input", { type: "checkbox", checked: true });
-  const overLabel = h("label", { title: "Draws the run that was started before over the new one in the charts" }, over, " over the last run");
+  const overLabel = h(
+    "label",
+    { title: "Draws the run that was started before over the new one in the charts" },
+    over,
+    " over the last run",
+  );
   const bar = h("div", { class: "try-bar" }, preset, h("label", {}, "Seed ", seed), overLabel, start);
   return [
     h("div", { class: "editor-side" }, h("h2", {}, "Try it"), bar, h("div", { class: "editor" }, editing.view.dom)),
@@ -92,8 +112,19 @@ function tellSince(box: HTMLDetailsElement, text: string): void {
   if (last === null || last === text) return;
   const all = differences(last, text);
   const few = all.slice(0, MOST_DIFFERENCES).map((one) => h("li", {}, h("code", {}, one)));
-  const head = all.length === 0 ? "Since the last run: no value has changed" : `Since the last run: ${count(all.length, "change")}`;
-  box.replaceChildren(h("summary", {}, head), h("ul", {}, ...few, all.length > MOST_DIFFERENCES ? h("li", {}, `and ${all.length - MOST_DIFFERENCES} more`) : null));
+  const head =
+    all.length === 0
+      ? "Since the last run: no value has changed"
+      : `Since the last run: ${count(all.length, "change")}`;
+  box.replaceChildren(
+    h("summary", {}, head),
+    h(
+      "ul",
+      {},
+      ...few,
+      all.length > MOST_DIFFERENCES ? h("li", {}, `and ${all.length - MOST_DIFFERENCES} more`) : null,
+    ),
+  );
   box.open = all.length > 0 && all.length <= 6;
 }
 
@@ -122,7 +153,8 @@ function showWhenDone(job: Job): void {
   void refreshRuns().then(async () => {
     clock.seek(0);
     await openRun(id);
-    if (over && under !== null && under !== id && !overlays.value.some((one) => one.id === under)) await toggleOverlay(under);
+    if (over && under !== null && under !== id && !overlays.value.some((one) => one.id === under))
+      await toggleOverlay(under);
     if (panel.value === "try") panel.value = "watch";
   });
 }
@@ -131,16 +163,31 @@ function verdictLines(found: Verdict, editing: Editing): HTMLElement[] {
   if (found.unchecked) return [h("p", { class: "wrong" }, found.unchecked)];
   if (found.ok) return [h("p", { class: "right" }, `Correct: ${found.duration_s} s to simulate.`)];
   const lines = found.diagnostics.slice(0, 30).map((one) => {
-    const place = one.line === null ? one.path : `line ${one.line}${one.column === null ? "" : `, column ${one.column}`}`;
+    const place =
+      one.line === null ? one.path : `line ${one.line}${one.column === null ? "" : `, column ${one.column}`}`;
     const show = (): void => {
       if (one.line === null) return;
       const line = editing.view.state.doc.line(Math.min(one.line, editing.view.state.doc.lines));
-      editing.view.dispatch({ selection: { anchor: Math.min(line.to, line.from + (one.column ?? 1) - 1) }, scrollIntoView: true });
+      editing.view.dispatch({
+        selection: { anchor: Math.min(line.to, line.from + (one.column ?? 1) - 1) },
+        scrollIntoView: true,
+      });
       editing.view.focus();
     };
-    return h("li", {}, h("button", { type: "button", class: "link", onclick: show }, place), " ", h("code", {}, one.path), h("p", {}, one.message), one.help ? h("p", { class: "help" }, one.help) : null);
+    return h(
+      "li",
+      {},
+      h("button", { type: "button", class: "link", onclick: show }, place),
+      " ",
+      h("code", {}, one.path),
+      h("p", {}, one.message),
+      one.help ? h("p", { class: "help" }, one.help) : null,
+    );
   });
-  return [h("p", { class: "wrong" }, count(found.diagnostics.length, "problem")), h("ul", { class: "diagnostics" }, ...lines)];
+  return [
+    h("p", { class: "wrong" }, count(found.diagnostics.length, "problem")),
+    h("ul", { class: "diagnostics" }, ...lines),
+  ];
 }
 
 /** The runs that were started, the newest first. A row stays as long as its run's state: its buttons keep the focus. */
@@ -199,11 +246,33 @@ function jobRow(job: Job): HTMLElement {
   const said = h("p", {}, job.message);
   const refused = (error: unknown): void => void (said.textContent = `It cannot be cancelled: ${String(error)}`);
   const cancel = h("button", { type: "button", onclick: () => void server!.cancel(job.id).catch(refused) }, "Cancel");
-  const open = h("button", { type: "button", onclick: () => void (job.run && refreshRuns().then(() => openRun(job.run!)).then(() => (panel.value = "watch"))) }, "Open");
+  const open = h(
+    "button",
+    {
+      type: "button",
+      onclick: () =>
+        void (
+          job.run &&
+          refreshRuns()
+            .then(() => openRun(job.run!))
+            .then(() => (panel.value = "watch"))
+        ),
+    },
+    "Open",
+  );
   const busy = job.state === "running" || job.state === "waiting";
-  return h("div", { class: `job ${job.state}`, "data-job": job.id },
-    h("header", {}, h("b", {}, job.title), h("span", { class: "state" }, stateOf(job)), busy ? cancel : job.state === "done" ? open : null),
+  return h(
+    "div",
+    { class: `job ${job.state}`, "data-job": job.id },
+    h(
+      "header",
+      {},
+      h("b", {}, job.title),
+      h("span", { class: "state" }, stateOf(job)),
+      busy ? cancel : job.state === "done" ? open : null,
+    ),
     busy ? bar : null,
     busy ? liveFigures(job.id) : null,
-    said);
+    said,
+  );
 }

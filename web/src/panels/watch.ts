@@ -34,7 +34,18 @@ export function watchPanel(): HTMLElement {
   window.skyhopQueues = () => sky.queues().map(({ node, packets }) => [node, packets]);
   const left = h("div", { class: "place" }, sky.element, findingsPanel());
   findings.follow((known) => left.classList.toggle("calm", known?.length === 0));
-  const panel = h("div", { class: "watch" }, headline(), left, timeBar(), divider(), chartsPanel(), flowsDialog(), tablesDialog(), presetsPanel());
+  const panel = h(
+    "div",
+    { class: "watch" },
+    headline(),
+    left,
+    timeBar(),
+    divider(),
+    chartsPanel(),
+    flowsDialog(),
+    tablesDialog(),
+    presetsPanel(),
+  );
   panel.style.setProperty("--share-of-sky", String(keptShare()));
   run.follow((current) => panel.classList.toggle("no-run", current === null));
   return panel;
@@ -47,7 +58,13 @@ function keptShare(): number {
 
 /** Between globe and charts on a wide screen; it is dragged, or moved with the arrow keys. */
 function divider(): HTMLElement {
-  const bar = h("div", { class: "divider", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the globe" });
+  const bar = h("div", {
+    class: "divider",
+    role: "separator",
+    tabindex: 0,
+    "aria-orientation": "vertical",
+    "aria-label": "Width of the globe",
+  });
   const set = (share: number): void => {
     const within = Math.min(MOST_SHARE, Math.max(LEAST_SHARE, share));
     bar.parentElement?.style.setProperty("--share-of-sky", within.toFixed(3));

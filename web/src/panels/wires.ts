@@ -25,7 +25,12 @@ export class Wires {
       const [a, b] = [spots.get(links[0].from), spots.get(links[0].to ?? "")];
       if (!a || !b) continue;
       const line = svg("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y });
-      const text = svg("text", { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 - 12, "text-anchor": "middle", class: "queue" });
+      const text = svg("text", {
+        x: (a.x + b.x) / 2,
+        y: (a.y + b.y) / 2 - 12,
+        "text-anchor": "middle",
+        class: "queue",
+      });
       this.marks.push({ links, line, text });
       root.append(line, text);
     }
@@ -39,7 +44,10 @@ export class Wires {
     this.element = h("div", { class: "wires" });
     this.element.append(root);
     const { most } = run.queues;
-    if (most > 0) this.element.append(h("p", { class: "load-scale" }, "Queue", h("span", {}, "0"), h("i"), h("span", {}, count(most, "packet"))));
+    if (most > 0)
+      this.element.append(
+        h("p", { class: "load-scale" }, "Queue", h("span", {}, "0"), h("i"), h("span", {}, count(most, "packet"))),
+      );
   }
 
   /** Shows queues and load at a time. */
@@ -85,7 +93,10 @@ function places(run: Run): Map<string, Spot> {
   const deepest = Math.max(1, ...column.values());
   const spots = new Map<string, Spot>();
   for (let depth = 0; depth <= deepest; depth++) {
-    const members = [...column].filter(([, at]) => at === depth).map(([name]) => name).sort();
+    const members = [...column]
+      .filter(([, at]) => at === depth)
+      .map(([name]) => name)
+      .sort();
     members.forEach((name, i) => {
       const x = MARGIN + (depth / deepest) * (WIDTH - 2 * MARGIN);
       spots.set(name, { x, y: ((i + 0.5) / members.length) * HEIGHT });

@@ -48,7 +48,14 @@ export const chosenFlows = new Signal<readonly string[] | null>(null);
 export const sequenceShown = new Signal(false);
 /** Whether those are all packets of the flow, not only those around the open finding. */
 export const wholeFlow = new Signal(false);
-export const comparison = new Signal<Comparison>({ runs: null, measure: "", flow: "", base: "", seeds: false, zoom: null });
+export const comparison = new Signal<Comparison>({
+  runs: null,
+  measure: "",
+  flow: "",
+  base: "",
+  seeds: false,
+  zoom: null,
+});
 
 /** Compares something else, or otherwise. */
 export function change(to: Partial<Comparison>): void {
@@ -121,7 +128,9 @@ export async function openRun(id: string): Promise<void> {
   if (!entry) {
     missing.value = id;
     run.value = null;
-    notice.value = `There is no run “${id}” here. It may have been renamed or removed; the list of runs at the top right has the others.`;
+    notice.value =
+      `There is no run “${id}” here. It may have been renamed or removed; the list of runs at the ` +
+      `top right has the others.`;
     return;
   }
   try {
@@ -201,7 +210,9 @@ function refresh(): void {
 function forgetAllBut(known: readonly string[]): void {
   jobs.value = jobs.value.map((job) => {
     const over = known.includes(job.id) || !["waiting", "running"].includes(job.state);
-    return over ? job : { ...job, state: "failed", message: "The server was started again; this run ended with the one before." };
+    return over
+      ? job
+      : { ...job, state: "failed", message: "The server was started again; this run ended with the one before." };
   });
 }
 

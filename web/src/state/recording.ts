@@ -16,10 +16,16 @@ const KEPT = 8; // tables
 const asked = new Map<string, Promise<Tables["packets"]>>();
 
 /**
- * The packets of a flow in a part of a run (null: all of it). The server makes the run again for them, unless it kept them.
+ * The packets of a flow in a part of a run (null: all of it). The server makes the run again for them, unless it kept
+ * them.
  * `told` hears how far that is.
  */
-export function recordPackets(run: Run, flow: string, part: Part, told: (text: string) => void = () => {}): Promise<Tables["packets"]> {
+export function recordPackets(
+  run: Run,
+  flow: string,
+  part: Part,
+  told: (text: string) => void = () => {},
+): Promise<Tables["packets"]> {
   const name = JSON.stringify([run.id, run.entry.records_hash, flow, part]);
   let table = asked.get(name);
   if (!table) {

@@ -1,6 +1,26 @@
 import {
-  chosenFlows, clock, comparison, entries, fetchRuns, missing, notice, opened, openRun, overlays, panel, PANELS, range, run, selection, sequenceShown, toggleOverlay, view, wholeFlow,
-  zoomTo, type Panel, type Selection,
+  chosenFlows,
+  clock,
+  comparison,
+  entries,
+  fetchRuns,
+  missing,
+  notice,
+  opened,
+  openRun,
+  overlays,
+  panel,
+  PANELS,
+  range,
+  run,
+  selection,
+  sequenceShown,
+  toggleOverlay,
+  view,
+  wholeFlow,
+  zoomTo,
+  type Panel,
+  type Selection,
 } from "./app";
 
 /**
@@ -50,12 +70,18 @@ async function show(hash: string): Promise<void> {
   else if (wanted.has("zoom") || !changed) range.value = null;
   chosenFlows.value = wanted.has("flow") ? wanted.getAll("flow").filter((name) => name !== "") : null;
   const [kind, ...name] = (wanted.get("select") ?? "").split(":");
-  selection.value = ["satellite", "station", "link"].includes(kind) ? ({ kind, name: name.join(":") } as Selection) : null;
+  selection.value = ["satellite", "station", "link"].includes(kind)
+    ? ({ kind, name: name.join(":") } as Selection)
+    : null;
   const runs = wanted.getAll("compare");
   const [least, most] = (wanted.get("part") ?? "").split("_").map(Number);
   comparison.value = {
-    runs: runs.length > 0 ? runs : comparison.value.runs, measure: wanted.get("measure") ?? "", flow: wanted.get("of") ?? "",
-    base: wanted.get("base") ?? "", seeds: wanted.get("seeds") === "together", zoom: most > least ? [least, most] : null,
+    runs: runs.length > 0 ? runs : comparison.value.runs,
+    measure: wanted.get("measure") ?? "",
+    flow: wanted.get("of") ?? "",
+    base: wanted.get("base") ?? "",
+    seeds: wanted.get("seeds") === "together",
+    zoom: most > least ? [least, most] : null,
   };
   opened.value = wanted.get("finding");
   sequenceShown.value = wanted.get("charts") === "sequence";
@@ -73,7 +99,8 @@ function address(): string {
   if (sequenceShown.value) query.set("charts", "sequence");
   if (sequenceShown.value && wholeFlow.value) query.set("packets", "all");
   if (opened.value !== null) query.set("finding", opened.value);
-  if (chosenFlows.value) for (const name of chosenFlows.value.length > 0 ? chosenFlows.value : [""]) query.append("flow", name);
+  if (chosenFlows.value)
+    for (const name of chosenFlows.value.length > 0 ? chosenFlows.value : [""]) query.append("flow", name);
   if (selection.value) query.set("select", `${selection.value.kind}:${selection.value.name}`);
   if (panel.value === "compare") {
     for (const other of comparison.value.runs ?? []) query.append("compare", other);
@@ -81,7 +108,8 @@ function address(): string {
     if (comparison.value.flow) query.set("of", comparison.value.flow);
     if (comparison.value.base) query.set("base", comparison.value.base);
     if (comparison.value.seeds) query.set("seeds", "together");
-    if (comparison.value.zoom) query.set("part", comparison.value.zoom.map((value) => Number(value.toPrecision(7))).join("_"));
+    if (comparison.value.zoom)
+      query.set("part", comparison.value.zoom.map((value) => Number(value.toPrecision(7))).join("_"));
   }
   return `#/${panel.value}?${query.toString()}`;
 }
@@ -100,7 +128,20 @@ export function record(): void {
     const wanted = address();
     if (location.hash !== wanted) history.pushState(null, "", wanted);
   };
-  for (const signal of [overlays, view, clock.playing, clock.time, range, opened, chosenFlows, selection, comparison, sequenceShown, wholeFlow] as const) signal.watch(replace as () => void);
+  for (const signal of [
+    overlays,
+    view,
+    clock.playing,
+    clock.time,
+    range,
+    opened,
+    chosenFlows,
+    selection,
+    comparison,
+    sequenceShown,
+    wholeFlow,
+  ] as const)
+    signal.watch(replace as () => void);
   panel.watch(push);
   run.watch(push);
   window.addEventListener("popstate", () => {
