@@ -102,4 +102,117 @@ describe("accessibility", { skip: reason, timeout: 600_000 }, () => {
     assert.equal(seen.size, count, [...seen].join(", "));
     await close();
   });
+
+  test("reaches every control of every panel by keyboard", async () => {
+    const { page, close } = await visit("#/watch?run=outage", { init: noteListeners });
+    const panels = {
+      ...Object.fromEntries(["the packets of a flow", "Compare", "Studies"].map((name) => [name, PANELS[name]])),
+      "a part of a run with a sky": [
+        "#/watch?run=handover&t=20&zoom=10.000-30.000&select=station:london",
+        ".window:visible",
+      ],
+      "the form": ["#/try?run=handover", ".right"],
+    };
+    for (const [panel, [hash, wanted]] of Object.entries(panels)) {
+      await page.evaluate((hash) => (location.hash = hash), hash);
+      await page.locator(wanted).first().waitFor();
+      await settle(page);
+      if (panel === "the form") {
+        await page.getByLabel("Start from").selectOption({ index: 1 });
+        await page.locator("[data-station]").first().waitFor();
+      }
+      const controls = await page.evaluate(beginWalk);
+      assert.ok(controls > 10, `${panel} has ${controls} controls`);
+      // The editor, too, lets the Tab key go.
+      await Promise.all(Array.from({ length: controls + 15 }, () => page.keyboard.down("Tab")));
+      await page.keyboard.up("Tab");
+      assert.deepEqual(await page.evaluate(endWalk), [], `not reached in ${panel}`);
+    }
+    await close();
+  });
+
+  test("does by keyboard what the pointer does", async () => {
+    const { page, errors, close } = await visit("#/watch?run=handover&t=20&zoom=10.000-30.000&finding=");
+    await drawn(page);
+    const shown = () => page.evaluate(() => window.skyhopCharts()[0].x);
+    // The part that the charts show: moved, and made longer.
+    await page.locator(".window").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.waitForFunction(() => Math.abs(window.skyhopCharts()[0].x[0] - 12) < 1e-6);
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.waitForFunction(() => Math.abs(window.skyhopCharts()[0].x[1] - 34) < 1e-6);
+    assert.deepEqual(
+      (await shown()).map((time) => Number(time.toFixed(6))),
+      [12, 34],
+    );
+    // A link's card, as a click on the link opens it.
+    await page.getByLabel("Find a satellite, station or link").fill("london->sky");
+    await page.locator(".card h3", { hasText: "london → sky" }).waitFor();
+    await page.getByRole("button", { name: "Close", exact: true }).press("Enter");
+    await page.locator(".card").waitFor({ state: "hidden" });
+    // The globe turns; a layer, the table of flows and a finding open and close.
+    const place = () => page.evaluate(() => window.skyhopLocate("london"));
+    const before = await place();
+    await page.locator(".stage").focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.waitForFunction((x) => Math.abs((window.skyhopLocate("london")?.[0] ?? 1e9) - x) > 2, before[0]);
+    await page.locator(".layers summary").press("Enter");
+    await page.getByLabel("Queues of nodes").press("Space");
+    await page.waitForFunction(() => document.querySelector(".queue-scale").hidden);
+    await page.locator(".all-flows").press("Enter");
+    await page.locator("dialog.flows[open]").first().waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".finding").first().press("Enter");
+    await page.locator(".finding[aria-current=true]").first().waitFor();
+    // A station is placed and moved.
+    await page.evaluate(() => (location.hash = "#/try"));
+    await page.getByLabel("Start from").selectOption({ index: 1 });
+    await page.locator("[data-station]").first().waitFor();
+    const count = await page.locator("[data-station]").count();
+    await page.getByRole("button", { name: "Add a station" }).press("Enter");
+    await page.waitForFunction((count) => document.querySelectorAll("[data-station]").length === count + 1, count);
+    assert.deepEqual(errors, []);
+    await close();
+  });
 });
+
+/** Before the page: notes what answers to the pointer. */
+function noteListeners() {
+  const answers = new Set();
+  const original = EventTarget.prototype.addEventListener;
+  EventTarget.prototype.addEventListener = function (kind, ...rest) {
+    if (/^(click|dblclick|pointerdown)$/.test(kind) && this instanceof Element) answers.add(this);
+    return original.call(this, kind, ...rest);
+  };
+  window.answers = answers;
+}
+
+/** Notes what has the focus from now on; the number of controls in sight. */
+function beginWalk() {
+  const natural = "button, a[href], input, select, textarea, summary, [tabindex], [contenteditable=true]";
+  const seen = (element) =>
+    element.checkVisibility({ visibilityProperty: true }) && !element.disabled && element.tabIndex >= 0;
+  const controls = [...document.querySelectorAll(natural)].filter(seen);
+  // Parts of a control answer to the pointer for it: the canvas of a chart, the caption of a box.
+  const others = [...window.answers].filter(
+    (element) =>
+      element.isConnected &&
+      element.checkVisibility({ visibilityProperty: true }) &&
+      !element.disabled &&
+      !element.closest(natural) &&
+      !element.querySelector(natural),
+  );
+  window.walk = { controls: [...controls, ...others], reached: new Set() };
+  document.addEventListener("focusin", ({ target }) => window.walk.reached.add(target));
+  document.activeElement?.blur();
+  return controls.length;
+}
+
+/** The controls that never had the focus; one of a group of radio buttons stands for all. */
+function endWalk() {
+  const { controls, reached } = window.walk;
+  return controls
+    .filter((element) => element.isConnected && !reached.has(element))
+    .filter(({ type, name }) => type !== "radio" || ![...reached].some((other) => other.name === name))
+    .map((element) => element.outerHTML.slice(0, 160));
+}

@@ -105,7 +105,7 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
 
   test("finds a station by name with the keyboard alone", async () => {
     const { page, close } = await visit(`#/watch?run=${run("vegas")}`);
-    await page.getByLabel("Find a satellite or station").focus();
+    await page.getByLabel("Find a satellite, station or link").focus();
     await page.keyboard.type("chennai");
     await page.locator(".card").waitFor();
     assert.match(await page.locator(".card").innerText(), /served by\s+iridium-3-0/);

@@ -296,7 +296,7 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
         `${path[i]} is linked to ${path[i + 1]}`,
       );
     }
-    await page.getByLabel("Find a satellite or station").fill(path[1]);
+    await page.getByLabel("Find a satellite, station or link").fill(path[1]);
     await page.locator(".card h3", { hasText: path[1] }).waitFor();
     const text = await page.locator(".card").innerText();
     for (const name of first.filter((one) => one.startsWith(`${path[1]}->`)))

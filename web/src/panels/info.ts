@@ -132,14 +132,16 @@ function load(name: string, frame: Frame): string {
   return busy >= 0.005 ? `, ${(busy * 100).toFixed(0)} % busy` : "";
 }
 
-/** The card of the chosen thing, with a field that finds any satellite or station by name. */
+const MOST_NAMES = 10_000; // offered of satellites, and of links that carried something; the others can be typed
+
+/** The card of the chosen thing, with a field that finds any satellite, station or link by name. */
 export function infoPanel(frame: () => Frame | null): HTMLElement {
   const list = h("datalist", { id: "sky-names" });
   const find = h("input", {
     type: "search",
     list: "sky-names",
-    placeholder: "Find a satellite or station",
-    "aria-label": "Find a satellite or station",
+    placeholder: "Find a satellite, station or link",
+    "aria-label": "Find a satellite, station or link",
   });
   const card = h("div", { class: "card", hidden: true });
   const choose = (): void => {
@@ -148,11 +150,17 @@ export function infoPanel(frame: () => Frame | null): HTMLElement {
     if (!current) return;
     if (current.sky.index.has(name)) selection.value = { kind: "satellite", name };
     else if (current.stations.some((one) => one.name === name)) selection.value = { kind: "station", name };
+    else if (current.links.some((one) => one.name === name)) selection.value = { kind: "link", name };
   };
   find.addEventListener("input", choose);
   find.addEventListener("change", choose);
   run.follow((current) => {
-    const names = [...(current?.stations.map((one) => one.name) ?? []), ...(current?.sky.names ?? []).slice(0, 10_000)];
+    const used = current?.links.filter(({ name }) => current.hasLinkSeries(name)).map(({ name }) => name) ?? [];
+    const names = [
+      ...(current?.stations.map((one) => one.name) ?? []),
+      ...(current?.sky.names ?? []).slice(0, MOST_NAMES),
+      ...used.slice(0, MOST_NAMES),
+    ];
     // Ten thousand options are made only when somebody looks for one.
     find.addEventListener("focus", () => list.replaceChildren(...names.map((name) => h("option", { value: name }))), {
       once: true,

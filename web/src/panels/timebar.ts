@@ -96,16 +96,42 @@ export function timeBar(): HTMLElement {
   return h("div", { class: "timebar" }, previous, play, next, track, read, whole, speed);
 }
 
+const KEY_SHARE = 0.1; // of the part that is shown: what an arrow key moves it by
+
 /** The part of the run that the charts show: dragging it moves it, its edges make it longer or shorter. */
 function windowMark(): HTMLElement {
   const from = h("i", { class: "edge" });
   const to = h("i", { class: "edge" });
-  const mark = h("div", { class: "window", hidden: true, "aria-hidden": "true" }, from, to);
+  const mark = h(
+    "div",
+    {
+      class: "window",
+      hidden: true,
+      tabindex: 0,
+      role: "slider",
+      "aria-label": "Part of the run in the charts. Arrow keys move it, with Shift its end.",
+      "aria-valuemin": 0,
+    },
+    from,
+    to,
+  );
   range.follow((value) => {
     mark.hidden = value === null;
     if (!value || clock.end.value <= 0) return;
     mark.style.left = `${(value[0] / clock.end.value) * 100}%`;
     mark.style.width = `${((value[1] - value[0]) / clock.end.value) * 100}%`;
+    mark.setAttribute("aria-valuemax", String(clock.end.value));
+    mark.setAttribute("aria-valuenow", value[0].toFixed(3));
+    mark.setAttribute("aria-valuetext", `${moment(value[0])} to ${moment(value[1])}`);
+  });
+  mark.addEventListener("keydown", (event) => {
+    const turn = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+    if (turn === undefined) return;
+    event.preventDefault();
+    const [begin, end] = windowShown();
+    const by = turn * KEY_SHARE * (end - begin);
+    if (event.shiftKey) zoomTo(begin, end + by);
+    else zoomTo(begin + by, end + by);
   });
   let pressed: { x: number; begin: number; end: number; part: Element } | null = null;
   mark.addEventListener("pointerdown", (event) => {
