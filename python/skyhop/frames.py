@@ -271,6 +271,7 @@ def sweep(
     until: str | None = None,
     keep: str | os.PathLike[str] = "runs/kept",
     threads: int | None = None,
+    scheduler: str | None = None,
 ) -> Grid:
     """Runs a grid with seeds, on all cores, and returns its means with their 95 % intervals.
 
@@ -279,7 +280,8 @@ def sweep(
 
     With `axes` (as in a sweep file) the source is a scenario's file, text or mapping; without them it is a sweep file,
     which says seeds, metrics and warm-up itself. A finished run stays in the folder `keep` and is not made again.
-    `until` adds seeds: "goodput ± 2 %". A run that fails is a row of `runs` with its reason in `error`.
+    `until` adds seeds: "goodput ± 2 %". `scheduler` names a Dask cluster whose workers make the runs. A run that fails
+    is a row of `runs` with its reason in `error`.
 
     Raises DefinitionError and ScenarioError before the first run, OSError where runs cannot be kept.
     """
@@ -293,7 +295,15 @@ def sweep(
         given = {"axes": axes, "seeds": seeds, "metrics": metrics, "warm_up": warm_up}
         read = sweeps.of(source, {key: value for key, value in given.items() if value is not None})
     bound = None if until is None else precision.read(until, read)
-    return of_sweep(spreading.run(read, keep=Path(keep), threads=threads, until=bound))
+    if scheduler is None:
+        return of_sweep(spreading.run(read, keep=Path(keep), threads=threads, until=bound))
+    if threads is not None:
+        raise TypeError("the workers of the cluster make the runs, so threads has no effect beside scheduler")
+    from skyhop.dask_runs import on_cluster
+
+    tally = spreading.Tally()
+    with on_cluster(scheduler, read, tally) as make:
+        return of_sweep(spreading.run(read, keep=Path(keep), until=bound, make=make, tally=tally))
 
 
 def study(name: str | os.PathLike[str], /, *, full: bool = False, keep: str | os.PathLike[str] = "runs/kept") -> Grid:

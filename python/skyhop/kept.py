@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -177,6 +178,26 @@ class Keep:
         self.used.add(place)
         self._failure(run.scenario, run.seed).unlink(missing_ok=True)
         return KeptRun(place, scenario=run.scenario, seed=run.seed)
+
+    def take(self, scenario: _core.Scenario, seed: int, files: Mapping[str, bytes]) -> KeptRun:
+        """Keeps a run that another machine made, from the files of its folder."""
+        self._tag()
+        if (found := self.find(scenario, seed)) is not None:
+            return found
+        place = self.place(scenario, seed)
+        place.parent.mkdir(exist_ok=True)
+        staging = _core.Staging(place, "kept")
+        try:
+            for name, content in files.items():
+                # The list is written when the folder is published.
+                if name != LIST:
+                    (staging.folder / name).write_bytes(content)
+            staging.publish()
+        finally:
+            staging.discard()
+        self.used.add(place)
+        self._failure(scenario, seed).unlink(missing_ok=True)
+        return KeptRun(place, scenario=scenario, seed=seed)
 
     def run(self, scenario: _core.Scenario, seed: int, progress: _core.Progress) -> KeptRun:
         """The run from the folder, or simulated now and put there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,6 +70,10 @@ def sweep(
         int | None, typer.Option("--most-seeds", min=1, help="With --until: stop at so many seeds; by default 100.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="URL", help="Make the runs on a Dask cluster: tcp://HOST:8786."),
+    ] = None,
     drawn: Annotated[
         list[str] | None,
         typer.Option("--figure", metavar="MEASURE", help="Draw this measure over the axes, as MEASURE.svg in DIR."),
@@ -98,6 +103,10 @@ def sweep(
         {"--shard": shard is not None, "--until": until is not None, "--out": out is not None, "--figure": bool(drawn)},
         most_seeds=most_seeds, as_json=as_json,
     )  # fmt: skip
+    if scheduler is not None:
+        for name, given in {listing or "--list": listing, "--shard": shard, "--threads": threads}.items():
+            if given:
+                fail(f"--scheduler and {name}: the workers of the cluster make the runs, so leave one of them out")
     read = defined(lambda: sweeps.load(file))
     part = None if shard is None else defined(lambda: spreading.Shard.read(shard))
     tally = spreading.Tally()
@@ -116,11 +125,17 @@ def sweep(
             bound = None if until is None else precision.read(until, read)
             folder = out or Path("runs") / file.stem
             apart(folder, keep)
-            with folders.staged(folder, "sweep") as staging:
+            with ExitStack() as stack:
+                staging = stack.enter_context(folders.staged(folder, "sweep"))
+                make = None
+                if scheduler is not None:
+                    from skyhop.dask_runs import on_cluster
+
+                    make = stack.enter_context(on_cluster(scheduler, read, tally))
                 with bar(file.name) as show:
                     result = spreading.run(
                         read, keep=keep, on_progress=show, threads=threads, until=bound,
-                        most_seeds=most_seeds or precision.MOST_SEEDS, tally=tally,
+                        most_seeds=most_seeds or precision.MOST_SEEDS, make=make, tally=tally,
                     )  # fmt: skip
                 result.write_into(staging)
                 for measure in drawn or []:

@@ -157,6 +157,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "every": [["good-sweep.toml", "--list", *one] for one in (["--missing"], ["--out", "out"], ["--until", "goodput ± 2 %"], ["--keep", "good.toml"])],
         "missing": [["good-sweep.toml", "--missing", *one] for one in (["--list"], ["--out", "out"], ["--keep", "good.toml"])],
         "as_json": [["good-sweep.toml", "--shard", "1/2", "--json"]],
+        "scheduler": [["good-sweep.toml", "--scheduler", "tcp://127.0.0.1:1", *one] for one in (["--list"], ["--missing"], ["--shard", "1/2"], ["--threads", "2"])],
         "drawn": [["good-sweep.toml", "--keep", "kept", "--figure", one] for one in ("", "nothing")] + [["good-sweep.toml", "--list", "--figure", "goodput"], ["good-sweep.toml", "--shard", "1/2", "--figure", "goodput"]],
     },
     "study list": {"studies": [["--studies", one] for one in ("good.toml", "absent", "bad-studies")]},
