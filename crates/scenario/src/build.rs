@@ -437,7 +437,7 @@ fn queue(queue: &Queue) -> QueueConfig {
 }
 
 fn fifo_queue(fifo: &Fifo, discipline: Discipline) -> QueueConfig {
-    QueueConfig { limit: limit(fifo.room), discipline, full: full_queue(fifo.priority) }
+    QueueConfig { limit: limit(fifo.room), discipline, full: full_queue(fifo.priority.unwrap_or_default()) }
 }
 
 fn limit(room: Room) -> QueueLimit {
@@ -484,7 +484,11 @@ fn red_queue(red: &Red) -> QueueConfig {
         adaptive: red.adaptive.then(AdaptiveRed::default),
         mark_up_to: red.mark_p,
     };
-    QueueConfig { limit, discipline: Discipline::Red(Box::new(config)), full: full_queue(red.priority) }
+    QueueConfig {
+        limit,
+        discipline: Discipline::Red(Box::new(config)),
+        full: full_queue(red.priority.unwrap_or_default()),
+    }
 }
 
 /// Sizes of packets were found to fit.

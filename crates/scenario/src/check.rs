@@ -6,6 +6,7 @@
 //! quantities.
 
 use crate::diagnostic::Problems;
+use crate::format::FORMAT;
 use crate::names;
 use crate::quantity;
 use crate::tree::{Entry, Node, Path, Step, Value};
@@ -336,8 +337,20 @@ impl<'c> Checker<'c, '_, '_> {
         let lowest = bound("minimum").map_or(lowest, |bound| bound.max(lowest));
         let highest = bound("maximum").map_or(highest, |bound| bound.min(highest));
         if integer < lowest || integer > highest {
-            let message = format!("{integer} is out of range");
-            self.problems.add(&node.origin, path, message, Some(format!("use {lowest} to {highest}")));
+            let of_format = path.to_string() == "format";
+            let message = if of_format {
+                format!("format {integer} is unknown: this version of Skyhop reads format {FORMAT}")
+            } else {
+                format!("{integer} is out of range")
+            };
+            let help = if of_format {
+                format!(
+                    "use the version of Skyhop that the file was written for, or write `format = {FORMAT}` and its keys"
+                )
+            } else {
+                format!("use {lowest} to {highest}")
+            };
+            self.problems.add(&node.origin, path, message, Some(help));
         } else {
             self.check_bounds(schema, integer as f64, node, path);
         }

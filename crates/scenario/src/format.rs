@@ -29,10 +29,16 @@ pub use sky::*;
 pub use trace::*;
 pub use workloads::*;
 
+/// Version of the scenario format. It rises when a file that was right before gets another meaning or is refused.
+pub const FORMAT: u32 = 1;
+
 /// A network with its traffic.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioFile {
+    /// Version of this format. Another number is refused. Without it: 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub format: Option<u32>,
     /// Simulated time.
     pub duration: Duration,
     /// Defaults to start from. Without it: "rfc".

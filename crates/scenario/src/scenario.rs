@@ -40,9 +40,10 @@ pub use workloads::*;
 /// One network with its traffic, as a file describes it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scenario {
+    /// [`FORMAT`](crate::FORMAT).
+    pub format: u32,
     /// Simulated time.
     pub duration: Duration,
-    #[serde(skip_serializing_if = "is_usual")]
     pub clock: ClockName,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constellation: Option<Constellation>,
@@ -157,13 +158,9 @@ pub struct Fifo {
     pub room: Room,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark_above: Option<u32>,
-    #[serde(skip_serializing_if = "is_usual")]
-    pub priority: PriorityName,
-}
-
-/// What came to the format later is left out where it says what was the case before.
-fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
+    /// Absent where no packet can give way: behind a recording or a profile, which have served packets already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<PriorityName>,
 }
 
 /// Random early detection with every value worked out.
@@ -180,13 +177,13 @@ pub struct Red {
     pub mean_packet: Bytes,
     pub spacing: RedSpacingName,
     pub counting: RedCountingName,
-    #[serde(skip_serializing_if = "is_usual")]
     pub ecn: bool,
     /// With `ecn`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark_p: Option<f64>,
-    #[serde(skip_serializing_if = "is_usual")]
-    pub priority: PriorityName,
+    /// Absent where no packet can give way: behind a recording or a profile, which have served packets already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<PriorityName>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -225,7 +222,6 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
     pub ttl: u8,
-    #[serde(skip_serializing_if = "is_usual")]
     pub class: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Duration>,

@@ -44,4 +44,4 @@ pub use skyhop_scenario::{
 pub use skyhop_sim::records;
 pub use staging::{FolderKind, LIST, Staging, is_whole, sweep, write_file};
 pub use summary::summary;
-pub use tables::{TABLES, empty_table, records_hash, table};
+pub use tables::{RECORDS_FORMAT, TABLES, empty_table, records_hash, table};

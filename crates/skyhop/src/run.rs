@@ -2,7 +2,7 @@
 
 use crate::memory::memory_limit;
 use crate::progress::{Pace, Progress};
-use crate::tables::{records_hash, table};
+use crate::tables::{RECORDS_FORMAT, records_hash, table};
 use crate::{CsvTables, Error, TABLES, folder};
 use arrow_array::RecordBatch;
 use serde_json::{Value, json};
@@ -195,6 +195,8 @@ fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: 
     let fate = &records.conservation;
     json!({
         "version": env!("CARGO_PKG_VERSION"),
+        // Which tables and columns `records_hash` covers.
+        "records_format": RECORDS_FORMAT,
         "seed": options.seed,
         "scenario_hash": scenario.hash(),
         // Its place; see [`Run::manifest`].

@@ -33,7 +33,7 @@ pub(crate) use video::video;
 
 use crate::diagnostic::Problems;
 use crate::files::Shelf;
-use crate::format::{ClockName, ErrorFile, MetricName, ProfileName, RecordsFile, RoutingFile};
+use crate::format::{ClockName, ErrorFile, FORMAT, MetricName, ProfileName, RecordsFile, RoutingFile};
 use crate::names;
 use crate::scenario::{Link, Queue, Records, Routing, Scenario, Transmitter};
 use crate::tree::{Node, Path};
@@ -149,6 +149,7 @@ impl Resolver<'_, '_, '_> {
         let routing = self.routing();
         let records = self.records(&links);
         let scenario = Scenario {
+            format: FORMAT,
             duration: self.duration?,
             clock,
             constellation,

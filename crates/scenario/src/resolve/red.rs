@@ -76,7 +76,7 @@ impl Resolver<'_, '_, '_> {
             counting: file.counting.unwrap_or(self.by_profile(RedCountingName::Floyd, RedCountingName::Ns2)),
             ecn,
             mark_p: ecn.then_some(file.mark_p.unwrap_or(MARK_P)),
-            priority: file.priority.unwrap_or_default(),
+            priority: Some(file.priority.unwrap_or_default()),
         };
         self.check_red(&red, path);
         Queue::Red(red)

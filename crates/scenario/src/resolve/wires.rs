@@ -208,7 +208,10 @@ impl Resolver<'_, '_, '_> {
             let message = "\"low-first\" needs a link of constant rate: what a recording has served stays".to_owned();
             self.add(&at(own.queue.is_some(), "queue"), message, Some("leave \"priority\" out".to_owned()));
         }
-        let queue = self.queue(queue, line, &at(own.queue.is_some(), "queue"));
+        let mut queue = self.queue(queue, line, &at(own.queue.is_some(), "queue"));
+        if usual.way.is_wire && (served || profile.is_some()) {
+            forget_priority(&mut queue);
+        }
         let framing = own.framing.or(common.and_then(|c| c.framing)).unwrap_or(usual.framing);
         self.check_packet_size(framing, 0, &at(own.framing.is_some(), "framing"));
         let errors = own.errors.as_ref().or(common.and_then(|c| c.errors.as_ref()));
@@ -303,7 +306,7 @@ impl Resolver<'_, '_, '_> {
 
     fn fifo(&mut self, options: &DropTailFile, path: &Path) -> Fifo {
         let room = self.room(options, path);
-        let (mark_above, priority) = (options.mark_above, options.priority.unwrap_or_default());
+        let (mark_above, priority) = (options.mark_above, Some(options.priority.unwrap_or_default()));
         if let (Some(above), Room::Packets { packets, .. }) = (mark_above, room)
             && above >= packets
         {
@@ -453,6 +456,15 @@ fn asks_for_priority(queue: &QueueFile) -> bool {
         QueueFile::Options(QueueOptions::Red(options)) => options.priority,
     };
     asked == Some(PriorityName::LowFirst)
+}
+
+/// A packet that a recording or a profile has served stays, so the key has no meaning there and is refused when it is given.
+fn forget_priority(queue: &mut Queue) {
+    match queue {
+        Queue::DropTail(fifo) => fifo.priority = None,
+        Queue::Red(red) => red.priority = None,
+        Queue::Unlimited | Queue::DropFront(_) | Queue::Discipline(_) => {}
+    }
 }
 
 /// A queue that says nothing about its room has that of the operator's profile, if it is of the same kind.

@@ -1,6 +1,6 @@
 //! Workloads that were found right.
 
-use super::{Transport, is_usual};
+use super::Transport;
 use crate::format::{ArrivalsFile, BurstFile, ConnectionsFile, PagesFile, SizesFile};
 use crate::tree::Path;
 use serde::Serialize;
@@ -36,7 +36,6 @@ pub struct Workload {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     pub ttl: u8,
-    #[serde(skip_serializing_if = "is_usual")]
     pub class: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Duration>,

@@ -7,36 +7,9 @@ use skyhop_sim::records::Records;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-/// Columns that were added after the first runs were kept. While they have no values they do not count in the hash,
-/// so that it still says of an older run whether it was the same.
-const LATER: [(&str, &str); 23] = [
-    ("flows", "probes"),
-    ("flows", "dropped_priority"),
-    ("links", "marked"),
-    ("links", "dropped_priority"),
-    ("links", "dropped_early"),
-    ("links", "sojourn_mean_s"),
-    ("links", "sojourn_median_s"),
-    ("links", "sojourn_p95_s"),
-    ("links", "sojourn_max_s"),
-    ("packets", "packet"),
-    ("packets", "is_ack"),
-    ("packets", "retransmission"),
-    ("packets", "protocol"),
-    ("packets", "payload_bytes"),
-    ("packets", "header_bytes"),
-    ("packets", "ecn"),
-    ("packets", "tcp_flags"),
-    ("packets", "tcp_seq"),
-    ("packets", "tcp_ack"),
-    ("packets", "tcp_window_bytes"),
-    ("packets", "tcp_ts_value"),
-    ("packets", "tcp_ts_echo"),
-    ("packets", "tcp_sack"),
-];
-
-/// Tables that were added after the first runs were kept. Without rows they do not count in the hash.
-const LATER_TABLES: [&str; 6] = ["workloads", "workload_transfers", "pages", "calls", "messages", "videos"];
+/// Version of the records: which tables there are, with which columns, and how their hash is formed. It is part of the
+/// hash and rises with each change to any of these, so that hashes of two versions never agree.
+pub const RECORDS_FORMAT: u32 = 1;
 
 /// The hash over every table of a run.
 pub fn records_hash(records: &Records) -> String {
@@ -47,33 +20,31 @@ pub fn records_hash(records: &Records) -> String {
     hasher.finish()
 }
 
-/// SHA-256, in hexadecimal, over every table of [`TABLES`], in that order: its name, and per column the name, the type
-/// and all values.
+/// SHA-256, in hexadecimal, over [`RECORDS_FORMAT`] and every table of [`TABLES`], in that order: its name, and per column
+/// the name, the type and all values.
 ///
 /// Rows are taken in the order of time and then of the names in them, so the hash does not depend on the order in
-/// which flows and links were declared. Wall time, version and file formats have no part in it.
+/// which flows and links were declared. Wall time, the program's version and file formats have no part in it.
 ///
 /// No two different contents feed the same bytes: lengths go before texts, a mark before each value that may be absent.
-#[derive(Default)]
 pub(crate) struct RecordsHasher(Sha256);
+
+impl Default for RecordsHasher {
+    fn default() -> RecordsHasher {
+        let mut hasher = RecordsHasher(Sha256::new());
+        hasher.text("records");
+        hasher.length(RECORDS_FORMAT as usize);
+        hasher
+    }
+}
 
 impl RecordsHasher {
     pub fn table(&mut self, name: &str, batch: &RecordBatch) {
-        if batch.num_rows() == 0 && LATER_TABLES.contains(&name) {
-            return;
-        }
         self.text(name);
-        let schema = batch.schema();
-        let counted: Vec<_> = schema
-            .fields()
-            .iter()
-            .zip(batch.columns())
-            .filter(|(field, column)| !LATER.contains(&(name, field.name())) || !says_nothing(column))
-            .collect();
         self.length(batch.num_rows());
-        self.length(counted.len());
+        self.length(batch.num_columns());
         let order = row_order(batch);
-        for (field, column) in counted {
+        for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
             self.text(field.name());
             self.column(column, &order);
         }
@@ -129,14 +100,6 @@ impl RecordsHasher {
             }
         }
         self.0.update(&bytes);
-    }
-}
-
-fn says_nothing(column: &dyn Array) -> bool {
-    match Column::of(column) {
-        Column::Flag(_) | Column::Text(_) => column.is_empty(),
-        Column::Count(counts) => counts.iter().all(|count| count.is_none_or(|count| count == 0)),
-        Column::Real(values) => values.null_count() == values.len(),
     }
 }
 

@@ -9,7 +9,7 @@ mod workloads;
 
 pub(crate) use column::Column;
 pub(crate) use content::RecordsHasher;
-pub use content::records_hash;
+pub use content::{RECORDS_FORMAT, records_hash};
 
 use crate::Error;
 use arrow_array::RecordBatch;
