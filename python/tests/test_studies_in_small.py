@@ -287,7 +287,7 @@ def test_westwood_beside_terrestrial_tcp_is_the_published_one() -> None:
         cell = next(cell for cell in geo.cells if dict(cell.point)["tcp"] == name)
         scenario = json.loads(api.scenario(geo.scenario, overrides=geo.overrides(cell)).canonical_json())
         forms[name] = {flow["tcp"]["control"]["westwood"]["form"] for flow in scenario["flows"] if "tcp" in flow}
-    assert forms == {"westwood": {"paper"}, "westwood of Linux": {"linux-2.6.22"}}
+    assert forms == {"westwood": {"paper"}, "westwood of Linux": {"ns-2"}}
 
 
 def test_both_readings_of_yam_are_the_same_where_no_two_rtts_are_equal() -> None:

@@ -12,7 +12,7 @@
 //! Loss: M = W, or W (1 + β) / 2 when W < M (fast convergence); ssthresh = β · W, or W/2 when W <= low_window,
 //! at least 2. Timeout: the same ssthresh, W = 1, M forgotten.
 //!
-//! Deviation (`ack_ratio = "linux-2.6.22"`, ns-2): the filter that estimates segments per ACK starts at 32/16
+//! Deviation (`ack_ratio = "ns-2"`, ns-2): the filter that estimates segments per ACK starts at 32/16
 //! and its integer division stops at 31/16 even when every segment is acknowledged; the step comes with the
 //! (cnt + 1)-th ACK; slow start lasts while W <= ssthresh.
 //!
@@ -29,9 +29,9 @@ pub enum AckRatio {
     /// Every acknowledged segment counts.
     #[serde(rename = "exact")]
     Exact,
-    /// The integer filter of Linux 2.6.22, which counts ACKs.
-    #[serde(rename = "linux-2.6.22")]
-    Linux2622,
+    /// The integer filter of the module in ns-2, which counts ACKs.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 /// Whether a cut below the last maximum remembers less than the window.
@@ -58,7 +58,7 @@ crate::options! {
         /// Whether a second cut below the last maximum gives way to others (paper §IV).
         fast_convergence: FastConvergence = FastConvergence::On,
         /// How the number of segments per ACK is found.
-        ack_ratio: AckRatio = AckRatio::Exact; ns2 = AckRatio::Linux2622,
+        ack_ratio: AckRatio = AckRatio::Exact; ns2 = AckRatio::Ns2,
     }
 }
 
@@ -180,8 +180,8 @@ impl Bic {
         self.count = match self.config.ack_ratio {
             AckRatio::Exact => count.max(1),
             // The module returns before its correction when it behaves as Reno.
-            AckRatio::Linux2622 if self.cwnd <= self.config.low_window => count,
-            AckRatio::Linux2622 => bic_with_ack_ratio(count, self.ack_ratio),
+            AckRatio::Ns2 if self.cwnd <= self.config.low_window => count,
+            AckRatio::Ns2 => bic_with_ack_ratio(count, self.ack_ratio),
         };
     }
 
@@ -208,11 +208,11 @@ impl Bic {
                     self.step();
                 }
             }
-            AckRatio::Linux2622 if self.counted >= count => {
+            AckRatio::Ns2 if self.counted >= count => {
                 self.step();
                 self.counted = 0.0;
             }
-            AckRatio::Linux2622 => self.counted += 1.0,
+            AckRatio::Ns2 => self.counted += 1.0,
         }
     }
 }
@@ -229,14 +229,14 @@ fn whole(cwnd: Segments) -> u32 {
 
 impl CongestionControl for Bic {
     fn on_ack(&mut self, sample: &AckSample) {
-        if self.config.ack_ratio == AckRatio::Linux2622 && !sample.repairing {
+        if self.config.ack_ratio == AckRatio::Ns2 && !sample.repairing {
             self.filter_ack_ratio(sample.newly_acked);
         }
         if sample.growth.slow_start > 0.0 {
             let cwnd = f64::from(self.cwnd);
             let slow_start = match self.config.ack_ratio {
                 AckRatio::Exact => cwnd < self.ssthresh,
-                AckRatio::Linux2622 => cwnd <= self.ssthresh,
+                AckRatio::Ns2 => cwnd <= self.ssthresh,
             };
             if slow_start {
                 self.cwnd = whole((cwnd + sample.growth.slow_start).min(self.clamp));

@@ -10,7 +10,7 @@
 //! - loss: win falls to (1 − β) win: cwnd to cwnd/2, dwnd = win (1 − β) − cwnd/2, at least 0; timeout: ssthresh =
 //!   win/2, cwnd = 1, dwnd = 0.
 //!
-//! Deviation (`form = "linux-2.6.22"`, the module `tcp_compound` in ns-2): with TCP/Linux one RTT per round reaches
+//! Deviation (`form = "ns-2"`, the module `tcp_compound` in ns-2): with TCP/Linux one RTT per round reaches
 //! the module, fewer than the three it wants, so dwnd stays 0 and the control behaves as Reno that counts ACKs.
 //!
 //! Known limits: γ = 30 segments is more than many satellite queues hold, and then the delay part never gives way.
@@ -34,7 +34,7 @@ crate::options! {
         /// Window in segments from which on the delay part acts (paper §IV: 38).
         low_window: f64 = 38.0,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -118,8 +118,8 @@ impl CongestionControl for Compound {
                     self.end_round();
                 }
             }
-            Form::Linux2622 if used => self.grow_whole(),
-            Form::Linux2622 => {}
+            Form::Ns2 if used => self.grow_whole(),
+            Form::Ns2 => {}
         }
     }
 
@@ -130,7 +130,7 @@ impl CongestionControl for Compound {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let cwnd = (self.window.cwnd - self.dwnd).max(0.0);
         let ssthresh = match (self.config.form, event.kind) {
-            (Form::Linux2622, _) => self.window.whole_half(),
+            (Form::Ns2, _) => self.window.whole_half(),
             (Form::Paper, CongestionKind::Timeout(_)) => event.window / 2.0,
             (Form::Paper, _) => (event.window * (1.0 - self.config.beta)).max(cwnd.min(event.window) / 2.0),
         };

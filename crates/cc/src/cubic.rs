@@ -13,7 +13,7 @@
 //! Deviation: growth counts acknowledged segments and not ACKs (§4.4), as Linux does, so delayed ACKs do not halve it.
 //! Deviation: the Reno-friendly window never lowers W.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_cubic` 2.1): β = 819/1024, C = 410/1024, whole numbers, time in 1/1024 s;
+//! Deviation (`form = "ns-2"`, `tcp_cubic` 2.1): β = 819/1024, C = 410/1024, whole numbers, time in 1/1024 s;
 //! the step comes with the (cnt + 1)-th ACK, cnt divided by the filter of segments per ACK, which stays at 31/16;
 //! cnt = 50 before the first loss; no HyStart; slow start while W <= ssthresh; the RTT is not added to t, because
 //! without timestamps it is not known; a timeout forgets everything.
@@ -57,7 +57,7 @@ crate::options! {
     pub struct CubicConfig, CubicSpec {
         /// Segments per s³ (RFC 9438 §5: 0.4; tcp_cubic: 410/1024).
         c: f64 = 0.4; linux = 410.0 / 1024.0,
-        /// Share of the window that a loss leaves (RFC 9438 §4.6: 0.7; Linux 2.6.22: 819/1024).
+        /// Share of the window that a loss leaves (RFC 9438 §4.6: 0.7; module in ns-2: 819/1024).
         beta: f64 = 0.7; linux = 819.0 / 1024.0,
         /// Share of the window that an ECN mark leaves (RFC 9438 §4.6: as a loss; RFC 8511: 0.85).
         ecn_beta: f64 = 0.7; linux = 819.0 / 1024.0,
@@ -68,7 +68,7 @@ crate::options! {
         /// How slow start ends before a loss (RFC 9438 §4.10).
         slow_start_exit: SlowStartExit = SlowStartExit::HystartPlusPlus; ns2 = SlowStartExit::Loss,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -135,7 +135,7 @@ pub struct Cubic {
     hystart_plus_plus: HystartPlusPlus,
     /// RFC 9406 is for the first slow start only.
     first_slow_start: bool,
-    linux: LinuxCubic,
+    ns2: Ns2Cubic,
 }
 
 impl Cubic {
@@ -149,7 +149,7 @@ impl Cubic {
             hystart: Hystart::default(),
             hystart_plus_plus: HystartPlusPlus::default(),
             first_slow_start: true,
-            linux: LinuxCubic::new(),
+            ns2: Ns2Cubic::new(),
             config,
         }
     }
@@ -223,7 +223,7 @@ impl Cubic {
 
 /// `struct bictcp` of Linux 2.6.22: windows in segments, times in ms unless said.
 #[derive(Clone, Debug)]
-struct LinuxCubic {
+struct Ns2Cubic {
     /// ACKs per step.
     count: u64,
     last_max: u64,
@@ -256,17 +256,17 @@ impl CubicConfig {
     }
 
     /// 2^40 · 1024 / C, the factor of K³ in (1/1024 s)³ per segment.
-    pub fn linux_cube_factor(&self) -> u64 {
+    pub fn ns2_cube_factor(&self) -> u64 {
         (1u64 << (10 + 3 * BICTCP_HZ)) / Self::scaled(self.c).max(1)
     }
 
     /// K in 1/1024 s.
-    pub fn linux_k(&self, distance: u64) -> u64 {
-        whole_cube_root(self.linux_cube_factor().saturating_mul(distance))
+    pub fn ns2_k(&self, distance: u64) -> u64 {
+        whole_cube_root(self.ns2_cube_factor().saturating_mul(distance))
     }
 
     /// ACKs per window of Reno's growth with this β, in 8ths.
-    fn linux_beta_scale(&self) -> u64 {
+    fn ns2_beta_scale(&self) -> u64 {
         let beta = Self::scaled(self.beta).min(1023);
         8 * (1024 + beta) / 3 / (1024 - beta)
     }
@@ -291,9 +291,9 @@ fn whole_cube_root(a: u64) -> u64 {
     ((2 * x + a / (x * (x - 1))) * 341) >> 10
 }
 
-impl LinuxCubic {
-    fn new() -> LinuxCubic {
-        LinuxCubic {
+impl Ns2Cubic {
+    fn new() -> Ns2Cubic {
+        Ns2Cubic {
             count: 0,
             last_max: 0,
             lost: false,
@@ -334,7 +334,7 @@ impl LinuxCubic {
     fn start_epoch(&mut self, config: &CubicConfig, cwnd: u64, now: u64) -> u64 {
         self.epoch_start = Some(now);
         (self.acks, self.friendly) = (1, cwnd);
-        self.k = config.linux_k(self.last_max.saturating_sub(cwnd));
+        self.k = config.ns2_k(self.last_max.saturating_sub(cwnd));
         self.origin = self.last_max.max(cwnd);
         now
     }
@@ -348,7 +348,7 @@ impl LinuxCubic {
 
     /// ACKs per step with which Reno would be where it is.
     fn friendly_count(&mut self, config: &CubicConfig, cwnd: u64) -> u64 {
-        let per_step = ((cwnd * config.linux_beta_scale()) >> 3).max(1);
+        let per_step = ((cwnd * config.ns2_beta_scale()) >> 3).max(1);
         let steps = self.acks.saturating_sub(1) / per_step;
         self.acks -= steps * per_step;
         self.friendly += steps;
@@ -366,20 +366,20 @@ impl LinuxCubic {
 }
 
 impl Cubic {
-    fn grow_linux(&mut self, sample: &AckSample) {
+    fn grow_ns2(&mut self, sample: &AckSample) {
         if self.window.whole_in_slow_start() {
             return self.window.whole_slow_start();
         }
-        self.linux.update(&self.config, self.window.cwnd as u64, jiffies(sample.now));
-        self.window.step_after(self.linux.count as f64);
+        self.ns2.update(&self.config, self.window.cwnd as u64, jiffies(sample.now));
+        self.window.step_after(self.ns2.count as f64);
     }
 
-    fn cut_linux(&mut self, event: &CongestionEvent) {
+    fn cut_ns2(&mut self, event: &CongestionEvent) {
         let share = if event.kind == CongestionKind::Ecn { self.config.ecn_beta } else { self.config.beta };
-        let ssthresh = self.linux.after_loss(&self.config, self.window.cwnd as u64, share);
+        let ssthresh = self.ns2.after_loss(&self.config, self.window.cwnd as u64, share);
         self.window.congestion(event.kind, ssthresh);
         if let CongestionKind::Timeout(_) = event.kind {
-            self.linux = LinuxCubic::new();
+            self.ns2 = Ns2Cubic::new();
         }
     }
 }
@@ -397,12 +397,12 @@ impl CongestionControl for Cubic {
         let used = self.window.acknowledge(sample);
         match self.config.form {
             Form::Paper => self.grow(sample),
-            Form::Linux2622 => {
+            Form::Ns2 => {
                 if self.window.is_open() {
-                    self.linux.segments_per_ack.update(sample.newly_acked);
+                    self.ns2.segments_per_ack.update(sample.newly_acked);
                 }
                 if used {
-                    self.grow_linux(sample);
+                    self.grow_ns2(sample);
                 }
             }
         }
@@ -412,7 +412,7 @@ impl CongestionControl for Cubic {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         match self.config.form {
             Form::Paper => self.cut(event),
-            Form::Linux2622 => self.cut_linux(event),
+            Form::Ns2 => self.cut_ns2(event),
         }
     }
 

@@ -8,7 +8,7 @@
 //! - slow start limited as RFC 3742 (RFC 3649 §7); timeout: ssthresh = W/2, W = 1.
 //!
 //! Deviation (`response = "anchored"`, ns-2): p(W) is the line through (38, 1.5/38²) and (83000, 1e-7) in
-//! logarithms, so a is slightly larger. Deviation (`form = "linux-2.6.22"`, `tcp_highspeed`): a and b are those of
+//! logarithms, so a is slightly larger. Deviation (`form = "ns-2"`, `tcp_highspeed`): a and b are those of
 //! the table of RFC 3649 Appendix B, a the number of the row and b in 256ths; W is a whole number; the cut takes
 //! the b of the last ACK in congestion avoidance, so the first cut halves.
 //!
@@ -45,7 +45,7 @@ crate::options! {
         /// Window in segments above which slow start is limited (RFC 3742 §3); 0 turns that off.
         max_ssthresh: f64 = 100.0; ns2 = 0.0,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -224,14 +224,14 @@ impl CongestionControl for Highspeed {
         }
         match self.config.form {
             Form::Paper => self.grow(sample),
-            Form::Linux2622 => self.grow_whole(),
+            Form::Ns2 => self.grow_whole(),
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let cwnd = self.window.cwnd;
         let ssthresh = match (self.config.form, event.kind) {
-            (Form::Linux2622, _) => cwnd - (cwnd * self.table.b(&self.config)).trunc(),
+            (Form::Ns2, _) => cwnd - (cwnd * self.table.b(&self.config)).trunc(),
             (Form::Paper, CongestionKind::Timeout(_)) => event.window / 2.0,
             (Form::Paper, _) => event.window * (1.0 - self.config.b(event.window)),
         };

@@ -9,7 +9,7 @@
 //!
 //! Deviation: RTTmax moves 5 % towards RTTmin with each cut, so that a change of route is forgotten (`tcp_htcp`).
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_htcp`): RTTs are the smoothed one in ms, learnt in congestion avoidance
+//! Deviation (`form = "ns-2"`, `tcp_htcp`): RTTs are the smoothed one in ms, learnt in congestion avoidance
 //! only; RTTmax grows by at most 20 ms at once; f is an integer, at least 1 after scaling; α and β are 128ths and α
 //! is renewed with each step; Δ starts again when recovery ends; the first cut halves.
 //!
@@ -51,7 +51,7 @@ crate::options! {
         /// Whether a change of the rate by more than 20 % between cuts resets beta (paper §3).
         bandwidth_switch: BandwidthSwitch = BandwidthSwitch::On,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -343,7 +343,7 @@ impl CongestionControl for Htcp {
         let used = self.window.acknowledge(sample);
         match self.config.form {
             Form::Paper => self.grow(sample),
-            Form::Linux2622 => {
+            Form::Ns2 => {
                 let now = jiffies(sample.now);
                 if self.window.is_open() {
                     self.whole.measure_rate(sample.newly_acked as u64, self.window.cwnd as u64, now);
@@ -370,7 +370,7 @@ impl CongestionControl for Htcp {
                 self.end_epoch();
                 event.window * self.beta
             }
-            Form::Linux2622 => {
+            Form::Ns2 => {
                 // TCP/Linux sets the clock of its modules when an ACK comes: a timeout finds it standing there.
                 let now = if let CongestionKind::Timeout(_) = event.kind { self.now } else { event.now };
                 self.whole.param_update(&self.config, jiffies(now));

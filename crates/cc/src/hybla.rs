@@ -10,7 +10,7 @@
 //!   segments of one round have been acknowledged W grows as Reno. Without it a GEO path (ρ = 22) would get W += 4
 //!   million with its first ACK.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_hybla`): W is a whole number, increments are 128ths, 2^fraction comes from
+//! Deviation (`form = "ns-2"`, `tcp_hybla`): W is a whole number, increments are 128ths, 2^fraction comes from
 //! 8 steps of ρ in 8ths; the first ACK sets W = ρ and the clamp 65535; ρ follows the smoothed RTT while that falls;
 //! no bandwidth estimate; Reno after a timeout.
 //!
@@ -53,14 +53,14 @@ crate::options! {
         /// Whether segments leave evenly spaced (paper §4, packet spacing).
         spacing: Spacing = Spacing::On; ns2 = Spacing::Off,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
 /// 2^(i/8) in 128ths, truncated as in `tcp_hybla`.
 const FRACTIONS: [u64; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
 /// The clamp that `tcp_hybla` sets.
-const LINUX_CLAMP: Segments = 65_535.0;
+const NS2_CLAMP: Segments = 65_535.0;
 /// Segments of one round whose ACKs give a rate: their two gaps.
 const SPACED_SEGMENTS: u64 = 2;
 
@@ -183,7 +183,7 @@ impl Hybla {
                 let rho_8 = (srtt / jiffies_in(self.config.rtt0).max(1)).max(8);
                 self.whole_rho = Some(WholeRho { rho_8, lowest: srtt });
                 if known.is_none() {
-                    self.window.clamp = LINUX_CLAMP;
+                    self.window.clamp = NS2_CLAMP;
                     self.window.set((rho_8 >> 3) as f64);
                 }
                 rho_8
@@ -233,7 +233,7 @@ impl CongestionControl for Hybla {
         self.searching = false;
         let ssthresh = match self.config.form {
             Form::Paper => event.window / 2.0,
-            Form::Linux2622 => self.window.whole_half(),
+            Form::Ns2 => self.window.whole_half(),
         };
         self.window.congestion(event.kind, ssthresh);
     }

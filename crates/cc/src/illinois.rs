@@ -9,14 +9,14 @@
 //! - β = 1/8 for d_a <= d2, 1/2 for d_a >= d3, linear between; W < 15: α = 1, β = 1/2;
 //! - each ACK of N segments: W += α N / W; loss: W −= β W; timeout: the same ssthresh, W = 1, α = 1, β = 1/2.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_illinois`): α in 128ths, β in 64ths, all truncated; the
+//! Deviation (`form = "ns-2"`, `tcp_illinois`): α in 128ths, β in 64ths, all truncated; the
 //! round is the module's own and also covers recovery; growth is counted in whole segments.
 //!
 //! Deviation (`cut = "inverted"`, the same): ssthresh = β W instead of (1 − β) W, an error of that version.
 //!
 //! Known limits: d_m never ages, so one spike of delay (a LEO handover) holds α large and β small for ever.
 
-use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, linux_rtt, pass_to_window};
+use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, ns2_rtt, pass_to_window};
 use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Segments, Start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ crate::options! {
         /// What a cut does with beta.
         cut: IllinoisCut = IllinoisCut::TakeBeta; linux = IllinoisCut::Inverted,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -157,11 +157,11 @@ impl Illinois {
         self.round.observe(sample);
         match self.config.form {
             Form::Paper => self.rtts.sample(sample.latest_rtt),
-            Form::Linux2622 => {
+            Form::Ns2 => {
                 if sample.newly_acked > 0.0 {
                     self.acked = sample.newly_acked;
                 }
-                if let Some(rtt) = linux_rtt(sample) {
+                if let Some(rtt) = ns2_rtt(sample) {
                     // RTT_MAX of the module, against overflow: 2^32 / 1280 µs.
                     self.whole_rtts.sample(rtt.min(u64::from(u32::MAX) / 1280));
                 }
@@ -258,7 +258,7 @@ impl CongestionControl for Illinois {
                 }
                 self.window.additive(sample.growth, self.alpha);
             }
-            Form::Linux2622 => {
+            Form::Ns2 => {
                 if self.round.ended(sample) {
                     self.update_params_whole();
                 }
@@ -280,7 +280,7 @@ impl CongestionControl for Illinois {
         };
         let ssthresh = match self.config.form {
             Form::Paper => event.window * share,
-            Form::Linux2622 => (self.window.cwnd * share).trunc(),
+            Form::Ns2 => (self.window.cwnd * share).trunc(),
         };
         self.window.congestion(event.kind, ssthresh);
         if let CongestionKind::Timeout(_) = event.kind {

@@ -71,7 +71,7 @@ pub use tibet::{Stream, Tibet, TibetConfig, TibetEstimate, TibetSpec};
 pub use vegas::{DiffRounding, Vegas, VegasConfig, VegasSpec, vegas_diff};
 pub use veno::{Veno, VenoConfig, VenoSpec, veno_backlog};
 pub use westwood::{
-    BandwidthFilter, Westwood, WestwoodConfig, WestwoodSpec, tustin, tustin_alpha, westwood_linux_filter,
+    BandwidthFilter, Westwood, WestwoodConfig, WestwoodSpec, tustin, tustin_alpha, westwood_ns2_filter,
 };
 pub use westwood_plus::{RoundFilter, WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec};
 pub use window::Form;

@@ -19,7 +19,7 @@
 //! Deviation: delays are smoothed afresh after a reaction, and are not taken at W < 2, where a delayed ACK adds the
 //! receiver's timer; else a reaction to W = 1 would be the last one.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_lp`): in ns-2's TCP/Linux without timestamps there is never a valid
+//! Deviation (`form = "ns-2"`, `tcp_lp`): in ns-2's TCP/Linux without timestamps there is never a valid
 //! delay, so early congestion is never found and LP is Reno of Linux 2.6.22.
 //!
 //! Known limits: one spike of delay widens [d_min, d_max] for ever; d_min is too small after a path became longer
@@ -39,7 +39,7 @@ crate::options! {
         /// Gain of the smoothed delay (paper §III-B γ: 1/8).
         gain: f64 = 0.125,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -119,7 +119,7 @@ impl Lp {
 impl CongestionControl for Lp {
     fn on_ack(&mut self, sample: &AckSample) {
         let used = self.window.acknowledge(sample);
-        if self.config.form == Form::Linux2622 {
+        if self.config.form == Form::Ns2 {
             if used {
                 self.window.whole_reno();
             }
@@ -141,7 +141,7 @@ impl CongestionControl for Lp {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let ssthresh = match self.config.form {
             Form::Paper => event.window / 2.0,
-            Form::Linux2622 => self.window.whole_half(),
+            Form::Ns2 => self.window.whole_half(),
         };
         self.window.congestion(event.kind, ssthresh);
     }

@@ -7,7 +7,7 @@
 //! - slow start (W < ssthresh): W += 1; congestion avoidance: W += 1 / W;
 //! - loss: ssthresh = W = W/2, at least 2; timeout: the same ssthresh, W = 1.
 //!
-//! Deviation (`form = "linux-2.6.22"`): W is a whole number, the step comes with the (W + 1)-th ACK, the half is
+//! Deviation (`form = "ns-2"`): W is a whole number, the step comes with the (W + 1)-th ACK, the half is
 //! rounded up, W grows whether it is used or not, and recovery starts from ssthresh instead of ssthresh/2.
 //!
 //! Known limits: delayed ACKs halve its growth; recovering a window W after a loss takes W/2 round trips.
@@ -23,7 +23,7 @@ crate::options! {
         /// Share of the window that a loss leaves (Jacobson 1988 §3).
         decrease: f64 = 0.5,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -70,14 +70,14 @@ impl CongestionControl for NaiveReno {
         match self.config.form {
             Form::Paper if used => self.grow(),
             Form::Paper => {}
-            Form::Linux2622 => self.grow_whole(),
+            Form::Ns2 => self.grow_whole(),
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let ssthresh = match self.config.form {
             Form::Paper => event.window * self.config.decrease,
-            Form::Linux2622 => (self.window.cwnd * self.config.decrease).ceil(),
+            Form::Ns2 => (self.window.cwnd * self.config.decrease).ceil(),
         };
         self.window.congestion(event.kind, ssthresh);
     }

@@ -40,7 +40,8 @@ pub struct OptionRow {
 /// Each field has a sentence, its value under `rfc` and, where it differs, under `ns2`, and for two agents of
 /// ns-2 under `vegas` and `linux` (without one, that of `ns2`; without that, that of `rfc`). Made are the
 /// configuration with every value filled, the twin in which every field is optional (unknown ones rejected,
-/// JSON Schema), `Config::of(bundle)`, `Spec::resolve(bundle)` and `Config::rows()`.
+/// JSON Schema), `Config::of(bundle)`, `Spec::resolve(bundle)` and `Config::rows()`. A `room` is a table within the table,
+/// whose options another list declares; `also` adds keys that only the file has.
 #[macro_export]
 macro_rules! options {
     (
@@ -52,6 +53,10 @@ macro_rules! options {
                     $(; ns2 = $ns2:expr)? $(; vegas = $vegas:expr)? $(; linux = $linux:expr)?,
             )+
         }
+        $(room {
+            $(#[doc = $room_doc:expr])+
+            $room:ident: $room_config:ident, $room_spec:ident
+        })?
         $(also {
             $( $(#[doc = $also_doc:expr])+ $also:ident: $also_ty:ty, )+
         })?
@@ -61,6 +66,7 @@ macro_rules! options {
         #[serde(crate = "skyhop_cc::reexport::serde")]
         pub struct $config {
             $( $(#[doc = $doc])+ pub $field: $ty, )+
+            $( $(#[doc = $room_doc])+ pub $room: $room_config, )?
         }
 
         $(#[doc = $about])+
@@ -73,6 +79,7 @@ macro_rules! options {
         pub struct $spec {
             $($( $(#[doc = $also_doc])+ pub $also: Option<$also_ty>, )+)?
             $( $(#[doc = $doc])+ pub $field: Option<$ty>, )+
+            $( $(#[doc = $room_doc])+ pub $room: Option<$room_spec>, )?
         }
 
         impl $config {
@@ -85,6 +92,7 @@ macro_rules! options {
                         $crate::Bundle::Ns2Vegas => $crate::first_given!([$($vegas)?] [$($ns2)?] [$rfc]),
                         $crate::Bundle::Ns2Linux => $crate::first_given!([$($linux)?] [$($ns2)?] [$rfc]),
                     }, )+
+                    $( $room: $room_config::of(bundle), )?
                 }
             }
 
@@ -101,7 +109,10 @@ macro_rules! options {
             /// The given values over those of a bundle.
             pub fn resolve(&self, bundle: $crate::Bundle) -> $config {
                 let defaults = $config::of(bundle);
-                $config { $( $field: self.$field.clone().unwrap_or(defaults.$field), )+ }
+                $config {
+                    $( $field: self.$field.clone().unwrap_or(defaults.$field), )+
+                    $( $room: self.$room.as_ref().map_or(defaults.$room, |given| given.resolve(bundle)), )?
+                }
             }
         }
     };

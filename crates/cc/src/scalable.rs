@@ -7,7 +7,7 @@
 //! - loss: W −= b W, b = 1/8; W at most `legacy_window`: both as Reno (paper §3.1, legacy window);
 //! - timeout: ssthresh as after a loss, W = 1.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_scalable`): W is a whole number and gains one with the
+//! Deviation (`form = "ns-2"`, `tcp_scalable`): W is a whole number and gains one with the
 //! (min(W, 50) + 1)-th ACK, so that small windows grow as Reno's; there is no legacy window for the cut.
 //!
 //! Known limits: two flows with different windows do not converge to equal shares.
@@ -24,10 +24,10 @@ crate::options! {
         decrease: f64 = 0.125,
         /// Window in segments up to which it is Reno (paper §3.1: 16).
         legacy_window: f64 = 16.0; linux = 0.0,
-        /// ACKs per step at large windows, in Linux form (`tcp_scalable`: 50, for delayed ACKs).
+        /// ACKs per step at large windows, in the form of ns-2 (`tcp_scalable`: 50, for delayed ACKs).
         ack_count: u32 = 50,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -49,7 +49,7 @@ impl ScalableConfig {
         match self.form {
             Form::Paper if cwnd <= self.legacy_window => cwnd / 2.0,
             Form::Paper => cwnd * (1.0 - self.decrease),
-            Form::Linux2622 => cwnd - (cwnd * self.decrease).trunc(),
+            Form::Ns2 => cwnd - (cwnd * self.decrease).trunc(),
         }
     }
 }
@@ -86,14 +86,14 @@ impl CongestionControl for Scalable {
                 let per_window = self.config.increase_at(self.window.cwnd) * self.window.cwnd;
                 self.window.additive(sample.growth, per_window);
             }
-            Form::Linux2622 => self.grow_whole(),
+            Form::Ns2 => self.grow_whole(),
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let base = match self.config.form {
             Form::Paper => event.window,
-            Form::Linux2622 => self.window.cwnd,
+            Form::Ns2 => self.window.cwnd,
         };
         self.window.congestion(event.kind, self.config.after_loss(base));
     }

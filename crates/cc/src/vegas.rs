@@ -16,7 +16,7 @@
 //! Deviation (`rounding = "nearest"`, ns-2): diff is rounded to the nearest segment, so a flow whose B is the RTT of a SYN, a
 //! packet's time shorter than that of data, stops at half of what the path holds.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_vegas`): R is the smallest RTT of the round; with fewer than three it is Reno;
+//! Deviation (`form = "ns-2"`, `tcp_vegas`): R is the smallest RTT of the round; with fewer than three it is Reno;
 //! slow start doubles every round and ends with W = min(W, W B / R + 1); W moves by at most one per round, towards the
 //! window at its start ± 1; diff is truncated to halves of a segment; loss and timeout are Reno's, and after them it
 //! is Reno until nothing is repaired any more.
@@ -24,7 +24,7 @@
 //! Known limits: when the path becomes longer (LEO), B is too small for ever and W falls to about α; a flow
 //! that starts late measures B with the others' queue in it.
 
-use crate::window::{Form, LARGEST_WINDOW, OwnRound, WholeRtts, Window, linux_rtt};
+use crate::window::{Form, LARGEST_WINDOW, OwnRound, WholeRtts, Window, ns2_rtt};
 use crate::{AckSample, CcState, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Lost};
 use crate::{Round, Segments, Start};
 use schemars::JsonSchema;
@@ -44,16 +44,16 @@ pub enum DiffRounding {
 crate::options! {
     /// Parameters of Vegas.
     pub struct VegasConfig, VegasSpec {
-        /// Segments in the queue below which the window grows (paper §3.2: 1, Linux: 2).
+        /// Segments in the queue below which the window grows (paper §3.2: 1, module in ns-2: 2).
         alpha: f64 = 1.0; linux = 2.0,
-        /// Segments in the queue above which the window falls (paper §3.2: 3, Linux: 4).
+        /// Segments in the queue above which the window falls (paper §3.2: 3, module in ns-2: 4).
         beta: f64 = 3.0; linux = 4.0,
         /// Segments in the queue at which slow start ends (paper §3.3: 1).
         gamma: f64 = 1.0,
-        /// In which steps the queue is estimated; Linux has its own.
+        /// In which steps the queue is estimated; the module in ns-2 has its own.
         rounding: DiffRounding = DiffRounding::Exact; ns2 = DiffRounding::Nearest,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -95,7 +95,7 @@ pub struct Vegas {
     round_samples: u32,
     slow_start_round: SlowStartRound,
     /// Linux.
-    linux: LinuxVegas,
+    ns2: Ns2Vegas,
     whole_rtts: WholeRtts,
     round: OwnRound,
     /// The first transmission; RTTs before there is a sample count from it.
@@ -104,7 +104,7 @@ pub struct Vegas {
 
 /// What `struct vegas` of Linux 2.6.22 keeps besides RTTs and the round.
 #[derive(Clone, Copy, Debug, Default)]
-struct LinuxVegas {
+struct Ns2Vegas {
     /// The first segment of the round.
     begin: u64,
     /// The window when it began.
@@ -114,13 +114,13 @@ struct LinuxVegas {
 /// RTTs that a decision needs in Linux.
 const MIN_SAMPLES: u64 = 3;
 /// Halves of a segment (V_PARAM_SHIFT).
-const LINUX_SCALE: f64 = 2.0;
+const NS2_SCALE: f64 = 2.0;
 
 impl Vegas {
     pub fn new(config: VegasConfig, start: Start) -> Vegas {
         Vegas {
             window: Window::new(start, config.form),
-            linux: LinuxVegas::default(),
+            ns2: Ns2Vegas::default(),
             whole_rtts: WholeRtts::new(),
             round: OwnRound::default(),
             increment: 0.0,
@@ -189,26 +189,26 @@ impl Vegas {
 }
 
 impl Vegas {
-    fn measure_linux(&mut self, sample: &AckSample) {
+    fn measure_ns2(&mut self, sample: &AckSample) {
         self.round.observe(sample);
-        if let Some(rtt) = linux_rtt(sample) {
+        if let Some(rtt) = ns2_rtt(sample) {
             self.whole_rtts.sample(rtt + 1);
         }
     }
 
-    fn grow_linux(&mut self, sample: &AckSample) {
+    fn grow_ns2(&mut self, sample: &AckSample) {
         let used = self.window.acknowledge(sample);
         if !self.window.is_open() {
             if used {
                 self.window.whole_reno();
             }
         } else if self.round.ended(sample) {
-            let sent = self.round.end() - self.linux.begin.min(self.round.end());
-            let before = self.linux.begin_cwnd;
-            self.linux = LinuxVegas { begin: self.round.end(), begin_cwnd: self.window.cwnd };
+            let sent = self.round.end() - self.ns2.begin.min(self.round.end());
+            let before = self.ns2.begin_cwnd;
+            self.ns2 = Ns2Vegas { begin: self.round.end(), begin_cwnd: self.window.cwnd };
             self.round.restart();
             if self.whole_rtts.count >= MIN_SAMPLES {
-                self.decide_linux(sent, before);
+                self.decide_ns2(sent, before);
             } else if used {
                 self.window.whole_reno();
             }
@@ -219,21 +219,21 @@ impl Vegas {
     }
 
     /// The decision of Linux at the end of a round in which `sent` segments left, `before` its first window.
-    fn decide_linux(&mut self, sent: u64, before: Segments) {
+    fn decide_ns2(&mut self, sent: u64, before: Segments) {
         let (base, rtt) = (self.whole_rtts.base, self.whole_rtts.min);
-        let target = (sent * base * LINUX_SCALE as u64 / rtt) as f64;
-        let diff = sent as f64 * LINUX_SCALE - target;
+        let target = (sent * base * NS2_SCALE as u64 / rtt) as f64;
+        let diff = sent as f64 * NS2_SCALE - target;
         let window = &mut self.window;
-        if window.whole_in_slow_start() && diff <= self.config.gamma * LINUX_SCALE {
+        if window.whole_in_slow_start() && diff <= self.config.gamma * NS2_SCALE {
             window.whole_slow_start();
         } else {
             if window.whole_in_slow_start() {
                 window.ssthresh = 2.0;
-                window.cwnd = window.cwnd.min((target / LINUX_SCALE).trunc() + 1.0);
+                window.cwnd = window.cwnd.min((target / NS2_SCALE).trunc() + 1.0);
             }
-            let wanted = if diff > self.config.beta * LINUX_SCALE {
+            let wanted = if diff > self.config.beta * NS2_SCALE {
                 before - 1.0
-            } else if diff < self.config.alpha * LINUX_SCALE {
+            } else if diff < self.config.alpha * NS2_SCALE {
                 before + 1.0
             } else {
                 before
@@ -246,9 +246,9 @@ impl Vegas {
 
 impl CongestionControl for Vegas {
     fn on_ack(&mut self, sample: &AckSample) {
-        if self.config.form == Form::Linux2622 {
-            self.measure_linux(sample);
-            self.grow_linux(sample);
+        if self.config.form == Form::Ns2 {
+            self.measure_ns2(sample);
+            self.grow_ns2(sample);
             return;
         }
         if self.base_rtt.is_none() {
@@ -275,13 +275,13 @@ impl CongestionControl for Vegas {
     }
 
     fn on_measured(&mut self, sample: &AckSample) {
-        if self.config.form == Form::Linux2622 {
-            self.measure_linux(sample);
+        if self.config.form == Form::Ns2 {
+            self.measure_ns2(sample);
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        if self.config.form == Form::Linux2622 {
+        if self.config.form == Form::Ns2 {
             self.window.congestion(event.kind, self.window.whole_half());
             return;
         }
@@ -301,7 +301,7 @@ impl CongestionControl for Vegas {
 
     fn on_recovered(&mut self) {
         self.window.recovered();
-        if self.config.form == Form::Linux2622 {
+        if self.config.form == Form::Ns2 {
             self.whole_rtts.next_round();
             self.round.restart();
             return;
@@ -314,7 +314,7 @@ impl CongestionControl for Vegas {
         match self.config.form {
             // ns-2's may be without a window until its timer expires.
             Form::Paper => self.window.cwnd = cwnd.clamp(0.0, LARGEST_WINDOW),
-            Form::Linux2622 => self.window.set(cwnd),
+            Form::Ns2 => self.window.set(cwnd),
         }
     }
 

@@ -7,13 +7,13 @@
 //! - congestion avoidance: N < β: W += 1 per round; else W += 1 every second round; slow start as RFC 5681;
 //! - loss: N < β: ssthresh = W = 4/5 W (loss is taken for random), else W/2; timeout: ssthresh = W/2, W = 1.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_veno`): R is the newest RTT, N is in halves of a segment, W is a
+//! Deviation (`form = "ns-2"`, `tcp_veno`): R is the newest RTT, N is in halves of a segment, W is a
 //! whole number and the step comes with the (W + 1)-th ACK; before three RTTs and after a timeout it is Reno.
 //!
 //! Known limits: when the path becomes longer (LEO), B is too small for ever, and every loss is taken for
 //! congestion.
 
-use crate::window::{Form, Rtts, WholeRtts, Window, linux_rtt, pass_to_window};
+use crate::window::{Form, Rtts, WholeRtts, Window, ns2_rtt, pass_to_window};
 use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, CongestionKind, Segments, Start};
 
 crate::options! {
@@ -26,7 +26,7 @@ crate::options! {
         /// Share of the window that a loss leaves when it is (RFC 5681 eq. 4).
         decrease: f64 = 0.5,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -84,7 +84,7 @@ impl Veno {
 
     fn measure(&mut self, sample: &AckSample) {
         self.rtts.sample(sample.latest_rtt);
-        if let Some(rtt) = linux_rtt(sample) {
+        if let Some(rtt) = ns2_rtt(sample) {
             self.whole_rtts.sample(rtt + 1);
         }
         if sample.round.is_some() {
@@ -149,7 +149,7 @@ impl CongestionControl for Veno {
                 let increase = if self.backlog < self.config.beta { 1.0 } else { 0.5 };
                 self.window.additive(sample.growth, increase);
             }
-            Form::Linux2622 => self.grow_whole(used),
+            Form::Ns2 => self.grow_whole(used),
         }
     }
 
@@ -159,7 +159,7 @@ impl CongestionControl for Veno {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let ssthresh = match (self.config.form, event.kind) {
-            (Form::Linux2622, _) => self.config.after_loss(self.window.cwnd, self.backlog).trunc(),
+            (Form::Ns2, _) => self.config.after_loss(self.window.cwnd, self.backlog).trunc(),
             (Form::Paper, CongestionKind::Timeout(_)) => event.window * self.config.decrease,
             (Form::Paper, _) => self.config.after_loss(event.window, self.backlog),
         };

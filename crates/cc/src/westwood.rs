@@ -13,7 +13,7 @@
 //!
 //! Deviation: d is what the transport counts as delivered, so duplicate and delayed ACKs need no accounting.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_westwood`, which is Westwood+): samples of at least max(RTT, 50 ms) in
+//! Deviation (`form = "ns-2"`, `tcp_westwood`, which is Westwood+): samples of at least max(RTT, 50 ms) in
 //! whole bytes per ms pass two filters of gain 1/8; RTTs are the smoothed one in ms; a loss sets ssthresh = W/2 and
 //! W = B · RTTmin, for ns-2's TCP/Linux never tells the module that the reduction is complete.
 //!
@@ -49,7 +49,7 @@ crate::options! {
         /// Time constant of the filter (paper §2.1: 0.5 s).
         tau: Duration = Duration::from_millis(500),
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -75,7 +75,7 @@ pub fn tustin(alpha: f64, bandwidth: f64, last_sample: f64, sample: f64) -> f64 
 }
 
 /// One of the two filters of Linux, in its whole numbers.
-pub fn westwood_linux_filter(old: u64, sample: u64) -> u64 {
+pub fn westwood_ns2_filter(old: u64, sample: u64) -> u64 {
     (7 * old + sample) >> 3
 }
 
@@ -141,7 +141,7 @@ impl Westwood {
     fn measure(&mut self, sample: &AckSample, path: AckPath) {
         match self.config.form {
             Form::Paper => self.estimate(sample),
-            Form::Linux2622 => self.whole.measure(sample, path),
+            Form::Ns2 => self.whole.measure(sample, path),
         }
     }
 
@@ -227,8 +227,8 @@ impl Whole {
             if self.fast == 0 && self.slow == 0 {
                 (self.fast, self.slow) = (rate, rate);
             } else {
-                self.fast = westwood_linux_filter(self.fast, rate);
-                self.slow = westwood_linux_filter(self.slow, self.fast);
+                self.fast = westwood_ns2_filter(self.fast, rate);
+                self.slow = westwood_ns2_filter(self.slow, self.fast);
             }
             (self.bytes, self.window_start) = (0, now);
         }
@@ -252,14 +252,14 @@ impl CongestionControl for Westwood {
         let used = self.window.acknowledge(sample);
         match self.config.form {
             Form::Paper => self.window.reno(sample.growth),
-            Form::Linux2622 if used => self.window.whole_reno(),
-            Form::Linux2622 => {}
+            Form::Ns2 if used => self.window.whole_reno(),
+            Form::Ns2 => {}
         }
     }
 
     fn on_measured(&mut self, sample: &AckSample) {
         self.measure(sample, AckPath::Slow);
-        if self.config.form == Form::Linux2622 {
+        if self.config.form == Form::Ns2 {
             // What recovery acknowledges counts towards growth, which shows when the floor was above the threshold.
             self.window.credit(sample.newly_acked);
         }
@@ -271,14 +271,14 @@ impl CongestionControl for Westwood {
                 let bandwidth = self.estimate.map(|estimate| estimate.bandwidth);
                 cut_to_bandwidth(&mut self.window, bandwidth, event);
             }
-            Form::Linux2622 => self.window.congestion(event.kind, self.window.whole_half()),
+            Form::Ns2 => self.window.congestion(event.kind, self.window.whole_half()),
         }
     }
 
     fn recovery_floor(&self) -> Segments {
         match self.config.form {
             Form::Paper => self.window.ssthresh,
-            Form::Linux2622 => self.whole_product(),
+            Form::Ns2 => self.whole_product(),
         }
     }
 

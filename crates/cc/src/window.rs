@@ -11,9 +11,9 @@ pub enum Form {
     /// The paper's or the standard's text, in real numbers.
     #[serde(rename = "paper")]
     Paper,
-    /// The module of Linux 2.6.22, in whole numbers, as ns-2's TCP/Linux runs it.
-    #[serde(rename = "linux-2.6.22")]
-    Linux2622,
+    /// The module that ns-2's TCP/Linux runs, in whole numbers; ns-2 took it from Linux 2.6.22.
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 /// No window grows above this one, in segments, so that a window without clamp stays finite.
@@ -126,7 +126,7 @@ impl Window {
         let cwnd = cwnd.clamp(1.0, LARGEST_WINDOW);
         self.cwnd = match self.form {
             Form::Paper => cwnd,
-            Form::Linux2622 => cwnd.trunc(),
+            Form::Ns2 => cwnd.trunc(),
         };
     }
 
@@ -269,7 +269,7 @@ pub(crate) fn jiffies_in(span: Duration) -> u64 {
 ///
 /// ns-2's TCP/Linux takes a departure at time 0 for none, so a flow that starts then has no sample of its first two
 /// segments; the first, without data, would lower the base RTT.
-pub(crate) fn linux_rtt(sample: &AckSample) -> Option<u64> {
+pub(crate) fn ns2_rtt(sample: &AckSample) -> Option<u64> {
     let sent_at_zero = |rtt: Duration| sample.now.since(Time::ZERO) <= rtt;
     sample.latest_rtt.filter(|&rtt| !sent_at_zero(rtt)).map(|rtt| rtt.as_nanos() / 1_000)
 }
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn whole_slow_start_adds_one_per_ack_up_to_the_clamp() {
-        let mut window = Window::new(Start { cwnd: 2.0, ssthresh: 10.0, clamp: 5.0, mss: 1000 }, Form::Linux2622);
+        let mut window = Window::new(Start { cwnd: 2.0, ssthresh: 10.0, clamp: 5.0, mss: 1000 }, Form::Ns2);
         for expected in [3.0, 4.0, 5.0, 5.0] {
             window.acked = 3.0;
             window.whole_slow_start();

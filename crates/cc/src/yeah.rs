@@ -11,7 +11,7 @@
 //! - loss: after fewer than ρ slow rounds W −= max(min(Q, W/2), W / 2^δ), else W/2; reno_count halves; timeout: the
 //!   same ssthresh, W = 1.
 //!
-//! Deviation (`form = "linux-2.6.22"`, `tcp_yeah`): whole numbers and microseconds; the step of fast mode comes with
+//! Deviation (`form = "ns-2"`, `tcp_yeah`): whole numbers and microseconds; the step of fast mode comes with
 //! the (min(W, 100) + 1)-th segment; the round is the module's own, restarts when recovery ends, and only an ACK
 //! that finds the window used can end it.
 //!
@@ -19,7 +19,7 @@
 //! deep queue ends far above what the path holds; reno_count is then half of that, decongestion stops there, and the queue
 //! stays until a loss.
 
-use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, linux_rtt, pass_to_window};
+use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, ns2_rtt, pass_to_window};
 use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, Segments, Start};
 
 crate::options! {
@@ -42,7 +42,7 @@ crate::options! {
         /// Segments per step of fast mode (Kelly 2003: 1/0.01).
         scalable_count: f64 = 100.0,
         /// Whose description is followed.
-        form: Form = Form::Paper; linux = Form::Linux2622,
+        form: Form = Form::Paper; linux = Form::Ns2,
     }
 }
 
@@ -122,7 +122,7 @@ impl Yeah {
     fn measure(&mut self, sample: &AckSample) {
         self.round.observe(sample);
         self.rtts.sample(sample.latest_rtt);
-        if let Some(rtt) = linux_rtt(sample) {
+        if let Some(rtt) = ns2_rtt(sample) {
             self.whole_rtts.sample(rtt + 1);
         }
     }
@@ -223,13 +223,13 @@ impl CongestionControl for Yeah {
                     self.end_round();
                 }
             }
-            Form::Linux2622 if used => {
+            Form::Ns2 if used => {
                 self.grow_whole();
                 if self.round.ended(sample) {
                     self.end_round_whole();
                 }
             }
-            Form::Linux2622 => {}
+            Form::Ns2 => {}
         }
     }
 
@@ -240,13 +240,13 @@ impl CongestionControl for Yeah {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let window = match self.config.form {
             Form::Paper => event.window,
-            Form::Linux2622 => self.window.cwnd,
+            Form::Ns2 => self.window.cwnd,
         };
         let reduction = self.config.loss_reduction(window, self.queue, self.slow_rounds);
         self.fast_rounds = 0;
         self.reno_count = shifted(self.reno_count, 1).max(RENO_COUNT);
         self.window.congestion(event.kind, window - reduction);
-        if self.config.form == Form::Linux2622 {
+        if self.config.form == Form::Ns2 {
             // The module knows no floor of 2.
             self.window.ssthresh = (window - reduction).max(1.0);
         }

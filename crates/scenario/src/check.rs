@@ -50,6 +50,12 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Tables within a table that hold what one simulator alone has: a key that stands beside one is looked up in it.
+const ROOMS: &[&str] = &["ns2"];
+
+/// Values that have another name now.
+const RENAMED: &[(&str, &str)] = &[("linux-2.6.22", "ns-2"), ("linux-ticks", "ns-2-linux"), ("ticks", "ns-2")];
+
 /// Keys of one kind of TCP, and of none, that stand where another kind is described: what there is instead.
 const INSTEAD: &[(&str, &str)] = &[
     ("window", "under \"linux\" the receive window follows from receive_memory or receive_buffer"),
@@ -270,6 +276,10 @@ impl<'c> Checker<'c, '_, '_> {
         for (key, entry) in entries {
             match (properties.and_then(|p| p.get(key)), further) {
                 (Some(inner), _) => self.check(inner, &entry.node, &path.key(key)),
+                (None, Some(Json::Bool(false))) if self.room_of(key, properties).is_some() => {
+                    let help = self.room_of(key, properties).map(|room| format!("write {room} = {{ {key} = ... }}"));
+                    self.problems.add(&entry.key_origin, &path.key(key), "unknown key", help);
+                }
                 (None, Some(Json::Bool(false))) if elsewhere(key, &others).is_some() => {
                     let help = elsewhere(key, &others);
                     self.problems.add(&entry.key_origin, &path.key(key), "is not an option of this TCP", help);
@@ -293,6 +303,15 @@ impl<'c> Checker<'c, '_, '_> {
             });
             self.problems.add(&node.origin, &path.key(key), "is missing", help);
         }
+    }
+
+    /// The table among these properties in which the key has its place.
+    fn room_of(&self, key: &str, properties: Option<&'c serde_json::Map<String, Json>>) -> Option<&'static str> {
+        ROOMS.iter().copied().find(|room| {
+            let Some(table) = properties.and_then(|properties| properties.get(*room)) else { return false };
+            let forms = self.alternatives(table).unwrap_or_else(|| vec![self.resolve(table)]);
+            forms.iter().any(|form| form.get("properties").is_some_and(|inner| inner.get(key).is_some()))
+        })
     }
 
     fn check_list(&mut self, schema: &'c Json, items: &[Node], node: &Node, path: &Path) {
@@ -399,7 +418,11 @@ impl<'c> Checker<'c, '_, '_> {
         let instead = NO_NAMES.iter().find(|(asked, _)| of_tcp && *asked == text.to_lowercase());
         let instead =
             instead.map(|(_, instead)| (*instead).to_owned()).or_else(|| of_tcp.then(|| other_tcp(text)).flatten());
-        let help = instead.or_else(|| self.suggestion(text, names));
+        let renamed = RENAMED.iter().find(|(old, new)| *old == text && names.contains(new));
+        let help = match renamed {
+            Some((_, new)) => Some(format!("write {new:?}, its new name")),
+            None => instead.or_else(|| self.suggestion(text, names)),
+        };
         self.problems.add(&node.origin, path, message, help);
     }
 

@@ -28,7 +28,7 @@ fn wants_survival(config: &FlowConfig) -> bool {
 /// The flow's TCP, if ns-2's generator deals out the phase of its clock.
 fn with_ns2_phase(flow: &FlowConfig) -> Option<&TcpConfig> {
     match &flow.transport {
-        TransportConfig::Tcp(tcp) => Some(&**tcp).filter(|tcp| tcp.options.tick_phase == TickPhase::Ns2),
+        TransportConfig::Tcp(tcp) => Some(&**tcp).filter(|tcp| tcp.options.ns2.tick_phase == TickPhase::Ns2),
         TransportConfig::Udp { .. } | TransportConfig::Hosts(_) => None,
     }
 }

@@ -78,8 +78,8 @@ fn cubic() {
 
     let linux = CubicConfig::of(Bundle::Ns2Linux);
     let e = Example::named("cubic_linux_K");
-    e.expect("cube_factor", linux.linux_cube_factor() as f64);
-    let k = linux.linux_k((e.input("last_max_cwnd") - e.input("cwnd")) as u64) as f64;
+    e.expect("cube_factor", linux.ns2_cube_factor() as f64);
+    let k = linux.ns2_k((e.input("last_max_cwnd") - e.input("cwnd")) as u64) as f64;
     e.expect("K_units_1_1024s", k);
     e.expect("K_s", k / 1024.0);
 }
@@ -108,10 +108,10 @@ fn westwood() {
     e.expect("paper_ewma", paper.next(inputs.0, inputs.1, inputs.2));
     e.expect("ns3_tustin", tustin.next(inputs.0, inputs.1, inputs.2));
 
-    let e = Example::named("westwood_linux_filter");
-    let fast = westwood_linux_filter(e.input("bw_ns_est") as u64, e.input("sample") as u64);
+    let e = Example::named("westwood_ns2_filter");
+    let fast = westwood_ns2_filter(e.input("bw_ns_est") as u64, e.input("sample") as u64);
     e.expect("bw_ns_est", fast as f64);
-    e.expect("bw_est", westwood_linux_filter(e.input("bw_est") as u64, fast) as f64);
+    e.expect("bw_est", westwood_ns2_filter(e.input("bw_est") as u64, fast) as f64);
 }
 
 #[test]

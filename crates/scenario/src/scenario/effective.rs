@@ -78,7 +78,8 @@ fn forget_unread(tcp: &mut Map<String, Value>) {
         return forget_unread_by_linux(tcp);
     }
     let is = |tcp: &Map<String, Value>, key: &str, values: &[&str]| {
-        tcp.get(key).and_then(Value::as_str).is_some_and(|found| values.contains(&found))
+        let found = tcp.get(key).or_else(|| tcp.get("ns2")?.get(key));
+        found.and_then(Value::as_str).is_some_and(|found| values.contains(&found))
     };
     let recovers = |names: &[&str]| is(tcp, "recovery", names);
     let sack_rules = |names: &[&str]| recovers(&["sack"]) && is(tcp, "sack_rules", names);
@@ -155,6 +156,9 @@ fn forget_unread(tcp: &mut Map<String, Value>) {
     // The order of the others stays: forms are compared as text.
     for key in unread {
         tcp.shift_remove(key);
+        if let Some(ns2) = tcp.get_mut("ns2").and_then(Value::as_object_mut) {
+            ns2.shift_remove(key);
+        }
     }
 }
 

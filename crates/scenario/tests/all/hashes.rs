@@ -59,7 +59,7 @@ prop_compose! {
         let mut agents: Vec<Value> = repeats.iter().map(|&repeats| snoop(repeats)).collect();
         agents.push(json!({ "at": "b", "survival": { "weight": weight, "window": 7 } }));
         let flow = |name: &str, tcp: Value| json!({ "name": name, "from": "a", "to": "c", "tcp": tcp });
-        let tcp = json!({ "name": "cubic", "control": { "cubic": { "beta": beta } }, "initial_ssthresh": threshold, "tick_phase": phase });
+        let tcp = json!({ "name": "cubic", "control": { "cubic": { "beta": beta } }, "initial_ssthresh": threshold, "ns2": { "tick_phase": phase } });
         json!({
             "duration": "5 s",
             "profile": if ns2 { "ns-2" } else { "rfc" },

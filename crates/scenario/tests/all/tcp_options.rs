@@ -30,24 +30,24 @@ const TCPS: [(&str, &str); 17] = [
 /// What changes a run under circumstances that these networks do not have.
 const NOT_SEEN: [(&str, &str, &str); 16] = [
     // Its sudden start has acknowledged the first segments before a timeout finds them.
-    ("peach", "rfc", "retransmit"),
-    ("peach", "rfc", "opening_loss_window"),
-    ("peach+", "rfc", "opening_loss_window"),
+    ("peach", "rfc", "ns2.retransmit"),
+    ("peach", "rfc", "ns2.opening_loss_window"),
+    ("peach+", "rfc", "ns2.opening_loss_window"),
     // A limited transmission with less than four segments outstanding, beside a single loss.
     ("bic", "rfc", "limited_transmit"),
     ("westwood", "rfc", "limited_transmit"),
     // The smallest RTT alone is read, which is the same by both.
-    ("westwood", "rfc", "control_rtt"),
+    ("westwood", "rfc", "ns2.control_rtt"),
     // Windows are used here, duplicates do not outlast a timeout, and the first segment is lost once.
-    ("sack", "ns-2", "duplicates_survive_timeout"),
-    ("sack", "ns-2", "retransmit"),
-    ("fack", "ns-2", "opening_loss_window"),
-    ("fack", "ns-2", "threshold_base"),
-    ("fack", "ns-2", "timer_restart"),
+    ("sack", "ns-2", "ns2.duplicates_survive_timeout"),
+    ("sack", "ns-2", "ns2.retransmit"),
+    ("fack", "ns-2", "ns2.opening_loss_window"),
+    ("fack", "ns-2", "ns2.threshold_base"),
+    ("fack", "ns-2", "ns2.timer_restart"),
     ("cubic", "ns-2", "duplicate_threshold"),
-    ("cubic", "ns-2", "duplicates_survive_timeout"),
-    ("cubic", "ns-2", "growth_when"),
-    ("cubic", "ns-2", "opening_loss_window"),
+    ("cubic", "ns-2", "ns2.duplicates_survive_timeout"),
+    ("cubic", "ns-2", "ns2.growth_when"),
+    ("cubic", "ns-2", "ns2.opening_loss_window"),
     ("cubic", "ns-2", "sack_after_timeout"),
 ];
 
@@ -141,7 +141,8 @@ fn names(schema: &Value, option: &str) -> Vec<String> {
         }
     }
     let mut found = Vec::new();
-    collect(schema, &schema["$defs"]["TcpTable"]["properties"][option], &mut found);
+    let (table, key) = option.split_once('.').map_or(("TcpTable", option), |(_, key)| ("Ns2Table", key));
+    collect(schema, &schema["$defs"][table]["properties"][key], &mut found);
     found
 }
 
@@ -182,8 +183,11 @@ fn every_option_of_a_tcp_changes_a_run_or_is_called_idle() {
         let base = [("name", name), ("profile", profile)];
         let canonical: Value = serde_json::from_str(&NETWORKS[0].scenario(&base).unwrap().canonical_json()).unwrap();
         let plain: Vec<String> = NETWORKS.iter().map(|network| run(network, &base).unwrap()).collect();
-        for (option, value) in canonical["flows"][0]["tcp"].as_object().unwrap() {
-            if ["recovery", "control"].contains(&option.as_str()) {
+        let tcp = canonical["flows"][0]["tcp"].as_object().unwrap();
+        let beside = tcp.iter().map(|(option, value)| (option.clone(), value));
+        let inside = tcp["ns2"].as_object().unwrap().iter().map(|(option, value)| (format!("ns2.{option}"), value));
+        for (option, value) in &beside.chain(inside).collect::<Vec<_>>() {
+            if ["recovery", "control", "ns2"].contains(&option.as_str()) {
                 continue;
             }
             let values: Vec<String> = alternatives(&schema, option, value)

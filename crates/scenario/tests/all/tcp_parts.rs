@@ -87,11 +87,11 @@ fn a_name_beside_a_part_that_contradicts_it_is_refused() {
 
 #[test]
 fn an_option_of_ns_2s_agents_is_refused_where_there_are_none() {
-    let message = scenario("rfc", r#"{ name = "cubic", agent = "linux" }"#, &[]).unwrap_err();
-    assert!(message.contains("flows[0].tcp.agent"), "{message}");
+    let message = scenario("rfc", r#"{ name = "cubic", ns2 = { agent = "linux" } }"#, &[]).unwrap_err();
+    assert!(message.contains("flows[0].tcp.ns2.agent"), "{message}");
     let reno = |rest: &str| hash("ns-2", &format!("{{ recovery = \"sack\", control = \"reno\"{rest} }}"), &[]);
-    assert_ne!(reno(", agent = \"linux\""), reno(""));
-    assert_eq!(reno(", agent = \"tcp\""), reno(""));
+    assert_ne!(reno(", ns2 = { agent = \"linux\" }"), reno(""));
+    assert_eq!(reno(", ns2 = { agent = \"tcp\" }"), reno(""));
 }
 
 #[test]

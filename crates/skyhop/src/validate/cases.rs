@@ -187,7 +187,7 @@ impl Case {
     fn tcp(&self, agent: &str) -> Value {
         let mut tcp = match agent.strip_prefix("linux-") {
             // ns-2's Agent/TCP/Linux.
-            Some(control) => json!({ "recovery": "sack", "control": control, "agent": "linux" }),
+            Some(control) => json!({ "recovery": "sack", "control": control, "ns2": { "agent": "linux" } }),
             None => json!({ "name": if agent == "sack1" { "sack" } else { agent } }),
         };
         tcp["window"] = json!(self.window_packets as u64);

@@ -2,6 +2,7 @@
 
 mod choices;
 mod names;
+mod ns2;
 mod options;
 mod tcp;
 
@@ -11,5 +12,6 @@ pub use choices::{
     SendTimes, Switch, Threshold, ThresholdBase, TickPhase, TimerRestart, WindowGrowth, WindowLimit,
 };
 pub use names::TcpName;
+pub use ns2::{Ns2Options, Ns2Table};
 pub use options::{Options, TcpTable, initial_window_rfc3390, initial_window_rfc6928};
 pub use tcp::{TcpConfig, TcpSpec};

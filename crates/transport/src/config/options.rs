@@ -2,6 +2,7 @@
 
 use super::choices::*;
 use super::names::TcpName;
+use super::ns2::{Ns2Options, Ns2Table};
 use crate::notification::NotificationSpec;
 use crate::rtt::RttArithmetic;
 use skyhop_base::{Bytes, Duration};
@@ -29,10 +30,6 @@ skyhop_cc::options! {
         syn_size: Bytes = HEADER,
         /// Size on the wire of an ACK without SACK blocks.
         ack_size: Bytes = HEADER,
-        /// What SACK blocks add to an ACK, besides the blocks.
-        sack_option_size: Bytes = Bytes(2); ns2 = Bytes(0),
-        /// What each SACK block adds to an ACK.
-        sack_block_size: Bytes = Bytes(8),
         /// Most SACK blocks in an ACK (RFC 2018 §3: 4, with timestamps 3).
         max_sack_blocks: u32 = 3,
         /// Blocks that the receiver remembers to report again; more than fit, so that merged ones leave enough.
@@ -41,36 +38,18 @@ skyhop_cc::options! {
         sack: Switch = Switch::On,
         /// Receiver window in segments.
         window: u32 = 65_535; ns2 = 20,
-        /// What the receiver window limits.
-        window_limit: WindowLimit = WindowLimit::Sending; linux = WindowLimit::Growth,
         /// Initial window in segments; 0 is min(10 MSS, max(2 MSS, 14600 B)) (RFC 6928 §2).
         initial_window: u32 = BY_MSS; ns2 = 2,
-        /// Initial window when segment 0 had to be sent again (RFC 5681 §3.1).
-        opening_loss_window: u32 = 1; vegas = 2,
-        /// When the initial window opens.
-        initial_window_at: InitialWindowAt = InitialWindowAt::FirstAck; vegas = InitialWindowAt::SecondAck; linux = InitialWindowAt::Open,
         /// Slow-start threshold at the start: segments, `unlimited` (RFC 5681 §3.1) or the receiver `window` (ns-2).
         initial_ssthresh: Threshold = Threshold::Unlimited; ns2 = Threshold::Window,
-        /// From what a cut is taken.
-        threshold_base: ThresholdBase = ThresholdBase::Flight; ns2 = ThresholdBase::Window,
-        /// How much an ACK may grow the window.
-        growth: WindowGrowth = WindowGrowth::Bytes; ns2 = WindowGrowth::PerAck,
         /// Most segments per ACK by which slow start grows (RFC 3465 §2.2 L), 1 after a timeout.
         growth_limit: u32 = 2,
-        /// When the window may grow.
-        growth_when: GrowthWhen = GrowthWhen::WindowUsed; ns2 = GrowthWhen::Always; linux = GrowthWhen::WindowUsed,
         /// Granularity of the clock that measures RTT (RFC 6298 G, ns-2 tcpTick_).
         tick: Duration = Duration::from_millis(1); ns2 = Duration::from_millis(10); linux = Duration::from_millis(1),
-        /// Where in a tick the clock starts: 0 to 1, `random` for each connection, or `ns-2`, what its generator deals out to a dumbbell.
-        tick_phase: TickPhase = TickPhase::Random; ns2 = TickPhase::Ns2,
         /// In which numbers RTT is smoothed.
-        rtt_arithmetic: RttArithmetic = RttArithmetic::Exact; ns2 = RttArithmetic::Ticks; linux = RttArithmetic::LinuxTicks,
+        rtt_arithmetic: RttArithmetic = RttArithmetic::Exact; ns2 = RttArithmetic::Ns2; linux = RttArithmetic::Ns2Linux,
         /// Which ACKs measure the RTT for the retransmission timeout.
         rtt_timing: RttTiming = RttTiming::OneSegment,
-        /// Where the RTT that a control sees comes from.
-        control_rtt: ControlRtt = ControlRtt::Echo; linux = ControlRtt::LastSegment,
-        /// Whether a fast retransmit ends the measurement of the segment that is timed (RFC 6298 §3).
-        fast_retransmit_ends_timing: Switch = Switch::On; linux = Switch::Off,
         /// Retransmission timeout before the first sample (RFC 6298 §2.1, ns-2 rtxcur_init_).
         initial_rto: Duration = Duration::from_secs(1); ns2 = Duration::from_secs(3),
         /// Smallest retransmission timeout (RFC 6298 §2.4, ns-2 minrto_).
@@ -83,18 +62,10 @@ skyhop_cc::options! {
         duplicate_threshold: u32 = 3,
         /// Whether the first two duplicate ACKs send new data (RFC 3042, ns-2 singledup_).
         limited_transmit: Switch = Switch::On; vegas = Switch::Off; linux = Switch::Off,
-        /// When duplicate ACKs may start a fast retransmit.
-        retransmit: Retransmit = Retransmit::PastRecover; ns2 = Retransmit::PastRecoverOrFirst,
         /// How fast recovery ends.
         recovery_exit: RecoveryExit = RecoveryExit::Flight; ns2 = RecoveryExit::BaseWindow,
-        /// Whether a fast retransmit restarts the retransmission timer (RFC 6298 §5 knows no such rule).
-        fast_retransmit_restarts_timer: Switch = Switch::Off; ns2 = Switch::On,
-        /// Which ACKs restart the retransmission timer.
-        timer_restart: TimerRestart = TimerRestart::NewData; linux = TimerRestart::EveryAck,
         /// How fast recovery with partial ACKs treats the retransmission timer.
         partial_ack_timer: PartialAckTimer = PartialAckTimer::First,
-        /// Most segments sent per ACK during NewReno's fast recovery, besides the retransmission; 0: no limit.
-        recovery_burst: u32 = 0; ns2 = 2,
         /// How selective acknowledgements are used.
         sack_rules: SackRules = SackRules::Rfc6675; ns2 = SackRules::Ns2Sack1; linux = SackRules::Ns2Linux,
         /// Whether congestion is notified by marks (RFC 3168); both ends have it.
@@ -104,26 +75,20 @@ skyhop_cc::options! {
         /// Peach: the receiver window, in segments, that sudden start fills with dummy segments (paper: 64); no more than
         /// `window`.
         sudden_start_window: u32 = 64,
-        /// How forward acknowledgement acts.
-        fack_rules: FackRules = FackRules::Paper; ns2 = FackRules::Ns2,
         /// Whether FACK halves its rate over a round trip instead of its window at once (Mathis et al. 1999).
         rate_halving: Switch = Switch::Off,
-        /// How Vegas' fine-grained timer remembers when segments were sent, and how often.
-        send_times: SendTimes = SendTimes::Exact; vegas = SendTimes::Ring,
-        /// Whether duplicate ACKs counted before a timeout still count after it (ns-2's Tahoe).
-        duplicates_survive_timeout: Switch = Switch::Off,
         /// What a timeout does to the selective acknowledgements.
         sack_after_timeout: SackAfterTimeout = SackAfterTimeout::Keep; ns2 = SackAfterTimeout::Forget; linux = SackAfterTimeout::Keep,
-        /// Whether a second timeout of the same segment lowers the threshold again.
-        repeated_timeout: RepeatedTimeout = RepeatedTimeout::KeepThreshold; ns2 = RepeatedTimeout::CutAgain,
         /// What a sender does after idle time.
         idle_restart: IdleRestart = IdleRestart::RestartWindow; ns2 = IdleRestart::TimerToOne; vegas = IdleRestart::AsTimeout; linux = IdleRestart::TimerToInitialWindow,
         /// Segments per ACK: 2 delays ACKs (RFC 5681 §4.2), 1 acknowledges every segment.
         ack_every: u32 = 2; ns2 = 1,
-        /// Which ACKs may be delayed.
-        delayed_ack: DelayedAck = DelayedAck::InOrder; ns2 = DelayedAck::AlsoRepeatedLast,
         /// How long an ACK waits for a second segment (RFC 1122 §4.2.3.2: at most 500 ms; ns-2 interval_).
         ack_delay: Duration = Duration::from_millis(200); ns2 = Duration::from_millis(100),
+    }
+    room {
+        /// What only ns-2 has: its agents' habits where they differ from the RFCs.
+        ns2: Ns2Options, Ns2Table
     }
     also {
         /// Whose values are the defaults of this TCP. Without it: the scenario's profile.
@@ -135,9 +100,6 @@ skyhop_cc::options! {
         recovery: Recovery,
         /// How fast to send. Without it: that of the name, else "reno".
         control: ControlSpec,
-        /// The agent of ns-2 whose values are the defaults; needs profile "ns-2". Without it: that of the name, else that of
-        /// the TCP called like the control.
-        agent: Ns2Agent,
         /// Whether the sender listens to error reports; needs an agent that makes some. Without it, it does not.
         notification: NotificationSpec,
     }
@@ -161,8 +123,8 @@ impl Options {
             ("header", self.header),
             ("syn_size", self.syn_size),
             ("ack_size", self.ack_size),
-            ("sack_option_size", self.sack_option_size),
-            ("sack_block_size", self.sack_block_size),
+            ("sack_option_size", self.ns2.sack_option_size),
+            ("sack_block_size", self.ns2.sack_block_size),
         ] {
             ConfigError::within(name, size.0 as f64, 0.0..=PACKET, "0 to 65535 bytes")?;
         }
@@ -171,14 +133,14 @@ impl Options {
         ConfigError::within("max_sack_blocks", self.max_sack_blocks.into(), 0.0..=4.0, "0 to 4 blocks")?;
         ConfigError::within("sack_memory", self.sack_memory.into(), 1.0..=8.0, "1 to 8 blocks")?;
         ConfigError::within("window", self.window.into(), 1.0..=1e9, "1 to 1e9 segments")?;
-        let (window, must) = (self.opening_loss_window.into(), "1 to 100000 segments, for they leave at once");
+        let (window, must) = (self.ns2.opening_loss_window.into(), "1 to 100000 segments, for they leave at once");
         ConfigError::within("opening_loss_window", window, 1.0..=LARGEST_BURST, must)?;
         let must = "0 to 100000 segments, for they leave at once";
         ConfigError::within("initial_window", self.initial_window.into(), 0.0..=LARGEST_BURST, must)?;
         if let Threshold::Segments(segments) = self.initial_ssthresh {
             ConfigError::within("initial_ssthresh", segments, 1.0..=1e9, "1 to 1e9 segments")?;
         }
-        if let TickPhase::Share(share) = self.tick_phase {
+        if let TickPhase::Share(share) = self.ns2.tick_phase {
             ConfigError::within("tick_phase", share, 0.0..=1.0, "a share of a tick from 0 to 1")?;
         }
         ConfigError::within("growth_limit", self.growth_limit.into(), 1.0..=1e9, "at least 1 segment")?;
@@ -201,7 +163,7 @@ impl Options {
 
     /// The window does not grow above this one, in segments.
     pub(crate) fn window_clamp(&self) -> f64 {
-        match self.window_limit {
+        match self.ns2.window_limit {
             WindowLimit::Sending => f64::INFINITY,
             WindowLimit::Growth => self.window.into(),
         }
@@ -209,7 +171,7 @@ impl Options {
 
     /// Most segments outstanding.
     pub(crate) fn send_window(&self) -> u32 {
-        match self.window_limit {
+        match self.ns2.window_limit {
             WindowLimit::Sending => self.window,
             WindowLimit::Growth => u32::MAX,
         }

@@ -64,7 +64,8 @@ impl TcpSpec {
         self.check_name()?;
         let (recovery, control, agent) = self.parts();
         let recovery = table.recovery.unwrap_or(recovery);
-        let bundle = match (profile, table.agent) {
+        let given = table.ns2.clone().unwrap_or_default();
+        let bundle = match (profile, given.agent) {
             (Profile::Rfc, None) => Bundle::Rfc,
             (Profile::Rfc, Some(agent)) => {
                 let agent = format!("{agent:?}").to_lowercase();
@@ -82,24 +83,24 @@ impl TcpSpec {
             // Under any profile: the rate that the control sets must not be without effect.
             options.pacing = crate::Pacing::Control;
         }
-        if table.initial_window_at.is_none() && bundle == Bundle::Rfc && options.handshake != Handshake::Syn {
-            options.initial_window_at = InitialWindowAt::Open;
+        if given.initial_window_at.is_none() && bundle == Bundle::Rfc && options.handshake != Handshake::Syn {
+            options.ns2.initial_window_at = InitialWindowAt::Open;
         }
         if table.sack.is_none() {
             options.sack = recovery.sack();
         }
-        if table.duplicates_survive_timeout.is_none() && bundle == Bundle::Ns2 && recovery == Recovery::Tahoe {
-            options.duplicates_survive_timeout = Switch::On;
+        if given.duplicates_survive_timeout.is_none() && bundle == Bundle::Ns2 && recovery == Recovery::Tahoe {
+            options.ns2.duplicates_survive_timeout = Switch::On;
         }
         if bundle == Bundle::Ns2 && recovery == Recovery::Fack {
-            if table.initial_window_at.is_none() {
-                options.initial_window_at = InitialWindowAt::Never;
+            if given.initial_window_at.is_none() {
+                options.ns2.initial_window_at = InitialWindowAt::Never;
             }
             if table.idle_restart.is_none() {
                 options.idle_restart = IdleRestart::TimerToInitialWindow;
             }
-            if table.timer_restart.is_none() {
-                options.timer_restart = TimerRestart::EveryAck;
+            if given.timer_restart.is_none() {
+                options.ns2.timer_restart = TimerRestart::EveryAck;
             }
         }
         if matches!(recovery, Recovery::Yam | Recovery::PeachPlus) {

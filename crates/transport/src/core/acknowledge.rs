@@ -86,7 +86,7 @@ impl Core {
     /// Takes what this ACK says about the RTT.
     fn measure(&mut self, now: Time, ack: &Ack, advance: Advance, sample: ControlSample) {
         let once = ack.trigger == Transmission::First;
-        let sent = match (self.options.control_rtt, sample) {
+        let sent = match (self.options.ns2.control_rtt, sample) {
             (_, ControlSample::Own) => None,
             (ControlRtt::Echo, _) => once.then_some(ack.echo),
             (ControlRtt::LastSegment, ControlSample::Karn) => {
@@ -147,12 +147,12 @@ impl Core {
         // Data that only the pacer holds back uses the window (RFC 7661 §1 means senders without data).
         let paced = self.window.pacer.holds_back() && self.next < self.data.limit();
         let unused = f64::from(advance.flight_before) + 1.0 <= self.control.cwnd() && !paced;
-        let idle = unused && self.options.growth_when == GrowthWhen::WindowUsed;
+        let idle = unused && self.options.ns2.growth_when == GrowthWhen::WindowUsed;
         // RFC 3168 §6.1.2: an ACK that echoes a mark does not grow the window.
         if idle || self.ecn.echoed {
             return Growth { slow_start: 0.0, avoidance: 0.0 };
         }
-        match self.options.growth {
+        match self.options.ns2.growth {
             WindowGrowth::PerAck => Growth { slow_start: 1.0, avoidance: 1.0 },
             WindowGrowth::Bytes => {
                 // RFC 3465 §2.3: L = 1 in the slow start that follows a timeout.
@@ -212,7 +212,7 @@ impl Core {
     /// The initial window opens with the ACK of segment 0.
     #[inline]
     pub(crate) fn open_initial_window(&mut self, advance: Advance) {
-        if advance.first_before == 0 && self.options.initial_window_at == InitialWindowAt::FirstAck {
+        if advance.first_before == 0 && self.options.ns2.initial_window_at == InitialWindowAt::FirstAck {
             self.control.set_cwnd(self.window.initial.into());
         }
     }

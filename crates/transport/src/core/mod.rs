@@ -198,19 +198,19 @@ impl Core {
         self.repairs.clear();
         let lost = if self.timeouts_in_row == 0 { Lost::First } else { Lost::Again };
         if self.una == 0 {
-            self.window.initial = self.options.opening_loss_window;
+            self.window.initial = self.options.ns2.opening_loss_window;
         }
         self.episode.recover = self.high;
         let lost_segments = self.outstanding() - self.scoreboard.sacked().min(self.outstanding());
         self.tell_lost(now, lost_segments);
-        if lost == Lost::Again && self.options.repeated_timeout == RepeatedTimeout::KeepThreshold && !cuts_again {
+        if lost == Lost::Again && self.options.ns2.repeated_timeout == RepeatedTimeout::KeepThreshold && !cuts_again {
             // RFC 5681 §3.1: the threshold stays, the loss window is one segment.
             self.control.set_cwnd(1.0);
         } else {
             self.cut(now, CongestionKind::Timeout(lost));
         }
         self.timeouts_in_row += 1;
-        if self.options.duplicates_survive_timeout == Switch::Off {
+        if self.options.ns2.duplicates_survive_timeout == Switch::Off {
             self.episode.duplicates = 0;
         }
         self.window.limited_sent = 0;
@@ -253,7 +253,7 @@ impl Core {
     /// the network, FlightSize what the application has used of it.
     fn cut_base(&self) -> Segments {
         let cwnd = self.control.cwnd();
-        match self.options.threshold_base {
+        match self.options.ns2.threshold_base {
             ThresholdBase::Flight => cwnd.min(self.outstanding().saturating_sub(self.window.limited_sent).into()),
             ThresholdBase::Window => (cwnd + f64::from(self.window.inflation)).min(self.options.window.into()),
         }
@@ -311,17 +311,17 @@ impl Core {
         self.cut(now, CongestionKind::Loss(lost));
         self.counters.fast_retransmits += 1;
         self.events.push(SenderEvent::RecoveryEntered { seq: self.una });
-        if self.options.fast_retransmit_restarts_timer == Switch::On {
+        if self.options.ns2.fast_retransmit_restarts_timer == Switch::On {
             self.restart_timer(now);
         }
-        if self.options.fast_retransmit_ends_timing == Switch::On {
+        if self.options.ns2.fast_retransmit_ends_timing == Switch::On {
             self.measured.timed = None;
         }
     }
 
     /// RFC 6582 §3.2 step 2: no fast retransmit for losses of a window that was cut already.
     pub(crate) fn fast_retransmit_allowed(&self) -> bool {
-        let first = self.options.retransmit == Retransmit::PastRecoverOrFirst && self.una == 1;
+        let first = self.options.ns2.retransmit == Retransmit::PastRecoverOrFirst && self.una == 1;
         self.una > self.episode.recover || first
     }
 

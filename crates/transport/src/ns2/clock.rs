@@ -83,7 +83,7 @@ pub fn ns2_tick_phases(seed: u32, flows: &[&TcpConfig]) -> Vec<f64> {
 /// within the tick of the others.
 fn phase(flow: &TcpConfig, drawn: f64) -> f64 {
     match flow.options.rtt_arithmetic {
-        RttArithmetic::LinuxTicks => (drawn * (TICK_S / flow.options.tick.as_secs_f64())).fract(),
+        RttArithmetic::Ns2Linux => (drawn * (TICK_S / flow.options.tick.as_secs_f64())).fract(),
         _ => drawn,
     }
 }

@@ -48,7 +48,7 @@ impl Ns2Fack {
         } else if ack.next == core.una {
             core.counters.duplicate_acks += 1;
             core.episode.duplicates += u32::from(covered > 0);
-            if core.options.timer_restart == TimerRestart::EveryAck {
+            if core.options.ns2.timer_restart == TimerRestart::EveryAck {
                 core.rearm_timer(now);
             }
             core.tell(now, 0);

@@ -113,7 +113,7 @@ impl Classic {
     /// During NewReno's recovery a limited number of segments per ACK (ns-2 send_much(…, 2)).
     fn burst(&self, core: &Core) -> u32 {
         let limited = self.repairs_holes() && core.episode.duplicates >= core.options.duplicate_threshold;
-        match core.options.recovery_burst {
+        match core.options.ns2.recovery_burst {
             0 => NO_LIMIT,
             burst if limited => burst,
             _ => NO_LIMIT,

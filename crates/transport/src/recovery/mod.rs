@@ -21,7 +21,7 @@ macro_rules! for_each_recovery {
                 SackRules::Nak => Machine::Nak(Box::default()),
             };
             /// Forward acknowledgement (Mathis and Mahdavi 1996, or as `fack_rules` says).
-            Fack "fack", On, |options| match options.fack_rules {
+            Fack "fack", On, |options| match options.ns2.fack_rules {
                 FackRules::Paper => Machine::Fack(Box::default()),
                 FackRules::Ns2 => Machine::Ns2Fack(Box::default()),
             };

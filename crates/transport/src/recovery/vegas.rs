@@ -60,7 +60,7 @@ impl FineTimeout {
 
 impl Vegas {
     pub(crate) fn new(options: &Options) -> Vegas {
-        let ring = if options.send_times == SendTimes::Ring { Ring::new(options.window) } else { None };
+        let ring = if options.ns2.send_times == SendTimes::Ring { Ring::new(options.window) } else { None };
         Vegas { ring, ..Vegas::default() }
     }
 
@@ -84,7 +84,7 @@ impl Vegas {
     }
 
     fn new_ack(&mut self, core: &mut Core, now: Time, ack: &Ack) {
-        if core.una == 1 && core.options.initial_window_at == InitialWindowAt::SecondAck {
+        if core.una == 1 && core.options.ns2.initial_window_at == InitialWindowAt::SecondAck {
             core.control.set_cwnd(core.window.initial.into());
         }
         self.settle_inflation(core);

@@ -15,10 +15,12 @@ pub enum RttArithmetic {
     /// Real seconds (RFC 6298 §2).
     Exact,
     /// Whole ticks with truncating shifts; samples are truncated after the phase of the tick clock is added (ns-2).
-    Ticks,
-    /// As `ticks`, but an RTT that falls by more than the deviation moves that with 1/32 instead of 1/4 (ns-2's
+    #[serde(rename = "ns-2")]
+    Ns2,
+    /// As `ns-2`, but an RTT that falls by more than the deviation moves that with 1/32 instead of 1/4 (ns-2's
     /// TCP/Linux).
-    LinuxTicks,
+    #[serde(rename = "ns-2-linux")]
+    Ns2Linux,
     /// Whole microseconds as in today's Linux: RTO = SRTT + variance, the variance follows the largest deviation of
     /// a round and has the smallest RTO as its floor (tcp_rtt_estimator, tcp_set_rto).
     Linux,
@@ -77,8 +79,8 @@ impl RttEstimator {
             phase_nanos: (settings.tick_phase * settings.tick.as_nanos() as f64) as u64,
             estimate: match settings.arithmetic {
                 RttArithmetic::Exact => Estimate::Exact(None),
-                RttArithmetic::Ticks => Estimate::Ticks(TickEstimate::new(TickRules::Tcp, tick)),
-                RttArithmetic::LinuxTicks => Estimate::Ticks(TickEstimate::new(TickRules::Linux, tick)),
+                RttArithmetic::Ns2 => Estimate::Ticks(TickEstimate::new(TickRules::Tcp, tick)),
+                RttArithmetic::Ns2Linux => Estimate::Ticks(TickEstimate::new(TickRules::Linux, tick)),
                 RttArithmetic::Linux => Estimate::Linux(LinuxEstimate::default()),
             },
             current: settings.initial.as_secs_f64(),

@@ -32,7 +32,7 @@ pub struct Sender {
 impl Sender {
     /// A sender that has not been opened. `stream` is its own source of random numbers.
     pub fn new(config: &TcpConfig, mut stream: Stream) -> Sender {
-        let tick_phase = match config.options.tick_phase {
+        let tick_phase = match config.options.ns2.tick_phase {
             TickPhase::Random => stream.uniform(),
             TickPhase::Ns2 => ns2_tick_phases(1, &[config])[0],
             TickPhase::Share(share) => share,
@@ -61,14 +61,14 @@ impl Sender {
             max: options.max_rto,
             after_syn_timeout: (!rto_after_syn.is_zero()).then_some(rto_after_syn),
         });
-        let at_once = options.initial_window_at == InitialWindowAt::Open;
+        let at_once = options.ns2.initial_window_at == InitialWindowAt::Open;
         let control = config.control.start(Start {
             cwnd: if at_once { options.initial_window.into() } else { 1.0 },
             ssthresh: options.starting_threshold(),
             clamp: options.window_clamp(),
             mss: options.mss.0 as u32,
         });
-        let needs_ledger = recovery.needs_ledger() || options.control_rtt == ControlRtt::LastSegment;
+        let needs_ledger = recovery.needs_ledger() || options.ns2.control_rtt == ControlRtt::LastSegment;
         let opens_empty = options.handshake != Handshake::None;
         let data = Data::new(options.mss.0 as u32, opens_empty);
         let mut core = Core::new(options, control, rtt, data);

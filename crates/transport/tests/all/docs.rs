@@ -1,8 +1,8 @@
 //! The tables of `docs/models/transport.md` are those of the code. `UPDATE_DOCS=1` writes them.
 
 use serde_json::Value;
-use skyhop_cc::{ControlConfig, ControlSpec};
-use skyhop_transport::{Bundle, Options};
+use skyhop_cc::{ControlConfig, ControlSpec, OptionRow};
+use skyhop_transport::{Bundle, Ns2Options, Options};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -23,12 +23,19 @@ fn cells(values: &[&Value]) -> String {
 }
 
 fn options_table() -> String {
+    let mut table = String::from("An empty cell repeats the one to its left.\n\n");
+    table += &rows_of(&Options::rows(), |bundle| serde_json::to_value(Options::of(bundle)));
+    table += "\nUnder `ns2`, as in `tcp = { name = \"sack\", ns2 = { growth = \"per-ack\" } }`:\n\n";
+    table + &rows_of(&Ns2Options::rows(), |bundle| serde_json::to_value(Ns2Options::of(bundle)))
+}
+
+fn rows_of(rows: &[OptionRow], values: impl Fn(Bundle) -> serde_json::Result<Value>) -> String {
     let bundles = [Bundle::Rfc, Bundle::Ns2, Bundle::Ns2Vegas, Bundle::Ns2Linux];
-    let values = bundles.map(|bundle| serde_json::to_value(Options::of(bundle)).expect("options are data"));
+    let values = bundles.map(|bundle| values(bundle).expect("options are data"));
     let mut table = String::from(
-        "An empty cell repeats the one to its left.\n\n| option | what it says | `rfc` | `ns-2` | its Vegas | its TCP/Linux |\n|---|---|---|---|---|---|\n",
+        "| option | what it says | `rfc` | `ns-2` | its Vegas | its TCP/Linux |\n|---|---|---|---|---|---|\n",
     );
-    for row in Options::rows() {
+    for row in rows {
         let row_values: Vec<&Value> = values.iter().map(|bundle| &bundle[row.name]).collect();
         let _ = writeln!(table, "| `{}` | {} | {} |", row.name, row.sentence.trim(), cells(&row_values));
     }

@@ -196,7 +196,7 @@ fn idle_senders_restart() {
 fn a_window_that_is_not_used_does_not_grow() {
     // RFC 7661 §4.1 and its predecessors: limited by the receiver, not by the network.
     let run = |growth_when: &str| {
-        let table = json!({ "name": "newreno", "window": 20, "growth_when": growth_when });
+        let table = json!({ "name": "newreno", "window": 20, "ns2": { "growth_when": growth_when } });
         let mut pipe = Pipe::new(&tcp(table), RTT_S, Supply::Unlimited, |_| false);
         pipe.run(10.0);
         pipe.sender.snapshot().cwnd
@@ -234,7 +234,7 @@ fn names_and_tables_are_read_and_wrong_ones_are_named() {
         (json!({ "name": "reno", "mss": "0 B" }), "mss"),
         (json!({ "name": "reno", "min_rto": "90 s" }), "min_rto"),
         (json!({ "name": "reno", "initial_window": 100_001 }), "initial_window"),
-        (json!({ "name": "reno", "opening_loss_window": 300_000_000 }), "opening_loss_window"),
+        (json!({ "name": "reno", "ns2": { "opening_loss_window": 300_000_000 } }), "opening_loss_window"),
         (json!({ "control": { "bic": { "beta": 1.5 } } }), "beta"),
         (json!({ "control": { "vegas": { "alpha": 5.0, "beta": 3.0 } } }), "beta"),
     ] {
@@ -255,7 +255,7 @@ fn the_profile_fills_what_is_left_out() {
     assert_eq!((vegas.header.0, vegas.handshake), (0, Handshake::None));
     // ns-2's TCP/Linux, by name and spelt out.
     let named = resolve(json!("bic"), Profile::Ns2);
-    let table = json!({ "recovery": "sack", "control": "bic", "agent": "linux" });
+    let table = json!({ "recovery": "sack", "control": "bic", "ns2": { "agent": "linux" } });
     assert_eq!(named, resolve(table, Profile::Ns2));
     assert_eq!(named.options.sack_rules, SackRules::Ns2Linux);
     // The canonical form names every option.

@@ -100,7 +100,7 @@ fn rto_of_ns2() {
     for name in ["rto_ns2_tick", "rto_ns2_tick_500ms"] {
         let example = Example::named(name);
         let tick = example.input("tcpTick_s");
-        let mut rtt = RttEstimator::new(settings(RttArithmetic::Ticks, tick, example.input("minrto_s")));
+        let mut rtt = RttEstimator::new(settings(RttArithmetic::Ns2, tick, example.input("minrto_s")));
         for (r, row) in example.inputs("samples_s").into_iter().zip(example.rows()) {
             sample(&mut rtt, r);
             let scaled = |d: Option<Duration>, scale: f64| (d.unwrap().as_secs_f64() * scale / tick).round();
@@ -114,7 +114,7 @@ fn rto_of_ns2() {
 #[test]
 fn rto_backs_off() {
     let example = Example::named("rto_backoff");
-    for arithmetic in [RttArithmetic::Exact, RttArithmetic::Ticks] {
+    for arithmetic in [RttArithmetic::Exact, RttArithmetic::Ns2] {
         let mut rtt = RttEstimator::new(settings(arithmetic, 0.1, 0.2));
         sample(&mut rtt, 0.5);
         example.check("start", rtt.timeout().as_secs_f64(), example.input("rto_s"));
@@ -158,7 +158,7 @@ fn slow_start_rounds() {
     let slow = |ack_every: u32| {
         tcp(
             Profile::Rfc,
-            json!({ "name": "newreno", "initial_window": iw, "ack_every": ack_every, "growth": "per-ack",
+            json!({ "name": "newreno", "initial_window": iw, "ack_every": ack_every, "ns2": { "growth": "per-ack" },
             "initial_rto": "50 s", "min_rto": "50 s" }),
         )
     };
@@ -429,7 +429,7 @@ fn rate_halving() {
     let table = json!({
         "name": "fack", "rate_halving": "on", "ack_every": 1, "initial_window": prior as u32, "initial_ssthresh": 1e6,
         // The example halves the window; by RFC 5681 eq. 4 the two segments sent on duplicate ACKs would count, too.
-        "threshold_base": "window",
+        "ns2": { "threshold_base": "window" },
     });
     let mut sender = Sender::new(&tcp(Profile::Rfc, table), Stream::new(1, "test", "tick"));
     let ack = |next, reported: u32| {

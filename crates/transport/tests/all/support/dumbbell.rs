@@ -205,8 +205,8 @@ impl Dumbbell {
                 links.insert(hop, access(None));
             }
             let mut config = config.clone();
-            if config.options.tick_phase == TickPhase::Ns2 {
-                Arc::make_mut(&mut config.options).tick_phase = TickPhase::Share(phases[i]);
+            if config.options.ns2.tick_phase == TickPhase::Ns2 {
+                Arc::make_mut(&mut config.options).ns2.tick_phase = TickPhase::Share(phases[i]);
             }
             let config = &config;
             flows.push(Flow {

@@ -97,7 +97,7 @@ pub fn transports_of(agent: &str, case: &Case) -> Option<Vec<TcpConfig>> {
 /// The transport that stands for an agent of ns-2; `None` where there is none yet.
 fn transport_of(agent: &str, case: &Case) -> Option<TcpConfig> {
     let mut table = match agent.strip_prefix("linux-") {
-        Some(control) => json!({ "recovery": "sack", "control": control, "agent": "linux" }),
+        Some(control) => json!({ "recovery": "sack", "control": control, "ns2": { "agent": "linux" } }),
         None if agent == "sack1" => json!({ "name": "sack" }),
         None => json!({ "name": agent }),
     };
