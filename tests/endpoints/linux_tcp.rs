@@ -4,14 +4,14 @@
 use skyhop_base::{Duration, Rate, Stream, Time};
 use skyhop_hosts::LinuxTcp;
 use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Payload, Report, Transport};
-use skyhop_tcp::path::{Events, Exchange, Outcomes, PathConfig, Way};
+use skyhop_tcp::path::{Events, Exchange, Outcomes, PathConfig, PathDirection};
 use skyhop_tcp::receiver::{self, Receiver};
 use skyhop_tcp::segment::Segment;
 use skyhop_tcp::sender::{self, Sender};
 use std::sync::{Arc, Mutex};
 
 /// When a segment left its host, which host that was, and the segment.
-pub type Left = (Time, Way, Segment);
+pub type Left = (Time, PathDirection, Segment);
 
 /// Hosts, and the segments that they send.
 #[derive(Clone, Debug, Default)]
@@ -45,25 +45,25 @@ impl Logged {
         left
     }
 
-    fn host(&self, endpoint: Box<dyn Endpoint>, way: Way) -> Box<dyn Endpoint> {
+    fn host(&self, endpoint: Box<dyn Endpoint>, way: PathDirection) -> Box<dyn Endpoint> {
         Box::new(Host { endpoint, way, log: Arc::clone(&self.log) })
     }
 }
 
 impl Transport for Logged {
     fn source(&self, draws: Stream) -> Box<dyn Endpoint> {
-        self.host(self.hosts.source(draws), Way::Data)
+        self.host(self.hosts.source(draws), PathDirection::Data)
     }
 
     fn sink(&self, draws: Stream) -> Box<dyn Endpoint> {
-        self.host(self.hosts.sink(draws), Way::Ack)
+        self.host(self.hosts.sink(draws), PathDirection::Ack)
     }
 }
 
 #[derive(Debug)]
 struct Host {
     endpoint: Box<dyn Endpoint>,
-    way: Way,
+    way: PathDirection,
     log: Arc<Mutex<Vec<Left>>>,
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// What came of one scenario.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct Judgement {
     /// The first is the worst: a panic, or what the others may follow from.
     pub findings: Vec<Finding>,
     /// The problems that had to be taken out before it was valid; `None` when it stayed invalid.
@@ -36,20 +36,20 @@ enum Stop {
 }
 
 /// Mends what was drawn, and judges it.
-pub fn judge_drawn(value: Json, seed: u64, limit: Duration) -> Verdict {
+pub fn judge_drawn(value: Json, seed: u64, limit: Duration) -> Judgement {
     let mended = match without_panic(|| mend::mend(value.clone())) {
-        Err(finding) => return Verdict { findings: vec![finding], value: Some(value), ..Verdict::default() },
-        Ok(Err(_)) => return Verdict::default(),
+        Err(finding) => return Judgement { findings: vec![finding], value: Some(value), ..Judgement::default() },
+        Ok(Err(_)) => return Judgement::default(),
         Ok(Ok(mended)) => mended,
     };
     let verdict = judge(&mended.value, seed, limit);
-    Verdict { taken_out: Some(mended.taken_out), value: Some(mended.value), ..verdict }
+    Judgement { taken_out: Some(mended.taken_out), value: Some(mended.value), ..verdict }
 }
 
 /// Judges a scenario that should be valid; one that is not has no findings.
-pub fn judge(value: &Json, seed: u64, limit: Duration) -> Verdict {
+pub fn judge(value: &Json, seed: u64, limit: Duration) -> Judgement {
     let mut findings = Findings::default();
-    let mut verdict = Verdict::default();
+    let mut verdict = Judgement::default();
     match whole(value, seed, limit, &mut findings, &mut verdict) {
         Ok(()) => {}
         Err(Stop::Long) => verdict.is_long = true,
@@ -82,7 +82,13 @@ pub fn records_of(value: &Json, seed: u64, limit: Duration) -> Result<Run, Strin
     }
 }
 
-fn whole(value: &Json, seed: u64, limit: Duration, findings: &mut Findings, verdict: &mut Verdict) -> Result<(), Stop> {
+fn whole(
+    value: &Json,
+    seed: u64,
+    limit: Duration,
+    findings: &mut Findings,
+    verdict: &mut Judgement,
+) -> Result<(), Stop> {
     let Ok(scenario) = read(value)? else { return Ok(()) };
     let mut chance = Chance::new(seed, "variants");
     let run = simulate(&scenario, seed, limit)?;

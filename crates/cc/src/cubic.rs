@@ -22,7 +22,7 @@
 //! but K, which counts seconds and not round trips.
 
 use crate::bic::FastConvergence;
-use crate::hystart::{Hystart, HystartPlusPlus, Verdict};
+use crate::hystart::{Hystart, HystartPlusPlus, SlowStartStep};
 use crate::window::{Form, JIFFIES_PER_SECOND, SegmentsPerAck, Window, jiffies};
 use crate::{AckSample, CcState, ConfigError, CongestionControl, CongestionEvent, CongestionKind};
 use crate::{Segments, SentSample, Start};
@@ -167,11 +167,11 @@ impl Cubic {
         let verdict = match self.config.slow_start_exit {
             SlowStartExit::Hystart => self.hystart.on_ack(sample, self.window.cwnd),
             SlowStartExit::HystartPlusPlus if self.first_slow_start => self.hystart_plus_plus.on_ack(sample),
-            _ => Verdict::Grow(sample.growth.slow_start),
+            _ => SlowStartStep::Grow(sample.growth.slow_start),
         };
         match verdict {
-            Verdict::Grow(segments) => self.window.grow(segments),
-            Verdict::Exit => self.window.ssthresh = self.window.cwnd,
+            SlowStartStep::Grow(segments) => self.window.grow(segments),
+            SlowStartStep::Exit => self.window.ssthresh = self.window.cwnd,
         }
     }
 

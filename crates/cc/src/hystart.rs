@@ -42,7 +42,7 @@ pub fn css_growth(slow_start: Segments) -> Segments {
 
 /// What an ACK means for slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum SlowStartStep {
     /// It adds this many segments.
     Grow(Segments),
     /// It is over.
@@ -78,7 +78,7 @@ pub(crate) struct Hystart {
 }
 
 impl Hystart {
-    pub(crate) fn on_ack(&mut self, sample: &AckSample, cwnd: Segments) -> Verdict {
+    pub(crate) fn on_ack(&mut self, sample: &AckSample, cwnd: Segments) -> SlowStartStep {
         if sample.round.is_some() || self.round_start.is_none() {
             *self = Hystart { round_start: Some(sample.now), last_ack: sample.now, round: RoundMin::default() };
         }
@@ -86,9 +86,9 @@ impl Hystart {
             self.round.sample(sample.latest_rtt.map(Duration::as_secs_f64));
         }
         if cwnd >= LOW_WINDOW && (self.long_train(sample) || self.delay_rose(sample)) {
-            return Verdict::Exit;
+            return SlowStartStep::Exit;
         }
-        Verdict::Grow(sample.growth.slow_start)
+        SlowStartStep::Grow(sample.growth.slow_start)
     }
 
     fn long_train(&mut self, sample: &AckSample) -> bool {
@@ -123,14 +123,14 @@ pub(crate) struct HystartPlusPlus {
 }
 
 impl HystartPlusPlus {
-    pub(crate) fn on_ack(&mut self, sample: &AckSample) -> Verdict {
+    pub(crate) fn on_ack(&mut self, sample: &AckSample) -> SlowStartStep {
         if sample.round.is_some() {
             self.last_min = self.round.min;
             self.round = RoundMin::default();
             if let Some(css) = &mut self.css {
                 css.rounds += 1;
                 if css.rounds >= CSS_ROUNDS {
-                    return Verdict::Exit;
+                    return SlowStartStep::Exit;
                 }
             }
         }
@@ -145,6 +145,6 @@ impl HystartPlusPlus {
             }
         }
         let growth = sample.growth.slow_start;
-        Verdict::Grow(if self.css.is_some() { css_growth(growth) } else { growth })
+        SlowStartStep::Grow(if self.css.is_some() { css_growth(growth) } else { growth })
     }
 }

@@ -23,7 +23,7 @@ pub struct LinkStep {
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub struct ReplayOutcome {
     pub end: End,
     /// When it left: taken by the transmitter, or dropped. For a packet that still waits, the end of the replay.
     pub at: Time,
@@ -48,7 +48,7 @@ struct Replay<'a> {
     discipline: &'a mut dyn Discipline,
     random: &'a mut dyn Random,
     dropped: Vec<Dropped>,
-    fates: Vec<Option<Fate>>,
+    fates: Vec<Option<ReplayOutcome>>,
     rate: Option<Rate>,
     /// End of the transmission that runs.
     busy_until: Option<Time>,
@@ -64,7 +64,7 @@ pub fn replay(
     schedule: &[LinkStep],
     end: Time,
     random: &mut dyn Random,
-) -> Vec<Fate> {
+) -> Vec<ReplayOutcome> {
     let fates = vec![None; arrivals.len()];
     let mut replay = Replay { discipline, random, dropped: Vec::new(), fates, rate: None, busy_until: None };
     let (mut arrived, mut stepped) = (0, 0);
@@ -109,12 +109,12 @@ impl Replay<'_> {
     fn settle(&mut self, now: Time, end: fn(Cause) -> End) {
         for index in 0..self.dropped.len() {
             let Dropped { packet, cause } = self.dropped[index];
-            self.note(packet, Fate { end: end(cause), at: now, marked: packet.marked });
+            self.note(packet, ReplayOutcome { end: end(cause), at: now, marked: packet.marked });
         }
         self.dropped.clear();
     }
 
-    fn note(&mut self, packet: Packet, fate: Fate) {
+    fn note(&mut self, packet: Packet, fate: ReplayOutcome) {
         let place = &mut self.fates[packet.handle as usize];
         assert!(place.is_none(), "packet {} left twice: {place:?}, then {fate:?}", packet.handle);
         *place = Some(fate);
@@ -124,7 +124,7 @@ impl Replay<'_> {
         self.call(now, |discipline, context| discipline.enqueue(packet, context));
         if let Some(own) = self.dropped.iter().position(|dropped| dropped.packet.handle == packet.handle) {
             let Dropped { packet, cause } = self.dropped.remove(own);
-            self.note(packet, Fate { end: End::DroppedAtEnqueue(cause), at: now, marked: packet.marked });
+            self.note(packet, ReplayOutcome { end: End::DroppedAtEnqueue(cause), at: now, marked: packet.marked });
         }
         self.settle(now, End::DroppedElsewhere);
         self.ask(now);
@@ -155,23 +155,23 @@ impl Replay<'_> {
         let packet = self.call(now, |discipline, context| discipline.dequeue(context));
         self.settle(now, End::DroppedAtDequeue);
         if let Some(packet) = packet {
-            self.note(packet, Fate { end: End::Delivered, at: now, marked: packet.marked });
+            self.note(packet, ReplayOutcome { end: End::Delivered, at: now, marked: packet.marked });
             self.busy_until = Some(now + rate.time_of(packet.bytes));
         }
     }
 
-    fn finish(mut self, end: Time, arrived: usize) -> Vec<Fate> {
+    fn finish(mut self, end: Time, arrived: usize) -> Vec<ReplayOutcome> {
         let backlog = self.discipline.backlog();
         let mut waiting = Vec::new();
         self.discipline.drain(&mut waiting);
         assert_eq!(backlog.packets, waiting.len() as u64, "the backlog counts what waits");
         for packet in waiting {
-            self.note(packet, Fate { end: End::Waiting, at: end, marked: packet.marked });
+            self.note(packet, ReplayOutcome { end: End::Waiting, at: end, marked: packet.marked });
         }
         let lost = self.fates[..arrived].iter().position(Option::is_none);
         assert_eq!(lost, None, "every packet that came is delivered, dropped or waits");
         // The discipline has not seen arrivals after the end.
-        let unseen = Fate { end: End::Waiting, at: end, marked: false };
+        let unseen = ReplayOutcome { end: End::Waiting, at: end, marked: false };
         self.fates.into_iter().map(|fate| fate.unwrap_or(unseen)).collect()
     }
 }

@@ -4,7 +4,7 @@
 
 use skyhop_base::{Duration, Time};
 use skyhop_quic::lab::cases::{Case, Flow, Measured, Run};
-use skyhop_quic::lab::compare::{Seeds, Verdict, compare};
+use skyhop_quic::lab::compare::{CaseResult, Seeds, compare};
 use skyhop_quic::lab::run::{Habits, Outcome, run};
 use skyhop_quic::lab::{cases, report};
 use skyhop_quic::{Application, Config, ConfigError, Control, Host, Runtime, StackKind};
@@ -152,7 +152,7 @@ fn wrong_configurations_are_refused_in_a_sentence() {
     assert!("picoquic".parse::<StackKind>().unwrap_err().to_string().contains("\"quinn\" and \"noq\""));
 }
 
-fn verdicts(folder: &Path, seeds: Seeds, wanted: impl Fn(&Case) -> bool) -> Vec<Verdict> {
+fn verdicts(folder: &Path, seeds: Seeds, wanted: impl Fn(&Case) -> bool) -> Vec<CaseResult> {
     let cases = cases::read(folder).unwrap_or_else(|error| panic!("{error}"));
     let wanted = cases.iter().filter(|case| wanted(case));
     wanted.map(|case| compare(folder, case, seeds).unwrap_or_else(|error| panic!("{error}"))).collect()

@@ -16,8 +16,8 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_sim::spec::{
     AdaptiveRed, ApplicationConfig, Discipline, ErrorConfig, ErrorUnit, FlowConfig, FullQueue, GilbertElliott,
-    LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing,
-    RedUnit, RepairConfig, RunClock, SimulationSpec, SlotConfig, Spacing, TransportConfig,
+    LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting,
+    RedSpacing, RedUnit, RepairConfig, RunClock, SimulationSpec, SlotConfig, Spacing, TransportConfig,
 };
 use skyhop_topology::{
     NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
@@ -293,7 +293,7 @@ fn ground_configs(gsl: &Gsl, setting: &Setting<'_>) -> [Option<LinkConfig>; 3] {
     let on_down = on_down(gsl.on_down);
     let up = link_config(&gsl.uplink, on_down, setting);
     let down = link_config(&gsl.downlink, on_down, setting);
-    let steady = up.pace == Pace::Steady && down.pace == Pace::Steady;
+    let steady = up.pace == LinkVariation::Steady && down.pace == LinkVariation::Steady;
     if steady || gsl.gateways == GatewaysName::Any {
         return [Some(up), None, Some(down)];
     }
@@ -313,7 +313,7 @@ fn wire_config(wire: &Wire<'_>, setting: &Setting<'_>) -> LinkConfig {
             on_down: OnDown::Drop,
             errors: Vec::new(),
             listed: Vec::new(),
-            pace: Pace::Steady,
+            pace: LinkVariation::Steady,
             repair: RepairConfig::default(),
         },
     }
@@ -357,16 +357,16 @@ fn with_pace(mut config: LinkConfig, transmitter: &Transmitter, setting: &Settin
                 let (steps, period) = (trace.losses.clone(), trace.config.period);
                 config.errors.push(ErrorConfig::Varying { steps, period });
             }
-            config.pace = Pace::Trace(trace.config.clone());
+            config.pace = LinkVariation::Trace(trace.config.clone());
         }
         (None, Some(LinkProfile::Starlink(starlink))) => {
             let slots = slots(starlink, setting);
             config.errors.push(ErrorConfig::Slots(slots.clone()));
-            config.pace = Pace::Slots(slots);
+            config.pace = LinkVariation::Slots(slots);
         }
         (None, None) => {
             if let Some(trace) = list::holds(transmitter) {
-                config.pace = Pace::Trace(trace);
+                config.pace = LinkVariation::Trace(trace);
             }
         }
     }
@@ -421,7 +421,7 @@ fn steady_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'
         on_down,
         errors: errors.map(behind_code).collect(),
         listed: transmitter.errors.iter().flat_map(list::packets).collect(),
-        pace: Pace::Steady,
+        pace: LinkVariation::Steady,
         repair,
     }
 }

@@ -435,7 +435,7 @@ pub enum ApplicationOptions {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConstantRateFile {
-    /// Of payload, without headers.
+    /// Rate of the payload, without headers.
     pub rate: Rate,
     /// Size of each portion.
     pub payload: Bytes,
@@ -467,7 +467,7 @@ pub struct TelnetFile {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOffFile {
-    /// Of payload, while it is on.
+    /// Rate of the payload while the source is on.
     pub rate: Rate,
     /// Size of each portion.
     pub payload: Bytes,
@@ -514,7 +514,7 @@ pub struct FtpFile {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceFile {
-    /// Of payload, without headers.
+    /// Rate of the payload, without headers.
     pub rate: Rate,
     /// Size of each portion.
     pub payload: Bytes,

@@ -49,7 +49,7 @@ pub struct Scenario {
     pub constellation: Option<Constellation>,
     pub stations: BTreeMap<String, Station>,
     /// In the order of the names of their ends.
-    pub links: Vec<Link>,
+    pub links: Vec<WiredLink>,
     /// In the order of their names.
     pub flows: Vec<Flow>,
     /// In the order of their names.
@@ -80,7 +80,7 @@ pub(crate) struct Written {
 
 /// A wired link with both its directions.
 #[derive(Clone, Debug, Serialize)]
-pub struct Link {
+pub struct WiredLink {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The end whose name comes first stands first.
@@ -464,7 +464,7 @@ impl Scenario {
 fn check_builds(scenario: &Scenario, tree: &Node, problems: &mut Problems<'_>) {
     let Err(error) = Simulation::check(&scenario.simulation_spec()) else { return };
     let path = match &error {
-        SimulationError::NotByDoubles { .. } => Path::root().key("clock"),
+        SimulationError::NotByNs2Clock { .. } => Path::root().key("clock"),
         SimulationError::TooLong { .. } => Path::root().key("duration"),
         other => {
             // One of a count, or a leg, is called after its entry.

@@ -7,7 +7,7 @@ use skyhop_transport::SackBlocks;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckDetail {
     pub blocks: SackBlocks,
-    pub way: Option<Way>,
+    pub path_errors: Option<PathErrors>,
     /// Segments for which the receiver has room, where it says so.
     pub window: Option<u32>,
     /// Whether it answers a segment: else it only tells the window.
@@ -18,7 +18,7 @@ pub(crate) struct AckDetail {
 
 /// What an ACK says about the errors of the path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
+pub(crate) enum PathErrors {
     /// Their rate, written by a gateway.
     ErrorRate(f64),
     /// The probability that nothing corrupts data, echoed by the receiver to a sender that wants to know this.
@@ -27,7 +27,7 @@ pub(crate) enum Way {
 
 impl Default for AckDetail {
     fn default() -> AckDetail {
-        AckDetail { blocks: SackBlocks::EMPTY, way: None, window: None, news: true, loss_marked: false }
+        AckDetail { blocks: SackBlocks::EMPTY, path_errors: None, window: None, news: true, loss_marked: false }
     }
 }
 
@@ -86,9 +86,9 @@ impl Simulation {
     /// The details of an ACK that says more than what has arrived.
     #[cold]
     pub(crate) fn detail_of_more(&mut self, flow_id: u32, blocks: SackBlocks) -> u32 {
-        let way = self.agents.survival_of(flow_id).map(Way::Survival);
+        let path_errors = self.agents.survival_of(flow_id).map(PathErrors::Survival);
         let window = self.window_of(flow_id);
-        self.ack_details.keep(AckDetail { blocks, way, window, ..AckDetail::default() })
+        self.ack_details.keep(AckDetail { blocks, path_errors, window, ..AckDetail::default() })
     }
 
     /// A gateway writes the error rate on an ACK that passes it. Deviation: the option takes no bytes.
@@ -96,9 +96,9 @@ impl Simulation {
         if packet.detail == Packet::NO_DETAIL {
             packet.detail = self.ack_details.keep(AckDetail::default());
         }
-        let way = &mut self.ack_details.slots[packet.detail as usize].way;
-        if !matches!(way, Some(Way::Survival(_))) {
-            *way = Some(Way::ErrorRate(error_rate));
+        let path_errors = &mut self.ack_details.slots[packet.detail as usize].path_errors;
+        if !matches!(path_errors, Some(PathErrors::Survival(_))) {
+            *path_errors = Some(PathErrors::ErrorRate(error_rate));
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::spec::{ApplicationConfig, FlowConfig, Spacing};
 use crate::video::Player;
 use crate::visit::retry_gap;
-use crate::workload::{self, Arrival, Schedule};
+use crate::workload::{self, Schedule, TransferStart};
 use skyhop_base::{Duration, Serialiser, Stream, Time};
 use skyhop_transport::Supply;
 
@@ -23,7 +23,7 @@ pub enum AppStep {
 }
 
 /// When an application that writes by the clock writes next.
-enum Pace {
+enum WriteSchedule {
     /// It does not.
     Never,
     Constant(Serialiser),
@@ -84,52 +84,52 @@ fn tcplib_telnet_gap_s(u: f64) -> f64 {
 /// The largest gap, s, for which the mean of the cut distribution is 1.1 s.
 const TCPLIB_LARGEST_S: f64 = 126.972_162;
 
-impl Pace {
-    fn new(config: &FlowConfig, seed: u64) -> Pace {
+impl WriteSchedule {
+    fn new(config: &FlowConfig, seed: u64) -> WriteSchedule {
         let stream = || Stream::new(seed, &config.name, "arrivals");
         match &config.application {
             ApplicationConfig::ConstantRate { rate, spacing: Spacing::Regular, .. }
-            | ApplicationConfig::Burst { rate, .. } => Pace::Constant(Serialiser::new(*rate)),
+            | ApplicationConfig::Burst { rate, .. } => WriteSchedule::Constant(Serialiser::new(*rate)),
             ApplicationConfig::ConstantRate { rate, spacing: Spacing::Random, .. } => {
-                Pace::Scattered(Serialiser::new(*rate), stream())
+                WriteSchedule::Scattered(Serialiser::new(*rate), stream())
             }
             ApplicationConfig::Poisson { rate, payload_bytes } => {
-                Pace::Poisson { mean_s: f64::from(*payload_bytes) * 8.0 / rate.bps_f64(), stream: stream() }
+                WriteSchedule::Poisson { mean_s: f64::from(*payload_bytes) * 8.0 / rate.bps_f64(), stream: stream() }
             }
             ApplicationConfig::Telnet { interval: Some(interval), .. } => {
-                Pace::Poisson { mean_s: interval.as_secs_f64(), stream: stream() }
+                WriteSchedule::Poisson { mean_s: interval.as_secs_f64(), stream: stream() }
             }
-            ApplicationConfig::Telnet { interval: None, .. } => Pace::TcplibTelnet(stream()),
+            ApplicationConfig::Telnet { interval: None, .. } => WriteSchedule::TcplibTelnet(stream()),
             ApplicationConfig::OnOff { rate, on, off, .. } => {
                 let mut stream = stream();
                 let (on_s, off_s) = (on.as_secs_f64(), off.as_secs_f64());
                 let left_s = stream.exponential(on_s);
-                Pace::OnOff(OnOff { serialiser: Serialiser::new(*rate), on_s, off_s, left_s, stream })
+                WriteSchedule::OnOff(OnOff { serialiser: Serialiser::new(*rate), on_s, off_s, left_s, stream })
             }
-            ApplicationConfig::Call(call) => Pace::Every(call.frame),
-            ApplicationConfig::Messages { every, .. } => Pace::Every(*every),
+            ApplicationConfig::Call(call) => WriteSchedule::Every(call.frame),
+            ApplicationConfig::Messages { every, .. } => WriteSchedule::Every(*every),
             ApplicationConfig::Ftp { .. }
             | ApplicationConfig::Files { .. }
             | ApplicationConfig::Relay { .. }
             | ApplicationConfig::Transfers(_)
             | ApplicationConfig::Pages { .. }
             | ApplicationConfig::Video(_)
-            | ApplicationConfig::Requests { .. } => Pace::Never,
+            | ApplicationConfig::Requests { .. } => WriteSchedule::Never,
         }
     }
 
     fn next_gap(&mut self, payload_bytes: u32) -> Option<Duration> {
         match self {
-            Pace::Never => None,
-            Pace::Every(gap) => Some(*gap),
-            Pace::Constant(serialiser) => Some(serialiser.next(payload_bytes)),
-            Pace::Scattered(serialiser, stream) => {
+            WriteSchedule::Never => None,
+            WriteSchedule::Every(gap) => Some(*gap),
+            WriteSchedule::Constant(serialiser) => Some(serialiser.next(payload_bytes)),
+            WriteSchedule::Scattered(serialiser, stream) => {
                 let share = 0.5 + stream.uniform();
                 Some(Duration::from_secs_f64(serialiser.next(payload_bytes).as_secs_f64() * share))
             }
-            Pace::Poisson { mean_s, stream } => Some(Duration::from_secs_f64(stream.exponential(*mean_s))),
-            Pace::TcplibTelnet(stream) => Some(Duration::from_secs_f64(tcplib_telnet_gap_s(stream.uniform()))),
-            Pace::OnOff(on_off) => Some(on_off.next_gap(payload_bytes)),
+            WriteSchedule::Poisson { mean_s, stream } => Some(Duration::from_secs_f64(stream.exponential(*mean_s))),
+            WriteSchedule::TcplibTelnet(stream) => Some(Duration::from_secs_f64(tcplib_telnet_gap_s(stream.uniform()))),
+            WriteSchedule::OnOff(on_off) => Some(on_off.next_gap(payload_bytes)),
         }
     }
 }
@@ -175,7 +175,7 @@ pub struct Application {
     /// The stop, until it is taken.
     stop_due: Option<Time>,
     config: ApplicationConfig,
-    pace: Pace,
+    pace: WriteSchedule,
     /// The transfers of a connection of a workload.
     schedule: Option<Box<Schedule>>,
     /// The player of an adaptive video.
@@ -193,7 +193,7 @@ impl Application {
             ApplicationConfig::Video(video) => video.count,
             _ => Some(0),
         };
-        let mut pace = Pace::new(config, seed);
+        let mut pace = WriteSchedule::new(config, seed);
         // A user who types does not begin at the stroke of the clock: the first portion comes after a first gap, as in
         // ns-2, and opens the connection.
         let first = match &config.application {
@@ -418,7 +418,7 @@ impl Application {
     }
 
     /// The transfer of a workload that begins with a step.
-    pub fn begins(&self, step: Option<AppStep>) -> Option<Arrival> {
+    pub fn begins(&self, step: Option<AppStep>) -> Option<TransferStart> {
         let goes_on = matches!(self.config, ApplicationConfig::Burst { .. }) && step != Some(AppStep::Start);
         self.schedule.as_deref().filter(|_| !goes_on).and_then(Schedule::newest)
     }

@@ -1,10 +1,10 @@
 //! From a [`SimulationSpec`] to the components of a simulation.
 
-use crate::doubles::Doubles;
 use crate::errors::ErrorModel;
 use crate::flow::{Flow, tick_phases};
 use crate::link::{Link, Repairs, ServedQueue};
 use crate::listed::Listed;
+use crate::ns2_clock::Ns2Clock;
 use crate::pace::Pacemaker;
 use crate::records::DropCounts;
 use crate::simulation::{Delay, LinkState, SimulationError};
@@ -44,12 +44,12 @@ pub(crate) fn build_flows(spec: &SimulationSpec, seed: u64) -> Vec<Flow> {
 }
 
 /// ns-2's clock, if the run is to go by it.
-pub(crate) fn build_doubles(spec: &SimulationSpec) -> Option<Box<Doubles>> {
+pub(crate) fn build_ns2_clock(spec: &SimulationSpec) -> Option<Box<Ns2Clock>> {
     let units = spec.flows.iter().map(|flow| match &flow.transport {
         TransportConfig::Tcp(tcp) => [tcp.options.tick, tcp.options.ack_delay],
         TransportConfig::Udp { .. } | TransportConfig::Hosts(_) => [Duration::ZERO; 2],
     });
-    (spec.clock == RunClock::Ns2).then(|| Box::new(Doubles::new(units)))
+    (spec.clock == RunClock::Ns2).then(|| Box::new(Ns2Clock::new(units)))
 }
 
 pub(crate) fn build_links(
@@ -82,7 +82,7 @@ pub(crate) fn build_links(
             let stream = Stream::new(seed, &link.name, "queue");
             let pace = Pacemaker::new(&config, seed, &link.name);
             // What a code makes of sizes is not worked out again when packets leave the queue.
-            let late = pace.is_some() && (goes_down || config.repair.code.is_some());
+            let deferred = pace.is_some() && (goes_down || config.repair.code.is_some());
             let repairs = Repairs::new(&config.repair, &config.errors, seed, &link.name);
             let errors = match repairs {
                 Some(_) => vec![ErrorModel::Repaired],
@@ -90,7 +90,7 @@ pub(crate) fn build_links(
             };
             let built =
                 Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down, stream).with_pace(pace);
-            let built = if late { built.with_late_departures() } else { built.with_repairs(repairs) };
+            let built = if deferred { built.with_deferred_departures() } else { built.with_repairs(repairs) };
             let built = match &config.queue.discipline {
                 Discipline::Served(queue) => {
                     let (name, framing) = (&link.name, config.framing_bytes);
@@ -101,15 +101,19 @@ pub(crate) fn build_links(
                 }
                 _ => built,
             };
-            let by_doubles = spec.clock == RunClock::Ns2;
-            let built = if by_doubles { built.with_doubles() } else { Some(built) };
-            let built = built.ok_or_else(|| SimulationError::NotByDoubles { link: link.name.clone() })?;
+            let by_ns2_clock = spec.clock == RunClock::Ns2;
+            let built = if by_ns2_clock { built.with_ns2_clock() } else { Some(built) };
+            let built = built.ok_or_else(|| SimulationError::NotByNs2Clock { link: link.name.clone() })?;
             let recorded = recorded.contains(link.name.as_str());
             Ok(LinkState {
                 from: link.from.as_u32(),
-                plain: !recorded && !by_doubles && errors.is_empty() && config.listed.is_empty() && !built.is_late(),
+                plain: !recorded
+                    && !by_ns2_clock
+                    && errors.is_empty()
+                    && config.listed.is_empty()
+                    && !built.defers_departures(),
                 recorded,
-                watched: recorded || by_doubles,
+                watched: recorded || by_ns2_clock,
                 link: built,
                 delay: match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),

@@ -40,7 +40,8 @@ fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
         TransportConfig::Tcp(config) => {
             let options = &config.options;
             let blocks = if options.sack == Switch::On { u64::from(options.max_sack_blocks) } else { 0 };
-            let sack = if blocks > 0 { options.ns2.sack_option_size.0 + blocks * options.ns2.sack_block_size.0 } else { 0 };
+            let sack =
+                if blocks > 0 { options.ns2.sack_option_size.0 + blocks * options.ns2.sack_block_size.0 } else { 0 };
             let mut sizes = vec![
                 ("a segment (mss + header)", options.mss.0 + options.header.0),
                 ("segment 0 (syn_size)", options.syn_size.0),

@@ -102,7 +102,7 @@ impl Simulation {
         let (from, policy) = (state.from, state.link.on_down);
         match policy {
             OnDown::Drain => {}
-            OnDown::SendInVain => state.link.condemn(*now, affected),
+            OnDown::SendInVain => state.link.mark_unreachable(*now, affected),
             OnDown::Drop | OnDown::Hold | OnDown::Reroute => {
                 let mut out = Vec::new();
                 let delay = &mut state.delay;
@@ -227,14 +227,14 @@ impl Simulation {
         while let Some(answer) = self.links[link as usize].link.take_answer(now) {
             self.send_answer(link, &answer);
         }
-        if let Some(doubles) = &mut self.doubles
+        if let Some(clock) = &mut self.ns2_clock
             && let Some(moment) = self.links[link as usize].link.take_moment()
         {
-            doubles.now = moment;
+            clock.now = moment;
         }
         let Simulation { links, topology, ground, .. } = self;
         let state = &mut links[link as usize];
-        if !state.link.is_late() || state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
+        if !state.link.defers_departures() || state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
             return false;
         }
         let (delay, from) = (&mut state.delay, state.from);
@@ -291,7 +291,7 @@ impl Simulation {
             LinkKind::Uplink => self.topology.downlink(far),
             LinkKind::Downlink => self.topology.uplink(far),
             LinkKind::Wired | LinkKind::Isl => {
-                let leads_back = |other: &skyhop_topology::Link| {
+                let leads_back = |other: &skyhop_topology::NetworkLink| {
                     other.kind == kind && other.from == far && other.to.is_none_or(|to| to == near)
                 };
                 self.topology.links().enumerated().find(|(_, other)| leads_back(other)).map(|(id, _)| id)

@@ -2,7 +2,7 @@
 
 use crate::application::Application;
 use crate::call::CallMeter;
-use crate::host::{Datagrams, Ends, Hosts, SegmentAges, TcpEnds};
+use crate::host::{Datagrams, Ends, Hosts, TcpEnds, UnackedSendTimes};
 use crate::jitter::Jitter;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
 use crate::records::DropCounts;
@@ -78,7 +78,7 @@ pub struct Flow {
     /// Packets that each end has put on the network.
     pub numbers: [u32; 2],
     pub meter: ArrivalMeter,
-    pub ages: SegmentAges,
+    pub ages: UnackedSendTimes,
     pub rtt: Histogram,
     pub ttl: u8,
     /// ACKs have details even without selective reports: of a leg, and to a sender that wants to know about corruption.
@@ -133,7 +133,7 @@ impl Flow {
             at_stop: None,
             completed: None,
             meter: if records.grid.is_some() { meter.with_steps() } else { meter },
-            ages: SegmentAges::default(),
+            ages: UnackedSendTimes::default(),
             updates: if followed { Updates::followed() } else { Updates::default() },
             call: match &config.application {
                 ApplicationConfig::Call(call) => Some(Box::new(CallMeter::new(call))),

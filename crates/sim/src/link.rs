@@ -12,11 +12,11 @@ mod served;
 mod unsteady;
 
 pub use meter::Meter;
-pub use repair::{Answer, Fate, Repairs};
+pub use repair::{Answer, Reception, Repairs};
 pub use served::{QueueEvent, Refused, ServedQueue};
 
 use crate::aqm::{Arrival, Red, Verdict};
-use crate::late::{Late, Overflow};
+use crate::deferred::{DeferredQueue, Overflow};
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
 use crate::spec::{Discipline, FullQueue, OnDown, QueueConfig, QueueLimit};
@@ -45,7 +45,7 @@ pub enum Offered {
         start: Time,
     },
     Accepted,
-    /// The first that waits for a departure ([`Late`]): the link's next event may be the end of the service before it.
+    /// The first that waits for a departure ([`DeferredQueue`]): the link's next event may be the end of the service before it.
     Waits,
     /// Accepted at the cost of older packets: [`Link::take_displaced`].
     Displaces,
@@ -98,7 +98,7 @@ pub struct Link {
     last_arrival: Time,
     serialiser: Serialiser,
     framing_bytes: u32,
-    /// Nothing but a limit: no RED, no marks, no late departures.
+    /// Nothing but a limit: no RED, no marks, no deferred departures.
     simple: bool,
     /// The schedule of service, if the rate alone does not determine it, …
     pace: Option<Box<Pacemaker>>,
@@ -111,7 +111,7 @@ pub struct Link {
     mark_above: u32,
     red: Option<Box<Red>>,
     /// Packets whose departure is not yet known.
-    late: Option<Box<Late>>,
+    deferred: Option<Box<DeferredQueue>>,
     pub on_down: OnDown,
     /// Until then at most, packets of low priority wait in the ring.
     low_until: Time,
@@ -120,11 +120,13 @@ pub struct Link {
 impl Link {
     /// `stream` is for disciplines that draw lots.
     pub fn new(rate: Rate, framing_bytes: u32, queue: &QueueConfig, on_down: OnDown, stream: Stream) -> Link {
-        let (mark_above, red, late) = match &queue.discipline {
+        let (mark_above, red, deferred) = match &queue.discipline {
             Discipline::DropTail { mark_above } => (*mark_above, None, None),
-            Discipline::DropFront { mark_above } => (*mark_above, None, Some(Box::new(Late::new(Overflow::Front)))),
+            Discipline::DropFront { mark_above } => {
+                (*mark_above, None, Some(Box::new(DeferredQueue::new(Overflow::Front))))
+            }
             Discipline::Red(config) => (None, Some(Box::new(Red::new(config, rate, stream))), None),
-            Discipline::Served(_) => (None, None, Some(Box::new(Late::new(Overflow::Tail)))),
+            Discipline::Served(_) => (None, None, Some(Box::new(DeferredQueue::new(Overflow::Tail)))),
         };
         Link {
             ring: VecDeque::new(),
@@ -135,9 +137,9 @@ impl Link {
             limit: queue.limit,
             full: queue.full,
             mark_above: mark_above.unwrap_or(u32::MAX),
-            simple: red.is_none() && late.is_none() && mark_above.is_none(),
+            simple: red.is_none() && deferred.is_none() && mark_above.is_none(),
             red,
-            late,
+            deferred,
             pace: None,
             meter: None,
             on_down,
@@ -157,8 +159,8 @@ impl Link {
 
     /// The same link working out departures only when service begins: where packets that wait may be withdrawn from a
     /// link that follows a recording.
-    pub fn with_late_departures(mut self) -> Link {
-        self.late.get_or_insert_with(|| Box::new(Late::new(Overflow::Tail)));
+    pub fn with_deferred_departures(mut self) -> Link {
+        self.deferred.get_or_insert_with(|| Box::new(DeferredQueue::new(Overflow::Tail)));
         self.simple = false;
         self
     }
@@ -198,9 +200,9 @@ impl Link {
     #[inline]
     fn waiting(&self) -> (u32, u64) {
         let (packets, bytes) = self.waiting_in_ring();
-        match &self.late {
+        match &self.deferred {
             None => (packets, bytes),
-            Some(late) => (packets + late.packets(), bytes + late.bytes()),
+            Some(deferred) => (packets + deferred.packets(), bytes + deferred.bytes()),
         }
     }
 
@@ -253,7 +255,7 @@ impl Link {
         self.admit(packet, now, delay)
     }
 
-    /// [`Link::offer`] for a queue that marks, drops early, or works departures out late.
+    /// [`Link::offer`] for a queue that marks, drops early, or defers departures.
     #[inline(never)]
     fn offer_managed(
         &mut self,
@@ -266,8 +268,8 @@ impl Link {
             return Offered::ToDiscipline;
         }
         self.advance(now, scheduled);
-        if self.late.is_some() {
-            return self.offer_late(packet, now, delay);
+        if self.deferred.is_some() {
+            return self.offer_deferred(packet, now, delay);
         }
         let verdict = self.verdict(&packet, now);
         if verdict == Verdict::Drop {
@@ -281,7 +283,7 @@ impl Link {
             self.mark(&mut packet);
         }
         let offered = self.admit(&packet, now, delay);
-        self.in_order_of_doubles(offered)
+        self.in_order_of_ns2_clock(offered)
     }
 
     /// Accepts a packet for which there is room.
@@ -336,12 +338,12 @@ impl Link {
         mut delay: impl FnMut(&Packet, Time) -> Duration,
         out: &mut Vec<Packet>,
     ) -> Eviction {
-        // What a recording or slots have served keeps its time; late departures have been looked through.
-        let keeps_time = self.pace.is_some() && self.late.is_none() && !self.has_doubles();
+        // What a recording or slots have served keeps its time; deferred departures have been looked through.
+        let keeps_time = self.pace.is_some() && self.deferred.is_none() && !self.has_ns2_clock();
         if self.full == FullQueue::Arrival || keeps_time {
             return Eviction::Never;
         }
-        if packet.is_low() || self.low_until <= now || self.late.is_some() {
+        if packet.is_low() || self.low_until <= now || self.deferred.is_some() {
             return Eviction::NoneWaits;
         }
         let (mut packets, mut bytes) = self.waiting();
@@ -409,7 +411,7 @@ impl Link {
             self.serve_at_pace(start, now, bytes, delay)
         };
         // ns-2's clock rounds each of these instants.
-        debug_assert!(now <= start && (start <= departure && departure <= arrival || self.has_doubles()));
+        debug_assert!(now <= start && (start <= departure && departure <= arrival || self.has_ns2_clock()));
         // Nothing overtakes on a link: a shrinking distance lets packets catch up, never pass.
         let arrival = arrival.max(self.last_arrival);
         self.totals.packets += 1;
@@ -474,8 +476,8 @@ impl Link {
         out: &mut Vec<Packet>,
     ) {
         self.advance(now, now);
-        if let Some(late) = &mut self.late {
-            self.totals.waiting += late.withdraw(now, affected, out);
+        if let Some(deferred) = &mut self.deferred {
+            self.totals.waiting += deferred.withdraw(now, affected, out);
             return self.settle_repairs(now);
         }
         if self.ring.iter().skip(self.begun).any(|entry| affected(&entry.packet)) {
@@ -494,7 +496,7 @@ impl Link {
         out: &mut Vec<Packet>,
     ) {
         let waiting: Vec<Entry> = self.ring.drain(from..).collect();
-        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
+        if let Some(Pacemaker::Ns2Clock(pace)) = self.pace.as_deref_mut() {
             pace.truncate(from);
         }
         self.waiting_bytes -= waiting.iter().map(|entry| u64::from(entry.packet.size)).sum::<u64>();
@@ -526,10 +528,10 @@ impl Link {
     }
 
     /// Marks the waiting packets that `affected` names as sent to a peer that has gone.
-    pub fn condemn(&mut self, now: Time, mut affected: impl FnMut(&Packet) -> bool) {
+    pub fn mark_unreachable(&mut self, now: Time, mut affected: impl FnMut(&Packet) -> bool) {
         self.advance(now, now);
-        if let Some(late) = &mut self.late {
-            return late.condemn(affected);
+        if let Some(deferred) = &mut self.deferred {
+            return deferred.mark_unreachable(affected);
         }
         for entry in self.ring.iter_mut().skip(self.begun).filter(|entry| affected(&entry.packet)) {
             entry.packet.flags = entry.packet.flags.with(Flags::IN_VAIN);
@@ -539,7 +541,7 @@ impl Link {
     /// Packets that wait and packets in flight, at the end of the run.
     pub fn left_over(&mut self, end: Time) -> (u64, u64) {
         self.advance(end, end);
-        let repairs = self.late.as_ref().and_then(|late| late.repairs.as_ref());
+        let repairs = self.deferred.as_ref().and_then(|deferred| deferred.repairs.as_ref());
         (u64::from(self.waiting().0), self.begun as u64 + repairs.map_or(0, Repairs::outstanding))
     }
 
@@ -553,8 +555,8 @@ impl Link {
             totals.bytes -= u64::from(size);
             totals.waiting = totals.waiting.saturating_sub(entry.start.since(end));
         }
-        if let Some(late) = &self.late {
-            totals.waiting += late.waited(end);
+        if let Some(deferred) = &self.deferred {
+            totals.waiting += deferred.waited(end);
         }
         if let Some(discipline) = self.discipline() {
             totals.marked = discipline.marked;
@@ -579,7 +581,7 @@ impl Link {
     /// Memory that packets on the link and before it take.
     pub fn memory_bytes(&self) -> u64 {
         let ring = (self.ring.capacity() * size_of::<Entry>()) as u64;
-        ring + self.late.as_ref().map_or(0, |late| late.memory_bytes())
+        ring + self.deferred.as_ref().map_or(0, |deferred| deferred.memory_bytes())
     }
 
     /// The packets of the ring, oldest first, for records.
@@ -744,7 +746,7 @@ pub(crate) mod tests {
 
     #[test]
     fn late_departures_give_up_low_packets_first() {
-        for mut link in [late_link(QueueLimit::Packets(3)), link(QueueLimit::Packets(3)).with_late_departures()] {
+        for mut link in [late_link(QueueLimit::Packets(3)), link(QueueLimit::Packets(3)).with_deferred_departures()] {
             for packet in [packet(0), packet(1), low(2), low(3)] {
                 link.offer(&packet, ms(0), ms(0), |_| ONE_MS);
             }

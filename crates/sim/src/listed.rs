@@ -90,7 +90,7 @@ impl Listed {
 
 /// A packet that arrives later than its link alone would have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Late {
+struct DelayedPacket {
     at: Time,
     /// Packets of one instant keep their order.
     number: u64,
@@ -100,14 +100,14 @@ struct Late {
     packet: Packet,
 }
 
-impl PartialOrd for Late {
-    fn partial_cmp(&self, other: &Late) -> Option<std::cmp::Ordering> {
+impl PartialOrd for DelayedPacket {
+    fn partial_cmp(&self, other: &DelayedPacket) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Late {
-    fn cmp(&self, other: &Late) -> std::cmp::Ordering {
+impl Ord for DelayedPacket {
+    fn cmp(&self, other: &DelayedPacket) -> std::cmp::Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
     }
 }
@@ -115,7 +115,7 @@ impl Ord for Late {
 /// All packets that are late, of all links.
 #[derive(Debug, Default)]
 pub(crate) struct LatePackets {
-    waiting: BinaryHeap<Reverse<Late>>,
+    waiting: BinaryHeap<Reverse<DelayedPacket>>,
     number: u64,
 }
 
@@ -126,7 +126,7 @@ impl LatePackets {
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        (self.waiting.capacity() * size_of::<Late>()) as u64
+        (self.waiting.capacity() * size_of::<DelayedPacket>()) as u64
     }
 }
 
@@ -202,7 +202,7 @@ impl Simulation {
     fn keep_late(&mut self, link: u32, start: Time, packet: Packet, at: Time) {
         let number = self.late.number;
         self.late.number += 1;
-        self.late.waiting.push(Reverse(Late { at, number, link, start, packet }));
+        self.late.waiting.push(Reverse(DelayedPacket { at, number, link, start, packet }));
         self.arm_late();
     }
 
@@ -219,7 +219,7 @@ impl Simulation {
     pub(crate) fn on_late(&mut self) {
         self.events.disarm(self.slots.late());
         if self.late.waiting.peek().is_some_and(|Reverse(next)| next.at <= self.now)
-            && let Some(Reverse(Late { link, start, packet, .. })) = self.late.waiting.pop()
+            && let Some(Reverse(DelayedPacket { link, start, packet, .. })) = self.late.waiting.pop()
         {
             self.arrive(link, start, packet);
         }

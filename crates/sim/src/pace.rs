@@ -1,9 +1,9 @@
 //! When a link serves what, if it is not its rate and the sizes alone that say so.
 
-use crate::doubles::DoublePace;
 use crate::link::Meter;
-use crate::slots::Slots;
-use crate::spec::{BlockCode, LinkConfig, Pace};
+use crate::ns2_clock::Ns2Transmitter;
+use crate::slots::SlotScheduler;
+use crate::spec::{BlockCode, LinkConfig, LinkVariation};
 use crate::trace::{Idle, Served, Trace};
 use skyhop_base::{Duration, Time};
 
@@ -11,20 +11,20 @@ use skyhop_base::{Duration, Time};
 #[derive(Debug)]
 pub enum Pacemaker {
     Trace(Trace),
-    Slots(Slots),
+    Slots(SlotScheduler),
     /// A code makes packets longer.
     Code(BlockCode),
     /// The link's rate, by ns-2's clock.
-    Doubles(Box<DoublePace>),
+    Ns2Clock(Box<Ns2Transmitter>),
 }
 
 impl Pacemaker {
     pub fn new(config: &LinkConfig, seed: u64, link: &str) -> Option<Pacemaker> {
         match &config.pace {
             // What repairs packets knows of their code itself.
-            Pace::Steady => config.repair.code.filter(|_| config.repair.frames.is_none()).map(Pacemaker::Code),
-            Pace::Trace(trace) => Some(Pacemaker::Trace(Trace::new(trace.clone()))),
-            Pace::Slots(slots) => Some(Pacemaker::Slots(Slots::new(slots, seed, link))),
+            LinkVariation::Steady => config.repair.code.filter(|_| config.repair.frames.is_none()).map(Pacemaker::Code),
+            LinkVariation::Trace(trace) => Some(Pacemaker::Trace(Trace::new(trace.clone()))),
+            LinkVariation::Slots(slots) => Some(Pacemaker::Slots(SlotScheduler::new(slots, seed, link))),
         }
     }
 
@@ -32,7 +32,7 @@ impl Pacemaker {
         match self {
             Pacemaker::Trace(trace) => trace.serve(ready, bytes, idle, meter),
             Pacemaker::Slots(slots) => Some(slots.serve(ready, bytes, idle, meter)),
-            Pacemaker::Code(_) | Pacemaker::Doubles(_) => None,
+            Pacemaker::Code(_) | Pacemaker::Ns2Clock(_) => None,
         }
     }
 
@@ -41,7 +41,7 @@ impl Pacemaker {
         match self {
             Pacemaker::Trace(trace) => trace.next_start(ready),
             Pacemaker::Slots(slots) => slots.next_start(ready),
-            Pacemaker::Code(_) | Pacemaker::Doubles(_) => ready,
+            Pacemaker::Code(_) | Pacemaker::Ns2Clock(_) => ready,
         }
     }
 
@@ -49,7 +49,7 @@ impl Pacemaker {
         match self {
             Pacemaker::Trace(trace) => trace.delay(departure),
             Pacemaker::Slots(slots) => slots.delay(departure),
-            Pacemaker::Code(_) | Pacemaker::Doubles(_) => Duration::ZERO,
+            Pacemaker::Code(_) | Pacemaker::Ns2Clock(_) => Duration::ZERO,
         }
     }
 
@@ -57,7 +57,7 @@ impl Pacemaker {
     pub fn offered(&self, t: Time) -> Option<u64> {
         match self {
             Pacemaker::Trace(trace) => trace.offered(t),
-            Pacemaker::Slots(_) | Pacemaker::Code(_) | Pacemaker::Doubles(_) => None,
+            Pacemaker::Slots(_) | Pacemaker::Code(_) | Pacemaker::Ns2Clock(_) => None,
         }
     }
 
@@ -65,7 +65,7 @@ impl Pacemaker {
     pub fn wire_bytes(&self, bytes: u32) -> u32 {
         match self {
             Pacemaker::Code(code) => code.wire_bytes(bytes),
-            Pacemaker::Trace(_) | Pacemaker::Slots(_) | Pacemaker::Doubles(_) => bytes,
+            Pacemaker::Trace(_) | Pacemaker::Slots(_) | Pacemaker::Ns2Clock(_) => bytes,
         }
     }
 }

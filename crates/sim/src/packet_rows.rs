@@ -85,12 +85,6 @@ impl Simulation {
         });
     }
 
-    /// The arrival of an ACK at its flow's source, where packets are recorded at all.
-    #[cold]
-    pub(crate) fn record_ack_arrival(&mut self, link: u32, packet: &Packet) {
-        self.record_packet(self.now, link, PacketEvent::Ack, packet);
-    }
-
     /// The header, and user bytes in the packet. Numbers of Skyhop's own TCP count segments until [`Simulation::number_bytes`].
     fn header_of(&self, packet: &Packet) -> (Header, u32) {
         let Some(flow) = self.flows.get(packet.flow as usize) else { return Default::default() };

@@ -34,7 +34,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub fn new(spec: &SimulationSpec, own_flows: usize, topology: &Topology) -> Recorder {
-        let recorded = |link: &skyhop_topology::Link| spec.records.packets.contains(&link.name);
+        let recorded = |link: &skyhop_topology::NetworkLink| spec.records.packets.contains(&link.name);
         Recorder {
             grid: spec.records.grid.filter(|step| !step.is_zero()),
             earth: spec.topology.earth,

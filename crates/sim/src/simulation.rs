@@ -1,18 +1,18 @@
 //! The simulation: components, their slots in the event queue, and the way of a packet between them.
 
 use crate::ack_details::AckDetails;
-use crate::agents::{Agents, Passage};
-use crate::build::{build_doubles, build_flows, build_links, seeded};
+use crate::agents::{Agents, SnoopOutcome};
+use crate::build::{build_flows, build_links, build_ns2_clock, seeded};
 use crate::check::{check_flows, check_size};
-use crate::doubles::Doubles;
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
 use crate::flow::{Flow, FlowState};
 use crate::ground::{Ground, moving_delay};
 use crate::host::Payloads;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
-use crate::link::{Entry, Fate, Link, Offered};
+use crate::link::{Entry, Link, Offered, Reception};
 use crate::listed::{LatePackets, Listed};
+use crate::ns2_clock::Ns2Clock;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recorder;
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
@@ -57,7 +57,7 @@ pub enum SimulationError {
     #[error("a run of {days:.0} days is too long: 52 days are possible")]
     TooLong { days: f64 },
     #[error("`clock = \"ns-2\"` requires links of constant rate; {link} is not one")]
-    NotByDoubles { link: String },
+    NotByNs2Clock { link: String },
     #[error("the queue of {link}: {error}")]
     Queue { link: String, error: Box<skyhop_queue::ConfigError> },
     #[error("workload {workload} makes more than {} transfers in this run", crate::workload::MOST_TRANSFERS)]
@@ -95,7 +95,7 @@ pub(crate) enum Delay {
 #[repr(C, align(64))]
 pub(crate) struct LinkState {
     pub from: u32,
-    /// No errors, no records of packets, no late departures: arrivals need not ask for them one by one.
+    /// No errors, no records of packets, no deferred departures: arrivals need not ask for them one by one.
     pub plain: bool,
     /// Whether each packet event is recorded.
     pub recorded: bool,
@@ -135,7 +135,7 @@ pub(crate) struct Destination {
 
 /// The slots of the event queue, by class: topology, links, senders, receivers, applications, samplers, helpers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slots {
+pub(crate) struct EventSlots {
     pub links: u32,
     pub senders: u32,
     pub receivers: u32,
@@ -144,7 +144,7 @@ pub(crate) struct Slots {
     positions: u32,
 }
 
-impl Slots {
+impl EventSlots {
     /// That of the helpers' timer.
     pub fn agents(&self) -> u32 {
         self.positions + 1
@@ -166,8 +166,8 @@ pub struct Simulation {
     scheduled: Time,
     pub(crate) events: EventQueue,
     /// ns-2's clock, in a run by it.
-    pub(crate) doubles: Option<Box<Doubles>>,
-    pub(crate) slots: Slots,
+    pub(crate) ns2_clock: Option<Box<Ns2Clock>>,
+    pub(crate) slots: EventSlots,
     pub(crate) topology: Topology,
     pub(crate) forwarding: Forwarding,
     pub(crate) destinations: Vec<NodeId>,
@@ -219,7 +219,7 @@ impl Simulation {
     fn of_flows(spec: &SimulationSpec, own_flows: usize, seed: u64) -> Result<Simulation, SimulationError> {
         let (topology, links, agents) = Simulation::parts(spec, seed)?;
         let (link_count, flow_count) = (links.len() as u32, spec.flows.len() as u32);
-        let slots = Slots {
+        let slots = EventSlots {
             links: TOPOLOGY + 1,
             senders: TOPOLOGY + 1 + link_count,
             receivers: TOPOLOGY + 1 + link_count + flow_count,
@@ -244,7 +244,7 @@ impl Simulation {
             end: Time::ZERO + spec.duration,
             scheduled: Time::ZERO,
             events: EventQueue::new(slots.late() as usize + 1, slots.links..slots.senders),
-            doubles: build_doubles(spec),
+            ns2_clock: build_ns2_clock(spec),
             slots,
             ground: Ground::new(&topology),
             recorder,
@@ -359,7 +359,7 @@ impl Simulation {
                 return false;
             };
             // By ns-2's clock a timer sees its deadline, which its event may precede by the rounding of a double.
-            debug_assert!(event.time >= self.now || self.doubles.is_some(), "an event before the present");
+            debug_assert!(event.time >= self.now || self.ns2_clock.is_some(), "an event before the present");
             self.now = event.time;
             self.scheduled = event.scheduled;
             self.handle(event);
@@ -375,8 +375,8 @@ impl Simulation {
         if link < self.links.len() as u32 {
             return self.on_arrival(link);
         }
-        if self.doubles.is_some() {
-            self.set_doubles(slot);
+        if self.ns2_clock.is_some() {
+            self.set_ns2_clock(slot);
         }
         if slot == TOPOLOGY {
             self.on_topology();
@@ -461,7 +461,7 @@ impl Simulation {
     #[inline(always)]
     fn pass_on(&mut self, link: u32, start: Time, mut packet: Packet) {
         self.packet_hops += 1;
-        if !self.agents.is_empty() && self.pass_agents(link, start, &mut packet) == Passage::Ends {
+        if !self.agents.is_empty() && self.pass_agents(link, start, &mut packet) == SnoopOutcome::Ends {
             return;
         }
         let packet = &mut packet;
@@ -487,7 +487,7 @@ impl Simulation {
                 None => self.agents.key(flow - self.flows.len()),
             };
             let lost = match state.link.take_fate() {
-                Some(fate) => fate == Fate::Lost,
+                Some(fate) => fate == Reception::Lost,
                 None => state.errors.iter_mut().any(|model| model.loses(self.now, packet, key)),
             };
             if self.agents.watches(link) {
@@ -575,8 +575,8 @@ impl Simulation {
 
     #[inline(never)]
     fn offer_watched(&mut self, link: u32, packet: &Packet) -> Offered {
-        if let Some(doubles) = &self.doubles {
-            self.links[link as usize].link.set_moment(doubles.now);
+        if let Some(clock) = &self.ns2_clock {
+            self.links[link as usize].link.set_moment(clock.now);
         }
         if !self.links[link as usize].recorded {
             return self.offer(link, packet);

@@ -49,16 +49,16 @@ enum Draw {
 
 /// The slots of one link.
 #[derive(Clone, Debug)]
-pub struct Slots {
+pub struct SlotScheduler {
     config: SlotConfig,
     draws: Stream,
     /// See [`send`].
     debt: u128,
 }
 
-impl Slots {
-    pub fn new(config: &SlotConfig, seed: u64, link: &str) -> Slots {
-        Slots { config: config.clone(), draws: Stream::new(seed, link, "slots"), debt: 0 }
+impl SlotScheduler {
+    pub fn new(config: &SlotConfig, seed: u64, link: &str) -> SlotScheduler {
+        SlotScheduler { config: config.clone(), draws: Stream::new(seed, link, "slots"), debt: 0 }
     }
 
     /// The number of the slot at an instant; 0 lies before the first edge.
@@ -183,8 +183,8 @@ mod tests {
         }
     }
 
-    fn slots(config: &SlotConfig) -> Slots {
-        Slots::new(config, 1, "link")
+    fn slots(config: &SlotConfig) -> SlotScheduler {
+        SlotScheduler::new(config, 1, "link")
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         let mut seen = Vec::new();
         for n in 0..400_u64 {
             let edge = 12_000 + 15_000 * n;
-            let begun = |slots: &mut Slots, t| slots.serve(at(t), 125, Idle::Yes, &mut Meter::default()).start;
+            let begun = |slots: &mut SlotScheduler, t| slots.serve(at(t), 125, Idle::Yes, &mut Meter::default()).start;
             let first = begun(&mut slots, edge);
             assert_eq!(begun(&mut slots, edge + 58), first, "slot {n}");
             seen.push(first.since(at(edge)).as_secs_f64() * 1e3);
@@ -281,8 +281,9 @@ mod tests {
     #[test]
     fn jitter_is_drawn_anew_in_every_interval_and_by_link() {
         let config = SlotConfig { jitter: vec![ms(0), ms(12)], ..bare() };
-        let (one, other) = (Slots::new(&config, 1, "up"), Slots::new(&config, 1, "down"));
-        let drawn = |slots: &Slots| (0..1000).map(|n| slots.delay(at(10 * n + 5)).as_secs_f64()).collect::<Vec<_>>();
+        let (one, other) = (SlotScheduler::new(&config, 1, "up"), SlotScheduler::new(&config, 1, "down"));
+        let drawn =
+            |slots: &SlotScheduler| (0..1000).map(|n| slots.delay(at(10 * n + 5)).as_secs_f64()).collect::<Vec<_>>();
         let (a, b) = (drawn(&one), drawn(&other));
         assert_ne!(a, b);
         assert_eq!(one.delay(at(51)), one.delay(at(59)));

@@ -7,7 +7,7 @@ use crate::listed::ListedPackets;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
 use crate::video::VideoConfig;
-use crate::workload::{Arrival, WorkloadConfig};
+use crate::workload::{TransferStart, WorkloadConfig};
 use skyhop_base::{Duration, Rate, Time};
 pub use skyhop_queue::QueueSpec;
 use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
@@ -39,7 +39,7 @@ pub enum RunClock {
     /// Whole nanoseconds, and within one the time of scheduling.
     #[default]
     Nanoseconds,
-    /// ns-2's clock, a double whose rounding orders what exact arithmetic finds simultaneous (`doubles.rs`). For links of a
+    /// ns-2's clock, a double whose rounding orders what exact arithmetic finds simultaneous (`ns2_clock.rs`). For links of a
     /// steady rate.
     Ns2,
 }
@@ -71,7 +71,7 @@ pub struct LinkConfig {
     pub errors: Vec<ErrorConfig>,
     /// What happens to single packets, before errors take others.
     pub listed: Vec<ListedPackets>,
-    pub pace: Pace,
+    pub pace: LinkVariation,
     /// What the link does about its errors.
     pub repair: RepairConfig,
 }
@@ -138,7 +138,7 @@ pub enum DeliveryOrder {
 
 /// What moves rate and delay of a link besides the sky.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Pace {
+pub enum LinkVariation {
     /// Nothing.
     #[default]
     Steady,
@@ -412,9 +412,9 @@ pub enum ApplicationConfig {
     /// A message at each tick, which the receiver should be able to read before its deadline.
     Messages { payload_bytes: u32, every: Duration, deadline: Duration },
     /// The transfers of one connection of a workload, each written at its instant.
-    Transfers(Arc<[Arrival]>),
+    Transfers(Arc<[TransferStart]>),
     /// A transfer of a workload over UDP: datagrams of `payload_bytes`, the last one shorter, at a constant rate of payload.
-    Burst { arrival: Arrival, rate: Rate, payload_bytes: u32 },
+    Burst { arrival: TransferStart, rate: Rate, payload_bytes: u32 },
     /// A connection of a visit of web pages; the receiver's side asks with packets of this size.
     Pages { visit: u32, place: u32, request_bytes: u32 },
     /// The receiver's side asks for one segment of a video after another, each in a quality that it chooses.

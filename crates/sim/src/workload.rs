@@ -70,7 +70,7 @@ pub enum ConnectionUse {
 
 /// A transfer on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct TransferStart {
     pub at: Time,
     pub bytes: u64,
     /// Its row among the records of workloads.
@@ -143,12 +143,12 @@ impl WorkloadConfig {
         (from, to)
     }
 
-    fn flow(&self, name: String, from: NodeId, to: NodeId, arrivals: Vec<Arrival>) -> FlowConfig {
+    fn flow(&self, name: String, from: NodeId, to: NodeId, arrivals: Vec<TransferStart>) -> FlowConfig {
         let start = arrivals.first().map_or(self.start, |first| first.at);
         let application = match (self.burst, arrivals.as_slice()) {
             (Some((rate, payload_bytes)), &[arrival]) => ApplicationConfig::Burst { arrival, rate, payload_bytes },
             (Some((rate, payload_bytes)), _) => {
-                let arrival = Arrival { at: start, bytes: 0, row: 0 };
+                let arrival = TransferStart { at: start, bytes: 0, row: 0 };
                 ApplicationConfig::Burst { arrival, rate, payload_bytes }
             }
             (None, _) => ApplicationConfig::Transfers(arrivals.into()),
@@ -242,9 +242,9 @@ pub(crate) fn with_connections(spec: &SimulationSpec, seed: u64) -> Result<Drawn
         // By pair and place among its connections; in the order in which they open.
         let mut places: BTreeMap<(NodeId, NodeId, u32), usize> = BTreeMap::new();
         let mut turns: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
-        let mut connections: Vec<(NodeId, NodeId, Vec<Arrival>)> = Vec::new();
+        let mut connections: Vec<(NodeId, NodeId, Vec<TransferStart>)> = Vec::new();
         for (number, (at, bytes, from, to)) in drawn.into_iter().enumerate() {
-            let arrival = Arrival { at, bytes, row: rows.len() as u32 };
+            let arrival = TransferStart { at, bytes, row: rows.len() as u32 };
             rows.push(WorkloadTransferRow::begun(workload as u32, number as u32, (from, to), (at, bytes)));
             let place = match config.connections {
                 ConnectionUse::New => connections.len(),
@@ -277,7 +277,7 @@ fn connection_name(workload: &str, number: usize) -> String {
 /// The transfers of a connection: what is written when, and what has arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    arrivals: Arc<[Arrival]>,
+    arrivals: Arc<[TransferStart]>,
     written: usize,
     done: usize,
     /// Bytes of all that is done.
@@ -294,7 +294,7 @@ pub(crate) enum Step {
 }
 
 impl Schedule {
-    pub fn new(arrivals: Arc<[Arrival]>) -> Schedule {
+    pub fn new(arrivals: Arc<[TransferStart]>) -> Schedule {
         Schedule { arrivals, written: 0, done: 0, before: 0, has_begun: false }
     }
 
@@ -305,7 +305,7 @@ impl Schedule {
     }
 
     /// The transfer that was written last.
-    pub fn newest(&self) -> Option<Arrival> {
+    pub fn newest(&self) -> Option<TransferStart> {
         self.written.checked_sub(1).and_then(|last| self.arrivals.get(last)).copied()
     }
 
@@ -322,7 +322,7 @@ impl Schedule {
         if bytes < self.target() {
             return None;
         }
-        let Arrival { row, bytes, .. } = *self.arrivals.get(self.done)?;
+        let TransferStart { row, bytes, .. } = *self.arrivals.get(self.done)?;
         if !std::mem::replace(&mut self.has_begun, true) {
             return Some(Step::FirstByte { row });
         }
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn a_schedule_tells_first_and_last_bytes_in_order() {
         let at = Time::from_secs_f64;
-        let arrivals = [(1.0, 100, 4), (2.0, 50, 7)].map(|(s, bytes, row)| Arrival { at: at(s), bytes, row });
+        let arrivals = [(1.0, 100, 4), (2.0, 50, 7)].map(|(s, bytes, row)| TransferStart { at: at(s), bytes, row });
         let mut schedule = Schedule::new(arrivals.into());
         assert_eq!((schedule.target(), schedule.newest()), (u64::MAX, None));
         assert_eq!(schedule.write(), Some(at(2.0)));

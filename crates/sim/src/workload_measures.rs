@@ -2,7 +2,7 @@
 
 use crate::records::{Records, SIZE_CLASSES, WorkloadSummary, WorkloadTransferRow};
 use crate::simulation::{Delay, Simulation};
-use crate::workload::{Arrival, Step};
+use crate::workload::{Step, TransferStart};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::NodeId;
 
@@ -34,7 +34,7 @@ impl WorkloadTransferRow {
 
 impl Simulation {
     /// A transfer is written.
-    pub(crate) fn transfer_begins(&mut self, flow_id: u32, transfer: &Arrival) {
+    pub(crate) fn transfer_begins(&mut self, flow_id: u32, transfer: &TransferStart) {
         let ideal = self.ideal(flow_id as usize, transfer.bytes);
         if let Some(row) = self.recorder.records.workload_transfers.get_mut(transfer.row as usize) {
             row.ideal = ideal;

@@ -3,8 +3,8 @@
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_sim::spec::{
-    ApplicationConfig, FlowConfig, LinkConfig, LinkConfigs, OnDown, Pace, QueueConfig, QueueLimit, RecordConfig,
-    RepairConfig, RunClock, TransportConfig,
+    ApplicationConfig, FlowConfig, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit,
+    RecordConfig, RepairConfig, RunClock, TransportConfig,
 };
 use skyhop_sim::{Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
@@ -61,7 +61,7 @@ fn spec(flows: usize) -> SimulationSpec {
         on_down: OnDown::Drop,
         errors: Vec::new(),
         listed: Vec::new(),
-        pace: Pace::Steady,
+        pace: LinkVariation::Steady,
         repair: RepairConfig::default(),
     };
     let table = serde_json::json!({ "recovery": "sack", "window": WINDOW, "initial_window": WINDOW, "ack_every": 2 });

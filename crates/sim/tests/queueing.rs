@@ -7,7 +7,7 @@ use skyhop_queue::codel::CodelConfig;
 use skyhop_queue::fifo::FifoConfig;
 use skyhop_queue::tbf::TbfConfig;
 use skyhop_sim::spec::{
-    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, FrameRepair, LinkConfig, LinkConfigs, OnDown, Pace,
+    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, FrameRepair, LinkConfig, LinkConfigs, LinkVariation, OnDown,
     QueueConfig, QueueLimit, RecordConfig, RepairConfig, Repeats, RunClock, Service, Spacing, TraceConfig,
     TransportConfig,
 };
@@ -25,7 +25,7 @@ fn link(rate_bps: u64, limit: QueueLimit) -> LinkConfig {
         on_down: OnDown::Drop,
         errors: Vec::new(),
         listed: Vec::new(),
-        pace: Pace::Steady,
+        pace: LinkVariation::Steady,
         repair: RepairConfig::default(),
     }
 }
@@ -174,7 +174,7 @@ fn every_link() -> Vec<(&'static str, LinkConfig)> {
     let steady = link(1_000_000, QueueLimit::Packets(10));
     let recorded = |service| {
         let period = Duration::from_millis(100);
-        Pace::Trace(TraceConfig { service, delays: [].into(), period })
+        LinkVariation::Trace(TraceConfig { service, delays: [].into(), period })
     };
     let ms = Duration::from_millis;
     let opportunities: Vec<Duration> = (0..8).map(|n| ms(7 * n + n * n)).collect();
@@ -254,7 +254,7 @@ fn a_shaper_before_a_faster_link_sends_at_its_own_rate() {
 fn codel_follows_a_link_that_changes_its_rate() {
     let s = Duration::from_secs;
     let service = Service::Rates([(s(0), 1_000_000), (s(20), 100_000), (s(40), 1_000_000)].into());
-    let pace = Pace::Trace(TraceConfig { service, delays: [].into(), period: s(60) });
+    let pace = LinkVariation::Trace(TraceConfig { service, delays: [].into(), period: s(60) });
     let codel = QueueConfig::served(QueueSpec::Codel(CodelConfig { limit: 100_000, ..CodelConfig::default() }));
     let config = LinkConfig { queue: codel, pace, ..link(1_000_000, QueueLimit::Unlimited) };
     let records = run(&one_link(config, Duration::from_millis(5), s(60), poisson(500_000)), 1);

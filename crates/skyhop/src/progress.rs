@@ -83,16 +83,16 @@ impl Progress {
 }
 
 /// How much is simulated between two looks.
-pub(crate) struct Pace {
+pub(crate) struct ProgressSteps {
     step_ns: u64,
     longest_ns: u64,
 }
 
-impl Pace {
-    pub(crate) fn new(duration_ns: u64) -> Pace {
+impl ProgressSteps {
+    pub(crate) fn new(duration_ns: u64) -> ProgressSteps {
         let longest_ns = (duration_ns / STEPS).max(1);
         // The first step shows how fast the run is.
-        Pace { step_ns: longest_ns.min(1_000_000_000), longest_ns }
+        ProgressSteps { step_ns: longest_ns.min(1_000_000_000), longest_ns }
     }
 
     pub(crate) fn step_ns(&self) -> u64 {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn steps_shrink_when_they_take_long_and_grow_back_to_a_thousandth() {
-        let mut pace = Pace::new(100_000_000_000_000);
+        let mut pace = ProgressSteps::new(100_000_000_000_000);
         assert_eq!(pace.step_ns(), 1_000_000_000);
         (0..40).for_each(|_| pace.took(Duration::from_millis(1)));
         assert_eq!(pace.step_ns(), 100_000_000_000);

@@ -1,7 +1,7 @@
 //! One scenario with one seed, from start to end.
 
 use crate::memory::memory_limit;
-use crate::progress::{Pace, Progress};
+use crate::progress::{Progress, ProgressSteps};
 use crate::tables::{RECORDS_FORMAT, records_hash, table};
 use crate::{CsvTables, Error, TABLES, folder};
 use arrow_array::RecordBatch;
@@ -74,7 +74,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Re
     }
     let limits = Limits { cancelled: progress.cancelled(), memory_bytes: limit_bytes };
     let mut simulation = Simulation::new(&spec, options.seed)?.with_limits(limits);
-    let mut pace = Pace::new(duration_ns);
+    let mut pace = ProgressSteps::new(duration_ns);
     let mut reached = 0;
     while reached < duration_ns {
         let begin = Instant::now();

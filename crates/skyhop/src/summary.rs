@@ -16,7 +16,7 @@ pub fn summary(records: &Records) -> Value {
 pub(crate) struct Summary<'a>(pub &'a Records);
 
 struct Flow<'a>(&'a FlowSummary, &'a Records);
-struct Link<'a>(&'a LinkSummary, &'a Records);
+struct LinkRow<'a>(&'a LinkSummary, &'a Records);
 struct TotalOf<'a>(&'a Total);
 /// Every cause is named, also those that took no packet.
 struct Drops<'a>(&'a DropCounts);
@@ -26,7 +26,7 @@ impl Serialize for Summary<'_> {
         let records = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("flows", &Sequence(|| records.flows.iter().map(|flow| Flow(flow, records))))?;
-        map.serialize_entry("links", &Sequence(|| records.links.iter().map(|link| Link(link, records))))?;
+        map.serialize_entry("links", &Sequence(|| records.links.iter().map(|link| LinkRow(link, records))))?;
         map.serialize_entry("jain", &records.jain)?;
         map.serialize_entry("total", &TotalOf(&records.total))?;
         map.serialize_entry("warnings", &records.warnings)?;
@@ -81,9 +81,9 @@ impl Serialize for Flow<'_> {
     }
 }
 
-impl Serialize for Link<'_> {
+impl Serialize for LinkRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Link(link, records) = self;
+        let LinkRow(link, records) = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", &name(&records.link_names, Some(link.link)))?;
         map.serialize_entry("kind", link.kind)?;

@@ -2,7 +2,7 @@
 
 use crate::isl::{Layout, Mesh, Pair, PairKind, Seam};
 use crate::{
-    BeamOptions, CrossSeam, IslLayout, IslRules, Link, LinkId, LinkKind, NodeId, NodeKind, NodeSpec, SkyOptions,
+    BeamOptions, CrossSeam, IslLayout, IslRules, LinkId, LinkKind, NetworkLink, NodeId, NodeKind, NodeSpec, SkyOptions,
     TopologyError, TopologySpec,
 };
 use skyhop_base::{Angle, Duration, Index, IndexVec};
@@ -185,7 +185,7 @@ pub(crate) fn planes(nodes: &[NodeSpec]) -> Result<Vec<Plane>, TopologyError> {
 /// Adds links under their names.
 pub(crate) struct Links<'a> {
     pub nodes: &'a [NodeSpec],
-    pub list: IndexVec<LinkId, Link>,
+    pub list: IndexVec<LinkId, NetworkLink>,
 }
 
 impl Links<'_> {
@@ -195,13 +195,13 @@ impl Links<'_> {
 
     pub fn fixed(&mut self, kind: LinkKind, from: NodeId, to: NodeId) -> LinkId {
         let name = format!("{}->{}", self.name(from), self.name(to));
-        self.list.push(Link { name, kind, from, to: Some(to) })
+        self.list.push(NetworkLink { name, kind, from, to: Some(to) })
     }
 
     /// A link whose far end changes, called by where it leads.
     pub fn roaming(&mut self, kind: LinkKind, from: NodeId, towards: &str) -> LinkId {
         let name = format!("{}->{towards}", self.name(from));
-        self.list.push(Link { name, kind, from, to: None })
+        self.list.push(NetworkLink { name, kind, from, to: None })
     }
 
     fn pair(&mut self, kind: PairKind, a: NodeId, b: NodeId) -> Pair {

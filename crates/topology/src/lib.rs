@@ -34,7 +34,7 @@ pub use beams::BeamOptions;
 pub use change::{Change, Handover, HandoverKind, Why};
 pub use delay::DelaySegment;
 pub use error::TopologyError;
-pub use link::{Link, LinkKind};
+pub use link::{LinkKind, NetworkLink};
 pub use options::{
     GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, SkyOptions, StationOptions, Switching,
     slot_phase,

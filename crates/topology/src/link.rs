@@ -30,7 +30,7 @@ impl LinkKind {
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct NetworkLink {
     /// Unique: "left->right", "iridium-0-3->iridium-0-4", "iridium-0-3->seam", "berkeley->sky", "iridium-0-3->ground".
     pub name: String,
     pub kind: LinkKind,
@@ -54,8 +54,8 @@ pub(crate) struct LinkTable(IndexVec<LinkId, End>);
 
 impl LinkTable {
     /// Before the first check: only wires are up.
-    pub fn new(links: &IndexVec<LinkId, Link>) -> LinkTable {
-        let end = |link: &Link| match (link.kind, link.to) {
+    pub fn new(links: &IndexVec<LinkId, NetworkLink>) -> LinkTable {
+        let end = |link: &NetworkLink| match (link.kind, link.to) {
             (LinkKind::Wired, Some(to)) => End::At(to),
             _ => End::Down,
         };

@@ -9,8 +9,8 @@ use crate::sky::{Sky, next_multiple};
 use crate::terminal::{Mount, Place, Terminal};
 use crate::terrestrial::Terrestrial;
 use crate::{
-    Change, DelaySegment, Forwarding, GslRules, IslLayout, IslRules, Link, LinkId, LinkKind, Metric, Node, NodeId,
-    NodeKind, NodeSpec, Path, PathHop, SkyOptions, TopologyError, TopologySpec, Why, WiredLink,
+    Change, DelaySegment, Forwarding, GslRules, IslLayout, IslRules, LinkId, LinkKind, Metric, NetworkLink, Node,
+    NodeId, NodeKind, NodeSpec, Path, PathHop, SkyOptions, TopologyError, TopologySpec, Why, WiredLink,
 };
 use skyhop_base::{Duration, Index, IndexVec, Time};
 use skyhop_orbit::{Earth, Look, Motion, Vec3};
@@ -19,7 +19,7 @@ use skyhop_orbit::{Earth, Look, Motion, Vec3};
 #[derive(Clone, Debug)]
 pub struct Topology {
     nodes: IndexVec<NodeId, Node>,
-    links: IndexVec<LinkId, Link>,
+    links: IndexVec<LinkId, NetworkLink>,
     /// Where each link leads now.
     table: LinkTable,
     sky: Sky,
@@ -121,7 +121,7 @@ impl Topology {
     }
 
     /// Wires in the order of the specification, then ISLs, uplinks and downlinks.
-    pub fn links(&self) -> &IndexVec<LinkId, Link> {
+    pub fn links(&self) -> &IndexVec<LinkId, NetworkLink> {
         &self.links
     }
 
@@ -246,7 +246,7 @@ impl Topology {
         router.leaves.clear();
         // The two directions of an ISL follow one another.
         let mut last = (NodeId::new(0), NodeId::new(0), 0);
-        for (link, &Link { kind, from, .. }) in links.enumerated() {
+        for (link, &NetworkLink { kind, from, .. }) in links.enumerated() {
             let End::At(to) = table.end(link) else { continue };
             let hop = Hop { link, to };
             match kind {
@@ -379,7 +379,7 @@ fn build_terminals(
 
 /// The wires between two nodes in both directions.
 fn wires_between(links: &Links<'_>, a: NodeId, b: NodeId) -> Vec<(LinkId, NodeId)> {
-    let joins = |(id, link): (LinkId, &Link)| {
+    let joins = |(id, link): (LinkId, &NetworkLink)| {
         let to = link.to.filter(|&to| link.kind == LinkKind::Wired && [(a, b), (b, a)].contains(&(link.from, to)))?;
         Some((id, to))
     };

@@ -27,10 +27,10 @@ mod supply;
 mod window;
 
 pub use config::{
-    ControlRtt, DelayedAck, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Ns2Agent, Ns2Options, Ns2Table, Options, Pacing,
-    PartialAckTimer, Recovery, RecoveryExit, RepeatedTimeout, Retransmit, RttTiming, SackAfterTimeout, SackRules,
-    SendTimes, Switch, TcpConfig, TcpName, TcpSpec, TcpTable, Threshold, ThresholdBase, TickPhase, TimerRestart,
-    WindowGrowth, WindowLimit, initial_window_rfc3390, initial_window_rfc6928,
+    ControlRtt, DelayedAck, FackRules, GrowthWhen, Handshake, IdleRestart, InitialWindowAt, Ns2Agent, Ns2Options,
+    Ns2Table, Options, Pacing, PartialAckTimer, Recovery, RecoveryExit, RepeatedTimeout, Retransmit, RttTiming,
+    SackAfterTimeout, SackRules, SendTimes, Switch, TcpConfig, TcpName, TcpSpec, TcpTable, Threshold, ThresholdBase,
+    TickPhase, TimerRestart, WindowGrowth, WindowLimit, initial_window_rfc3390, initial_window_rfc6928,
 };
 pub use notification::{
     BestSize, CetenCut, CetenSpec, ErrorReport, Notification, NotificationName, NotificationOptions, NotificationSpec,

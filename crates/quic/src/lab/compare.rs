@@ -25,7 +25,7 @@ impl Default for Seeds {
 
 /// The verdict on a case.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct CaseResult {
     pub case: String,
     pub mechanism: String,
     /// Empty: skipped, because this build has not the stack.
@@ -41,7 +41,7 @@ pub struct Verdict {
     pub wrong_fates: u32,
 }
 
-impl Verdict {
+impl CaseResult {
     pub fn within(&self) -> bool {
         self.skipped.is_none() && self.checks.iter().all(|check| check.ok)
     }
@@ -53,12 +53,12 @@ impl Verdict {
 }
 
 /// Compares the case of `folder` under the habits of the reference's runtime.
-pub fn compare(folder: &Path, case: &Case, seeds: Seeds) -> Result<Verdict, LabError> {
+pub fn compare(folder: &Path, case: &Case, seeds: Seeds) -> Result<CaseResult, LabError> {
     if let Some(problem) = &case.problem {
         return Err(LabError::Unbuilt(problem.clone()));
     }
     let flows = &case.runs[0].flows;
-    let mut verdict = Verdict {
+    let mut verdict = CaseResult {
         case: case.name.clone(),
         mechanism: case.mechanism.clone(),
         checks: Vec::new(),

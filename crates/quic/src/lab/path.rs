@@ -43,7 +43,7 @@ pub struct Direction {
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PacketOutcome {
     Arrives(Time),
     TailDrop,
     RandomLoss,
@@ -61,14 +61,14 @@ impl Direction {
     }
 
     /// A packet of `payload` bytes above UDP enters at `now`. Also the number of packets that wait.
-    pub fn enter(&mut self, now: Time, payload: usize) -> (Fate, usize) {
+    pub fn enter(&mut self, now: Time, payload: usize) -> (PacketOutcome, usize) {
         while self.starts.front().is_some_and(|start| *start <= now) {
             self.starts.pop_front();
         }
         let waiting = self.starts.len();
         // An idle server takes the packet at once: a limit of zero still lets it through.
         if self.free_at > now && waiting >= self.limit {
-            return (Fate::TailDrop, waiting);
+            return (PacketOutcome::TailDrop, waiting);
         }
         let bits = u128::from(payload as u64 + HEADERS) * 8 * 1_000_000_000;
         let service = Duration::from_nanos((bits / u128::from(self.rate_bps)) as u64);
@@ -92,15 +92,15 @@ impl Direction {
         self.starts.push_back(start);
         let lost = self.loss > 0.0 && self.random.uniform() < self.loss;
         if cut {
-            return (Fate::OutageLoss, waiting);
+            return (PacketOutcome::OutageLoss, waiting);
         }
         if lost {
-            return (Fate::RandomLoss, waiting);
+            return (PacketOutcome::RandomLoss, waiting);
         }
         let delay = self.steps.iter().rfind(|step| step.at <= done).map_or(self.delay, |step| step.delay);
         let arrival = done.saturating_add(delay).max(self.last_arrival);
         self.last_arrival = arrival;
-        (Fate::Arrives(arrival), waiting)
+        (PacketOutcome::Arrives(arrival), waiting)
     }
 }
 
@@ -135,20 +135,20 @@ mod tests {
     #[test]
     fn the_packet_in_service_is_not_counted() {
         let mut direction = direction(1);
-        assert_eq!(direction.enter(millis(0), 972), (Fate::Arrives(millis(18)), 0));
-        assert_eq!(direction.enter(millis(0), 972), (Fate::Arrives(millis(26)), 0));
-        assert_eq!(direction.enter(millis(0), 972), (Fate::TailDrop, 1));
-        assert_eq!(direction.enter(millis(8), 972), (Fate::Arrives(millis(34)), 0));
+        assert_eq!(direction.enter(millis(0), 972), (PacketOutcome::Arrives(millis(18)), 0));
+        assert_eq!(direction.enter(millis(0), 972), (PacketOutcome::Arrives(millis(26)), 0));
+        assert_eq!(direction.enter(millis(0), 972), (PacketOutcome::TailDrop, 1));
+        assert_eq!(direction.enter(millis(8), 972), (PacketOutcome::Arrives(millis(34)), 0));
     }
 
     #[test]
     fn an_outage_holds_or_loses_what_it_overlaps_and_nothing_overtakes() {
         let step = Step { at: millis(4), delay: Duration::from_millis(1), outage: Duration::from_millis(100) };
         let mut hold = Direction { steps: vec![step], ..direction(9) };
-        assert_eq!(hold.enter(millis(0), 972).0, Fate::Arrives(millis(109)));
-        assert_eq!(hold.enter(millis(50), 972).0, Fate::Arrives(millis(117)));
+        assert_eq!(hold.enter(millis(0), 972).0, PacketOutcome::Arrives(millis(109)));
+        assert_eq!(hold.enter(millis(50), 972).0, PacketOutcome::Arrives(millis(117)));
         let mut lose = Direction { steps: vec![step], outage: Outage::Drop, ..direction(9) };
-        assert_eq!(lose.enter(millis(0), 972).0, Fate::OutageLoss);
-        assert_eq!(lose.enter(millis(104), 972).0, Fate::Arrives(millis(113)));
+        assert_eq!(lose.enter(millis(0), 972).0, PacketOutcome::OutageLoss);
+        assert_eq!(lose.enter(millis(104), 972).0, PacketOutcome::Arrives(millis(113)));
     }
 }

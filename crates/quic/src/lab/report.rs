@@ -1,6 +1,6 @@
 //! What a comparison says, line by line and as a table.
 
-use super::compare::Verdict;
+use super::compare::CaseResult;
 use super::judge::Check;
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub struct Sums {
     pub fates_right: usize,
 }
 
-pub fn sums(verdicts: &[Verdict]) -> Sums {
+pub fn sums(verdicts: &[CaseResult]) -> Sums {
     let ran = || verdicts.iter().filter(|verdict| verdict.skipped.is_none());
     Sums {
         cases: ran().count(),
@@ -44,7 +44,7 @@ fn said(check: &Check) -> String {
 }
 
 /// One line for a case: within, or what is not.
-pub fn line(verdict: &Verdict) -> String {
+pub fn line(verdict: &CaseResult) -> String {
     if let Some(why) = &verdict.skipped {
         return format!("{}: skipped, {why}", verdict.case);
     }
@@ -57,7 +57,7 @@ pub fn line(verdict: &Verdict) -> String {
 }
 
 /// The table of the documentation: one row per case, ours beside the reference's range.
-pub fn table(verdicts: &[Verdict]) -> String {
+pub fn table(verdicts: &[CaseResult]) -> String {
     const FIGURES: [&str; 5] = ["completion", "goodput", "packets", "tail drops", "mean RTT"];
     let mut text = String::from(
         "| case | completion (s) | goodput (bit/s) | packets sent | tail drops | mean RTT (ms) | connection | all bounds |\n",

@@ -1,7 +1,7 @@
 //! One run of a case in virtual time: hosts, the bottleneck between them, and a small event loop.
 
 use super::cases::{Case, Flow, Run};
-use super::path::{Fate, HEADERS};
+use super::path::{HEADERS, PacketOutcome};
 use crate::host::{Datagram, Host};
 use crate::runtime::Runtime;
 use crate::{ConfigError, Measures, Progress};
@@ -178,14 +178,14 @@ impl Lab {
         if data {
             let result = &mut outcome.flows[flow];
             result.wire_data_packets += 1.0;
-            if fate == Fate::TailDrop {
+            if fate == PacketOutcome::TailDrop {
                 result.tail_drops += 1.0;
                 result.holes += f64::from(u8::from(!self.in_drop[flow]));
                 result.first_tail_drop.get_or_insert((now.as_secs_f64(), self.entered[direction] as f64));
             }
-            self.in_drop[flow] = fate == Fate::TailDrop;
+            self.in_drop[flow] = fate == PacketOutcome::TailDrop;
         }
-        if let Fate::Arrives(at) = fate {
+        if let PacketOutcome::Arrives(at) = fate {
             let slot = self.free.pop().unwrap_or_else(|| {
                 self.flying.push(None);
                 self.flying.len() - 1

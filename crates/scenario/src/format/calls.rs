@@ -42,7 +42,7 @@ pub enum CodecName {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodecValues {
-    /// Of voice, without headers.
+    /// Rate of the voice, without headers.
     pub rate: Rate,
     /// Voice in a packet.
     pub frame: Duration,

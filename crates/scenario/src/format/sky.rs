@@ -477,9 +477,9 @@ pub enum TerrestrialRuleOptions {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CoverageFile {
-    /// Of its middle, north positive.
+    /// Latitude of its middle, north positive.
     pub latitude: Angle,
-    /// Of its middle, east positive.
+    /// Longitude of its middle, east positive.
     pub longitude: Angle,
     pub radius: Length,
 }

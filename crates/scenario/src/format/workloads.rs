@@ -51,7 +51,7 @@ pub struct WorkloadFile {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstFile {
-    /// Of payload, without headers.
+    /// Rate of the payload, without headers.
     pub rate: Rate,
     /// User data of a datagram; the last one of a transfer has the rest.
     pub payload: Bytes,

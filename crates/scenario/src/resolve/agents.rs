@@ -8,7 +8,7 @@ use crate::format::{
 };
 use crate::names::{natural_order, shorten};
 use crate::scenario::{
-    Agent, Constellation, Eln, ErrorReport, Link, Pep, Scenario, Snoop, Survival, Task, Transmitter, Transport,
+    Agent, Constellation, Eln, ErrorReport, Pep, Scenario, Snoop, Survival, Task, Transmitter, Transport, WiredLink,
 };
 use crate::tree::{Node, Path};
 use skyhop_base::Bytes;
@@ -24,7 +24,7 @@ pub(crate) const ISLS: &str = "isl";
 
 impl Resolver<'_, '_, '_> {
     /// All agents, in the order of the names of their nodes, each with its place.
-    pub(super) fn agents(&mut self, sky: Option<&Constellation>, links: &[(Link, Path)]) -> Vec<(Agent, Path)> {
+    pub(super) fn agents(&mut self, sky: Option<&Constellation>, links: &[(WiredLink, Path)]) -> Vec<(Agent, Path)> {
         let path = Path::root().key("agents");
         let count = self.tree.find(&path).and_then(Node::list).map_or(0, <[Node]>::len);
         let mut agents = Vec::new();
@@ -159,7 +159,7 @@ impl Resolver<'_, '_, '_> {
         at: &str,
         file: ErrorReportFile,
         sky: Option<&Constellation>,
-        links: &[(Link, Path)],
+        links: &[(WiredLink, Path)],
         path: &Path,
     ) -> ErrorReport {
         let defaults = ErrorReportConfig::default();
@@ -187,7 +187,7 @@ impl Resolver<'_, '_, '_> {
         at: &str,
         given: Option<Vec<String>>,
         sky: Option<&Constellation>,
-        links: &[(Link, Path)],
+        links: &[(WiredLink, Path)],
         path: &Path,
     ) -> Vec<String> {
         let is_station = self.nodes.by_name.get(at).is_some_and(|entry| entry.kind == Kind::Station);
@@ -217,7 +217,7 @@ impl Resolver<'_, '_, '_> {
         at: &str,
         file: SurvivalFile,
         sky: Option<&Constellation>,
-        links: &[(Link, Path)],
+        links: &[(WiredLink, Path)],
         path: &Path,
     ) -> Survival {
         let defaults = ErrorReportConfig::default();
@@ -302,8 +302,8 @@ impl Resolver<'_, '_, '_> {
 }
 
 /// The wires that leave a node.
-fn leaving(at: &str, links: &[(Link, Path)]) -> Vec<String> {
-    let other = |link: &Link| match &link.between {
+fn leaving(at: &str, links: &[(WiredLink, Path)]) -> Vec<String> {
+    let other = |link: &WiredLink| match &link.between {
         [a, b] if a == at => Some(b.clone()),
         [a, b] if b == at => Some(a.clone()),
         _ => None,
@@ -312,7 +312,7 @@ fn leaving(at: &str, links: &[(Link, Path)]) -> Vec<String> {
 }
 
 /// The unit of the links' errors.
-fn usual_unit(names: &[String], sky: Option<&Constellation>, links: &[(Link, Path)]) -> UnitName {
+fn usual_unit(names: &[String], sky: Option<&Constellation>, links: &[(WiredLink, Path)]) -> UnitName {
     let per_byte = names.iter().any(|name| has_errors_per_byte(name, sky, links));
     if per_byte { UnitName::Byte } else { UnitName::Bit }
 }
@@ -327,7 +327,7 @@ fn snoop_with_all(file: &SnoopFile) -> Snoop {
 }
 
 /// Whether a link loses bytes.
-fn has_errors_per_byte(name: &str, sky: Option<&Constellation>, links: &[(Link, Path)]) -> bool {
+fn has_errors_per_byte(name: &str, sky: Option<&Constellation>, links: &[(WiredLink, Path)]) -> bool {
     let loses_bytes = |transmitter: &Transmitter| {
         transmitter
             .errors

@@ -35,7 +35,7 @@ use crate::diagnostic::Problems;
 use crate::files::Shelf;
 use crate::format::{ClockName, ErrorFile, FORMAT, MetricName, ProfileName, RecordsFile, RoutingFile};
 use crate::names;
-use crate::scenario::{Link, Queue, Records, Routing, Scenario, Transmitter};
+use crate::scenario::{Queue, Records, Routing, Scenario, Transmitter, WiredLink};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
 use skyhop_base::Duration;
@@ -263,7 +263,7 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// ns-2's clock is for what it has: wires whose rate alone says when a packet leaves.
-    fn clock(&mut self, has_sky: bool, links: &[(Link, Path)]) -> ClockName {
+    fn clock(&mut self, has_sky: bool, links: &[(WiredLink, Path)]) -> ClockName {
         let path = Path::root().key("clock");
         let clock = self.take(&path).unwrap_or_default();
         if clock == ClockName::Nanoseconds {
@@ -279,7 +279,7 @@ impl Resolver<'_, '_, '_> {
             links.iter().find(|(link, _)| !steady(&link.forward.transmitter) || !steady(&link.backward.transmitter));
         let what = match unsteady {
             _ if has_sky => "satellites".to_owned(),
-            Some((Link { between: [a, b], .. }, _)) => format!("a link like that between {a:?} and {b:?}"),
+            Some((WiredLink { between: [a, b], .. }, _)) => format!("a link like that between {a:?} and {b:?}"),
             None => return clock,
         };
         let help = "it requires wires of constant rate without repair and lists, with unlimited, drop_tail or red queues; otherwise leave it out";
@@ -296,7 +296,7 @@ impl Resolver<'_, '_, '_> {
         Routing { every: file.every, metric: file.metric.unwrap_or(MetricName::Delay) }
     }
 
-    fn records(&mut self, links: &[(Link, Path)]) -> Records {
+    fn records(&mut self, links: &[(WiredLink, Path)]) -> Records {
         let path = Path::root().key("records");
         let file: RecordsFile = self.take(&path).unwrap_or_default();
         for (key, step) in [("grid", file.grid), ("positions", file.positions)] {
@@ -309,7 +309,7 @@ impl Resolver<'_, '_, '_> {
         }
         // The name of a wired link stands for both of its directions.
         let directions = |name: String| match links.iter().find(|(link, _)| link.name.as_ref() == Some(&name)) {
-            Some((Link { between: [a, b], .. }, _)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
+            Some((WiredLink { between: [a, b], .. }, _)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
             None => vec![name],
         };
         let mut packets: Vec<String> = file.packets.unwrap_or_default().into_iter().flat_map(directions).collect();

@@ -1,7 +1,7 @@
 //! The values of a profile: the known properties of an operator's links.
 
 use super::Resolver;
-use super::wires::Way;
+use super::wires::SendDirection;
 use crate::format::{
     CountsName, DropTailFile, LinkProfileFile, LinkProfileName, LinkProfileOptions, PauseFile, QueueFile, QueueOptions,
     StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
@@ -154,7 +154,7 @@ fn quantiles(ms: &[f64]) -> UpToFile {
 
 /// Where a profile is resolved.
 pub(super) struct ProfilePlace<'p> {
-    pub way: Way,
+    pub way: SendDirection,
     /// That the scenario gives.
     pub rate: Option<Rate>,
     pub path: &'p Path,
@@ -172,13 +172,13 @@ fn options(file: &LinkProfileFile) -> Option<(StarlinkFile, bool)> {
     }
 }
 
-fn direction(file: &StarlinkFile, way: Way) -> StarlinkDirection {
+fn direction(file: &StarlinkFile, way: SendDirection) -> StarlinkDirection {
     file.direction.unwrap_or(way.direction)
 }
 
 /// The queue of a link with a profile, where none is written: it drops from its front (Brunstrom et al., "Characterizing
 /// the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717).
-pub(super) fn queue(file: &LinkProfileFile, way: Way) -> Option<QueueFile> {
+pub(super) fn queue(file: &LinkProfileFile, way: SendDirection) -> Option<QueueFile> {
     let (options, _) = options(file)?;
     let packets = match direction(&options, way) {
         StarlinkDirection::Up => QUEUE.0,

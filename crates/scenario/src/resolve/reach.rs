@@ -3,7 +3,7 @@
 use super::{Kind, Resolver};
 use crate::build;
 use crate::format::{LayoutFile, LayoutOptions};
-use crate::scenario::{Constellation, Flow, Link, Station};
+use crate::scenario::{Constellation, Flow, Station, WiredLink};
 use crate::tree::Path;
 use skyhop_base::{Angle, Length, Time};
 use skyhop_orbit::{Earth, GroundPoint, GroundStation, Orbit, visibility};
@@ -33,7 +33,7 @@ impl Resolver<'_, '_, '_> {
         &mut self,
         constellation: Option<&Constellation>,
         stations: &BTreeMap<String, Station>,
-        links: &[(Link, Path)],
+        links: &[(WiredLink, Path)],
         flows: &[(Flow, Path)],
         ways: &[(&str, &str, Path)],
     ) {

@@ -2,7 +2,7 @@
 
 use super::profile::{SLOT, SLOT_AT};
 use super::sky::Preset;
-use super::wires::{Usual, Way};
+use super::wires::{SendDirection, Usual};
 use super::{Kind, Resolver};
 use crate::build;
 use crate::format::{
@@ -286,7 +286,7 @@ impl Resolver<'_, '_, '_> {
         path: &Path,
     ) -> Option<Transmitter> {
         let framing = self.by_profile(Bytes(0), NS2_FRAMING);
-        let usual = Usual { framing, delay: Duration::ZERO, way: Way { direction, is_wire: false } };
+        let usual = Usual { framing, delay: Duration::ZERO, way: SendDirection { direction, is_wire: false } };
         self.transmitter(own, shared, &usual, path)
     }
 }

@@ -6,7 +6,7 @@ use crate::format::{
     WaypointFile,
 };
 use crate::places;
-use crate::scenario::{Constellation, Flow, Link, Station};
+use crate::scenario::{Constellation, Flow, Station, WiredLink};
 use crate::tree::Path;
 use skyhop_base::{Angle, Length, Time};
 use skyhop_orbit::{GroundPoint, GroundStation, OrbitError, Track};
@@ -106,7 +106,7 @@ impl Resolver<'_, '_, '_> {
     pub(super) fn settle_antennas(
         stations: &mut BTreeMap<String, Station>,
         sky: Option<&Constellation>,
-        links: &[(Link, Path)],
+        links: &[(WiredLink, Path)],
         flows: &[(Flow, Path)],
     ) {
         let bent = sky.and_then(|sky| sky.gsl.as_ref()).is_some_and(|gsl| gsl.gateways == GatewaysName::BentPipe);
@@ -124,11 +124,11 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// Stations that fall back on wires have them, and one antenna.
-    pub(super) fn check_terrestrial(&mut self, stations: &BTreeMap<String, Station>, links: &[(Link, Path)]) {
+    pub(super) fn check_terrestrial(&mut self, stations: &BTreeMap<String, Station>, links: &[(WiredLink, Path)]) {
         for (name, station) in stations {
             let Some(terrestrial) = &station.terrestrial else { continue };
             let path = Path::root().key("stations").key(name).key("terrestrial");
-            let joins = |link: &Link| link.between.contains(name) && link.between.contains(&terrestrial.to);
+            let joins = |link: &WiredLink| link.between.contains(name) && link.between.contains(&terrestrial.to);
             if !self.nodes.incomplete && (*name == terrestrial.to || !links.iter().any(|(link, _)| joins(link))) {
                 let help = format!("write [[links]] with between = [{name:?}, {:?}]", terrestrial.to);
                 self.add(&path.key("to"), format!("no wired link leads there from {name:?}"), Some(help));

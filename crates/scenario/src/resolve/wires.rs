@@ -11,7 +11,7 @@ use crate::format::{
     QueueName, QueueOptions, RedFile, SegmentErrors, StarlinkDirection, TraceErrors, TransmitterFile,
 };
 use crate::names::{natural_order, shorten};
-use crate::scenario::{Direction, Fifo, Flow, Link, Queue, Room, Scenario, Transmitter, Transport};
+use crate::scenario::{Direction, Fifo, Flow, Queue, Room, Scenario, Transmitter, Transport, WiredLink};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
 use skyhop_base::{Bytes, Duration};
@@ -31,7 +31,7 @@ const LONGEST_WIRE: Duration = Duration::from_secs(3600);
 
 /// Which way a transmitter sends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub(super) struct SendDirection {
     pub direction: StarlinkDirection,
     /// Not towards or from a satellite.
     pub is_wire: bool,
@@ -42,12 +42,12 @@ pub(super) struct Usual {
     pub framing: Bytes,
     /// Propagation delay of the link; zero if it changes.
     pub delay: Duration,
-    pub way: Way,
+    pub way: SendDirection,
 }
 
 impl Resolver<'_, '_, '_> {
     /// All links, in the order of the names of their ends, each with its place.
-    pub(super) fn links(&mut self) -> Vec<(Link, Path)> {
+    pub(super) fn links(&mut self) -> Vec<(WiredLink, Path)> {
         let path = Path::root().key("links");
         let Some(node) = self.tree.find(&path) else { return Vec::new() };
         let Some(items) = node.list() else {
@@ -73,7 +73,7 @@ impl Resolver<'_, '_, '_> {
             let forward = self.direction(&file, file.forward.as_ref(), "forward", &path);
             let backward = self.direction(&file, file.backward.as_ref(), "backward", &path);
             if let (Some(forward), Some(backward)) = (forward, backward) {
-                let link = Link { name: file.name, ..in_order(between, forward, backward) };
+                let link = WiredLink { name: file.name, ..in_order(between, forward, backward) };
                 self.check_link_name(&link, &links, &path);
                 links.push((link, path));
             }
@@ -85,7 +85,7 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// A link has a name of its own, if it has one.
-    fn check_link_name(&mut self, link: &Link, others: &[(Link, Path)], path: &Path) {
+    fn check_link_name(&mut self, link: &WiredLink, others: &[(WiredLink, Path)], path: &Path) {
         let Some(name) = &link.name else { return };
         let path = path.key("name");
         self.check_name(name, &path);
@@ -148,7 +148,7 @@ impl Resolver<'_, '_, '_> {
         let DirectionFile { rate, queue, framing, errors, repair, trace, profile, .. } = own;
         let own = TransmitterFile { rate, queue, framing, errors, repair, trace, profile };
         let direction = if key == "forward" { StarlinkDirection::Up } else { StarlinkDirection::Down };
-        let way = Way { direction, is_wire: true };
+        let way = SendDirection { direction, is_wire: true };
         let usual = Usual { framing: Bytes(0), delay: delay.unwrap_or(Duration::ZERO), way };
         let transmitter = self.transmitter(&own, Some((&shared, key)), &usual, path);
         Some(Direction { delay: delay?, transmitter: transmitter? })
@@ -415,12 +415,12 @@ fn ends(item: &Node) -> Option<[String; 2]> {
 }
 
 /// A link is the same from both its ends: the one whose name comes first stands first.
-fn in_order(between: [String; 2], forward: Direction, backward: Direction) -> Link {
+fn in_order(between: [String; 2], forward: Direction, backward: Direction) -> WiredLink {
     let [a, b] = between;
     if natural_order(&a, &b).is_le() {
-        Link { name: None, between: [a, b], forward, backward }
+        WiredLink { name: None, between: [a, b], forward, backward }
     } else {
-        Link { name: None, between: [b, a], forward: backward, backward: forward }
+        WiredLink { name: None, between: [b, a], forward: backward, backward: forward }
     }
 }
 

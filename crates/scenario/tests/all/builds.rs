@@ -33,7 +33,8 @@ fn a_packet_with_all_its_headers_fits_or_is_refused() {
         tcp["mss"] = json!(format!("{mss} B"));
         json!({ "tcp": tcp })
     };
-    let sack = json!({ "name": "sack", "ack_size": "65000 B", "max_sack_blocks": 4, "ns2": { "sack_block_size": "200 B" } });
+    let sack =
+        json!({ "name": "sack", "ack_size": "65000 B", "max_sack_blocks": 4, "ns2": { "sack_block_size": "200 B" } });
     for (flow, what) in [
         (tcp(65_535, json!({ "name": "reno" })), "a segment (mss + header) has 65575 B"),
         (tcp(1000, sack.clone()), "an ACK (ack_size + sack_option_size + SACK blocks) has 65802 B"),
@@ -42,7 +43,8 @@ fn a_packet_with_all_its_headers_fits_or_is_refused() {
         let message = scenario(&flow, &json!({})).unwrap_err();
         assert!(message.contains(what) && message.contains("flows[0]"), "{message}");
     }
-    let plain = json!({ "name": "reno", "ack_size": "65000 B", "max_sack_blocks": 4, "ns2": { "sack_block_size": "200 B" } });
+    let plain =
+        json!({ "name": "reno", "ack_size": "65000 B", "max_sack_blocks": 4, "ns2": { "sack_block_size": "200 B" } });
     for flow in [tcp(65_495, json!({ "name": "reno" })), tcp(1000, plain), udp(65_507, 28)] {
         let scenario = scenario(&flow, &json!({})).unwrap_or_else(|message| panic!("{message}"));
         let records = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();

@@ -6,7 +6,7 @@ use skyhop_base::Duration;
 use skyhop_orbit::Orbit;
 use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
-use skyhop_sim::spec::{ErrorConfig, Pace, Service};
+use skyhop_sim::spec::{ErrorConfig, LinkVariation, Service};
 use skyhop_topology::{
     CheckTimes, GatewayRule, HandoverPolicy, IslChecks, IslLayout, Metric, NodeKind, StationOptions, Switching,
 };
@@ -202,7 +202,7 @@ fn links_follow_recordings() {
     let list: String = (1..=100).map(|n| format!("{}\n", n * 10)).collect();
     let scenario = link(json!({ "opportunities": { "text": list } }));
     let spec = scenario.simulation_spec();
-    let Pace::Trace(trace) = &spec.links.wired[0].pace else { panic!("no recording") };
+    let LinkVariation::Trace(trace) = &spec.links.wired[0].pace else { panic!("no recording") };
     assert!(matches!(&trace.service, Service::Opportunities(times) if times.len() == 100));
     assert_eq!(spec.links.wired[0].rate.bps(), 1_203_200);
     let records = Simulation::new(&spec, 1).unwrap().run();

@@ -6,7 +6,7 @@ use skyhop_base::{Duration, Rate, Time};
 use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
 use skyhop_sim::records::PacketEvent;
-use skyhop_sim::spec::{Discipline, ErrorConfig, LinkConfig, Pace, QueueConfig, QueueLimit, SlotConfig};
+use skyhop_sim::spec::{Discipline, ErrorConfig, LinkConfig, LinkVariation, QueueConfig, QueueLimit, SlotConfig};
 use skyhop_topology::CheckTimes;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn wire(link: &serde_json::Value, flow: &serde_json::Value, records: &serde_json
 }
 
 fn slots(link: &LinkConfig) -> &SlotConfig {
-    let Pace::Slots(slots) = &link.pace else { panic!("{link:?}") };
+    let LinkVariation::Slots(slots) = &link.pace else { panic!("{link:?}") };
     slots
 }
 
@@ -74,7 +74,7 @@ fn every_part_can_be_switched_off() {
     // One direction without.
     let half = json!({ "profile": "starlink", "rate": "1 Mbit/s", "backward": { "profile": "none" } });
     let spec = wire(&half, &probes(), &json!({})).simulation_spec();
-    assert_eq!(spec.links.wired[0].pace, Pace::Steady);
+    assert_eq!(spec.links.wired[0].pace, LinkVariation::Steady);
     assert!(matches!(spec.links.wired[0].queue.discipline, Discipline::DropTail { .. }));
     assert_eq!(slots(&spec.links.wired[1]).rates, [1_000_000; 2]);
 }
@@ -174,7 +174,7 @@ fn terminals_follow_the_slots_and_gateways_do_not() {
     assert_eq!((uplink.phase, &uplink.rates[..]), (phase, &[20_000_000, 60_000_000][..]));
     assert_eq!(uplink.step, [Duration::ZERO; 2]);
     assert_eq!(slots(spec.links.feeder.as_ref().unwrap()).rates, [1_000_000_000; 2]);
-    assert_eq!(spec.links.downlink.as_ref().unwrap().pace, Pace::Steady);
+    assert_eq!(spec.links.downlink.as_ref().unwrap().pace, LinkVariation::Steady);
     let records = Simulation::new(&spec, 1).unwrap().run();
     for flow in &records.flows {
         // One jittered hop each way: up to 14.4 ms over some 6 ms and a wire. Two would have a 95th percentile of 26 ms. A packet

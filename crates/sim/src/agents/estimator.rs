@@ -42,11 +42,11 @@ impl Estimator {
     }
 
     /// A packet was checked.
-    pub(crate) fn add(&mut self, bytes: u16, fate: Fate) {
+    pub(crate) fn add(&mut self, bytes: u16, fate: Integrity) {
         let units = u64::from(bytes) * u64::from(self.units_per_byte);
         self.packets += 1;
         self.units += units;
-        if fate == Fate::Corrupted {
+        if fate == Integrity::Corrupted {
             self.lost_packets += 1;
             self.lost_units += units;
         }
@@ -60,7 +60,7 @@ impl Estimator {
 
 /// What a check finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Integrity {
     Sound,
     Corrupted,
 }
@@ -99,7 +99,9 @@ mod tests {
             numbers(&example["inputs"]["lost"]).into_iter().zip(numbers(&example["expected"]["ber_sample"]))
         {
             let mut estimator = estimator(CountUnit::Bit, 1.0);
-            (0..10).for_each(|i| estimator.add(1540, if f64::from(i) < lost { Fate::Corrupted } else { Fate::Sound }));
+            (0..10).for_each(|i| {
+                estimator.add(1540, if f64::from(i) < lost { Integrity::Corrupted } else { Integrity::Sound })
+            });
             assert!((estimator.rate() - want).abs() < 1e-12, "{lost} lost: {} {want}", estimator.rate());
         }
     }
@@ -112,7 +114,7 @@ mod tests {
         for (sample, want) in numbers(samples).into_iter().zip(numbers(wanted)) {
             // 1000 packets of one byte each; `lost` of them are lost.
             let lost = (sample * 1000.0) as u32;
-            (0..1000).for_each(|i| smoothed.add(1, if i < lost { Fate::Corrupted } else { Fate::Sound }));
+            (0..1000).for_each(|i| smoothed.add(1, if i < lost { Integrity::Corrupted } else { Integrity::Sound }));
             assert!((smoothed.rate() - want).abs() < 1e-12, "{} {want}", smoothed.rate());
         }
     }
@@ -127,7 +129,8 @@ mod tests {
         for (unit, want) in [(CountUnit::Byte, per_byte), (CountUnit::Bit, per_bit)] {
             let mut estimator = Estimator { window: 1_000_000, ..estimator(unit, 1.0) };
             let lost = (loss * 1e6) as u32;
-            (0..1_000_000).for_each(|i| estimator.add(140, if i < lost { Fate::Corrupted } else { Fate::Sound }));
+            (0..1_000_000)
+                .for_each(|i| estimator.add(140, if i < lost { Integrity::Corrupted } else { Integrity::Sound }));
             assert!((estimator.rate() / want - 1.0).abs() < 1e-4, "{unit:?}: {} {want}", estimator.rate());
         }
     }

@@ -15,7 +15,7 @@ use report::{Gateway, Notice, Watch};
 use skyhop_base::{Stream, Time};
 use skyhop_topology::{NodeId, Topology};
 use snoop::Snoop;
-pub(crate) use snoop::{COPIES, Passage, is_copy};
+pub(crate) use snoop::{COPIES, SnoopOutcome, is_copy};
 use survival::Survival;
 
 /// No watch of a link.
@@ -213,7 +213,7 @@ impl Simulation {
 
     /// A packet has come over a link to a node.
     #[cold]
-    pub(crate) fn pass_agents(&mut self, link: u32, begun: Time, packet: &mut Packet) -> Passage {
+    pub(crate) fn pass_agents(&mut self, link: u32, begun: Time, packet: &mut Packet) -> SnoopOutcome {
         if !self.agents.gateways.is_empty() {
             self.learn(link, begun, packet);
             self.write_rate(packet);
@@ -227,6 +227,6 @@ impl Simulation {
         if self.agents.marks_losses() && self.is_of_connection(packet) {
             self.mark_losses(link, packet);
         }
-        if self.agents.snoops.is_empty() { Passage::On } else { self.snoop(packet) }
+        if self.agents.snoops.is_empty() { SnoopOutcome::On } else { self.snoop(packet) }
     }
 }

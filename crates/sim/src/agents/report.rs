@@ -10,7 +10,7 @@
 //! - A report holds the estimate from before its packet is counted (algorithm 1). The rates of several
 //!   watched links on a path combine to 1 - Π (1 - rate).
 
-use super::estimator::{Estimator, Fate};
+use super::estimator::{Estimator, Integrity};
 use super::{Agents, NOBODY};
 use crate::packet::Packet;
 use crate::simulation::{Simulation, SimulationError};
@@ -34,7 +34,7 @@ impl Gateway {
     pub(super) fn new(node: NodeId, config: &ErrorReportConfig, watched: &[usize], topology: &Topology) -> Gateway {
         let links = topology.links();
         let ends: Vec<NodeId> = watched.iter().filter_map(|&link| links.get(LinkId::from_usize(link))?.to).collect();
-        let brings = |link: &skyhop_topology::Link| {
+        let brings = |link: &skyhop_topology::NetworkLink| {
             link.kind == LinkKind::Downlink || link.to == Some(node) && ends.contains(&link.from)
         };
         Gateway { node: node.as_u32(), config: config.clone(), brings: links.iter().map(brings).collect() }
@@ -55,7 +55,7 @@ pub(super) struct Watch {
 struct Record {
     time: Time,
     bytes: u16,
-    fate: Fate,
+    fate: Integrity,
 }
 
 /// What a packet that belongs to no flow says.
@@ -97,7 +97,7 @@ pub(super) fn watched(links: &[WatchedLinks], topology: &Topology) -> Result<Vec
     let mut found = Vec::new();
     for wanted in links {
         let before = found.len();
-        let is_wanted = |link: &skyhop_topology::Link| match wanted {
+        let is_wanted = |link: &skyhop_topology::NetworkLink| match wanted {
             WatchedLinks::Named(name) => link.name == *name,
             WatchedLinks::Isls => link.kind == LinkKind::Isl,
         };
@@ -125,7 +125,7 @@ impl Simulation {
     /// A packet has arrived over a watched link and was checked.
     #[cold]
     pub(crate) fn checked(&mut self, link: u32, packet: &Packet, corrupted: bool) {
-        let fate = if corrupted { Fate::Corrupted } else { Fate::Sound };
+        let fate = if corrupted { Integrity::Corrupted } else { Integrity::Sound };
         self.agents.survival.checked(link, packet, fate);
         if !self.agents.reports(link) {
             return;

@@ -64,7 +64,7 @@ struct Connection {
 
 /// What becomes of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum AckAction {
     Forward,
     Suppress,
     /// The packet leaves again instead.
@@ -121,9 +121,9 @@ impl Connection {
         self.high = self.high.max(seq + 1);
     }
 
-    fn on_ack(&mut self, now: Time, next: u32, config: &SnoopConfig) -> Verdict {
+    fn on_ack(&mut self, now: Time, next: u32, config: &SnoopConfig) -> AckAction {
         if next < self.acknowledged {
-            return Verdict::Forward;
+            return AckAction::Forward;
         }
         if next > self.acknowledged {
             let left = self.kept.split_off(&next);
@@ -134,18 +134,18 @@ impl Connection {
             }
             (self.acknowledged, self.expected) = (next, 0);
             self.restart_timer(now, config);
-            return Verdict::Forward;
+            return AckAction::Forward;
         }
-        let Some(kept) = self.kept.get(&next).filter(|kept| !kept.of_sender) else { return Verdict::Forward };
+        let Some(kept) = self.kept.get(&next).filter(|kept| !kept.of_sender) else { return AckAction::Forward };
         if self.expected > 0 {
             self.expected -= 1;
-            return Verdict::Suppress;
+            return AckAction::Suppress;
         }
         if kept.again >= config.repeats {
-            return Verdict::Forward;
+            return AckAction::Forward;
         }
         // This one is of the first packet behind it that has arrived since.
-        Verdict::Repeat(self.repeat(now, next, 1, config))
+        AckAction::Repeat(self.repeat(now, next, 1, config))
     }
 
     /// Sends again what `next` is; `seen` duplicate ACKs of its present absence have come.
@@ -211,7 +211,7 @@ impl Agents {
 
 /// Whether a packet goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Passage {
+pub(crate) enum SnoopOutcome {
     On,
     /// It ends here and is accounted for.
     Ends,
@@ -219,18 +219,18 @@ pub(crate) enum Passage {
 
 impl Simulation {
     /// A packet comes through the node of a helper that keeps data.
-    pub(super) fn snoop(&mut self, packet: &Packet) -> Passage {
+    pub(super) fn snoop(&mut self, packet: &Packet) -> SnoopOutcome {
         let now = self.now;
         let Some(index) = self.agents.snoops.iter().position(|snoop| snoop.node == packet.to) else {
-            return Passage::On;
+            return SnoopOutcome::On;
         };
         if !self.is_of_connection(packet) {
-            return Passage::On;
+            return SnoopOutcome::On;
         }
         // What ends here passes nothing.
         let (source, to) = self.data_ends(packet.flow as usize);
         if packet.to == source || packet.to == to.node {
-            return Passage::On;
+            return SnoopOutcome::On;
         }
         let room = if packet.is_ack() { Room::None } else { self.room_ahead(packet) };
         let Snoop { config, connections, .. } = &mut self.agents.snoops[index];
@@ -239,18 +239,18 @@ impl Simulation {
             connection.on_ack(now, packet.seq, config)
         } else {
             connection.on_data(now, packet, room, config);
-            Verdict::Forward
+            AckAction::Forward
         };
         match verdict {
-            Verdict::Forward => {}
-            Verdict::Suppress => self.absorb(packet),
-            Verdict::Repeat(copy) => {
+            AckAction::Forward => {}
+            AckAction::Suppress => self.absorb(packet),
+            AckAction::Repeat(copy) => {
                 self.absorb(packet);
                 self.send_copy(index, copy);
             }
         }
         self.arm_agents();
-        if verdict == Verdict::Forward { Passage::On } else { Passage::Ends }
+        if verdict == AckAction::Forward { SnoopOutcome::On } else { SnoopOutcome::Ends }
     }
 
     /// Whether the link that data leave a node by has room.
@@ -317,7 +317,7 @@ mod tests {
     fn passed(until: u32, config: &SnoopConfig) -> Connection {
         let mut connection = Connection::default();
         (0..until).for_each(|seq| connection.on_data(ms(seq.into()), &data(seq), Room::Some, config));
-        assert_eq!(connection.on_ack(ms(100), 1, config), Verdict::Forward);
+        assert_eq!(connection.on_ack(ms(100), 1, config), AckAction::Forward);
         connection
     }
 
@@ -327,15 +327,15 @@ mod tests {
         let mut connection = passed(6, &config);
         // 1 is lost; 2 to 5 make four duplicates.
         let mut duplicate = |at| connection.on_ack(ms(at), 1, &config);
-        assert_eq!(duplicate(102), Verdict::Repeat(data(1)));
-        assert_eq!([duplicate(103), duplicate(104), duplicate(105)], [Verdict::Suppress; 3]);
+        assert_eq!(duplicate(102), AckAction::Repeat(data(1)));
+        assert_eq!([duplicate(103), duplicate(104), duplicate(105)], [AckAction::Suppress; 3]);
         // 6 leaves after the repetition: its duplicate says that the repetition is lost, and there is none more to come.
         connection.on_data(ms(106), &data(6), Room::Some, &config);
-        assert_eq!(connection.on_ack(ms(206), 1, &config), Verdict::Repeat(data(1)));
+        assert_eq!(connection.on_ack(ms(206), 1, &config), AckAction::Repeat(data(1)));
         assert_eq!(connection.expected, 0);
-        assert_eq!(connection.on_ack(ms(310), 7, &config), Verdict::Forward);
+        assert_eq!(connection.on_ack(ms(310), 7, &config), AckAction::Forward);
         assert!(connection.kept.is_empty() && connection.timer.is_none());
-        assert_eq!(connection.on_ack(ms(320), 3, &config), Verdict::Forward, "out of order");
+        assert_eq!(connection.on_ack(ms(320), 3, &config), AckAction::Forward, "out of order");
     }
 
     #[test]
@@ -344,14 +344,14 @@ mod tests {
         let mut connection = passed(1, &config);
         // 1 never came here.
         connection.on_data(ms(101), &data(2), Room::Some, &config);
-        assert_eq!(connection.on_ack(ms(200), 1, &config), Verdict::Forward);
+        assert_eq!(connection.on_ack(ms(200), 1, &config), AckAction::Forward);
         // The sender's repetition is kept, but its duplicates still go on.
         connection.on_data(ms(300), &data(1), Room::Some, &config);
-        assert_eq!(connection.on_ack(ms(310), 1, &config), Verdict::Forward);
+        assert_eq!(connection.on_ack(ms(310), 1, &config), AckAction::Forward);
         // Nor is anything kept that a full queue may drop, or beyond the room for packets.
         connection.on_ack(ms(400), 3, &config);
         connection.on_data(ms(410), &data(3), Room::None, &config);
-        assert_eq!(connection.on_ack(ms(500), 3, &config), Verdict::Forward);
+        assert_eq!(connection.on_ack(ms(500), 3, &config), AckAction::Forward);
         let few = SnoopConfig { packets: 2, ..config };
         assert_eq!(passed(6, &few).kept.len(), 1, "0 and 1 were kept, 0 is acknowledged");
     }
@@ -367,7 +367,7 @@ mod tests {
             count += u32::from(connection.on_timer(at, &config) == Some(data(1)));
         }
         assert_eq!(count, config.repeats);
-        assert_eq!(connection.on_ack(ms(99_000), 1, &config), Verdict::Forward, "it is given up");
+        assert_eq!(connection.on_ack(ms(99_000), 1, &config), AckAction::Forward, "it is given up");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! The far end of a marked link estimates its error rate from what it checks, as a gateway of BEEN does ([`super::estimator`]);
 //! a packet of L units survives the link with (1 − rate)^L. Deviation: the option takes no bytes.
 
-use super::estimator::{Estimator, Fate};
+use super::estimator::{Estimator, Integrity};
 use super::{Agents, NOBODY, claim, report};
 use crate::packet::Packet;
 use crate::simulation::SimulationError;
@@ -44,13 +44,13 @@ impl Survival {
     }
 
     /// A packet was checked at the far end of a link.
-    pub(super) fn checked(&mut self, link: u32, packet: &Packet, fate: Fate) {
+    pub(super) fn checked(&mut self, link: u32, packet: &Packet, fate: Integrity) {
         let Some(estimator) = self.of_link.get(link as usize).and_then(|&at| self.estimators.get_mut(at as usize))
         else {
             return;
         };
         estimator.add(packet.size, fate);
-        if fate == Fate::Sound && !packet.is_ack() {
+        if fate == Integrity::Sound && !packet.is_ack() {
             let survives = estimator.survival(packet.size);
             self.carried.entry((packet.flow, packet.number)).and_modify(|all| *all *= survives).or_insert(survives);
         }
@@ -111,12 +111,12 @@ mod tests {
         };
         for (link, lost) in [(0, 10), (1, 20), (2, 0)] {
             for number in 0..1000 {
-                let fate = if number < lost { Fate::Corrupted } else { Fate::Sound };
+                let fate = if number < lost { Integrity::Corrupted } else { Integrity::Sound };
                 survival.checked(link, &packet(number), fate);
             }
         }
         survival.carried.clear();
-        (0..3).for_each(|link| survival.checked(link, &packet(5000), Fate::Sound));
+        (0..3).for_each(|link| survival.checked(link, &packet(5000), Integrity::Sound));
         survival.arrived(&packet(5000));
         let found = survival.echoed[&3];
         assert!((found - want).abs() < 1e-9, "{found} {want}");

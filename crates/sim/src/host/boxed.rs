@@ -4,6 +4,7 @@ use super::endpoint::{Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Ou
 use super::payloads::{Load, PacketKind};
 use crate::limits::BETWEEN_LOOKS;
 use crate::packet::{Flags, Packet};
+use crate::records::PacketEvent;
 use crate::simulation::Simulation;
 use skyhop_base::{Stream, Time};
 use skyhop_transport::Supply;
@@ -116,7 +117,7 @@ impl Simulation {
     /// A packet of the sink is at the source.
     pub(super) fn deliver_to_source(&mut self, packet: &Packet) {
         if let Some(link) = self.recorder.ack_link {
-            self.record_ack_arrival(link, packet);
+            self.record_packet(self.now, link, PacketEvent::Ack, packet);
         }
         self.flows[packet.flow as usize].totals.acks_received += 1;
         self.hand_over(packet, Side::Source);

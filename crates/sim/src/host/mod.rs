@@ -18,7 +18,7 @@ pub(crate) use ends::{Datagrams, Ends};
 use payloads::Load;
 pub(crate) use payloads::{PacketKind, Payloads};
 use skyhop_base::Time;
-pub(crate) use tcp::{SegmentAges, TcpEnds};
+pub(crate) use tcp::{TcpEnds, UnackedSendTimes};
 
 impl Simulation {
     /// A packet of a flow's data is where it is going.

@@ -1,11 +1,12 @@
 //! Drives Skyhop's own TCP: the way of a segment and of an ACK between its two machines and the network.
 
 use super::endpoint::{Counters, Report};
-use crate::ack_details::{AckDetail, Way};
-use crate::doubles::Whose;
+use crate::ack_details::{AckDetail, PathErrors};
 use crate::jitter::sends_at;
 use crate::limits::BETWEEN_LOOKS;
+use crate::ns2_clock::FlowTimer;
 use crate::packet::{Flags, Packet};
+use crate::records::PacketEvent;
 use crate::simulation::Simulation;
 use crate::wire;
 use skyhop_base::{Duration, Time};
@@ -30,14 +31,14 @@ pub(crate) struct TcpEnds {
 /// When each segment that is not yet acknowledged was sent, for the measure of RTT: the age of the segment that an
 /// ACK acknowledges, if it was sent once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SegmentAges {
+pub(crate) struct UnackedSendTimes {
     /// The number of the first segment in `sent`.
     first: u32,
     /// [`Time::MAX`] for segments that were sent more than once.
     sent: VecDeque<Time>,
 }
 
-impl SegmentAges {
+impl UnackedSendTimes {
     #[inline]
     pub fn sent(&mut self, now: Time, seq: u32) {
         let Some(index) = seq.checked_sub(self.first) else { return };
@@ -172,7 +173,7 @@ impl Simulation {
         if let Some(link) = self.recorder.ack_link
             && self.ack_details.is_news(packet.detail)
         {
-            self.record_ack_arrival(link, packet);
+            self.record_packet(now, link, PacketEvent::Ack, packet);
         }
         let details = match packet.detail {
             Packet::NO_DETAIL => AckDetail::default(),
@@ -200,8 +201,8 @@ impl Simulation {
         if let Some(window) = details.window {
             tcp.sender.on_window(now, ack.next.saturating_add(window));
         }
-        if let Some(way) = details.way {
-            hear_of_way(&mut tcp.sender, way);
+        if let Some(path_errors) = details.path_errors {
+            on_path_errors(&mut tcp.sender, path_errors);
         }
         let is_leg = flow.leg.is_some();
         if flow.application.awaits_confirmation() {
@@ -229,8 +230,8 @@ impl Simulation {
         }
         // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
         let deadline = tcp.sender.next_timeout().min(sends_at(flow.jitter.as_deref()));
-        if self.doubles.is_some() {
-            return self.arm_by_doubles(flow_id, Whose::Sender, deadline);
+        if self.ns2_clock.is_some() {
+            return self.arm_by_ns2_clock(flow_id, FlowTimer::Sender, deadline);
         }
         if deadline < tcp.sender_armed {
             tcp.sender_armed = deadline;
@@ -339,8 +340,8 @@ impl Simulation {
             return;
         }
         (tcp.ack_due, tcp.ack_due_since) = (deadline, self.now);
-        if self.doubles.is_some() {
-            return self.arm_by_doubles(flow_id, Whose::Receiver, deadline);
+        if self.ns2_clock.is_some() {
+            return self.arm_by_ns2_clock(flow_id, FlowTimer::Receiver, deadline);
         }
         let slot = self.slots.receivers + flow_id;
         if deadline < tcp.ack_armed {
@@ -368,10 +369,10 @@ impl Simulation {
 }
 
 #[cold]
-fn hear_of_way(sender: &mut Sender, way: Way) {
-    match way {
-        Way::ErrorRate(rate) => sender.on_error_rate(rate),
-        Way::Survival(survival) => sender.on_survival(survival),
+fn on_path_errors(sender: &mut Sender, path_errors: PathErrors) {
+    match path_errors {
+        PathErrors::ErrorRate(rate) => sender.on_error_rate(rate),
+        PathErrors::Survival(survival) => sender.on_survival(survival),
     }
 }
 
@@ -382,7 +383,7 @@ mod tests {
     #[test]
     fn the_age_of_the_acknowledged_segment_counts_unless_it_was_sent_again() {
         let at = Time::from_nanos;
-        let mut ages = SegmentAges::default();
+        let mut ages = UnackedSendTimes::default();
         (0..5).for_each(|seq| ages.sent(at(u64::from(seq)), seq));
         ages.sent(at(10), 2);
         assert_eq!(ages.acknowledged(at(20), 2), Some(Duration::from_nanos(19)));

@@ -1,21 +1,21 @@
-//! Links that work a departure out when service begins ([`crate::late`]), not when they accept the packet.
+//! Links that work a departure out when service begins ([`crate::deferred`]), not when they accept the packet.
 
 use super::{Link, Offered};
 use crate::aqm::Verdict;
-use crate::late::Kept;
+use crate::deferred::Kept;
 use crate::packet::Packet;
 use crate::spec::{FullQueue, QueueLimit};
 use skyhop_base::{Duration, Time};
 
 impl Link {
     /// The first instant from `now` on at which the transmitter could begin to send: a recording or a scheduler may have
-    /// nothing to send with. Before it, packets of a link with late departures wait in the queue, and its limit counts
+    /// nothing to send with. Before it, packets of a link with deferred departures wait in the queue, and its limit counts
     /// them.
     pub(super) fn opportunity(&self, now: Time) -> Time {
         self.pace.as_ref().map_or(now, |pace| pace.next_start(now))
     }
 
-    pub(super) fn offer_late(
+    pub(super) fn offer_deferred(
         &mut self,
         mut packet: Packet,
         now: Time,
@@ -28,77 +28,77 @@ impl Link {
         let full = !self.has_room(packet.size);
         let (limit, low_first) = (self.limit, self.full == FullQueue::LowFirst);
         let has_opportunity = self.opportunity(now) <= now;
-        let Some(late) = &mut self.late else { return Offered::Full };
+        let Some(deferred) = &mut self.deferred else { return Offered::Full };
         // An idle link takes a packet whatever the limit is.
-        let idle = self.free_at <= now && late.serves_at_once(now);
+        let idle = self.free_at <= now && deferred.serves_at_once(now);
         let at_once = idle && has_opportunity;
         if full && low_first && !idle {
-            late.evict_low(&packet, now, limit, &mut self.totals.waiting);
+            deferred.evict_low(&packet, now, limit, &mut self.totals.waiting);
         }
         // A packet of low priority displaces nothing.
-        if !idle && (full && low_first && packet.is_low() || !late.takes(packet.size, limit)) {
+        if !idle && (full && low_first && packet.is_low() || !deferred.takes(packet.size, limit)) {
             self.overflowed();
             return Offered::Full;
         }
         if verdict == Verdict::Mark {
             self.mark(&mut packet);
         }
-        let Some(late) = &mut self.late else { return Offered::Full };
-        if at_once && late.repairs.is_some() {
+        let Some(deferred) = &mut self.deferred else { return Offered::Full };
+        if at_once && deferred.repairs.is_some() {
             self.repairs_serve_at_once(packet, now, delay);
             return Offered::Waits;
         }
         if at_once {
-            late.foreseen = now;
+            deferred.foreseen = now;
             self.accept(&packet, now, delay);
             self.all_begun();
             return self.accepted();
         }
         let limit = if idle { QueueLimit::Unlimited } else { limit };
-        let kept = late.keep(packet, now, limit, &mut self.totals.waiting);
-        self.totals.queue_max = self.totals.queue_max.max(late.packets());
+        let kept = deferred.keep(packet, now, limit, &mut self.totals.waiting);
+        self.totals.queue_max = self.totals.queue_max.max(deferred.packets());
         match kept {
             Kept::No => Offered::Full,
             Kept::Displacing => Offered::Displaces,
-            Kept::Yes if late.packets() == 1 => Offered::Waits,
+            Kept::Yes if deferred.packets() == 1 => Offered::Waits,
             Kept::Yes => Offered::Accepted,
         }
     }
 
-    /// With late departures whatever is in the ring is served, though it may wait for an opportunity.
+    /// With deferred departures, every packet in the ring is served, though it may wait for an opportunity.
     pub(super) fn all_begun(&mut self) {
         self.begun = self.ring.len();
         self.waiting_bytes = 0;
     }
 
-    /// Whether departures are worked out late, so that an event of the link may be one of its transmitter.
+    /// Whether departures are worked out when service begins, so that an event of the link may be one of its transmitter.
     #[inline]
-    pub fn is_late(&self) -> bool {
-        self.late.is_some()
+    pub fn defers_departures(&self) -> bool {
+        self.deferred.is_some()
     }
 
     /// Begins the service of the packet that has waited longest, if it is time for it. `delay` as in [`Link::offer`].
     pub fn begin_service(&mut self, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
-        let Some(late) = self.late.as_mut() else { return };
-        if let Some(discipline) = &mut late.discipline {
+        let Some(deferred) = self.deferred.as_mut() else { return };
+        if let Some(discipline) = &mut deferred.discipline {
             discipline.catch_up(now);
         }
-        let idle = late.is_empty() && late.repairs.is_none();
+        let idle = deferred.is_empty() && deferred.repairs.is_none();
         if self.free_at > now || idle || self.opportunity(now) > now {
             return;
         }
         let before = (self.free_at, self.totals.packets);
-        let Some(late) = self.late.as_mut() else { return };
-        if late.repairs.is_some() {
+        let Some(deferred) = self.deferred.as_mut() else { return };
+        if deferred.repairs.is_some() {
             self.serve_repairing(now, delay);
-        } else if let Some((packet, since)) = late.pop(now) {
-            late.foreseen = now;
+        } else if let Some((packet, since)) = deferred.pop(now) {
+            deferred.foreseen = now;
             self.totals.waiting += now.since(since);
             self.accept(&packet, now, |departure| delay(&packet, departure));
             self.all_begun();
         }
         let (free_at, packets) = (self.free_at, self.totals.packets);
-        if let Some(discipline) = self.late.as_mut().and_then(|late| late.discipline.as_mut())
+        if let Some(discipline) = self.deferred.as_mut().and_then(|deferred| deferred.discipline.as_mut())
             && (free_at, packets) != before
         {
             discipline.transmits_until(free_at);
@@ -107,6 +107,6 @@ impl Link {
 
     /// What the last offer has displaced.
     pub fn take_displaced(&mut self) -> Vec<Packet> {
-        self.late.as_mut().map(|late| late.take_displaced()).unwrap_or_default()
+        self.deferred.as_mut().map(|deferred| deferred.take_displaced()).unwrap_or_default()
     }
 }

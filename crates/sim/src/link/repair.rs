@@ -1,6 +1,6 @@
 //! Links that repair their own errors packet by packet: by repetition (ARQ) or by packets of parity (`algorithms.md` §3.5).
 //!
-//! The transmitter decides when it is free what it sends next, so such a link works departures out late, and the outcomes of
+//! The transmitter decides when it is free what it sends next, so such a link works departures out deferred, and the outcomes of
 //! transmissions are drawn in the order of time: bursts of errors hit transmissions that follow one another on the air.
 //!
 //! - **Selective repeat.** A failed packet is sent again as soon as its failure is known, a round trip of the link after
@@ -20,8 +20,8 @@
 //! waits for what the old one does not have yet.
 
 use super::{Entry, Link};
+use crate::deferred::DeferredQueue;
 use crate::errors::ErrorModel;
-use crate::late::Late;
 use crate::packet::{Flags, Packet};
 use crate::spec::{DeliveryOrder, ErrorConfig, FrameRepair, RepairConfig, Repeats};
 use skyhop_base::{Duration, Time};
@@ -29,7 +29,7 @@ use std::collections::VecDeque;
 
 /// What the far end has of a packet at last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Reception {
     Sound,
     Lost,
 }
@@ -43,7 +43,7 @@ struct Frame {
     start: Time,
     tries: u32,
     /// When it is there, or was there last and is given up.
-    outcome: Option<(Time, Fate)>,
+    outcome: Option<(Time, Reception)>,
 }
 
 /// The packets of an erasure code's present block.
@@ -80,7 +80,7 @@ pub struct Repairs {
     block: Block,
     parity_sent: u32,
     /// Outcomes of the packets in the ring.
-    fates: VecDeque<Fate>,
+    receptions: VecDeque<Reception>,
     /// Still to be given by the far end, in the order of time.
     answers: VecDeque<Answer>,
 }
@@ -122,7 +122,7 @@ impl Repairs {
             next: 0,
             block: Block::default(),
             parity_sent: 0,
-            fates: VecDeque::new(),
+            receptions: VecDeque::new(),
             answers: VecDeque::new(),
         })
     }
@@ -161,10 +161,10 @@ impl Repairs {
             && ready <= now
         {
             self.again.pop_front();
-            return self.frames.binary_search_by_key(&number, |frame| frame.number).ok().map(Job::Again);
+            return self.frames.binary_search_by_key(&number, |frame| frame.number).ok().map(Job::Resend);
         }
         if self.next < self.frames.len() && self.goes_back() {
-            return Some(Job::Again(self.next));
+            return Some(Job::Resend(self.next));
         }
         if let FrameRepair::Erasure { n, k, .. } = self.scheme
             && self.block.closes.is_some_and(|at| at <= now)
@@ -186,14 +186,14 @@ impl Repairs {
         self.next_service(Time::ZERO, false).is_some_and(|at| at <= now)
     }
 
-    fn loses(&mut self, arrival: Time, packet: &Packet, tries: u32) -> Fate {
+    fn loses(&mut self, arrival: Time, packet: &Packet, tries: u32) -> Reception {
         // Each try of each packet has an outcome of its own, independent of all others.
         let key = u64::from(tries) << 32 | u64::from(packet.flow);
         let mut lost = false;
         for model in &mut self.errors {
             lost |= model.loses(arrival, packet, key);
         }
-        if lost { Fate::Lost } else { Fate::Sound }
+        if lost { Reception::Lost } else { Reception::Sound }
     }
 
     fn wire_bytes(&self, bytes: u32) -> u32 {
@@ -206,7 +206,7 @@ impl Repairs {
     }
 
     pub fn memory_bytes(&self) -> u64 {
-        let frames = self.frames.capacity() * size_of::<Frame>() + self.fates.capacity() * size_of::<Fate>();
+        let frames = self.frames.capacity() * size_of::<Frame>() + self.receptions.capacity() * size_of::<Reception>();
         (frames + self.answers.capacity() * size_of::<Answer>() + self.again.capacity() * size_of::<(Time, u64)>())
             as u64
     }
@@ -236,7 +236,7 @@ impl Repairs {
     }
 
     /// Marks those of the packets still to be repeated that `affected` names as sent to a peer that has gone.
-    pub fn condemn(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
+    pub fn mark_unreachable(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
         for frame in self.frames.iter_mut().filter(|frame| frame.outcome.is_none() && affected(&frame.packet)) {
             frame.packet.flags = frame.packet.flags.with(Flags::IN_VAIN);
         }
@@ -256,12 +256,12 @@ impl Repairs {
             }
         }
         self.frames[place].tries += 1;
-        let gives_up = fate == Fate::Lost && before + 1 >= tries;
-        if fate == Fate::Sound || gives_up {
+        let gives_up = fate == Reception::Lost && before + 1 >= tries;
+        if fate == Reception::Sound || gives_up {
             self.frames[place].outcome = Some((arrival, fate));
         }
         // Go-back-N goes back from a packet that is given up, too: behind it the far end took nothing.
-        let again = fate == Fate::Lost && (repeats == Repeats::GoBackN || !gives_up);
+        let again = fate == Reception::Lost && (repeats == Repeats::GoBackN || !gives_up);
         if answer_bytes > 0 {
             let at = self.answers.back().map_or(arrival, |last| last.at.max(arrival));
             self.answers.push_back(Answer { at, number, again, bytes: answer_bytes, node: packet.to });
@@ -295,16 +295,16 @@ impl Repairs {
     }
 
     /// A packet of the present block, of data or of parity, arrives at `arrival`, or does not.
-    fn of_block(&mut self, arrival: Time, fate: Fate) {
+    fn of_block(&mut self, arrival: Time, fate: Reception) {
         let block = &mut self.block;
-        block.arrived += u32::from(fate == Fate::Sound);
+        block.arrived += u32::from(fate == Reception::Sound);
         let closed = block.closes.is_none();
         let all_tried = closed && block.parity == 0;
         if closed && block.arrived >= block.packets || all_tried {
             // All outcomes are known, or no more will be.
             let complete = block.arrived >= block.packets;
             for frame in self.frames.iter_mut().filter(|frame| frame.outcome.is_none()) {
-                frame.outcome = Some((arrival, if complete { Fate::Sound } else { Fate::Lost }));
+                frame.outcome = Some((arrival, if complete { Reception::Sound } else { Reception::Lost }));
             }
         }
         if all_tried {
@@ -319,21 +319,21 @@ impl Link {
         if repairs.is_none() {
             return self;
         }
-        self = self.with_late_departures();
-        if let Some(late) = &mut self.late {
-            late.repairs = repairs;
+        self = self.with_deferred_departures();
+        if let Some(deferred) = &mut self.deferred {
+            deferred.repairs = repairs;
         }
         self
     }
 
     pub fn repairs_errors(&self) -> bool {
-        self.late.as_ref().is_some_and(|late| late.repairs.is_some())
+        self.deferred.as_ref().is_some_and(|deferred| deferred.repairs.is_some())
     }
 
     /// Of the packet that has arrived: whether it is lost, on a link that repairs its errors.
     #[inline(never)]
-    pub fn take_fate(&mut self) -> Option<Fate> {
-        self.late.as_mut()?.repairs.as_mut()?.fates.pop_front()
+    pub fn take_fate(&mut self) -> Option<Reception> {
+        self.deferred.as_mut()?.repairs.as_mut()?.receptions.pop_front()
     }
 
     /// Takes the transmitter for something other than a packet, behind everything accepted. Returns when it has left.
@@ -383,7 +383,7 @@ impl Link {
         now: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> bool {
-        let Some(Late { repairs: Some(repairs), foreseen, .. }) = self.late.as_deref_mut() else {
+        let Some(DeferredQueue { repairs: Some(repairs), foreseen, .. }) = self.deferred.as_deref_mut() else {
             return false;
         };
         repairs.hear(now);
@@ -394,18 +394,18 @@ impl Link {
 
     /// The transmitter is free: it sends what is next.
     pub(super) fn serve_repairing(&mut self, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
-        let Some(late) = self.late.as_deref_mut() else { return };
-        let waits = !late.is_empty();
-        let Some(repairs) = &mut late.repairs else { return };
-        late.foreseen = now;
+        let Some(deferred) = self.deferred.as_deref_mut() else { return };
+        let waits = !deferred.is_empty();
+        let Some(repairs) = &mut deferred.repairs else { return };
+        deferred.foreseen = now;
         match repairs.job(now, waits) {
             None => {}
             Some(Job::New) => {
-                let Some((packet, since)) = late.pop(now) else { return };
+                let Some((packet, since)) = deferred.pop(now) else { return };
                 self.totals.waiting += now.since(since);
                 self.send_new(packet, now, delay);
             }
-            Some(Job::Again(place)) => {
+            Some(Job::Resend(place)) => {
                 let packet = repairs.frames[place].packet;
                 let (end, arrival) = self.transmit(&packet, now, delay);
                 self.tried(place, end, arrival);
@@ -422,7 +422,7 @@ impl Link {
     }
 
     fn repairs(&mut self) -> Option<&mut Repairs> {
-        self.late.as_mut()?.repairs.as_mut()
+        self.deferred.as_mut()?.repairs.as_mut()
     }
 
     /// Puts a packet on the air: when it has left, and when it arrives.
@@ -451,7 +451,7 @@ impl Link {
         let place = repairs.frames.len() - 1;
         let FrameRepair::Erasure { n, k, within } = repairs.scheme else { return self.tried(place, end, arrival) };
         let fate = repairs.loses(arrival, &packet, 0);
-        if fate == Fate::Sound {
+        if fate == Reception::Sound {
             repairs.frames[place].outcome = Some((arrival, fate));
         }
         let block = &mut repairs.block;
@@ -485,7 +485,7 @@ impl Link {
 
     /// Moves arrived packets that wait for no earlier one into the ring.
     fn pass_on(&mut self) {
-        let Some(Late { repairs: Some(repairs), .. }) = self.late.as_deref_mut() else { return };
+        let Some(DeferredQueue { repairs: Some(repairs), .. }) = self.deferred.as_deref_mut() else { return };
         if repairs.config.order == DeliveryOrder::AsItComes {
             let mut place = 0;
             while place < repairs.frames.len() {
@@ -495,13 +495,13 @@ impl Link {
                 }
                 let Some(frame) = repairs.frames.remove(place) else { break };
                 repairs.next = repairs.next.saturating_sub(usize::from(place < repairs.next));
-                pass(&mut self.ring, &mut self.last_arrival, &mut repairs.fates, &frame);
+                pass(&mut self.ring, &mut self.last_arrival, &mut repairs.receptions, &frame);
             }
         }
         while repairs.frames.front().is_some_and(|frame| frame.outcome.is_some()) {
             let Some(frame) = repairs.frames.pop_front() else { break };
             repairs.next = repairs.next.saturating_sub(1);
-            pass(&mut self.ring, &mut self.last_arrival, &mut repairs.fates, &frame);
+            pass(&mut self.ring, &mut self.last_arrival, &mut repairs.receptions, &frame);
         }
         self.all_begun();
     }
@@ -513,11 +513,11 @@ impl Link {
     }
 }
 
-fn pass(ring: &mut VecDeque<Entry>, last: &mut Time, fates: &mut VecDeque<Fate>, frame: &Frame) {
+fn pass(ring: &mut VecDeque<Entry>, last: &mut Time, receptions: &mut VecDeque<Reception>, frame: &Frame) {
     let Some((time, fate)) = frame.outcome else { return };
     *last = time.max(*last);
     ring.push_back(Entry { packet: frame.packet, start: frame.start, arrival: *last });
-    fates.push_back(fate);
+    receptions.push_back(fate);
 }
 
 /// What errors see of a packet of parity.

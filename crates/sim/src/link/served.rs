@@ -259,7 +259,7 @@ impl ServedQueue {
     }
 
     /// Flags the packets that `affected` names: they will be sent to a peer that no longer listens.
-    pub fn condemn(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
+    pub fn mark_unreachable(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
         for slot in self.slots.iter_mut().filter(|slot| slot.waits && affected(&slot.packet)) {
             slot.packet.flags = slot.packet.flags.with(Flags::IN_VAIN);
         }
@@ -299,19 +299,19 @@ fn ecn(packet: &Packet) -> Ecn {
 impl Link {
     /// The same link with a queue discipline that it asks at each departure.
     pub fn with_discipline(mut self, queue: ServedQueue) -> Link {
-        self = self.with_late_departures();
-        if let Some(late) = &mut self.late {
-            late.discipline = Some(Box::new(queue));
+        self = self.with_deferred_departures();
+        if let Some(deferred) = &mut self.deferred {
+            deferred.discipline = Some(Box::new(queue));
         }
         self
     }
 
     pub fn discipline(&self) -> Option<&ServedQueue> {
-        self.late.as_ref()?.discipline.as_deref()
+        self.deferred.as_ref()?.discipline.as_deref()
     }
 
     fn discipline_mut(&mut self) -> Option<&mut ServedQueue> {
-        self.late.as_mut()?.discipline.as_deref_mut()
+        self.deferred.as_mut()?.discipline.as_deref_mut()
     }
 
     /// Gives a packet to the discipline. [`Link::take_queue_events`] then has its drops and marks. `delay` as in

@@ -1,7 +1,7 @@
 //! Links on which rate and packet sizes alone do not determine departures: recordings, slots, codes, ns-2's clock.
 
 use super::{Link, Offered};
-use crate::doubles::{DoublePace, Moment, Passage};
+use crate::ns2_clock::{HopTimes, Moment, Ns2Transmitter};
 use crate::pace::Pacemaker;
 use crate::trace::{Idle, Served};
 use skyhop_base::{Duration, Time};
@@ -11,15 +11,15 @@ impl Link {
     #[inline(never)]
     pub(super) fn begins_first(&self, scheduled: Time) -> bool {
         match self.pace.as_deref() {
-            Some(Pacemaker::Doubles(pace)) => pace.has_begun(self.begun),
+            Some(Pacemaker::Ns2Clock(pace)) => pace.has_begun(self.begun),
             _ => self.begun.checked_sub(1).is_none_or(|before| self.ring[before].start <= scheduled),
         }
     }
 
     /// By ns-2's clock a link's event stands elsewhere in the queue.
-    pub(super) fn in_order_of_doubles(&self, offered: Offered) -> Offered {
+    pub(super) fn in_order_of_ns2_clock(&self, offered: Offered) -> Offered {
         match (offered, self.pace.as_deref()) {
-            (Offered::AcceptedFirst { arrival, start }, Some(Pacemaker::Doubles(pace))) => {
+            (Offered::AcceptedFirst { arrival, start }, Some(Pacemaker::Ns2Clock(pace))) => {
                 let (arrival, start) = pace.front().map_or((arrival, start), Moment::key);
                 Offered::AcceptedFirst { arrival, start }
             }
@@ -36,8 +36,8 @@ impl Link {
         bytes: u32,
         delay: impl FnOnce(Time) -> Duration,
     ) -> (Served, Time) {
-        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
-            let Passage { start, departure, arrival } = pace.accept(now, bytes, delay);
+        if let Some(Pacemaker::Ns2Clock(pace)) = self.pace.as_deref_mut() {
+            let HopTimes { start, departure, arrival } = pace.accept(now, bytes, delay);
             if let Some(meter) = &mut self.meter {
                 meter.advance(now);
                 meter.sends(start, departure);
@@ -58,19 +58,19 @@ impl Link {
     }
 
     /// The same link by ns-2's clock; `None` if something else than its rate says when it serves what.
-    pub fn with_doubles(mut self) -> Option<Link> {
-        if self.pace.is_some() || self.late.is_some() {
+    pub fn with_ns2_clock(mut self) -> Option<Link> {
+        if self.pace.is_some() || self.deferred.is_some() {
             return None;
         }
-        let pace = DoublePace::new(self.serialiser.rate().bps_f64());
-        self.pace = Some(Box::new(Pacemaker::Doubles(Box::new(pace))));
+        let pace = Ns2Transmitter::new(self.serialiser.rate().bps_f64());
+        self.pace = Some(Box::new(Pacemaker::Ns2Clock(Box::new(pace))));
         self.meter = Some(Box::default());
         self.simple = false;
         Some(self)
     }
 
-    pub(super) fn has_doubles(&self) -> bool {
-        matches!(self.pace.as_deref(), Some(Pacemaker::Doubles(_)))
+    pub(super) fn has_ns2_clock(&self) -> bool {
+        matches!(self.pace.as_deref(), Some(Pacemaker::Ns2Clock(_)))
     }
 
     /// The shortest transmission of a packet of `size` bytes, where the rate alone says how long it takes.
@@ -83,26 +83,26 @@ impl Link {
 
     /// By ns-2's clock: the event that is being handled.
     pub fn set_moment(&mut self, now: Moment) {
-        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() {
+        if let Some(Pacemaker::Ns2Clock(pace)) = self.pace.as_deref_mut() {
             pace.now = now;
         }
     }
 
     /// By ns-2's clock: the arrival of the oldest packet, which is to be taken next.
     pub fn take_moment(&mut self) -> Option<Moment> {
-        let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref_mut() else { return None };
+        let Some(Pacemaker::Ns2Clock(pace)) = self.pace.as_deref_mut() else { return None };
         pace.pop()
     }
 
     /// [`Link::next_event`], where that is not the next arrival alone.
     #[inline(never)]
     pub(super) fn next_event_of_unsteady(&self, arrival: Option<(Time, Time)>, now: Time) -> Option<(Time, Time)> {
-        if let Some(Pacemaker::Doubles(pace)) = self.pace.as_deref() {
+        if let Some(Pacemaker::Ns2Clock(pace)) = self.pace.as_deref() {
             return pace.front().map(Moment::key);
         }
-        match &self.late {
+        match &self.deferred {
             // The transmitter may have been free for long when a packet comes at the instant at which something else is due.
-            Some(late) => late.next_event(self.opportunity(self.free_at.max(now)), arrival),
+            Some(deferred) => deferred.next_event(self.opportunity(self.free_at.max(now)), arrival),
             None => arrival,
         }
     }

@@ -7,7 +7,7 @@ use super::ValidateError;
 use serde::Serialize;
 use skyhop_quic::StackKind;
 use skyhop_quic::lab::cases::{self, Case};
-use skyhop_quic::lab::compare::{Seeds, Verdict, compare};
+use skyhop_quic::lab::compare::{CaseResult, Seeds, compare};
 use skyhop_quic::lab::judge::Check;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -66,7 +66,7 @@ impl From<&Check> for QuicFigure {
 }
 
 impl QuicCase {
-    fn of(case: &Case, found: Result<Verdict, String>) -> QuicCase {
+    fn of(case: &Case, found: Result<CaseResult, String>) -> QuicCase {
         let flows = case.runs.iter().flat_map(|run| &run.flows);
         let stack = flows.map(|flow| flow.stack.as_str()).next().unwrap_or_default().to_owned();
         let mut row = QuicCase {

@@ -5,7 +5,7 @@
 
 use super::ValidateError;
 use serde::Serialize;
-use skyhop_tcp::path::Way;
+use skyhop_tcp::path::PathDirection;
 use skyhop_tcp::reference::{Half, Judged, Point, Row, judge, overlay, read_rows};
 use std::path::Path;
 
@@ -93,8 +93,8 @@ pub struct Part {
 impl Part {
     fn of(points: &[Point]) -> Part {
         let at = |point: &Point| point.at.as_secs_f64();
-        let data = points.iter().filter(|p| p.way == Way::Data).map(|p| (at(p), p.seq, p.len, p.again));
-        let acks = points.iter().filter(|p| p.way == Way::Ack).filter_map(|p| Some((at(p), p.ack?)));
+        let data = points.iter().filter(|p| p.way == PathDirection::Data).map(|p| (at(p), p.seq, p.len, p.again));
+        let acks = points.iter().filter(|p| p.way == PathDirection::Ack).filter_map(|p| Some((at(p), p.ack?)));
         Part { data: data.collect(), acks: acks.collect() }
     }
 }

@@ -1,6 +1,6 @@
 //! Times at which a path changes: steps of its delay, times in which it stands still, times in which it loses all.
 
-use super::{ListError, Way};
+use super::{ListError, PathDirection};
 use skyhop_base::{Duration, Time};
 
 const LIST: &str = "list of events";
@@ -84,13 +84,13 @@ impl Events {
         Ok(())
     }
 
-    fn schedule(&self, way: Way) -> &Schedule {
+    fn schedule(&self, way: PathDirection) -> &Schedule {
         &self.ways[way as usize]
     }
 
     /// When service that is ready at `ready` begins and ends, if it takes `service`. The server stands still while it
     /// is held: nothing begins, and a packet under way goes on afterwards.
-    pub(super) fn service(&self, way: Way, ready: Time, service: Duration) -> (Time, Time) {
+    pub(super) fn service(&self, way: PathDirection, ready: Time, service: Duration) -> (Time, Time) {
         let mut begin = ready;
         let mut end = ready + service;
         for hold in &self.schedule(way).holds {
@@ -105,12 +105,12 @@ impl Events {
     }
 
     /// Whether an outage loses a packet that is served from `begin` to `end`.
-    pub(super) fn loses(&self, way: Way, begin: Time, end: Time) -> bool {
+    pub(super) fn loses(&self, way: PathDirection, begin: Time, end: Time) -> bool {
         self.schedule(way).outages.iter().any(|outage| begin < outage.to && end > outage.from)
     }
 
     /// The one-way delay of a packet whose service ends at `end`.
-    pub(super) fn delay(&self, way: Way, end: Time, otherwise: Duration) -> Duration {
+    pub(super) fn delay(&self, way: PathDirection, end: Time, otherwise: Duration) -> Duration {
         let steps = &self.schedule(way).delays;
         steps.iter().rev().find(|&&(from, _)| from <= end).map_or(otherwise, |&(_, delay)| delay)
     }
@@ -131,13 +131,16 @@ mod tests {
     #[test]
     fn a_held_server_goes_on_where_it_stopped() {
         let events = Events::parse("hold@1-1.5:D;delay@2.0:B=100;drop@3-3.1:A").unwrap();
-        assert_eq!(events.service(Way::Data, at(990), ms(20)), (at(990), at(1510)));
-        assert_eq!(events.service(Way::Data, at(1200), ms(20)), (at(1500), at(1520)));
-        assert_eq!(events.service(Way::Data, at(980), ms(20)), (at(980), at(1000)));
-        assert_eq!(events.service(Way::Ack, at(1200), ms(20)), (at(1200), at(1220)));
-        assert_eq!(events.delay(Way::Ack, at(1999), ms(10)), ms(10));
-        assert_eq!(events.delay(Way::Ack, at(2000), ms(10)), ms(100));
-        assert!(events.loses(Way::Ack, at(2990), at(3010)) && !events.loses(Way::Data, at(2990), at(3010)));
+        assert_eq!(events.service(PathDirection::Data, at(990), ms(20)), (at(990), at(1510)));
+        assert_eq!(events.service(PathDirection::Data, at(1200), ms(20)), (at(1500), at(1520)));
+        assert_eq!(events.service(PathDirection::Data, at(980), ms(20)), (at(980), at(1000)));
+        assert_eq!(events.service(PathDirection::Ack, at(1200), ms(20)), (at(1200), at(1220)));
+        assert_eq!(events.delay(PathDirection::Ack, at(1999), ms(10)), ms(10));
+        assert_eq!(events.delay(PathDirection::Ack, at(2000), ms(10)), ms(100));
+        assert!(
+            events.loses(PathDirection::Ack, at(2990), at(3010))
+                && !events.loses(PathDirection::Data, at(2990), at(3010))
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! A loop over the events of pairs of hosts and the path that they share.
 
-use super::{Class, Events, Lateness, Link, Losses, Outcome, Outcomes, Passage, Verdict, Way};
+use super::{
+    Class, DeliveryOutcome, Events, Lateness, Losses, Outcome, Outcomes, PathDirection, PathLink, PathTraversal,
+};
 use crate::segment::{Ecn, Segment};
 use skyhop_base::{Duration, Rate, Time};
 use std::cmp::Reverse;
@@ -58,13 +60,13 @@ pub fn ip_bytes(segment: &Segment) -> u32 {
 pub struct Crossing {
     /// The pair of hosts, from 0.
     pub flow: usize,
-    pub way: Way,
+    pub way: PathDirection,
     /// In its class, from 1, over all flows; zero for a packet that no list can name.
     pub ordinal: u64,
     pub entered: Time,
     /// As it entered: without the path's mark.
     pub segment: Segment,
-    pub passage: Passage,
+    pub passage: PathTraversal,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +75,7 @@ struct Delivery {
     /// Deliveries of one instant keep the order of entry.
     number: u64,
     flow: usize,
-    way: Way,
+    way: PathDirection,
     segment: Segment,
 }
 
@@ -105,7 +107,7 @@ pub struct Exchange<S, R> {
     config: PathConfig,
     losses: Losses,
     lateness: Option<Lateness>,
-    links: [Link; 2],
+    links: [PathLink; 2],
     /// Packets so far per [`Class`].
     counts: [u64; 4],
     deliveries: BinaryHeap<Reverse<Delivery>>,
@@ -120,9 +122,10 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
 
     /// Pairs of a sender and a receiver over one path.
     pub fn shared(pairs: impl IntoIterator<Item = (S, R)>, config: PathConfig) -> Exchange<S, R> {
-        let link =
-            |way: Way| Link::new(way, config.rate, config.delay, config.queues[way as usize], config.events.clone());
-        let links = [link(Way::Data), link(Way::Ack)];
+        let link = |way: PathDirection| {
+            PathLink::new(way, config.rate, config.delay, config.queues[way as usize], config.events.clone())
+        };
+        let links = [link(PathDirection::Data), link(PathDirection::Ack)];
         let pair = |(sender, receiver)| Pair { sender, receiver, last: [(Time::ZERO, Time::ZERO); 2] };
         Exchange {
             pairs: pairs.into_iter().map(pair).collect(),
@@ -181,8 +184,8 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
                 if let Some(Reverse(next)) = self.deliveries.pop() {
                     flow = next.flow;
                     match next.way {
-                        Way::Data => self.pairs[flow].receiver.on_segment(now, &next.segment),
-                        Way::Ack => self.pairs[flow].sender.on_segment(now, &next.segment),
+                        PathDirection::Data => self.pairs[flow].receiver.on_segment(now, &next.segment),
+                        PathDirection::Ack => self.pairs[flow].sender.on_segment(now, &next.segment),
                     }
                 }
             } else if timeout.2 {
@@ -196,16 +199,23 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
 
     fn drain(&mut self, flow: usize, now: Time, observe: &mut impl FnMut(&Crossing)) {
         while let Some(segment) = self.pairs[flow].sender.transmit(now) {
-            self.enter(flow, now, Way::Data, segment, observe);
+            self.enter(flow, now, PathDirection::Data, segment, observe);
         }
         while let Some(segment) = self.pairs[flow].receiver.transmit(now) {
-            self.enter(flow, now, Way::Ack, segment, observe);
+            self.enter(flow, now, PathDirection::Ack, segment, observe);
         }
     }
 
-    fn enter(&mut self, flow: usize, now: Time, way: Way, segment: Segment, observe: &mut impl FnMut(&Crossing)) {
+    fn enter(
+        &mut self,
+        flow: usize,
+        now: Time,
+        way: PathDirection,
+        segment: Segment,
+        observe: &mut impl FnMut(&Crossing),
+    ) {
         let bytes = if segment.syn { self.config.syn_bytes } else { ip_bytes(&segment) };
-        let class = Class::of(&segment, way == Way::Data);
+        let class = Class::of(&segment, way == PathDirection::Data);
         let ordinal = class.map_or(0, |class| {
             self.counts[class as usize] += 1;
             self.counts[class as usize]
@@ -213,7 +223,7 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
         let by_chance = self.losses.loses(flow, way, &segment).then_some(Outcome::Drop);
         let outcomes = class.into_iter().flat_map(|class| self.config.outcomes.of(class, ordinal)).chain(by_chance);
         let passage = self.links[way as usize].enter(now, bytes, outcomes);
-        if passage.verdict != Verdict::Delivered {
+        if passage.verdict != DeliveryOutcome::Delivered {
             self.losses.on_drop(flow, way, &segment);
         }
         observe(&Crossing { flow, way, ordinal, entered: now, segment, passage });
@@ -222,8 +232,8 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
             arriving.ecn = Ecn::Ce;
         }
         let host = match way {
-            Way::Ack => 0,
-            Way::Data => 1,
+            PathDirection::Ack => 0,
+            PathDirection::Data => 1,
         };
         for out in passage.out.into_iter().chain(passage.duplicate) {
             let late = self.lateness.as_mut().map_or(Duration::ZERO, Lateness::draw);

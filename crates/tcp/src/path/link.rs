@@ -1,12 +1,12 @@
 //! One direction of the bottleneck: everything that happens to a packet follows from its arrival.
 
-use super::{Events, Outcome, Way};
+use super::{Events, Outcome, PathDirection};
 use skyhop_base::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
 /// Why a packet arrived or did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DeliveryOutcome {
     Delivered,
     /// The queue was full.
     TailDrop,
@@ -18,10 +18,10 @@ pub enum Verdict {
 
 /// What became of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
+pub struct PathTraversal {
     /// Packets that waited when it came.
     pub queue: usize,
-    pub verdict: Verdict,
+    pub verdict: DeliveryOutcome,
     /// Whether the list of outcomes marks it; it leaves as "congestion experienced".
     pub marked: bool,
     /// Whether the list of outcomes delays it outside the FIFO.
@@ -36,8 +36,8 @@ pub struct Passage {
 
 /// A FIFO with drop tail, served at a rate, followed by a delay.
 #[derive(Clone, Debug)]
-pub struct Link {
-    way: Way,
+pub struct PathLink {
+    way: PathDirection,
     rate: Rate,
     delay: Duration,
     limit: usize,
@@ -49,22 +49,22 @@ pub struct Link {
     last_out: Time,
 }
 
-impl Link {
+impl PathLink {
     /// `limit` counts the packets that wait beside the one in service.
-    pub fn new(way: Way, rate: Rate, delay: Duration, limit: usize, events: Events) -> Link {
+    pub fn new(way: PathDirection, rate: Rate, delay: Duration, limit: usize, events: Events) -> PathLink {
         let waiting = VecDeque::new();
-        Link { way, rate, delay, limit, events, waiting, free_at: Time::ZERO, last_out: Time::ZERO }
+        PathLink { way, rate, delay, limit, events, waiting, free_at: Time::ZERO, last_out: Time::ZERO }
     }
 
     /// Takes a packet of `bytes` bytes that enters at `now`; entries come in order of time.
-    pub fn enter(&mut self, now: Time, bytes: u32, outcomes: impl Iterator<Item = Outcome>) -> Passage {
+    pub fn enter(&mut self, now: Time, bytes: u32, outcomes: impl Iterator<Item = Outcome>) -> PathTraversal {
         while self.waiting.front().is_some_and(|&begin| begin <= now) {
             self.waiting.pop_front();
         }
         let queue = self.waiting.len();
-        let mut passage = Passage {
+        let mut passage = PathTraversal {
             queue,
-            verdict: Verdict::Delivered,
+            verdict: DeliveryOutcome::Delivered,
             marked: false,
             delayed: false,
             begins: None,
@@ -75,7 +75,7 @@ impl Link {
         let (begin, end) = self.events.service(self.way, ready, self.rate.time_of(bytes));
         if begin > now {
             if queue >= self.limit {
-                passage.verdict = Verdict::TailDrop;
+                passage.verdict = DeliveryOutcome::TailDrop;
                 return passage;
             }
             self.waiting.push_back(begin);
@@ -86,7 +86,7 @@ impl Link {
         let mut duplicate = None;
         for outcome in outcomes {
             match outcome {
-                Outcome::Drop => passage.verdict = Verdict::Drop,
+                Outcome::Drop => passage.verdict = DeliveryOutcome::Drop,
                 Outcome::Mark => passage.marked = true,
                 Outcome::Delay(by) => {
                     passage.delayed = true;
@@ -95,10 +95,10 @@ impl Link {
                 Outcome::Duplicate(after) => duplicate = Some(after),
             }
         }
-        if passage.verdict == Verdict::Delivered && self.events.loses(self.way, begin, end) {
-            passage.verdict = Verdict::Outage;
+        if passage.verdict == DeliveryOutcome::Delivered && self.events.loses(self.way, begin, end) {
+            passage.verdict = DeliveryOutcome::Outage;
         }
-        if passage.verdict == Verdict::Delivered {
+        if passage.verdict == DeliveryOutcome::Delivered {
             let out = (end + self.events.delay(self.way, end, self.delay)).max(self.last_out);
             self.last_out = out;
             passage.out = Some(out + extra);
@@ -112,9 +112,9 @@ impl Link {
 mod tests {
     use super::*;
 
-    fn link(limit: usize, events: &str) -> Link {
+    fn link(limit: usize, events: &str) -> PathLink {
         let rate = Rate::from_bps(10_000_000).unwrap();
-        Link::new(Way::Data, rate, Duration::from_millis(10), limit, Events::parse(events).unwrap())
+        PathLink::new(PathDirection::Data, rate, Duration::from_millis(10), limit, Events::parse(events).unwrap())
     }
 
     fn us(us: u64) -> Time {
@@ -124,11 +124,11 @@ mod tests {
     #[test]
     fn the_limit_counts_packets_that_wait() {
         let mut link = link(2, "");
-        let out = |link: &mut Link| link.enter(us(0), 1500, std::iter::empty());
+        let out = |link: &mut PathLink| link.enter(us(0), 1500, std::iter::empty());
         let passages = [out(&mut link), out(&mut link), out(&mut link), out(&mut link)];
         assert_eq!(passages.map(|p| p.queue), [0, 0, 1, 2]);
         assert_eq!(passages.map(|p| p.out), [Some(us(11_200)), Some(us(12_400)), Some(us(13_600)), None]);
-        assert_eq!(passages[3].verdict, Verdict::TailDrop);
+        assert_eq!(passages[3].verdict, DeliveryOutcome::TailDrop);
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
         let second = link.enter(us(0), 1500, [Outcome::Drop].into_iter());
         let third = link.enter(us(0), 1500, [Outcome::Duplicate(Duration::from_millis(1)), Outcome::Mark].into_iter());
         assert_eq!(first.out, Some(us(16_200)));
-        assert_eq!((second.verdict, second.out), (Verdict::Drop, None));
+        assert_eq!((second.verdict, second.out), (DeliveryOutcome::Drop, None));
         assert_eq!((third.out, third.duplicate, third.marked), (Some(us(13_600)), Some(us(14_600)), true));
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use skyhop_base::random::Stream;
 
-use super::Way;
+use super::PathDirection;
 use crate::segment::Segment;
 
 /// Which packets are lost by chance. SYNs are lost like other packets if losses are drawn.
@@ -41,7 +41,7 @@ impl Drawn {
         Drawn { probability, streams: ["data", "acks"].map(|way| Stream::new(seed, "path", way)), ways }
     }
 
-    fn loses(&mut self, way: Way) -> bool {
+    fn loses(&mut self, way: PathDirection) -> bool {
         self.ways[way as usize] && self.streams[way as usize].uniform() < self.probability
     }
 }
@@ -69,11 +69,13 @@ impl Listed {
 
 impl Losses {
     /// Whether chance loses the packet that enters next.
-    pub(super) fn loses(&mut self, flow: usize, way: Way, segment: &Segment) -> bool {
+    pub(super) fn loses(&mut self, flow: usize, way: PathDirection, segment: &Segment) -> bool {
         match self {
             Losses::None => false,
             Losses::Drawn(drawn) => drawn.loses(way),
-            Losses::Listed(listed) if way == Way::Ack => listed.acks.as_mut().is_some_and(|acks| acks.loses(way)),
+            Losses::Listed(listed) if way == PathDirection::Ack => {
+                listed.acks.as_mut().is_some_and(|acks| acks.loses(way))
+            }
             Losses::Listed(listed) => listed.key(flow, segment).is_some_and(|key| {
                 let place = listed.dropped.get(&key).copied().unwrap_or(0);
                 listed.entries[&key].get(place).copied().unwrap_or(false)
@@ -82,8 +84,8 @@ impl Losses {
     }
 
     /// A packet with data was dropped, by chance, queue or outage.
-    pub(super) fn on_drop(&mut self, flow: usize, way: Way, segment: &Segment) {
-        if let (Losses::Listed(listed), Way::Data) = (self, way)
+    pub(super) fn on_drop(&mut self, flow: usize, way: PathDirection, segment: &Segment) {
+        if let (Losses::Listed(listed), PathDirection::Data) = (self, way)
             && let Some(key) = listed.key(flow, segment)
         {
             *listed.dropped.entry(key).or_default() += 1;
@@ -107,9 +109,9 @@ mod tests {
         listed.add(0, 3001, true);
         let mut losses = Losses::Listed(listed);
         let mut lost = |flow, seq| {
-            let lost = losses.loses(flow, Way::Data, &segment(seq));
+            let lost = losses.loses(flow, PathDirection::Data, &segment(seq));
             if lost || seq == 3001 {
-                losses.on_drop(flow, Way::Data, &segment(seq));
+                losses.on_drop(flow, PathDirection::Data, &segment(seq));
             }
             lost
         };
@@ -121,9 +123,9 @@ mod tests {
     #[test]
     fn drawn_losses_keep_their_share_and_their_direction() {
         let mut losses = Losses::Drawn(Drawn::new(0.01, 7, [true, false]));
-        let lost = (0..100_000).filter(|_| losses.loses(0, Way::Data, &segment(1))).count();
+        let lost = (0..100_000).filter(|_| losses.loses(0, PathDirection::Data, &segment(1))).count();
         // Three standard deviations of a binomial count.
         assert!(lost.abs_diff(1000) < 95, "{lost}");
-        assert!((0..10_000).all(|_| !losses.loses(0, Way::Ack, &segment(1))));
+        assert!((0..10_000).all(|_| !losses.loses(0, PathDirection::Ack, &segment(1))));
     }
 }

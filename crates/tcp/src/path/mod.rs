@@ -16,13 +16,13 @@ mod outcomes;
 pub use events::Events;
 pub use exchange::{Crossing, Endpoint, Exchange, Pair, PathConfig, ip_bytes, wake_time};
 pub use lateness::Lateness;
-pub use link::{Link, Passage, Verdict};
+pub use link::{DeliveryOutcome, PathLink, PathTraversal};
 pub use losses::{Drawn, Listed, Losses};
 pub use outcomes::{Class, Outcome, Outcomes};
 
 /// The direction in which a packet crosses the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum PathDirection {
     /// From the sender of the data to its receiver.
     Data,
     /// From the receiver back.

@@ -2,7 +2,7 @@
 
 use super::flow_case::FlowCase;
 use crate::flow::CaState;
-use crate::path::{Crossing, Endpoint, Exchange, Lateness, Verdict, Way};
+use crate::path::{Crossing, DeliveryOutcome, Endpoint, Exchange, Lateness, PathDirection};
 use crate::receiver::{self, Receiver};
 use crate::segment::{SackBlocks, Segment};
 use crate::sender::{self, Config, Sender};
@@ -119,7 +119,7 @@ struct Noted {
 impl Noted {
     fn take(&mut self, crossing: &Crossing) {
         let Crossing { way, entered, segment, passage, .. } = crossing;
-        if *way == Way::Ack {
+        if *way == PathDirection::Ack {
             self.acks.extend(passage.out.zip(segment.ack).map(|(out, ack)| (out, ack, segment.sack)));
             return;
         }
@@ -127,8 +127,8 @@ impl Noted {
             return;
         }
         self.again += u32::from(segment.seq < self.highest);
-        self.tail += u32::from(passage.verdict == Verdict::TailDrop);
-        if passage.verdict != Verdict::Delivered && self.first_loss.is_none() {
+        self.tail += u32::from(passage.verdict == DeliveryOutcome::TailDrop);
+        if passage.verdict != DeliveryOutcome::Delivered && self.first_loss.is_none() {
             self.first_loss = Some(entered.as_secs_f64());
         }
         self.highest = self.highest.max(segment.end());

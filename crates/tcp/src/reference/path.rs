@@ -2,7 +2,7 @@
 
 use super::trace::Lost;
 use super::{Case, Packet};
-use crate::path::{Class, Link, Passage, Verdict, Way, ip_bytes};
+use crate::path::{Class, DeliveryOutcome, Link, PathDirection, PathTraversal, ip_bytes};
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -38,15 +38,16 @@ impl PathComparison {
 /// Feeds the recorded arrivals of both directions to the path.
 pub fn compare_path(case: &Case, packets: &[Packet]) -> PathComparison {
     let path = &case.path;
-    let link = |way: Way| Link::new(way, path.rate, path.delay, path.queues[way as usize], path.events.clone());
-    let mut links = [link(Way::Data), link(Way::Ack)];
+    let link =
+        |way: PathDirection| Link::new(way, path.rate, path.delay, path.queues[way as usize], path.events.clone());
+    let mut links = [link(PathDirection::Data), link(PathDirection::Ack)];
     let mut comparison = PathComparison { packets: packets.len(), ..PathComparison::default() };
     let mut counts = [0; 4];
     let mut begins: [VecDeque<Time>; 2] = Default::default();
     for packet in packets {
         let segment = &packet.segment;
         let bytes = if segment.syn { path.syn_bytes } else { ip_bytes(segment) };
-        let class = Class::of(segment, packet.way == Way::Data);
+        let class = Class::of(segment, packet.way == PathDirection::Data);
         let ordinal = class.map_or(0, |class| {
             counts[class as usize] += 1;
             counts[class as usize]
@@ -80,11 +81,11 @@ pub fn compare_path(case: &Case, packets: &[Packet]) -> PathComparison {
     comparison
 }
 
-fn lost(passage: &Passage) -> Option<Lost> {
+fn lost(passage: &PathTraversal) -> Option<Lost> {
     match passage.verdict {
-        Verdict::Delivered => None,
-        Verdict::TailDrop => Some(Lost::Tail),
-        Verdict::Drop => Some(Lost::Listed),
-        Verdict::Outage => Some(Lost::Outage),
+        DeliveryOutcome::Delivered => None,
+        DeliveryOutcome::TailDrop => Some(Lost::Tail),
+        DeliveryOutcome::Drop => Some(Lost::Listed),
+        DeliveryOutcome::Outage => Some(Lost::Outage),
     }
 }

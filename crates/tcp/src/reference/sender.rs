@@ -3,7 +3,7 @@
 use super::judge::Point;
 use super::{Case, Packet, ReferenceError, State, Table};
 use crate::flow::CaState;
-use crate::path::Way;
+use crate::path::PathDirection;
 use crate::segment::{Ecn, Segment};
 use crate::sender::{Config, ControlKind, Sender};
 use flate2::read::GzDecoder;
@@ -223,9 +223,9 @@ pub fn compare_sender(
     told: &[State],
 ) -> Result<SenderComparison, ReferenceError> {
     let trace = |problem| ReferenceError::Trace { case: case.name.clone(), problem };
-    let syn = packets.iter().find(|p| p.way == Way::Data && p.segment.syn).ok_or(trace("there is no SYN"))?;
+    let syn = packets.iter().find(|p| p.way == PathDirection::Data && p.segment.syn).ok_or(trace("there is no SYN"))?;
     let mut inputs: Vec<(Time, Input)> = case.writes.iter().map(|w| (w.at, Input::Write(w.bytes))).collect();
-    for packet in packets.iter().filter(|p| p.way == Way::Ack) {
+    for packet in packets.iter().filter(|p| p.way == PathDirection::Ack) {
         let arrivals = [packet.out, packet.duplicate];
         inputs.extend(arrivals.into_iter().flatten().map(|at| (at, Input::Arrival(packet.segment))));
     }
@@ -316,7 +316,7 @@ pub(super) fn compare(
     let Ours { sent, windows, changes, states, carry } = ours;
     let theirs: Vec<Data> = packets
         .iter()
-        .filter(|p| p.way == Way::Data && p.segment.len > 0)
+        .filter(|p| p.way == PathDirection::Data && p.segment.len > 0)
         .map(|p| Data {
             at: p.entered,
             seq: p.segment.seq,

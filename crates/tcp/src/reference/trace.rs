@@ -1,7 +1,7 @@
 //! `<case>.packets.csv.gz`: every packet that entered the bottleneck, in order of entry.
 
 use super::{ReferenceError, Table};
-use crate::path::Way;
+use crate::path::PathDirection;
 use crate::segment::{Ecn, SackBlocks, Segment, Timestamps};
 use flate2::read::GzDecoder;
 use skyhop_base::Time;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// One recorded packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    pub way: Way,
+    pub way: PathDirection,
     /// In its class, from 1; zero where it does not count.
     pub ordinal: u64,
     pub entered: Time,
@@ -48,8 +48,8 @@ pub fn read_packets(folder: &Path, case: &str) -> Result<Vec<Packet>, ReferenceE
 
 fn read_packet(table: &Table, row: usize) -> Result<Packet, ReferenceError> {
     let way = match table.text(row, "dir")? {
-        "D" => Way::Data,
-        "A" => Way::Ack,
+        "D" => PathDirection::Data,
+        "A" => PathDirection::Ack,
         other => return Err(table.wrong(row, "dir", other, "neither D nor A")),
     };
     let flags = table.text(row, "flags")?;

@@ -2,7 +2,7 @@
 
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_tcp::control::cubic::CubicOptions;
-use skyhop_tcp::path::{Events, Exchange, Outcomes, PathConfig, Way};
+use skyhop_tcp::path::{Events, Exchange, Outcomes, PathConfig, PathDirection};
 use skyhop_tcp::receiver::{self, Receiver};
 use skyhop_tcp::sender::{Config, ControlKind, Host, Sender};
 use skyhop_tcp::timer::Timers;
@@ -103,7 +103,7 @@ fn sent(config: &Config, seed: u64) -> Vec<(Time, u64, u32)> {
     let mut exchange = Exchange::new(host, receiver::Host::new(Receiver::new(receiver), None), path);
     let mut sent = Vec::new();
     exchange.run(Time::ZERO + Duration::from_secs(60), |crossing| {
-        if crossing.way == Way::Data {
+        if crossing.way == PathDirection::Data {
             sent.push((crossing.entered, crossing.segment.seq, crossing.segment.len));
         }
     });

@@ -338,7 +338,8 @@ mod tests {
     /// ns-2's TCP/Linux forgets, when `overhead_` held something back, what rate halving took off meanwhile.
     #[test]
     fn a_late_release_gives_the_allowance_back() {
-        let mut sender = sender(Profile::Ns2, json!({ "recovery": "sack", "control": "reno", "ns2": { "agent": "linux" } }));
+        let mut sender =
+            sender(Profile::Ns2, json!({ "recovery": "sack", "control": "reno", "ns2": { "agent": "linux" } }));
         let now = Time::from_secs_f64(0.1);
         drain(&mut sender, Time::ZERO);
         sender.on_ack(now, &ack(1));

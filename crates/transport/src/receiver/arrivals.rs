@@ -2,7 +2,7 @@
 
 /// An arrival in relation to those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrival {
+pub(super) enum ArrivalOrder {
     InOrder,
     FillsGap,
     OutOfOrder,
@@ -42,28 +42,28 @@ impl Arrivals {
     }
 
     #[inline]
-    pub(super) fn accept(&mut self, seq: u32) -> Arrival {
+    pub(super) fn accept(&mut self, seq: u32) -> ArrivalOrder {
         if seq == self.next && self.held.is_empty() {
             self.next += 1;
-            return Arrival::InOrder;
+            return ArrivalOrder::InOrder;
         }
         self.accept_with_gaps(seq)
     }
 
-    fn accept_with_gaps(&mut self, seq: u32) -> Arrival {
+    fn accept_with_gaps(&mut self, seq: u32) -> ArrivalOrder {
         if seq < self.next {
-            return Arrival::Duplicate;
+            return ArrivalOrder::Duplicate;
         }
         if seq == self.next {
             self.next += 1;
             if self.held.first().is_some_and(|range| range.0 == self.next) {
                 self.next = self.held.remove(0).1;
             }
-            return Arrival::FillsGap;
+            return ArrivalOrder::FillsGap;
         }
         let at = self.held.partition_point(|range| range.1 < seq);
         match self.held.get(at).copied() {
-            Some((start, end)) if start <= seq && seq < end => return Arrival::Duplicate,
+            Some((start, end)) if start <= seq && seq < end => return ArrivalOrder::Duplicate,
             Some((start, end)) if end == seq => {
                 self.held[at] = (start, seq + 1);
                 if self.held.get(at + 1).is_some_and(|range| range.0 == seq + 1) {
@@ -73,6 +73,6 @@ impl Arrivals {
             Some((start, end)) if start == seq + 1 => self.held[at] = (seq, end),
             _ => self.held.insert(at, (seq, seq + 1)),
         }
-        Arrival::OutOfOrder
+        ArrivalOrder::OutOfOrder
     }
 }

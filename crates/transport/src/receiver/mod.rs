@@ -5,7 +5,7 @@ mod report;
 
 use crate::config::{DelayedAck, Recovery, Switch, TcpConfig};
 use crate::segment::{Ack, Ecn, Priority, SackBlocks, Segment, Transmission};
-use arrivals::{Arrival, Arrivals};
+use arrivals::{ArrivalOrder, Arrivals};
 use report::Report;
 use skyhop_base::{Duration, Time};
 
@@ -117,8 +117,9 @@ impl Receiver {
         let pending = Pending { seq: segment.seq, answers: Priority::Normal, stamp };
         self.unacked += 1;
         let last_again =
-            arrival == Arrival::Duplicate && segment.seq + 1 == self.arrivals.next() && self.arrivals.is_gapless();
-        let waits = arrival == Arrival::InOrder || (last_again && self.delayed_ack == DelayedAck::AlsoRepeatedLast);
+            arrival == ArrivalOrder::Duplicate && segment.seq + 1 == self.arrivals.next() && self.arrivals.is_gapless();
+        let waits =
+            arrival == ArrivalOrder::InOrder || (last_again && self.delayed_ack == DelayedAck::AlsoRepeatedLast);
         // RFC 5681 §4.2: at once when out of order, a gap is filled or `ack_every` segments wait. The opening
         // segment is answered at once.
         let at_once = !waits || segment.seq == 0 || self.unacked >= self.ack_every;
@@ -141,9 +142,9 @@ impl Receiver {
         self.due = Some(Pending { seq: segment.seq, answers: Priority::Low, stamp });
     }
 
-    fn accept_counting(&mut self, segment: &Segment) -> Arrival {
+    fn accept_counting(&mut self, segment: &Segment) -> ArrivalOrder {
         let arrival = self.arrivals.accept(segment.seq);
-        if arrival == Arrival::Duplicate {
+        if arrival == ArrivalOrder::Duplicate {
             self.counters.duplicates += 1;
         } else {
             self.counters.payload_bytes += u64::from(segment.payload);

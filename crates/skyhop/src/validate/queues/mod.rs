@@ -14,7 +14,7 @@ use cases::Case;
 use draws::Numbers;
 use serde::Serialize;
 use skyhop_base::Stream;
-use skyhop_queue::replay::{Arrival, End, Fate, replay};
+use skyhop_queue::replay::{Arrival, End, ReplayOutcome, replay};
 use skyhop_queue::{QueueSpec, Variant};
 use std::path::Path;
 
@@ -103,7 +103,7 @@ pub struct Mean {
 }
 
 impl Outcome {
-    fn of(fate: &Fate, arrival: &Arrival) -> Outcome {
+    fn of(fate: &ReplayOutcome, arrival: &Arrival) -> Outcome {
         let verdict = match fate.end {
             End::Delivered => 0,
             End::DroppedAtEnqueue(_) => 1,
@@ -218,7 +218,7 @@ fn run(
     case: &Case,
     arrivals: &[Arrival],
     random: &mut dyn skyhop_queue::Random,
-) -> Result<Vec<Fate>, ValidateError> {
+) -> Result<Vec<ReplayOutcome>, ValidateError> {
     let mut discipline = spec
         .build(case.created)
         .map_err(|error| ValidateError::Case { case: case.name.clone(), reason: error.to_string() })?;

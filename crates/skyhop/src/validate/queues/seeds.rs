@@ -3,7 +3,7 @@
 use super::super::table::Table;
 use super::{Mean, ValidateError};
 use skyhop_queue::Ecn;
-use skyhop_queue::replay::{Arrival, End, Fate};
+use skyhop_queue::replay::{Arrival, End, ReplayOutcome};
 use std::path::Path;
 
 /// Distance of two means in standard errors that is still equal.
@@ -47,7 +47,7 @@ pub fn read(folder: &Path) -> Result<Vec<Summary>, ValidateError> {
 }
 
 /// Each measure of one case over the runs. A measure that we do not know, or cannot take, is not within its bound.
-pub fn compare(arrivals: &[Arrival], runs: &[Vec<Fate>], summaries: &[&Summary]) -> Vec<Mean> {
+pub fn compare(arrivals: &[Arrival], runs: &[Vec<ReplayOutcome>], summaries: &[&Summary]) -> Vec<Mean> {
     summaries
         .iter()
         .map(|summary| {
@@ -62,8 +62,8 @@ pub fn compare(arrivals: &[Arrival], runs: &[Vec<Fate>], summaries: &[&Summary])
 }
 
 /// A measure by the reference's name; `None` for a name that is not known.
-fn measure(metric: &str, arrivals: &[Arrival], fates: &[Fate]) -> Option<f64> {
-    let count = |wanted: &dyn Fn(&Fate) -> bool| fates.iter().filter(|fate| wanted(fate)).count() as f64;
+fn measure(metric: &str, arrivals: &[Arrival], fates: &[ReplayOutcome]) -> Option<f64> {
+    let count = |wanted: &dyn Fn(&ReplayOutcome) -> bool| fates.iter().filter(|fate| wanted(fate)).count() as f64;
     match metric {
         "drop_enqueue" => return Some(count(&|fate| matches!(fate.end, End::DroppedAtEnqueue(_)))),
         "drop_dequeue" => return Some(count(&|fate| matches!(fate.end, End::DroppedAtDequeue(_)))),

@@ -21,7 +21,7 @@ pub enum Overflow {
 }
 
 #[derive(Debug)]
-pub struct Late {
+pub struct DeferredQueue {
     waiting: VecDeque<(Packet, Time)>,
     bytes: u64,
     overflow: Overflow,
@@ -44,9 +44,9 @@ pub enum Kept {
     No,
 }
 
-impl Late {
-    pub fn new(overflow: Overflow) -> Late {
-        Late {
+impl DeferredQueue {
+    pub fn new(overflow: Overflow) -> DeferredQueue {
+        DeferredQueue {
             waiting: VecDeque::new(),
             bytes: 0,
             overflow,
@@ -189,12 +189,12 @@ impl Late {
         waited
     }
 
-    pub fn condemn(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
+    pub fn mark_unreachable(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
         if let Some(repairs) = &mut self.repairs {
-            repairs.condemn(&mut affected);
+            repairs.mark_unreachable(&mut affected);
         }
         if let Some(discipline) = &mut self.discipline {
-            return discipline.condemn(affected);
+            return discipline.mark_unreachable(affected);
         }
         for (packet, _) in self.waiting.iter_mut().filter(|(packet, _)| affected(packet)) {
             packet.flags = packet.flags.with(Flags::IN_VAIN);
@@ -258,13 +258,13 @@ mod tests {
     }
 
     #[test]
-    fn packets_without_a_departure_can_be_withdrawn_and_condemned() {
-        let mut link = built(&QueueConfig::drop_tail(QueueLimit::Unlimited)).with_late_departures();
+    fn packets_without_a_departure_can_be_withdrawn_and_marked_unreachable() {
+        let mut link = built(&QueueConfig::drop_tail(QueueLimit::Unlimited)).with_deferred_departures();
         (0..4).for_each(|seq| _ = offer(&mut link, seq, ms(0)));
         let mut out = Vec::new();
         link.withdraw(ms(1), |packet| packet.seq != 2, |_, _| ONE_MS, &mut out);
         assert_eq!(out.iter().map(|packet| packet.seq).collect::<Vec<_>>(), [1, 3]);
-        link.condemn(ms(1), |_| true);
+        link.mark_unreachable(ms(1), |_| true);
         link.begin_service(ms(1), |_, _| ONE_MS);
         let last = link.entries().last().unwrap();
         assert_eq!((last.packet.seq, last.packet.flags.has(Flags::IN_VAIN), last.start), (2, true, ms(1)));

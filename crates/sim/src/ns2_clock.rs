@@ -88,28 +88,28 @@ impl Timer {
 
 /// The two timers of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum FlowTimer {
     Sender,
     Receiver,
 }
 
 /// The clock of a run, and the timers set by it.
 #[derive(Debug)]
-pub struct Doubles {
+pub struct Ns2Clock {
     /// The present event.
     pub now: Moment,
     timers: Vec<[Timer; 2]>,
 }
 
-impl Doubles {
+impl Ns2Clock {
     /// `units`: the tick of each flow's sender and the delay of its receiver's ACKs.
-    pub fn new(units: impl Iterator<Item = [Duration; 2]>) -> Doubles {
+    pub fn new(units: impl Iterator<Item = [Duration; 2]>) -> Ns2Clock {
         let at_least = |unit: Duration| unit.max(Duration::from_nanos(1));
         let timers = units.map(|units| units.map(|unit| Timer::new(at_least(unit)))).collect();
-        Doubles { now: Moment::default(), timers }
+        Ns2Clock { now: Moment::default(), timers }
     }
 
-    fn timer(&mut self, flow: u32, whose: Whose) -> &mut Timer {
+    fn timer(&mut self, flow: u32, whose: FlowTimer) -> &mut Timer {
         &mut self.timers[flow as usize][whose as usize]
     }
 
@@ -120,7 +120,7 @@ impl Doubles {
     }
 
     /// An input has left this deadline: its place in the event queue.
-    pub fn set(&mut self, flow: u32, whose: Whose, deadline: Time, now: Time) -> (Time, Time) {
+    pub fn set(&mut self, flow: u32, whose: FlowTimer, deadline: Time, now: Time) -> (Time, Time) {
         let now_s = self.now.due_s;
         let timer = self.timer(flow, whose);
         timer.set(deadline, now, now_s);
@@ -129,7 +129,7 @@ impl Doubles {
 
     /// The event of a timer has come at `now`: the time that its endpoint is to see. It is at least the deadline, unless the
     /// event is one of an earlier deadline.
-    pub fn at_timer(&mut self, flow: u32, whose: Whose, now: Time) -> Time {
+    pub fn at_timer(&mut self, flow: u32, whose: FlowTimer, now: Time) -> Time {
         let Timer { deadline, moment, .. } = *self.timer(flow, whose);
         if deadline == Time::MAX || moment.key().0 > now {
             self.at(now);
@@ -142,7 +142,7 @@ impl Doubles {
 
 /// A link by ns-2's clock: each packet's begin of service and arrival.
 #[derive(Debug)]
-pub struct DoublePace {
+pub struct Ns2Transmitter {
     bps: f64,
     /// The event that offers a packet.
     pub now: Moment,
@@ -152,19 +152,19 @@ pub struct DoublePace {
 
 /// What a link makes of a packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Passage {
+pub struct HopTimes {
     pub start: Time,
     pub departure: Time,
     pub arrival: Time,
 }
 
-impl DoublePace {
-    pub fn new(bps: f64) -> DoublePace {
-        DoublePace { bps, now: Moment::default(), free_s: 0.0, entries: VecDeque::new() }
+impl Ns2Transmitter {
+    pub fn new(bps: f64) -> Ns2Transmitter {
+        Ns2Transmitter { bps, now: Moment::default(), free_s: 0.0, entries: VecDeque::new() }
     }
 
     /// Accepts a packet at `now`, that of the event.
-    pub fn accept(&mut self, now: Time, bytes: u32, delay: impl FnOnce(Time) -> Duration) -> Passage {
+    pub fn accept(&mut self, now: Time, bytes: u32, delay: impl FnOnce(Time) -> Duration) -> HopTimes {
         let now_s = self.now.due_s;
         let start_s = now_s.max(self.free_s);
         let taken_s = 8.0 * f64::from(bytes) / self.bps;
@@ -175,7 +175,7 @@ impl DoublePace {
         self.entries.push_back(Moment { due_s: arrival_s, scheduled_s: start_s });
         // What begins later than now begins so in whole nanoseconds, too.
         let start = if start_s > now_s { nanosecond(start_s).max(now + Duration::from_nanos(1)) } else { now };
-        Passage { start, departure, arrival: nanosecond(arrival_s) }
+        HopTimes { start, departure, arrival: nanosecond(arrival_s) }
     }
 
     /// Whether the service of the packet at a place of the link, the one after `before`, begins before the present event.
@@ -207,13 +207,13 @@ impl DoublePace {
 impl Simulation {
     /// Before an event that is none of a link: ns-2's clock shows its time.
     #[cold]
-    pub(crate) fn set_doubles(&mut self, slot: u32) {
-        let Some(doubles) = &mut self.doubles else { return };
+    pub(crate) fn set_ns2_clock(&mut self, slot: u32) {
+        let Some(clock) = &mut self.ns2_clock else { return };
         let (senders, receivers, applications) = (self.slots.senders, self.slots.receivers, self.slots.applications);
         if (senders..receivers).contains(&slot) {
-            self.now = doubles.at_timer(slot - senders, Whose::Sender, self.now);
+            self.now = doubles.at_timer(slot - senders, FlowTimer::Sender, self.now);
         } else if (receivers..applications).contains(&slot) {
-            self.now = doubles.at_timer(slot - receivers, Whose::Receiver, self.now);
+            self.now = doubles.at_timer(slot - receivers, FlowTimer::Receiver, self.now);
         } else {
             doubles.at(self.now);
         }
@@ -221,13 +221,13 @@ impl Simulation {
 
     /// By ns-2's clock the slot of a timer stands where its deadline is, always.
     #[cold]
-    pub(crate) fn arm_by_doubles(&mut self, flow_id: u32, whose: Whose, deadline: Time) {
-        let Some(doubles) = &mut self.doubles else { return };
+    pub(crate) fn arm_by_ns2_clock(&mut self, flow_id: u32, whose: FlowTimer, deadline: Time) {
+        let Some(clock) = &mut self.ns2_clock else { return };
         let (time, scheduled) = doubles.set(flow_id, whose, deadline, self.now);
         let slot = flow_id
             + match whose {
-                Whose::Sender => self.slots.senders,
-                Whose::Receiver => self.slots.receivers,
+                FlowTimer::Sender => self.slots.senders,
+                FlowTimer::Receiver => self.slots.receivers,
             };
         if deadline == Time::MAX {
             self.events.disarm(slot);
@@ -274,21 +274,25 @@ mod tests {
 
     #[test]
     fn a_timer_shows_its_deadline_though_its_double_is_short_of_it() {
-        let mut doubles = Doubles::new([[Duration::from_millis(10), Duration::from_millis(100)]].into_iter());
+        let mut doubles = Ns2Clock::new([[Duration::from_millis(10), Duration::from_millis(100)]].into_iter());
         let at = Time::from_nanos;
         doubles.at(at(1_000_000_000));
         let deadline = at(1_300_000_000);
-        let (time, _) = doubles.set(0, Whose::Sender, deadline, at(1_000_000_000));
+        let (time, _) = doubles.set(0, FlowTimer::Sender, deadline, at(1_000_000_000));
         // 30 · 0.01 is the double after 0.3.
-        assert_eq!(doubles.timer(0, Whose::Sender).moment.due_s, 1.0 + 30.0 * 0.01);
+        assert_eq!(doubles.timer(0, FlowTimer::Sender).moment.due_s, 1.0 + 30.0 * 0.01);
         assert!(time <= deadline);
-        assert_eq!(doubles.at_timer(0, Whose::Sender, time), deadline);
-        assert_eq!(doubles.at_timer(0, Whose::Sender, at(1_100_000_000)), at(1_100_000_000), "an earlier deadline's");
+        assert_eq!(doubles.at_timer(0, FlowTimer::Sender, time), deadline);
+        assert_eq!(
+            doubles.at_timer(0, FlowTimer::Sender, at(1_100_000_000)),
+            at(1_100_000_000),
+            "an earlier deadline's"
+        );
     }
 
     #[test]
     fn a_link_adds_as_ns_2_does() {
-        let mut link = DoublePace::new(2e6);
+        let mut link = Ns2Transmitter::new(2e6);
         link.now = Moment { due_s: 0.1, scheduled_s: 0.0 };
         let delay = |_| Duration::from_millis(50);
         let first = link.accept(nanosecond(0.1), 1040, delay);
