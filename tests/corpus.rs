@@ -60,7 +60,8 @@ fn no_reader_panics_at_changed_files() {
     }
 }
 
-/// The tables of a reference are read from a folder, which the fuzzer has not; each case that is read becomes a scenario.
+/// The tables of a reference are read from a folder, which the fuzzer has not; each case that is read becomes a
+/// scenario.
 #[test]
 fn no_changed_table_of_a_reference_makes_its_reader_panic() {
     let table = fs::read(skyhop_tests::root().join("tests/reference/ns2/cases/cases.csv")).expect("the table");

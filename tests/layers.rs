@@ -56,8 +56,8 @@ fn no_crate_depends_on_its_own_layer_or_a_higher_one() {
     assert!(edges >= 12, "only {edges} edges found: is the metadata read rightly?");
 }
 
-/// The root of every library and program says so. What pyo3's macros write in the extension module is theirs: the lint looks
-/// at our own text.
+/// The root of every library and program says so. What pyo3's macros write in the extension module is theirs: the lint
+/// looks at our own text.
 #[test]
 fn no_crate_has_unsafe_code() {
     let folders = std::fs::read_dir(skyhop_tests::root().join("crates")).expect("the folder of crates");
@@ -71,12 +71,13 @@ fn no_crate_has_unsafe_code() {
     }
 }
 
-/// Files that may depend on one another, by crate, each group with its reason; a name that ends with a slash is a folder.
-/// A group shall only shrink.
+/// Files that may depend on one another, by crate, each group with its reason; a name that ends with a slash is a
+/// folder. A group shall only shrink.
 const CYCLES: [(&str, &str, &[&str]); 3] = [
     (
         "sim",
-        "the simulation hands itself to its parts, and they call back: a packet's next step is the simulation's business",
+        "the simulation hands itself to its parts, and they call back: a packet's next step is the simulation's \
+         business",
         &[
             "ack_details",
             "agents",

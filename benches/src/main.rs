@@ -2,9 +2,9 @@
 //!
 //! A packet-hop is one packet, data or ACK, delivered over one link. Without a file every workload of `benches/` is
 //! measured. Each runs five times, and the median counts. `--json` runs each once and prints a line of JSON, which
-//! `peers/run.py` reads; `--describe` prints the scenario with every default filled, from which `peers/run.py` tells the
-//! peers what to simulate. CPU time and packet-hops count from the simulated instant `--mark` on; without it from the
-//! start, building included. The queue is averaged from `--queue-from` on.
+//! `peers/run.py` reads; `--describe` prints the scenario with every default filled, from which `peers/run.py` tells
+//! the peers what to simulate. CPU time and packet-hops count from the simulated instant `--mark` on; without it from
+//! the start, building included. The queue is averaged from `--queue-from` on.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! BLUE: W. Feng, K. Shin, D. Kandlur and D. Saha, "The BLUE active queue management algorithms", IEEE/ACM Transactions on
-//! Networking 10(4), 2002.
+//! BLUE: W. Feng, K. Shin, D. Kandlur and D. Saha, "The BLUE active queue management algorithms", IEEE/ACM Transactions
+//! on Networking 10(4), 2002.
 //!
-//! One probability drops or marks arrivals. It rises by `increase` when an arrival finds no room, falls by `decrease` when
-//! the transmitter finds nothing to send, and stays for `freeze` after each change.
+//! One probability drops or marks arrivals. It rises by `increase` when an arrival finds no room, falls by `decrease`
+//! when the transmitter finds nothing to send, and stays for `freeze` after each change.
 //!
 //! Known limits: one queue for all flows; the probability needs as long as several `freeze` to follow a change of load.
 

@@ -1,8 +1,8 @@
 //! Early retransmit: Allman, Avrachenkov, Ayesta, Blanton and Hurtig, RFC 5827 (2010), segment-based (§3.2), over the
 //! fast recovery of RFC 5681 without inflation.
 //!
-//! - With fewer than four segments outstanding and no new data to send, `outstanding − 1` duplicate ACKs stand for a loss
-//!   instead of three. Otherwise such a loss would wait for the retransmission timer.
+//! - With fewer than four segments outstanding and no new data to send, `outstanding − 1` duplicate ACKs stand for a
+//!   loss instead of three. Otherwise such a loss would wait for the retransmission timer.
 //! - A partial ACK repairs the next hole (RFC 6582).
 //!
 //! Known limits: reordering of a short flight causes spurious retransmissions (RFC 5827 §4).

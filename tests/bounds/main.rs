@@ -37,8 +37,8 @@ fn no_goodput_is_above_the_bottleneck() {
     assert!(run.records.links.iter().all(|link| link.utilisation <= 1.0 + 1e-12));
 }
 
-/// Every name alone on a clean link with room for one bandwidth-delay product: at least 85 % of what headers leave, and not more.
-/// The first threshold is what the path holds: what slow start loses otherwise is a matter of recovery.
+/// Every name alone on a clean link with room for one bandwidth-delay product: at least 85 % of what headers leave, and
+/// not more. The first threshold is what the path holds: what slow start loses otherwise is a matter of recovery.
 #[test]
 fn every_transport_fills_a_clean_link() {
     // 83 packets of 1500 B at 10 Mbit/s and 100 ms.
@@ -84,8 +84,8 @@ fn capacity_bps(records: &Records, node: u32, sends: bool) -> f64 {
     wires + antenna
 }
 
-/// No sum of flows is more than the links at their ends can carry, in any example; and what a link carries is not more than
-/// its rate.
+/// No sum of flows is more than the links at their ends can carry, in any example; and what a link carries is not more
+/// than its rate.
 #[test]
 fn no_aggregate_exceeds_the_capacity_in_any_example() {
     let mut examples = 0;
@@ -137,7 +137,8 @@ fn no_aggregate_exceeds_the_capacity_in_any_example() {
     assert!(examples >= 3);
 }
 
-/// Ten flows that share 10 Mbit/s one after another: the sum of their rates over their own times is several times that; the total is not.
+/// Ten flows that share 10 Mbit/s one after another: the sum of their rates over their own times is several times that;
+/// the total is not.
 #[test]
 fn flows_of_different_times_add_up_to_the_capacity_at_most() {
     let flow = |n: u32| {

@@ -1,5 +1,5 @@
-//! The TCP of Linux as hosts whose segments are noted. Its crate has a path of its own to compare with: a queue, a link and
-//! a delay in each direction, written without this engine.
+//! The TCP of Linux as hosts whose segments are noted. Its crate has a path of its own to compare with: a queue, a link
+//! and a delay in each direction, written without this engine.
 
 use skyhop_base::{Duration, Rate, Stream, Time};
 use skyhop_hosts::LinuxTcp;

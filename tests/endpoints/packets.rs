@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 fn lossy(tcp: &Value) -> SimulationSpec {
     let scenario = json!({
         "duration": "20 s",
-        "links": [{ "between": ["left", "right"], "rate": "4 Mbit/s", "delay": "40 ms", "errors": [{ "packet": 0.01 }] }],
+        "links": [{ "between": ["left", "right"], "rate": "4 Mbit/s",
+            "delay": "40 ms", "errors": [{ "packet": 0.01 }] }],
         "flows": [{ "name": "f", "from": "left", "to": "right", "tcp": tcp,
                     "application": { "ftp": { "bytes": "1000123 B" } } }],
         "records": { "packets": ["left->right", "right->left"] },

@@ -1,5 +1,5 @@
-//! Three hundred short random scenarios with the hashes of their records: a change that means to change no result leaves
-//! them equal. `hunt --renew-hashes` writes them again after a change of results.
+//! Three hundred short random scenarios with the hashes of their records: a change that means to change no result
+//! leaves them equal. `hunt --renew-hashes` writes them again after a change of results.
 //!
 //! The file holds the scenarios, not their seeds alone: a new key of the format changes everything that the generator
 //! draws, and the results of the old scenarios must stay even then.

@@ -62,7 +62,8 @@ fn arrivals(draw: &mut Draw<'_>) -> (Json, bool) {
                 1 => json!({ "exponential": { "mean": gap(chance, 1.0) } }),
                 2 => json!({ "lognormal": { "median": gap(chance, 1.0), "sigma": chance.real(0.1, 2.0) } }),
                 3 => {
-                    json!({ "pareto": { "least": gap(chance, 0.09), "largest": gap(chance, 1.0), "shape": chance.real(0.5, 3.0) } })
+                    json!({ "pareto": { "least": gap(chance, 0.09), "largest": gap(chance, 1.0),
+                        "shape": chance.real(0.5, 3.0) } })
                 }
                 _ => json!({ "empirical": { "text": format!("seconds\n{}\n{}\n", run_s * 0.01, run_s * 0.1) } }),
             };

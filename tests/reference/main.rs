@@ -34,8 +34,8 @@ fn linux_queues_sample() {
     every_packet_is_equal(&Path::new(env!("CARGO_MANIFEST_DIR")).join("reference/linux-queues"), 30);
 }
 
-/// An independent model of RFC 8289, which the reference's README tells of, drops 1238 of these packets where the kernel
-/// drops 1239, the third of them 21.6 ms later.
+/// An independent model of RFC 8289, which the reference's README tells of, drops 1238 of these packets where the
+/// kernel drops 1239, the third of them 21.6 ms later.
 #[test]
 fn codel_by_its_rfc_drops_what_another_model_of_the_rfc_drops() {
     let Some(folder) = shared("reference/linux-queues") else { return };

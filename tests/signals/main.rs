@@ -56,8 +56,8 @@ fn marks_cut_once_per_window_and_cost_nothing() {
             let what = format!("{name} at {queue}");
             assert_eq!((flow.retransmissions, flow.timeouts), (0, 0), "{what}");
             assert_eq!((flow.drops, flow.ack_drops), (Default::default(), Default::default()), "{what}");
-            // From 83 packets to half and up again in 42 round trips of 0.1 to 0.2 s: one in 6.5 s, 120 s have 18. RED cuts
-            // sooner.
+            // From 83 packets to half and up again in 42 round trips of 0.1 to 0.2 s: one in 6.5 s, 120 s have 18. RED
+            // cuts sooner.
             assert!((12..=40).contains(&flow.cwnd_cuts), "{what}: {} cuts", flow.cwnd_cuts);
             assert!(link.marked >= flow.cwnd_cuts, "{what}: {} marks", link.marked);
             let cuts = cuts(&run);
@@ -115,8 +115,8 @@ fn dummies_are_dropped_first() {
     }
 }
 
-/// Peach takes back with its dummies what both gave up at a loss, so beside it a Reno gets less than beside another Reno, but
-/// no less than two thirds: the dummies themselves take nothing from it.
+/// Peach takes back with its dummies what both gave up at a loss, so beside it a Reno gets less than beside another
+/// Reno, but no less than two thirds: the dummies themselves take nothing from it.
 #[test]
 fn a_reno_beside_a_peach_keeps_most_of_its_share() {
     let reno = json!({ "name": "newreno", "window": 200 });

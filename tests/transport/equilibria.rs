@@ -1,5 +1,5 @@
-//! Controls that measure delay, over a queue that never overflows for them: each settles where its paper's equation says,
-//! from above (after slow start), from below (its threshold is low) and after the rate of the link has changed.
+//! Controls that measure delay, over a queue that never overflows for them: each settles where its paper's equation
+//! says, from above (after slow start), from below (its threshold is low) and after the rate of the link has changed.
 
 use crate::shows;
 use serde_json::{Value, json};
@@ -124,8 +124,8 @@ fn fast_keeps_alpha_segments_queued() {
     report.end();
 }
 
-/// Brakmo and Peterson 1995: the window is α = 1 to β = 3 segments above what the path holds by the base RTT. That is the SYN's,
-/// shorter by the time of a packet, so that one segment less waits.
+/// Brakmo and Peterson 1995: the window is α = 1 to β = 3 segments above what the path holds by the base RTT. That is
+/// the SYN's, shorter by the time of a packet, so that one segment less waits.
 #[test]
 fn vegas_keeps_alpha_to_beta_segments_queued() {
     let mut report = Report::default();
@@ -142,10 +142,10 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
     report.end();
 }
 
-/// Baiocchi, Castellani and Vacirca 2007: where α = 80 segments are less than an eighth of the path, the queue grows by a
-/// hundredth of the window per round trip to α, and decongestion empties it: a sawtooth. 60 Mbit/s and 160 ms hold 800
-/// packets. The fall of the rate is the way from above: slow start ends far above here, and leaves a reno_count that no
-/// decongestion may go below.
+/// Baiocchi, Castellani and Vacirca 2007: where α = 80 segments are less than an eighth of the path, the queue grows by
+/// a hundredth of the window per round trip to α, and decongestion empties it: a sawtooth. 60 Mbit/s and 160 ms hold
+/// 800 packets. The fall of the rate is the way from above: slow start ends far above here, and leaves a reno_count
+/// that no decongestion may go below.
 #[test]
 fn yeah_swings_between_an_empty_queue_and_alpha() {
     let mut report = Report::default();
@@ -153,16 +153,17 @@ fn yeah_swings_between_an_empty_queue_and_alpha() {
     let run = path.run(&starts("yeah")[1].1, 1);
     for (from, to) in [(60.0, 100.0), (140.0, 200.0), (240.0, 300.0)] {
         let waiting = queue(&run, from, to);
-        // Growth goes on in the round that measures and in the one that shows it: 2 % of 800 and more. The mean is that of the tooth.
+        // Growth goes on in the round that measures and in the one that shows it: 2 % of 800 and more. The mean is that
+        // of the tooth.
         report.check(&format!("yeah, {from} s, most"), largest(&waiting), 80.0..=106.0);
         report.check(&format!("yeah, {from} s, mean of half the most"), mean(&waiting) / largest(&waiting), 0.4..=0.65);
     }
     report.end();
 }
 
-/// Kuzmanovic and Knightly 2003: LP halves when the smoothed delay passes 15 % of the range that it has seen. Slow start fills
-/// the queue of 1000 packets at 50 Mbit/s, 240 ms: so 36 ms of queue remain its limit, whatever the rate. Between the halvings
-/// the queue is a sawtooth, which the phase of inference may empty.
+/// Kuzmanovic and Knightly 2003: LP halves when the smoothed delay passes 15 % of the range that it has seen. Slow
+/// start fills the queue of 1000 packets at 50 Mbit/s, 240 ms: so 36 ms of queue remain its limit, whatever the rate.
+/// Between the halvings the queue is a sawtooth, which the phase of inference may empty.
 #[test]
 fn lp_gives_way_at_its_share_of_the_delay() {
     let mut report = Report::default();
@@ -177,8 +178,8 @@ fn lp_gives_way_at_its_share_of_the_delay() {
     report.end();
 }
 
-/// Tan, Song, Zhang and Sridharan 2006: the delay part holds the window at what the path holds and γ = 30 segments, as long
-/// as it has something to give; what it gives never brings slow start back.
+/// Tan, Song, Zhang and Sridharan 2006: the delay part holds the window at what the path holds and γ = 30 segments, as
+/// long as it has something to give; what it gives never brings slow start back.
 #[test]
 fn compound_waits_at_gamma_segments() {
     let mut report = Report::default();
@@ -189,8 +190,8 @@ fn compound_waits_at_gamma_segments() {
     let waiting = queue(&run, 3.0, 5.0);
     report.check("compound from below, mean", mean(&waiting), 5.0..=33.0);
     report.check("compound from below, most", largest(&waiting), 25.0..=45.0);
-    // The rate falls to a half: the delay part gives all it has within round trips, and Reno's part grows by one segment
-    // per round trip. Slow start would double it.
+    // The rate falls to a half: the delay part gives all it has within round trips, and Reno's part grows by one
+    // segment per round trip. Slow start would double it.
     let path = Path { seconds: 10, rates: &[(0, 50.0), (4, 25.0)], ..path };
     let run = path.run(below, 1);
     let waiting = queue(&run, 5.0, 10.0);
@@ -202,8 +203,8 @@ fn compound_waits_at_gamma_segments() {
     report.end();
 }
 
-/// Liu, Başar and Srikant 2006: α falls with the queueing delay as κ1 / (κ2 + d), so that a cycle from half of the full window
-/// takes as many round trips as the integral of 1/α over the windows says.
+/// Liu, Başar and Srikant 2006: α falls with the queueing delay as κ1 / (κ2 + d), so that a cycle from half of the full
+/// window takes as many round trips as the integral of 1/α over the windows says.
 #[test]
 fn illinois_grows_by_its_curve_of_delay() {
     let mut report = Report::default();
@@ -213,7 +214,8 @@ fn illinois_grows_by_its_curve_of_delay() {
         let run = path.run(&tcp, 1);
         for (from, to, held) in [(100.0, 400.0, 166.7), (500.0, 900.0, 83.3)] {
             let top = held + 500.0;
-            // Delays in packets of this rate; the paper's constants, d_m that of a full queue at the slowest rate so far.
+            // Delays in packets of this rate; the paper's constants, d_m that of a full queue at the slowest rate so
+            // far.
             let longest = 500.0;
             let (d1, span) = (0.01 * longest, 10.0 - 0.3);
             let kappa1 = (longest - d1) * 0.3 * 10.0 / span;

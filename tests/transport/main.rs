@@ -1,5 +1,5 @@
-//! Long runs of the whole engine: what every TCP makes of a bottleneck, against closed formulas. With `SHOW=1` every test
-//! prints its numbers.
+//! Long runs of the whole engine: what every TCP makes of a bottleneck, against closed formulas. With `SHOW=1` every
+//! test prints its numbers.
 
 mod equilibria;
 
@@ -56,8 +56,8 @@ fn sums(run: &Run) -> Sums {
     }
 }
 
-/// Share of the link that one halving sawtooth fills, from (held + queue)/2 to held + queue segments, one more per round
-/// trip: below `held` segments a round trip takes as long as the path, above it the queue makes it longer.
+/// Share of the link that one halving sawtooth fills, from (held + queue)/2 to held + queue segments, one more per
+/// round trip: below `held` segments a round trip takes as long as the path, above it the queue makes it longer.
 fn sawtooth(queue: f64) -> f64 {
     let (low, top) = ((HELD + queue) / 2.0, HELD + queue);
     if low >= HELD {
@@ -68,8 +68,8 @@ fn sawtooth(queue: f64) -> f64 {
     data / (rounds_below * HELD + (top * top - HELD * HELD) / 2.0)
 }
 
-/// What a TCP needs other bounds for than Reno's sawtooth gives, and why: the least share of the link, the most timeouts of a
-/// flow, the most retransmissions of a hundred packets.
+/// What a TCP needs other bounds for than Reno's sawtooth gives, and why: the least share of the link, the most
+/// timeouts of a flow, the most retransmissions of a hundred packets.
 fn exception(name: &str) -> Option<(f64, f64, f64)> {
     Some(match name {
         // Slow start after every loss.
@@ -110,7 +110,8 @@ fn no_tcp_collapses_behind_drop_tail() {
             if broken || shows() {
                 let _ = writeln!(
                     report,
-                    "{name}, {flows} flows, queue {queue}: share {:.3}, {timeouts} timeouts per flow, {again:.2} % again{}",
+                    "{name}, {flows} flows, queue {queue}: share {:.3}, {timeouts} timeouts per flow, {again:.2} % \
+                     again{}",
                     got.share,
                     if broken { "  <- broken" } else { "" }
                 );
@@ -121,8 +122,9 @@ fn no_tcp_collapses_behind_drop_tail() {
     assert!(!report.contains("broken"), "{report}");
 }
 
-/// Mathis, Semke, Mahdavi and Ott 1997: a share p of losses goes with sqrt(1.5 / p) segments per round trip. RED loses single
-/// segments, so five flows that fill a link lose no more than its formula says for their windows, but for what bursts add.
+/// Mathis, Semke, Mahdavi and Ott 1997: a share p of losses goes with sqrt(1.5 / p) segments per round trip. RED loses
+/// single segments, so five flows that fill a link lose no more than its formula says for their windows, but for what
+/// bursts add.
 #[test]
 fn red_drops_what_the_windows_ask_for() {
     let mut report = String::new();
@@ -162,8 +164,8 @@ fn no_tcp_collapses_behind_red() {
         for flows in [1, 5] {
             let got = sums(&bottleneck(name, flows, json!({ "red": { "packets": 168 } })));
             let least = if *name == "yam" { 0.0 } else { 0.5 };
-            // Without selective reports a timeout sends again what the receiver has; Tahoe does it after every loss, and five
-            // times FAST's 20 segments are more than RED lets wait.
+            // Without selective reports a timeout sends again what the receiver has; Tahoe does it after every loss,
+            // and five times FAST's 20 segments are more than RED lets wait.
             let most = if ["tahoe", "reno", "peach", "fast"].contains(name) { 2.5 } else { 1.5 };
             let again = got.retransmissions / got.drops.max(1.0);
             let broken = !(least..=1.0).contains(&got.share) || again > most;

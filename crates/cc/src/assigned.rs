@@ -1,5 +1,6 @@
-//! A rate that somebody assigns: the satellite leg of a split connection, whose proxy knows the rate of its link and how
-//! many share it (SaTPEP: Velenis, Kalogeras and Maglaris 2002; `algorithms.md` §3.1, where its window law is replaced).
+//! A rate that somebody assigns: the satellite leg of a split connection, whose proxy knows the rate of its link and
+//! how many share it (SaTPEP: Velenis, Kalogeras and Maglaris 2002; `algorithms.md` §3.1, where its window law is
+//! replaced).
 //!
 //! With rate C and round-trip time R, once C is known:
 //!

@@ -28,8 +28,8 @@ const PYTHON: &str = "python";
 
 macro_rules! controls {
     ($($name:literal: $variant:ident, $config:ident, $spec:ident;)+) => {
-        /// A congestion control with static dispatch; `Boxed` is the way in for one from outside. Each stands in a place
-        /// of its own: the largest is six times as large as Reno, and every sender would have room for it.
+        /// A congestion control with static dispatch; `Boxed` is the way in for one from outside. Each stands in a
+        /// place of its own: the largest is six times as large as Reno, and every sender would have room for it.
         #[derive(Debug)]
         pub enum Control {
             $($variant(Box<$variant>),)+
@@ -109,7 +109,8 @@ macro_rules! controls {
             /// A control at the start of a connection.
             pub fn start(&self, start: Start) -> Control {
                 match self {
-                    $(ControlConfig::$variant(config) => Control::$variant(Box::new($variant::new(config.clone(), start))),)+
+                    $(ControlConfig::$variant(config) =>
+                        Control::$variant(Box::new($variant::new(config.clone(), start))),)+
                     ControlConfig::Python(config) => Control::Boxed(config.start(start)),
                 }
             }

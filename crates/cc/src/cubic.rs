@@ -272,7 +272,8 @@ impl CubicConfig {
     }
 }
 
-/// First estimates of the cube root of 0 to 63, in 64ths (`tcp_cubic` of Linux 2.6.22; from 8 on a little below the root).
+/// First estimates of the cube root of 0 to 63, in 64ths (`tcp_cubic` of Linux 2.6.22; from 8 on a little below the
+/// root).
 const ROOTS: [u8; 64] = [
     0, 54, 54, 54, 118, 118, 118, 118, 123, 129, 134, 138, 143, 147, 151, 156, 157, 161, 164, 168, 170, 173, 176, 179,
     181, 185, 187, 190, 192, 194, 197, 199, 200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224, 225, 227,

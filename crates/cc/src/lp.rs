@@ -13,8 +13,9 @@
 //!
 //! Where the paper is silent: slow start does not react, so that it finds d_max.
 //!
-//! Deviation: a delay is the smaller of two successive RTTs. One ACK waits for the receiver's timer whenever a burst ends with an odd
-//! segment, and 200 ms are more than δ of the range: two LPs would hold each other at one segment on an empty path.
+//! Deviation: a delay is the smaller of two successive RTTs. One ACK waits for the receiver's timer whenever a burst
+//! ends with an odd segment, and 200 ms are more than δ of the range: two LPs would hold each other at one segment on
+//! an empty path.
 //!
 //! Deviation: delays are smoothed afresh after a reaction, and are not taken at W < 2, where a delayed ACK adds the
 //! receiver's timer; else a reaction to W = 1 would be the last one.

@@ -40,8 +40,8 @@ pub struct OptionRow {
 /// Each field has a sentence, its value under `rfc` and, where it differs, under `ns2`, and for two agents of
 /// ns-2 under `vegas` and `linux` (without one, that of `ns2`; without that, that of `rfc`). Made are the
 /// configuration with every value filled, the twin in which every field is optional (unknown ones rejected,
-/// JSON Schema), `Config::of(bundle)`, `Spec::resolve(bundle)` and `Config::rows()`. A `room` is a table within the table,
-/// whose options another list declares; `also` adds keys that only the file has.
+/// JSON Schema), `Config::of(bundle)`, `Spec::resolve(bundle)` and `Config::rows()`. A `room` is a table within the
+/// table, whose options another list declares; `also` adds keys that only the file has.
 #[macro_export]
 macro_rules! options {
     (

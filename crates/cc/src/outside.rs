@@ -1,5 +1,5 @@
-//! Controls whose code is not part of the project. Whoever can run such code installs a [`Maker`] before the first run; a
-//! scenario with such a control is refused where nobody has.
+//! Controls whose code is not part of the project. Whoever can run such code installs a [`Maker`] before the first run;
+//! a scenario with such a control is refused where nobody has.
 
 use crate::{CongestionControl, Start};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -95,7 +95,8 @@ impl JsonSchema for PythonSpec {
 
     fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A congestion control written in Python: \"module:Class\" of a file beside the scenario, or a \
+            "description": "A congestion control written in Python: \"module:Class\" of a file beside the scenario, \
+                or a \
                 table with the text of the module. It runs with the rights of the program.",
             "anyOf": [
                 { "type": "string" },
@@ -105,7 +106,8 @@ impl JsonSchema for PythonSpec {
                         "class": { "type": "string", "description": "\"module:Class\"." },
                         "source": {
                             "type": "string",
-                            "description": "The text of the module. Without it, the module's file beside the scenario has it."
+                            "description": "The text of the module. Without it, the module's file beside the scenario \
+                                has it."
                         },
                     },
                     "required": ["class"],

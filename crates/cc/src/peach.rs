@@ -4,9 +4,9 @@
 //! W the window in segments. Reno (RFC 5681), and dummy segments, which the network drops before any other:
 //!
 //! - sudden start: dummies fill the first round trip; each one acknowledged: W += 1;
-//! - loss: W = ssthresh = W/2, and W dummies may be sent (the transport does); the first W/2 acknowledged tell nothing that
-//!   is not known and are ignored, each further one gives W += 1. A loss by a transmission error so costs one round
-//!   trip; after congestion the dummies are dropped and W stays halved;
+//! - loss: W = ssthresh = W/2, and W dummies may be sent (the transport does); the first W/2 acknowledged tell nothing
+//!   that is not known and are ignored, each further one gives W += 1. A loss by a transmission error so costs one
+//!   round trip; after congestion the dummies are dropped and W stays halved;
 //! - timeout: ssthresh = W/2, W = 1, and acknowledged dummies are ignored until the next loss.
 //!
 //! The sending of dummies is the transport's `peach` recovery; with another recovery this is Reno.

@@ -3,8 +3,8 @@
 //! Each ACK of N segments, W the window in segments:
 //!
 //! - slow start (W < ssthresh): W += min(N, L), L by byte counting (RFC 3465 §2.2);
-//! - congestion avoidance: W += a · N / W, a = 1 (RFC 5681 §3.1 eq. 3 with the byte counting of RFC 3465 §2.1), or W += a
-//!   once W segments are acknowledged (`counting = "by-window"`: what RFC 5681 §3.1 recommends);
+//! - congestion avoidance: W += a · N / W, a = 1 (RFC 5681 §3.1 eq. 3 with the byte counting of RFC 3465 §2.1), or W +=
+//!   a once W segments are acknowledged (`counting = "by-window"`: what RFC 5681 §3.1 recommends);
 //! - loss: ssthresh = W = max(b · flight, 2), b = 1/2 (RFC 5681 eq. 4); timeout: the same ssthresh, W = 1;
 //! - ECN mark: as loss (RFC 3168 §6.1.2), or with the factor of RFC 8511.
 //!

@@ -3,7 +3,8 @@
 //!
 //! Each observation of l bits, T seconds after the last one:
 //!
-//! - L = a L + (1 − a) l; I = a I + (1 − a) T; rate L / I: dividing the means last removes the bias of a mean of ratios;
+//! - L = a L + (1 − a) l; I = a I + (1 − a) T; rate L / I: dividing the means last removes the bias of a mean of
+//!   ratios;
 //! - γ = exp(−T / T0); B = γ B + (1 − γ) L / I;
 //! - loss: ssthresh = B · RTTmin / segment, at least 2, W = min(W, ssthresh); timeout: the same ssthresh, W = 1;
 //! - else Reno (RFC 5681).

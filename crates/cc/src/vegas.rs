@@ -10,11 +10,12 @@
 //!
 //! How the paper finds losses early (the fine-grained timeout) is the transport's `recovery = "vegas"`.
 //!
-//! Where the paper is silent, this is ns-2 2.35's Agent/TCP/Vegas seen from outside: the +1 is spread over the ACKs of the round as 1/W, fixed at its start; slow start ends
-//! with W − W/8; increases need W − in flight <= 2; B is overwritten by a round that sent one segment only.
+//! Where the paper is silent, this is ns-2 2.35's Agent/TCP/Vegas seen from outside: the +1 is spread over the ACKs of
+//! the round as 1/W, fixed at its start; slow start ends with W − W/8; increases need W − in flight <= 2; B is
+//! overwritten by a round that sent one segment only.
 //!
-//! Deviation (`rounding = "nearest"`, ns-2): diff is rounded to the nearest segment, so a flow whose B is the RTT of a SYN, a
-//! packet's time shorter than that of data, stops at half of what the path holds.
+//! Deviation (`rounding = "nearest"`, ns-2): diff is rounded to the nearest segment, so a flow whose B is the RTT of a
+//! SYN, a packet's time shorter than that of data, stops at half of what the path holds.
 //!
 //! Deviation (`form = "ns-2"`, `tcp_vegas`): R is the smallest RTT of the round; with fewer than three it is Reno;
 //! slow start doubles every round and ends with W = min(W, W B / R + 1); W moves by at most one per round, towards the

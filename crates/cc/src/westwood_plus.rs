@@ -9,9 +9,9 @@
 //!
 //! Option `filter = "tustin"` (ns-3): B = 0.9 B + 0.1 (b + b_last) / 2.
 //!
-//! Known limits: a loss that ends slow start finds B far below the bandwidth, for B then is a mean over rounds that were
-//! each half as fast as the next (long paths: W falls to a fifth); RTTmin is wrong for ever when the path became longer (LEO). Linux' `westwood` is this algorithm; its
-//! form of 2.6.22 is an option of `westwood`.
+//! Known limits: a loss that ends slow start finds B far below the bandwidth, for B then is a mean over rounds that
+//! were each half as fast as the next (long paths: W falls to a fifth); RTTmin is wrong for ever when the path became
+//! longer (LEO). Linux' `westwood` is this algorithm; its form of 2.6.22 is an option of `westwood`.
 
 use crate::bandwidth::{DeliveryClock, cut_to_bandwidth};
 use crate::window::{Form, Window, pass_to_window};

@@ -6,15 +6,16 @@
 //! - slow start as RFC 5681 until a loss, ssthresh infinite;
 //! - congestion avoidance (§3.3), each ACK, against the RTT before: R did not fall: W −= 1/W, or −= 1 when W < A;
 //!   R fell: W += 1/W, or += 1 when W < A;
-//! - loss (§3.2): ssthresh = χ W, χ = 3/4; until all that was outstanding has arrived W = min(W, ssthresh + missing segments), then
-//!   W = ssthresh;
+//! - loss (§3.2): ssthresh = χ W, χ = 3/4; until all that was outstanding has arrived W = min(W, ssthresh + missing
+//!   segments), then W = ssthresh;
 //! - a further loss meanwhile does the same again; the third restarts slow start towards ssthresh with W = 1; so does
 //!   ssthresh <= 2, with no threshold.
 //!
-//! The text is ambiguous. Chosen: equal RTTs count as not falling; A includes the present W; the first RTT after a loss is only remembered;
-//! W stays at least 1; a timeout is a loss like any other; an ECN mark is one, but nothing is missing. `update = "every-round"` acts once per
-//! round trip instead of with every ACK, `"every-change"` only when the RTT is another than before: the list of §3.3 has "≥", the
-//! paragraph behind it "greater than" and "less than", which leaves equal RTTs without effect.
+//! The text is ambiguous. Chosen: equal RTTs count as not falling; A includes the present W; the first RTT after a loss
+//! is only remembered; W stays at least 1; a timeout is a loss like any other; an ECN mark is one, but nothing is
+//! missing. `update = "every-round"` acts once per round trip instead of with every ACK, `"every-change"` only when the
+//! RTT is another than before: the list of §3.3 has "≥", the paragraph behind it "greater than" and "less than", which
+//! leaves equal RTTs without effect.
 //!
 //! Known limits: while the RTT rises every ACK takes 1/W; with RTTs in coarse ticks most are equal and W falls to 1.
 

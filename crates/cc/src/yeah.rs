@@ -15,9 +15,9 @@
 //! the (min(W, 100) + 1)-th segment; the round is the module's own, restarts when recovery ends, and only an ACK
 //! that finds the window used can end it.
 //!
-//! Known limits: when the path becomes longer (LEO), B is too small for ever, and YeAH stays in slow mode. Slow start over a
-//! deep queue ends far above what the path holds; reno_count is then half of that, decongestion stops there, and the queue
-//! stays until a loss.
+//! Known limits: when the path becomes longer (LEO), B is too small for ever, and YeAH stays in slow mode. Slow start
+//! over a deep queue ends far above what the path holds; reno_count is then half of that, decongestion stops there, and
+//! the queue stays until a loss.
 
 use crate::window::{Form, OwnRound, Rtts, WholeRtts, Window, ns2_rtt, pass_to_window};
 use crate::{AckSample, ConfigError, CongestionControl, CongestionEvent, Segments, Start};

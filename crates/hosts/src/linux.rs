@@ -1,8 +1,8 @@
 //! The TCP of Linux (`skyhop-tcp`) as a pair of hosts.
 //!
 //! Known limits: an application that closes sends no FIN, for the stack has none; what it wrote before is still
-//! delivered. Data goes one way, so the sink writes nothing. The number of a packet in the records is the sequence number
-//! of its first byte, which wraps at 2^32 as on the wire.
+//! delivered. Data goes one way, so the sink writes nothing. The number of a packet in the records is the sequence
+//! number of its first byte, which wraps at 2^32 as on the wire.
 
 mod sink;
 mod source;

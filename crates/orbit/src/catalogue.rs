@@ -10,8 +10,8 @@ use std::fmt;
 /// Below this a satellite is falling, not flying: the Kármán line.
 const LOWEST_KM: f64 = 100.0;
 
-/// So many times its apogee at the epoch of its elements no satellite is away without engines: perturbations move the apogee
-/// of the most elongated orbits by a tenth in years.
+/// So many times its apogee at the epoch of its elements no satellite is away without engines: perturbations move the
+/// apogee of the most elongated orbits by a tenth in years.
 const MOST_APOGEES: f64 = 2.0;
 
 /// Beyond this the Sun pulls more than the Earth: 149.6e6 km (m_Earth / m_Sun)^(2/5).
@@ -37,7 +37,8 @@ pub enum NoteKind {
     Decayed { days: f64 },
     /// Left out: at the start it is lower than 100 km.
     Falling { altitude_km: f64 },
-    /// Left out: at the start the theory takes it away from the Earth, which no satellite does: its elements do not hold any more.
+    /// Left out: at the start the theory takes it away from the Earth, which no satellite does: its elements do not
+    /// hold any more.
     Escaped { distance_km: f64 },
     /// Left out: another set for the same object is nearer to the start.
     Superseded { epoch: Utc },
@@ -55,7 +56,8 @@ impl fmt::Display for CatalogueNote {
             NoteKind::Falling { altitude_km } => write!(f, "left out, it is falling at {altitude_km:.0} km"),
             NoteKind::Escaped { distance_km } => write!(
                 f,
-                "left out, at the start its elements lead to {distance_km:.0} km from the Earth's centre: they do not hold so far from their epoch"
+                "left out, at the start its elements lead to {distance_km:.0} km from the Earth's centre: they do not \
+                 hold so far from their epoch"
             ),
             NoteKind::Superseded { epoch } => {
                 write!(f, "elements of {epoch} left out, others for the same object are nearer to the start")

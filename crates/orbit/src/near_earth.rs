@@ -130,7 +130,8 @@ impl NearEarth {
         let (sin_w, cos_w) = libm::sincos(mean.perigee);
         let ax = mean.eccentricity * cos_w;
         let ay = mean.eccentricity * sin_w - v * 0.5 * (J3 / J2) * self.sin_i;
-        // Retrograde orbits in the equator's plane divide by zero here, and are kept from it as the report's revision does.
+        // Retrograde orbits in the equator's plane divide by zero here, and are kept from it as the report's revision
+        // does.
         let one_plus_theta = if (1.0 + self.cos_i).abs() > 1.5e-12 { 1.0 + self.cos_i } else { 1.5e-12 };
         let long = v * 0.25 * (J3 / J2) * self.sin_i * (3.0 + 5.0 * self.cos_i) / one_plus_theta * ax;
         let (sin_e, cos_e) = kepler((mean.anomaly + mean.perigee - long) % TAU, ax, ay);

@@ -1,9 +1,9 @@
 //! Constellations by name: a table of shells, each with where its numbers are printed.
 //!
-//! Filings say how many satellites fly how high in how many planes. They rarely say how the planes are phased. If they do
-//! not, and planes spread over 360°, F is the value up to P/2 that keeps satellites furthest apart (searched in steps of
-//! half a degree; with a larger F the satellite of the same slot, to which +Grid links, would not be the nearest of the
-//! next plane). If planes spread over 180°, odd planes are half a slot ahead, as in ns-2.
+//! Filings say how many satellites fly how high in how many planes. They rarely say how the planes are phased. If they
+//! do not, and planes spread over 360°, F is the value up to P/2 that keeps satellites furthest apart (searched in
+//! steps of half a degree; with a larger F the satellite of the same slot, to which +Grid links, would not be the
+//! nearest of the next plane). If planes spread over 180°, odd planes are half a slot ahead, as in ns-2.
 
 use crate::{Orbit, Pattern, Phasing, Satellite, Walker};
 use skyhop_base::{Angle, Length};
@@ -82,7 +82,8 @@ static PRESETS: [Preset; 9] = [
         shells: &[IRIDIUM_SHELL],
         satellites: 66,
         // The satellites of October 2025 go round 14.342 times a day: 100.4 min.
-        source: "FCC IBFS SAT-MOD-20131227-00148: the planes and the altitude of the first generation, 6 x 11 at 780 km",
+        source: "FCC IBFS SAT-MOD-20131227-00148: the planes and the altitude of the first generation, 6 x 11 at 780 \
+            km",
         besides: "spread of planes and phasing: those of iridium",
     },
     Preset {

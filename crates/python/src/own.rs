@@ -1,7 +1,7 @@
 //! Congestion controls written in Python. The run's thread takes the interpreter for the call alone.
 //!
-//! An exception in a control ends the run: the thread that runs it keeps the first one and cancels the run, whose result is
-//! then the exception.
+//! An exception in a control ends the run: the thread that runs it keeps the first one and cancels the run, whose
+//! result is then the exception.
 
 use crate::errors::ControlError;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -40,7 +40,8 @@ pub(crate) fn guarded<T: Send>(
     run: impl FnOnce() -> Result<T, skyhop::Error> + Send,
 ) -> Result<Result<T, skyhop::Error>, PyErr> {
     RUN.with_borrow_mut(|slot| *slot = Some((Arc::clone(progress), None)));
-    // The thread keeps its state in the interpreter for the whole run: made anew for each call, it costs more than the call.
+    // The thread keeps its state in the interpreter for the whole run: made anew for each call, it costs more than the
+    // call.
     let result = Python::attach(|py| py.detach(run));
     let failure = RUN.with_borrow_mut(Option::take).and_then(|(_, failure)| failure);
     match failure {

@@ -1,10 +1,10 @@
-//! CAKE: T. Høiland-Jørgensen, D. Täht and J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for Home
-//! Gateways", LANMAN 2018. Linux 6.18 `sch_cake` without hosts, ACK filter and ingress mode.
+//! CAKE: T. Høiland-Jørgensen, D. Täht and J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for
+//! Home Gateways", LANMAN 2018. Linux 6.18 `sch_cake` without hosts, ACK filter and ingress mode.
 //!
 //! - Shaper: virtual time; a packet may go when the time of the last ones, at the rate and with overhead, is over.
 //! - Tins by DSCP, each with a share of the rate up to which it has priority.
-//! - In a tin, flows by deficit round robin; flows that were idle go first, and flows whose control has not come to rest
-//!   before them, once per call.
+//! - In a tin, flows by deficit round robin; flows that were idle go first, and flows whose control has not come to
+//!   rest before them, once per call.
 //! - Per flow COBALT (`cobalt.rs`); marks go to what can carry them, always.
 //! - When the memory is full, the longest queue loses its head.
 //!

@@ -1,4 +1,5 @@
-//! Deficit round robin: M. Shreedhar and G. Varghese, "Efficient Fair Queueing Using Deficit Round Robin", SIGCOMM 1995.
+//! Deficit round robin: M. Shreedhar and G. Varghese, "Efficient Fair Queueing Using Deficit Round Robin",
+//! SIGCOMM 1995.
 //!
 //! Each class has a queue bounded in packets and a quantum of bytes per round, which is its weight. Linux 6.18
 //! `sch_drr`: a class that becomes active joins the end of the round with one quantum; a head larger than the deficit

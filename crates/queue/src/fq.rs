@@ -60,7 +60,8 @@ pub struct FqConfig {
     #[serde(with = "crate::sizes::three")]
     #[schemars(with = "[Bytes; 3]")]
     pub weights: [u32; 3],
-    /// The band of each class, by the packet's class modulo the length: 16 entries for Linux's priorities, 64 for DSCPs.
+    /// The band of each class, by the packet's class modulo the length: 16 entries for Linux's priorities, 64 for
+    /// DSCPs.
     pub map: Vec<u8>,
 }
 

@@ -142,8 +142,8 @@ pub trait Discipline: Send {
         0
     }
 
-    /// Moves the waiting packets that `affected` names to `out`, for a link that drops or reroutes what waits for a peer
-    /// it has lost. The order of `out` is that of each inner queue. Control state stays.
+    /// Moves the waiting packets that `affected` names to `out`, for a link that drops or reroutes what waits for a
+    /// peer it has lost. The order of `out` is that of each inner queue. Control state stays.
     fn withdraw(&mut self, affected: Affected<'_>, out: &mut Vec<Packet>);
 
     /// Moves every waiting packet to `out`.

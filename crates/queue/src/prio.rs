@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct PrioConfig {
     /// Packets that may wait in each band, one entry a band, 1 to 16 bands (tc: three bands).
     pub limits: Vec<u32>,
-    /// The band of each class, by the packet's class modulo the length: 16 entries for Linux's priorities, 64 for DSCPs.
+    /// The band of each class, by the packet's class modulo the length: 16 entries for Linux's priorities, 64 for
+    /// DSCPs.
     pub map: Vec<u8>,
 }
 

@@ -1,8 +1,8 @@
 //! RED: S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
 //! Networking 1(4), 1993; adaptive: S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED", 2001.
 //!
-//! On each arrival the average queue moves by `weight` towards the queue; between `min` and `max` packets are dropped or
-//! marked with a probability that rises to `probability`, evenly spread; above `max` all are (no gentle region).
+//! On each arrival the average queue moves by `weight` towards the queue; between `min` and `max` packets are dropped
+//! or marked with a probability that rises to `probability`, evenly spread; above `max` all are (no gentle region).
 //!
 //! `variant = "linux"` (Linux 6.18 and its tc):
 //! - the weight is a power of two, which tc derives from `min`, `burst` and `packet`;
@@ -52,7 +52,8 @@ pub struct RedConfig {
     pub weight_log: Option<u8>,
     /// The link's rate, by which the average decays over idle time (tc: 10 Mbit/s).
     pub bandwidth: Rate,
-    /// The table by which the kernel's average decays over idle time, in place of `bandwidth`; `variant = "linux"` only.
+    /// The table by which the kernel's average decays over idle time, in place of `bandwidth`; `variant = "linux"`
+    /// only.
     #[serde(skip)]
     pub idle: Option<IdleTable>,
     /// Mark packets that can carry a mark instead of dropping them.
@@ -485,14 +486,15 @@ mod tests {
         assert!((mean - 10.0).abs() < 0.25, "mean gap {mean} of {}", gaps.len());
     }
 
-    /// tc counts the natural logarithm of the decay per tick of 64 ns; the kernel shifts by that per microsecond. Within
-    /// the table's first cell it takes off a straight line, half of the average at most.
+    /// tc counts the natural logarithm of the decay per tick of 64 ns; the kernel shifts by that per microsecond.
+    /// Within the table's first cell it takes off a straight line, half of the average at most.
     #[test]
     fn the_kernels_average_decays_slower_than_the_papers() {
         let config = RedConfig { weight_log: Some(4), ..RedConfig::default() };
         let control = LinuxControl::new(&config).unwrap();
         let left = |ms| control.decayed(1 << 20, Duration::from_millis(ms));
-        // The paper's factor after 500 ms, which are 625 packets of 0.8 ms: e^−40.3. The kernel's: 2^−floor(40.3 / 15.6).
+        // The paper's factor after 500 ms, which are 625 packets of 0.8 ms: e^−40.3. The kernel's: 2^−floor(40.3 /
+        // 15.6).
         let exponent = -libm::log(1.0 - 1.0 / 16.0) * 500.0 / 0.8;
         assert_eq!((exponent / TICKS_PER_US) as u32, 2);
         assert_eq!(left(500), 1 << 18);

@@ -65,8 +65,8 @@ impl Round {
         self.turns[number as usize].deficit -= i64::from(bytes);
     }
 
-    /// The queue whose turn it is has nothing to send. A new one stays for one more round if old ones are there, so that
-    /// a flow cannot stay new by sending one packet at a time.
+    /// The queue whose turn it is has nothing to send. A new one stays for one more round if old ones are there, so
+    /// that a flow cannot stay new by sending one packet at a time.
     pub fn emptied(&mut self, number: u32) {
         let is_new = self.new.first() == Some(number);
         self.links.remove(if is_new { &mut self.new } else { &mut self.old }, number);

@@ -1,9 +1,9 @@
 //! Stochastic fairness queueing: P. McKenney, "Stochastic Fairness Queuing", INFOCOMM 1990.
 //!
-//! Flows are hashed into `divisor` buckets; each bucket in use has a queue, and queues are served in turn with a quantum
-//! of bytes. Over the limit, the queue with most packets loses its tail, or its head. Linux 6.18 `sch_sfq`: among queues
-//! of equal length the one that came to that length last; a queue in use holds at most `depth` packets. With `red`, each
-//! queue runs RED (without decay over idle time) besides.
+//! Flows are hashed into `divisor` buckets; each bucket in use has a queue, and queues are served in turn with a
+//! quantum of bytes. Over the limit, the queue with most packets loses its tail, or its head. Linux 6.18 `sch_sfq`:
+//! among queues of equal length the one that came to that length last; a queue in use holds at most `depth` packets.
+//! With `red`, each queue runs RED (without decay over idle time) besides.
 //!
 //! Bucket: flow modulo `divisor`; with `perturb`, a hash that is drawn anew so often.
 
@@ -38,8 +38,8 @@ pub struct SfqConfig {
     pub headdrop: bool,
     /// Draw a new hash so often; never when 0 (tc: 0).
     pub perturb: Duration,
-    /// RED on each queue. Of its parameters `limit`, `nodrop`, `adaptive`, `bandwidth`, `idle` and `variant` must be the
-    /// defaults: they have no effect here.
+    /// RED on each queue. Of its parameters `limit`, `nodrop`, `adaptive`, `bandwidth`, `idle` and `variant` must be
+    /// the defaults: they have no effect here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<RedConfig>,
 }

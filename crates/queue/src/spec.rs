@@ -20,8 +20,10 @@ use skyhop_base::Time;
 
 macro_rules! disciplines {
     (
-        by_name { $( $(#[$meta:meta])+ $variant:ident($config:ty) => |$parameters:ident, $now:ident| $make:expr ),+ $(,)? }
-        with_values { $( $(#[$meta2:meta])+ $variant2:ident($config2:ty) => |$parameters2:ident, $now2:ident| $make2:expr ),+ $(,)? }
+        by_name { $( $(#[$meta:meta])+ $variant:ident($config:ty) =>
+            |$parameters:ident, $now:ident| $make:expr ),+ $(,)? }
+        with_values { $( $(#[$meta2:meta])+ $variant2:ident($config2:ty) =>
+            |$parameters2:ident, $now2:ident| $make2:expr ),+ $(,)? }
     ) => {
         /// A queue discipline with its parameters.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
-//! Token bucket filter: tokens flow in at `rate` up to `burst` bytes; a packet goes when the bucket holds its cost. With
-//! a `peak`, a second bucket of one packet bounds the rate of a burst. Linux 6.18 `sch_tbf` and its arithmetic: the time
-//! of a packet is (bytes × mult) >> shift nanoseconds.
+//! Token bucket filter: tokens flow in at `rate` up to `burst` bytes; a packet goes when the bucket holds its cost.
+//! With a `peak`, a second bucket of one packet bounds the rate of a burst. Linux 6.18 `sch_tbf` and its arithmetic:
+//! the time of a packet is (bytes × mult) >> shift nanoseconds.
 
 use crate::error::within;
 use crate::fifo::{Fifo, FifoConfig};

@@ -1,7 +1,7 @@
 //! Holds the stacks in virtual time against the reference: `lab FOLDER [PART OF A CASE'S NAME] [table|habits]`.
 //!
-//! `table` prints the table of `docs/models/quic.md` after the lines, `habits` the drops, holes and deaths of one seed under each
-//! runtime instead of a comparison. `SEEDS=3` takes three seeds per case.
+//! `table` prints the table of `docs/models/quic.md` after the lines, `habits` the drops, holes and deaths of one seed
+//! under each runtime instead of a comparison. `SEEDS=3` takes three seeds per case.
 
 use skyhop_quic::lab::compare::{Seeds, compare};
 use skyhop_quic::lab::run::{Habits, run};

@@ -1,4 +1,5 @@
-//! Writes the JSON Schema of scenarios to `schema/scenario.schema.json`: `cargo run -p skyhop-scenario --example schema`.
+//! Writes the JSON Schema of scenarios to `schema/scenario.schema.json`:
+//! `cargo run -p skyhop-scenario --example schema`.
 
 use std::path::Path;
 

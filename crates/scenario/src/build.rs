@@ -287,8 +287,8 @@ struct Setting<'s> {
 }
 
 /// The transmitters of stations, of gateways if they differ, and of satellites. Through a bent pipe the way up to the
-/// network begins at terminals and the way down to them at gateways: these have the pace of the downlink, and the satellites,
-/// whose transmitters serve both, have none.
+/// network begins at terminals and the way down to them at gateways: these have the pace of the downlink, and the
+/// satellites, whose transmitters serve both, have none.
 fn ground_configs(gsl: &Gsl, setting: &Setting<'_>) -> [Option<LinkConfig>; 3] {
     let on_down = on_down(gsl.on_down);
     let up = link_config(&gsl.uplink, on_down, setting);

@@ -46,7 +46,8 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "flow",
         "rate",
-        "a flow's rate belongs to its application: application = { constant_rate = { rate = \"1 Mbit/s\", payload = \"1000 B\" } }",
+        "a flow's rate belongs to its application: application = { constant_rate = { rate = \"1 Mbit/s\", payload = \
+         \"1000 B\" } }",
     ),
 ];
 
@@ -237,8 +238,9 @@ impl<'c> Checker<'c, '_, '_> {
         }
     }
 
-    /// The form of a table that one key tells: each form allows values of it that no other one does, as `profile` of TCP.
-    /// A table without this key has the value that stands at the root, else the first form. Keeps the others for messages.
+    /// The form of a table that one key tells: each form allows values of it that no other one does, as `profile` of
+    /// TCP. A table without this key has the value that stands at the root, else the first form. Keeps the others for
+    /// messages.
     fn form_told_apart(&mut self, forms: &[&'c Json], entries: &BTreeMap<String, Entry>) -> Option<usize> {
         let [first, _, ..] = forms else { return None };
         let (key, values) = first.get("properties")?.as_object()?.keys().find_map(|key| {

@@ -78,8 +78,8 @@ pub(crate) struct Problems<'s> {
     comparisons: Cell<usize>,
 }
 
-/// What comparing names may cost in all, in names: about a second. A text of 8 MB with as many misspelt names as right ones
-/// would take longer than anybody waits.
+/// What comparing names may cost in all, in names: about a second. A text of 8 MB with as many misspelt names as right
+/// ones would take longer than anybody waits.
 const MOST_COMPARISONS: usize = 300_000;
 
 impl<'s> Problems<'s> {

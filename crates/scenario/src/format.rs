@@ -50,8 +50,8 @@ pub struct ScenarioFile {
     /// Ground stations by name.
     #[serde(default)]
     pub stations: BTreeMap<String, StationFile>,
-    /// Further ground stations: a file of CSV with the columns name, latitude_deg, longitude_deg and, if wanted, altitude_km
-    /// and antennas, or of GeoJSON with points that have a name.
+    /// Further ground stations: a file of CSV with the columns name, latitude_deg, longitude_deg and, if wanted,
+    /// altitude_km and antennas, or of GeoJSON with points that have a name.
     pub stations_file: Option<ContentFile>,
     /// Wired links, each for both directions. The nodes at their ends exist by being named here.
     #[serde(default)]
@@ -160,8 +160,8 @@ pub enum QueueOptions {
     Red(RedFile),
 }
 
-/// Random early detection (Floyd and Jacobson 1993). A limit in bytes makes thresholds and average count bytes, and drops
-/// large packets more often.
+/// Random early detection (Floyd and Jacobson 1993). A limit in bytes makes thresholds and average count bytes, and
+/// drops large packets more often.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedFile {
@@ -176,8 +176,8 @@ pub struct RedFile {
     pub max: Option<f64>,
     /// Probability at `max`. Without it: 0.1.
     pub max_p: Option<f64>,
-    /// Weight of an arrival in the average. Without it: 0.002; under "ns-2" and for an adaptive one 1 - exp(-1 / (10 RTT
-    /// packets per second)), the RTT being 0.1 s or three times the way over the link, if that is more.
+    /// Weight of an arrival in the average. Without it: 0.002; under "ns-2" and for an adaptive one 1 - exp(-1 / (10
+    /// RTT packets per second)), the RTT being 0.1 s or three times the way over the link, if that is more.
     pub weight: Option<f64>,
     /// Whether the probability grows to 1 between `max` and its double, instead of at `max`. Without it: by profile.
     pub gentle: Option<bool>,
@@ -191,7 +191,8 @@ pub struct RedFile {
     pub spacing: Option<RedSpacingName>,
     /// Which packets are counted between drops. Without it: by profile.
     pub counting: Option<RedCountingName>,
-    /// Whether packets of an ECN-capable transport are marked where they would be dropped early (RFC 3168). Without it: false.
+    /// Whether packets of an ECN-capable transport are marked where they would be dropped early (RFC 3168). Without it:
+    /// false.
     pub ecn: Option<bool>,
     /// Up to this probability they are marked, from there on dropped; needs `ecn`. Without it: 0.1.
     pub mark_p: Option<f64>,
@@ -203,7 +204,8 @@ pub struct RedFile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PriorityName {
-    /// An arriving packet of normal priority takes the place of the low ones queued last, an arriving low one is dropped.
+    /// An arriving packet of normal priority takes the place of the low ones queued last, an arriving low one is
+    /// dropped.
     #[default]
     LowFirst,
     /// The arriving packet is dropped, whatever its priority.
@@ -363,12 +365,12 @@ pub struct FlowFile {
     /// Hops that a packet may take; behind them it is dropped. Without it: 255, under `ns-2` 32.
     #[schemars(range(min = 1))]
     pub ttl: Option<u8>,
-    /// Traffic class of the flow's packets, data and ACKs: the DSCP (cake, codel) or priority (prio, fq) by which queues tell
-    /// packets apart. Without it: 0.
+    /// Traffic class of the flow's packets, data and ACKs: the DSCP (cake, codel) or priority (prio, fq) by which
+    /// queues tell packets apart. Without it: 0.
     #[schemars(range(max = 63))]
     pub class: Option<u8>,
-    /// Longest time that the sender takes before it sends what its window releases, each time a random one between zero and this;
-    /// breaks the lock-step of flows. Needs TCP. Without it: 0 s.
+    /// Longest time that the sender takes before it sends what its window releases, each time a random one between zero
+    /// and this; breaks the lock-step of flows. Needs TCP. Without it: 0 s.
     pub jitter: Option<Duration>,
 }
 

@@ -1,10 +1,10 @@
 //! The scenario file: from text (or a Python dict) to what the engine runs.
 //!
 //! ```text
-//!  TOML, JSON ──► tree of values with places ──► check against the schema ──► twin ──► resolve ──► Scenario
-//!                    ▲ overrides                 (generated from the twin)   format      │             │
-//!                                                                                        ▼             ├─► canonical form, hash
-//!                                                                  Diagnostics: all problems           └─► SimulationSpec
+//!  TOML, JSON ─► tree with places ─► check against the schema ─► twin ─► resolve ─► Scenario
+//!                  ▲ overrides         (made from the twin)     format     │          │
+//!                                                                          ▼          ├─► canonical form, hash
+//!                                                   Diagnostics: all problems         └─► SimulationSpec
 //! ```
 //!
 //! The format is described in `docs/models/scenario.md`.

@@ -1,4 +1,5 @@
-//! Values from the command line or a study's matrix that replace those of the file: `constellation.gsl.rate="3 Mbit/s"`.
+//! Values from the command line or a study's matrix that replace those of the file:
+//! `constellation.gsl.rate="3 Mbit/s"`.
 
 use crate::diagnostic::Problems;
 use crate::names;
@@ -135,9 +136,9 @@ fn set(node: &mut Node, steps: &[Target], value: &Node, path: &Path, problems: &
         (Value::Table(_), Target::Index(_) | Target::All) => {
             problems.add(&value.origin, path, "is a table and has no numbered items", None);
         }
-        // A plain value gives way to a table: queue = "red" and the override queue.red.min=2. The name of a TCP says more
-        // than the key behind it, so it stays: tcp = "cubic" and the override tcp.control.cubic.beta=0.8. So does the name of a
-        // QUIC stack.
+        // A plain value gives way to a table: queue = "red" and the override queue.red.min=2. The name of a TCP says
+        // more than the key behind it, so it stays: tcp = "cubic" and the override tcp.control.cubic.beta=0.8. So does
+        // the name of a QUIC stack.
         (plain, Target::Key(_)) => {
             let named = match (&plain, path.steps().last()) {
                 (Value::Text(_), Some(Step::Key(key))) if key == TCP => Some("name"),

@@ -439,8 +439,8 @@ impl Scenario {
         value
     }
 
-    /// What a user should know about a scenario that is right: what reading it found, and which of its keys have no effect,
-    /// for which some hundred variants of it are compared (`effect.rs`).
+    /// What a user should know about a scenario that is right: what reading it found, and which of its keys have no
+    /// effect, for which some hundred variants of it are compared (`effect.rs`).
     pub fn all_warnings(&self) -> Vec<String> {
         let idle = self.written.as_ref().map(|written| {
             let shelf = Shelf { folder: &written.folder, files: &written.files };

@@ -428,7 +428,8 @@ impl Application {
         self.schedule.as_deref()
     }
 
-    /// The next step of a workload's transfer now that so many bytes have come in order; callers ask until there is none.
+    /// The next step of a workload's transfer now that so many bytes have come in order; callers ask until there is
+    /// none.
     pub fn scheduled(&mut self, bytes: u64) -> Option<workload::Step> {
         let schedule = self.schedule.as_deref_mut()?;
         let step = schedule.delivered(bytes);

@@ -1,8 +1,8 @@
 //! Random early detection. It decides when a packet arrives, so it fits the ring of a [`crate::link::Link`].
 //!
-//! S. Floyd and V. Jacobson, "Random early detection gateways for congestion avoidance", ToN 1(4), 1993; the gentle form:
-//! S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000; the adaptive form: S. Floyd, R. Gummadi and
-//! S. Shenker, "Adaptive RED", 2001; ns-2's rules: `algorithms.md` §4.2.
+//! S. Floyd and V. Jacobson, "Random early detection gateways for congestion avoidance", ToN 1(4), 1993; the gentle
+//! form: S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000; the adaptive form: S. Floyd, R. Gummadi
+//! and S. Shenker, "Adaptive RED", 2001; ns-2's rules: `algorithms.md` §4.2.
 
 use crate::spec::{AdaptiveRed, RedConfig, RedCounting, RedSpacing, RedUnit};
 use skyhop_base::{Duration, Rate, Stream, Time};

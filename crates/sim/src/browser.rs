@@ -1,9 +1,9 @@
 //! Visits of web pages on the network: requests, answers, and what a page finds while it loads.
 //!
-//! A visit has its connections to one server. The user's side asks with a packet for each object; the server opens the connection
-//! when the first request reaches it, so that the first byte of a new connection takes two round trips, as with a handshake and a
-//! request. The server answers the requests of a connection in the order of their arrival. Deviations: no name is looked up, no
-//! TLS is negotiated, and parsing and scripts take no time.
+//! A visit has its connections to one server. The user's side asks with a packet for each object; the server opens the
+//! connection when the first request reaches it, so that the first byte of a new connection takes two round trips, as
+//! with a handshake and a request. The server answers the requests of a connection in the order of their arrival.
+//! Deviations: no name is looked up, no TLS is negotiated, and parsing and scripts take no time.
 
 use crate::pages::Page;
 use crate::records::PageRow;

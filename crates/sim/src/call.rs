@@ -27,9 +27,10 @@ pub struct CallConfig {
 pub enum Playout {
     /// The first frame waits so long; all others are played in step with it.
     Fixed(Duration),
-    /// Each second of voice is played in step, after the smoothed delay and four times its smoothed variation: algorithm 1 of
-    /// R. Ramjee, J. Kurose, D. Towsley and H. Schulzrinne, "Adaptive playout mechanisms for packetized audio applications in wide-area
-    /// networks", INFOCOM 1994. Deviation: a second takes the place of a talk spurt, as voice has no pauses here.
+    /// Each second of voice is played in step, after the smoothed delay and four times its smoothed variation:
+    /// algorithm 1 of R. Ramjee, J. Kurose, D. Towsley and H. Schulzrinne, "Adaptive playout mechanisms for packetized
+    /// audio applications in wide-area networks", INFOCOM 1994. Deviation: a second takes the place of a talk spurt, as
+    /// voice has no pauses here.
     Adaptive,
 }
 
@@ -126,8 +127,8 @@ impl CallMeter {
         self.heard.get((number / 64) as usize).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    /// The call at the end of the run, of which so many frames were sent. Frames that were sent too late to be played by then are
-    /// not judged.
+    /// The call at the end of the run, of which so many frames were sent. Frames that were sent too late to be played
+    /// by then are not judged.
     pub fn summary(&self, flow: u32, end: Time, sent: u64) -> CallSummary {
         let hold = Duration::from_secs_f64(self.hold_s);
         let judged = match self.origin {
@@ -167,8 +168,8 @@ impl CallMeter {
     }
 }
 
-/// The rating R of G.107 (06/2015) §7 with every parameter at its default but delay, codec and losses: R = 93.2 - Idd - Ie-eff.
-/// The connection has no echo, so that Idte and Idle are zero.
+/// The rating R of G.107 (06/2015) §7 with every parameter at its default but delay, codec and losses: R = 93.2 - Idd -
+/// Ie-eff. The connection has no echo, so that Idte and Idle are zero.
 pub fn rating(config: &CallConfig, delay_s: f64, loss: f64, burst_ratio: f64) -> f64 {
     DEFAULT_RATING - delay_impairment(delay_s) - loss_impairment(config, loss, burst_ratio)
 }
@@ -224,8 +225,8 @@ mod tests {
         Time::from_secs_f64(ms / 1e3)
     }
 
-    /// G.107 (06/2015): table B.1 (R and MOS), the default R of 93.2 with MOS 4.41; and G.114 (05/2003) figure 1, which G.107's
-    /// delay impairment draws: R of some 93 at 100 ms, 69 at 400 ms.
+    /// G.107 (06/2015): table B.1 (R and MOS), the default R of 93.2 with MOS 4.41; and G.114 (05/2003) figure 1, which
+    /// G.107's delay impairment draws: R of some 93 at 100 ms, 69 at 400 ms.
     #[test]
     fn the_rating_is_that_of_the_recommendation() {
         for (r, expected) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58), (93.2, 4.41)] {
@@ -237,8 +238,8 @@ mod tests {
         assert!((at(0.1) - 93.2).abs() < 1e-9 && (at(0.4) - 69.1).abs() < 0.5, "{}", at(0.4));
     }
 
-    /// The planning values of G.113 appendix I for G.711 with concealment under random losses of 1, 2, 3, 5, 7 and 10 per cent are 5, 7,
-    /// 10, 15, 20 and 25; the formula with Bpl = 25.1 stays within 2.5 of them.
+    /// The planning values of G.113 appendix I for G.711 with concealment under random losses of 1, 2, 3, 5, 7 and 10
+    /// per cent are 5, 7, 10, 15, 20 and 25; the formula with Bpl = 25.1 stays within 2.5 of them.
     #[test]
     fn losses_cost_what_the_recommendation_lists() {
         for (per_cent, expected) in [(1.0, 5.0), (2.0, 7.0), (3.0, 10.0), (5.0, 15.0), (7.0, 20.0), (10.0, 25.0)] {

@@ -96,7 +96,10 @@ fn needs_own_tcp(flow: &FlowConfig, spec: &SimulationSpec) -> Option<&'static st
     if !matches!(flow.transport, TransportConfig::Hosts(_)) {
         return None;
     }
-    let feeds = |other: &FlowConfig| matches!(&other.application, ApplicationConfig::Relay { before, .. } if *before == flow.name);
+    let feeds = |other: &FlowConfig| match &other.application {
+        ApplicationConfig::Relay { before, .. } => *before == flow.name,
+        _ => false,
+    };
     if matches!(flow.application, ApplicationConfig::Relay { .. }) || spec.flows.iter().any(feeds) {
         return Some("a split connection");
     }

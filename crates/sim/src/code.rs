@@ -1,9 +1,10 @@
-//! Block codes (forward error correction) of links: how much longer a packet gets, and how often it is lost all the same.
+//! Block codes (forward error correction) of links: how much longer a packet gets, and how often it is lost all the
+//! same.
 //!
 //! A packet is cut into blocks of k bytes, each of which gets n − k bytes of parity; up to t wrong bytes of a block are
-//! corrected, else the packet is lost: Σ_{i>t} C(n,i) pⁱ (1−p)ⁿ⁻ⁱ (`algorithms.md` §3.5, bounded-distance decoder). The last
-//! block of a packet may be shorter, with all of its parity, as a shortened Reed-Solomon code has it. A packet is decoded
-//! when it is there as a whole, so that the delay of a code is the time that its parity takes.
+//! corrected, else the packet is lost: Σ_{i>t} C(n,i) pⁱ (1−p)ⁿ⁻ⁱ (`algorithms.md` §3.5, bounded-distance decoder). The
+//! last block of a packet may be shorter, with all of its parity, as a shortened Reed-Solomon code has it. A packet is
+//! decoded when it is there as a whole, so that the delay of a code is the time that its parity takes.
 
 use crate::spec::{BlockCode, ErrorUnit};
 
@@ -99,7 +100,8 @@ mod tests {
     fn a_packet_is_its_blocks_the_last_of_which_is_short() {
         assert_eq!(REED_SOLOMON.wire_bytes(500), 500 + 3 * 32);
         let mut channel = CodedChannel::new(REED_SOLOMON, ErrorUnit::Byte, 0.05);
-        // 54 B of data and 32 of parity: Σ_{i>16} C(86,i) 0.05^i 0.95^(86-i) = 1.10e-6, next to nothing beside the others.
+        // 54 B of data and 32 of parity: Σ_{i>16} C(86,i) 0.05^i 0.95^(86-i) = 1.10e-6, next to nothing beside the
+        // others.
         let two = 1.0 - (1.0f64 - 0.141_386_037_999_794_2).powi(2);
         let failure = channel.failure(500);
         assert!(failure > two && failure < two + 1e-5, "{failure} {two}");

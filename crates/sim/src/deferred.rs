@@ -65,8 +65,8 @@ impl DeferredQueue {
         }
     }
 
-    /// When the transmitter, which is free at `free_at`, has something to do, or the next arrival if that is sooner; and when
-    /// it was foreseen.
+    /// When the transmitter, which is free at `free_at`, has something to do, or the next arrival if that is sooner;
+    /// and when it was foreseen.
     #[inline(never)]
     pub fn next_event(&self, free_at: Time, arrival: Option<(Time, Time)>) -> Option<(Time, Time)> {
         let service = match &self.repairs {
@@ -121,8 +121,8 @@ impl DeferredQueue {
         limit.has_room(self.packets(), self.bytes, size) || displaces && limit.has_room(0, 0, size)
     }
 
-    /// Packets of low priority leave for a packet of normal one that found no room, the newest first, as many as are needed;
-    /// none if that is not enough. Adds to `waited` the time that they have.
+    /// Packets of low priority leave for a packet of normal one that found no room, the newest first, as many as are
+    /// needed; none if that is not enough. Adds to `waited` the time that they have.
     pub fn evict_low(&mut self, packet: &Packet, now: Time, limit: QueueLimit, waited: &mut Duration) {
         if packet.is_low() {
             return;

@@ -22,8 +22,8 @@ pub enum Distribution {
         largest: f64,
         shape: f64,
     },
-    /// Points (value, share of all values up to it), both ascending, the last share 1. Between two points the share grows
-    /// linearly; the share of the first point belongs to its value alone, and two points of one value are a step.
+    /// Points (value, share of all values up to it), both ascending, the last share 1. Between two points the share
+    /// grows linearly; the share of the first point belongs to its value alone, and two points of one value are a step.
     Empirical(Arc<[(f64, f64)]>),
 }
 
@@ -45,8 +45,8 @@ pub const WEB_SEARCH: [(f64, f64); 11] = [
     (20_000.0, 1.0),
 ];
 
-/// Data mining: A. Greenberg et al., "VL2: a scalable and flexible data center network", SIGCOMM 2009, figure 2; in segments of
-/// 1460 B as pFabric's simulations have them, with their mean of 5117 segments.
+/// Data mining: A. Greenberg et al., "VL2: a scalable and flexible data center network", SIGCOMM 2009, figure 2; in
+/// segments of 1460 B as pFabric's simulations have them, with their mean of 5117 segments.
 pub const DATA_MINING: [(f64, f64); 8] =
     [(1.0, 0.5), (2.0, 0.6), (3.0, 0.7), (7.0, 0.8), (267.0, 0.9), (2107.0, 0.95), (66_667.0, 0.99), (666_667.0, 1.0)];
 
@@ -77,8 +77,8 @@ impl Distribution {
         Distribution::Empirical(points.into())
     }
 
-    /// The value below which the share `u` of all values lies, 0 <= `u` < 1. A lognormal one needs a second number and has
-    /// no quantile here.
+    /// The value below which the share `u` of all values lies, 0 <= `u` < 1. A lognormal one needs a second number and
+    /// has no quantile here.
     fn quantile(&self, u: f64) -> Option<f64> {
         Some(match self {
             Distribution::Constant(value) => *value,
@@ -179,8 +179,8 @@ mod tests {
         ]
     }
 
-    /// Kolmogorov's statistic of n draws stays below 1.95 / sqrt(n) in 99.9 % of all samples (A. Kolmogorov 1933; N. Smirnov
-    /// 1948); steps only make it smaller. The seed is fixed, so this either holds or does not.
+    /// Kolmogorov's statistic of n draws stays below 1.95 / sqrt(n) in 99.9 % of all samples (A. Kolmogorov 1933; N.
+    /// Smirnov 1948); steps only make it smaller. The seed is fixed, so this either holds or does not.
     #[test]
     fn draws_follow_their_distribution_function() {
         let n = 20_000;

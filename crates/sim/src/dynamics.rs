@@ -178,8 +178,8 @@ impl Simulation {
         }
     }
 
-    /// Where a way from a terminal comes down to a gateway behind which it goes on by wire, and where a way to a terminal
-    /// goes up from one: terminal, gateway and its satellite.
+    /// Where a way from a terminal comes down to a gateway behind which it goes on by wire, and where a way to a
+    /// terminal goes up from one: terminal, gateway and its satellite.
     fn gateways(&self, way: &[u32]) -> [Option<(u32, u32, u32)>; 2] {
         let is_satellite =
             |node: u32| matches!(self.topology.nodes()[NodeId::new(node)].kind, NodeKind::Satellite { .. });

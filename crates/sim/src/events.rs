@@ -219,8 +219,8 @@ impl Tournament {
         4 * new + 1
     }
 
-    /// Whether three of four seats are empty. When a thousand flows begin at once, all their first links are armed, later
-    /// one in a hundred is: without the empty seats every event has fewer matches to play.
+    /// Whether three of four seats are empty. When a thousand flows begin at once, all their first links are armed,
+    /// later one in a hundred is: without the empty seats every event has fewer matches to play.
     #[inline]
     fn is_sparse(&self) -> bool {
         let seats = 3 * self.matches.len() + 1;

@@ -7,8 +7,8 @@ use skyhop_topology::{DelaySegment, LinkKind, NodeId, Topology};
 /// A satellite, and the piece of the delay curve to it that was used last.
 type Curve = Option<(u32, DelaySegment)>;
 
-/// Both directions of a link to the ground share a curve, so it is kept with the station: one for each antenna, that in use
-/// last in front.
+/// Both directions of a link to the ground share a curve, so it is kept with the station: one for each antenna, that in
+/// use last in front.
 #[derive(Debug)]
 pub(crate) struct Ground {
     /// Where those of a node begin; the last entry is the end.

@@ -4,8 +4,8 @@ use crate::simulation::Simulation;
 use skyhop_base::{Duration, Stream, Time};
 
 /// A sender that takes a random time over what its window releases: `overhead_` of ns-2. The time begins when there is
-/// something to send, and runs once for all that may be sent when it is over. Packets that do not wait for the window, such as a fast
-/// retransmission, leave immediately.
+/// something to send, and runs once for all that may be sent when it is over. Packets that do not wait for the window,
+/// such as a fast retransmission, leave immediately.
 #[derive(Debug)]
 pub struct Jitter {
     longest: Duration,
@@ -37,7 +37,8 @@ pub fn sends_at(jitter: Option<&Jitter>) -> Time {
 }
 
 impl Simulation {
-    /// Sends what leaves at once. Whether the rest may leave now: its time is over or was set by the pacer; else its time begins.
+    /// Sends what leaves at once. Whether the rest may leave now: its time is over or was set by the pacer; else its
+    /// time begins.
     #[cold]
     pub(crate) fn jitter_lets_send(&mut self, flow_id: u32) -> bool {
         let now = self.now;

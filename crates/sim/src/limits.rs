@@ -127,8 +127,8 @@ impl Records {
     }
 }
 
-/// Memory in bytes that a run takes for what is known before it starts: its network, its flows, and rows at the steps of its
-/// recording. Rows of packets, drops and handovers, queues and windows come to it.
+/// Memory in bytes that a run takes for what is known before it starts: its network, its flows, and rows at the steps
+/// of its recording. Rows of packets, drops and handovers, queues and windows come to it.
 pub fn least_memory(spec: &SimulationSpec) -> u64 {
     let (flows, wires, nodes) =
         (spec.flows.len() as u64, spec.topology.wired.len() as u64, spec.topology.nodes.len() as u64);

@@ -45,7 +45,8 @@ pub enum Offered {
         start: Time,
     },
     Accepted,
-    /// The first that waits for a departure ([`DeferredQueue`]): the link's next event may be the end of the service before it.
+    /// The first that waits for a departure ([`DeferredQueue`]): the link's next event may be the end of the service
+    /// before it.
     Waits,
     /// Accepted at the cost of older packets: [`Link::take_displaced`].
     Displaces,
@@ -74,8 +75,8 @@ pub enum Eviction {
 pub struct LinkTotals {
     pub packets: u64,
     pub bytes: u64,
-    /// Time that the accepted packets take the transmitter, also beyond the end of the run. An opportunity stands for the
-    /// time since the one before it.
+    /// Time that the accepted packets take the transmitter, also beyond the end of the run. An opportunity stands for
+    /// the time since the one before it.
     pub busy: Duration,
     /// Sum over accepted packets of their waiting time. By Little's law the time integral of the queue length.
     pub waiting: Duration,
@@ -327,9 +328,9 @@ impl Link {
         }
     }
 
-    /// For a packet that found no room: packets of low priority leave the queue, the newest first, as many as are needed,
-    /// and it is accepted. Otherwise nothing is changed. `delay` as in [`Link::withdraw`]. The oldest packet stays, so
-    /// the link's event does.
+    /// For a packet that found no room: packets of low priority leave the queue, the newest first, as many as are
+    /// needed, and it is accepted. Otherwise nothing is changed. `delay` as in [`Link::withdraw`]. The oldest packet
+    /// stays, so the link's event does.
     #[cold]
     pub fn evict_for(
         &mut self,

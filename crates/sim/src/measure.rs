@@ -10,8 +10,8 @@ const PER_OCTAVE_BITS: u32 = 10;
 /// Room is made for so many buckets at a time.
 const PAGE: usize = 128;
 
-/// So many values wait until they are counted together. Their counters are scattered over more memory than caches hold when
-/// flows are many: fetched together they come at the same time, fetched one by one each is waited for.
+/// So many values wait until they are counted together. Their counters are scattered over more memory than caches hold
+/// when flows are many: fetched together they come at the same time, fetched one by one each is waited for.
 const BATCH: usize = 16;
 
 /// Values that wait to be counted.
@@ -42,8 +42,8 @@ impl<T: Copy> Batch<T> {
     }
 }
 
-/// Counts durations. Memory is 2 B per value, but no more than the range of the values asks for (some 14 kB per decade);
-/// before the first value there is none: flows that wait for their start are many.
+/// Counts durations. Memory is 2 B per value, but no more than the range of the values asks for (some 14 kB per
+/// decade); before the first value there is none: flows that wait for their start are many.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram(Option<Box<Sample>>);
 
@@ -174,8 +174,8 @@ impl Counts {
         // The middle of an end bucket may lie outside of what was seen.
         let (min_ns, max_ns) = (self.min_ns as f64, self.max_ns as f64);
         let buckets = match &self.buckets {
-            // Counters have to be zeroed and looked through; selecting goes over the values instead. Selecting always costs
-            // 2 % more instructions on workload 1; the eighth comes from no measurement of its own.
+            // Counters have to be zeroed and looked through; selecting goes over the values instead. Selecting always
+            // costs 2 % more instructions on workload 1; the eighth comes from no measurement of its own.
             Buckets::Few(values) if values.len() < self.range().len() / 8 => {
                 let mut values = values.clone();
                 ranks.map(|rank| usize::from(*values.select_nth_unstable(rank as usize - 1).1))
@@ -416,8 +416,8 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     Some(if squares == 0.0 { 1.0 } else { sum * sum / (values.len() as f64 * squares) })
 }
 
-/// (transmitted - retransmitted) / transmitted bytes: Govindarajan and Kousalya 2016, equation 6. `None` when nothing was
-/// sent.
+/// (transmitted - retransmitted) / transmitted bytes: Govindarajan and Kousalya 2016, equation 6. `None` when nothing
+/// was sent.
 pub fn tcp_efficiency(sent_bytes: u64, resent_bytes: u64) -> Option<f64> {
     (sent_bytes > 0).then(|| (sent_bytes - resent_bytes.min(sent_bytes)) as f64 / sent_bytes as f64)
 }

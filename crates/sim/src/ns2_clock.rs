@@ -1,20 +1,20 @@
 //! ns-2's clock: seconds in a double, each sum rounded.
 //!
-//! ns-2 sets an event for the present plus a delay, both doubles. Where two events are simultaneous in exact arithmetic, the
-//! rounding of these sums puts one first, and where a packet comes to a full queue in the very moment in which another
-//! leaves it, the last bit decides whether it is lost. A run by this clock keeps the double of each event beside its
-//! nanosecond and orders events by it; events that are still equal keep the order in which they were scheduled. The nanoseconds are those
-//! of the doubles, truncated, as ns-2's TCP/Linux reads its clock.
+//! ns-2 sets an event for the present plus a delay, both doubles. Where two events are simultaneous in exact
+//! arithmetic, the rounding of these sums puts one first, and where a packet comes to a full queue in the very moment
+//! in which another leaves it, the last bit decides whether it is lost. A run by this clock keeps the double of each
+//! event beside its nanosecond and orders events by it; events that are still equal keep the order in which they were
+//! scheduled. The nanoseconds are those of the doubles, truncated, as ns-2's TCP/Linux reads its clock.
 //!
-//! Deviation: what the scenario sets a time for (starts, samples) stands at the double nearest to its nanosecond, before
-//! other events of that nanosecond.
+//! Deviation: what the scenario sets a time for (starts, samples) stands at the double nearest to its nanosecond,
+//! before other events of that nanosecond.
 
 use crate::simulation::Simulation;
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Of the 52 bits that order events within a nanosecond: so many say which part of it (neighbouring doubles differ from 1/8 s
-/// on), …
+/// Of the 52 bits that order events within a nanosecond: so many say which part of it (neighbouring doubles differ from
+/// 1/8 s on), …
 const PART_BITS: u32 = 26;
 /// … and so many how long ago the event was scheduled, in units of 2^−23 s: more than 8 s are one.
 const AGE_BITS: u32 = 26;
@@ -127,8 +127,8 @@ impl Ns2Clock {
         if deadline == Time::MAX { (Time::MAX, Time::ZERO) } else { timer.moment.key() }
     }
 
-    /// The event of a timer has come at `now`: the time that its endpoint is to see. It is at least the deadline, unless the
-    /// event is one of an earlier deadline.
+    /// The event of a timer has come at `now`: the time that its endpoint is to see. It is at least the deadline,
+    /// unless the event is one of an earlier deadline.
     pub fn at_timer(&mut self, flow: u32, whose: FlowTimer, now: Time) -> Time {
         let Timer { deadline, moment, .. } = *self.timer(flow, whose);
         if deadline == Time::MAX || moment.key().0 > now {
@@ -178,7 +178,8 @@ impl Ns2Transmitter {
         HopTimes { start, departure, arrival: nanosecond(arrival_s) }
     }
 
-    /// Whether the service of the packet at a place of the link, the one after `before`, begins before the present event.
+    /// Whether the service of the packet at a place of the link, the one after `before`, begins before the present
+    /// event.
     pub fn has_begun(&self, place: usize) -> bool {
         let start_s = self.entries[place].scheduled_s;
         let foreseen_s = place.checked_sub(1).map_or(0.0, |before| self.entries[before].scheduled_s);

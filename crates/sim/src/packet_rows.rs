@@ -1,5 +1,5 @@
-//! Rows of the table of packets. Headers are read from the endpoints' own values when a row is written, so that a run that
-//! records no packets pays nothing.
+//! Rows of the table of packets. Headers are read from the endpoints' own values when a row is written, so that a run
+//! that records no packets pays nothing.
 
 use crate::flow::Flow;
 use crate::headers::{Codepoint, Header, Protocol, TcpFlags};
@@ -19,8 +19,8 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// `payloads`: user bytes by segment. Where segment 0 `opens_empty`, it is the SYN, which takes one number; otherwise the
-    /// first byte has the number 1 as well.
+    /// `payloads`: user bytes by segment. Where segment 0 `opens_empty`, it is the SYN, which takes one number;
+    /// otherwise the first byte has the number 1 as well.
     fn new(payloads: &BTreeMap<u32, u32>, full: u64, opens_empty: bool) -> Bytes {
         let count = payloads.last_key_value().map_or(0, |(&last, _)| u64::from(last) + 1);
         let mut begins = Vec::with_capacity(count as usize + 1);
@@ -85,7 +85,8 @@ impl Simulation {
         });
     }
 
-    /// The header, and user bytes in the packet. Numbers of Skyhop's own TCP count segments until [`Simulation::number_bytes`].
+    /// The header, and user bytes in the packet. Numbers of Skyhop's own TCP count segments until
+    /// [`Simulation::number_bytes`].
     fn header_of(&self, packet: &Packet) -> (Header, u32) {
         let Some(flow) = self.flows.get(packet.flow as usize) else { return Default::default() };
         if let Some(handle) = packet.payload() {

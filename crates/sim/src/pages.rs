@@ -42,7 +42,8 @@ pub struct ObjectGroup {
 pub enum Namer {
     /// The document, at places drawn at random: each object is found when the document has arrived up to its place.
     Document,
-    /// The objects of the group of this number: each object is found when one of those, drawn at random, has arrived as a whole.
+    /// The objects of the group of this number: each object is found when one of those, drawn at random, has arrived as
+    /// a whole.
     Group(usize),
     /// The document names all but this share, and those name the rest, as above. Less than 1.
     Itself(f64),
@@ -56,13 +57,14 @@ impl PagesConfig {
     }
 }
 
-/// A page of the HTTP Archive, desktop, October 2024, by the medians of the Web Almanac 2024, chapter "Page weight": 71 requests
-/// and 2,652 kB; 2 HTML files (18 kB together), 8 style sheets (78 kB), 24 scripts (613 kB), 18 images (1,054 kB) and 4 fonts
-/// (131 kB). Medians of kinds do not add up to the median of all: the 15 requests and 758 kB that are left stand for everything
-/// else.
+/// A page of the HTTP Archive, desktop, October 2024, by the medians of the Web Almanac 2024, chapter "Page weight": 71
+/// requests and 2,652 kB; 2 HTML files (18 kB together), 8 style sheets (78 kB), 24 scripts (613 kB), 18 images (1,054
+/// kB) and 4 fonts (131 kB). Medians of kinds do not add up to the median of all: the 15 requests and 758 kB that are
+/// left stand for everything else.
 ///
-/// The almanac does not say what names what. Assumptions: the document names HTML, style sheets, scripts and images; style sheets
-/// name fonts; scripts name the rest. All objects of a kind have the same size, so that every view loads the same page.
+/// The almanac does not say what names what. Assumptions: the document names HTML, style sheets, scripts and images;
+/// style sheets name fonts; scripts name the rest. All objects of a kind have the same size, so that every view loads
+/// the same page.
 pub fn median_2024() -> (Distribution, Vec<ObjectGroup>) {
     use Namer::{Document, Group};
     let group = |count: f64, kilobytes: f64, named_by| ObjectGroup {
@@ -204,7 +206,8 @@ mod tests {
         assert!(page.objects.iter().all(|object| object.place <= 9000));
     }
 
-    /// Every object is found exactly once, in the document in the order of the places, and a late one behind the one that names it.
+    /// Every object is found exactly once, in the document in the order of the places, and a late one behind the one
+    /// that names it.
     #[test]
     fn every_object_is_found_once() {
         let (document, groups) = median_2024();

@@ -44,8 +44,8 @@ pub struct Records {
     /// Jain's index over the goodputs of the flows; `None` without flows.
     pub jain: Option<f64>,
     pub conservation: Conservation,
-    /// What the numbers do not say by themselves, a sentence each: what is unusual about the scenario, flows that delivered
-    /// nothing and why, rows that were left out.
+    /// What the numbers do not say by themselves, a sentence each: what is unusual about the scenario, flows that
+    /// delivered nothing and why, rows that were left out.
     pub warnings: Vec<String>,
     /// All flows together.
     pub total: Total,
@@ -56,8 +56,8 @@ pub struct Records {
     pub end: Time,
 }
 
-/// What all flows delivered together. Each flow's rates are over its own time, so they do not add up; these are over the
-/// whole run. Of a split connection the last leg counts, which delivers what the others hand on.
+/// What all flows delivered together. Each flow's rates are over its own time, so they do not add up; these are over
+/// the whole run. Of a split connection the last leg counts, which delivers what the others hand on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
     /// User bytes that arrived for the first time.
@@ -204,7 +204,8 @@ pub struct CallSummary {
     pub lost: u64,
     /// … and those that came when it was too late to play them.
     pub late: u64,
-    /// From mouth to ear: a frame, the coder's look-ahead, and the mean time from sending to playing. `None` when nothing was played.
+    /// From mouth to ear: a frame, the coder's look-ahead, and the mean time from sending to playing. `None` when
+    /// nothing was played.
     pub delay_s: Option<f64>,
     /// Mean length of a run of frames that were not played, over that of independent losses; `None` without losses.
     pub burst_ratio: Option<f64>,
@@ -262,8 +263,8 @@ pub struct WorkloadTransferRow {
     pub first: Option<Time>,
     /// When the last byte could be read; `None` when it could not.
     pub end: Option<Time>,
-    /// What it would take at least on the path that it begins on, if nothing else used it: propagation and the user bytes at the
-    /// rate of the slowest link. `None` without a path.
+    /// What it would take at least on the path that it begins on, if nothing else used it: propagation and the user
+    /// bytes at the rate of the slowest link. `None` without a path.
     pub ideal: Option<Duration>,
 }
 
@@ -289,7 +290,8 @@ pub struct PageRow {
     pub loaded: Option<Time>,
 }
 
-/// The transfers of a workload of one class of sizes. A transfer that did not finish counts as longer than all that did.
+/// The transfers of a workload of one class of sizes. A transfer that did not finish counts as longer than all that
+/// did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadSummary {
     pub workload: u32,
@@ -304,8 +306,8 @@ pub struct WorkloadSummary {
     /// Median, 95th and 99th percentile of the completion time in seconds; `None` where a transfer has it that did not
     /// finish, and without transfers.
     pub completion_s: [Option<f64>; 3],
-    /// The same of the slowdown, the completion time divided by the ideal one; a transfer without a path at its begin counts as one
-    /// that did not finish.
+    /// The same of the slowdown, the completion time divided by the ideal one; a transfer without a path at its begin
+    /// counts as one that did not finish.
     pub slowdown: [Option<f64>; 3],
 }
 
@@ -382,8 +384,8 @@ pub struct LinkSeriesRow {
     pub link: u32,
     /// Waiting at this instant.
     pub queue_packets: u32,
-    /// Share of the step in which the transmitter was busy; with opportunities the share of their bytes that was used, 0
-    /// where the step had none.
+    /// Share of the step in which the transmitter was busy; with opportunities the share of their bytes that was used,
+    /// 0 where the step had none.
     pub utilisation: f64,
 }
 
@@ -480,7 +482,8 @@ pub struct PacketRow {
     /// Segment number; of an ACK the highest segment that it acknowledges, `None` when none.
     pub seq: Option<u32>,
     pub size_bytes: u32,
-    /// Counts the packets that an end of the flow has put on the network: with the flow and `is_ack` it names the packet.
+    /// Counts the packets that an end of the flow has put on the network: with the flow and `is_ack` it names the
+    /// packet.
     pub packet: u32,
     /// Whether it goes from the flow's destination to its source.
     pub is_ack: bool,

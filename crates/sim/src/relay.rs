@@ -1,12 +1,13 @@
 //! Split connections (RFC 3135): a node in the way ends one TCP connection and begins another, with a buffer between.
 //!
-//! Each leg is a flow of the engine; the relay hands over what has arrived in order, holds back less than a full segment
-//! while some are outstanding (RFC 896), and tells the leg before how much room is left: the ACKs carry a window, and one
-//! more is sent when half of the buffer has become free after it was full (RFC 1122 §4.2.3.3).
+//! Each leg is a flow of the engine; the relay hands over what has arrived in order, holds back less than a full
+//! segment while some are outstanding (RFC 896), and tells the leg before how much room is left: the ACKs carry a
+//! window, and one more is sent when half of the buffer has become free after it was full (RFC 1122 §4.2.3.3).
 //!
-//! With a share (SaTPEP, `algorithms.md` §3.1) the legs of a proxy divide the rate of the link that they leave it by: its
-//! rate less what others send, smoothed with a weight of 0.9 each smoothed round trip, over the legs that have data. The rate
-//! counts packets only: no leg gets the part that frames and repairs take, or small packets would fill the queue.
+//! With a share (SaTPEP, `algorithms.md` §3.1) the legs of a proxy divide the rate of the link that they leave it by:
+//! its rate less what others send, smoothed with a weight of 0.9 each smoothed round trip, over the legs that have
+//! data. The rate counts packets only: no leg gets the part that frames and repairs take, or small packets would fill
+//! the queue.
 
 use crate::simulation::Simulation;
 use crate::spec::{ApplicationConfig, FlowConfig, RelayShare};

@@ -503,7 +503,8 @@ impl Simulation {
         false
     }
 
-    /// Sends a packet that is at `node` to its next hop. Half of what a packet-hop costs, hence part of its two callers.
+    /// Sends a packet that is at `node` to its next hop. Half of what a packet-hop costs, hence part of its two
+    /// callers.
     #[inline(always)]
     pub(crate) fn forward(&mut self, node: u32, packet: &mut Packet, to: Destination) {
         let Some(ttl) = packet.ttl.checked_sub(1) else {

@@ -39,8 +39,8 @@ pub enum RunClock {
     /// Whole nanoseconds, and within one the time of scheduling.
     #[default]
     Nanoseconds,
-    /// ns-2's clock, a double whose rounding orders what exact arithmetic finds simultaneous (`ns2_clock.rs`). For links of a
-    /// steady rate.
+    /// ns-2's clock, a double whose rounding orders what exact arithmetic finds simultaneous (`ns2_clock.rs`). For
+    /// links of a steady rate.
     Ns2,
 }
 
@@ -105,7 +105,8 @@ pub enum FrameRepair {
         repeats: Repeats,
         /// From the end of a transmission to when its failure is known; without it twice the propagation delay.
         round_trip: Option<Duration>,
-        /// What the far end sends back for each transmission that it takes or finds wrong, in place of `round_trip`; 0 takes nothing.
+        /// What the far end sends back for each transmission that it takes or finds wrong, in place of `round_trip`; 0
+        /// takes nothing.
         answer_bytes: u32,
     },
     /// After `k` packets `n` - `k` of parity: any `k` of the `n` tell all (a maximum distance separable code).
@@ -187,15 +188,16 @@ pub enum Discipline {
         mark_above: Option<u32>,
     },
     Red(Box<RedConfig>),
-    /// A discipline that the transmitter asks at each departure. It has its own limits, [`QueueConfig::limit`] is unlimited.
+    /// A discipline that the transmitter asks at each departure. It has its own limits, [`QueueConfig::limit`] is
+    /// unlimited.
     Served(Box<QueueSpec>),
 }
 
 /// Who goes when a packet finds no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullQueue {
-    /// A packet of normal priority takes the place of the low ones queued last (TCP Peach's routers, `algorithms.md` §2.8);
-    /// if that is not enough, and if it is of low priority itself, it is dropped.
+    /// A packet of normal priority takes the place of the low ones queued last (TCP Peach's routers, `algorithms.md`
+    /// §2.8); if that is not enough, and if it is of low priority itself, it is dropped.
     LowFirst,
     /// The arriving packet, or what has waited longest: as the discipline says.
     Arrival,
@@ -372,10 +374,11 @@ pub struct FlowConfig {
     pub stop: Option<Time>,
     /// Hops after which a packet is dropped.
     pub ttl: u8,
-    /// The traffic class of the flow's packets in both directions, 0 to 63: the DSCP or priority that queue disciplines see.
+    /// The traffic class of the flow's packets in both directions, 0 to 63: the DSCP or priority that queue disciplines
+    /// see.
     pub class: u8,
-    /// The longest time that a TCP sender takes before it sends what its window releases; each time is uniform between zero
-    /// and this (`overhead_` of ns-2).
+    /// The longest time that a TCP sender takes before it sends what its window releases; each time is uniform between
+    /// zero and this (`overhead_` of ns-2).
     pub jitter: Duration,
 }
 
@@ -413,7 +416,8 @@ pub enum ApplicationConfig {
     Messages { payload_bytes: u32, every: Duration, deadline: Duration },
     /// The transfers of one connection of a workload, each written at its instant.
     Transfers(Arc<[TransferStart]>),
-    /// A transfer of a workload over UDP: datagrams of `payload_bytes`, the last one shorter, at a constant rate of payload.
+    /// A transfer of a workload over UDP: datagrams of `payload_bytes`, the last one shorter, at a constant rate of
+    /// payload.
     Burst { arrival: TransferStart, rate: Rate, payload_bytes: u32 },
     /// A connection of a visit of web pages; the receiver's side asks with packets of this size.
     Pages { visit: u32, place: u32, request_bytes: u32 },

@@ -58,8 +58,8 @@ impl Trace {
         Trace { config, opportunity: (0, 0, OPPORTUNITY_BYTES), debt: 0 }
     }
 
-    /// Serves a packet not before `ready`; `None` where the link's own rate does. `idle`: nothing was served just before.
-    /// `meter` is told what that uses.
+    /// Serves a packet not before `ready`; `None` where the link's own rate does. `idle`: nothing was served just
+    /// before. `meter` is told what that uses.
     pub fn serve(&mut self, ready: Time, bytes: u32, idle: Idle, meter: &mut Meter) -> Option<Served> {
         match self.config.service.clone() {
             Service::Constant => None,

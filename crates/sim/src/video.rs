@@ -1,4 +1,5 @@
-//! Adaptive video over HTTP (DASH): segments of equal length, each in several qualities, of which the player chooses one.
+//! Adaptive video over HTTP (DASH): segments of equal length, each in several qualities, of which the player chooses
+//! one.
 
 use crate::records::VideoSummary;
 use skyhop_base::{Duration, Rate, Time};
@@ -25,17 +26,17 @@ pub struct VideoConfig {
 /// How a player chooses the quality of the next segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QualityChoice {
-    /// By what the last segments measured: the highest rate that is not above 0.85 times the harmonic mean of the throughput of the
-    /// last 20 segments, the estimate of J. Jiang, V. Sekar and H. Zhang, "Improving fairness, efficiency, and stability in
-    /// HTTP-based adaptive video streaming with FESTIVE", CoNEXT 2012, §4. Deviations: no delayed upward steps and no random
-    /// times of requests.
+    /// By what the last segments measured: the highest rate that is not above 0.85 times the harmonic mean of the
+    /// throughput of the last 20 segments, the estimate of J. Jiang, V. Sekar and H. Zhang, "Improving fairness,
+    /// efficiency, and stability in HTTP-based adaptive video streaming with FESTIVE", CoNEXT 2012, §4. Deviations: no
+    /// delayed upward steps and no random times of requests.
     Throughput,
-    /// BBA-0 of T.-Y. Huang et al., "A buffer-based approach to rate adaptation", SIGCOMM 2014, algorithm 1. Their reservoir of 90 s
-    /// and the cushion behind it, up to 216 s, are taken as shares of their buffer of 240 s.
+    /// BBA-0 of T.-Y. Huang et al., "A buffer-based approach to rate adaptation", SIGCOMM 2014, algorithm 1. Their
+    /// reservoir of 90 s and the cushion behind it, up to 216 s, are taken as shares of their buffer of 240 s.
     Bba,
-    /// BOLA-BASIC of K. Spiteri, R. Urgaonkar and R. Sitaraman, "BOLA: near-optimal bitrate adaptation for online videos", INFOCOM
-    /// 2016, §III: the quality m with the largest (V (v_m + γp) - Q) / S_m, with the utility v_m = ln(S_m / S_1), γp = 5, Q the
-    /// buffered segments and V the largest value that keeps the buffer within its limit.
+    /// BOLA-BASIC of K. Spiteri, R. Urgaonkar and R. Sitaraman, "BOLA: near-optimal bitrate adaptation for online
+    /// videos", INFOCOM 2016, §III: the quality m with the largest (V (v_m + γp) - Q) / S_m, with the utility v_m =
+    /// ln(S_m / S_1), γp = 5, Q the buffered segments and V the largest value that keeps the buffer within its limit.
     Bola,
 }
 
@@ -250,8 +251,8 @@ mod tests {
         Time::from_secs_f64(s)
     }
 
-    /// Algorithm 1 of the paper with its buffer: the lowest rate up to 90 s, the highest from 216 s on, and between them a step only
-    /// where the map reaches the next rate. At 153 s the map is at 235 + 5565 / 2 = 3017.5 kbit/s.
+    /// Algorithm 1 of the paper with its buffer: the lowest rate up to 90 s, the highest from 216 s on, and between
+    /// them a step only where the map reaches the next rate. At 153 s the map is at 235 + 5565 / 2 = 3017.5 kbit/s.
     #[test]
     fn bba_follows_its_map() {
         let mut player = player(QualityChoice::Bba, 240);
@@ -267,8 +268,10 @@ mod tests {
         assert_eq!((level(137.9, 6), level(137.9, 8)), (2350, 3000));
     }
 
-    /// BOLA's levels by hand: with a ladder of 1, 2 and 4 Mbit/s, a buffer of 10 segments and γp = 5 V is 9 / (ln 4 + 5) = 1.4093.
-    /// The values of two neighbours are equal at Q = V (γp + v_low - (v_high - v_low) S_low / (S_high - S_low)): at 6.070 and 7.047.
+    /// BOLA's levels by hand: with a ladder of 1, 2 and 4 Mbit/s, a buffer of 10 segments and γp = 5
+    /// V is 9 / (ln 4 + 5) = 1.4093.
+    /// The values of two neighbours are equal at Q = V (γp + v_low - (v_high - v_low) S_low / (S_high - S_low)):
+    /// at 6.070 and 7.047.
     #[test]
     fn bola_changes_where_its_values_cross() {
         let mut player = player(QualityChoice::Bola, 40);

@@ -1,4 +1,5 @@
-//! What the numbers of a finished run do not say by themselves: flows that delivered nothing and why, rows that were left out.
+//! What the numbers of a finished run do not say by themselves: flows that delivered nothing and why, rows that were
+//! left out.
 
 use crate::flow::Flow;
 use crate::link::Refused;
@@ -40,7 +41,8 @@ impl Simulation {
         let left_out = self.recorder.records.drops_left_out;
         if left_out > 0 {
             warnings.push(format!(
-                "the table of drops holds the first {MOST_DROP_ROWS} lost packets; {left_out} later ones are in the totals only"
+                "the table of drops holds the first {MOST_DROP_ROWS} lost packets; {left_out} later ones are in the \
+                 totals only"
             ));
         }
         warnings

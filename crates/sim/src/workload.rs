@@ -1,7 +1,7 @@
 //! Workloads: transfers that begin at random, each of its own size and between its own pair of nodes.
 //!
-//! All of them are drawn before the run, each workload from streams of its own: so the seed decides when they begin and how large
-//! they are, whatever the network does with them, and two transports meet the same transfers.
+//! All of them are drawn before the run, each workload from streams of its own: so the seed decides when they begin and
+//! how large they are, whatever the network does with them, and two transports meet the same transfers.
 
 use crate::distribution::Distribution;
 use crate::pages::PagesConfig;
@@ -63,8 +63,8 @@ pub enum ArrivalConfig {
 pub enum ConnectionUse {
     /// Each transfer has a connection of its own.
     New,
-    /// Each pair of nodes has so many, which take the pair's transfers in turn; a transfer waits for those before it on its
-    /// connection. A connection opens with its first transfer. At least one.
+    /// Each pair of nodes has so many, which take the pair's transfers in turn; a transfer waits for those before it on
+    /// its connection. A connection opens with its first transfer. At least one.
     Persistent(u32),
 }
 

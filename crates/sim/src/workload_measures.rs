@@ -122,13 +122,17 @@ impl Records {
             }
             if unfinished > 0 {
                 warnings.push(format!(
-                    "{unfinished} of {count} transfers of workload {name:?} had not finished at the end of the run: its percentiles \
+                    "{unfinished} of {count} transfers of workload {name:?} had not finished at the end of the run: \
+                     its percentiles \
                      count them as longer than all others; a \"stop\" before the end leaves them time"
                 ));
             }
             let without = rows().filter(|row| row.ideal.is_none()).count();
             if without > 0 {
-                warnings.push(format!("{without} of {count} transfers of workload {name:?} began while there was no path: they have no slowdown"));
+                warnings.push(format!(
+                    "{without} of {count} transfers of workload {name:?} began while there was no \
+                    path: they have no slowdown"
+                ));
             }
         }
         warnings
@@ -144,7 +148,8 @@ impl Records {
         }
         (unfinished > 0).then(|| {
             format!(
-                "{unfinished} of {count} pages of workload {name:?} had not loaded at the end of the run: percentiles count them \
+                "{unfinished} of {count} pages of workload {name:?} had not loaded at the end of the run: percentiles \
+                 count them \
                  as longer than all others; a \"stop\" before the end leaves them time"
             )
         })

@@ -140,7 +140,8 @@ fn random_losses_hit_the_share_asked_for_and_hang_on_the_seed() {
 }
 
 /// Where all packets take equally long it does not matter to the queue's length which one is dropped (Yin and Hluchyj
-/// 1993, §II), but those that are served have waited less: in a full queue of K as long as K arrivals take, not K services.
+/// 1993, §II), but those that are served have waited less: in a full queue of K as long as K arrivals take, not K
+/// services.
 #[test]
 fn dropping_from_the_front_loses_as_much_and_delays_less() {
     let under = |queue: QueueConfig, application: ApplicationConfig| {
@@ -201,8 +202,8 @@ fn every_link() -> Vec<(&'static str, LinkConfig)> {
     ]
 }
 
-/// Two transmitters that have nothing in common but the link: one works departures out at arrival, one asks its queue. First
-/// in, first out, they must serve the same packets at the same times.
+/// Two transmitters that have nothing in common but the link: one works departures out at arrival, one asks its queue.
+/// First in, first out, they must serve the same packets at the same times.
 #[test]
 fn a_queue_that_is_asked_serves_what_a_precomputed_one_serves() {
     for (name, config) in every_link() {
@@ -249,7 +250,8 @@ fn a_shaper_before_a_faster_link_sends_at_its_own_rate() {
     assert!((sojourn.median_s - 0.020).abs() < 0.002 && sojourn.max_s <= 0.0201, "{sojourn:?}");
 }
 
-/// The rate falls to a tenth for a while: CoDel drops, the drops are counted as early ones, and every packet is accounted for.
+/// The rate falls to a tenth for a while: CoDel drops, the drops are counted as early ones, and every packet is
+/// accounted for.
 #[test]
 fn codel_follows_a_link_that_changes_its_rate() {
     let s = Duration::from_secs;
@@ -261,7 +263,7 @@ fn codel_follows_a_link_that_changes_its_rate() {
     let (flow, link) = (&records.flows[0], &records.links[0]);
     let early = link.early.unwrap();
     assert_eq!((flow.drops.iter().sum(), link.drops[0]), (early, early), "CoDel's drops are early ones");
-    // 500 packets a second come, 100 can leave: without a reaction CoDel's n-th drop follows 100 ms / sqrt(n) after the last, so
-    // 20 s see (20 / 0.2)^2 drops; the queue is gone soon after the rate is back.
+    // 500 packets a second come, 100 can leave: without a reaction CoDel's n-th drop follows 100 ms / sqrt(n) after the
+    // last, so 20 s see (20 / 0.2)^2 drops; the queue is gone soon after the rate is back.
     assert!((5_000..=10_500).contains(&early), "{early}");
 }

@@ -70,8 +70,8 @@ pub(crate) fn write(run: &Run, target: &Path, csv: CsvTables) -> Result<Vec<&'st
     Ok(without)
 }
 
-/// The files of a run folder, into a folder that is there and holds none of them; errors name `shown`. Returns the tables
-/// that have rows but no CSV.
+/// The files of a run folder, into a folder that is there and holds none of them; errors name `shown`. Returns the
+/// tables that have rows but no CSV.
 pub(crate) fn write_into(run: &Run, folder: &Path, shown: &Path, csv: CsvTables) -> Result<Vec<&'static str>, Error> {
     write_all(run, &Files { folder, shown }, Some(csv))
 }
@@ -116,8 +116,8 @@ fn write_all(run: &Run, files: &Files<'_>, csv: Option<CsvTables>) -> Result<Vec
     Ok(without)
 }
 
-/// Without statistics, which nobody asks for: tables are read whole. Hardly a real number repeats: a dictionary of them is
-/// given up when it is full, after most of the time was spent.
+/// Without statistics, which nobody asks for: tables are read whole. Hardly a real number repeats: a dictionary of them
+/// is given up when it is full, after most of the time was spent.
 fn write_parquet(batch: &RecordBatch, file: File) -> io::Result<()> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)

@@ -10,8 +10,8 @@ pub const MEMORY_VARIABLE: &str = "SKYHOP_MEMORY";
 /// Where the system does not say how much it has.
 const UNKNOWN_BYTES: u64 = 8_000_000_000;
 
-/// Memory in bytes that a run may take unless its options say otherwise: what the environment variable `SKYHOP_MEMORY` says,
-/// else half of what the machine, its control group or the process may have, whichever is least.
+/// Memory in bytes that a run may take unless its options say otherwise: what the environment variable `SKYHOP_MEMORY`
+/// says, else half of what the machine, its control group or the process may have, whichever is least.
 ///
 /// # Errors
 /// [`Error::MemoryVariable`] if the variable holds neither a size nor "none".

@@ -32,9 +32,10 @@ pub fn paths_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
     Ok(json!({ "at_s": at_s, "flows": flows }))
 }
 
-/// The way of each flow at t = 0 and every `step_s` seconds until the end: `[{"flow", "from", "to", "ways", "delays_ns"}]`.
-/// `delays_ns` has one value for each instant, in one direction, null without a path; `ways` lists `[n, [node, …]]`
-/// for each instant n at which the path is another than before (without a path: no nodes).
+/// The way of each flow at t = 0 and every `step_s` seconds until the end:
+/// `[{"flow", "from", "to", "ways", "delays_ns"}]`. `delays_ns` has one value for each instant, in one direction, null
+/// without a path; `ways` lists `[n, [node, …]]` for each instant n at which the path is another than before (without a
+/// path: no nodes).
 ///
 /// # Errors
 /// [`Error::Step`] for a step that is not a time or makes too many instants; [`Error::Simulation`].

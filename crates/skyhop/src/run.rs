@@ -51,8 +51,8 @@ pub struct Run {
     hash: OnceLock<String>,
 }
 
-/// Memory in bytes that a run of the scenario takes before its first packet, about: its network, its flows, and rows at the steps
-/// of its recording.
+/// Memory in bytes that a run of the scenario takes before its first packet, about: its network, its flows, and rows at
+/// the steps of its recording.
 pub fn least_memory(scenario: &Scenario) -> u64 {
     skyhop_sim::least_memory(&scenario.simulation_spec())
 }
@@ -60,8 +60,9 @@ pub fn least_memory(scenario: &Scenario) -> u64 {
 /// Simulates the whole of `scenario`.
 ///
 /// # Errors
-/// [`Error::Simulation`] if it cannot be simulated, [`Error::Cancelled`] after [`Progress::cancel`], [`Error::NeedsMemory`] and
-/// [`Error::OutOfMemory`] if it needs more memory than it may take, [`Error::MemoryVariable`].
+/// [`Error::Simulation`] if it cannot be simulated, [`Error::Cancelled`] after [`Progress::cancel`],
+/// [`Error::NeedsMemory`] and [`Error::OutOfMemory`] if it needs more memory than it may take,
+/// [`Error::MemoryVariable`].
 pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Result<Run, Error> {
     let (wall, cpu) = (Instant::now(), cpu_time_s());
     let spec = scenario.simulation_spec();
@@ -115,8 +116,8 @@ impl Run {
         manifest
     }
 
-    /// What a reader of the results should know, a sentence each: what is unusual about the scenario, flows that delivered nothing
-    /// and why, rows that were left out. They stand in the manifest and in the summary, too.
+    /// What a reader of the results should know, a sentence each: what is unusual about the scenario, flows that
+    /// delivered nothing and why, rows that were left out. They stand in the manifest and in the summary, too.
     pub fn warnings(&self) -> &[String] {
         &self.records.warnings
     }
@@ -147,8 +148,8 @@ impl Run {
     }
 
     /// Writes the run folder: `manifest.json`, `summary.json`, `scenario.json` (in canonical form) and each table
-    /// that has rows, as Parquet and, up to [`CsvTables::SHORT_ROWS`] rows, as CSV. The folder appears whole or not at all;
-    /// an older run folder at its place is replaced as a whole.
+    /// that has rows, as Parquet and, up to [`CsvTables::SHORT_ROWS`] rows, as CSV. The folder appears whole or not at
+    /// all; an older run folder at its place is replaced as a whole.
     ///
     /// # Errors
     /// [`Error::Exists`] if `folder` holds anything that is not part of a run folder, [`Error::Write`] if it cannot be

@@ -11,8 +11,8 @@ use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 /// Largest number of positions of an ephemeris: a gigabyte of text.
 const MOST_POSITIONS: f64 = 2e7;
 
-/// Everything at `at_s` seconds: satellites with their place on the globe, stations with the satellite that serves them,
-/// links between satellites that are up, ways of the flows.
+/// Everything at `at_s` seconds: satellites with their place on the globe, stations with the satellite that serves
+/// them, links between satellites that are up, ways of the flows.
 ///
 /// # Errors
 /// [`Error::OutsideRun`] for a moment before the start or after the end; [`Error::Simulation`].

@@ -243,8 +243,8 @@ impl Staging {
     }
 }
 
-/// Writes a file that appears whole or not at all, in place of an older one. A link stays, what it leads to is replaced. A
-/// device or a pipe takes the content as it comes.
+/// Writes a file that appears whole or not at all, in place of an older one. A link stays, what it leads to is
+/// replaced. A device or a pipe takes the content as it comes.
 ///
 /// # Errors
 /// [`Error::Exists`] if `path` is a folder, [`Error::Write`] if it cannot be written.
@@ -301,8 +301,8 @@ fn workshop_in(parent: &Path, made: &mut Vec<PathBuf>) -> io::Result<Workshop> {
     Err(io::ErrorKind::ResourceBusy.into())
 }
 
-/// Removes a workshop. What it had moved out of its place goes back if the place is free. Nothing is done about a failure:
-/// the next one who writes here tries again.
+/// Removes a workshop. What it had moved out of its place goes back if the place is free. Nothing is done about a
+/// failure: the next one who writes here tries again.
 fn clear(workshop: &Path) {
     let parent = workshop.parent().unwrap_or(Path::new("."));
     for replaced in fs::read_dir(workshop.join(REPLACED)).into_iter().flatten().flatten() {
@@ -323,7 +323,8 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what dead processes left in `parent`; whoever writes a folder there does so, too. What cannot be removed stays.
+/// Removes what dead processes left in `parent`; whoever writes a folder there does so, too. What cannot be removed
+/// stays.
 pub fn sweep(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());

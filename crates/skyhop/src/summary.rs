@@ -6,8 +6,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, Records, Total};
 
-/// `flows` and `links` in the order of the records; `jain`, the index over the goodputs; `total`, all flows together over the time of the
-/// run; and `warnings`.
+/// `flows` and `links` in the order of the records; `jain`, the index over the goodputs; `total`, all flows together
+/// over the time of the run; and `warnings`.
 pub fn summary(records: &Records) -> Value {
     serde_json::to_value(Summary(records)).expect("totals are names and numbers")
 }

@@ -1,9 +1,10 @@
 //! Spot beams: which of a satellite's beams lights a station.
 //!
-//! The satellite's footprint, the cap of the Earth from which it stands above the mask, is cut into rings around the point below
-//! it, and each ring into equal sectors. All beams cover the same area: with λ the angle at the Earth's centre between station
-//! and satellite, a beam's share of the cap is that of 1 − cos λ. Ring by ring outwards, and in a ring clockwise as seen from above
-//! from the direction of flight, beams count from 0. The pattern flies with the satellite.
+//! The satellite's footprint, the cap of the Earth from which it stands above the mask, is cut into rings around the
+//! point below it, and each ring into equal sectors. All beams cover the same area: with λ the angle at the Earth's
+//! centre between station and satellite, a beam's share of the cap is that of 1 − cos λ. Ring by ring outwards, and in
+//! a ring clockwise as seen from above from the direction of flight, beams count from 0. The pattern flies with the
+//! satellite.
 //!
 //! Deviation: real patterns are those of antennas, overlap, and are switched off where satellites meet.
 
@@ -28,8 +29,8 @@ impl BeamOptions {
     pub const MOST: u32 = 10_000;
 
     /// Iridium's 48 beams: three panels of 16, which make rings of 3, 9, 15 and 21 (Fossa et al., "An overview of the
-    /// IRIDIUM low Earth orbit (LEO) satellite system", NAECON 1998, has the numbers; that each panel has rows of 1, 3, 5
-    /// and 7 is our reading).
+    /// IRIDIUM low Earth orbit (LEO) satellite system", NAECON 1998, has the numbers; that each panel has rows of 1, 3,
+    /// 5 and 7 is our reading).
     pub const IRIDIUM_RINGS: [u32; 4] = [3, 9, 15, 21];
 }
 
@@ -69,7 +70,8 @@ impl Beams {
         self.beam_at(share, clockwise.rem_euclid(1.0))
     }
 
-    /// By the share of the footprint that lies nearer to its centre, and the part of a turn from the direction of flight.
+    /// By the share of the footprint that lies nearer to its centre, and the part of a turn from the direction of
+    /// flight.
     fn beam_at(&self, share: f64, turn: f64) -> u32 {
         let total = f64::from(self.options.rings.iter().sum::<u32>());
         let mut inside = 0;

@@ -22,8 +22,8 @@ pub enum Change {
 }
 
 /// Between what a station changes: the kinds of Nirmala and Pujeri, "Performance of TCP Vegas, Bic and Reno Congestion
-/// Control Algorithms on Iridium Satellite Constellations" (intra-satellite, inter-satellite, inter-system), but for that
-/// between gateways, which concerns a path.
+/// Control Algorithms on Iridium Satellite Constellations" (intra-satellite, inter-satellite, inter-system), but for
+/// that between gateways, which concerns a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandoverKind {
     /// Satellites, or one and none.

@@ -9,7 +9,8 @@ use skyhop_base::{Duration, Time};
 use skyhop_orbit::{Earth, Motion, distance_km};
 
 /// What a parabola leaves of a smooth delay is a cubic, which is largest 0.21 of the length from either end and there
-/// 1.03 times as large as at the quarters. Next to a kink (a user who turns round) it may be 2.7 times as large: 0.4 ns.
+/// 1.03 times as large as at the quarters. Next to a kink (a user who turns round) it may be 2.7 times as large: 0.4
+/// ns.
 const LARGEST_MISS_NS: f64 = 0.15;
 const CELL_BITS: u32 = 32;
 /// Shortest segment, 2¹⁹ ns (0.5 ms): enough for satellites that pass each other within a few hundred metres.

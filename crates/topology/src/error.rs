@@ -17,7 +17,8 @@ pub enum TopologyError {
     #[error("satellites \"{first}\" and \"{second}\" share one slot of a plane")]
     SharedSlot { first: String, second: String },
     #[error(
-        "planes {first} and {second} of shell {shell} hold {first_len} and {second_len} satellites: +Grid links need equal planes"
+        "planes {first} and {second} of shell {shell} hold {first_len} and {second_len} satellites: +Grid links need \
+         equal planes"
     )]
     UnevenPlanes { shell: u32, first: u32, first_len: usize, second: u32, second_len: usize },
     #[error("a wired link names node {}, but the network has {nodes}", .node.as_u32())]
@@ -56,7 +57,8 @@ pub enum TopologyError {
     ListedLink { index: usize },
     #[error("the link between \"{first}\" and \"{second}\" is listed twice")]
     ListedTwice { first: String, second: String },
-    #[error("the options number {} belong to no station of the network, or to one that has options already", .index + 1)]
+    #[error("the options number {} belong to no station of the network, or to one that has options \
+        already", .index + 1)]
     StationOptions { index: usize },
     #[error(
         "the terrestrial network of entry {index} needs a station with one antenna, named once, and wires to and fro"

@@ -142,8 +142,8 @@ fn edges(name: &str, options: &Map<String, Value>, option: &str, whole: bool, bu
     found.into_iter().map(number).collect()
 }
 
-/// Whatever value `check` accepts, alone and with others at their edges: no division by zero, no overflow, no window that is not
-/// a number.
+/// Whatever value `check` accepts, alone and with others at their edges: no division by zero, no overflow, no window
+/// that is not a number.
 #[test]
 fn no_accepted_option_breaks_a_window() {
     for &name in ControlSpec::NAMES {

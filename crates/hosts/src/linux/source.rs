@@ -9,7 +9,8 @@ use skyhop_tcp::segment::Seq;
 use skyhop_tcp::sender::{Counts, Sender};
 use std::collections::VecDeque;
 
-/// An application that waits for room in the buffer writes again when this part of it is free (`sk_stream_is_writeable`).
+/// An application that waits for room in the buffer writes again when this part of it is free
+/// (`sk_stream_is_writeable`).
 const WRITABLE_SHARE: u64 = 3;
 
 #[derive(Debug)]

@@ -29,8 +29,8 @@ fn arrivals() -> Vec<Arrival> {
     list
 }
 
-/// The probability settles where it takes what the link cannot carry, one packet in six, with room left in the queue; after the
-/// overload it decays.
+/// The probability settles where it takes what the link cannot carry, one packet in six, with room left in the queue;
+/// after the overload it decays.
 #[test]
 fn the_example_drops_early_what_a_link_cannot_carry() {
     let config = BlueConfig { limit: 200, ..BlueConfig::default() };

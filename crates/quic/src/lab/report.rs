@@ -60,7 +60,8 @@ pub fn line(verdict: &CaseResult) -> String {
 pub fn table(verdicts: &[CaseResult]) -> String {
     const FIGURES: [&str; 5] = ["completion", "goodput", "packets", "tail drops", "mean RTT"];
     let mut text = String::from(
-        "| case | completion (s) | goodput (bit/s) | packets sent | tail drops | mean RTT (ms) | connection | all bounds |\n",
+        "| case | completion (s) | goodput (bit/s) | packets sent | tail drops | mean RTT (ms) | connection | all \
+         bounds |\n",
     );
     text.push_str("|---|---|---|---|---|---|---|---|\n");
     for verdict in verdicts.iter().filter(|verdict| verdict.skipped.is_none()) {
@@ -86,7 +87,8 @@ pub fn table(verdicts: &[CaseResult]) -> String {
 /// The sums in a sentence.
 pub fn summary(sums: Sums) -> String {
     format!(
-        "{} of {} cases within all bounds; life and death right in {}; {} cases of stacks that this build has not skipped",
+        "{} of {} cases within all bounds; life and death right in {}; {} cases of stacks that this build has not \
+         skipped",
         sums.within, sums.cases, sums.fates_right, sums.skipped
     )
 }

@@ -23,12 +23,13 @@ pub struct AgentFile {
     pub pep: Option<PepFile>,
 }
 
-/// Backward explicit error notification (Govindarajan and Kousalya 2016). Senders listen whose `tcp` has a `notification`.
+/// Backward explicit error notification (Govindarajan and Kousalya 2016). Senders listen whose `tcp` has a
+/// `notification`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorReportFile {
-    /// Links whose far ends check what arrives, as in "berkeley->sky"; "isl" for all between satellites. Without it: the
-    /// station's own "…->sky", elsewhere all that leave the node.
+    /// Links whose far ends check what arrives, as in "berkeley->sky"; "isl" for all between satellites. Without it:
+    /// the station's own "…->sky", elsewhere all that leave the node.
     pub links: Option<Vec<String>>,
     /// Packets of one estimate of the error rate. Without it: 10.
     #[schemars(range(min = 1))]
@@ -46,8 +47,8 @@ pub struct ErrorReportFile {
     pub report: Option<Bytes>,
 }
 
-/// Snoop (Balakrishnan et al. 1995): losses behind the node are repaired from there, and duplicate ACKs of them do not reach
-/// the sender.
+/// Snoop (Balakrishnan et al. 1995): losses behind the node are repaired from there, and duplicate ACKs of them do not
+/// reach the sender.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnoopFile {
@@ -77,8 +78,9 @@ pub struct SurvivalFile {
     pub unit: Option<UnitName>,
 }
 
-/// Explicit loss notification (Balakrishnan and Katz 1998): the far ends of some links note which segments are missing, and ACKs
-/// that ask for one of them are marked when they come to the node. Senders listen whose `tcp` has the notification "eln".
+/// Explicit loss notification (Balakrishnan and Katz 1998): the far ends of some links note which segments are missing,
+/// and ACKs that ask for one of them are marked when they come to the node. Senders listen whose `tcp` has the
+/// notification "eln".
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ElnFile {

@@ -79,7 +79,8 @@ pub struct MessagesFile {
     pub deadline: Duration,
 }
 
-/// Video over HTTP (DASH): the node `to` asks for one segment after another, each in a quality that it chooses. Needs TCP or QUIC.
+/// Video over HTTP (DASH): the node `to` asks for one segment after another, each in a quality that it chooses. Needs
+/// TCP or QUIC.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VideoFile {

@@ -136,19 +136,20 @@ pub enum TimersName {
 }
 
 skyhop_cc::options! {
-    /// The TCP of Linux 6.18: `docs/models/linux-tcp.md` and `docs/models/linux-tcp-receiver.md`. A name in parentheses is the
-    /// kernel's.
+    /// The TCP of Linux 6.18: `docs/models/linux-tcp.md` and `docs/models/linux-tcp-receiver.md`. A name in parentheses
+    /// is the kernel's.
     pub struct LinuxOptions, LinuxTable {
         /// The largest segment that both hosts announce; timestamps take 12 bytes of it. Without it: 1460 B.
         mss: Bytes = Bytes(1460),
         /// Segments in the first window (RFC 6928). Without it: 10.
         initial_window: u32 = 10,
-        /// Least, first and largest memory of a receive buffer that the kernel sizes (tcp_rmem). Without it: 4096 B, 131072 B and
-        /// 33554432 B.
+        /// Least, first and largest memory of a receive buffer that the kernel sizes (tcp_rmem). Without it: 4096 B,
+        /// 131072 B and 33554432 B.
         receive_memory: [Bytes; 3] = [Bytes(4096), Bytes(131_072), Bytes(33_554_432)],
         /// Whether that buffer grows with the rate (tcp_moderate_rcvbuf). Without it: on.
         autotuning: Switch = Switch::On,
-        /// User bytes that the application can write ahead of their acknowledgement (tcp_wmem, largest). Without it: 4194304 B.
+        /// User bytes that the application can write ahead of their acknowledgement (tcp_wmem, largest). Without it:
+        /// 4194304 B.
         send_buffer: Bytes = Bytes(4_194_304),
         /// Explicit congestion notification (RFC 3168). Accurate ECN is not modelled. Without it: off.
         ecn: Switch = Switch::Off,
@@ -156,7 +157,8 @@ skyhop_cc::options! {
         timestamps: Switch = Switch::On,
         /// Window scaling (RFC 7323). Without it: on.
         window_scaling: Switch = Switch::On,
-        /// Selective acknowledgements (RFC 2018), and with them RACK (RFC 8985); off: NewReno (RFC 6582). Without it: on.
+        /// Selective acknowledgements (RFC 2018), and with them RACK (RFC 8985); off: NewReno (RFC 6582). Without it:
+        /// on.
         sack: Switch = Switch::On,
         /// Reports of duplicates (RFC 2883); needs `sack`. Without it: on.
         dsack: Switch = Switch::On,
@@ -166,15 +168,18 @@ skyhop_cc::options! {
         frto: Switch = Switch::On,
         /// Whether reductions of the window that prove wrong are taken back. Without it: on.
         undo: Switch = Switch::On,
-        /// Whether RACK's reordering window grows with reports of duplicates (tcp_recovery); needs `sack`. Without it: on.
+        /// Whether RACK's reordering window grows with reports of duplicates (tcp_recovery); needs `sack`. Without it:
+        /// on.
         rack_adapts: Switch = Switch::On,
-        /// Whether RACK's reordering window is left out once the duplicate threshold is reached; needs `sack`. Without it: on.
+        /// Whether RACK's reordering window is left out once the duplicate threshold is reached; needs `sack`. Without
+        /// it: on.
         rack_duplicate_threshold: Switch = Switch::On,
         /// Duplicates that prove a loss before any reordering was seen (tcp_reordering). Without it: 3.
         reordering: u32 = 3,
         /// The most that reordering raises it to (tcp_max_reordering). Without it: 300.
         max_reordering: u32 = 300,
-        /// Whether a small segment takes following ones along when it is sent again (tcp_retrans_collapse). Without it: on.
+        /// Whether a small segment takes following ones along when it is sent again (tcp_retrans_collapse). Without it:
+        /// on.
         join_small: Switch = Switch::On,
         /// Whether the window shrinks after idle time (tcp_slow_start_after_idle). Without it: on.
         slow_start_after_idle: Switch = Switch::On,
@@ -182,20 +187,24 @@ skyhop_cc::options! {
         nagle: Switch = Switch::On,
         /// Whether packets leave evenly spaced. Without it: "control".
         pacing: LinuxPacing = LinuxPacing::Control,
-        /// The pacing rate over cwnd / srtt, in percent, in slow start and later; also sizes bursts. Without it: 200 and 120.
+        /// The pacing rate over cwnd / srtt, in percent, in slow start and later; also sizes bursts. Without it: 200
+        /// and 120.
         pacing_ratios: [u32; 2] = [200, 120],
-        /// Least segments that the host hands over at once (tcp_min_tso_segs), but for bbr, which has a rule. Without it: 2.
+        /// Least segments that the host hands over at once (tcp_min_tso_segs), but for bbr, which has a rule. Without
+        /// it: 2.
         min_burst: u32 = 2,
-        /// Bursts are larger on paths with a smallest RTT below 32 us times 2 to this power (tcp_tso_rtt_log); 0: never. Without
-        /// it: 9.
+        /// Bursts are larger on paths with a smallest RTT below 32 us times 2 to this power (tcp_tso_rtt_log); 0:
+        /// never. Without it: 9.
         burst_rtt_log: u32 = 9,
-        /// A burst waits to be whole while less than this part of the window is free (tcp_tso_win_divisor); 0: never. Without it: 3.
+        /// A burst waits to be whole while less than this part of the window is free (tcp_tso_win_divisor); 0: never.
+        /// Without it: 3.
         burst_divisor: u32 = 3,
         /// Whether ACKs wait for a second segment, for 40 to 200 ms; off: each segment is acknowledged. Without it: on.
         delayed_ack: Switch = Switch::On,
         /// Most duplicate ACKs that one replaces (tcp_comp_sack_nr); 0: none waits. Without it: 44.
         compressed_acks: u32 = 44,
-        /// How long such an ACK waits, or a twentieth of the RTT if that is shorter (tcp_comp_sack_delay_ns). Without it: 1 ms.
+        /// How long such an ACK waits, or a twentieth of the RTT if that is shorter (tcp_comp_sack_delay_ns). Without
+        /// it: 1 ms.
         compression_delay: Duration = Duration::from_millis(1),
         /// How much later it leaves than that (tcp_comp_sack_slack_ns). Without it: 100 us.
         compression_slack: Duration = Duration::from_micros(100),
@@ -213,11 +222,13 @@ skyhop_cc::options! {
     also {
         /// Says that these are the options of Linux. Without it: the scenario's profile.
         profile: LinuxName,
-        /// The congestion control by its name; a `control` beside it must have this name. Without it: that of `control`, else "cubic".
+        /// The congestion control by its name; a `control` beside it must have this name. Without it: that of
+        /// `control`, else "cubic".
         name: ControlName,
         /// The congestion control, with options if wanted. Without it: that of the name.
         control: LinuxControlFile,
-        /// A receive buffer of this size in place of one that the kernel sizes (SO_RCVBUF); about half of its memory is window. Without it: the kernel sizes it.
+        /// A receive buffer of this size in place of one that the kernel sizes (SO_RCVBUF); about half of its memory is
+        /// window. Without it: the kernel sizes it.
         receive_buffer: Bytes,
     }
 }

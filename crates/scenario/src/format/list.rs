@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::Duration;
 
-/// What happens to single packets behind a link. Each class counts its own packets from 1, in the order in which they come
-/// over the link; a packet that its queue has dropped does not count.
+/// What happens to single packets behind a link. Each class counts its own packets from 1, in the order in which they
+/// come over the link; a packet that its queue has dropped does not count.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListFile {
@@ -24,7 +24,8 @@ pub struct ListFile {
     /// Everything that arrives from the first to before the second moment of a pair is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lose: Option<Vec<[Duration; 2]>>,
-    /// The link stands still from the first to the second moment of a pair: packets wait, also the one that is being sent.
+    /// The link stands still from the first to the second moment of a pair: packets wait, also the one that is being
+    /// sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<Vec<[Duration; 2]>>,
 }

@@ -28,12 +28,13 @@ pub enum LinkProfileOptions {
     Starlink(StarlinkFile),
 }
 
-/// Each value stands for itself; zero turns it off. For a pair, each slot draws a value between both. A longer list holds
-/// evenly spaced quantiles from the least value to the greatest: what is drawn falls into each gap equally often.
+/// Each value stands for itself; zero turns it off. For a pair, each slot draws a value between both. A longer list
+/// holds evenly spaced quantiles from the least value to the greatest: what is drawn falls into each gap equally often.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StarlinkFile {
-    /// Whose values are the defaults. Without it: "up" for `forward` and `uplink`, "down" for `backward` and `downlink`.
+    /// Whose values are the defaults. Without it: "up" for `forward` and `uplink`, "down" for `backward` and
+    /// `downlink`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<StarlinkDirection>,
     /// Where the defaults come from. Without it: "published".
@@ -51,8 +52,8 @@ pub struct StarlinkFile {
     pub step: Option<UpToFile>,
     /// Largest delay that each interval of `jitter_every` adds, or its quantiles. Without it: 14.4 ms (recorded: 5 ms).
     pub jitter: Option<UpToFile>,
-    /// Quantiles of the factor by which a slot's jitter is larger or smaller than others'. Without it: 1 for all (fitted, up:
-    /// its own).
+    /// Quantiles of the factor by which a slot's jitter is larger or smaller than others'. Without it: 1 for all
+    /// (fitted, up: its own).
     #[schemars(length(min = 2, max = 1001))]
     pub spread: Option<Vec<f64>>,
     /// Without it: 20 ms.
@@ -64,7 +65,8 @@ pub struct StarlinkFile {
     pub before: Option<Duration>,
     /// An edge is felt until so much after it. Without it: 140 ms.
     pub after: Option<Duration>,
-    /// Nothing is sent for so long after an edge; of a pair each edge draws. Without it: 0 s (recorded, up: 59 to 106 ms).
+    /// Nothing is sent for so long after an edge; of a pair each edge draws. Without it: 0 s (recorded, up: 59 to 106
+    /// ms).
     pub pause: Option<PauseFile>,
     /// Packets lost around an edge, as a share of those of one second. Without it: 0.005 to 0.06.
     pub edge_loss: Option<[f64; 2]>,

@@ -47,8 +47,8 @@ pub struct ArqFile {
     /// From the end of a transmission to when its failure is known. Without it: twice the propagation delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Duration>,
-    /// What the far end sends back for each transmission, which takes the time of the link back: a failure is known when it is there.
-    /// Without it answers take no bytes. Not with `round_trip`.
+    /// What the far end sends back for each transmission, which takes the time of the link back: a failure is known
+    /// when it is there. Without it answers take no bytes. Not with `round_trip`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Bytes>,
 }
@@ -70,7 +70,8 @@ pub struct ErasureFile {
     pub n: u32,
     #[schemars(range(min = 1, max = 65535))]
     pub k: u32,
-    /// A block is closed so long after its first packet, even if it has fewer. Without it: what `k` packets of 1500 B take.
+    /// A block is closed so long after its first packet, even if it has fewer. Without it: what `k` packets of 1500 B
+    /// take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<Duration>,
 }

@@ -429,8 +429,8 @@ pub struct StationFile {
     pub city: Option<String>,
     /// Where a user on the move is when.
     pub track: Option<Vec<WaypointFile>>,
-    /// Satellites that the station uses at a time, each over an antenna of its own. Without it: 1; a gateway of bent pipes
-    /// has 8.
+    /// Satellites that the station uses at a time, each over an antenna of its own. Without it: 1; a gateway of bent
+    /// pipes has 8.
     #[schemars(range(min = 1, max = 64))]
     pub antennas: Option<u32>,
     /// A wired link that the station uses instead of satellites at times.

@@ -24,7 +24,8 @@ pub struct WorkloadFile {
     pub burst: Option<BurstFile>,
     /// When transfers begin.
     pub arrivals: ArrivalsFile,
-    /// How many bytes a transfer has. Needed unless `arrivals` is a file that gives each its bytes, and not with `pages`.
+    /// How many bytes a transfer has. Needed unless `arrivals` is a file that gives each its bytes, and not with
+    /// `pages`.
     pub sizes: Option<SizesFile>,
     /// Which connection carries a transfer. Without it: "new". Not with `pages`.
     pub connections: Option<ConnectionsFile>,
@@ -71,7 +72,8 @@ pub struct PagesFile {
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub views: Option<u32>,
-    /// Mean of the exponential time between the end of a page and the request for the next one. Goes with more than one view.
+    /// Mean of the exponential time between the end of a page and the request for the next one. Goes with more than one
+    /// view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think: Option<Duration>,
     /// Size of a request, all headers included. Without it: 700 B.
@@ -273,8 +275,8 @@ pub enum SizesOptions {
     Lognormal(LognormalSizes),
     /// Pareto between two bounds.
     Pareto(ParetoSizes),
-    /// CSV with a column bytes: each value is equally likely; or with the columns bytes and cdf, the share of transfers up to
-    /// that size.
+    /// CSV with a column bytes: each value is equally likely; or with the columns bytes and cdf, the share of transfers
+    /// up to that size.
     Empirical(ContentFile),
 }
 
@@ -310,6 +312,7 @@ pub struct ParetoSizes {
 pub enum ConnectionsFile {
     /// Each transfer opens its own.
     New,
-    /// Each pair of nodes has so many, which take its transfers in turn; a transfer waits for those before it on its connection.
+    /// Each pair of nodes has so many, which take its transfers in turn; a transfer waits for those before it on its
+    /// connection.
     Persistent(#[schemars(range(min = 1))] u32),
 }

@@ -1,4 +1,5 @@
-//! Whether packets of a flow may cross as many links as their way has: in a network of wires that is known before the run.
+//! Whether packets of a flow may cross as many links as their way has: in a network of wires that is known before the
+//! run.
 
 use super::Resolver;
 use crate::scenario::{Flow, Scenario};

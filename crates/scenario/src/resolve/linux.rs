@@ -29,7 +29,8 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    /// The TCP of the flow or workload at `path`, and what else is asked of it: nodes that split the connection, random times.
+    /// The TCP of the flow or workload at `path`, and what else is asked of it: nodes that split the connection, random
+    /// times.
     pub(super) fn tcp(&mut self, via: &[String], jitter: Option<Duration>, path: &Path) -> Option<Transport> {
         let tcp = path.key("tcp");
         let profile = self.tcp_profile(&tcp);

@@ -282,7 +282,8 @@ impl Resolver<'_, '_, '_> {
             Some((WiredLink { between: [a, b], .. }, _)) => format!("a link like that between {a:?} and {b:?}"),
             None => return clock,
         };
-        let help = "it requires wires of constant rate without repair and lists, with unlimited, drop_tail or red queues; otherwise leave it out";
+        let help = "it requires wires of constant rate without repair and lists, with unlimited, drop_tail or red \
+            queues; otherwise leave it out";
         self.add(&path, format!("the clock of ns-2 does not go with {what}"), Some(help.to_owned()));
         clock
     }

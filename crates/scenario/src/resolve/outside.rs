@@ -18,8 +18,8 @@ impl Resolver<'_, '_, '_> {
             self.add(&path, message, Some(help.to_owned()));
             return None;
         };
-        // Code can do all that the program can: from whoever may not read every file, only that of files which are named to
-        // them one by one, not of folders that may hold data.
+        // Code can do all that the program can: from whoever may not read every file, only that of files which are
+        // named to them one by one, not of folders that may hold data.
         let place = match self.shelf.files {
             Files::Any => Some(file),
             Files::Only(_) if !python.source.is_empty() => None,

@@ -21,23 +21,25 @@ const RATES_UP: [u64; 2] = [10_000_000, 70_000_000];
 /// Bit/s down: Huston, "A transport protocol's view of Starlink", APNIC blog, 17 May 2024: 10 to 370 Mbit/s.
 const RATES_DOWN: [u64; 2] = [10_000_000, 370_000_000];
 
-/// Up to a satellite at 550 km and down again takes 3.7 ms from below it and 7.5 ms at the mask of 25° (Huston, "TCP and
-/// Starlink", INNOG 8, 2025; coverage geometry gives the same): a slot with another satellite adds up to the difference.
+/// Up to a satellite at 550 km and down again takes 3.7 ms from below it and 7.5 ms at the mask of 25° (Huston, "TCP
+/// and Starlink", INNOG 8, 2025; coverage geometry gives the same): a slot with another satellite adds up to the
+/// difference.
 const STEP: Duration = Duration::from_micros(3800);
 
 /// Successive round trips differ by 6.7 ms on average (Huston 2024). Two directions that draw uniformly from zero to J
 /// make sums whose mean distance is 7 J / 15.
 const JITTER: Duration = Duration::from_micros(14_400);
 
-/// Our reading of a recording of SpaceNetLab/LeoCC: delays 10 ms apart differ by 60 % as much as those 50 ms or more apart,
-/// delays 20 ms apart by 88 %.
+/// Our reading of a recording of SpaceNetLab/LeoCC: delays 10 ms apart differ by 60 % as much as those 50 ms or more
+/// apart, delays 20 ms apart by 88 %.
 const JITTER_EVERY: Duration = Duration::from_millis(20);
 
 /// Round trips at an edge take 30 to 50 ms more (Huston 2024); our reading: half of it in each direction.
 const SPIKE: [Duration; 2] = [Duration::from_millis(15), Duration::from_millis(25)];
 
-/// Delays are raised for about 75 ms at the end and 140 ms at the begin of each period: "Statistical characterization and
-/// prediction of E2E latency over LEO satellite networks", arXiv 2601.08439, abstract (one-way delays, 500 per second).
+/// Delays are raised for about 75 ms at the end and 140 ms at the begin of each period: "Statistical characterization
+/// and prediction of E2E latency over LEO satellite networks", arXiv 2601.08439, abstract (one-way delays, 500 per
+/// second).
 const BEFORE: Duration = Duration::from_millis(75);
 const AFTER: Duration = Duration::from_millis(140);
 
@@ -49,7 +51,8 @@ const LOSS: (f64, f64) = (0.002, 0.0001);
 const QUEUE: (u32, u32) = (500, 50_000);
 
 /// What the recording of an uplink in SpaceNetLab/LeoCC shows in place of the above, all of it our reading
-/// (`docs/models/starlink.md` has both beside each other). Its delays are halves of round trips: its recorder has pings.
+/// (`docs/models/starlink.md` has both beside each other). Its delays are halves of round trips: its recorder has
+/// pings.
 mod recorded {
     use super::Duration;
 
@@ -61,13 +64,14 @@ mod recorded {
     pub const JITTER: Duration = Duration::from_millis(5);
     /// What delays more at an edge is the pause.
     pub const SPIKE: [Duration; 2] = [Duration::ZERO; 2];
-    /// Up: at eight edges there is no opportunity to send for 59, 59, 68, 69, 82, 93, 95 and 135 ms. From the shortest on with
-    /// their mean. The highest delays there are half as much, as half of a round trip is that waits in one direction.
+    /// Up: at eight edges there is no opportunity to send for 59, 59, 68, 69, 82, 93, 95 and 135 ms. From the shortest
+    /// on with their mean. The highest delays there are half as much, as half of a round trip is that waits in one
+    /// direction.
     pub const PAUSE: [Duration; 2] = [Duration::from_millis(59), Duration::from_millis(106)];
 }
 
-/// `skyhop fit starlink` writes these from one public recording (`docs/models/starlink.md` has the command, the intervals
-/// and what came of recordings that the fit did not see).
+/// `skyhop fit starlink` writes these from one public recording (`docs/models/starlink.md` has the command, the
+/// intervals and what came of recordings that the fit did not see).
 mod fitted {
     /// Quantiles 5 % apart, from 0.5 to 99.5 %, of what a slot adds.
     pub const STEP_MS: [f64; 21] = [
@@ -127,8 +131,8 @@ impl Usual {
                 before: BEFORE,
                 edge_loss: EDGE_LOSS,
             },
-            // Round trips do not tell the directions apart: all that varies is uplink, whose delays the periods affect more
-            // (Garcia, Sundberg and Brunstrom, LEO-NET 2025) and whose grants make it wait.
+            // Round trips do not tell the directions apart: all that varies is uplink, whose delays the periods affect
+            // more (Garcia, Sundberg and Brunstrom, LEO-NET 2025) and whose grants make it wait.
             StarlinkValues::Fitted => Usual {
                 rates: if up { recorded::RATES_UP } else { RATES_DOWN },
                 step: if up { quantiles(&fitted::STEP_MS) } else { UpToFile::Largest(Duration::ZERO) },
@@ -176,8 +180,8 @@ fn direction(file: &StarlinkFile, way: SendDirection) -> StarlinkDirection {
     file.direction.unwrap_or(way.direction)
 }
 
-/// The queue of a link with a profile, where none is written: it drops from its front (Brunstrom et al., "Characterizing
-/// the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717).
+/// The queue of a link with a profile, where none is written: it drops from its front (Brunstrom et al.,
+/// "Characterizing the configuration of Starlink queuing", IMC 2026, arXiv 2605.27717).
 pub(super) fn queue(file: &LinkProfileFile, way: SendDirection) -> Option<QueueFile> {
     let (options, _) = options(file)?;
     let packets = match direction(&options, way) {

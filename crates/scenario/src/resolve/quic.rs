@@ -22,7 +22,8 @@ const LARGEST_PAYLOAD: u64 = 65_507;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl Resolver<'_, '_, '_> {
-    /// The QUIC of the flow or workload at `path`, and whether nodes that split the connection or random times are asked of it.
+    /// The QUIC of the flow or workload at `path`, and whether nodes that split the connection or random times are
+    /// asked of it.
     pub(super) fn quic(&mut self, quic: &QuicFile, via: bool, jitter: bool, path: &Path) -> Option<Transport> {
         let place = path.key("quic");
         let options = match quic {

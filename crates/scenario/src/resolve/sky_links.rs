@@ -162,7 +162,8 @@ impl Resolver<'_, '_, '_> {
             let furthest = shells.iter().map(at_mask).fold(0.0, f64::max);
             if longest.km() >= furthest {
                 self.warnings.push(format!(
-                    "{path}: has no effect: satellites above the elevation mask of {mask} are at most {furthest:.0} km away"
+                    "{path}: has no effect: satellites above the elevation mask of {mask} are at most {furthest:.0} \
+                     km away"
                 ));
             }
         }

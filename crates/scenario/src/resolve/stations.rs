@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Antennas of a station whose number is settled later.
 pub(super) const NOT_TOLD: u32 = 0;
 
-/// Dishes of a gateway of bent pipes. Our choice: users nearby find a satellite among those that it serves, whichever of
-/// them they take.
+/// Dishes of a gateway of bent pipes. Our choice: users nearby find a satellite among those that it serves, whichever
+/// of them they take.
 const GATEWAY_DISHES: u32 = 8;
 
 impl Resolver<'_, '_, '_> {

@@ -7,7 +7,8 @@ use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
 use skyhop_sim::video::{QualityChoice, VideoConfig};
 
-/// Rates of Netflix's fixed ladder, kbit/s (A. Aaron et al., "Per-title encode optimization", Netflix technology blog 2015).
+/// Rates of Netflix's fixed ladder, kbit/s (A. Aaron et al., "Per-title encode optimization", Netflix technology blog
+/// 2015).
 const LADDER_KBPS: [u64; 10] = [235, 375, 560, 750, 1050, 1750, 2350, 3000, 4300, 5800];
 
 /// A length of segments within the 2 s to 10 s of usual players, and a buffer within their 8 s to 60 s.

@@ -458,7 +458,8 @@ fn asks_for_priority(queue: &QueueFile) -> bool {
     asked == Some(PriorityName::LowFirst)
 }
 
-/// A packet that a recording or a profile has served stays, so the key has no meaning there and is refused when it is given.
+/// A packet that a recording or a profile has served stays, so the key has no meaning there and is refused when it is
+/// given.
 fn forget_priority(queue: &mut Queue) {
     match queue {
         Queue::DropTail(fifo) => fifo.priority = None,

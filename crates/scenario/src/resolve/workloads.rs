@@ -341,8 +341,8 @@ type Columns = (Vec<String>, Vec<(usize, Vec<f64>)>);
 /// The line that says nothing, and why.
 type Unread = (usize, String);
 
-/// The columns of a table of CSV with their names in the first line, and the number of each line. Lines that are empty or
-/// begin with "#" do not count.
+/// The columns of a table of CSV with their names in the first line, and the number of each line. Lines that are empty
+/// or begin with "#" do not count.
 fn columns(text: &str, allowed: &[&str]) -> Result<Columns, Unread> {
     let numbered = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let mut lines = numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));

@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 const MOST_KNOWN: usize = 1000;
 
 impl Scenario {
-    /// The canonical form without values that no component of the run reads. Two scenarios in which it is the same give the
-    /// same records; `tests/effect.rs` runs them.
+    /// The canonical form without values that no component of the run reads. Two scenarios in which it is the same give
+    /// the same records; `tests/effect.rs` runs them.
     pub(crate) fn effective(&self) -> Value {
         let mut form = self.canonical();
         if !self.queues().iter().any(|queue| matches!(queue, Queue::Discipline(spec) if spec.sees_classes())) {

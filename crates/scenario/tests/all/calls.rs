@@ -13,8 +13,8 @@ fn network(link: &str, flow: &str) -> String {
 
 const G711: &str = "udp = {}\napplication = { call = { playout = { fixed = \"40 ms\" } } }";
 
-/// Without losses the delay from mouth to ear is the packet of 20 ms, its 200 B at 1 Mbit/s, the link and the buffer; G.107 rates it
-/// by its delay alone. At 331.6 ms X is 1.729, and Idd = 25 (1.740 - 3.018 + 2) = 18.05.
+/// Without losses the delay from mouth to ear is the packet of 20 ms, its 200 B at 1 Mbit/s, the link and the buffer;
+/// G.107 rates it by its delay alone. At 331.6 ms X is 1.729, and Idd = 25 (1.740 - 3.018 + 2) = 18.05.
 #[test]
 fn an_undisturbed_call_is_rated_by_its_delay() {
     for (delay_ms, least, most) in [(10.0, 93.2, 93.2), (270.0, 75.1, 75.2)] {
@@ -32,7 +32,8 @@ fn an_undisturbed_call_is_rated_by_its_delay() {
     }
 }
 
-/// Independent losses of 3 %: Ie-eff is 95 · 3 / (3 + 25.1) = 10.1, and runs of losses are as long as chance makes them.
+/// Independent losses of 3 %: Ie-eff is 95 · 3 / (3 + 25.1) = 10.1, and runs of losses are as long as chance makes
+/// them.
 #[test]
 fn random_losses_cost_what_the_formula_says() {
     let records = run(&network("delay = \"10 ms\"\nforward = { errors = [{ packet = 0.03 }] }", G711), 1);
@@ -51,7 +52,8 @@ fn random_losses_cost_what_the_formula_says() {
 fn messages_miss_their_deadline_where_others_fill_the_queue() {
     let messages = |deadline: &str| {
         format!(
-            "udp = {{}}\napplication = {{ messages = {{ payload = \"100 B\", every = \"50 ms\", deadline = \"{deadline}\" }} }}"
+            "udp = {{}}\napplication = {{ messages = {{ payload = \"100 B\", every = \"50 ms\", deadline = \
+             \"{deadline}\" }} }}"
         )
     };
     let alone = run(&network("delay = \"10 ms\"", &messages("12 ms")), 1);
@@ -85,7 +87,8 @@ fn wrong_calls_are_refused_with_the_place() {
         ("tcp = \"cubic\"\napplication = { call = {} }", "flows[0].application: a call needs UDP"),
         ("udp = {}\napplication = { call = { codec = \"g712\" } }", "g711"),
         (
-            "udp = {}\napplication = { call = { codec = { rate = \"64 kbit/s\", frame = \"20 ms\", ie = 0.0, bpl = 0.0 } } }",
+            "udp = {}\napplication = { call = { codec = { rate = \"64 kbit/s\", frame = \"20 ms\", ie = 0.0, bpl = \
+             0.0 } } }",
             "bpl: must be more than 0",
         ),
         (

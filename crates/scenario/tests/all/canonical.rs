@@ -70,7 +70,11 @@ profile = "ns-2"
 [constellation]
 preset = "iridium"
 isl = { rate = "25 Mbit/s", queue = { drop_tail = { packets = 50 } }, on_down = "reroute" }
-gsl = { rate = "1.5 Mbit/s", queue = { drop_tail = { packets = 50 } }, on_down = "drop", elevation_mask = "8.2 deg", handover = { policy = "until-below-mask", every = "10 s" } }
+gsl.rate = "1.5 Mbit/s"
+gsl.queue = { drop_tail = { packets = 50 } }
+gsl.on_down = "drop"
+gsl.elevation_mask = "8.2 deg"
+gsl.handover = { policy = "until-below-mask", every = "10 s" }
 
 [stations]
 berkeley = { latitude = "37.9 deg", longitude = "-122.3 deg" }
@@ -246,7 +250,8 @@ tcp = "reno"
 fn queues_are_what_they_say() {
     let limit = |profile: &str, queue: &str| {
         let text = format!(
-            "duration = \"1 s\"\nprofile = \"{profile}\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\n{queue}"
+            "duration = \"1 s\"\nprofile = \"{profile}\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 \
+             Mbit/s\"\ndelay = \"0 s\"\n{queue}"
         );
         let queue = toml(&text).simulation_spec().links.wired[0].queue.clone();
         assert_eq!(queue, QueueConfig::drop_tail(queue.limit), "{text}");
@@ -368,7 +373,8 @@ fn marks_and_priorities_arrive_in_the_engine() {
     use skyhop_sim::spec::{Discipline, FullQueue};
     let queue = |queue: &str| {
         let text = format!(
-            "duration = \"1 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\nqueue = {queue}"
+            "duration = \"1 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\nqueue = \
+             {queue}"
         );
         let scenario = toml(&text);
         assert_eq!(json(&scenario.canonical()).canonical_json(), scenario.canonical_json());

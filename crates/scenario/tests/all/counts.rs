@@ -10,7 +10,8 @@ fn run(scenario: &Json) -> Records {
     Simulation::new(&scenario.simulation_spec(), 1).unwrap().run()
 }
 
-/// A node that keeps data sends copies of its own. They arrive, but the source has not sent them: no share is above one.
+/// A node that keeps data sends copies of its own. They arrive, but the source has not sent them: no share is above
+/// one.
 #[test]
 fn copies_of_a_helper_are_no_packets_of_the_source() {
     let records = run(&json!({
@@ -26,7 +27,8 @@ fn copies_of_a_helper_are_no_packets_of_the_source() {
         assert!(flow.delivery_fraction <= 1.0, "{flow:?}");
         assert!(flow.information_efficiency.is_none_or(|share| share <= 1.0), "{flow:?}");
     }
-    // Copies have arrived: not every arrival is a packet that the source sent, so losses and arrivals together exceed it.
+    // Copies have arrived: not every arrival is a packet that the source sent, so losses and arrivals together exceed
+    // it.
     let sum = |of: fn(&skyhop_sim::records::FlowSummary) -> u64| records.flows.iter().map(of).sum::<u64>();
     let (sent, received) = (sum(|flow| flow.packets_sent), sum(|flow| flow.packets_received));
     assert!(received + sum(|flow| flow.drops.iter().sum()) > sent, "{received} of {sent}");

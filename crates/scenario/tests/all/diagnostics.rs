@@ -62,7 +62,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Bytes that repeat after 2^64 at the earliest (Steele et al., "Fast splittable pseudorandom number generators", 2014).
+/// Bytes that repeat after 2^64 at the earliest (Steele et al., "Fast splittable pseudorandom number generators",
+/// 2014).
 fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0_u64;
     let mut word = || {
@@ -154,7 +155,8 @@ fn overrides_are_named_in_messages() {
     };
     assert_eq!(
         message("constellation.gsl.rate=3 Mbps"),
-        "--set constellation.gsl.rate=3 Mbps: constellation.gsl.rate: \"Mbps\" is not a unit of a rate; did you mean \"Mbit/s\"?"
+        "--set constellation.gsl.rate=3 Mbps: constellation.gsl.rate: \"Mbps\" is not a unit of a rate; did you mean \
+         \"Mbit/s\"?"
     );
     assert_eq!(
         message("flows[*].tcp.name=vegass"),
@@ -162,7 +164,8 @@ fn overrides_are_named_in_messages() {
     );
     assert_eq!(
         message("stations.berkeley.latitude=91 deg"),
-        "--set stations.berkeley.latitude=91 deg: stations.berkeley.latitude: a latitude of 91 deg does not exist: use -90 to 90 deg"
+        "--set stations.berkeley.latitude=91 deg: stations.berkeley.latitude: a latitude of 91 deg does not exist: \
+         use -90 to 90 deg"
     );
     assert_eq!(message("fows.ftp.count=3"), "--set fows.ftp.count=3: fows: unknown key; did you mean \"flows\"?");
 }

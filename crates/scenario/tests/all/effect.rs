@@ -19,7 +19,8 @@ fn keys_that_change_nothing_are_named() {
         (format!("{WIRE}rate = \"1 Mbit/s\"\ntrace = {table}\n{FLOW}"), "links[0].rate"),
         (
             format!(
-                "{WIRE}rate = \"1 Mbit/s\"\nforward = {{ rate = \"2 Mbit/s\" }}\nbackward = {{ rate = \"3 Mbit/s\" }}\n{FLOW}"
+                "{WIRE}rate = \"1 Mbit/s\"\nforward = {{ rate = \"2 Mbit/s\" }}\nbackward = {{ rate = \"3 Mbit/s\" \
+                 }}\n{FLOW}"
             ),
             "links[0].rate",
         ),
@@ -56,7 +57,8 @@ fn keys_that_change_nothing_are_named() {
 #[test]
 fn keys_that_say_the_default_are_not_idle() {
     let text = format!(
-        "{WIRE}rate = \"1 Mbit/s\"\nqueue = {{ drop_tail = {{ packets = 50 }} }}\nframing = \"0 B\"\n{FLOW}ttl = 64\nstart = \"0 s\"\n"
+        "{WIRE}rate = \"1 Mbit/s\"\nqueue = {{ drop_tail = {{ packets = 50 }} }}\nframing = \"0 B\"\n{FLOW}ttl = \
+         64\nstart = \"0 s\"\n"
     );
     assert_eq!(read(&text).all_warnings(), [""; 0]);
 }
@@ -93,7 +95,8 @@ fn what_may_not_be_meant_is_said() {
 #[test]
 fn a_parameter_that_is_called_idle_changes_no_run() {
     let lossy = format!(
-        "{WIRE}rate = \"2 Mbit/s\"\nqueue = {{ drop_tail = {{ packets = 8 }} }}\nerrors = [{{ packet = 0.01 }}]\n{FLOW}start = \"0.2 s\"\n"
+        "{WIRE}rate = \"2 Mbit/s\"\nqueue = {{ drop_tail = {{ packets = 8 }} }}\nerrors = [{{ packet = 0.01 \
+         }}]\n{FLOW}start = \"0.2 s\"\n"
     )
     .replace("10 s", "5 s");
     let others = [("control.reno.ecn_decrease", ["0.2", "0.8"]), ("control.cubic.ecn_beta", ["0.3", "0.9"])];

@@ -36,7 +36,8 @@ fn wired(errors: &str, tcp: &str, more: &str) -> Records {
 
 const REPORTS: &str = "[[agents]]\nat = \"gateway\"\nerror_report = { links = [\"gateway->sink\"] }";
 
-/// 1000 B of data in 1040 B at 2 Mbit/s: without errors 1.92 Mbit/s of goodput at most; 2 % of the packets are sent twice.
+/// 1000 B of data in 1040 B at 2 Mbit/s: without errors 1.92 Mbit/s of goodput at most; 2 % of the packets are sent
+/// twice.
 #[test]
 fn reported_corruption_cuts_no_window() {
     let plain = wired("{ packet = 0.02 }", "name = \"newreno\", window = 30", "");

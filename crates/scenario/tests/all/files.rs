@@ -35,7 +35,8 @@ impl Drop for Scratch {
 
 fn naming(file: &Path) -> String {
     format!(
-        "duration = \"1 s\"\nstations_file = {:?}\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n",
+        "duration = \"1 s\"\nstations_file = {:?}\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \
+         \"1 ms\"\n",
         file.display().to_string()
     )
 }

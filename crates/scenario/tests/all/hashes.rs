@@ -1,5 +1,5 @@
-//! A scenario has one hash, however it is written: as TOML, as JSON, as values of a program, in any order, and as its own
-//! canonical form.
+//! A scenario has one hash, however it is written: as TOML, as JSON, as values of a program, in any order, and as its
+//! own canonical form.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -29,15 +29,18 @@ fn share() -> impl Strategy<Value = f64> {
 
 prop_compose! {
     fn link(a: &'static str, b: &'static str)(
-        bps in 1_u64..1_000_000_000_000, delay_ns in 0_u64..3_000_000_000_000, min in 0.01..50.0_f64, times in 1.001..9.0_f64,
-        weight in share(), max_p in share(), loss in share(), bad in share(), turned in any::<bool>(), unit in 0..4_usize,
+        bps in 1_u64..1_000_000_000_000, delay_ns in 0_u64..3_000_000_000_000,
+        min in 0.01..50.0_f64, times in 1.001..9.0_f64,
+        weight in share(), max_p in share(), loss in share(), bad in share(),
+        turned in any::<bool>(), unit in 0..4_usize,
     ) -> Value {
         let (divisor, unit) = [(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")][unit];
         let mut ends = [a, b];
         if turned {
             ends.reverse();
         }
-        let errors = json!([{ "packet": loss }, { "gilbert_elliott": { "to_bad": bad, "to_good": 0.3, "loss_good": 0.0, "loss_bad": max_p } }]);
+        let errors = json!([{ "packet": loss },
+            { "gilbert_elliott": { "to_bad": bad, "to_good": 0.3, "loss_good": 0.0, "loss_bad": max_p } }]);
         let way = json!({ "queue": { "red": { "min": min, "max": min * times, "weight": weight, "max_p": max_p } } });
         json!({
             "between": ends,
@@ -59,12 +62,14 @@ prop_compose! {
         let mut agents: Vec<Value> = repeats.iter().map(|&repeats| snoop(repeats)).collect();
         agents.push(json!({ "at": "b", "survival": { "weight": weight, "window": 7 } }));
         let flow = |name: &str, tcp: Value| json!({ "name": name, "from": "a", "to": "c", "tcp": tcp });
-        let tcp = json!({ "name": "cubic", "control": { "cubic": { "beta": beta } }, "initial_ssthresh": threshold, "ns2": { "tick_phase": phase } });
+        let tcp = json!({ "name": "cubic", "control": { "cubic": { "beta": beta } },
+            "initial_ssthresh": threshold, "ns2": { "tick_phase": phase } });
         json!({
             "duration": "5 s",
             "profile": if ns2 { "ns-2" } else { "rfc" },
             "links": [ab, bc],
-            "flows": [flow("x-10", tcp), flow("x-9", json!("sack")), flow("y", json!({ "name": "reno", "notification": "ceten" }))],
+            "flows": [flow("x-10", tcp), flow("x-9", json!("sack")),
+                flow("y", json!({ "name": "reno", "notification": "ceten" }))],
             "agents": agents,
             "stations": { "s": {
                 "latitude": format!("{latitude} deg"), "longitude": format!("{} rad", longitude.to_radians()),

@@ -11,8 +11,8 @@ fn simulation(text: &str, cancelled: bool, memory_bytes: u64) -> Simulation {
     Simulation::new(&scenario.simulation_spec(), 1).unwrap().with_limits(limits)
 }
 
-/// Ten flows whose first windows are 100,000 segments each, all of which fit into the queue: one event of a flow sends its window.
-/// Entries of the queue, ages and send times of 72 B each are 72 MB in all.
+/// Ten flows whose first windows are 100,000 segments each, all of which fit into the queue: one event of a flow sends
+/// its window. Entries of the queue, ages and send times of 72 B each are 72 MB in all.
 const BURST: &str = r#"
 duration = "10 s"
 
@@ -54,7 +54,8 @@ fn a_burst_within_one_event_ends_at_the_limit_of_memory() {
     assert_eq!(running.now(), now, "a run that has ended goes no further");
 }
 
-/// A link of 1 kbit/s is offered 25 packets of 125 B per millisecond for 100 s: 2.5 million, of which all but some 150 are lost.
+/// A link of 1 kbit/s is offered 25 packets of 125 B per millisecond for 100 s: 2.5 million, of which all but some 150
+/// are lost.
 const LOSSES: &str = r#"
 duration = "100 s"
 

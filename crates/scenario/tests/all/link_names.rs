@@ -4,9 +4,12 @@ use crate::support::run;
 use skyhop_scenario::{Override, Scenario};
 use skyhop_sim::Simulation;
 
-const TEXT: &str = "duration = \"20 s\"\n[[links]]\nname = \"uplink\"\nbetween = [\"user\", \"hub\"]\nrate = \"2 Mbit/s\"\ndelay = \"20 ms\"\n\
-                    errors = [{ packet = 0.01 }]\n[[links]]\nbetween = [\"hub\", \"server\"]\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\n\
-                    [[flows]]\nname = \"f\"\nfrom = \"user\"\nto = \"server\"\ntcp = \"cubic\"\n[records]\npackets = [\"uplink\"]\n";
+const TEXT: &str = "duration = \"20 s\"\n[[links]]\nname = \"uplink\"\nbetween = [\"user\", \"hub\"]\nrate = \"2 \
+    Mbit/s\"\ndelay = \"20 ms\"\n\
+                    errors = [{ packet = 0.01 }]\n[[links]]\nbetween = [\"hub\", \"server\"]\nrate = \"10 \
+                    Mbit/s\"\ndelay = \"5 ms\"\n\
+                    [[flows]]\nname = \"f\"\nfrom = \"user\"\nto = \"server\"\ntcp = \"cubic\"\n[records]\npackets = \
+                    [\"uplink\"]\n";
 
 #[test]
 fn a_name_stands_in_tables_and_changes_no_packet() {
@@ -44,7 +47,8 @@ fn two_links_of_one_name_are_refused() {
     assert!(problems.to_string().contains("the name \"uplink\" is taken by links[0]"), "{problems}");
 }
 
-/// An agent finds its links by their name, which stands for both directions; a name that is not one is answered with those that are.
+/// An agent finds its links by their name, which stands for both directions; a name that is not one is answered with
+/// those that are.
 #[test]
 fn an_agent_finds_links_by_their_name() {
     let with = |links: &str| {

@@ -259,9 +259,9 @@ fn recorded_bottlenecks_as_scenarios_give_the_same_flows() {
     assert!(compared >= 3, "{compared}");
 }
 
-/// picoquic's bound for satellites, as a lower limit: 100 MB over 250 Mbit/s down and 3 Mbit/s up at 600 ms. A round trip for
-/// the handshake, windows that double from ten segments until they fill the link, then the rest at its rate, and half a
-/// round trip for the last byte.
+/// picoquic's bound for satellites, as a lower limit: 100 MB over 250 Mbit/s down and 3 Mbit/s up at 600 ms. A round
+/// trip for the handshake, windows that double from ten segments until they fill the link, then the rest at its rate,
+/// and half a round trip for the last byte.
 #[test]
 fn a_large_file_over_a_satellite_comes_close_to_the_lower_limit() {
     let (bytes, rtt_s, rate_bps, up_bps) = (100e6_f64, 0.6_f64, 250e6_f64, 3e6_f64);
@@ -285,7 +285,8 @@ fn a_large_file_over_a_satellite_comes_close_to_the_lower_limit() {
              forward = {{ rate = \"250 Mbit/s\", queue = {{ drop_tail = {{ packets = 12500 }} }} }}\n\
              backward = {{ rate = \"3 Mbit/s\", queue = {{ drop_tail = {{ packets = {up} }} }} }}\n\
              [[flows]]\nname = \"file\"\nfrom = \"gateway\"\nto = \"terminal\"\n\
-             tcp = {{ name = \"{name}\", send_buffer = \"128 MB\", receive_memory = [\"4096 B\", \"131072 B\", \"256 MiB\"] }}\n\
+             tcp = {{ name = \"{name}\", send_buffer = \"128 MB\", receive_memory = [\"4096 B\", \"131072 B\", \"256 \
+             MiB\"] }}\n\
              application = {{ ftp = {{ bytes = \"100 MB\" }} }}\n"
         );
         let flow = &run(&text, 1).flows[0];

@@ -11,14 +11,17 @@ const TCPS: [&str; 4] = [
     "{ profile = \"linux\", name = \"cubic\" }",
 ];
 
-/// A file of 300 kB over 8 Mbit/s and 20 ms. The list stands behind the link of the data, `back` behind that of the ACKs.
+/// A file of 300 kB over 8 Mbit/s and 20 ms. The list stands behind the link of the data, `back` behind that of the
+/// ACKs.
 fn text(tcp: &str, list: &str, back: &str) -> String {
     let errors =
         |list: &str| if list.is_empty() { String::new() } else { format!("errors = [{{ list = {{ {list} }} }}]") };
     format!(
-        "duration = \"30 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"unlimited\"\n\
+        "duration = \"30 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \
+         \"unlimited\"\n\
          forward = {{ {} }}\nbackward = {{ {} }}\n\
-         [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = {tcp}\napplication = {{ ftp = {{ bytes = \"300 kB\" }} }}\n",
+         [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = {tcp}\napplication = {{ ftp = {{ bytes = \"300 kB\" \
+         }} }}\n",
         errors(list),
         errors(back)
     )

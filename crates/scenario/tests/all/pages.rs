@@ -1,4 +1,5 @@
-//! The pages about scenarios are true: their scenarios are good ones, and every key of the format is on the reference page.
+//! The pages about scenarios are true: their scenarios are good ones, and every key of the format is on the reference
+//! page.
 
 use serde_json::Value;
 use skyhop_scenario::Scenario;

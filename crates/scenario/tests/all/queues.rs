@@ -38,8 +38,8 @@ fn found(records: &Records) -> (f64, f64) {
     (link.sojourn.expect("the queue is asked at each departure").median_s * 1e3, link.utilisation)
 }
 
-/// RFC 8289 §4.4: a target of 5 ms. Nichols and Jacobson, "Controlling Queue Delay", 2012: medians of 2 to 8 ms at round trips up to
-/// 100 ms; a drop tail of the same room holds a hundred times as much.
+/// RFC 8289 §4.4: a target of 5 ms. Nichols and Jacobson, "Controlling Queue Delay", 2012: medians of 2 to 8 ms at
+/// round trips up to 100 ms; a drop tail of the same room holds a hundred times as much.
 #[test]
 fn codel_keeps_flows_near_its_target() {
     for queue in [r#""codel""#, r#"{ codel = { variant = "rfc" } }"#] {
@@ -48,8 +48,8 @@ fn codel_keeps_flows_near_its_target() {
             let found = format!("{queue}, {flows} flows: {median_ms} ms, {utilisation}");
             assert!((2.0..=8.0).contains(&median_ms) && utilisation > 0.8, "{found}");
         }
-        // One Reno goes from half of what the path holds to all of it and a few packets more, so its link is idle for some of the time:
-        // three quarters of the rate without any queue.
+        // One Reno goes from half of what the path holds to all of it and a few packets more, so its link is idle for
+        // some of the time: three quarters of the rate without any queue.
         let records = greedy(queue, 1, RENO, "");
         let (median_ms, utilisation) = found(&records);
         let p95_ms = records.links[0].sojourn.unwrap().p95_s * 1e3;
@@ -60,8 +60,8 @@ fn codel_keeps_flows_near_its_target() {
     assert!(median_ms > 200.0, "{median_ms}");
 }
 
-/// RFC 8033 §5.1: a target of 15 ms, which the controller reaches from both sides. RFC 9332 appendix A.1 has the same for the queue
-/// of classic flows.
+/// RFC 8033 §5.1: a target of 15 ms, which the controller reaches from both sides. RFC 9332 appendix A.1 has the same
+/// for the queue of classic flows.
 #[test]
 fn pie_and_dualpi2_keep_flows_near_their_target() {
     let both = ["pie", "dualpi2"];
@@ -91,8 +91,8 @@ fn capable_flows_are_marked_and_not_dropped() {
     }
 }
 
-/// Isolation (RFC 8290 §1): a flow that never fills its queue waits for no other, though ten greedy ones are there. It waits for the packet in
-/// service, 0.24 ms at 50 Mbit/s, and for those of the others that have just begun anew.
+/// Isolation (RFC 8290 §1): a flow that never fills its queue waits for no other, though ten greedy ones are there. It
+/// waits for the packet in service, 0.24 ms at 50 Mbit/s, and for those of the others that have just begun anew.
 #[test]
 fn a_sparse_flow_waits_for_no_greedy_one() {
     let beside_ten = |queue: &str| {
@@ -141,8 +141,8 @@ fn a_sparse_flow_waits_for_no_greedy_one() {
     assert!(wait_ms > 100.0, "{wait_ms}");
 }
 
-/// Datagrams at constant rates over 1 Mbit/s, one flow per rate and class; the shares of the link that they get, and the 95th percentile
-/// of their delay in ms.
+/// Datagrams at constant rates over 1 Mbit/s, one flow per rate and class; the shares of the link that they get, and
+/// the 95th percentile of their delay in ms.
 fn shares(queue: &str, flows: &[(&str, u32, u8)]) -> Vec<(f64, f64)> {
     let flows: String = flows
         .iter()

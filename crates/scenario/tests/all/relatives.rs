@@ -40,8 +40,9 @@ fn run([far, near]: [u32; 2], errors: &str, tcp: &str, agent: &str) -> FlowSumma
 
 const SNOOP: &str = "[[agents]]\nat = \"node\"\nsnoop = {}";
 
-/// 2 % of loss on a short link behind a long one: the sender hardly learns of it. A window of 60 packets of 1000 B is what 220 ms
-/// at 2 Mbit/s hold, 1.92 Mbit/s of user data; without help √1.5 / √0.02 = 8.7 packets per round trip are 0.3 Mbit/s.
+/// 2 % of loss on a short link behind a long one: the sender hardly learns of it. A window of 60 packets of 1000 B is
+/// what 220 ms at 2 Mbit/s hold, 1.92 Mbit/s of user data; without help √1.5 / √0.02 = 8.7 packets per round trip are
+/// 0.3 Mbit/s.
 #[test]
 fn snoop_repairs_a_short_link_without_the_sender() {
     let tcp = "name = \"newreno\", window = 60";
@@ -66,7 +67,8 @@ fn snoop_gains_little_where_the_lossy_link_is_the_way() {
     assert!(short > 3.0 && long < 0.75 * short, "{short} {long}");
 }
 
-/// What a full queue behind the node drops was not kept: a window of 500 packets fills it, and the sender cuts as without.
+/// What a full queue behind the node drops was not kept: a window of 500 packets fills it, and the sender cuts as
+/// without.
 #[test]
 fn snoop_leaves_congestion_to_the_sender() {
     let tcp = "name = \"newreno\", window = 500";
@@ -78,8 +80,8 @@ fn snoop_leaves_congestion_to_the_sender() {
 
 const SURVIVAL: &str = "[[agents]]\nat = \"node\"\nsurvival = { links = [\"node->sink\"] }";
 
-/// When all losses are corruption, CETEN hardly cuts the window and multiplies the goodput. A full queue is congestion: the
-/// window is halved.
+/// When all losses are corruption, CETEN hardly cuts the window and multiplies the goodput. A full queue is congestion:
+/// the window is halved.
 #[test]
 fn ceten_cuts_for_congestion_alone() {
     let tcp = "name = \"newreno\", window = 60";
@@ -95,9 +97,9 @@ fn ceten_cuts_for_congestion_alone() {
     assert_eq!((plain.cwnd_cuts, plain.goodput_bps), (weighed.cwnd_cuts, weighed.goodput_bps));
 }
 
-/// A sender behind a lossy link of its own: 2 % of loss on 5 ms, 100 ms behind it. Marked duplicate ACKs repair without a cut; a
-/// repetition that is lost again (2 %) waits for the timer, so that there are few timeouts and no other cuts. As the window is not
-/// inflated, a hole still costs its round trip.
+/// A sender behind a lossy link of its own: 2 % of loss on 5 ms, 100 ms behind it. Marked duplicate ACKs repair without
+/// a cut; a repetition that is lost again (2 %) waits for the timer, so that there are few timeouts and no other cuts.
+/// As the window is not inflated, a hole still costs its round trip.
 #[test]
 fn eln_repairs_a_lossy_first_link_without_a_cut() {
     let links = [
@@ -131,8 +133,8 @@ fn eln_leaves_congestion_behind_its_link_to_the_sender() {
     assert_eq!((plain.cwnd_cuts, plain.goodput_bps), (told.cwnd_cuts, told.goodput_bps));
 }
 
-/// Where the way stays as it is, it matters little how long a sender remembers its losses; how fast it forgets is held to a formula
-/// beside the sender's code.
+/// Where the way stays as it is, it matters little how long a sender remembers its losses; how fast it forgets is held
+/// to a formula beside the sender's code.
 #[test]
 fn the_memory_of_ceten_reaches_the_sender() {
     let tcp =
@@ -143,8 +145,8 @@ fn the_memory_of_ceten_reaches_the_sender() {
     assert!((short.goodput_bps / long.goodput_bps - 1.0).abs() < 0.3, "{} {}", short.goodput_bps, long.goodput_bps);
 }
 
-/// 2 % of loss over 210 ms: every hole is repaired when it is known, also when the repetition is lost, so that hardly a timeout
-/// comes, and of the rate most of the share that survives is goodput. Nothing is cut but by timeouts.
+/// 2 % of loss over 210 ms: every hole is repaired when it is known, also when the repetition is lost, so that hardly a
+/// timeout comes, and of the rate most of the share that survives is goodput. Nothing is cut but by timeouts.
 #[test]
 fn naks_repair_without_a_cut_or_a_timeout() {
     let tcp = "name = \"sack\", sack_rules = \"nak\", window = 200, sack_memory = 8";

@@ -43,8 +43,8 @@ fn no_packet_is_served_before_it_comes_where_a_block_is_closed() {
     assert_not_faster_than_light(0.01, r#"{ erasure = { n = 20, k = 19, within = "5 ms" } }"#);
 }
 
-/// A packet that comes at the instant at which a repetition is due waits for it. Failures that are known at once fall due while packets
-/// come, and without an order nothing else is late then.
+/// A packet that comes at the instant at which a repetition is due waits for it. Failures that are known at once fall
+/// due while packets come, and without an order nothing else is late then.
 #[test]
 fn no_packet_is_served_before_it_comes_where_a_repetition_is_due() {
     for repeats in ["selective", "go-back-n"] {

@@ -1,4 +1,5 @@
-//! Links that repair their own errors, as whole runs: what is lost, how much time it takes, and that a scenario says so.
+//! Links that repair their own errors, as whole runs: what is lost, how much time it takes, and that a scenario says
+//! so.
 
 use skyhop_sim::Records;
 
@@ -35,8 +36,8 @@ fn datagrams(forward: &str) -> Records {
     datagrams_over(&link, 200)
 }
 
-/// Selective repeat, P = 0.1, four tries: 1e-4 of 159 200 packets are lost, 16 ± 4 standard deviations; the transmitter is
-/// busy for 1.111 transmissions of each; a packet that takes four is three round trips late.
+/// Selective repeat, P = 0.1, four tries: 1e-4 of 159 200 packets are lost, 16 ± 4 standard deviations; the transmitter
+/// is busy for 1.111 transmissions of each; a packet that takes four is three round trips late.
 #[test]
 fn repetition_leaves_few_losses_and_takes_its_time() {
     let records = datagrams("errors = [{ packet = 0.1 }], repair = { arq = { tries = 4 } }");
@@ -51,8 +52,9 @@ fn repetition_leaves_few_losses_and_takes_its_time() {
     assert!(flow.delay.median_s > 0.1, "{}", flow.delay.median_s);
 }
 
-/// The same with answers of 500 B: each of the 1.111 transmissions of a packet has one, half as long, on the link back, which is idle
-/// otherwise. A failure is known half a packet later: a packet that takes four is 1.5 ms later than above.
+/// The same with answers of 500 B: each of the 1.111 transmissions of a packet has one, half as long, on the link back,
+/// which is idle otherwise. A failure is known half a packet later: a packet that takes four is 1.5 ms later than
+/// above.
 #[test]
 fn answers_take_the_link_back() {
     let records = datagrams("errors = [{ packet = 0.1 }], repair = { arq = { tries = 4, answer = \"500 B\" } }");
@@ -66,15 +68,17 @@ fn answers_take_the_link_back() {
     assert!((0.0..0.0015).contains(&later), "{later}");
 }
 
-/// Answers of 1000 B over a link back of a tenth of the rate: it carries 100 of them per second, so every failure waits for ever
-/// longer, and what arrives in order is bound by it.
+/// Answers of 1000 B over a link back of a tenth of the rate: it carries 100 of them per second, so every failure waits
+/// for ever longer, and what arrives in order is bound by it.
 #[test]
 fn a_link_back_that_is_too_slow_holds_repetition_up() {
     let link = |answer: &str| {
         format!(
             r#"
             queue = {{ drop_tail = {{ packets = 100 }} }}
-            forward = {{ rate = "8 Mbit/s", errors = [{{ packet = 0.1 }}], repair = {{ arq = {{ tries = 9{answer} }} }} }}
+            forward.rate = "8 Mbit/s"
+            forward.errors = [{{ packet = 0.1 }}]
+            forward.repair = {{ arq = {{ tries = 9{answer} }} }}
             backward = {{ rate = "800 kbit/s" }}
             "#
         )
@@ -95,8 +99,8 @@ fn without_order_only_the_failed_are_late() {
     assert!(delay.median_s < 0.06 && delay.p95_s > 0.15, "{} {}", delay.median_s, delay.p95_s);
 }
 
-/// Go-back-N with a round trip of five packets needs (1 + 0.5) / 0.9 transmissions each: more than the link has for these
-/// packets, and what arrives is what the formula leaves.
+/// Go-back-N with a round trip of five packets needs (1 + 0.5) / 0.9 transmissions each: more than the link has for
+/// these packets, and what arrives is what the formula leaves.
 #[test]
 fn go_back_n_pays_a_round_trip_for_each_failure() {
     let arq = "arq = { tries = 20, round_trip = \"5 ms\", repeats = \"go-back-n\" }";
@@ -106,8 +110,8 @@ fn go_back_n_pays_a_round_trip_for_each_failure() {
     assert!((carried / want - 1.0).abs() < 0.01, "{carried} {want}");
 }
 
-/// Reed-Solomon (255, 223) at 3 % of wrong bytes: a block fails with 2.016e-3, a packet of four blocks and one of 108 B with
-/// 8.04e-3 and next to nothing more; 1160 B instead of 1000 B take the transmitter.
+/// Reed-Solomon (255, 223) at 3 % of wrong bytes: a block fails with 2.016e-3, a packet of four blocks and one of 108 B
+/// with 8.04e-3 and next to nothing more; 1160 B instead of 1000 B take the transmitter.
 #[test]
 fn a_code_leaves_the_losses_of_the_formula() {
     let records = datagrams("errors = [{ data = { byte = 0.03 } }], repair = { code = { n = 255, k = 223 } }");
@@ -120,8 +124,8 @@ fn a_code_leaves_the_losses_of_the_formula() {
     assert!((busy / (199.0 / 200.0 * 0.8 * 1.16) - 1.0).abs() < 0.002, "{busy}");
 }
 
-/// (24, 20) at a loss of 10 %: of the blocks 8.5 % fail, and lose those of their data that are missing: by the binomial sum
-/// Σ_{i>4} C(24,i) 0.1^i 0.9^(24-i) i / 24 = 1.93 % of all data.
+/// (24, 20) at a loss of 10 %: of the blocks 8.5 % fail, and lose those of their data that are missing: by the binomial
+/// sum Σ_{i>4} C(24,i) 0.1^i 0.9^(24-i) i / 24 = 1.93 % of all data.
 #[test]
 fn parity_takes_its_share_of_the_rate_and_repairs_the_rest() {
     let records = datagrams("errors = [{ packet = 0.1 }], repair = { erasure = { n = 24, k = 20 } }");
@@ -132,8 +136,8 @@ fn parity_takes_its_share_of_the_rate_and_repairs_the_rest() {
     assert!((busy / (199.0 / 200.0 * 0.8 * 1.2) - 1.0).abs() < 0.002, "{busy}");
 }
 
-/// 2 % of loss, which leaves a Reno of 560 ms next to nothing (√1.5 / √0.02 = 8.7 packets per round trip, 124 kbit/s), are none
-/// with selective repeat: the window of 50 packets per round trip is 714 kbit/s.
+/// 2 % of loss, which leaves a Reno of 560 ms next to nothing (√1.5 / √0.02 = 8.7 packets per round trip, 124 kbit/s),
+/// are none with selective repeat: the window of 50 packets per round trip is 714 kbit/s.
 #[test]
 fn a_tcp_over_a_repaired_link_is_bound_by_its_window_alone() {
     let goodput = |repair: &str| {

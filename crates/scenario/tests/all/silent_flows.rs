@@ -1,4 +1,5 @@
-//! A flow that delivers nothing is never a zero without a word: a cause known before the run is an error, any other a warning.
+//! A flow that delivers nothing is never a zero without a word: a cause known before the run is an error, any other a
+//! warning.
 
 use crate::support::run;
 use skyhop_scenario::Scenario;
@@ -11,7 +12,8 @@ fn chain(hops: usize, flow: &str) -> String {
     };
     let links: String = (0..hops).map(link).collect();
     format!(
-        "duration = \"5 s\"\n{links}\n[[flows]]\nname = \"flow\"\nfrom = \"n0\"\nto = \"n{hops}\"\ntcp = \"newreno\"\n{flow}\n"
+        "duration = \"5 s\"\n{links}\n[[flows]]\nname = \"flow\"\nfrom = \"n0\"\nto = \"n{hops}\"\ntcp = \
+         \"newreno\"\n{flow}\n"
     )
 }
 

@@ -92,7 +92,8 @@ fn the_rules_of_the_sky_reach_the_engine() {
             "preset": "iridium-next",
             "epoch": "2025-10-07T12:00:05Z",
             "isl": {
-                "rate": "1 Gbit/s", "layout": { "nearest": { "links": 3 } }, "longest": "5000 km", "checks": "randomised"
+                "rate": "1 Gbit/s",
+                "layout": { "nearest": { "links": 3 } }, "longest": "5000 km", "checks": "randomised"
             },
             "gsl": {
                 "rate": "1 Mbit/s",
@@ -232,7 +233,8 @@ fn beams_gateways_and_terrestrial_networks_have_handovers() {
             "gateways": "bent-pipe", "handover": { "policy": "highest-elevation" },
             "beams": { "rings": [1, 6, 12], "outage": "20 ms" } } },
         "stations": {
-            "palermo": { "city": "Palermo", "terrestrial": { "to": "internet", "when": { "during": [["600 s", "700 s"]] } } },
+            "palermo": { "city": "Palermo",
+                "terrestrial": { "to": "internet", "when": { "during": [["600 s", "700 s"]] } } },
             "rome": { "city": "Rome" }, "tunis": { "city": "Tunis" },
         },
         "links": [

@@ -1,5 +1,5 @@
-//! Nodes that split a connection: each leg has its own round trip, the buffer is kept, everything arrives, and a share of
-//! the link is one whatever is lost.
+//! Nodes that split a connection: each leg has its own round trip, the buffer is kept, everything arrives, and a share
+//! of the link is one whatever is lost.
 
 use crate::support::run;
 use skyhop_sim::Records;
@@ -117,8 +117,9 @@ fn a_file_arrives_whole_through_two_proxies() {
     assert_eq!(flow(&run, "file.to-c").cwnd_mean.map(|cwnd| cwnd > 10.0), Some(true));
 }
 
-/// A share is a share: with 5 % of the packets lost two legs with shares use most of the link and divide it evenly, where
-/// NewReno on the same legs cannot. Not all of it: a repetition that is lost again waits for the timer (RFC 6675).
+/// A share is a share: with 5 % of the packets lost two legs with shares use most of the link and divide it evenly,
+/// where NewReno on the same legs cannot. Not all of it: a repetition that is lost again waits for the timer (RFC
+/// 6675).
 #[test]
 fn legs_with_a_share_fill_the_link_whatever_is_lost() {
     let goodput = |pep: &str| {

@@ -177,8 +177,8 @@ fn terminals_follow_the_slots_and_gateways_do_not() {
     assert_eq!(spec.links.downlink.as_ref().unwrap().pace, LinkVariation::Steady);
     let records = Simulation::new(&spec, 1).unwrap().run();
     for flow in &records.flows {
-        // One jittered hop each way: up to 14.4 ms over some 6 ms and a wire. Two would have a 95th percentile of 26 ms. A packet
-        // that meets a satellite just left by the terminal goes back to the gateway, and over two.
+        // One jittered hop each way: up to 14.4 ms over some 6 ms and a wire. Two would have a 95th percentile of 26
+        // ms. A packet that meets a satellite just left by the terminal goes back to the gateway, and over two.
         assert!(flow.delay.p95_s < 0.021 && flow.delay.max_s - flow.delay.min_s > 0.02, "{:?}", flow.delay);
     }
 }

@@ -30,7 +30,8 @@ fn files_take_the_time_of_their_bytes() {
 #[test]
 fn requests_are_answered_also_where_packets_are_lost() {
     let flow = "tcp = \"sack\"\n\
-                application = { requests = { request = \"300 B\", response = \"10 kB\", think = \"100 ms\", count = 20 } }";
+                application = { requests = { request = \"300 B\", response = \"10 kB\", think = \"100 ms\", count = \
+                20 } }";
     let clean = run(&network("", flow), 1);
     assert_eq!(clean.transfers.len(), 20);
     for transfer in &clean.transfers {

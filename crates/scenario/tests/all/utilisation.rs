@@ -1,4 +1,5 @@
-//! Nobody uses more of a link than there is: utilisation is at most 1 in every step and over the run, whatever sets the pace.
+//! Nobody uses more of a link than there is: utilisation is at most 1 in every step and over the run, whatever sets the
+//! pace.
 
 use crate::support::run;
 use skyhop_sim::Records;

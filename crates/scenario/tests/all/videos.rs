@@ -5,16 +5,19 @@ use skyhop_scenario::Scenario;
 
 fn network(duration_s: u32, rate: &str, video: &str) -> String {
     format!(
-        "duration = \"{duration_s} s\"\n[[links]]\nbetween = [\"server\", \"user\"]\nrate = \"{rate}\"\ndelay = \"20 ms\"\n\
+        "duration = \"{duration_s} s\"\n[[links]]\nbetween = [\"server\", \"user\"]\nrate = \"{rate}\"\ndelay = \"20 \
+         ms\"\n\
          queue = {{ drop_tail = {{ packets = 10000 }} }}\n\
          [[flows]]\nname = \"tv\"\nfrom = \"server\"\nto = \"user\"\n\
-         tcp = {{ name = \"newreno\", initial_window = 1000, window = 1000, min_rto = \"100 s\", initial_rto = \"100 s\", max_rto = \"100 s\" }}\n\
+         tcp = {{ name = \"newreno\", initial_window = 1000, window = 1000, min_rto = \"100 s\", initial_rto = \"100 \
+         s\", max_rto = \"100 s\" }}\n\
          application = {{ video = {video} }}\n"
     )
 }
 
-/// A video above the rate of its link stalls after each segment until the next one is there. A segment of 4 s at 1.5 Mbit/s takes
-/// 750 kB and 40 B for each 1460 B at 1 Mbit/s, and a round trip of 40 ms for the request and the first byte.
+/// A video above the rate of its link stalls after each segment until the next one is there. A segment of 4 s at 1.5
+/// Mbit/s takes 750 kB and 40 B for each 1460 B at 1 Mbit/s, and a round trip of 40 ms for the request and the first
+/// byte.
 #[test]
 fn a_video_above_the_rate_stalls_as_long_as_its_segments_take() {
     let records = run(&network(130, "1 Mbit/s", "{ ladder = [\"1.5 Mbit/s\"], count = 20 }"), 1);

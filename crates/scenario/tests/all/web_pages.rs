@@ -17,10 +17,10 @@ fn load_s(records: &Records) -> Vec<f64> {
     records.pages.iter().map(|page| page.loaded.expect("has loaded").since(page.begin).as_secs_f64()).collect()
 }
 
-/// A page of a document and 8 objects of 400 B over a link that is fast beside its round trip of 200 ms. The document takes two round
-/// trips: the request, the handshake that it brings about, and the answer. Over one connection its objects take one more, and late
-/// ones another. Of six connections with one request each five open first: 1, 7 and then all 8 objects have come after each of the
-/// next round trips.
+/// A page of a document and 8 objects of 400 B over a link that is fast beside its round trip of 200 ms. The document
+/// takes two round trips: the request, the handshake that it brings about, and the answer. Over one connection its
+/// objects take one more, and late ones another. Of six connections with one request each five open first: 1, 7 and
+/// then all 8 objects have come after each of the next round trips.
 #[test]
 fn pages_take_the_round_trips_that_their_objects_need() {
     for tcp in ["{ name = \"newreno\", initial_window = 10 }", "{ profile = \"linux\", name = \"cubic\" }"] {
@@ -31,7 +31,8 @@ fn pages_take_the_round_trips_that_their_objects_need() {
             ("{ connections = 1, multiplexed = false }", 0.0, 10.0),
         ] {
             let content = format!(
-                "{{ document = {{ constant = \"400 B\" }}, objects = 8, sizes = {{ constant = \"400 B\" }}, late = {late} }}"
+                "{{ document = {{ constant = \"400 B\" }}, objects = 8, sizes = {{ constant = \"400 B\" }}, late = \
+                 {late} }}"
             );
             let workload = format!("tcp = {tcp}\n{ONE}\npages = {{ content = {content}, protocol = {protocol} }}");
             let records = run(&network(20, "1 Gbit/s", "delay = \"100 ms\"", &workload), 1);
@@ -48,7 +49,8 @@ fn pages_take_the_round_trips_that_their_objects_need() {
     }
 }
 
-/// Where the link is slow beside its round trip, a page takes the time of its bytes and their headers, over whatever connections.
+/// Where the link is slow beside its round trip, a page takes the time of its bytes and their headers, over whatever
+/// connections.
 #[test]
 fn a_page_on_a_slow_link_takes_the_time_of_its_bytes() {
     let mut found = Vec::new();
@@ -77,7 +79,8 @@ fn a_lost_request_is_sent_again() {
     assert!((1.4..1.405).contains(&load_s), "{load_s}");
 }
 
-/// A visit loads one page after another, each behind a pause, over connections that stay open; pages hang on the seed alone.
+/// A visit loads one page after another, each behind a pause, over connections that stay open; pages hang on the seed
+/// alone.
 #[test]
 fn a_visit_loads_its_pages_one_after_another() {
     let workload = |tcp: &str| {
@@ -148,7 +151,8 @@ fn wrong_pages_are_refused() {
         ("pages = { request = \"100 kB\" }", "is not a size of a packet"),
         ("pages = { protocol = { connections = 0, multiplexed = true } }", "connections"),
         (
-            "pages = { content = { document = { constant = \"1 kB\" }, objects = 3, sizes = \"web-search\", late = 1.0 } }",
+            "pages = { content = { document = { constant = \"1 kB\" }, objects = 3, sizes = \"web-search\", late = \
+             1.0 } }",
             "late",
         ),
         (

@@ -7,8 +7,10 @@ use skyhop_sim::Records;
 /// One link of 10 Mbit/s with a queue that serves flows in turn, of two packets each time.
 fn network(duration_s: u32, delay: &str, workload: &str) -> String {
     format!(
-        "duration = \"{duration_s} s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\ndelay = \"{delay}\"\n\
-         queue = {{ fq_codel = {{ quantum = \"1500 B\", target = \"10 s\", interval = \"100 s\", limit = 1000000, memory_limit = \"1 GB\", flows = 65536 }} }}\n\
+        "duration = \"{duration_s} s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\ndelay = \
+         \"{delay}\"\n\
+         queue = {{ fq_codel = {{ quantum = \"1500 B\", target = \"10 s\", interval = \"100 s\", limit = 1000000, \
+         memory_limit = \"1 GB\", flows = 65536 }} }}\n\
          [[workloads]]\nname = \"web\"\nfrom = \"a\"\nto = \"b\"\n{workload}\n"
     )
 }
@@ -23,11 +25,13 @@ fn mean_completion_s(records: &Records) -> f64 {
     rows.iter().filter_map(|row| row.completion()).map(|time| time.as_secs_f64()).sum::<f64>() / rows.len() as f64
 }
 
-/// A link that serves all transfers at equal shares is an M/G/1 queue with processor sharing: the mean time of a transfer is its
-/// service time divided by 1 - load, whatever the distribution of sizes (L. Kleinrock, "Queueing systems" II, 1976, §4.4).
+/// A link that serves all transfers at equal shares is an M/G/1 queue with processor sharing: the mean time of a
+/// transfer is its service time divided by 1 - load, whatever the distribution of sizes (L. Kleinrock, "Queueing
+/// systems" II, 1976, §4.4).
 ///
-/// That holds for TCP while the window never limits a transfer and the round trip is short beside the service: here 3600 packets in
-/// the first window and 20 µs there and back beside 40 ms. Sizes are bounded, so that 5000 transfers estimate the mean to some per cent.
+/// That holds for TCP while the window never limits a transfer and the round trip is short beside the service: here
+/// 3600 packets in the first window and 20 µs there and back beside 40 ms. Sizes are bounded, so that 5000 transfers
+/// estimate the mean to some per cent.
 #[test]
 fn transfers_that_share_a_link_take_the_time_of_processor_sharing() {
     let tcp = "tcp = { name = \"newreno\", mss = \"1460 B\", header = \"40 B\", initial_window = 3600, window = 3600, \
@@ -62,7 +66,8 @@ fn transfers_that_share_a_link_take_the_time_of_processor_sharing() {
 /// The bytes that arrive are those that the transfers have, and a row tells when its first and its last one came.
 #[test]
 fn every_byte_of_every_transfer_arrives_once() {
-    let workload = "tcp = \"cubic\"\narrivals = { poisson = { per_s = 20.0 } }\nsizes = { lognormal = { median = \"10 kB\", sigma = 1.5 } }\n\
+    let workload = "tcp = \"cubic\"\narrivals = { poisson = { per_s = 20.0 } }\nsizes = { lognormal = { median = \"10 \
+        kB\", sigma = 1.5 } }\n\
                     stop = \"20 s\"";
     for connections in ["", "\nconnections = { persistent = 2 }"] {
         let records = run(&network(60, "10 ms", &format!("{workload}{connections}")), 1);
@@ -89,7 +94,8 @@ fn every_byte_of_every_transfer_arrives_once() {
 /// A transfer on a connection that is open saves the handshake, and waits for the transfers before it.
 #[test]
 fn open_connections_spare_the_handshake() {
-    let workload = "tcp = { name = \"newreno\", initial_window = 100, window = 100 }\narrivals = { at = { text = \"time_s,bytes\\n1,1000\\n3,1000\\n3,100000\" } }";
+    let workload = "tcp = { name = \"newreno\", initial_window = 100, window = 100 }\narrivals = { at = { text = \
+        \"time_s,bytes\\n1,1000\\n3,1000\\n3,100000\" } }";
     let times = |connections: &str| -> Vec<f64> {
         let records = run(&network(10, "100 ms", &format!("{workload}\nconnections = {connections}")), 1);
         records.workload_transfers.iter().map(|row| row.completion().expect("has finished").as_secs_f64()).collect()
@@ -134,8 +140,10 @@ fn transfers_hang_on_the_seed_alone() {
 
 #[test]
 fn the_canonical_form_is_a_scenario_again() {
-    let workload = "tcp = \"cubic\"\narrivals = { renewal = { pareto = { least = \"10 ms\", largest = \"10 s\", shape = 1.5 } } }\n\
-                    sizes = { empirical = { text = \"bytes,cdf\\n100,0.5\\n1000,1\" } }\nstart = \"1 s\"\ncount = 7\nconnections = { persistent = 3 }";
+    let workload = "tcp = \"cubic\"\narrivals = { renewal = { pareto = { least = \"10 ms\", largest = \"10 s\", shape \
+        = 1.5 } } }\n\
+                    sizes = { empirical = { text = \"bytes,cdf\\n100,0.5\\n1000,1\" } }\nstart = \"1 s\"\ncount = \
+                    7\nconnections = { persistent = 3 }";
     let scenario = Scenario::from_toml(&network(20, "10 ms", workload), "w.toml", &[]).expect("is right");
     let again = Scenario::from_json(&scenario.canonical(), "canonical", &[]).expect("is a scenario");
     assert_eq!(scenario.canonical(), again.canonical());
@@ -158,7 +166,8 @@ fn wrong_workloads_are_refused_with_the_place() {
         (format!("tcp = \"cubic\"\n{poisson}\nsizes = \"websearch\""), "web-search"),
         (
             format!(
-                "tcp = \"cubic\"\n{poisson}\nsizes = {{ pareto = {{ least = \"9 kB\", largest = \"8 kB\", shape = 1.0 }} }}"
+                "tcp = \"cubic\"\n{poisson}\nsizes = {{ pareto = {{ least = \"9 kB\", largest = \"8 kB\", shape = 1.0 \
+                 }} }}"
             ),
             "must be more than \"least\"",
         ),
@@ -189,8 +198,9 @@ fn wrong_workloads_are_refused_with_the_place() {
     assert!(refused(&text).contains("no node is called \"c\""));
 }
 
-/// A transfer over UDP takes the time of its bytes at its own rate, and the path of its last datagram; one that loses a datagram does
-/// not finish. 10 kB are 9 datagrams, the last of 400 B: it leaves after 8 gaps of 9.6 ms and takes 342.4 us with its 28 B and 10 ms.
+/// A transfer over UDP takes the time of its bytes at its own rate, and the path of its last datagram; one that loses a
+/// datagram does not finish. 10 kB are 9 datagrams, the last of 400 B: it leaves after 8 gaps of 9.6 ms and takes 342.4
+/// us with its 28 B and 10 ms.
 #[test]
 fn transfers_over_udp_are_bursts_at_their_rate() {
     let workload = |more: &str| {

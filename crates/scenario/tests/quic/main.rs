@@ -392,8 +392,8 @@ fn a_control_of_ours_does_under_quic_what_it_does_under_tcp() {
     assert!(windows.windows(2).all(|pair| pair[1] > 1.1 * pair[0]), "{windows:?}");
 }
 
-/// A workload over QUIC opens a connection for each transfer: a round trip for the handshake, and half of one for the data. Over open
-/// connections the second transfer takes half of one. A page of one object takes its request besides.
+/// A workload over QUIC opens a connection for each transfer: a round trip for the handshake, and half of one for the
+/// data. Over open connections the second transfer takes half of one. A page of one object takes its request besides.
 #[test]
 fn workloads_run_over_quic() {
     for stack in built() {

@@ -1,14 +1,16 @@
-//! Explicit loss notification for senders in front of a lossy link (ELN; Balakrishnan and Katz 1998, after the comparison of
-//! Balakrishnan, Padmanabhan, Seshan and Katz 1997; ns-2's Snoop): the far end of the link notes which segments of a connection are
-//! missing, and ACKs that ask for one of them are marked on their way back. A sender that listens sends it again without a cut.
+//! Explicit loss notification for senders in front of a lossy link (ELN; Balakrishnan and Katz 1998, after the
+//! comparison of Balakrishnan, Padmanabhan, Seshan and Katz 1997; ns-2's Snoop): the far end of the link notes which
+//! segments of a connection are missing, and ACKs that ask for one of them are marked on their way back. A sender that
+//! listens sends it again without a cut.
 //!
-//! - A missing packet shows as a gap in the numbers, because a corrupted packet is silent. So packets that a queue dropped
-//!   before the link are marked, too; the authors' link is the sender's own.
-//! - A gap counts until it is acknowledged: while a repetition is in flight, duplicate ACKs of its hole still arrive. Losses
-//!   behind the link are not marked, except those of repetitions.
+//! - A missing packet shows as a gap in the numbers, because a corrupted packet is silent. So packets that a queue
+//!   dropped before the link are marked, too; the authors' link is the sender's own.
+//! - A gap counts until it is acknowledged: while a repetition is in flight, duplicate ACKs of its hole still arrive.
+//!   Losses behind the link are not marked, except those of repetitions.
 //!
-//! The marks are written where the agent stands, which is the far end of the link, or the node that the ACKs come to from there.
-//! Deviation: where the far end moves, as satellites do, what the old one knew the new one knows. The mark is a bit and takes no bytes.
+//! The marks are written where the agent stands, which is the far end of the link, or the node that the ACKs come to
+//! from there. Deviation: where the far end moves, as satellites do, what the old one knew the new one knows. The mark
+//! is a bit and takes no bytes.
 
 use super::{Agents, NOBODY, claim, report};
 use crate::packet::Packet;

@@ -119,7 +119,8 @@ mod tests {
         }
     }
 
-    /// Counted in its own unit the estimate of a channel is its rate; counted in bits it is that of eight times as many.
+    /// Counted in its own unit the estimate of a channel is its rate; counted in bits it is that of eight times as
+    /// many.
     #[test]
     fn the_unit_of_the_counts_is_that_of_the_rate() {
         let example = example("been_unit_consistency");

@@ -1,4 +1,5 @@
-//! Helpers at nodes of the network, and the notices that some of them send. A run without them pays for one comparison per hop.
+//! Helpers at nodes of the network, and the notices that some of them send. A run without them pays for one comparison
+//! per hop.
 
 mod eln;
 pub(crate) mod estimator;

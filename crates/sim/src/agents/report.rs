@@ -177,7 +177,8 @@ impl Simulation {
         }
     }
 
-    /// A packet that reaches a gateway from the far end of one of its links brings the records made before it left there.
+    /// A packet that reaches a gateway from the far end of one of its links brings the records made before it left
+    /// there.
     pub(super) fn learn(&mut self, link: u32, begun: Time, packet: &Packet) {
         let now = self.now;
         let is_notice = packet.flow as usize >= self.flows.len();

@@ -1,15 +1,18 @@
-//! Snoop (Balakrishnan, Seshan, Amir and Katz 1995; `algorithms.md` §3.2): a node in front of a lossy link keeps the data that it
-//! forwards, sends again what duplicate ACKs or its own timer say is lost, and keeps these ACKs from the sender.
+//! Snoop (Balakrishnan, Seshan, Amir and Katz 1995; `algorithms.md` §3.2): a node in front of a lossy link keeps the
+//! data that it forwards, sends again what duplicate ACKs or its own timer say is lost, and keeps these ACKs from the
+//! sender.
 //!
-//! - Data: new ones are kept and forwarded. A packet that the sender retransmits starts anew here. A packet below the highest
-//!   that was not kept was lost before this node, by congestion: its duplicate ACKs go to the sender.
-//! - ACKs: a new one frees what it acknowledges. The first duplicate sends the missing packet again, and as many as packets
-//!   are behind it that have passed before are expected and suppressed. One more says that the repetition is lost.
+//! - Data: new ones are kept and forwarded. A packet that the sender retransmits starts anew here. A packet below the
+//!   highest that was not kept was lost before this node, by congestion: its duplicate ACKs go to the sender.
+//! - ACKs: a new one frees what it acknowledges. The first duplicate sends the missing packet again, and as many as
+//!   packets are behind it that have passed before are expected and suppressed. One more says that the repetition is
+//!   lost.
 //! - The timer is max(100 ms, srtt + 4 rttvar), both with a weight of 0.8 for the old value, as in ns-2.
 //! - Nothing is kept while the queue ahead is full, so that congestion stays the sender's business.
 //!
-//! Deviation: ns-2 lets the first duplicate pass and repeats at the second; its weight of 0.8 in srtt is that of the new value in
-//! rttvar. A repetition goes behind what waits, without priority. Selective reports are suppressed with their ACKs.
+//! Deviation: ns-2 lets the first duplicate pass and repeats at the second; its weight of 0.8 in srtt is that of the
+//! new value in rttvar. A repetition goes behind what waits, without priority. Selective reports are suppressed with
+//! their ACKs.
 
 use super::Agents;
 use crate::packet::Packet;
@@ -329,7 +332,8 @@ mod tests {
         let mut duplicate = |at| connection.on_ack(ms(at), 1, &config);
         assert_eq!(duplicate(102), AckAction::Repeat(data(1)));
         assert_eq!([duplicate(103), duplicate(104), duplicate(105)], [AckAction::Suppress; 3]);
-        // 6 leaves after the repetition: its duplicate says that the repetition is lost, and there is none more to come.
+        // 6 leaves after the repetition: its duplicate says that the repetition is lost, and there is none more to
+        // come.
         connection.on_data(ms(106), &data(6), Room::Some, &config);
         assert_eq!(connection.on_ack(ms(206), 1, &config), AckAction::Repeat(data(1)));
         assert_eq!(connection.expected, 0);

@@ -1,8 +1,10 @@
-//! Cumulative explicit notification of transport errors (CETEN; Eddy, Ostermann and Allman 2004; `algorithms.md` §3.3): data carry
-//! the probability that nothing corrupts them on their path, each marked link multiplies what it finds, the receiver echoes it.
+//! Cumulative explicit notification of transport errors (CETEN; Eddy, Ostermann and Allman 2004; `algorithms.md` §3.3):
+//! data carry the probability that nothing corrupts them on their path, each marked link multiplies what it finds, the
+//! receiver echoes it.
 //!
-//! The far end of a marked link estimates its error rate from what it checks, as a gateway of BEEN does ([`super::estimator`]);
-//! a packet of L units survives the link with (1 − rate)^L. Deviation: the option takes no bytes.
+//! The far end of a marked link estimates its error rate from what it checks, as a gateway of BEEN does
+//! ([`super::estimator`]); a packet of L units survives the link with (1 − rate)^L. Deviation: the option takes no
+//! bytes.
 
 use super::estimator::{Estimator, Integrity};
 use super::{Agents, NOBODY, claim, report};

@@ -1,8 +1,8 @@
 //! The contract between a host and the network: packets, application data and the present time go in; packets, the next
 //! timeout and what records keep come out.
 //!
-//! A flow has two hosts, its source and its sink. They share nothing: whatever one knows of the other arrived in a packet.
-//! `docs/decisions/endpoints.md` gives the reasons.
+//! A flow has two hosts, its source and its sink. They share nothing: whatever one knows of the other arrived in a
+//! packet. `docs/decisions/endpoints.md` gives the reasons.
 
 pub use crate::headers::Codepoint;
 use crate::headers::Header;
@@ -27,11 +27,11 @@ pub trait Transport: Debug + Send + Sync {
 /// One host of a flow, without input or output of its own.
 ///
 /// After each input ([`write`](Endpoint::write), [`close`](Endpoint::close), [`on_packet`](Endpoint::on_packet),
-/// [`on_handover`](Endpoint::on_handover), [`on_timeout`](Endpoint::on_timeout)) the engine takes packets until there are none, then facts until there are none,
-/// then asks for the next timeout.
+/// [`on_handover`](Endpoint::on_handover), [`on_timeout`](Endpoint::on_timeout)) the engine takes packets until there
+/// are none, then facts until there are none, then asks for the next timeout.
 pub trait Endpoint: Debug + Send {
-    /// The application writes `bytes` more user bytes; `None` is as much as the connection can carry. The first call opens
-    /// the connection.
+    /// The application writes `bytes` more user bytes; `None` is as much as the connection can carry. The first call
+    /// opens the connection.
     fn write(&mut self, now: Time, bytes: Option<u64>);
 
     /// The application writes no more.
@@ -99,8 +99,8 @@ fn no_header(_content: &dyn Any) -> Header {
     Header::default()
 }
 
-/// What a packet carries besides what the network reads: bytes of a real stack, or a value of any type. The network only
-/// keeps it and drops it with its packet.
+/// What a packet carries besides what the network reads: bytes of a real stack, or a value of any type. The network
+/// only keeps it and drops it with its packet.
 #[derive(Debug)]
 pub struct Payload {
     content: Box<dyn Any + Send>,

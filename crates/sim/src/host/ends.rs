@@ -1,7 +1,7 @@
 //! The kinds of endpoints: the one place that tells them apart.
 //!
-//! Skyhop's own TCP and datagrams are called directly, because every packet of most runs is theirs. Any other transport is
-//! a pair of boxed [`Endpoint`](super::endpoint::Endpoint)s.
+//! Skyhop's own TCP and datagrams are called directly, because every packet of most runs is theirs. Any other transport
+//! is a pair of boxed [`Endpoint`](super::endpoint::Endpoint)s.
 
 use super::boxed::Hosts;
 use super::endpoint::{Counters, Failure, Report};

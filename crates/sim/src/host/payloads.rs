@@ -1,6 +1,7 @@
 //! Payloads of packets that are in the network, beside the hot path.
 //!
-//! A packet holds a handle. Whoever ends a packet's way takes its payload out: delivery in `boxed.rs`, loss in `drops.rs`.
+//! A packet holds a handle. Whoever ends a packet's way takes its payload out: delivery in `boxed.rs`, loss in
+//! `drops.rs`.
 
 use super::endpoint::{Codepoint, Payload};
 use crate::headers::Header;

@@ -8,9 +8,9 @@ use crate::spec::{FullQueue, QueueLimit};
 use skyhop_base::{Duration, Time};
 
 impl Link {
-    /// The first instant from `now` on at which the transmitter could begin to send: a recording or a scheduler may have
-    /// nothing to send with. Before it, packets of a link with deferred departures wait in the queue, and its limit counts
-    /// them.
+    /// The first instant from `now` on at which the transmitter could begin to send: a recording or a scheduler may
+    /// have nothing to send with. Before it, packets of a link with deferred departures wait in the queue, and its
+    /// limit counts them.
     pub(super) fn opportunity(&self, now: Time) -> Time {
         self.pace.as_ref().map_or(now, |pace| pace.next_start(now))
     }
@@ -71,7 +71,8 @@ impl Link {
         self.waiting_bytes = 0;
     }
 
-    /// Whether departures are worked out when service begins, so that an event of the link may be one of its transmitter.
+    /// Whether departures are worked out when service begins, so that an event of the link may be one of its
+    /// transmitter.
     #[inline]
     pub fn defers_departures(&self) -> bool {
         self.deferred.is_some()

@@ -1,7 +1,8 @@
 //! What a link has used of what it can do, where the end of the last service does not say it.
 //!
-//! A transmitter of a steady rate is busy without a pause from the service in progress to the end of the last accepted one. One that
-//! follows a recording, slots or ns-2's clock accepts packets whose service has pauses, or that wait for an opportunity.
+//! A transmitter of a steady rate is busy without a pause from the service in progress to the end of the last accepted
+//! one. One that follows a recording, slots or ns-2's clock accepts packets whose service has pauses, or that wait for
+//! an opportunity.
 
 use skyhop_base::Time;
 use std::collections::VecDeque;

@@ -1,23 +1,26 @@
-//! Links that repair their own errors packet by packet: by repetition (ARQ) or by packets of parity (`algorithms.md` §3.5).
+//! Links that repair their own errors packet by packet: by repetition (ARQ) or by packets of parity (`algorithms.md`
+//! §3.5).
 //!
-//! The transmitter decides when it is free what it sends next, so such a link works departures out deferred, and the outcomes of
-//! transmissions are drawn in the order of time: bursts of errors hit transmissions that follow one another on the air.
+//! The transmitter decides when it is free what it sends next, so such a link works departures out deferred, and the
+//! outcomes of transmissions are drawn in the order of time: bursts of errors hit transmissions that follow one another
+//! on the air.
 //!
-//! - **Selective repeat.** A failed packet is sent again as soon as its failure is known, a round trip of the link after
-//!   its end, before the waiting packets. The packet then in service is not interrupted.
+//! - **Selective repeat.** A failed packet is sent again as soon as its failure is known, a round trip of the link
+//!   after its end, before the waiting packets. The packet then in service is not interrupted.
 //! - **Go-back-N.** The same, and all that was sent in this round trip is sent again with it.
-//! - **Erasure code.** After k packets, or when the block is closed, n − k packets of parity follow, each as long as the
-//!   longest of the block. The missing packets are known when as many have arrived as the block has packets of data.
+//! - **Erasure code.** After k packets, or when the block is closed, n − k packets of parity follow, each as long as
+//!   the longest of the block. The missing packets are known when as many have arrived as the block has packets of
+//!   data.
 //!
-//! In order, the far end passes a packet on when all before it have come or are given up, for it knows of the last try as
-//! of the first ones. Errors that hang on the time are those at the arrival of each try.
+//! In order, the far end passes a packet on when all before it have come or are given up, for it knows of the last try
+//! as of the first ones. Errors that hang on the time are those at the arrival of each try.
 //!
-//! With `answer_bytes` the far end answers each transmission that it takes or finds wrong when it arrives; the answers take the time
-//! of the link back, behind what was accepted there, and a failure is known when its answer is there. Behind a failure that goes
-//! back N the far end takes nothing and says nothing. Deviation: answers are neither lost nor counted as packets of the link back,
-//! which gets free earlier than with them when packets are withdrawn from its queue. Windows and sequence numbers are as large as
-//! needed. A transmitter has one sequence, whoever its peers are: after a handover what is for the new satellite
-//! waits for what the old one does not have yet.
+//! With `answer_bytes` the far end answers each transmission that it takes or finds wrong when it arrives; the answers
+//! take the time of the link back, behind what was accepted there, and a failure is known when its answer is there.
+//! Behind a failure that goes back N the far end takes nothing and says nothing. Deviation: answers are neither lost
+//! nor counted as packets of the link back, which gets free earlier than with them when packets are withdrawn from its
+//! queue. Windows and sequence numbers are as large as needed. A transmitter has one sequence, whoever its peers are:
+//! after a handover what is for the new satellite waits for what the old one does not have yet.
 
 use super::{Entry, Link};
 use crate::deferred::DeferredQueue;
@@ -109,7 +112,8 @@ enum Job {
 }
 
 impl Repairs {
-    /// The repairs of a link with these errors, of which its own code corrects some; `None` if packets are not repaired.
+    /// The repairs of a link with these errors, of which its own code corrects some; `None` if packets are not
+    /// repaired.
     pub fn new(config: &RepairConfig, errors: &[ErrorConfig], seed: u64, link: &str) -> Option<Repairs> {
         Some(Repairs {
             config: config.clone(),
@@ -356,7 +360,8 @@ impl Link {
         departure
     }
 
-    /// Bits of packets per second that the transmitter is busy, as far as it has been: its rate less what frames and repairs take.
+    /// Bits of packets per second that the transmitter is busy, as far as it has been: its rate less what frames and
+    /// repairs take.
     pub fn packet_rate_bps(&self) -> f64 {
         let busy = self.totals.busy.as_secs_f64();
         if busy > 0.0 { self.totals.bytes as f64 * 8.0 / busy } else { self.rate().bps_f64() }
@@ -376,7 +381,8 @@ impl Link {
         }
     }
 
-    /// Serves a packet that has just been offered, if this link repairs its errors: the transmitter has nothing else to do.
+    /// Serves a packet that has just been offered, if this link repairs its errors: the transmitter has nothing else to
+    /// do.
     pub(super) fn repairs_serve_at_once(
         &mut self,
         packet: Packet,

@@ -83,8 +83,8 @@ fn in_order(arrived: &[Arrived]) -> bool {
     arrived.windows(2).all(|pair| pair[0].number < pair[1].number && pair[0].at <= pair[1].at)
 }
 
-/// The worked example: P = 0.1, a round trip of 10 packets. 200 000 packets: four standard deviations of the mean number of
-/// transmissions, sqrt(P) / (1 − P) each, are 0.3 %.
+/// The worked example: P = 0.1, a round trip of 10 packets. 200 000 packets: four standard deviations of the mean
+/// number of transmissions, sqrt(P) / (1 − P) each, are 0.3 %.
 #[test]
 fn a_saturated_link_has_the_efficiency_of_the_formula() {
     let example = example("arq");
@@ -157,8 +157,8 @@ fn a_failed_packet_leaves_again_a_round_trip_later_and_the_others_wait_for_it() 
     assert_eq!(times(&mut given)[1], (1, 38));
 }
 
-/// As above, but each answer takes 2 ms of a link back that is as fast: those of 0 to 4 leave it at 8, 10, 12, 14 and 16 ms, and are
-/// there 5 ms later. 1 is known to have failed at 15 ms.
+/// As above, but each answer takes 2 ms of a link back that is as fast: those of 0 to 4 leave it at 8, 10, 12, 14 and
+/// 16 ms, and are there 5 ms later. 1 is known to have failed at 15 ms.
 #[test]
 fn a_failure_is_known_when_its_answer_is_there() {
     let answered = |repeats| {
@@ -221,7 +221,8 @@ fn repetitions_go_before_what_waits() {
     assert_eq!([at(0), at(10), at(11), at(19)], [17, 17, 18, 26]);
 }
 
-/// Bursts of 20 packets, P = 0.1 on average. A repetition after 40 packets mostly finds another state, one at once the same.
+/// Bursts of 20 packets, P = 0.1 on average. A repetition after 40 packets mostly finds another state, one at once the
+/// same.
 #[test]
 fn bursts_are_met_in_the_order_of_time() {
     let bursts = GilbertElliott { to_bad: 1.0 / 180.0, to_good: 0.05, loss_good: 0.0, loss_bad: 1.0 };
@@ -232,8 +233,9 @@ fn bursts_are_met_in_the_order_of_time() {
         let arrived = run(&mut built(&config, ErrorConfig::GilbertElliott(bursts)), 200_000, 3);
         arrived.iter().filter(|packet| packet.fate == Reception::Lost).count() as f64 / 200_000.0
     };
-    // It is still bad after d steps with 0.1 + 0.9 · (1 − 1/180 − 0.05)^d. Repeated at once, a packet that begins in a bad time takes
-    // two steps, one that begins in a good time one: by the chain of states at the begins the former are 5.405 %.
+    // It is still bad after d steps with 0.1 + 0.9 · (1 − 1/180 − 0.05)^d. Repeated at once, a packet that begins in a
+    // bad time takes two steps, one that begins in a good time one: by the chain of states at the begins the former are
+    // 5.405 %.
     let still = |steps: i32| 0.1 + 0.9 * (1.0f64 - 1.0 / 180.0 - 0.05).powi(steps);
     let (late, soon) = (residual(ms(39)), residual(ms(0)));
     // Some 1000 bursts: 15 %.
@@ -241,8 +243,8 @@ fn bursts_are_met_in_the_order_of_time() {
     assert!((late / wanted[0] - 1.0).abs() < 0.15 && (soon / wanted[1] - 1.0).abs() < 0.15, "{late} {soon} {wanted:?}");
 }
 
-/// The worked example: of blocks of (24, 20) more than 4 are lost with 8.5 % at a loss of 10 %. In such a block the packets of
-/// data stay lost that were: E[lost data · 1(block fails)] / 20, worked out by the binomial sum.
+/// The worked example: of blocks of (24, 20) more than 4 are lost with 8.5 % at a loss of 10 %. In such a block the
+/// packets of data stay lost that were: E[lost data · 1(block fails)] / 20, worked out by the binomial sum.
 #[test]
 fn parity_repairs_the_blocks_of_the_worked_example() {
     let v = example("erasure_block");
@@ -281,7 +283,8 @@ fn a_missing_packet_waits_for_the_parity_of_its_block() {
     (0..5).for_each(|n| offer(&mut link, n, Time::ZERO));
     let arrived = run(&mut link, 5, 0);
     let times: Vec<_> = arrived.iter().map(|packet| (packet.number, packet.at.as_nanos() / 1_000_000)).collect();
-    // Parity of the first block from 3 to 4 ms, there at 9; 3 is lost at 10; its block began at 4 and is closed at 24 ms.
+    // Parity of the first block from 3 to 4 ms, there at 9; 3 is lost at 10; its block began at 4 and is closed at 24
+    // ms.
     assert_eq!(times, [(0, 6), (1, 9), (2, 9), (3, 30), (4, 30)]);
     assert!(arrived.iter().all(|packet| packet.fate == Reception::Sound));
 }
@@ -297,8 +300,8 @@ fn a_block_that_lost_too_much_gives_up_what_it_lost_and_no_more() {
     assert_eq!(receptions, [(Reception::Lost, 9), (Reception::Lost, 9), (Reception::Sound, 9)]);
 }
 
-/// Reed-Solomon (255, 223) at 5 % of wrong bytes, repeated: five blocks of 1000 B fail with 1 − (1 − 0.14139)⁴ (1 − q), q of the last
-/// one with 108 B; a packet takes 1160 B of the transmitter's time.
+/// Reed-Solomon (255, 223) at 5 % of wrong bytes, repeated: five blocks of 1000 B fail with 1 − (1 − 0.14139)⁴ (1 − q),
+/// q of the last one with 108 B; a packet takes 1160 B of the transmitter's time.
 #[test]
 fn a_code_and_repetition_work_together() {
     let code = BlockCode { n: 255, k: 223, t: 16 };

@@ -1,9 +1,9 @@
 //! A queue discipline before a transmitter that asks it for a packet at each departure.
 //!
-//! [`skyhop_queue`] decides; this keeps the engine's packets while they wait and carries the discipline's answers over. At
-//! one instant the order is: the discipline's timers, the end of a transmission, the arrival. A discipline is made when its
-//! first packet comes, and the timers of an empty one run when the next packet comes, with the times at which they were
-//! due: a constellation has thousands of links without traffic.
+//! [`skyhop_queue`] decides; this keeps the engine's packets while they wait and carries the discipline's answers over.
+//! At one instant the order is: the discipline's timers, the end of a transmission, the arrival. A discipline is made
+//! when its first packet comes, and the timers of an empty one run when the next packet comes, with the times at which
+//! they were due: a constellation has thousands of links without traffic.
 
 use super::Link;
 use crate::measure::Histogram;

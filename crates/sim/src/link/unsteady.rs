@@ -101,7 +101,8 @@ impl Link {
             return pace.front().map(Moment::key);
         }
         match &self.deferred {
-            // The transmitter may have been free for long when a packet comes at the instant at which something else is due.
+            // The transmitter may have been free for long when a packet comes at the instant at which something else is
+            // due.
             Some(deferred) => deferred.next_event(self.opportunity(self.free_at.max(now)), arrival),
             None => arrival,
         }

@@ -20,8 +20,8 @@ pub fn records_hash(records: &Records) -> String {
     hasher.finish()
 }
 
-/// SHA-256, in hexadecimal, over [`RECORDS_FORMAT`] and every table of [`TABLES`], in that order: its name, and per column
-/// the name, the type and all values.
+/// SHA-256, in hexadecimal, over [`RECORDS_FORMAT`] and every table of [`TABLES`], in that order: its name, and per
+/// column the name, the type and all values.
 ///
 /// Rows are taken in the order of time and then of the names in them, so the hash does not depend on the order in
 /// which flows and links were declared. Wall time, the program's version and file formats have no part in it.

@@ -29,9 +29,12 @@ fn columns_are_the_contract() {
         (
             "flows",
             "flow from to start_s stop_s completion_s goodput_bps throughput_bps packets_sent packets_received \
-             packets_duplicate retransmissions probes timeouts fast_retransmits cwnd_cuts bytes_delivered dropped dropped_queue \
-             dropped_error dropped_link_change dropped_no_route dropped_ttl dropped_priority acks_dropped delivery_fraction tcp_efficiency information_efficiency rtt_mean_s \
-             rtt_median_s rtt_p95_s rtt_min_s rtt_max_s delay_mean_s delay_median_s delay_p95_s delay_min_s delay_max_s \
+             packets_duplicate retransmissions probes timeouts fast_retransmits cwnd_cuts bytes_delivered dropped \
+             dropped_queue \
+             dropped_error dropped_link_change dropped_no_route dropped_ttl dropped_priority acks_dropped \
+             delivery_fraction tcp_efficiency information_efficiency rtt_mean_s \
+             rtt_median_s rtt_p95_s rtt_min_s rtt_max_s delay_mean_s delay_median_s delay_p95_s delay_min_s \
+             delay_max_s \
              jitter_mean_s jitter_median_s jitter_p95_s jitter_min_s jitter_max_s interarrival_mean_s \
              interarrival_median_s interarrival_p95_s interarrival_min_s interarrival_max_s cwnd_mean",
         ),
@@ -55,13 +58,15 @@ fn columns_are_the_contract() {
         ("positions", "time_s node latitude_deg longitude_deg altitude_km"),
         (
             "packets",
-            "time_s link event flow seq size_bytes packet is_ack retransmission protocol payload_bytes header_bytes ecn \
+            "time_s link event flow seq size_bytes packet is_ack retransmission protocol payload_bytes header_bytes \
+             ecn \
              tcp_flags tcp_seq tcp_ack tcp_window_bytes tcp_ts_value tcp_ts_echo tcp_sack",
         ),
         ("transfers", "time_s flow number bytes begin_s completion_s"),
         (
             "workloads",
-            "workload class transfers finished unfinished bytes bytes_finished completion_p50_s completion_p95_s completion_p99_s \
+            "workload class transfers finished unfinished bytes bytes_finished completion_p50_s completion_p95_s \
+             completion_p99_s \
              slowdown_p50 slowdown_p95 slowdown_p99",
         ),
         ("workload_transfers", "time_s workload number from to bytes first_byte_s completion_s ideal_s slowdown"),

@@ -1,7 +1,7 @@
 //! QUIC stacks in virtual time beside the same stacks in real time, case by case.
 //!
-//! `skyhop_quic::lab` builds each case from its row of `cases.csv` and judges it; this module runs the cases and makes rows of
-//! the verdicts. A build without a stack skips the cases of that stack and says so.
+//! `skyhop_quic::lab` builds each case from its row of `cases.csv` and judges it; this module runs the cases and makes
+//! rows of the verdicts. A build without a stack skips the cases of that stack and says so.
 
 use super::ValidateError;
 use serde::Serialize;
@@ -101,11 +101,12 @@ pub fn quic_stacks() -> Vec<&'static str> {
     StackKind::ALL.into_iter().filter(|stack| stack.is_built()).map(StackKind::name).collect()
 }
 
-/// Runs the cases of a QUIC reference folder, or those named, in the order of its `cases.csv`. `seeds`: runs for each case;
-/// without it ten where the congestion control draws random numbers and five elsewhere.
+/// Runs the cases of a QUIC reference folder, or those named, in the order of its `cases.csv`. `seeds`: runs for each
+/// case; without it ten where the congestion control draws random numbers and five elsewhere.
 ///
 /// # Errors
-/// A folder that cannot be read; a name that is not among its cases. A case that cannot be run is a row with its problem.
+/// A folder that cannot be read; a name that is not among its cases. A case that cannot be run is a row with its
+/// problem.
 pub fn quic(folder: &Path, only: &[String], seeds: Option<u32>) -> Result<Vec<QuicCase>, ValidateError> {
     let path = folder.join("cases.csv").display().to_string();
     let list = cases::read(folder).map_err(|error| ValidateError::Reference { reason: error.to_string() })?;

@@ -1,7 +1,7 @@
 //! Our Linux TCP beside the kernel's, packet by packet, where listed packets were lost, marked, delayed or doubled.
 //!
-//! `cases.csv` defines each case; `<case>.packets.csv.gz`, `.cwnd.csv.gz` and, where they lie there, `.state.csv.gz` are
-//! the recording. `skyhop_tcp::reference` builds, runs and compares; nothing here or there knows a case by name.
+//! `cases.csv` defines each case; `<case>.packets.csv.gz`, `.cwnd.csv.gz` and, where they lie there, `.state.csv.gz`
+//! are the recording. `skyhop_tcp::reference` builds, runs and compares; nothing here or there knows a case by name.
 
 use super::ValidateError;
 use serde::Serialize;

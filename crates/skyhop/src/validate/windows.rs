@@ -1,8 +1,8 @@
 //! The congestion window over time, both sides sampled every 10 ms with the last value held.
 //!
 //! The reference keeps some 2000 instants of a run and every reduction, so between two of them its held value lags
-//! behind a growing window. Ours is taken at the same instants and held in the same way: what differs is then the window
-//! and not the thinning.
+//! behind a growing window. Ours is taken at the same instants and held in the same way: what differs is then the
+//! window and not the thinning.
 
 use super::table::Table;
 use super::{Case, Cell, Limits, ValidateError};

@@ -3,8 +3,9 @@
 //! The rate aims at 1/(δ d_q) with d_q the queueing delay: the smallest RTT of half a smoothed RTT less the smallest of
 //! ten seconds. Section numbers are the paper's.
 //!
-//! Known limit, of the paper's rule: a path that slows down to less than half needs more than five round trips to drain its
-//! queue. The flow then takes the queue for that of a competitor, and in a deep queue without loss it stays that way.
+//! Known limit, of the paper's rule: a path that slows down to less than half needs more than five round trips to drain
+//! its queue. The flow then takes the queue for that of a competitor, and in a deep queue without loss it stays that
+//! way.
 
 use super::parameters::parameters;
 use super::{About, Control, Event};

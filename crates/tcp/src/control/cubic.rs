@@ -80,7 +80,8 @@ impl ControlOptions for CubicOptions {
 
     fn check(&self) -> Result<(), ConfigError> {
         if self.slow_start != SlowStart::Standard && self.hystart != Some(HystartOptions::default()) {
-            let reason = "HyStart's options have no effect beside slow_start = \"hystart++\" or \"search\"; leave one of them out";
+            let reason = "HyStart's options have no effect beside slow_start = \"hystart++\" or \"search\"; leave one \
+                of them out";
             return Err(ConfigError::out_of_range("hystart", "not its default", reason));
         }
         self.resume.map_or(Ok(()), |saved| saved.check())

@@ -1,7 +1,7 @@
 //! LEDBAT (RFC 6817): a background transfer that keeps the queueing delay at a target and yields to others.
 //!
-//! The delay is that of the round trip less its smallest value: one-way delays need clocks that agree, and RFC 6817 §3.4.1
-//! allows other measures. A queue of ACKs therefore counts too.
+//! The delay is that of the round trip less its smallest value: one-way delays need clocks that agree, and RFC 6817
+//! §3.4.1 allows other measures. A queue of ACKs therefore counts too.
 
 use std::collections::VecDeque;
 

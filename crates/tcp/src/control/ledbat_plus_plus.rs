@@ -1,5 +1,5 @@
-//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT over round-trip times, with a gain that yields to other flows, a
-//! decrease in proportion, and slowdowns in which the base delay is measured.
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT over round-trip times, with a gain that yields to other flows,
+//! a decrease in proportion, and slowdowns in which the base delay is measured.
 
 use super::ledbat::Delays;
 use super::parameters::parameters;

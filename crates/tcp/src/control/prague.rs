@@ -1,5 +1,5 @@
-//! Prague (draft-briscoe-iccrg-prague-congestion-control): scalable, for queues that mark at once and by probability. Data
-//! carry ECT(1), and marks are counted by Accurate ECN (RFC 9768), by its ACE field alone.
+//! Prague (draft-briscoe-iccrg-prague-congestion-control): scalable, for queues that mark at once and by probability.
+//! Data carry ECT(1), and marks are counted by Accurate ECN (RFC 9768), by its ACE field alone.
 //!
 //! Where the receiver does not speak Accurate ECN, it is Reno with the marks of RFC 3168.
 

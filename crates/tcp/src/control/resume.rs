@@ -1,5 +1,5 @@
-//! Careful Resume (RFC 9959): a new connection jumps to half the window of a former one over the same path, and takes it
-//! back at the first sign of congestion.
+//! Careful Resume (RFC 9959): a new connection jumps to half the window of a former one over the same path, and takes
+//! it back at the first sign of congestion.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,9 @@
-//! CUBIC that knows of handovers, after SaTCP (Cao and Zhang, "SaTCP: Link-Layer Informed TCP Adaptation for Highly Dynamic
-//! LEO Satellite Networks", INFOCOM 2023): a loss between the beginning and the end of a handover does not shrink the
-//! window for good, and the window grows back sooner.
+//! CUBIC that knows of handovers, after SaTCP (Cao and Zhang, "SaTCP: Link-Layer Informed TCP Adaptation for Highly
+//! Dynamic LEO Satellite Networks", INFOCOM 2023): a loss between the beginning and the end of a handover does not
+//! shrink the window for good, and the window grows back sooner.
 //!
-//! The hints come from [`crate::sender::Sender::on_path_hint`]; without any it is CUBIC. The rule is `algorithms.md` §2.25's.
+//! The hints come from [`crate::sender::Sender::on_path_hint`]; without any it is CUBIC. The rule is `algorithms.md`
+//! §2.25's.
 
 use super::cubic::CubicOptions;
 use super::parameters::parameters;

@@ -1,5 +1,5 @@
-//! How the first slow start ends: HyStart++ (RFC 9406), a slow start that gives way to a slower one when the RTT grows and
-//! ends if it keeps growing, or SEARCH.
+//! How the first slow start ends: HyStart++ (RFC 9406), a slow start that gives way to a slower one when the RTT grows
+//! and ends if it keeps growing, or SEARCH.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -140,8 +140,8 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
         }
     }
 
-    /// Lets an idle time add to the turnaround of the sender's and the receiver's host: (idle for at least, more by), in
-    /// order of the idle time.
+    /// Lets an idle time add to the turnaround of the sender's and the receiver's host: (idle for at least, more by),
+    /// in order of the idle time.
     pub fn with_wake(mut self, wake: [&'static [(Duration, Duration)]; 2]) -> Exchange<S, R> {
         self.wake = wake;
         self

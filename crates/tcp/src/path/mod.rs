@@ -1,10 +1,9 @@
 //! A bottleneck between two hosts, with listed outcomes for single packets.
 //!
 //! Per direction: a FIFO with drop tail whose limit counts the packets that wait, not the one in service; service takes
-//! the time of the packet's IP bytes at the link's rate; then a one-way delay. [`Outcomes`] name single packets that are
-//! lost, marked, delayed or doubled, [`Events`] name times at which the path changes, stands still or loses all.
-//! [`Losses`] and [`Lateness`] are random. [`Exchange`] runs
-//! pairs of [`Endpoint`]s over such a path.
+//! the time of the packet's IP bytes at the link's rate; then a one-way delay. [`Outcomes`] name single packets that
+//! are lost, marked, delayed or doubled, [`Events`] name times at which the path changes, stands still or loses all.
+//! [`Losses`] and [`Lateness`] are random. [`Exchange`] runs pairs of [`Endpoint`]s over such a path.
 
 mod events;
 mod exchange;

@@ -3,7 +3,8 @@
 //! [`Receiver`] is sans-IO: segments, timeouts and reads of the application go in, segments come out of
 //! [`Receiver::transmit`]. One mechanism, one file: `handshake` (SYN-ACK), `acks` (quick and delayed ACKs),
 //! `reorder` (holes, SACK, DSACK), `window` (the window and the growth of the buffer), `memory` (what a segment costs),
-//! `input` (what a segment sets off), `reader` (the application). The model is described in `docs/models/linux-tcp-receiver.md`.
+//! `input` (what a segment sets off), `reader` (the application). The model is described in
+//! `docs/models/linux-tcp-receiver.md`.
 
 mod acks;
 mod clock;

@@ -85,14 +85,14 @@ impl FlowCase {
         self.random_loss > 0.0 && (self.listed.is_none() || self.acks_lost)
     }
 
-    /// Whether losses of the recording hang on its segments, so that runs compare at equal places in the data rather than
-    /// at equal times.
+    /// Whether losses of the recording hang on its segments, so that runs compare at equal places in the data rather
+    /// than at equal times.
     pub(super) fn replays(&self) -> bool {
         self.random_loss > 0.0 && self.listed.is_some()
     }
 
-    /// Whether a recording is one sample of many: its losses are not known, or flows compete. Which flow's packets a full
-    /// queue drops depends on microseconds, and the kernel's own repetitions differ by more than the bounds.
+    /// Whether a recording is one sample of many: its losses are not known, or flows compete. Which flow's packets a
+    /// full queue drops depends on microseconds, and the kernel's own repetitions differ by more than the bounds.
     pub fn is_a_sample(&self) -> bool {
         self.draws_losses() || self.flows.len() > 1
     }
@@ -181,9 +181,12 @@ pub(super) fn if_there<T>(
     read: Result<T, ReferenceError>,
     missing: &mut Vec<String>,
 ) -> Result<Option<T>, ReferenceError> {
+    let is_absent = |source: &csv::Error| match source.kind() {
+        csv::ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    };
     match read {
-        Err(ReferenceError::Read { path, source }) if matches!(source.kind(), csv::ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound) =>
-        {
+        Err(ReferenceError::Read { path, source }) if is_absent(&source) => {
             let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.display().to_string());
             if !missing.contains(&name) {
                 missing.push(name);
@@ -220,7 +223,8 @@ fn read_flow(
     }
     let wrong = |column, wanted| Err(cases.wrong(row, column, cases.text(row, column)?, wanted));
     let Some(parts) = parse_flows(cases.text(row, "flows")?) else {
-        let known = "not controls that are modelled here, joined by \"+\", \",\", \";\", \"|\", \"&\", \"/\" or spaces, \
+        let known = "not controls that are modelled here, joined by \"+\", \",\", \";\", \"|\", \"&\", \"/\" or \
+            spaces, \
                      each perhaps with a number before (\"2xcubic\") and its start in s behind (\"reno@5\")";
         return wrong("flows", known);
     };
@@ -386,8 +390,8 @@ fn parse_buffer(text: &str) -> Option<receiver::Config> {
 }
 
 /// When each flow of a recording opened its connection and when it wrote, in s after the first SYN: hosts start their
-/// applications one after the other, and who comes first decides whose packets the full queue drops. Without packets the
-/// first window stands in for both; zero where the recording does not tell.
+/// applications one after the other, and who comes first decides whose packets the full queue drops. Without packets
+/// the first window stands in for both; zero where the recording does not tell.
 fn read_starts(folder: &Path, run: &str, flows: usize) -> Vec<(f64, f64)> {
     let mut starts = vec![(0.0, 0.0); flows];
     if flows < 2 {

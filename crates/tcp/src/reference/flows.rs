@@ -30,7 +30,8 @@ pub struct FlowResult {
     pub acks: Vec<(f64, u64)>,
 }
 
-/// A packet with data: when it entered the path, in s from the flow's start, its first byte (0 is the first of the flow), its bytes.
+/// A packet with data: when it entered the path, in s from the flow's start, its first byte (0 is the first of the
+/// flow), its bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowData {
     pub at: f64,
@@ -77,8 +78,8 @@ impl Endpoint for Watched {
         let before = self.host.sender.cwnd();
         self.host.on_segment(now, segment);
         if self.exit.is_none() && self.has_left_slow_start() {
-            // The loss or the signal that ends slow start found this window; a start-up of the control's own ends with the
-            // window that the same ACK sets.
+            // The loss or the signal that ends slow start found this window; a start-up of the control's own ends with
+            // the window that the same ACK sets.
             let sender = &self.host.sender;
             let window = if sender.control().owns_window() { sender.cwnd() } else { before };
             self.exit = Some((now.as_secs_f64(), window));
@@ -137,8 +138,8 @@ impl Noted {
     }
 }
 
-/// From a delivery to the host's answer, median and 99th percentile. In the first packets of the recorded runs the medians
-/// of single runs are 15 to 57 us and their 99th percentiles 49 to 191 us, at either host.
+/// From a delivery to the host's answer, median and 99th percentile. In the first packets of the recorded runs the
+/// medians of single runs are 15 to 57 us and their 99th percentiles 49 to 191 us, at either host.
 const LATE: (Duration, Duration) = (Duration::from_micros(30), Duration::from_micros(100));
 
 /// What distinguishes one run of a case from another.
@@ -213,8 +214,8 @@ fn result(watched: Watched, mut noted: Noted, start: f64, length: f64) -> FlowRe
     FlowResult { figures, windows, windows_by_bytes, exit, recoveries, first_loss: noted.first_loss, rtts, data, acks }
 }
 
-/// One RTT for each ACK of new data: of the last segment that it covers and no SACK block named before, if that was sent
-/// once.
+/// One RTT for each ACK of new data: of the last segment that it covers and no SACK block named before, if that was
+/// sent once.
 fn round_trips(acks: &[(Time, u64, SackBlocks)], mut sent: BTreeMap<u64, Option<Time>>) -> Vec<f64> {
     let mut una = 1;
     let mut rtts = Vec::new();

@@ -1,5 +1,5 @@
-//! Recordings of the packets that Linux sent while listed packets were lost, marked, delayed or doubled, and comparisons
-//! with them.
+//! Recordings of the packets that Linux sent while listed packets were lost, marked, delayed or doubled, and
+//! comparisons with them.
 //!
 //! Its format is that of the README beside its `cases.csv`. No case is known by name: all follows from its row.
 

@@ -387,8 +387,8 @@ fn first_far(these: &[Window], those: &[Window], slack: Duration) -> Option<usiz
     })
 }
 
-/// The first recorded timeout that ours does not have within `slack` of its time. A timeout is rounded up to a jiffy, so
-/// a microsecond in a sample may change it by one, and back-off doubles that.
+/// The first recorded timeout that ours does not have within `slack` of its time. A timeout is rounded up to a jiffy,
+/// so a microsecond in a sample may change it by one, and back-off doubles that.
 fn compare_timeouts(ours: &[State], recorded: &[State], slack: Duration) -> Option<Difference> {
     let changes = recorded.iter().enumerate().filter(|&(i, state)| i == 0 || recorded[i - 1].rto != state.rto);
     for (_, theirs) in changes {

@@ -248,8 +248,8 @@ impl Sender {
         }
     }
 
-    /// Counts the marks that an ACK tells by Accurate ECN. Where it delivers so much that the count may have gone round,
-    /// it is taken for the largest that fits (RFC 9768 appendix A.2.1).
+    /// Counts the marks that an ACK tells by Accurate ECN. Where it delivers so much that the count may have gone
+    /// round, it is taken for the largest that fits (RFC 9768 appendix A.2.1).
     fn count_marks(&mut self, prior_delivered: u64, ack: &mut Ack) {
         if !self.flow.accurate_ecn || !(ack.una_advanced || ack.data_sacked) {
             return;

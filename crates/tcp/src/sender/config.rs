@@ -44,7 +44,8 @@ pub struct Config {
     /// (`tcp_recovery`, bits 2 and 4 unset).
     pub rack_adapts: bool,
     pub rack_duplicate_threshold: bool,
-    /// A burst waits until it is whole while less than this part of the window is free (`tcp_tso_win_divisor`); 0: never.
+    /// A burst waits until it is whole while less than this part of the window is free (`tcp_tso_win_divisor`); 0:
+    /// never.
     pub burst_divisor: u32,
     pub control: ControlKind,
     /// Decides what the control draws by chance, such as the phases in which bbr's cycles begin.
@@ -60,7 +61,8 @@ pub struct Config {
     pub syn_linear_timeouts: u32,
     /// Segments (RFC 6928).
     pub initial_window: u32,
-    /// Duplicates that prove a loss before any reordering was seen (`tcp_reordering`), and the most (`tcp_max_reordering`).
+    /// Duplicates that prove a loss before any reordering was seen (`tcp_reordering`), and the most
+    /// (`tcp_max_reordering`).
     pub reordering: u32,
     pub max_reordering: u32,
 }

@@ -14,9 +14,9 @@ fn path(mbps: f64, rtt_ms: f64, mark_at: usize) -> Bottleneck {
 
 #[test]
 fn the_share_of_marks_and_the_sawtooth_are_those_of_the_model() {
-    // Alizadeh et al. 2010, §3.3: one flow, W* = C RTT + K; alpha solves alpha^2 (1 - alpha/4) = (2 W* + 1) / (W* + 1)^2
-    // if all data of the last round trip of a period is marked. Here a flight that exceeds K by a packet or two has
-    // only some of its packets marked, so alpha lies below that.
+    // Alizadeh et al. 2010, §3.3: one flow, W* = C RTT + K; alpha solves alpha^2 (1 - alpha/4) = (2 W* + 1) / (W* +
+    // 1)^2 if all data of the last round trip of a period is marked. Here a flight that exceeds K by a packet or two
+    // has only some of its packets marked, so alpha lies below that.
     for (mbps, rtt_ms, mark_at) in [(20.0, 50.0, 40), (30.0, 20.0, 30), (10.0, 200.0, 60)] {
         let path = path(mbps, rtt_ms, mark_at);
         let run = run(&path, vec![Flow::bulk("dctcp")], 40.0);

@@ -78,9 +78,9 @@ fn trace(control: &ControlKind, path: &Bottleneck) -> Vec<(u64, u32, u64)> {
     run(path, vec![flow], 18.0).points.iter().map(|p| (p.acked, p.cwnd, p.pacing)).collect()
 }
 
-/// Minutes are longer than these runs: the unit test `the_base_delay_ages_after_the_minutes_of_its_history` shows them. The
-/// paths have no RTT below 20 ms: `a_short_path_takes_no_more_than_one_of_25_ms` shows the virtual one.
-/// Nobody tells of a handover: `control_handover` does.
+/// Minutes are longer than these runs: the unit test `the_base_delay_ages_after_the_minutes_of_its_history` shows them.
+/// The paths have no RTT below 20 ms: `a_short_path_takes_no_more_than_one_of_25_ms` shows the virtual one. Nobody
+/// tells of a handover: `control_handover` does.
 const ELSEWHERE: &[&str] = &[
     "ledbat.base_history",
     "ledbat++.base_history",

@@ -12,8 +12,8 @@ fn marking(rtt_ms: f64, share: f64) -> Bottleneck {
 #[test]
 fn the_window_is_two_over_the_share_of_marks() {
     // A cut of alpha W / 2 comes a round trip and a mark after the last: every 1 + 1 / (p W) round trips, in which the
-    // window grows by 1 - p each, and alpha is p. So x = p W solves x = 2 (1 - p) (1 + 1 / x). With many marks per round
-    // trip x would be 2, as RFC 9332 has it.
+    // window grows by 1 - p each, and alpha is p. So x = p W solves x = 2 (1 - p) (1 + 1 / x). With many marks per
+    // round trip x would be 2, as RFC 9332 has it.
     for (rtt, share) in [(30.0, 0.05), (30.0, 0.1), (60.0, 0.04)] {
         let run = run(&marking(rtt, share), vec![Flow::bulk("prague")], 30.0);
         let free = 1.0 - share;

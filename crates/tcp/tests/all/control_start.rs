@@ -11,9 +11,9 @@ fn options(control: &str, options: serde_json::Value) -> ControlKind {
 
 #[test]
 fn hystart_plus_plus_ends_slow_start_before_the_queue_overflows() {
-    // A queue of twelve bandwidth-delay products of 167. The first segments of a round were sent before the queue grew, so
-    // that the smallest RTT of a round shows it two rounds late, at 640 segments; five conservative rounds of 1.25 make
-    // that at most 1953 of the 2167 that fit.
+    // A queue of twelve bandwidth-delay products of 167. The first segments of a round were sent before the queue grew,
+    // so that the smallest RTT of a round shows it two rounds late, at 640 segments; five conservative rounds of 1.25
+    // make that at most 1953 of the 2167 that fit.
     let path = Bottleneck::new(20.0, 100.0, 2000);
     for control in ["reno", "cubic"] {
         let flow = |kind: &str| Flow::of(with_option(control, "slow_start", kind.into()));
@@ -31,11 +31,11 @@ fn hystart_plus_plus_ends_slow_start_before_the_queue_overflows() {
 
 #[test]
 fn search_ends_slow_start_after_the_path_is_full_and_before_the_queue_overflows() {
-    // The draft's abstract: after the congestion point and before losses. The sending rate doubles per RTT up to the point
-    // and stays twice the path's afterwards. An ACK s RTTs of that sending later, which arrives 1 + 2 s RTTs after the
-    // point, compares 3.5 RTTs of full deliveries with twice (1 - 2^(s - 3.5)) / ln 2 + s: 35 % less at s = 1.67. The
-    // window is 1 + 1 + 2 s = 5.3 bandwidth-delay products then. Two bins are 0.7 more or less, and packets that come in
-    // bursts within an RTT instead of evenly may hide the point for one RTT.
+    // The draft's abstract: after the congestion point and before losses. The sending rate doubles per RTT up to the
+    // point and stays twice the path's afterwards. An ACK s RTTs of that sending later, which arrives 1 + 2 s RTTs
+    // after the point, compares 3.5 RTTs of full deliveries with twice (1 - 2^(s - 3.5)) / ln 2 + s: 35 % less at s =
+    // 1.67. The window is 1 + 1 + 2 s = 5.3 bandwidth-delay products then. Two bins are 0.7 more or less, and packets
+    // that come in bursts within an RTT instead of evenly may hide the point for one RTT.
     for (mbps, rtt_ms) in [(20.0, 600.0), (50.0, 50.0), (100.0, 20.0)] {
         let bdp = mbps * rtt_ms / 12.0;
         let path = Bottleneck::new(mbps, rtt_ms, (8.0 * bdp) as usize);

@@ -120,7 +120,7 @@ fn the_receiver_acknowledges_long_flows_as_the_kernel_does() {
         equal += usize::from(kernel.is_none());
         eprintln!("{run}: {same} of {} equal; then {kernel:?} against {:?}", theirs.len(), ours.get(same));
     }
-    // In three runs the machine was held up for milliseconds, so that its own timing decided what an ACK covers: segments
-    // that had come within microseconds of each other, or an ACK that is 4 ms late.
+    // In three runs the machine was held up for milliseconds, so that its own timing decided what an ACK covers:
+    // segments that had come within microseconds of each other, or an ACK that is 4 ms late.
     assert!(equal >= runs.len() - 3, "{equal} of {} runs are equal", runs.len());
 }

@@ -38,8 +38,8 @@ fn long_flows_go_as_the_reference_says() {
         }
         assert_eq!(result.figures["rto_events"], figures("rto_events").0, "{name}: timeouts");
     }
-    // Every measure keeps its bound, but for packets of the start: the recordings' machine stood still for some ms among
-    // those of one run of reno, and bbr's first rounds follow from bandwidths in microseconds.
+    // Every measure keeps its bound, but for packets of the start: the recordings' machine stood still for some ms
+    // among those of one run of reno, and bbr's first rounds follow from bandwidths in microseconds.
     let (mut all, mut missed) = (0, 0);
     for row in read_flow_rows(&folder).unwrap() {
         for one in judge_flow(&folder, &row).unwrap().measures {
@@ -57,8 +57,8 @@ fn long_flows_go_as_the_reference_says() {
     assert!(all >= 140 && missed <= 3, "{missed} of {all} measures out of their bounds");
 }
 
-/// Random losses that the recording names, an outage that drops, pacing by TCP and a stock receive buffer, as a busy machine
-/// recorded them: single packets are some ms late there, so their times prove nothing.
+/// Random losses that the recording names, an outage that drops, pacing by TCP and a stock receive buffer, as a busy
+/// machine recorded them: single packets are some ms late there, so their times prove nothing.
 #[test]
 fn flows_with_losses_outages_and_pacing_go_as_the_project_recorded_them() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/linux");

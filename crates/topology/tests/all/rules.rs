@@ -294,7 +294,8 @@ fn policies_choose_what_they_say() {
     let sticky = policy(HandoverPolicy::UntilBelowMask, above);
     let longest = policy(HandoverPolicy::LongestVisibility, above);
     assert!(longest < sticky && sticky < nearest, "{longest} {sticky} {nearest}");
-    // No pass is longer than 11.12 min (algorithms.md 5.4), a little more with the turning Earth: one handover in 12 min.
+    // No pass is longer than 11.12 min (algorithms.md 5.4), a little more with the turning Earth: one handover in 12
+    // min.
     assert!(longest >= 3 * 12 * 60 / 12, "{longest}");
 }
 

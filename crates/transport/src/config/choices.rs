@@ -217,8 +217,8 @@ choice! {
         Flight,
         /// The window is the threshold (RFC 6582 §3.2 step 3 option 2).
         Threshold,
-        /// The window without inflation stays, and the ACK that ends recovery grows it (ns-2). Vegas' is the one at the last
-        /// cut, 0 after a timeout: then another timeout has to come.
+        /// The window without inflation stays, and the ACK that ends recovery grows it (ns-2). Vegas' is the one at the
+        /// last cut, 0 after a timeout: then another timeout has to come.
         BaseWindow,
     }
 }
@@ -245,7 +245,8 @@ choice! {
         /// ns-2's TCP/Linux: loss marked four below the highest report, rate halving.
         #[serde(rename = "ns-2-linux")]
         Ns2Linux,
-        /// Segments below a reported one leave again at once, without a cut: for paths that keep the order and lose to errors.
+        /// Segments below a reported one leave again at once, without a cut: for paths that keep the order and lose to
+        /// errors.
         #[serde(rename = "nak")]
         Nak,
     }

@@ -16,14 +16,16 @@ skyhop_cc::options! {
         /// Initial window when segment 0 had to be sent again (RFC 5681 §3.1).
         opening_loss_window: u32 = 1; vegas = 2,
         /// When the initial window opens.
-        initial_window_at: InitialWindowAt = InitialWindowAt::FirstAck; vegas = InitialWindowAt::SecondAck; linux = InitialWindowAt::Open,
+        initial_window_at: InitialWindowAt = InitialWindowAt::FirstAck;
+            vegas = InitialWindowAt::SecondAck; linux = InitialWindowAt::Open,
         /// From what a cut is taken.
         threshold_base: ThresholdBase = ThresholdBase::Flight; ns2 = ThresholdBase::Window,
         /// How much an ACK may grow the window.
         growth: WindowGrowth = WindowGrowth::Bytes; ns2 = WindowGrowth::PerAck,
         /// When the window may grow.
         growth_when: GrowthWhen = GrowthWhen::WindowUsed; ns2 = GrowthWhen::Always; linux = GrowthWhen::WindowUsed,
-        /// Where in a tick the clock starts: 0 to 1, `random` for each connection, or `ns-2`, what its generator deals out to a dumbbell.
+        /// Where in a tick the clock starts: 0 to 1, `random` for each connection, or `ns-2`, what its generator deals
+        /// out to a dumbbell.
         tick_phase: TickPhase = TickPhase::Random; ns2 = TickPhase::Ns2,
         /// Where the RTT that a control sees comes from.
         control_rtt: ControlRtt = ControlRtt::Echo; linux = ControlRtt::LastSegment,
@@ -49,8 +51,8 @@ skyhop_cc::options! {
         delayed_ack: DelayedAck = DelayedAck::InOrder; ns2 = DelayedAck::AlsoRepeatedLast,
     }
     also {
-        /// The agent of ns-2 whose values are the defaults; needs profile "ns-2". Without it: that of the name, else that of
-        /// the TCP called like the control.
+        /// The agent of ns-2 whose values are the defaults; needs profile "ns-2". Without it: that of the name, else
+        /// that of the TCP called like the control.
         agent: Ns2Agent,
     }
 }

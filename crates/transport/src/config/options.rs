@@ -11,8 +11,8 @@ use skyhop_cc::{ConfigError, ControlSpec, Profile};
 const HEADER: Bytes = Bytes(40);
 const MSS_ETHERNET: Bytes = Bytes(1460);
 /// Most segments that a sender may put on the wire before it has heard anything. They leave in one event, which nothing
-/// interrupts, and wait in one queue. RFC 6928 has 10; a window that fills 1 Gbit/s over a geostationary satellite at once
-/// would have 50,000.
+/// interrupts, and wait in one queue. RFC 6928 has 10; a window that fills 1 Gbit/s over a geostationary satellite at
+/// once would have 50,000.
 const LARGEST_BURST: f64 = 100_000.0;
 /// `initial_window` until the segment size is known: replaced by [`initial_window_rfc6928`].
 pub(super) const BY_MSS: u32 = 0;
@@ -72,15 +72,17 @@ skyhop_cc::options! {
         ecn: Switch = Switch::Off,
         /// Whether segments leave evenly spaced.
         pacing: Pacing = Pacing::Control; ns2 = Pacing::Off,
-        /// Peach: the receiver window, in segments, that sudden start fills with dummy segments (paper: 64); no more than
-        /// `window`.
+        /// Peach: the receiver window, in segments, that sudden start fills with dummy segments (paper: 64); no more
+        /// than `window`.
         sudden_start_window: u32 = 64,
         /// Whether FACK halves its rate over a round trip instead of its window at once (Mathis et al. 1999).
         rate_halving: Switch = Switch::Off,
         /// What a timeout does to the selective acknowledgements.
-        sack_after_timeout: SackAfterTimeout = SackAfterTimeout::Keep; ns2 = SackAfterTimeout::Forget; linux = SackAfterTimeout::Keep,
+        sack_after_timeout: SackAfterTimeout = SackAfterTimeout::Keep;
+            ns2 = SackAfterTimeout::Forget; linux = SackAfterTimeout::Keep,
         /// What a sender does after idle time.
-        idle_restart: IdleRestart = IdleRestart::RestartWindow; ns2 = IdleRestart::TimerToOne; vegas = IdleRestart::AsTimeout; linux = IdleRestart::TimerToInitialWindow,
+        idle_restart: IdleRestart = IdleRestart::RestartWindow;
+            ns2 = IdleRestart::TimerToOne; vegas = IdleRestart::AsTimeout; linux = IdleRestart::TimerToInitialWindow,
         /// Segments per ACK: 2 delays ACKs (RFC 5681 §4.2), 1 acknowledges every segment.
         ack_every: u32 = 2; ns2 = 1,
         /// How long an ACK waits for a second segment (RFC 1122 §4.2.3.2: at most 500 ms; ns-2 interval_).
@@ -93,8 +95,8 @@ skyhop_cc::options! {
     also {
         /// Whose values are the defaults of this TCP. Without it: the scenario's profile.
         profile: Profile,
-        /// A name that stands for recovery, control and, under ns-2, an agent. A recovery or control beside it must be the
-        /// name's own; the control may then have parameters.
+        /// A name that stands for recovery, control and, under ns-2, an agent. A recovery or control beside it must be
+        /// the name's own; the control may then have parameters.
         name: TcpName,
         /// How loss is found and repaired. Without it: that of the name, else that of the TCP called like the control.
         recovery: Recovery,

@@ -55,9 +55,9 @@ impl TcpSpec {
 
     /// Fills what was left out from the profile and checks every value.
     ///
-    /// What the table does not say is that of its name. Without a name a control brings the recovery and the agent of ns-2
-    /// that the TCP of its name has, so that a parameter of the control changes nothing else; with neither, recovery is
-    /// `newreno` and control `reno`.
+    /// What the table does not say is that of its name. Without a name a control brings the recovery and the agent of
+    /// ns-2 that the TCP of its name has, so that a parameter of the control changes nothing else; with neither,
+    /// recovery is `newreno` and control `reno`.
     pub fn resolve(&self, profile: Profile) -> Result<TcpConfig, ConfigError> {
         let table = &self.0;
         let profile = table.profile.unwrap_or(profile);
@@ -105,7 +105,8 @@ impl TcpSpec {
         }
         if matches!(recovery, Recovery::Yam | Recovery::PeachPlus) {
             // Their papers know nothing of ns-2's counter.
-            let must = "recovery \"yam\" and \"peach+\" work with sack_rules \"rfc-6675\" and sack_after_timeout \"keep\" only";
+            let must = "recovery \"yam\" and \"peach+\" work with sack_rules \"rfc-6675\" and sack_after_timeout \
+                \"keep\" only";
             if table.sack_rules.is_some_and(|rules| rules != SackRules::Rfc6675) {
                 return Err(ConfigError::out_of_range("sack_rules", "another set of rules", must));
             }

@@ -1,16 +1,15 @@
 //! Cuts that spare corruption (CETEN; Eddy, Ostermann and Allman 2004; `algorithms.md` §3.3).
 //!
-//! - p, the sender's estimate of its losses: retransmissions over segments sent. A segment `memory` segments back weighs
-//!   e⁻¹, so p follows a path that gets worse or better. Links smooth e likewise.
+//! - p, the sender's estimate of its losses: retransmissions over segments sent. A segment `memory` segments back
+//!   weighs e⁻¹, so p follows a path that gets worse or better. Links smooth e likewise.
 //! - e = 1 − s, s being the probability that data survive their path, as ACKs echo it.
-//! - r = min(1, e / p): p may be smaller by chance. A loss leaves (1 + r) / 2 of the window, or with the probability r all of it and
-//!   half of it otherwise. The threshold after a timeout is
-//!   set likewise; the window is then one segment.
+//! - r = min(1, e / p): p may be smaller by chance. A loss leaves (1 + r) / 2 of the window, or with the probability r
+//!   all of it and half of it otherwise. The threshold after a timeout is set likewise; the window is then one segment.
 //!
 //! The amount that Reno halves is given to it (1 + r) times as large. An echoed mark is congestion whatever e is.
 //!
-//! Deviation: a spurious retransmission counts as a loss, too (Allman, Eddy and Ostermann 2003 take it out of the count).
-//! p is too large then, and the cut too deep. The papers do not say how long the authors' senders remember.
+//! Deviation: a spurious retransmission counts as a loss, too (Allman, Eddy and Ostermann 2003 take it out of the
+//! count). p is too large then, and the cut too deep. The papers do not say how long the authors' senders remember.
 
 use super::options::{CetenCut, Weighing};
 use skyhop_base::Stream;
@@ -35,7 +34,8 @@ struct Losses {
 }
 
 impl Losses {
-    /// p, given all segments sent and the retransmissions among them. Between two calls the latter count as evenly spread.
+    /// p, given all segments sent and the retransmissions among them. Between two calls the latter count as evenly
+    /// spread.
     fn rate(&mut self, counted: [u64; 2], memory: f64) -> f64 {
         let [sent, again] = [0, 1].map(|i| counted[i].saturating_sub(self.seen[i]) as f64);
         self.seen = counted;
@@ -124,8 +124,8 @@ mod tests {
         ceten.survival = 0.9;
         assert_eq!([ceten.spares(0.05), ceten.spares(0.0)], [2.0, 2.0]);
     }
-    /// A way that loses 1 % for 20 000 segments, then 10 %: p is 1 %, and n segments later 10 % − 9 % · e^(−n / 1000), whatever the
-    /// looks in between. Counted from the start it would be 2.3 % after 3000 of the latter.
+    /// A way that loses 1 % for 20 000 segments, then 10 %: p is 1 %, and n segments later 10 % − 9 % · e^(−n / 1000),
+    /// whatever the looks in between. Counted from the start it would be 2.3 % after 3000 of the latter.
     #[test]
     fn the_rate_of_losses_forgets_as_its_memory_says() {
         let mut losses = Losses::default();

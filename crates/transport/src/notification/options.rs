@@ -45,8 +45,8 @@ impl Default for Weighing {
     }
 }
 
-/// How corruption spares a sender a cut. Of its losses a share r = min(1, e / p) is corruption, e being what the way corrupts
-/// and p what the sender sends again.
+/// How corruption spares a sender a cut. Of its losses a share r = min(1, e / p) is corruption, e being what the way
+/// corrupts and p what the sender sends again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CetenCut {

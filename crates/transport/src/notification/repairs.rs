@@ -1,15 +1,17 @@
-//! What a sender does when it is told that corruption took a segment (ETEN, Krishnan et al. 2004; BEEN, Govindarajan and
-//! Kousalya 2016, algorithm 2): the segment leaves again at once, and the duplicate ACKs that its hole makes do not cut.
+//! What a sender does when it is told that corruption took a segment (ETEN, Krishnan et al. 2004; BEEN, Govindarajan
+//! and Kousalya 2016, algorithm 2): the segment leaves again at once, and the duplicate ACKs that its hole makes do not
+//! cut.
 //!
-//! - The third of them begins a recovery without a cut. The window is inflated, so that ACKs keep clocking out segments.
-//!   With SACK even that is not needed: reported segments do not count in flight.
+//! - The third of them begins a recovery without a cut. The window is inflated, so that ACKs keep clocking out
+//!   segments. With SACK even that is not needed: reported segments do not count in flight.
 //! - A hole without a report is congestion: it cuts the window, also in the middle of such a recovery.
 //! - The timer restarts when the first outstanding segment is reported. The paper says "seqno = highestack", which is
 //!   acknowledged already in ns-2 (`algorithms.md` §3.4).
 //!
-//! Explicit loss notification (ELN; Balakrishnan and Katz 1998) marks the duplicate ACKs instead. The first marked one of a
-//! hole sends the segment again, each hole once. No marked one cuts or inflates the window. Only the timer finds that the
-//! retransmission was lost. Deviation: ns-2 does not repeat the segment that follows the one that it repeated last.
+//! Explicit loss notification (ELN; Balakrishnan and Katz 1998) marks the duplicate ACKs instead. The first marked one
+//! of a hole sends the segment again, each hole once. No marked one cuts or inflates the window. Only the timer finds
+//! that the retransmission was lost. Deviation: ns-2 does not repeat the segment that follows the one that it repeated
+//! last.
 
 use super::options::Notification;
 use crate::ledger::{Retransmission, Retransmissions};

@@ -58,8 +58,8 @@ fn tcl_order(n: u32) -> Vec<u32> {
     buckets.into_iter().flatten().collect()
 }
 
-/// The phase of each flow's clock in ns-2, as a share of a tick, for all flows of a run in their order; `seed` is ns-2's
-/// (1 unless a script says otherwise).
+/// The phase of each flow's clock in ns-2, as a share of a tick, for all flows of a run in their order; `seed` is
+/// ns-2's (1 unless a script says otherwise).
 pub fn ns2_tick_phases(seed: u32, flows: &[&TcpConfig]) -> Vec<f64> {
     let mut generator = Generator::new(seed);
     for flow in flows {
@@ -79,8 +79,8 @@ pub fn ns2_tick_phases(seed: u32, flows: &[&TcpConfig]) -> Vec<f64> {
     phases
 }
 
-/// The phase of a clock when ns-2 has drawn its start within a tick. TCP/Linux, whose clock ticks ten times faster, draws it
-/// within the tick of the others.
+/// The phase of a clock when ns-2 has drawn its start within a tick. TCP/Linux, whose clock ticks ten times faster,
+/// draws it within the tick of the others.
 fn phase(flow: &TcpConfig, drawn: f64) -> f64 {
     match flow.options.rtt_arithmetic {
         RttArithmetic::Ns2Linux => (drawn * (TICK_S / flow.options.tick.as_secs_f64())).fract(),
@@ -88,8 +88,8 @@ fn phase(flow: &TcpConfig, drawn: f64) -> f64 {
     }
 }
 
-/// Random losses of ns-2's error model (unit pkt, its default random variable), whose numbers come from the same generator
-/// as the phases: one for each packet that leaves the link.
+/// Random losses of ns-2's error model (unit pkt, its default random variable), whose numbers come from the same
+/// generator as the phases: one for each packet that leaves the link.
 #[derive(Clone, Copy, Debug)]
 pub struct Ns2Losses {
     /// The argument of `$defaultRNG seed`.

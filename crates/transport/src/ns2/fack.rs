@@ -62,8 +62,8 @@ impl Ns2Fack {
         }
     }
 
-    /// Every ACK grows the window, measures the RTT and restarts the timer. Recovery ends with an ACK without reports of
-    /// a segment that was not yet sent when it began.
+    /// Every ACK grows the window, measures the RTT and restarts the timer. Recovery ends with an ACK without reports
+    /// of a segment that was not yet sent when it began.
     fn recovery(&mut self, core: &mut Core, now: Time, ack: &Ack) {
         self.stalled |= self.lost_again();
         if ack.next < core.una {

@@ -1,7 +1,7 @@
 //! The recovery of ns-2's TCP/Linux: loss marked by forward acknowledgement, rate halving on the way down.
 //!
-//! - A segment is lost when one at least four above it was reported. A retransmission is lost again when data first sent
-//!   after it was reported, or a retransmission sent at least five later has arrived.
+//! - A segment is lost when one at least four above it was reported. A retransmission is lost again when data first
+//!   sent after it was reported, or a retransmission sent at least five later has arrived.
 //! - Recovery starts with the first segment marked lost and ends at the highest segment sent at its start.
 //! - In flight is what is outstanding, not reported and not marked lost. During recovery a segment leaves while that is
 //!   below max(floor of the control, allowance). The allowance starts at the old window, is cut to flight + 1 before a
@@ -103,8 +103,8 @@ impl RateHalving {
         news
     }
 
-    /// One pass upwards over the retransmissions up to `reach`: one that has arrived leaves the list and counts for those
-    /// above it. (For those below it counts from the next look on, as in ns-2's scoreboard.)
+    /// One pass upwards over the retransmissions up to `reach`: one that has arrived leaves the list and counts for
+    /// those above it. (For those below it counts from the next look on, as in ns-2's scoreboard.)
     fn mark_retransmissions(&mut self, core: &Core, reach: u32) -> bool {
         let (mut arrived, end) = (self.arrived, self.end);
         let mut found = false;
@@ -251,8 +251,8 @@ impl LossRecovery for RateHalving {
         }
         core.record_blocks(core.una, ack);
         let advance = if ack.next > core.una {
-            // ns-2 looks at its scoreboard: segments that were sent again and then reported, marked lost or forgotten do
-            // not disturb the measurement.
+            // ns-2 looks at its scoreboard: segments that were sent again and then reported, marked lost or forgotten
+            // do not disturb the measurement.
             let usable = !self.answers_retransmission(core, ack.next);
             let mut advance = core.advance_sampling(now, ack, ControlSample::Decided(usable));
             advance.flight_before = flight_before;

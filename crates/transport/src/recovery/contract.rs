@@ -10,8 +10,8 @@ use skyhop_cc::CongestionControl;
 /// The sender calls `on_ack` for every ACK, then takes segments with `poll` until there are none. The core sends
 /// forced segments and those of limited transmit by itself (`core.force`, `core.window.allowed.limited`).
 pub(crate) trait LossRecovery: std::fmt::Debug {
-    /// An ACK arrives, new, old or duplicate. Advances the core, tells the control (`core.grow` or `core.tell`) and sets
-    /// what may leave now (`core.release`, `core.force`).
+    /// An ACK arrives, new, old or duplicate. Advances the core, tells the control (`core.grow` or `core.tell`) and
+    /// sets what may leave now (`core.release`, `core.force`).
     fn on_ack(&mut self, core: &mut Core, now: Time, ack: &Ack);
 
     /// The retransmission timer has expired. The core has told the control and backed off; the recovery sets its phase

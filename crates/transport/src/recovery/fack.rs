@@ -71,7 +71,8 @@ impl Forward {
         self.sent_again.record(seq, core.next);
     }
 
-    /// The window, under rate halving on its way down (`algorithms.md` §1.9): each ACK takes off half of what it covers.
+    /// The window, under rate halving on its way down (`algorithms.md` §1.9): each ACK takes off half of what it
+    /// covers.
     #[inline]
     pub(crate) fn window(&self, core: &Core) -> Segments {
         let halving = core.phase() == Phase::Recovery && core.options.rate_halving == Switch::On;

@@ -75,7 +75,8 @@ use yam::Yam;
 /// Declares the enum over all algorithms: static dispatch, because every ACK and every segment goes through it.
 macro_rules! machines {
     ($($(#[$meta:meta])* $variant:ident($machine:ty),)+) => {
-        /// The recovery of one sender. Those with much state stand in a place of their own, so that the others stay small.
+        /// The recovery of one sender. Those with much state stand in a place of their own, so that the others stay
+        /// small.
         #[derive(Debug)]
         pub(crate) enum Machine {
             $($(#[$meta])* $variant($machine),)+

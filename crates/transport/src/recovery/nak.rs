@@ -5,8 +5,8 @@
 //!   window says.
 //! - It is missing again when a segment is reported that left after its retransmission: new data, or the retransmission
 //!   of another one.
-//! - No loss cuts the window, because the segment was corrupted. After a timeout, which cuts, every segment that was not
-//!   reported leaves again.
+//! - No loss cuts the window, because the segment was corrupted. After a timeout, which cuts, every segment that was
+//!   not reported leaves again.
 
 use super::contract::LossRecovery;
 use crate::core::Core;

@@ -7,8 +7,8 @@
 //! - Peach's dummies repeat the segment sent last. Those of Peach+ (NIL segments) repeat segments that are not known to
 //!   have arrived, in turn, and the receiver takes them.
 //!
-//! The control decides what an acknowledged dummy is worth. Dummies do not count as retransmissions or in flight, and feed
-//! neither RTT nor duplicate counting.
+//! The control decides what an acknowledged dummy is worth. Dummies do not count as retransmissions or in flight, and
+//! feed neither RTT nor duplicate counting.
 
 use super::contract::LossRecovery;
 use crate::core::Core;

@@ -64,8 +64,8 @@ impl Vegas {
         Vegas { ring, ..Vegas::default() }
     }
 
-    /// The first outstanding segment. For one that was never sent ns-2 finds the record that its place in the ring still
-    /// holds.
+    /// The first outstanding segment. For one that was never sent ns-2 finds the record that its place in the ring
+    /// still holds.
     fn oldest(&self, core: &Core) -> Option<Record> {
         let sent = core.ledger.as_ref().and_then(|ledger| ledger.get(core.una));
         sent.or_else(|| self.ring.as_ref().and_then(|ring| ring.at(core.una)))

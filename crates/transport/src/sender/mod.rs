@@ -243,8 +243,8 @@ impl Sender {
         self.core.on_error_rate(error_rate);
     }
 
-    /// The ACK that arrives next says that the segment it asks for was corrupted. A sender that does not listen to marks
-    /// ignores it.
+    /// The ACK that arrives next says that the segment it asks for was corrupted. A sender that does not listen to
+    /// marks ignores it.
     pub fn on_loss_mark(&mut self) {
         self.core.repairs.mark();
     }

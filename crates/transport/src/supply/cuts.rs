@@ -1,8 +1,8 @@
 //! Data cut into segments whose size changes: the length of each outstanding one, and the data that is left.
 //!
-//! A segment gets its length when it is first sent. One that was reported corrupted gets a new one when it is sent again,
-//! if all its copies are known to be lost; what it no longer carries goes back to the data that is left. Segments count
-//! amounts, not offsets, so amounts are kept: what is handed over arrives, and once.
+//! A segment gets its length when it is first sent. One that was reported corrupted gets a new one when it is sent
+//! again, if all its copies are known to be lost; what it no longer carries goes back to the data that is left.
+//! Segments count amounts, not offsets, so amounts are kept: what is handed over arrives, and once.
 
 use std::collections::VecDeque;
 

@@ -17,7 +17,8 @@ fn below(dice: &mut Stream, n: u64) -> u64 {
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// A path that loses data and ACKs, marks, and whose RTT changes, under an application that comes and goes; all by chance.
+/// A path that loses data and ACKs, marks, and whose RTT changes, under an application that comes and goes; all by
+/// chance.
 struct Chaos {
     sender: Sender,
     receiver: Receiver,
@@ -47,7 +48,8 @@ impl Chaos {
         let ecn = ["on", "off"][below(&mut dice, 2) as usize];
         let pacing = ["off", "always"][below(&mut dice, 2) as usize];
         let table = json!({
-            "name": name, "window": window, "ack_every": ack_every, "initial_window": initial, "ecn": ecn, "pacing": pacing,
+            "name": name, "window": window, "ack_every": ack_every, "initial_window": initial,
+            "ecn": ecn, "pacing": pacing,
         });
         let config = tcp(profile, table);
         // ns-2's TCP/Linux takes its window_ for the control's clamp only (`algorithms.md` appendix A).
@@ -220,11 +222,14 @@ fn rate(table: Value, rtt_s: f64, period: u32) -> f64 {
     f64::from(pipe.receiver.next_expected()) * rtt_s / seconds
 }
 
-/// RFC 9438 §4.3: where Reno is faster, CUBIC does not do worse than Reno, and its α keeps it from doing better; §5.2, table 2:
-/// beyond, it is faster.
+/// RFC 9438 §4.3: where Reno is faster, CUBIC does not do worse than Reno, and its α keeps it from doing better; §5.2,
+/// table 2: beyond, it is faster.
 #[test]
 fn cubic_is_not_slower_than_reno_where_reno_is_fast() {
-    let table = |control: &str| json!({ "recovery": "sack", "control": control, "ack_every": 1, "initial_ssthresh": 20.0, "window": 100_000 });
+    let table = |control: &str| {
+        json!({ "recovery": "sack", "control": control,
+        "ack_every": 1, "initial_ssthresh": 20.0, "window": 100_000 })
+    };
     for (rtt_s, period) in [(0.01, 100), (0.01, 1_000), (0.02, 100), (0.02, 1_000), (0.1, 100)] {
         let share = rate(table("cubic"), rtt_s, period) / rate(table("reno"), rtt_s, period);
         assert!((0.95..=1.25).contains(&share), "{rtt_s} s, 1 in {period}: {share}");

@@ -171,8 +171,8 @@ fn under_random_loss(recovery: &str, path: Path, seed: u64) -> f64 {
     pipe.sender.counters().segments as f64 / seconds
 }
 
-/// The mean of three seeds beside the model, with an RTO of 1 s, the floor of RFC 6298, and `accepts` deciding from recovery, path
-/// and the deviations from the model and from its approximation in percent.
+/// The mean of three seeds beside the model, with an RTO of 1 s, the floor of RFC 6298, and `accepts` deciding from
+/// recovery, path and the deviations from the model and from its approximation in percent.
 fn beside_pftk(rtt_s: f64, accepts: impl Fn(&str, Path, f64, f64) -> bool) -> String {
     let mut report = String::new();
     for recovery in ["reno", "newreno", "sack"] {
@@ -184,7 +184,8 @@ fn beside_pftk(rtt_s: f64, accepts: impl Fn(&str, Path, f64, f64) -> bool) -> St
                 if !accepts(recovery, path, full, short) || shows() {
                     let _ = writeln!(
                         report,
-                        "{recovery}, RTT {rtt_s} s, window {window}, p = {p}: {got:.1} segments/s, model {full:+.1} %, approximation {short:+.1} %"
+                        "{recovery}, RTT {rtt_s} s, window {window}, p = {p}: {got:.1} segments/s, model {full:+.1} \
+                         %, approximation {short:+.1} %"
                     );
                 }
             }

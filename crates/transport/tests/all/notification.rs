@@ -82,8 +82,8 @@ fn a_hole_that_nobody_reported_is_congestion() {
     assert!(sender.snapshot().ssthresh <= before / 2.0 + 1.0);
 }
 
-/// The first marked duplicate sends the hole again, whatever the window says; the others and those of the repetition's loss send
-/// nothing again, and none of them cuts or inflates.
+/// The first marked duplicate sends the hole again, whatever the window says; the others and those of the repetition's
+/// loss send nothing again, and none of them cuts or inflates.
 #[test]
 fn a_marked_duplicate_repeats_its_hole_once_and_cuts_nothing() {
     for name in ["newreno", "reno"] {

@@ -1,7 +1,8 @@
 //! Packet for packet: the event lists of ns-2 at the bottleneck, every case and agent of a reference folder.
 //!
-//! Each runs by two clocks, nanoseconds and ns-2's double. What parts by nanoseconds and is the same to the last event by ns-2's
-//! clock parts by its rounding and nothing else; what parts by ns-2's clock, too, does something else than ns-2.
+//! Each runs by two clocks, nanoseconds and ns-2's double. What parts by nanoseconds and is the same to the last event
+//! by ns-2's clock parts by its rounding and nothing else; what parts by ns-2's clock, too, does something else than
+//! ns-2.
 
 use crate::support::clock::Clock;
 use crate::support::dumbbell::{Dumbbell, Tie};

@@ -145,8 +145,8 @@ fn a_second_timeout_keeps_the_threshold() {
 
 #[test]
 fn what_the_receiver_holds_is_not_cut_again() {
-    // RFC 5681 eq. 4: the data in the network. Segment 1 and its retransmission are lost, and the receiver reports all that
-    // comes for two windows: FlightSize is then several windows, most of which has arrived.
+    // RFC 5681 eq. 4: the data in the network. Segment 1 and its retransmission are lost, and the receiver reports all
+    // that comes for two windows: FlightSize is then several windows, most of which has arrived.
     for name in ["newreno", "sack", "fack"] {
         let mut sender = opened(json!({ "name": name, "initial_window": 40 }));
         let now = Time::from_secs_f64(RTT_S);

@@ -134,7 +134,8 @@ fn a_loss_after_a_mark_takes_the_deeper_cut() {
     // RFC 8511 §3: with ABE a mark leaves 0.8; a loss in the same window has to leave 0.5 of the window before.
     let control = json!({ "reno": { "ecn_decrease": 0.8 } });
     let config = tcp(json!({
-        "recovery": "newreno", "control": control, "ecn": "on", "initial_window": 20, "ns2": { "threshold_base": "window" },
+        "recovery": "newreno", "control": control, "ecn": "on",
+        "initial_window": 20, "ns2": { "threshold_base": "window" },
     }));
     let mut sender = opened(&config);
     let now = Time::from_secs_f64(0.1);

@@ -158,7 +158,8 @@ impl Sender {
         }
     }
 
-    /// Repeats a segment, and up to `most` of its burst, and counts the repetitions as in flight. Returns how many left.
+    /// Repeats a segment, and up to `most` of its burst, and counts the repetitions as in flight. Returns how many
+    /// left.
     pub(in super::super) fn repeat_lost(&mut self, id: Id, most: u32) -> u32 {
         let sent = self.repeat(id, most);
         let mut next = Some(id);

@@ -153,7 +153,8 @@ impl Sender {
         if self.ledger.get(id).is_sacked() {
             return;
         }
-        // Where repetitions begin: here, if this lies before the place known, or if all that was lost before is repeated.
+        // Where repetitions begin: here, if this lies before the place known, or if all that was lost before is
+        // repeated.
         let first = match self.retransmit_hint {
             Some(hint) => id < hint,
             None => self.flow.retrans_out >= self.flow.lost_out,

@@ -2,9 +2,9 @@
 //! DropTail bottleneck that counts as ns-2 does, ACKs over the same path back.
 //!
 //! It runs by either of two clocks: nanoseconds with the exact remainder of each link's rate, or ns-2's double, which
-//! every event sets to the time at which it was scheduled plus its delay. Both order simultaneous events by when they were
-//! scheduled. They part where two events are simultaneous in exact arithmetic and the rounding of doubles puts one first:
-//! [`Dumbbell::ties`].
+//! every event sets to the time at which it was scheduled plus its delay. Both order simultaneous events by when they
+//! were scheduled. They part where two events are simultaneous in exact arithmetic and the rounding of doubles puts one
+//! first: [`Dumbbell::ties`].
 
 use super::clock::{Clock, Instant, Span};
 use super::reference::{Case, Event};

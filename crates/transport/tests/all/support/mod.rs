@@ -1,4 +1,5 @@
-//! Shared by the tests against independent traces: the reference folder, a dumbbell, and the comparison; and by those of a sender alone.
+//! Shared by the tests against independent traces: the reference folder, a dumbbell, and the comparison; and by those
+//! of a sender alone.
 
 pub mod clock;
 pub mod dumbbell;
