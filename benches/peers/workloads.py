@@ -65,7 +65,12 @@ def peer_arguments(scenario: dict[str, Any]) -> dict[str, str]:
     (flow,) = scenario["flows"]
     hops = [hop(link) for link in in_order(scenario["links"], flow["from"], flow["to"])]
     tcp = flow["tcp"]
-    if (tcp["recovery"], tcp["ns2"]["growth"], tcp["sack"], tcp["rtt_timing"]) != ("sack", "per-ack", "on", "one-segment"):
+    if (tcp["recovery"], tcp["ns2"]["growth"], tcp["sack"], tcp["rtt_timing"]) != (
+        "sack",
+        "per-ack",
+        "on",
+        "one-segment",
+    ):
         raise ValueError("the peers know only SACK, growth per ACK and one timed segment per round trip")
     start = quantity(flow["start"])
     return {

@@ -12,8 +12,8 @@ BENCHES = Path(__file__).parent.parent
 PLACES = BENCHES.parent / "crates/scenario/data/places.csv"
 
 HYPATIA = """\
-# The load of Hypatia (Kassing et al., IMC 2020) in size: Telesat's polar shell, 27 x 13 satellites, 100 cities, each the
-# sender of one NewReno flow and the receiver of another, all links 10 Mbit/s with room for 100 packets, everything
+# The load of Hypatia (Kassing et al., IMC 2020) in size: Telesat's polar shell, 27 x 13 satellites, 100 cities, each
+# the sender of one NewReno flow and the receiver of another, all links 10 Mbit/s with room for 100 packets, everything
 # looked at anew every 100 ms. Written by sky/workloads.py.
 duration = "120 s"
 routing = { every = "100 ms" }

@@ -124,7 +124,8 @@ def test_tshark_finds_the_retransmissions_of_the_run_and_nothing_wrong(lossy: sk
     file = tmp_path / "left.pcapng"
     write(lossy, "pcapng", file, nodes=["left"])
     bad = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || tcp.analysis.ack_lost_segment"
-    # An ACK of data that were dropped in the sender's own queue cannot come: each that tshark misses is a fault of ours.
+    # An ACK of data that were dropped in the sender's own queue cannot come: each that tshark misses is a fault of
+    # ours.
     assert tshark(file, bad, "frame.number").is_empty()
     assert tshark(file, "tcp.checksum.status == 1", "frame.number").height == len(packets(file))
     again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"

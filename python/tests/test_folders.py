@@ -211,7 +211,8 @@ def test_a_full_disk_is_a_message_and_leaves_nothing(here: Path, name: str, size
 
 
 PRINTING = [
-    ("schema",), ("run", "short.toml", "--json"), ("path", "short.toml"), ("places",), ("presets", "--json"), ("--help",),
+    ("schema",), ("run", "short.toml", "--json"), ("path", "short.toml"), ("places",), ("presets", "--json"),
+    ("--help",),
     ("--version",), ("sweep", "grid.toml"), ("sky", "sky.toml", "--json"),
 ]  # fmt: skip
 

@@ -85,7 +85,8 @@ def test_the_readme_shows_what_the_study_gives(outcome: matrix.Outcome) -> None:
 
 
 def test_the_projects_readme_shows_the_demos_figure(outcome: matrix.Outcome) -> None:
-    """The file is there and is a figure of the study; its bytes depend on matplotlib's version, so they are not compared."""
+    """The file is there and is a figure of the study; its bytes depend on matplotlib's version, so they are not
+    compared."""
     picture = ROOT / "docs" / "images" / "iridium-delay.svg"
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
     assert f"docs/images/{picture.name}" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Congestion controls written in Python: the same packets as the engine's own, errors that are told, sources that count."""
+"""Congestion controls written in Python: the engine's own packets, errors that are told, sources that count."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def test_the_howto_does_what_it_says(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "out\n"), done.stderr
     gentle = skyhop.load(tmp_path / "out")
     reno = skyhop.run(tmp_path / "gentle.toml", overrides=['flows[0].tcp.control="reno"'])
-    # A window that falls to the share 1 - b at each loss and grows by one per round trip lets through sqrt((2 - b) / 2b)
-    # segments per round trip and root of the loss rate (Floyd, Handley, Padhye: "A Comparison of Equation-Based and AIMD
-    # Congestion Control", 2000): for b = 1/4 and 1/2 the ratio is sqrt(7 / 3).
+    # A window that falls to the share 1 - b at each loss and grows by one per round trip lets through
+    # sqrt((2 - b) / 2b) segments per round trip and root of the loss rate (Floyd, Handley, Padhye: "A Comparison of
+    # Equation-Based and AIMD Congestion Control", 2000): for b = 1/4 and 1/2 the ratio is sqrt(7 / 3).
     ratio = gentle.table("flows")["goodput_bps"][0] / reno.flows["goodput_bps"][0]
     assert ratio == pytest.approx((7 / 3) ** 0.5, rel=0.2)
     # The folder holds the control: it runs again without the file.
@@ -86,7 +86,8 @@ def test_another_source_is_another_scenario(tmp_path: Path) -> None:
         (tmp_path / "mine.py").write_text(source, encoding="utf-8")
         file.write_text(
             'duration = "30 s"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
-            'flows = [{ name = "f", from = "a", to = "b", application = "ftp", tcp = { control = { python = "mine:Reno" } } }]\n',
+            'flows = [{ name = "f", from = "a", to = "b", application = "ftp",'
+            ' tcp = { control = { python = "mine:Reno" } } }]\n',
             encoding="utf-8",
         )
         hashes.append(skyhop.scenario(file).hash)
@@ -134,7 +135,8 @@ def test_the_program_prints_the_traceback_and_leaves_no_folder(tmp_path: Path) -
     )
     (tmp_path / "s.toml").write_text(
         'duration = "5 s"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
-        'flows = [{ name = "f", from = "a", to = "b", application = "ftp", tcp = { control = { python = "mine:Mine" } } }]\n'
+        'flows = [{ name = "f", from = "a", to = "b", application = "ftp",'
+        ' tcp = { control = { python = "mine:Mine" } } }]\n'
     )
     done = Skyhop(tmp_path)("run", "s.toml", "--out", "out")
     assert done.returncode == 1
@@ -167,7 +169,8 @@ def test_the_page_runs_controls_only_where_it_was_told_to(tmp_path: Path, monkey
     (tmp_path / "mine.py").write_text(RENO, encoding="utf-8")
     text = (
         'duration = "3 s"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
-        'flows = [{ name = "f", from = "a", to = "b", application = "ftp", tcp = { control = { python = "mine:Reno" } } }]\n'
+        'flows = [{ name = "f", from = "a", to = "b", application = "ftp",'
+        ' tcp = { control = { python = "mine:Reno" } } }]\n'
     )
     monkeypatch.delenv(checks.PYTHON_CONTROLS, raising=False)
     assert "may not run code of its own" in checks.check(text)["diagnostics"][0]["message"]

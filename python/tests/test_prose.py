@@ -71,6 +71,17 @@ def test_comments_and_texts_of_code_are_looked_at_and_code_is_not(prose: ModuleT
     assert [one.line for one in prose.findings(Path("a.ts"), page)] == [3]
 
 
+def test_long_lines_are_found_and_tables_addresses_and_blocks_of_code_are_not(prose: ModuleType) -> None:
+    fits, long = "ä " * 60, "ä " * 60 + "b"
+    for name in ("a.md", "a.rs", "a.py"):
+        text = f"{fits}\n{long}\n"
+        assert [one.line for one in prose.long_lines(Path(name), text)] == [2], name
+    assert not list(prose.long_lines(Path("a.toml"), long))
+    exempt = f"| {long} |\nhttps://example.org/{'x' * 120}\n```text\n{long}\n```\n"
+    marked = f"<!-- options: written by `make` -->\n{long}\n<!-- /options -->\n"
+    assert [one.line for one in prose.long_lines(Path("a.md"), exempt + marked + long)] == [9]
+
+
 def test_the_list_of_what_is_left_names_files_that_exist(prose: ModuleType) -> None:
     absent = [path for path in prose.left() if not (ROOT / path).is_file()]
     assert absent == []

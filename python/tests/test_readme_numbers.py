@@ -1,8 +1,9 @@
 """Every number in a study's README is generated, stands in the study's files, or is stated here with its source.
 
-Numbers that people type go stale when the engine changes. Outside the generated parts and quotations of the paper a README
-may hold numbers that one of the study's TOML files has (settings, printed values), and those of STATED: results of a
-formula, which the test computes, and numbers of somebody else. Whole numbers up to ten are not looked at: they count things.
+Numbers that people type go stale when the engine changes. Outside the generated parts and quotations of the paper a
+README may hold numbers that one of the study's TOML files has (settings, printed values), and those of STATED: results
+of a formula, which the test computes, and numbers of somebody else. Whole numbers up to ten are not looked at: they
+count things.
 """
 
 from __future__ import annotations

@@ -54,12 +54,17 @@ SHOWS: dict[str, Callable[[skyhop.Run], bool]] = {
     "GEO with random loss": lambda run: dropped(run, "error") > 0 and flow(run, "rtt_min_s") > GEO_ROUND_TRIP_S,
     "GEO with loss and a PEP": lambda run: (
         flow(run, "goodput_bps")
-        > 2 * goodput("GEO with loss and a PEP", ('via = ["gateway"]\n', ""), ("[[agents]]\nat = \"gateway\"\npep = { tcp = \"hybla\", buffer = \"2 MB\" }\n", ""))
+        > 2 * goodput(
+            "GEO with loss and a PEP",
+            ('via = ["gateway"]\n', ""),
+            ("[[agents]]\nat = \"gateway\"\npep = { tcp = \"hybla\", buffer = \"2 MB\" }\n", ""))
     ),
     "GEO with a proxy that assigns rates (SaTPEP)": lambda run: (
         flow(run, "goodput_bps") > 0.8 * 10e6 and dropped(run, "error") > 100
     ),
-    "GEO with a slow return link": lambda run: run.links.filter(pl.col("link") == "terminal->hub")["utilisation"][0] > 0.8,
+    "GEO with a slow return link": lambda run: (
+        run.links.filter(pl.col("link") == "terminal->hub")["utilisation"][0] > 0.8
+    ),
     "Errors that come in bursts": lambda run: dropped(run, "error") > 0,
     "A bit error rate": lambda run: dropped(run, "error") > 0,
     "A rain fade": lambda run: (
@@ -92,7 +97,9 @@ SHOWS: dict[str, Callable[[skyhop.Run], bool]] = {
     ),
     "Repair losses in front of a lossy link (Snoop)": lambda run: (
         flow(run, "goodput_bps")
-        > 1.5 * goodput("Repair losses in front of a lossy link (Snoop)", ('[[agents]]\nat = "base"\nsnoop = { packets = 200 }\n', ""))
+        > 1.5 * goodput(
+            "Repair losses in front of a lossy link (Snoop)",
+            ('[[agents]]\nat = "base"\nsnoop = { packets = 200 }\n', ""))
     ),
     "Iridium between two cities": lambda run: run.paths["hops"].max() > 3,
     "Starlink without links between satellites": lambda run: run.paths["hops"].max() == 3,
@@ -117,7 +124,12 @@ SHOWS: dict[str, Callable[[skyhop.Run], bool]] = {
     "Parameters of a congestion control": lambda run: flow(run, "retransmissions") == 0,
     "A larger initial window": lambda run: (
         flow(run, "completion_s")
-        < flow(skyhop.run(skyhop.scenario(RECIPES["A larger initial window"].scenario.replace(", initial_window = 32", ""))), "completion_s")
+        < flow(
+            skyhop.run(
+                skyhop.scenario(RECIPES["A larger initial window"].scenario.replace(", initial_window = 32", ""))
+            ),
+            "completion_s",
+        )
     ),
     "A receiver window that limits": lambda run: flow(run, "goodput_bps") < 20 * 1460 * 8 / 0.54,
     "Paced segments": lambda run: (

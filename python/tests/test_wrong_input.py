@@ -1,4 +1,5 @@
-"""Every command with wrong input: a message of the program's own and an exit code, no traceback, nothing half-written."""
+"""Every command with wrong input: a message of the program's own and an exit code, no traceback, nothing
+half-written."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ WORKS = {
 LONG = "x" * 300
 #: No file that can be read as what it has to be.
 FILES = [
-    "", "absent.toml", "folder", "empty.toml", "bytes.toml", "deep.toml", "new\nline.toml", "good.toml/x", LONG, "\udcff",
+    "", "absent.toml", "folder", "empty.toml", "bytes.toml", "deep.toml", "new\nline.toml", "good.toml/x", LONG,
+    "\udcff",
     "/dev/full", "words.toml",
 ]  # fmt: skip
 RUNS = ["", "absent", "good.toml", "folder", "no-run", "garbled", LONG, "\udcff"]
@@ -140,7 +142,8 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
     "packets": {
         "run_folder": [[one, "--flow", "a", "--out", "packets.csv"] for one in RUNS],
         "flow": [["run", "--flow", one, "--out", "packets.csv"] for one in NAMES],
-        "out": [["run", "--flow", "a", "--out", one] for one in ("", "packets", "packets.xlsx", "folder", "/proc/x/y.csv")],
+        "out": [["run", "--flow", "a", "--out", one]
+            for one in ("", "packets", "packets.xlsx", "folder", "/proc/x/y.csv")],
         "begin": [["run", "--flow", "a", "--out", "packets.csv", "--from", one] for one in ("x", "")],
         "end": [["run", "--flow", "a", "--out", "packets.csv", "--to", one] for one in ("x", "")],
         "memory": [["run", "--flow", "a", "--out", "packets.csv", "--memory", one] for one in MEMORY],
@@ -149,13 +152,20 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "memory": [["good-sweep.toml", "--memory", one] for one in MEMORY],
         "file": [[one, "--keep", "kept"] for one in [*FILES, "bad-sweep.toml"]],
         "out": [["good-sweep.toml", "--keep", "kept", "--out", one] for one in [*PLACES, "kept", "kept/x"]],
-        "keep": [["good-sweep.toml", "--out", "out", "--keep", one] for one in ("good.toml", "good.toml/x", "/proc/x", LONG, "out/kept")],
+        "keep": [["good-sweep.toml", "--out", "out", "--keep", one]
+            for one in ("good.toml", "good.toml/x", "/proc/x", LONG, "out/kept")],
         "threads": [["good-sweep.toml", "--threads", one] for one in ("0", "x", "-3")],
-        "shard": [["good-sweep.toml", "--keep", "kept", "--shard", one] for one in ("0/2", "3/2", "1", "a/b", "-1/2", "1/0", "1/2/3")],
-        "until": [["good-sweep.toml", "--keep", "kept", "--until", one] for one in ("goodput", "± 2 %", "goodput ± 0 %", "goodput ± 2 miles", "x ± 2 %", "goodput ± 1e999 %")],
-        "most_seeds": [["good-sweep.toml", "--keep", "kept", *one] for one in (["--most-seeds", "20"], ["--until", "goodput ± 2 %", "--most-seeds", "2"], ["--most-seeds", "x"], ["--until", "goodput ± 2 %", "--most-seeds", "99999999"])],
-        "every": [["good-sweep.toml", "--list", *one] for one in (["--missing"], ["--out", "out"], ["--until", "goodput ± 2 %"], ["--keep", "good.toml"])],
-        "missing": [["good-sweep.toml", "--missing", *one] for one in (["--list"], ["--out", "out"], ["--keep", "good.toml"])],
+        "shard": [["good-sweep.toml", "--keep", "kept", "--shard", one]
+            for one in ("0/2", "3/2", "1", "a/b", "-1/2", "1/0", "1/2/3")],
+        "until": [["good-sweep.toml", "--keep", "kept", "--until", one]
+            for one in ("goodput", "± 2 %", "goodput ± 0 %", "goodput ± 2 miles", "x ± 2 %", "goodput ± 1e999 %")],
+        "most_seeds": [["good-sweep.toml", "--keep", "kept", *one]
+            for one in (["--most-seeds", "20"], ["--until", "goodput ± 2 %", "--most-seeds", "2"],
+                ["--most-seeds", "x"], ["--until", "goodput ± 2 %", "--most-seeds", "99999999"])],
+        "every": [["good-sweep.toml", "--list", *one]
+            for one in (["--missing"], ["--out", "out"], ["--until", "goodput ± 2 %"], ["--keep", "good.toml"])],
+        "missing": [["good-sweep.toml", "--missing", *one]
+            for one in (["--list"], ["--out", "out"], ["--keep", "good.toml"])],
         "as_json": [["good-sweep.toml", "--shard", "1/2", "--json"]],
         "scheduler": [["good-sweep.toml", "--scheduler", "tcp://127.0.0.1:1", *one] for one in (["--list"], ["--missing"], ["--shard", "1/2"], ["--threads", "2"])],
         "drawn": [["good-sweep.toml", "--keep", "kept", "--figure", one] for one in ("", "nothing")] + [["good-sweep.toml", "--list", "--figure", "goodput"], ["good-sweep.toml", "--shard", "1/2", "--figure", "goodput"]],
@@ -170,7 +180,8 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "name": [[one, "--studies", "studies"] for one in NAMES],
         "out": [["queues", "--studies", "studies", "--keep", "kept", "--out", one] for one in [*PLACES, "kept"]],
         "studies": [["queues", "--studies", one] for one in ("", "good.toml", "absent")],
-        "keep": [["queues", "--studies", "studies", "--out", "out", "--keep", one] for one in ("good.toml", "/proc/x", "out/kept")],
+        "keep": [["queues", "--studies", "studies", "--out", "out", "--keep", one]
+            for one in ("good.toml", "/proc/x", "out/kept")],
         "all_studies": [["queues", "--all", "--studies", "studies"]],
     },
     "validate ns2": {
@@ -226,11 +237,15 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "overrides": [["sky.toml", "--set", one] for one in SETS],
     },
     "passes": {
-        "station": [["--station", one, "--constellation", "iridium"] for one in ["", "Palremo", "91,0", "1,2,3", "..,..", "\udcff"]],
+        "station": [["--station", one, "--constellation", "iridium"]
+            for one in ["", "Palremo", "91,0", "1,2,3", "..,..", "\udcff"]],
         "constellation": [["--station", "Palermo", "--constellation", one] for one in [*FILES, "geo", "iridum"]],
-        "begin": [["--station", "Palermo", "--constellation", "iridium", "--from", one] for one in ("", "now", "2025-13-01T00:00:00Z", "9999999-01-01T00:00:00Z")],
-        "hours": [["--station", "Palermo", "--constellation", "iridium", "--hours", one] for one in ("0", "-1", "nan", "inf", "x", "1e9")],
-        "mask": [["--station", "Palermo", "--constellation", "iridium", "--mask", one] for one in ("-1", "90", "nan", "x")],
+        "begin": [["--station", "Palermo", "--constellation", "iridium", "--from", one]
+            for one in ("", "now", "2025-13-01T00:00:00Z", "9999999-01-01T00:00:00Z")],
+        "hours": [["--station", "Palermo", "--constellation", "iridium", "--hours", one]
+            for one in ("0", "-1", "nan", "inf", "x", "1e9")],
+        "mask": [["--station", "Palermo", "--constellation", "iridium", "--mask", one]
+            for one in ("-1", "90", "nan", "x")],
     },
     "handovers": {"run_folder": [[one] for one in RUNS], "station": [["sky-run", "--station", one] for one in NAMES]},
     "places": {"": [["a", "b"]]},

@@ -1,4 +1,4 @@
-"""Checks the project's prose: spelling, and the expressions that `CONTRIBUTING.md` rules out.
+"""Checks the project's prose: spelling, the length of lines, and the expressions that `CONTRIBUTING.md` rules out.
 
 `python prose.py` looks at documents, at comments and docstrings, and at texts that a user reads. It prints each finding
 with its place and what to write instead, and ends with a line `N passed, N failed, N skipped`: one check per file.
@@ -208,6 +208,27 @@ def findings(path: Path, text: str) -> Iterator[Finding]:
                     yield Finding(line, match[0].strip(), rule.advice)
 
 
+#: Columns, in characters.
+MOST_COLUMNS = 120
+
+#: Rows of a table, addresses, and what a program writes between marks.
+_LONG_BY_NATURE = re.compile(r"^\s*\||https?://\S|<!--")
+
+
+def long_lines(path: Path, text: str) -> Iterator[Finding]:
+    """Lines with more than `MOST_COLUMNS` in documents, Rust and Python; not blocks of code in a document."""
+    if path.suffix not in (".md", ".rs", ".py"):
+        return
+    if path.suffix == ".md":
+        fenced = re.compile(r"^( *)(```|~~~).*?^\1\2|^<!-- [^>]*written by.*?^<!-- (?:/|end)", re.DOTALL | re.MULTILINE)
+        text = fenced.sub(lambda found: "\n" * found[0].count("\n"), text)
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MOST_COLUMNS and not _LONG_BY_NATURE.search(line):
+            yield Finding(
+                number, line.strip()[:40] + " …", f"break the line: {len(line)} columns, at most {MOST_COLUMNS}"
+            )
+
+
 def _paragraphs(prose: str) -> Iterator[tuple[int, str, list[int]]]:
     """Paragraphs as one line each: the number of the first line, the text, and at which character each line begins."""
     number, first, text = 1, 1, ""
@@ -268,7 +289,8 @@ def main() -> int:
     passed = failed = 0
     now: dict[str, int] = {}
     for path in files():
-        found = list(findings(path, (ROOT / path).read_text(encoding="utf-8")))
+        text = (ROOT / path).read_text(encoding="utf-8")
+        found = [*findings(path, text), *long_lines(path, text)]
         name = path.as_posix()
         if found:
             now[name] = len(found)

@@ -2,7 +2,7 @@
 
 use crate::code::CodedChannel;
 use crate::packet::{Flags, Packet};
-use crate::slots::Slots;
+use crate::slots::SlotScheduler;
 use crate::spec::{ErrorConfig, ErrorUnit, GilbertElliott};
 use skyhop_base::{Duration, Stream, Time};
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ pub enum ErrorModel {
         stream: Stream,
     },
     Slots {
-        slots: Slots,
+        slots: SlotScheduler,
         stream: Stream,
     },
     Segments {
@@ -120,7 +120,7 @@ impl ErrorModel {
                 stream: Stream::new(seed, link, "varying loss"),
             },
             ErrorConfig::Slots(config) => ErrorModel::Slots {
-                slots: Slots::new(config, seed, link),
+                slots: SlotScheduler::new(config, seed, link),
                 stream: Stream::new(seed, link, "loss of slots"),
             },
             ErrorConfig::OfData(config) => ErrorModel::OfData(Box::new(ErrorModel::new(config, seed, link))),

@@ -212,11 +212,11 @@ impl Simulation {
         let Some(clock) = &mut self.ns2_clock else { return };
         let (senders, receivers, applications) = (self.slots.senders, self.slots.receivers, self.slots.applications);
         if (senders..receivers).contains(&slot) {
-            self.now = doubles.at_timer(slot - senders, FlowTimer::Sender, self.now);
+            self.now = clock.at_timer(slot - senders, FlowTimer::Sender, self.now);
         } else if (receivers..applications).contains(&slot) {
-            self.now = doubles.at_timer(slot - receivers, FlowTimer::Receiver, self.now);
+            self.now = clock.at_timer(slot - receivers, FlowTimer::Receiver, self.now);
         } else {
-            doubles.at(self.now);
+            clock.at(self.now);
         }
     }
 
@@ -224,7 +224,7 @@ impl Simulation {
     #[cold]
     pub(crate) fn arm_by_ns2_clock(&mut self, flow_id: u32, whose: FlowTimer, deadline: Time) {
         let Some(clock) = &mut self.ns2_clock else { return };
-        let (time, scheduled) = doubles.set(flow_id, whose, deadline, self.now);
+        let (time, scheduled) = clock.set(flow_id, whose, deadline, self.now);
         let slot = flow_id
             + match whose {
                 FlowTimer::Sender => self.slots.senders,
@@ -275,17 +275,17 @@ mod tests {
 
     #[test]
     fn a_timer_shows_its_deadline_though_its_double_is_short_of_it() {
-        let mut doubles = Ns2Clock::new([[Duration::from_millis(10), Duration::from_millis(100)]].into_iter());
+        let mut clock = Ns2Clock::new([[Duration::from_millis(10), Duration::from_millis(100)]].into_iter());
         let at = Time::from_nanos;
-        doubles.at(at(1_000_000_000));
+        clock.at(at(1_000_000_000));
         let deadline = at(1_300_000_000);
-        let (time, _) = doubles.set(0, FlowTimer::Sender, deadline, at(1_000_000_000));
+        let (time, _) = clock.set(0, FlowTimer::Sender, deadline, at(1_000_000_000));
         // 30 · 0.01 is the double after 0.3.
-        assert_eq!(doubles.timer(0, FlowTimer::Sender).moment.due_s, 1.0 + 30.0 * 0.01);
+        assert_eq!(clock.timer(0, FlowTimer::Sender).moment.due_s, 1.0 + 30.0 * 0.01);
         assert!(time <= deadline);
-        assert_eq!(doubles.at_timer(0, FlowTimer::Sender, time), deadline);
+        assert_eq!(clock.at_timer(0, FlowTimer::Sender, time), deadline);
         assert_eq!(
-            doubles.at_timer(0, FlowTimer::Sender, at(1_100_000_000)),
+            clock.at_timer(0, FlowTimer::Sender, at(1_100_000_000)),
             at(1_100_000_000),
             "an earlier deadline's"
         );

@@ -107,7 +107,7 @@ enum Job {
     /// The packet that has waited longest.
     New,
     /// One of `frames`, by its place.
-    Again(usize),
+    Resend(usize),
     Parity,
 }
 

@@ -2,7 +2,7 @@
 
 use super::trace::Lost;
 use super::{Case, Packet};
-use crate::path::{Class, DeliveryOutcome, Link, PathDirection, PathTraversal, ip_bytes};
+use crate::path::{Class, DeliveryOutcome, PathLink, PathDirection, PathTraversal, ip_bytes};
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ impl PathComparison {
 pub fn compare_path(case: &Case, packets: &[Packet]) -> PathComparison {
     let path = &case.path;
     let link =
-        |way: PathDirection| Link::new(way, path.rate, path.delay, path.queues[way as usize], path.events.clone());
+        |way: PathDirection| PathLink::new(way, path.rate, path.delay, path.queues[way as usize], path.events.clone());
     let mut links = [link(PathDirection::Data), link(PathDirection::Ack)];
     let mut comparison = PathComparison { packets: packets.len(), ..PathComparison::default() };
     let mut counts = [0; 4];
