@@ -102,8 +102,8 @@ struct Script {
 }
 
 impl Script {
-    /// An RTT that grows with `queueing`, ms. In the other course it falls, because some controls read signs alone, and by
-    /// another share, which H-TCP reads where it is between 0.5 and 0.8.
+    /// An RTT that grows with `queueing`, ms. In the other course it falls, because some controls read signs alone, and
+    /// by another share, which H-TCP reads where it is between 0.5 and 0.8.
     fn rtt(&self, queueing: u64) -> Duration {
         Duration::from_millis(if self.other_rtt { 550 - 2 * queueing } else { LEAST_RTT_MS + queueing })
     }

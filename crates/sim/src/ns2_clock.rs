@@ -284,11 +284,7 @@ mod tests {
         assert_eq!(clock.timer(0, FlowTimer::Sender).moment.due_s, 1.0 + 30.0 * 0.01);
         assert!(time <= deadline);
         assert_eq!(clock.at_timer(0, FlowTimer::Sender, time), deadline);
-        assert_eq!(
-            clock.at_timer(0, FlowTimer::Sender, at(1_100_000_000)),
-            at(1_100_000_000),
-            "an earlier deadline's"
-        );
+        assert_eq!(clock.at_timer(0, FlowTimer::Sender, at(1_100_000_000)), at(1_100_000_000), "an earlier deadline's");
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn westwood() {
     e.expect("paper_ewma", paper.next(inputs.0, inputs.1, inputs.2));
     e.expect("ns3_tustin", tustin.next(inputs.0, inputs.1, inputs.2));
 
-    let e = Example::named("westwood_ns2_filter");
+    let e = Example::named("westwood_linux_filter");
     let fast = westwood_ns2_filter(e.input("bw_ns_est") as u64, e.input("sample") as u64);
     e.expect("bw_ns_est", fast as f64);
     e.expect("bw_est", westwood_ns2_filter(e.input("bw_est") as u64, fast) as f64);

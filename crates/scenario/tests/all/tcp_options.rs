@@ -1,12 +1,13 @@
-//! Every option of a TCP either changes a run or is called idle: each is tried, with other values, over small networks that
-//! lose, delay, mark and stand still.
+//! Every option of a TCP either changes a run or is called idle: each is tried, with other values, over small networks
+//! that lose, delay, mark and stand still.
 
 use serde_json::Value;
 use skyhop_scenario::{Override, Scenario, json_schema};
 use skyhop_sim::Simulation;
 use std::collections::BTreeMap;
 
-/// A name for every recovery, controls that read less than others, and ns-2's agents where they have recoveries of their own.
+/// A name for every recovery, controls that read less than others, and ns-2's agents where they have recoveries of
+/// their own.
 const TCPS: [(&str, &str); 17] = [
     ("sack", "rfc"),
     ("reno", "rfc"),
@@ -74,7 +75,8 @@ const LATE_IN_RECOVERY: &str = "rate = \"3 Mbit/s\"\nerrors = [{ list = { data =
                                 acks = [{ packets = [20, 26], outcome = { delay = \"1200 ms\" } }] } }]\n";
 const OVERTAKEN: &str = "rate = \"3 Mbit/s\"\nerrors = [{ list = { data = [\
                          { packets = [40, 200], every = 37, outcome = { delay = \"30 ms\" } }] } }]\n";
-const OPENING: &str = "rate = \"3 Mbit/s\"\nerrors = [{ list = { syns = [{ packets = 1 }], syn_acks = [{ packets = 1 }], \
+const OPENING: &str = "rate = \"3 Mbit/s\"\nerrors = [{ list = { syns = [{ packets = 1 }], syn_acks = [{ packets = 1 \
+    }], \
                        data = [{ packets = [1, 3] }, { packets = [5, 6] }, { packets = [30, 33] }] } }]\n";
 const OUTAGE: &str = "rate = \"300 kbit/s\"\nerrors = [{ list = { lose = [[\"2 s\", \"40 s\"]] } }]\n";
 const REQUESTS: &str = "application = { requests = { request = \"200 B\", response = \"100 kB\", think = \"4 s\" } }\n";

@@ -2,7 +2,7 @@
 
 use super::trace::Lost;
 use super::{Case, Packet};
-use crate::path::{Class, DeliveryOutcome, PathLink, PathDirection, PathTraversal, ip_bytes};
+use crate::path::{Class, DeliveryOutcome, PathDirection, PathLink, PathTraversal, ip_bytes};
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
 
