@@ -111,7 +111,7 @@ fn forget_unread(tcp: &mut Map<String, Value>) {
     if recovers(&["fack", "vegas", "yam", "peach+"]) || sack_rules(&["rfc-6675", "ns-2-linux", "nak"]) {
         unread.push("retransmit");
     }
-    // After a timeout they repair until what was outstanding is acknowledged, and the first new ACK forgets duplicates.
+    // After a timeout they repair until all data sent before is acknowledged, and the first new ACK forgets duplicates.
     if recovers(&["fack", "yam", "peach+"]) || sack_rules(&["rfc-6675"]) {
         unread.push("duplicates_survive_timeout");
     }

@@ -202,7 +202,7 @@ fn every_option_of_a_tcp_changes_a_run_or_is_called_idle() {
             let start = first.get(option).copied().unwrap_or(0);
             let order = (start..NETWORKS.len()).chain(0..start);
             let changed = order.into_iter().find(|&at| {
-                // What is called idle is tried for being wrong about it; two values do.
+                // An option that is called idle is tried with two values.
                 values.iter().take(if is_idle { 2 } else { usize::MAX }).any(|value| {
                     run(&NETWORKS[at], &[base[0], base[1], (option, value)]).is_some_and(|found| found != plain[at])
                 })
