@@ -10,7 +10,7 @@ MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(VENV) $(BIN)/maturin
 DEMO := iridium-vegas-reno-bic
 
 .DEFAULT_GOAL := help
-.PHONY: help build page demo studies readme docs test lint lock audit bench bench-peers clean
+.PHONY: help build page demo studies readme docs test lint lock audit wheel sbom bench bench-peers clean
 
 help: ## Say what there is.
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -69,6 +69,12 @@ lock: ## Renew requirements-dev.lock: the newest versions that pyproject.toml al
 
 audit: build ## Published advisories against what is locked, where a database can be had.
 	$(BIN)/python python/tools/dependencies.py advisories
+
+wheel: page $(VENV)/ready ## A wheel with the page inside, in target/wheels (one for each Python from 3.10 on).
+	$(BIN)/python python/tools/wheel.py build
+
+sbom: $(VENV)/ready ## What the program is made of, as CycloneDX: target/sbom.json.
+	$(BIN)/python python/tools/sbom.py
 
 bench: ## Packet-hops per second of CPU on the fixed workloads.
 	cargo run --release --locked -p skyhop-benches

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ sys.path.insert(0, str(ROOT / "python" / "tools"))
 
 import dependencies
 import run_tests
+import sbom
+import wheel
 
 CARGO = """
 running 3 tests
@@ -138,3 +141,30 @@ def test_no_database_is_skipped_and_never_passed(monkeypatch: pytest.MonkeyPatch
     assert (good.passed, good.failed, good.skipped) == (3, [], [])
     bad = answers({"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "CVE-1"}]}]})
     assert (bad.passed, bad.failed) == (2, ["advisories of Python packages: a 1: CVE-1"])
+
+
+def test_the_bill_of_materials_has_every_crate_and_what_the_page_and_the_program_need() -> None:
+    bill = sbom.bill()
+    references = [one["bom-ref"] for one in bill["components"]]
+    assert len(set(references)) == len(references) and references == sorted(references)
+    kinds = {kind: sum(one.startswith(f"pkg:{kind}/") for one in references) for kind in ("cargo", "npm", "pypi")}
+    lock = (ROOT / "Cargo.lock").read_text(encoding="utf-8")
+    assert kinds["cargo"] == lock.count("\nsource = ") and kinds["npm"] > 0
+    for name in ("polars", "matplotlib", "starlette"):
+        assert any(one.startswith(f"pkg:pypi/{name}@") for one in references)
+    assert not any("pytest" in one or "vite@" in one for one in references), (
+        "developers' tools do not belong to the program"
+    )
+
+
+def test_a_wheel_that_lacks_the_page_is_found(tmp_path: Path) -> None:
+    whole = tmp_path / "skyhop-0-cp310-abi3-linux_x86_64.whl"
+    with zipfile.ZipFile(whole, "w") as packed:
+        for name in wheel.NEEDED:
+            packed.writestr(name, "x")
+    assert wheel.lacking(whole) == []
+    bare = tmp_path / "skyhop-0-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(bare, "w") as packed:
+        packed.writestr("skyhop/_core.abi3.so", "x")
+    said = wheel.lacking(bare)
+    assert "skyhop/page/index.html is not in it" in said and any("abi3" in one for one in said)
