@@ -65,22 +65,23 @@ def studies(tmp_path: Path) -> Path:
 
 def on_a_terminal(folder: Path, *arguments: str, **environment: str) -> str:
     """What the program writes to a terminal."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(folder)
-        base = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-        base |= {"TERM": "xterm-256color", "COLUMNS": "100", **environment}
-        os.execve(sys.executable, [sys.executable, "-m", "skyhop", *arguments], base)
-    written = b""
-    while True:
-        try:
-            some = os.read(terminal, 65536)
-        except OSError:
-            break
-        if not some:
-            break
-        written += some
-    os.waitpid(pid, 0)
+    base = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    base |= {"TERM": "xterm-256color", "COLUMNS": "100", **environment}
+    # Not by a fork: this process has threads.
+    terminal, side = pty.openpty()
+    program = [sys.executable, "-m", "skyhop", *arguments]
+    with subprocess.Popen(program, cwd=folder, env=base, stdin=side, stdout=side, stderr=side):
+        os.close(side)
+        written = b""
+        while True:
+            try:
+                some = os.read(terminal, 65536)
+            except OSError:
+                # Linux says so when the last writer has gone.
+                break
+            if not some:
+                break
+            written += some
     os.close(terminal)
     return written.decode(errors="replace")
 
