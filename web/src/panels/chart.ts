@@ -355,7 +355,8 @@ export class Chart {
     const time = clock.time.value;
     const left = plot.valToPos(time, "x");
     this.playhead.style.transform = `translateX(${left.toFixed(1)}px)`;
-    this.playhead.hidden = left < 0 || left > plot.over.clientWidth;
+    // The width that was drawn: asking the element would lay out the page in each frame.
+    this.playhead.hidden = left < 0 || left > plot.bbox.width / window.devicePixelRatio;
     if (plot.cursor.left === undefined || plot.cursor.left < 0) this.readAt(time);
   }
 

@@ -87,6 +87,8 @@ export class SkyView {
   private lastDraw = 0;
   private lastTime = 0;
   private linksChanged = true;
+  /** The stage's pixels. Asking the stage in each frame would lay out the page in each frame. */
+  private size = { width: 0, height: 0 };
   private shownHandovers: { terminal: string; begin: number; row: number }[] = [];
   private pointer: [number, number] | null = null;
   private tickerRow = -2;
@@ -170,7 +172,8 @@ export class SkyView {
   }
 
   private resize(): void {
-    this.picture?.resize(this.stage.clientWidth, this.stage.clientHeight);
+    this.size = { width: this.stage.clientWidth, height: this.stage.clientHeight };
+    this.picture?.resize(this.size.width, this.size.height);
     this.request();
   }
 
@@ -212,7 +215,7 @@ export class SkyView {
     this.wanted = false;
     const current = run.value;
     this.wires?.update(clock.time.value);
-    if (!current || !this.network || !this.picture || this.wires || this.stage.clientWidth === 0) return;
+    if (!current || !this.network || !this.picture || this.wires || this.size.width === 0) return;
     const begin = performance.now();
     const time = clock.time.value;
     if (clock.playing.value && !reducedMotion.matches) this.phase += Math.min(0.1, (now - this.lastDraw) / 1000);
@@ -363,7 +366,7 @@ export class SkyView {
       const { name, kind, at } = wanted[i];
       const label = this.labels.children[i] as HTMLElement;
       if (label.textContent !== name) label.textContent = name;
-      const spot = freeSpot(at, name.length * (kind === "serving" ? 6.7 : 8), taken, i, this.stage.clientWidth);
+      const spot = freeSpot(at, name.length * (kind === "serving" ? 6.7 : 8), taken, i, this.size.width);
       label.className = spot ? kind : "hidden";
       if (!spot) continue;
       taken.push(spot);
@@ -384,8 +387,8 @@ export class SkyView {
       h("b", {}, title),
       ...rows.slice(0, TIP_ROWS).map(([name, value]) => h("p", {}, `${name} `, h("span", {}, value))),
     );
-    const right = pointer[0] > this.stage.clientWidth - 240;
-    const low = pointer[1] > this.stage.clientHeight - 130;
+    const right = pointer[0] > this.size.width - 240;
+    const low = pointer[1] > this.size.height - 130;
     this.tip.style.transform =
       `translate(${pointer[0] + (right ? -14 : 14)}px, ` +
       `${pointer[1] + (low ? -10 : 14)}px) translate(${right ? "-100%" : "0"}, ${low ? "-100%" : "0"})`;
