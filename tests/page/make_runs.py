@@ -26,6 +26,8 @@ def main(folder: Path) -> None:
         # The page shows the runs of the first seed; the others are there for the intervals.
         assert SEEDS in text
         definition.write_text(text.replace(SEEDS, "seeds = [1]"), encoding="utf-8")
+        # Half of the time would go into figures that the page does not show.
+        (copy / "plots.py").unlink()
         arguments = ["study", "run", NAME, "--studies", studies]
         try:
             cli.app([*arguments, "--out", str(folder / NAME), "--keep", str(folder / "kept")])
