@@ -143,14 +143,21 @@ export function infoPanel(frame: () => Frame | null): HTMLElement {
     placeholder: "Find a satellite, station or link",
     "aria-label": "Find a satellite, station or link",
   });
-  const card = h("div", { class: "card", hidden: true });
+  const [what, name, facts] = [h("small"), h("h3"), h("dl")];
+  const close = h(
+    "button",
+    { type: "button", class: "quiet", "aria-label": "Close", onclick: () => (selection.value = null) },
+    icon(ICONS.close),
+  );
+  // The button stays while the numbers change: otherwise it would lose the focus with every picture.
+  const card = h("div", { class: "card", hidden: true }, h("header", {}, what, close), name, facts);
   const choose = (): void => {
-    const name = find.value.trim();
+    const wanted = find.value.trim();
     const current = run.value;
-    if (!current) return;
-    if (current.sky.index.has(name)) selection.value = { kind: "satellite", name };
-    else if (current.stations.some((one) => one.name === name)) selection.value = { kind: "station", name };
-    else if (current.links.some((one) => one.name === name)) selection.value = { kind: "link", name };
+    if (!current || selection.value?.name === wanted) return;
+    if (current.sky.index.has(wanted)) selection.value = { kind: "satellite", name: wanted };
+    else if (current.stations.some((one) => one.name === wanted)) selection.value = { kind: "station", name: wanted };
+    else if (current.links.some((one) => one.name === wanted)) selection.value = { kind: "link", name: wanted };
   };
   find.addEventListener("input", choose);
   find.addEventListener("change", choose);
@@ -175,13 +182,10 @@ export function infoPanel(frame: () => Frame | null): HTMLElement {
     card.hidden = !chosen || !now;
     if (!chosen || !now) return;
     const { title, kind, rows } = describe(chosen, now);
-    const close = h(
-      "button",
-      { type: "button", class: "quiet", "aria-label": "Close", onclick: () => (selection.value = null) },
-      icon(ICONS.close),
-    );
-    const terms = rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
-    card.replaceChildren(h("header", {}, h("small", {}, kind), close), h("h3", {}, title), h("dl", {}, ...terms));
+    const terms = rows.flatMap(([term, value]) => [h("dt", {}, term), h("dd", {}, value)]);
+    what.textContent = kind;
+    name.textContent = title;
+    facts.replaceChildren(...terms);
   };
   const request = (): void => {
     if (wanted) return;
