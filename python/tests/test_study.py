@@ -391,7 +391,9 @@ def test_ctrl_c_stops_all_runs_of_a_study(folder: Path, skyhop_program: Skyhop) 
     change(folder / "scenario.toml", 'grid = "500 ms"', 'grid = "100 s"')
     command = [sys.executable, "-m", "skyhop", "study", "run", "queues"]
     with subprocess.Popen(command, cwd=skyhop_program.folder, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(5)
+        deadline = time.monotonic() + 60
+        while not (skyhop_program.folder / "runs" / "kept" / "CACHEDIR.TAG").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
         assert process.poll() is None, "the study is long enough to be interrupted"
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=30)
