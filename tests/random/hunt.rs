@@ -1,14 +1,21 @@
 //! Hunts for faults with random scenarios, for as long as it is told: `docs/howto/hunt-for-faults.md`.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use skyhop_tests::random::judge::{judge, judge_drawn, records_hash};
+use skyhop_tests::random::finding::Finding;
+use skyhop_tests::random::judge::{Verdict, judge, judge_drawn, records_hash};
 use skyhop_tests::random::{Coverage, Defaults, Schema, hashes, network, shrink, variants};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// Seconds between lines of progress.
+const PROGRESS_S: u64 = 30;
+
 const USAGE: &str =
-    "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER] [--long S] [--quic SHARE] [--show SEED]
+    "hunt [--from SEED] [--count N] [--seconds S] [--out FOLDER] [--long S] [--quic SHARE] [--threads N]
+          [--show SEED]
      hunt --replay FILE.toml [--from SEED]
      hunt --hashes [FILE.toml …] [--from SEED] [--count N]
      hunt --renew-hashes same|new
@@ -19,6 +26,7 @@ const USAGE: &str =
   --out FOLDER   where the shrunk scenarios of findings go (target/findings)
   --long S       a run of more seconds is ended and counted as long (20)
   --quic SHARE   share of the flows that have a QUIC stack (0); such scenarios take some ten times as long
+  --threads N    so many scenarios at a time (one for each core)
   --show SEED    print the scenario of a seed as it was drawn
   --replay FILE  judge the scenario in a file
   --hashes       judge nothing; print the hash of the records of each file, else of each seed: a change of the engine
@@ -33,6 +41,7 @@ struct Options {
     out: PathBuf,
     long: Duration,
     quic: f64,
+    threads: usize,
     show: bool,
     replay: Option<PathBuf>,
     hashes: bool,
@@ -76,6 +85,7 @@ fn read_options() -> Result<Options, String> {
         out: skyhop_tests::root().join("target/findings"),
         long: Duration::from_secs(20),
         quic: 0.0,
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
         show: false,
         replay: None,
         hashes: false,
@@ -103,6 +113,7 @@ fn read_options() -> Result<Options, String> {
                 let share = value.parse().ok().filter(|share| (0.0..=1.0).contains(share));
                 options.quic = share.ok_or_else(|| format!("--quic: {value:?} is not a number from 0 to 1"))?;
             }
+            "--threads" => options.threads = number()?.clamp(1, 1024) as usize,
             "--out" => options.out = value.into(),
             "--replay" => options.replay = Some(value.into()),
             "--renew-hashes" if ["same", "new"].contains(&value.as_str()) => options.renew = Some(value),
@@ -155,58 +166,117 @@ fn replay(file: &Path, options: &Options) -> bool {
     verdict.findings.is_empty()
 }
 
+/// What a hunt has seen.
+#[derive(Default)]
+struct Seen {
+    coverage: Coverage,
+    /// Findings by kind.
+    kinds: BTreeMap<String, u64>,
+    tried: u64,
+    as_drawn: u64,
+    mended: u64,
+    long: u64,
+    idle: u64,
+    hops: u64,
+    refused: BTreeMap<String, u64>,
+    /// When the last line of progress was written, s since the begin.
+    told_s: u64,
+}
+
 fn hunt(options: &Options) -> bool {
     let schema = Schema::default();
     let defaults = options.defaults(&schema);
-    let mut coverage = Coverage::default();
-    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    let (mut tried, mut as_drawn, mut mended, mut long, mut idle, mut hops) =
-        (0_u64, 0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
-    let mut refused: BTreeMap<String, u64> = BTreeMap::new();
+    let seen = Mutex::new(Seen::default());
+    let next = AtomicU64::new(options.from);
     let begin = Instant::now();
-    for seed in options.from..options.from + options.count {
-        if options.seconds.is_some_and(|seconds| begin.elapsed().as_secs() >= seconds) {
-            break;
-        }
-        let verdict = judge_drawn(network::draw(&schema, &defaults, seed), seed, options.long);
-        tried += 1;
-        as_drawn += u64::from(verdict.taken_out.as_ref().is_some_and(Vec::is_empty));
-        mended += u64::from(verdict.taken_out.as_ref().is_some_and(|problems| !problems.is_empty()));
-        for problem in verdict.taken_out.iter().flatten() {
-            *refused.entry(without_numbers(&problem.path)).or_default() += 1;
-        }
-        long += u64::from(verdict.is_long);
-        idle += u64::from(verdict.taken_out.is_some() && verdict.delivered == 0);
-        hops += verdict.packet_hops;
-        if let Some(value) = &verdict.value {
-            coverage.add(&schema, value);
-        }
-        if verdict.is_long {
-            println!("seed {seed}: takes more than {} s", options.long.as_secs());
-        }
-        for finding in &verdict.findings {
-            let count = kinds.entry(finding.kind.clone()).or_default();
-            *count += 1;
-            if *count > 1 {
-                continue;
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            let is_late = options.seconds.is_some_and(|seconds| begin.elapsed().as_secs() >= seconds);
+            if is_late || seed >= options.from + options.count {
+                return;
             }
-            println!("seed {seed}: {finding}");
-            let Some(value) = &verdict.value else { continue };
-            let (small, found) = shrink::shrink(value, seed, &finding.kind, Duration::from_secs(60));
-            let found = found.unwrap_or_else(|| finding.clone());
-            let text =
-                format!("# seed {seed}\n# {}\n{}", found.to_string().replace('\n', "\n# "), variants::to_toml(&small));
-            let file = options.out.join(format!("{seed}-{}.toml", file_name(&finding.kind)));
-            let written = std::fs::create_dir_all(&options.out).and_then(|()| std::fs::write(&file, &text));
-            println!(
-                "{text}\n# replay: cargo run -p skyhop-tests --bin hunt -- --replay {} --from {seed}",
-                file.display()
-            );
-            if let Err(error) = written {
-                println!("{}: {error}", file.display());
+            let verdict = judge_drawn(network::draw(&schema, &defaults, seed), seed, options.long);
+            let new =
+                note(&mut seen.lock().expect("no thread panics with it"), options, &schema, seed, &verdict, begin);
+            for finding in new {
+                show(options, seed, &finding, verdict.value.as_ref());
             }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..options.threads {
+            scope.spawn(work);
+        }
+    });
+    let seen = seen.into_inner().expect("no thread panicked with it");
+    tell(&seen, options, &schema, begin);
+    seen.kinds.is_empty()
+}
+
+/// Counts what the scenario of a seed gave; returns findings of kinds that are new.
+fn note(
+    seen: &mut Seen,
+    options: &Options,
+    schema: &Schema,
+    seed: u64,
+    verdict: &Verdict,
+    begin: Instant,
+) -> Vec<Finding> {
+    seen.tried += 1;
+    seen.as_drawn += u64::from(verdict.taken_out.as_ref().is_some_and(Vec::is_empty));
+    seen.mended += u64::from(verdict.taken_out.as_ref().is_some_and(|problems| !problems.is_empty()));
+    for problem in verdict.taken_out.iter().flatten() {
+        *seen.refused.entry(without_numbers(&problem.path)).or_default() += 1;
+    }
+    seen.long += u64::from(verdict.is_long);
+    seen.idle += u64::from(verdict.taken_out.is_some() && verdict.delivered == 0);
+    seen.hops += verdict.packet_hops;
+    if let Some(value) = &verdict.value {
+        seen.coverage.add(schema, value);
+    }
+    if verdict.is_long {
+        println!("seed {seed}: takes more than {} s", options.long.as_secs());
+    }
+    let elapsed_s = begin.elapsed().as_secs();
+    if elapsed_s >= seen.told_s + PROGRESS_S {
+        seen.told_s = elapsed_s;
+        eprintln!(
+            "{} of {} scenarios in {elapsed_s} s, {} kinds of findings",
+            seen.tried,
+            options.count,
+            seen.kinds.len()
+        );
+    }
+    let mut new = Vec::new();
+    for finding in &verdict.findings {
+        let count = seen.kinds.entry(finding.kind.clone()).or_default();
+        *count += 1;
+        if *count == 1 {
+            new.push(finding.clone());
         }
     }
+    new
+}
+
+/// Prints a finding and writes the smallest scenario that still has it.
+fn show(options: &Options, seed: u64, finding: &Finding, value: Option<&serde_json::Value>) {
+    println!("seed {seed}: {finding}");
+    let Some(value) = value else { return };
+    let (small, found) = shrink::shrink(value, seed, &finding.kind, Duration::from_secs(60));
+    let found = found.unwrap_or_else(|| finding.clone());
+    let text = format!("# seed {seed}\n# {}\n{}", found.to_string().replace('\n', "\n# "), variants::to_toml(&small));
+    let file = options.out.join(format!("{seed}-{}.toml", file_name(&finding.kind)));
+    let written = std::fs::create_dir_all(&options.out).and_then(|()| std::fs::write(&file, &text));
+    println!("{text}\n# replay: cargo run -p skyhop-tests --bin hunt -- --replay {} --from {seed}", file.display());
+    if let Err(error) = written {
+        println!("{}: {error}", file.display());
+    }
+}
+
+/// Prints the totals.
+fn tell(seen: &Seen, options: &Options, schema: &Schema, begin: Instant) {
+    let Seen { coverage, kinds, tried, as_drawn, mended, long, idle, hops, refused, .. } = seen;
     println!(
         "{tried} scenarios from seed {} in {:.0} s: {as_drawn} valid as drawn, {mended} mended, {} invalid, {long} too \
          long, {idle} without a byte delivered, {hops} packet hops in the first of three runs each",
@@ -214,17 +284,16 @@ fn hunt(options: &Options) -> bool {
         begin.elapsed().as_secs_f64(),
         tried - as_drawn - mended,
     );
-    let missing = coverage.missing(&schema);
+    let missing = coverage.missing(schema);
     println!("{} of {} points of the format unused: {missing:?}", missing.len(), schema.points().len());
-    let mut refused: Vec<_> = refused.into_iter().collect();
-    refused.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let mut refused: Vec<_> = refused.iter().collect();
+    refused.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     refused.truncate(15);
     println!("most often taken out: {refused:?}");
     println!("rarest: {:?}", coverage.rarest(12));
-    for (kind, count) in &kinds {
+    for (kind, count) in kinds {
         println!("{count} times: {kind}");
     }
-    kinds.is_empty()
 }
 
 /// `flows[2].tcp` as `flows[].tcp`.

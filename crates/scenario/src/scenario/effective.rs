@@ -228,6 +228,10 @@ fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
     if has_no_marks {
         forget_in_control(tcp, |key| key == "abe");
     }
+    let leocc = tcp.get("control").and_then(|control| control.get("leocc"));
+    if leocc.is_some_and(|options| options["clock"] == "off") {
+        forget_in_control(tcp, |key| ["period", "offset"].contains(&key));
+    }
     // The order of the others stays: forms are compared as text.
     for key in unread {
         tcp.shift_remove(key);

@@ -21,8 +21,8 @@ const CYCLE_GAINS: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNI
 /// The filter of the bandwidth spans a cycle and two round trips more.
 const BW_ROUNDS: u64 = CYCLE_GAINS.len() as u64 + 2;
 const MIN_RTT_WINDOW_JIFFIES: u64 = 10 * HZ;
-const PROBE_RTT_JIFFIES: u64 = HZ / 5;
-const MIN_CWND: u32 = 4;
+pub(super) const PROBE_RTT_JIFFIES: u64 = HZ / 5;
+pub(super) const MIN_CWND: u32 = 4;
 /// STARTUP ends when the bandwidth did not grow by a quarter in three rounds.
 const FULL_BW_GROWTH: u64 = UNIT * 5 / 4;
 const FULL_BW_ROUNDS: u32 = 3;
@@ -39,7 +39,7 @@ const EXTRA_ACKED_MOST_US: u64 = 100_000;
 const INITIAL_WINDOW: u64 = 10;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     #[default]
     Startup,
     Drain,
@@ -67,33 +67,35 @@ impl ControlOptions for BbrOptions {
     }
 }
 
-/// BBR version 1.
+/// BBR version 1. LeoCC (`leocc.rs`) is made of its parts.
 #[derive(Clone, Debug)]
 pub struct Bbr {
-    mode: Mode,
+    pub(super) mode: Mode,
     /// State of the generator that chooses the phase in which a cycle begins.
     random: Random,
-    bw: MaxFilter,
-    rounds: u64,
-    round_start: bool,
-    next_round_delivered: u64,
-    min_rtt_us: u64,
-    min_rtt_jiffy: u64,
-    probe_rtt_done: Option<u64>,
-    probe_rtt_round_done: bool,
+    pub(super) bw: MaxFilter,
+    pub(super) rounds: u64,
+    pub(super) round_start: bool,
+    pub(super) next_round_delivered: u64,
+    pub(super) min_rtt_us: u64,
+    pub(super) min_rtt_jiffy: u64,
+    pub(super) probe_rtt_done: Option<u64>,
+    pub(super) probe_rtt_round_done: bool,
     former_state: CaState,
     conserve: bool,
-    prior_cwnd: u32,
+    pub(super) prior_cwnd: u32,
     pub(super) pacing_gain: u64,
-    cwnd_gain: u64,
-    cycle: usize,
+    pub(super) cwnd_gain: u64,
+    pub(super) cycle: usize,
     cycle_us: u64,
-    full_bw: u64,
-    full_rounds: u32,
-    full: bool,
+    pub(super) full_bw: u64,
+    pub(super) full_rounds: u32,
+    pub(super) full: bool,
     seen_rtt: bool,
-    idle_restart: bool,
+    pub(super) idle_restart: bool,
     policer: Policer,
+    /// Whether it looks for policers at all.
+    pub(super) detects_policers: bool,
     aggregation: Aggregation,
 }
 
@@ -133,11 +135,12 @@ impl Bbr {
             seen_rtt: false,
             idle_restart: false,
             policer: Policer::default(),
+            detects_policers: true,
             aggregation: Aggregation::default(),
         }
     }
 
-    fn max_bw(&self) -> u64 {
+    pub(super) fn max_bw(&self) -> u64 {
         self.bw.best()
     }
 
@@ -145,7 +148,7 @@ impl Bbr {
         self.policer.rate().unwrap_or(self.max_bw())
     }
 
-    fn set_pacing_rate(&mut self, flow: &mut Flow, bw: u64, gain: u64) {
+    pub(super) fn set_pacing_rate(&mut self, flow: &mut Flow, bw: u64, gain: u64) {
         if !self.seen_rtt && flow.srtt8_us != 0 {
             self.initial_pacing_rate(flow);
         }
@@ -170,7 +173,7 @@ impl Bbr {
         ((bytes / u64::from(flow.mss)) as u32).max(min_burst(flow)).min(0x7f)
     }
 
-    fn bdp(&self, bw: u64, gain: u64) -> u64 {
+    pub(super) fn bdp(&self, bw: u64, gain: u64) -> u64 {
         if self.min_rtt_us == u64::MAX {
             return INITIAL_WINDOW;
         }
@@ -198,7 +201,7 @@ impl Bbr {
         then.saturating_sub(leaves)
     }
 
-    fn save_cwnd(&mut self, flow: &Flow) {
+    pub(super) fn save_cwnd(&mut self, flow: &Flow) {
         self.prior_cwnd = if self.former_state < CaState::Recovery && self.mode != Mode::ProbeRtt {
             flow.cwnd
         } else {
@@ -206,7 +209,7 @@ impl Bbr {
         };
     }
 
-    fn begin_probe_bw(&mut self, flow: &Flow) {
+    pub(super) fn begin_probe_bw(&mut self, flow: &Flow) {
         self.mode = Mode::ProbeBw;
         // Any phase but the draining one.
         self.cycle = CYCLE_GAINS.len() - 1 - self.draw(7);
@@ -227,7 +230,7 @@ impl Bbr {
         if self.full { self.begin_probe_bw(flow) } else { self.mode = Mode::Startup }
     }
 
-    fn update_bandwidth(&mut self, flow: &mut Flow, sample: &RateSample) {
+    pub(super) fn update_bandwidth(&mut self, flow: &mut Flow, sample: &RateSample) {
         self.round_start = false;
         let (Some(delivered), Some(interval_us)) = (sample.delivered, sample.interval_us) else { return };
         if interval_us == 0 {
@@ -247,6 +250,9 @@ impl Bbr {
     }
 
     fn sample_policer(&mut self, flow: &Flow, losses: u32, app_limited: bool) {
+        if !self.detects_policers {
+            return;
+        }
         let probing = self.mode == Mode::ProbeBw;
         let step = self.policer.sample(flow, losses, app_limited, self.round_start, probing);
         if step.restart {
@@ -257,7 +263,7 @@ impl Bbr {
         }
     }
 
-    fn update_aggregation(&mut self, flow: &Flow, sample: &RateSample) {
+    pub(super) fn update_aggregation(&mut self, flow: &Flow, sample: &RateSample) {
         if sample.acked == 0 || sample.delivered.is_none() || sample.interval_us.unwrap_or(0) == 0 {
             return;
         }
@@ -282,7 +288,7 @@ impl Bbr {
         a.most[a.present] = a.most[a.present].max(extra);
     }
 
-    fn update_cycle(&mut self, flow: &Flow, sample: &RateSample) {
+    pub(super) fn update_cycle(&mut self, flow: &Flow, sample: &RateSample) {
         if self.mode != Mode::ProbeBw {
             return;
         }
@@ -303,7 +309,7 @@ impl Bbr {
         }
     }
 
-    fn check_full(&mut self, sample: &RateSample) {
+    pub(super) fn check_full(&mut self, sample: &RateSample) {
         if self.full || !self.round_start || sample.app_limited {
             return;
         }
@@ -316,7 +322,7 @@ impl Bbr {
         self.full = self.full_rounds >= FULL_BW_ROUNDS;
     }
 
-    fn check_drain(&mut self, flow: &mut Flow) {
+    pub(super) fn check_drain(&mut self, flow: &mut Flow) {
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
             flow.ssthresh = self.inflight(flow, self.max_bw(), UNIT) as u32;
@@ -369,7 +375,22 @@ impl Bbr {
         }
     }
 
-    fn update_gains(&mut self) {
+    /// Whether data leaves again after a time without any; the model then restarts the measurement of aggregation.
+    pub(super) fn starts_after_idle(&mut self, flow: &mut Flow, event: Event) -> bool {
+        if event != Event::TransmitStart || flow.app_limited == 0 {
+            return false;
+        }
+        self.idle_restart = true;
+        self.aggregation.epoch_us = flow.now_us;
+        self.aggregation.epoch_acked = 0;
+        if self.mode == Mode::ProbeBw {
+            let bw = self.bandwidth();
+            self.set_pacing_rate(flow, bw, UNIT);
+        }
+        true
+    }
+
+    pub(super) fn update_gains(&mut self) {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
@@ -379,12 +400,13 @@ impl Bbr {
         };
     }
 
-    fn set_cwnd(&mut self, flow: &mut Flow, sample: &RateSample, bw: u64) {
+    /// `in_probe_rtt`: the largest window while the RTT is probed.
+    pub(super) fn set_cwnd(&mut self, flow: &mut Flow, sample: &RateSample, bw: u64, in_probe_rtt: u32) {
         if sample.acked != 0 {
             flow.cwnd = self.next_cwnd(flow, sample, bw).min(flow.cwnd_clamp);
         }
         if self.mode == Mode::ProbeRtt {
-            flow.cwnd = flow.cwnd.min(MIN_CWND);
+            flow.cwnd = flow.cwnd.min(in_probe_rtt);
         }
     }
 
@@ -471,23 +493,12 @@ impl Control for Bbr {
         self.update_gains();
         let bw = self.bandwidth();
         self.set_pacing_rate(flow, bw, self.pacing_gain);
-        self.set_cwnd(flow, sample, bw);
+        self.set_cwnd(flow, sample, bw, MIN_CWND);
     }
 
     fn event(&mut self, flow: &mut Flow, event: Event) {
-        if event != Event::TransmitStart || flow.app_limited == 0 {
-            return;
-        }
-        self.idle_restart = true;
-        self.aggregation.epoch_us = flow.now_us;
-        self.aggregation.epoch_acked = 0;
-        match self.mode {
-            Mode::ProbeBw => {
-                let bw = self.bandwidth();
-                self.set_pacing_rate(flow, bw, UNIT);
-            }
-            Mode::ProbeRtt => self.check_probe_rtt_done(flow),
-            _ => {}
+        if self.starts_after_idle(flow, event) && self.mode == Mode::ProbeRtt {
+            self.check_probe_rtt_done(flow);
         }
     }
 
@@ -520,13 +531,18 @@ impl Control for Bbr {
 
 /// Maximum over a sliding window of rounds, kept as the three best values of ever later parts of it.
 #[derive(Clone, Copy, Debug, Default)]
-struct MaxFilter {
+pub(super) struct MaxFilter {
     best: [(u64, u64); 3],
 }
 
 impl MaxFilter {
     fn best(&self) -> u64 {
         self.best[0].1
+    }
+
+    /// Forgets everything but one value.
+    pub(super) fn reset(&mut self, now: u64, value: u64) {
+        self.best = [(now, value); 3];
     }
 
     fn update(&mut self, window: u64, now: u64, value: u64) {

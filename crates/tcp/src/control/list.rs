@@ -13,6 +13,7 @@ use super::cubic::CubicOptions;
 use super::dctcp::DctcpOptions;
 use super::ledbat::LedbatOptions;
 use super::ledbat_plus_plus::LedbatPlusPlusOptions;
+use super::leocc::LeoccOptions;
 use super::parameters::{About, Parameter};
 use super::prague::PragueOptions;
 use super::reno::RenoOptions;
@@ -123,4 +124,6 @@ controls! {
     "ledbat++": LedbatPlusPlus(LedbatPlusPlusOptions);
     /// CUBIC with hints of handovers (SaTCP, INFOCOM 2023).
     "satcp": Satcp(SatcpOptions);
+    /// BBR that measures the path anew at handovers (LeoCC, SIGCOMM 2025).
+    "leocc": Leocc(LeoccOptions);
 }

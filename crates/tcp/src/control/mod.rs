@@ -12,6 +12,7 @@ pub mod dctcp;
 mod hystart;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
+pub mod leocc;
 pub mod list;
 pub mod parameters;
 pub mod prague;
