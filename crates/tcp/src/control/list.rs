@@ -18,6 +18,7 @@ use super::parameters::{About, Parameter};
 use super::prague::PragueOptions;
 use super::reno::RenoOptions;
 use super::satcp::SatcpOptions;
+use super::vivace::VivaceOptions;
 use super::{Control, EcnUse};
 
 /// The options of a control. In a file each of them may be left out.
@@ -126,4 +127,6 @@ controls! {
     "satcp": Satcp(SatcpOptions);
     /// BBR that measures the path anew at handovers (LeoCC, SIGCOMM 2025).
     "leocc": Leocc(LeoccOptions);
+    /// PCC Vivace (NSDI 2018).
+    "vivace": Vivace(VivaceOptions);
 }

@@ -22,6 +22,7 @@ pub mod resume;
 pub mod satcp;
 mod search;
 pub mod slow_start;
+pub mod vivace;
 
 use std::fmt::Debug;
 

@@ -8,6 +8,7 @@ mod control_ledbat;
 mod control_list;
 mod control_prague;
 mod control_start;
+mod control_vivace;
 mod receiver_rules;
 mod reference_flows;
 mod reference_receiver;
