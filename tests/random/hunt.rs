@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use skyhop_tests::random::finding::Finding;
-use skyhop_tests::random::judge::{Verdict, judge, judge_drawn, records_hash};
+use skyhop_tests::random::judge::{Judgement, judge, judge_drawn, records_hash};
 use skyhop_tests::random::{Coverage, Defaults, Schema, hashes, network, shrink, variants};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -220,7 +220,7 @@ fn note(
     options: &Options,
     schema: &Schema,
     seed: u64,
-    verdict: &Verdict,
+    verdict: &Judgement,
     begin: Instant,
 ) -> Vec<Finding> {
     seen.tried += 1;

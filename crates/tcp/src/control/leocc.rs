@@ -1,21 +1,21 @@
-//! LeoCC (Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", SIGCOMM 2025), after
-//! the rules of the module that its authors released: BBR version 1 that measures the path anew when the satellite network
-//! reconfigures, and that follows a smoothed bandwidth where the RTT says that a queue stands.
+//! LeoCC (Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", SIGCOMM 2025),
+//! after the rules of the module that its authors released: BBR version 1 that measures the path anew when the
+//! satellite network reconfigures, and that follows a smoothed bandwidth where the RTT says that a queue stands.
 //!
 //! The rules, with the module's values:
 //!
-//! - A reconfiguration is told by the network ([`PathHint::HandoverBegins`]), or by a clock as in the module: every 15 s,
-//!   100 ms ahead. From the cruise (BBR's PROBE_BW) it leads to PROBE_RTT: half a BDP for 200 ms and a round. The RTT at its end
-//!   replaces the smallest RTT, the filter of the bandwidth begins anew, and STARTUP follows.
-//! - The filter then begins with the bandwidth of the last sample before the RTT fell by more than 45 ms below its estimate
-//!   during PROBE_RTT, else with none.
-//! - Kalman filters follow the bandwidth, once per round of the cruise, and the RTT, with every ACK. When the estimate of the RTT
-//!   is above the smallest by the fluctuation or more, the cruise goes by the estimate of the bandwidth and probes with 21/20,
-//!   else by the largest bandwidth and with 5/4.
+//! - A reconfiguration is told by the network ([`PathHint::HandoverBegins`]), or by a clock as in the module: every
+//!   15 s, 100 ms ahead. From the cruise (BBR's PROBE_BW) it leads to PROBE_RTT: half a BDP for 200 ms and a round. The
+//!   RTT at its end replaces the smallest RTT, the filter of the bandwidth begins anew, and STARTUP follows.
+//! - The filter then begins with the bandwidth of the last sample before the RTT fell by more than 45 ms below its
+//!   estimate during PROBE_RTT, else with none.
+//! - Kalman filters follow the bandwidth, once per round of the cruise, and the RTT, with every ACK. When the estimate
+//!   of the RTT is above the smallest by the fluctuation or more, the cruise goes by the estimate of the bandwidth and
+//!   probes with 21/20, else by the largest bandwidth and with 5/4.
 //! - The smallest RTT is remembered for 20 s.
 //!
-//! Known limits: the estimates are floating-point numbers where the module counts in 1/256; it shares its first gain among all
-//! connections of a host by mistake, here each has its own; it has no rule for policers, nor has this.
+//! Known limits: the estimates are floating-point numbers where the module counts in 1/256; it shares its first gain
+//! among all connections of a host by mistake, here each has its own; it has no rule for policers, nor has this.
 
 use super::bbr::{BW_UNIT, Bbr, MIN_CWND, Mode, PROBE_RTT_JIFFIES, UNIT};
 use super::parameters::parameters;
@@ -32,8 +32,8 @@ const ABOUT: About = About {
     source: "Lai et al., SIGCOMM 2025",
     year: 2025,
     kind: "model, hints of handovers",
-    advice: "Starlink-like paths whose RTT and rate jump at handovers: it measures both anew instead of keeping a filter's \
-             memory of the old path.",
+    advice: "Starlink-like paths whose RTT and rate jump at handovers: it measures both anew instead of keeping a \
+             filter's memory of the old path.",
 };
 
 parameters! {

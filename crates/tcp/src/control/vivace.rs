@@ -1,18 +1,20 @@
 //! PCC Vivace (Dong et al., "PCC Vivace: Online-Learning Congestion Control", NSDI 2018): the flow tries rates in short
 //! intervals and follows the slope of a utility of rate, growth of the RTT and loss.
 //!
-//! A flow measures in intervals of one smoothed RTT and at least ten segments. The utility of an interval at x Mbit/s is
-//! x^0.9 − 900 x max(0, dRTT/dt) − 11.35 x loss; it is known when a segment sent after the interval is acknowledged.
+//! A flow measures in intervals of one smoothed RTT and at least ten segments. The utility of an interval at x Mbit/s
+//! is x^0.9 − 900 x max(0, dRTT/dt) − 11.35 x loss; it is known when a segment sent after the interval is acknowledged.
 //!
 //! - Starting: the rate doubles with each utility that is above the one before, and goes back to the best one.
-//! - Probing: two pairs of intervals 5 % above and below the rate, each pair in random order. If both pairs agree, the rate
-//!   moves.
-//! - Moving: the step is the slope of the utility, times a factor that grows while the direction stays, and bounded in parts
-//!   of the rate by 0.05 and 0.1 more for each step in a row that met its bound. When the slope turns, it probes again.
+//! - Probing: two pairs of intervals 5 % above and below the rate, each pair in random order. If both pairs agree, the
+//!   rate moves.
+//! - Moving: the step is the slope of the utility, times a factor that grows while the direction stays, and bounded in
+//!   parts of the rate by 0.05 and 0.1 more for each step in a row that met its bound. When the slope turns, it probes
+//!   again.
 //!
-//! Boundaries of a step follow the authors' code as ported to WebRTC, where the paper names only their form. Known limits: a
-//! loss counts for the interval whose segments the ACK that reveals it acknowledges; intervals in which the application had
-//! nothing to send are not judged; a timeout changes no rate. The window is twice what the rate fills in a smoothed RTT.
+//! Boundaries of a step follow the authors' code as ported to WebRTC, where the paper names only their form. Known
+//! limits: a loss counts for the interval whose segments the ACK that reveals it acknowledges; intervals in which the
+//! application had nothing to send are not judged; a timeout changes no rate. The window is twice what the rate fills
+//! in a smoothed RTT.
 
 use std::collections::VecDeque;
 
@@ -134,8 +136,8 @@ enum Phase {
     Moving,
 }
 
-/// The step in Mbit/s from a rate, for a slope of the utility; `bounded`: how many steps in a row met their bound (§5.1).
-/// And whether this one did.
+/// The step in Mbit/s from a rate, for a slope of the utility; `bounded`: how many steps in a row met their bound
+/// (§5.1). And whether this one did.
 fn bounded_step(conversion: f64, amplifier: f64, slope: f64, rate: f64, bounded: f64) -> (f64, bool) {
     let wanted = conversion * amplifier * slope.abs();
     let bound = (BOUNDARY + BOUNDARY_STEP * bounded) * rate;
