@@ -186,7 +186,8 @@ fn classes_of_stations() {
     let classes = with(json!({
         "station_classes": {
             "gateway": {
-                "file": { "text": "name,latitude_deg,longitude_deg,antennas\nfucino,41.98,13.60,4\nsvalbard,78.23,15.39,\n" },
+                "file": { "text":
+                    "name,latitude_deg,longitude_deg,antennas\nfucino,41.98,13.60,4\nsvalbard,78.23,15.39,\n" },
                 "antennas": 2,
                 "elevation_mask": "5 deg",
                 "handover": "highest-elevation",
@@ -200,7 +201,11 @@ fn classes_of_stations() {
         json!({ "latitude": format!("{latitude} deg"), "longitude": format!("{longitude} deg"), "antennas": antennas,
             "elevation_mask": "5 deg", "handover": "highest-elevation" })
     };
-    let wire = |gateway: &str| json!({ "between": [gateway, "exchange"], "rate": "1 Gbit/s", "delay": "3 ms", "queue": "codel" });
+    let wire = |gateway: &str| {
+        json!({
+            "between": [gateway, "exchange"], "rate": "1 Gbit/s", "delay": "3 ms", "queue": "codel",
+        })
+    };
     let one_by_one = with(json!({
         "stations": {
             "ship": { "city": "Palermo", "elevation_mask": "20 deg", "handover": "longest-visibility" },
