@@ -76,31 +76,6 @@ fn pie_and_dualpi2_keep_flows_near_their_target() {
     }
 }
 
-/// CoDel with fifty Reno flows. The square-root law of drops (RFC 8289 §3.2) makes no promise for the delay here: each
-/// flow has two segments in flight. What must hold is the rate of a TCP at that loss and round trip by the formula of
-/// Padhye et al., "Modeling TCP throughput", SIGCOMM 1998, equation 30, which is the published curve for this load;
-/// within 30 %, with the mean over the flows.
-#[test]
-fn fifty_flows_follow_the_published_curve_of_loss_and_rate() {
-    for queue in [r#""codel""#, r#"{ codel = { variant = "rfc" } }"#, r#""pie""#, r#""dualpi2""#] {
-        let records =
-            greedy(queue, 50, r#"{ recovery = "newreno", mss = "1460 B", window = 10000, min_rto = "1 s" }"#, "");
-        let link = &records.links[0];
-        let sent: u64 = records.flows.iter().map(|flow| flow.packets_sent).sum();
-        let lost: u64 = records.flows.iter().map(|flow| flow.drops[0]).sum();
-        let p = lost as f64 / sent as f64;
-        let rtt = 0.1 + link.sojourn.unwrap().mean_s;
-        // One ACK for each segment; the shortest timeout is 1 s.
-        let (b, timeout) = (1.0_f64, 1.0);
-        let often = (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0);
-        let per_s = 1.0 / (rtt * (2.0 * b * p / 3.0).sqrt() + timeout * often * p * (1.0 + 32.0 * p * p));
-        let found = sent as f64 / 117.5 / 50.0;
-        let said = format!("{queue}: p {p:.4}, {rtt:.4} s, {found:.2} segments per second for {per_s:.2}");
-        eprintln!("{said}");
-        assert!((found / per_s - 1.0).abs() < 0.3 && link.utilisation > 0.9, "{said}");
-    }
-}
-
 /// RFC 9332 §2.1 and appendix A: with a coupling of 2 a scalable flow marked in L has the rate of a classic flow
 /// dropped in C at equal round trips, and L waits a millisecond at most. The RFC promises rough equality; De Schepper
 /// et al., "Dual queue coupled AQM", 2022, find ratios between 1/2 and 2.

@@ -176,7 +176,9 @@ fn classes_of_stations() {
     let with = |rest: serde_json::Value| {
         let mut scenario = json!({
             "duration": "60 s",
-            "constellation": { "preset": "iridium", "gsl": { "handover": { "policy": "nearest" }, "gateways": "bent-pipe" } },
+            "constellation": {
+                "preset": "iridium", "gsl": { "handover": { "policy": "nearest" }, "gateways": "bent-pipe" },
+            },
             "flows": [{ "name": "a", "from": "ship", "to": "exchange", "udp": {}, "application":
                 { "constant_rate": { "rate": "1 Mbit/s", "payload": "1000 B" } } }],
         });
