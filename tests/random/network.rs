@@ -45,6 +45,7 @@ pub fn draw(schema: &Schema, defaults: &Defaults, seed: u64) -> Json {
         super::workloads::insert(&mut draw, &mut scenario, &nodes);
     }
     terrestrial(&mut draw, &mut scenario);
+    classes(&mut draw, &mut scenario);
     agents(&mut draw, &mut scenario);
     let root = schema.root();
     let mut scenario = draw.table(root, scenario);
@@ -328,7 +329,7 @@ fn flows(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, nodes: &[String]
         let mut transport = value(draw, key);
         let linux =
             key == "tcp" && transport.as_str().is_some_and(|name| !skyhop_transport::TcpSpec::names().contains(&name));
-        if linux && draw.chance.happens(0.95) {
+        if linux && draw.chance.happens(0.9) {
             transport = json!({ "profile": "linux", "name": transport });
         }
         flow.insert(key.to_owned(), transport);
@@ -378,6 +379,34 @@ fn terrestrial(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>) {
             station.remove("antennas");
         }
     }
+}
+
+/// Sometimes a class of which some stations are, with a file of its own, or wires to a node.
+fn classes(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>) {
+    let has_stations = scenario.get("stations").and_then(Json::as_object).is_some_and(|all| !all.is_empty());
+    if !has_stations || !draw.chance.happens(0.15) {
+        return;
+    }
+    let mut class = Map::new();
+    if draw.chance.happens(0.5)
+        && let Some(file) = scenario.remove("stations_file")
+    {
+        class.insert("file".to_owned(), file);
+    }
+    if !draw.world.wired.is_empty() && draw.chance.happens(0.3) {
+        let to = draw.chance.pick(&draw.world.wired).clone();
+        let wire = Map::from_iter([("to".to_owned(), to.into()), ("rate".to_owned(), rate(draw))]);
+        let shape = draw.schema.definition("ClassWireFile");
+        class.insert("wire".to_owned(), draw.table(shape, wire));
+    }
+    let shape = draw.schema.definition("StationClassFile");
+    let class = draw.table(shape, class);
+    for station in scenario.get_mut("stations").and_then(Json::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        if let Some(station) = station.as_object_mut().filter(|_| draw.chance.happens(0.6)) {
+            station.insert("class".to_owned(), "some".into());
+        }
+    }
+    scenario.insert("station_classes".to_owned(), json!({ "some": class }));
 }
 
 /// Agents that flows ask for, and others.

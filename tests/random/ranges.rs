@@ -19,9 +19,23 @@ pub const NEEDS_ONE: &[&str] = &["RepairFile", "TraceFile", "TraceErrors", "Agen
 
 /// Keys that the builder of networks has decided on.
 pub const DECIDED: &[(&str, &[&str])] = &[
-    (ROOT, &["duration", "constellation", "stations", "stations_file", "links", "flows", "workloads", "agents"]),
+    (
+        ROOT,
+        &[
+            "duration",
+            "constellation",
+            "stations",
+            "stations_file",
+            "station_classes",
+            "links",
+            "flows",
+            "workloads",
+            "agents",
+        ],
+    ),
     ("ConstellationFile", &["preset", "longitudes", "shells", "elements", "epoch", "satellites", "gsl", "isl"]),
-    ("StationFile", &["latitude", "longitude", "city", "track", "terrestrial"]),
+    ("StationFile", &["latitude", "longitude", "city", "track", "terrestrial", "class"]),
+    ("StationClassFile", &["file", "wire"]),
     ("LinkFile", &["between", "rate", "delay"]),
     ("FlowFile", &["name", "from", "to", "via", "tcp", "udp", "quic", "application", "access"]),
     ("AgentFile", &["at"]),

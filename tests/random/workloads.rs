@@ -126,9 +126,10 @@ fn sizes(chance: &mut Chance) -> Json {
         size(chance, bytes.round())
     };
     let [one, small, large] = [bytes(500.0, 5e4), bytes(100.0, 5e3), bytes(1e4, 1e5)];
-    match chance.below(7) {
+    match chance.below(8) {
         0 => "web-search".into(),
         1 => "data-mining".into(),
+        7 => "cache-follower".into(),
         2 => json!({ "constant": one }),
         3 => json!({ "exponential": { "mean": one } }),
         4 => json!({ "lognormal": { "median": one, "sigma": chance.real(0.1, 1.5) } }),

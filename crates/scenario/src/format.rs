@@ -53,6 +53,9 @@ pub struct ScenarioFile {
     /// Further ground stations: a file of CSV with the columns name, latitude_deg, longitude_deg and, if wanted,
     /// altitude_km and antennas, or of GeoJSON with points that have a name.
     pub stations_file: Option<ContentFile>,
+    /// Kinds of stations by name, such as gateways and terminals.
+    #[serde(default)]
+    pub station_classes: BTreeMap<String, StationClassFile>,
     /// Wired links, each for both directions. The nodes at their ends exist by being named here.
     #[serde(default)]
     pub links: Vec<LinkFile>,

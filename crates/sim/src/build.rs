@@ -23,8 +23,11 @@ pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (Topolo
         if let HandoverPolicy::Random { seed: of_choices } = &mut gsl.policy {
             *of_choices = seed;
         }
-        if let Some(HandoverPolicy::Random { seed: of_choices }) = &mut sky.gsl.gateway_policy {
-            *of_choices = seed;
+        let own = sky.stations.iter_mut().map(|station| &mut station.policy);
+        for policy in own.chain([&mut sky.gsl.gateway_policy]) {
+            if let Some(HandoverPolicy::Random { seed: of_choices }) = policy {
+                *of_choices = seed;
+            }
         }
     }
     if let IslChecks::Randomised { seed: of_checks } = &mut sky.isl.checks {

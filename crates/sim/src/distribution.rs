@@ -50,11 +50,84 @@ pub const WEB_SEARCH: [(f64, f64); 11] = [
 pub const DATA_MINING: [(f64, f64); 8] =
     [(1.0, 0.5), (2.0, 0.6), (3.0, 0.7), (7.0, 0.8), (267.0, 0.9), (2107.0, 0.95), (66_667.0, 0.99), (666_667.0, 1.0)];
 
-/// User bytes of a segment in both tables.
+/// Cache follower, bytes: A. Roy et al., "Inside the social network's (datacenter) network", SIGCOMM 2015, figure 6,
+/// flows of a cache follower within its cluster, as read from the figure for the simulations of B. Montazeri et al.,
+/// "Homa", SIGCOMM 2018 (`Facebook_CacheFollowerDist_IntraCluster.txt`). These take the points alone as sizes, with a
+/// mean of 718204.9 B.
+pub const CACHE_FOLLOWER: [(f64, f64); 66] = [
+    (68.0, 0.0204),
+    (144.0, 0.0409),
+    (266.0, 0.0539),
+    (340.0, 0.1803),
+    (490.0, 0.277),
+    (577.0, 0.3048),
+    (639.0, 0.3178),
+    (707.0, 0.3532),
+    (900.0, 0.3643),
+    (1042.0, 0.3773),
+    (1110.0, 0.3996),
+    (1303.0, 0.4052),
+    (1414.0, 0.4126),
+    (1440.0, 0.4238),
+    (2000.0, 0.4368),
+    (2450.0, 0.4461),
+    (3000.0, 0.4535),
+    (3466.0, 0.4572),
+    (4000.0, 0.461),
+    (5000.0, 0.4665),
+    (6000.0, 0.4703),
+    (8000.0, 0.4758),
+    (10_000.0, 0.4777),
+    (13_855.0, 0.4833),
+    (16_643.0, 0.487),
+    (18_057.0, 0.4888),
+    (25_531.0, 0.4944),
+    (28_270.0, 0.5),
+    (36_101.0, 0.5037),
+    (44_260.0, 0.5091),
+    (62_583.0, 0.5186),
+    (72_178.0, 0.5223),
+    (81_565.0, 0.526),
+    (92_173.0, 0.5297),
+    (102_060.0, 0.5335),
+    (110_726.0, 0.539),
+    (127_700.0, 0.5465),
+    (141_398.0, 0.5558),
+    (156_563.0, 0.5651),
+    (169_860.0, 0.5743),
+    (184_283.0, 0.5836),
+    (199_933.0, 0.5923),
+    (212_537.0, 0.6022),
+    (225_934.0, 0.6115),
+    (245_121.0, 0.6208),
+    (260_573.0, 0.6301),
+    (276_998.0, 0.6394),
+    (326_042.0, 0.658),
+    (391_670.0, 0.6766),
+    (531_696.0, 0.6952),
+    (588_724.0, 0.7138),
+    (1_385_457.0, 0.72),
+    (1_503_111.0, 0.723),
+    (1_597_864.0, 0.7416),
+    (1_681_372.0, 0.7602),
+    (1_787_361.0, 0.7787),
+    (1_842_836.0, 0.7974),
+    (1_959_004.0, 0.816),
+    (2_125_366.0, 0.8346),
+    (2_213_771.0, 0.8532),
+    (2_329_467.0, 0.8717),
+    (2_553_169.0, 0.9276),
+    (2_827_011.0, 0.974),
+    (3_006_219.0, 0.9888),
+    (3_260_426.0, 0.9944),
+    (3_837_698.0, 1.0),
+];
+
+/// User bytes of a segment in the tables of web search and data mining.
 const TABLE_SEGMENT_BYTES: f64 = 1460.0;
 
 impl Distribution {
-    /// One of the tables above in bytes.
+    /// One of the tables above whose sizes are segments, in bytes.
     pub fn of_segments(points: &[(f64, f64)]) -> Distribution {
         Distribution::Empirical(
             points.iter().map(|&(segments, share)| (segments * TABLE_SEGMENT_BYTES, share)).collect(),
@@ -175,6 +248,7 @@ mod tests {
             Distribution::Pareto { least: 1000.0, largest: 1e6, shape: 1.0 },
             Distribution::of_segments(&WEB_SEARCH),
             Distribution::of_segments(&DATA_MINING),
+            Distribution::Empirical(CACHE_FOLLOWER.into()),
             Distribution::of_values(vec![5.0, 1.0, 1.0, 9.0]),
         ]
     }
@@ -222,6 +296,18 @@ mod tests {
         let segments = |points: &[(f64, f64)]| Distribution::of_segments(points).mean() / TABLE_SEGMENT_BYTES;
         assert!((segments(&WEB_SEARCH) / 1138.0 - 1.0).abs() < 0.005, "{}", segments(&WEB_SEARCH));
         assert!((segments(&DATA_MINING) / 5117.0 - 1.0).abs() < 0.005, "{}", segments(&DATA_MINING));
+    }
+
+    /// The mean in the first line of Homa's file, whose sizes are the points alone; between them it is smaller by half
+    /// a step.
+    #[test]
+    fn the_sizes_of_cache_followers_have_their_published_mean() {
+        let shares = [0.0].into_iter().chain(CACHE_FOLLOWER.iter().map(|&(_, share)| share));
+        let steps = CACHE_FOLLOWER.iter().zip(shares).map(|(&(bytes, share), before)| bytes * (share - before));
+        let mean: f64 = steps.sum();
+        assert!((mean - 718_204.9).abs() < 0.1, "{mean}");
+        let linear = Distribution::Empirical(CACHE_FOLLOWER.into()).mean();
+        assert!((linear / mean - 1.0).abs() < 0.05 && linear < mean, "{linear}");
     }
 
     #[test]

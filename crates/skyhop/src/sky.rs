@@ -71,12 +71,13 @@ pub fn sky_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
 }
 
 /// Every pass of every satellite over every station during the scenario, in the order of their beginning. Elevations
-/// are counted from the scenario's mask; a station on the move is taken where it begins.
+/// are counted from the station's mask; a station on the move is taken where it begins.
 ///
 /// # Errors
 /// [`Error::Simulation`].
 pub fn passes_of(scenario: &Scenario) -> Result<Value, Error> {
-    let TopologySpec { earth, nodes, gsl, .. } = scenario.simulation_spec().topology;
+    let spec = scenario.simulation_spec();
+    let (options, TopologySpec { earth, nodes, gsl, .. }) = (spec.sky, spec.topology);
     let mask = gsl.map(|gsl| gsl.elevation_mask).unwrap_or(skyhop_base::Angle::from_degrees(0.0));
     let end = Time::ZERO + scenario.duration;
     let satellites: Vec<(&str, Motion)> = nodes
@@ -87,8 +88,10 @@ pub fn passes_of(scenario: &Scenario) -> Result<Value, Error> {
         })
         .collect();
     let mut found = Vec::new();
-    for node in &nodes {
+    for (index, node) in nodes.iter().enumerate() {
         let NodeKind::Station(station) = node.kind else { continue };
+        let own = options.stations.iter().find(|options| options.station == NodeId::from_usize(index));
+        let mask = own.and_then(|own| own.elevation_mask).unwrap_or(mask);
         let site = station.site(&earth);
         for (satellite, motion) in &satellites {
             for pass in passes(&earth, &site, motion, Time::ZERO, end, mask) {

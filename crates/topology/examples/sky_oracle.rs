@@ -204,7 +204,7 @@ fn delays(ask: &Value) -> Answer {
     let routing = RoutingRules::default();
     let spec = TopologySpec { earth: Earth::WGS84, nodes, wired: Vec::new(), isl: Some(isl), gsl: Some(gsl), routing };
     let antennas = ask["antennas"].as_u64().unwrap_or(1) as u32;
-    let options = |n| StationOptions { station: NodeId::from_usize(first + n), antennas, track: None };
+    let options = |n| StationOptions { antennas, ..StationOptions::new(NodeId::from_usize(first + n)) };
     let stations = (0..stations.len()).map(options).collect();
     let mut topology = Topology::with_options(spec, SkyOptions { stations, ..SkyOptions::default() })?;
     let [from, to] = [first, first + 1].map(NodeId::from_usize);

@@ -64,6 +64,11 @@ pub(crate) fn check(spec: &TopologySpec) -> Result<(), TopologyError> {
     check_rules(spec)
 }
 
+fn check_mask(mask: Angle) -> Result<(), TopologyError> {
+    let degrees = mask.degrees();
+    if (-90.0..90.0).contains(&degrees) { Ok(()) } else { Err(TopologyError::ElevationMask { degrees }) }
+}
+
 fn check_rules(spec: &TopologySpec) -> Result<(), TopologyError> {
     let intervals = [
         ("ISL checks", spec.isl.map(|isl| isl.every)),
@@ -75,11 +80,7 @@ fn check_rules(spec: &TopologySpec) -> Result<(), TopologyError> {
             return Err(TopologyError::Interval { what });
         }
     }
-    if let Some(degrees) = spec.gsl.map(|gsl| gsl.elevation_mask.degrees())
-        && !(-90.0..90.0).contains(&degrees)
-    {
-        return Err(TopologyError::ElevationMask { degrees });
-    }
+    spec.gsl.map_or(Ok(()), |gsl| check_mask(gsl.elevation_mask))?;
     if let Some(degrees) = spec.isl.and_then(|isl| isl.latitude_limit).map(Angle::degrees)
         && !(0.0..=90.0).contains(&degrees)
     {
@@ -113,6 +114,7 @@ pub(crate) fn check_options(options: &SkyOptions, spec: &TopologySpec) -> Result
         if !(1..=MOST_ANTENNAS).contains(&station.antennas) {
             return Err(TopologyError::Antennas { name: node.name.clone(), antennas: station.antennas });
         }
+        station.elevation_mask.map_or(Ok(()), check_mask)?;
     }
     if let Some(beams) = &options.beams {
         let total = beams.rings.iter().try_fold(0_u32, |sum, ring| sum.checked_add(*ring));

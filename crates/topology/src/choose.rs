@@ -40,17 +40,17 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// Looks at all satellites.
-    pub fn of_all(gsls: &Gsls, site: &'a Site, now: Time, sky: &Sky) -> View<'a> {
-        let sees = |&&satellite: &&NodeId| gsls.sees(site, sky.positions()[satellite]);
+    pub fn of_all(gsls: &Gsls, n: usize, site: &'a Site, now: Time, sky: &Sky) -> View<'a> {
+        let sees = |&&satellite: &&NodeId| gsls.sees(n, site, sky.positions()[satellite]);
         View { site, now, in_sight: gsls.satellites.iter().filter(sees).copied().collect(), places: None }
     }
 
     /// Looks at some satellites at another instant.
-    fn ahead(gsls: &Gsls, site: &'a Site, now: Time, satellites: &[NodeId], sky: &Sky) -> View<'a> {
+    fn ahead(gsls: &Gsls, n: usize, site: &'a Site, now: Time, satellites: &[NodeId], sky: &Sky) -> View<'a> {
         let (mut in_sight, mut places) = (Vec::new(), Vec::new());
         for &satellite in satellites {
             let place = sky.motion(satellite).earth_fixed_km(&sky.earth, now);
-            if gsls.sees(site, place) {
+            if gsls.sees(n, site, place) {
                 in_sight.push(satellite);
                 places.push(place);
             }
@@ -86,14 +86,14 @@ fn is_faithful(gsls: &Gsls, n: usize) -> bool {
     }
 }
 
-fn sees(gsls: &Gsls, site: &Site, satellite: NodeId, now: Time, sky: &Sky) -> bool {
-    gsls.sees(site, sky.position_at(satellite, now))
+fn sees(gsls: &Gsls, n: usize, site: &Site, satellite: NodeId, now: Time, sky: &Sky) -> bool {
+    gsls.sees(n, site, sky.position_at(satellite, now))
 }
 
 /// The satellite that a station keeps without looking at others.
 pub(crate) fn keeps(gsls: &Gsls, n: usize, site: &Site, now: Time, sky: &Sky) -> Option<Choice> {
     let serving = gsls.terminals[n].serving.filter(|_| is_faithful(gsls, n))?;
-    let keeps = sees(gsls, site, serving, now, sky) && gsls.may_take(n, serving).is_ok();
+    let keeps = sees(gsls, n, site, serving, now, sky) && gsls.may_take(n, serving).is_ok();
     keeps.then_some(Choice { satellite: Some(serving), why: Why::InSight })
 }
 
@@ -150,7 +150,7 @@ fn stays_ns(gsls: &Gsls, n: usize, satellite: NodeId, now: Time, sky: &Sky) -> f
     if motion.is_earth_fixed(&sky.earth) && sky.motion(gsls.terminals[n].node).is_earth_fixed(&sky.earth) {
         return f64::INFINITY;
     }
-    let sees = |t: Time| gsls.sees(&place.site(&sky.earth, t), motion.earth_fixed_km(&sky.earth, t));
+    let sees = |t: Time| gsls.sees(n, &place.site(&sky.earth, t), motion.earth_fixed_km(&sky.earth, t));
     let mut seen = now;
     while sees(seen.saturating_add(LOOK_AHEAD)) {
         seen = seen.saturating_add(LOOK_AHEAD);
@@ -176,15 +176,15 @@ pub(crate) fn next_exact(gsls: &Gsls, n: usize, now: Time, sky: &mut Sky) -> Tim
     let place = &terminal.place;
     if let Some(satellite) = serving.filter(|_| is_faithful(gsls, n)) {
         let earth = sky.earth;
-        let lost = |t: Time| !sees(gsls, &place.site(&earth, t), satellite, t, sky);
+        let lost = |t: Time| !sees(gsls, n, &place.site(&earth, t), satellite, t, sky);
         return first(lost, now);
     }
     sky.refresh(now);
     let sky = &*sky;
-    let nearby = nearby(gsls, &place.site(&sky.earth, now), sky);
+    let nearby = nearby(gsls, n, &place.site(&sky.earth, now), sky);
     let differs = |t: Time| {
         let site = place.site(&sky.earth, t);
-        let view = View::ahead(gsls, &site, t, &nearby, sky);
+        let view = View::ahead(gsls, n, &site, t, &nearby, sky);
         match serving {
             None => view.in_sight.iter().any(|&satellite| gsls.may_take(n, satellite).is_ok()),
             Some(_) => choose(gsls, n, &view, sky).satellite != serving,
@@ -194,9 +194,10 @@ pub(crate) fn next_exact(gsls: &Gsls, n: usize, now: Time, sky: &mut Sky) -> Tim
 }
 
 /// The satellites that can come into sight within [`HORIZON`].
-fn nearby(gsls: &Gsls, site: &Site, sky: &Sky) -> Vec<NodeId> {
+fn nearby(gsls: &Gsls, n: usize, site: &Site, sky: &Sky) -> Vec<NodeId> {
     let here = site.position();
-    let (radius, (_, cos_mask)) = (here.norm(), libm::sincos(libm::asin(gsls.sin_mask)));
+    let mask_rad = gsls.terminals[n].mask_rad;
+    let (radius, cos_mask) = (here.norm(), libm::cos(mask_rad));
     // Vertical and radius differ by up to 0.2° on the ellipsoid.
     let slack = FASTEST_RAD_S * HORIZON.as_secs_f64() + 0.004;
     let near = |&&satellite: &&NodeId| {
@@ -206,7 +207,7 @@ fn nearby(gsls: &Gsls, site: &Site, sky: &Sky) -> Vec<NodeId> {
             return true;
         }
         // λ = acos(R cos ε / r) − ε
-        let reach = libm::acos((radius * cos_mask / distance).min(1.0)) - libm::asin(gsls.sin_mask) + slack;
+        let reach = libm::acos((radius * cos_mask / distance).min(1.0)) - mask_rad + slack;
         reach >= std::f64::consts::PI || here.dot(position) >= radius * distance * libm::cos(reach)
     };
     gsls.satellites.iter().filter(near).copied().collect()

@@ -25,7 +25,6 @@ const CONDITION_CHECKS: Duration = Duration::from_secs(1);
 pub(crate) struct Gsls {
     pub rules: GslRules,
     pub options: GslOptions,
-    pub sin_mask: f64,
     /// Infinite without a limit.
     longest_km: f64,
     pub terminals: Vec<Terminal>,
@@ -75,7 +74,6 @@ impl Gsls {
         Gsls {
             rules,
             options,
-            sin_mask: libm::sin(rules.elevation_mask.radians()),
             longest_km: options.longest.map_or(f64::INFINITY, |longest| longest.km()),
             satellites: downlinks.ids().filter(|&node| downlinks[node].is_some()).collect(),
             served: none(),
@@ -93,9 +91,9 @@ impl Gsls {
         }
     }
 
-    /// Whether a satellite at `place` (Earth-fixed, km) is above the mask and near enough.
-    pub fn sees(&self, site: &Site, place: Vec3) -> bool {
-        site.sin_elevation(place) > self.sin_mask && self.is_near(site, place)
+    /// Whether a satellite at `place` (Earth-fixed, km) is above the terminal's mask and near enough.
+    pub fn sees(&self, n: usize, site: &Site, place: Vec3) -> bool {
+        site.sin_elevation(place) > self.terminals[n].sin_mask && self.is_near(site, place)
     }
 
     fn is_near(&self, site: &Site, place: Vec3) -> bool {
@@ -324,7 +322,7 @@ impl Gsls {
         }
         sky.refresh(now);
         if !indexed {
-            return choose::choose(self, n, &View::of_all(self, site, now, sky), sky);
+            return choose::choose(self, n, &View::of_all(self, n, site, now, sky), sky);
         }
         let positions = sky.positions();
         if self.indexed_at != Some(now) {
@@ -332,7 +330,7 @@ impl Gsls {
             self.indexed_at = Some(now);
         }
         let mut found = std::mem::take(&mut self.found);
-        self.index.visible(site, self.sin_mask, positions.as_slice(), &mut found);
+        self.index.visible(site, self.terminals[n].sin_mask, positions.as_slice(), &mut found);
         let above_the_mask = found.iter().map(|&node| NodeId::from_usize(node as usize));
         let in_sight = above_the_mask.filter(|&node| self.is_near(site, sky.positions()[node])).collect();
         self.found = found;

@@ -1,7 +1,7 @@
 //! What a network may have beyond the rules of [`TopologySpec`](crate::TopologySpec).
 
 use crate::{BeamOptions, HandoverPolicy, NodeId, TerrestrialOptions};
-use skyhop_base::{Duration, Length};
+use skyhop_base::{Angle, Duration, Length};
 use skyhop_orbit::{Track, Utc};
 
 /// The default adds nothing: +Grid, handovers without outage, shortest delay.
@@ -10,7 +10,7 @@ pub struct SkyOptions {
     pub isl: IslOptions,
     pub gsl: GslOptions,
     pub metric: Metric,
-    /// Stations that move or have several antennas.
+    /// Stations that move, have several antennas, or a mask or a policy of their own.
     pub stations: Vec<StationOptions>,
     /// Beams of every satellite; `None`: it lights all its stations with one.
     pub beams: Option<BeamOptions>,
@@ -107,6 +107,17 @@ pub struct StationOptions {
     pub antennas: u32,
     /// Where it is when, in place of the point of its node.
     pub track: Option<Track>,
+    /// It uses satellites higher than this; `None`: than the mask of [`GslRules`](crate::GslRules).
+    pub elevation_mask: Option<Angle>,
+    /// How it takes its satellites; `None`: as the rules and `gateway_policy` say.
+    pub policy: Option<HandoverPolicy>,
+}
+
+impl StationOptions {
+    /// One antenna, at the point of the node, by the rules of all.
+    pub fn new(station: NodeId) -> StationOptions {
+        StationOptions { station, antennas: 1, track: None, elevation_mask: None, policy: None }
+    }
 }
 
 /// What makes a route short.

@@ -3,7 +3,7 @@
 use crate::sky::next_multiple;
 use crate::terrestrial::Terrestrial;
 use crate::{CheckTimes, GslRules, HandoverPolicy, LinkId, NodeId};
-use skyhop_base::{Duration, Stream, Time};
+use skyhop_base::{Angle, Duration, Stream, Time};
 use skyhop_orbit::{Earth, Site, Track};
 use std::ops::Range;
 
@@ -34,6 +34,9 @@ pub(crate) struct Terminal {
     pub siblings: Range<usize>,
     /// Which satellite it takes.
     pub policy: HandoverPolicy,
+    /// It sees satellites above this elevation only.
+    pub mask_rad: f64,
+    pub sin_mask: f64,
     /// The satellite that it points at.
     pub serving: Option<NodeId>,
     /// Until when that satellite is being acquired; the link comes up then.
@@ -58,12 +61,17 @@ pub(crate) struct Mount {
     pub gateway: bool,
     pub siblings: Range<usize>,
     pub terrestrial: Option<Terrestrial>,
+    /// Its own mask and policy, if it has them.
+    pub mask: Option<Angle>,
+    pub policy: Option<HandoverPolicy>,
 }
 
 impl Terminal {
-    /// `name` is that of the antenna, to which its random streams belong. Gateways may have a policy of their own.
+    /// `name` is that of the antenna, to which its random streams belong. Gateways may have a policy of their own, and
+    /// so may single stations.
     pub fn new(mount: Mount, name: &str, rules: &GslRules, of_gateways: Option<HandoverPolicy>) -> Terminal {
-        let policy = of_gateways.filter(|_| mount.gateway).unwrap_or(rules.policy);
+        let policy = mount.policy.or(of_gateways.filter(|_| mount.gateway)).unwrap_or(rules.policy);
+        let mask_rad = mount.mask.unwrap_or(rules.elevation_mask).radians();
         let times = match rules.check_times {
             CheckTimes::Randomised { seed } => Some(Stream::new(seed, name, "handover checks")),
             CheckTimes::Regular | CheckTimes::Slots { .. } | CheckTimes::Exact => None,
@@ -73,7 +81,7 @@ impl Terminal {
             _ => 0,
         };
         let draws = Stream::new(seed, name, "handover choice");
-        let Mount { node, place, uplink, gateway, siblings, terrestrial } = mount;
+        let Mount { node, place, uplink, gateway, siblings, terrestrial, .. } = mount;
         Terminal {
             node,
             place,
@@ -81,6 +89,8 @@ impl Terminal {
             gateway,
             siblings,
             policy,
+            mask_rad,
+            sin_mask: libm::sin(mask_rad),
             serving: None,
             ready: None,
             beam: None,

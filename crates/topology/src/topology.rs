@@ -370,7 +370,17 @@ fn build_terminals(
             };
             let fallback = options.terrestrial.iter().find(|terrestrial| terrestrial.station == node);
             let terrestrial = fallback.map(|to| Terrestrial::new(to.rule.clone(), wires_between(links, node, to.to)));
-            let mount = Mount { node, place, uplink, gateway: transit[node], siblings: siblings.clone(), terrestrial };
+            let own = options.station(node);
+            let mount = Mount {
+                node,
+                place,
+                uplink,
+                gateway: transit[node],
+                siblings: siblings.clone(),
+                terrestrial,
+                mask: own.and_then(|own| own.elevation_mask),
+                policy: own.and_then(|own| own.policy),
+            };
             terminals.push(Terminal::new(mount, &format!("{}{suffix}", spec.name), rules, options.gsl.gateway_policy));
         }
     }

@@ -118,12 +118,16 @@ impl Scenario {
             },
             gateway_policy: gsl.handover.gateways.map(policy),
         });
-        let special = self.stations.iter().filter(|(_, station)| station.antennas > 1 || station.track.is_some());
+        let own = |station: &Station| station.elevation_mask.is_some() || station.handover.is_some();
+        let is_special = |station: &Station| station.antennas > 1 || station.track.is_some() || own(station);
+        let special = self.stations.iter().filter(|(_, station)| is_special(station));
         let stations = special.filter_map(|(name, station)| {
             Some(StationOptions {
                 station: station_node(topology, name)?,
                 antennas: station.antennas,
                 track: station.track.as_ref().and_then(|points| track(points).ok()),
+                elevation_mask: station.elevation_mask,
+                policy: station.handover.map(policy),
             })
         });
         let of_gsl = sky.gsl.as_ref().and_then(|gsl| gsl.beams.as_ref());

@@ -435,6 +435,41 @@ pub struct StationFile {
     pub antennas: Option<u32>,
     /// A wired link that the station uses instead of satellites at times.
     pub terrestrial: Option<TerrestrialFile>,
+    /// One of `station_classes`: what the station does not say is said there.
+    pub class: Option<String>,
+    /// The station uses satellites higher than this. Without it: that of the class, or of `constellation.gsl`.
+    pub elevation_mask: Option<Angle>,
+    /// How the station takes its satellites. Without it: as the class says, or `constellation.gsl.handover`.
+    pub handover: Option<HandoverPolicyName>,
+}
+
+/// What stations of one kind have in common.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StationClassFile {
+    /// Stations of this class, besides those that name it: a file as `stations_file`.
+    pub file: Option<ContentFile>,
+    /// Satellites that each station uses at a time, each over an antenna of its own. Without it: as without a class.
+    #[schemars(range(min = 1, max = 64))]
+    pub antennas: Option<u32>,
+    /// The stations use satellites higher than this. Without it: than the mask of `constellation.gsl`.
+    pub elevation_mask: Option<Angle>,
+    /// How the stations take their satellites. Without it: as `constellation.gsl.handover` says.
+    pub handover: Option<HandoverPolicyName>,
+    /// A wired link from each station, which makes gateways of them.
+    pub wire: Option<ClassWireFile>,
+}
+
+/// A wired link from each station of a class to one node.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClassWireFile {
+    /// The other end of all these links.
+    pub to: String,
+    pub rate: Rate,
+    /// One-way propagation delay.
+    pub delay: Duration,
+    pub queue: Option<QueueFile>,
 }
 
 /// A terrestrial network to fall back on.

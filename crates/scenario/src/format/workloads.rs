@@ -264,6 +264,9 @@ pub enum SizesName {
     WebSearch,
     /// Data mining: 1.5 kB to 973 MB, 7.5 MB on average, half of them 1.5 kB (VL2, SIGCOMM 2009, figure 2).
     DataMining,
+    /// Cache follower: 68 B to 3.8 MB, 0.69 MB on average, half of them below 28 kB (Roy et al., SIGCOMM 2015, figure
+    /// 6).
+    CacheFollower,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]

@@ -16,6 +16,7 @@ mod red;
 mod repair;
 mod sky;
 mod sky_links;
+mod station_classes;
 mod station_file;
 mod stations;
 mod trace;
@@ -130,10 +131,13 @@ impl Resolver<'_, '_, '_> {
             self.add(&root.key("duration"), format!("a run of {duration} is too long"), help);
             self.duration = None;
         }
-        let mut stations = self.stations();
-        self.stations_of_file(&mut stations);
+        let mut classes = self.station_classes();
+        let mut stations = self.stations(&mut classes);
+        self.stations_of_files(&mut stations, &mut classes);
         let constellation = self.constellation(&stations);
-        let links = self.links();
+        let mut links = self.links();
+        self.class_wires(&classes, &mut links);
+        self.check_station_rules(&stations, &classes, constellation.as_ref());
         let clock = self.clock(constellation.is_some(), &links);
         self.check_terrestrial(&stations, &links);
         let flows = self.flows();

@@ -116,6 +116,7 @@ impl Resolver<'_, '_, '_> {
             GroundPoint { latitude: station.latitude, longitude: station.longitude, altitude: station.altitude };
         let Ok(ground) = GroundStation::new(point) else { return Vec::new() };
         let site = ground.site(&earth);
+        let mask = station.elevation_mask.unwrap_or(gsl.elevation_mask);
         let is_visible = |group: &Group| match *group {
             Group::Elements => true,
             // Where a moving user gets to is not looked at.
@@ -124,11 +125,11 @@ impl Resolver<'_, '_, '_> {
                 let position = Orbit::Geostationary { longitude }.earth_fixed_km(&earth, Time::ZERO);
                 let look = site.look(position);
                 let near = gsl.longest.is_none_or(|longest| look.slant_range.km() <= longest.km());
-                near && look.elevation.degrees() > gsl.elevation_mask.degrees()
+                near && look.elevation.degrees() > mask.degrees()
             }
             Group::Shell { altitude, inclination } => {
                 let highest = inclination.degrees().min(180.0 - inclination.degrees());
-                let by_mask = visibility::coverage(&earth, altitude, gsl.elevation_mask).central_angle.degrees();
+                let by_mask = visibility::coverage(&earth, altitude, mask).central_angle.degrees();
                 let by_range = gsl.longest.map_or(180.0, |longest| central_angle_deg(&earth, altitude, longest));
                 let reach = by_mask.min(by_range);
                 station.latitude.degrees().abs() <= highest + reach + SLACK_DEG

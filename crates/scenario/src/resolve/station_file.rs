@@ -1,6 +1,7 @@
 //! Ground stations from a file: CSV, or points of GeoJSON.
 
 use super::content::Content;
+use super::station_classes::{Classes, StationClass};
 use super::stations::NOT_TOLD;
 use super::{Kind, MOST_COMPONENTS, RESERVED_NAMES, Resolver};
 use crate::format::ContentFile;
@@ -19,28 +20,47 @@ const MOST_ANTENNAS: u32 = 64;
 type Entry = (String, Result<(String, GroundPoint, Option<u32>), String>);
 
 impl Resolver<'_, '_, '_> {
-    /// The stations of the file besides those that are written.
-    pub(super) fn stations_of_file(&mut self, stations: &mut BTreeMap<String, Station>) {
+    /// The stations of files besides those that are written.
+    pub(super) fn stations_of_files(&mut self, stations: &mut BTreeMap<String, Station>, classes: &mut Classes) {
         let path = Path::root().key("stations_file");
-        if self.tree.find(&path).is_none() {
-            return;
+        if self.tree.find(&path).is_some() {
+            let file: Option<ContentFile> = self.take(&path);
+            self.stations_of_file(file, stations, None, &path);
         }
+        for (name, class) in classes {
+            if class.file.file.is_some() {
+                let path = Path::root().key("station_classes").key(name).key("file");
+                self.stations_of_file(class.file.file.clone(), stations, Some(class), &path);
+            }
+        }
+    }
+
+    fn stations_of_file(
+        &mut self,
+        file: Option<ContentFile>,
+        stations: &mut BTreeMap<String, Station>,
+        mut class: Option<&mut StationClass>,
+        path: &Path,
+    ) {
         let before = self.problems.count();
-        let file: Option<ContentFile> = self.take(&path);
-        if let Some(Content { name: file, text, .. }) = file.and_then(|file| self.content(&file, &path)) {
+        if let Some(Content { name: file, text, .. }) = file.and_then(|file| self.content(&file, path)) {
             let entries = if text.trim_start().starts_with('{') { of_geojson(&text) } else { of_csv(&text) };
             if entries.len() > MOST_COMPONENTS {
                 let message = format!("{file} has {} stations, at most {MOST_COMPONENTS} are possible", entries.len());
-                self.add(&path, message, None);
+                self.add(path, message, None);
                 return;
             }
             for (place, entry) in entries {
                 match entry.and_then(|entry| checked(entry, stations)) {
-                    Ok((name, station)) => {
-                        self.declare(&name, Kind::Station, &path);
+                    Ok((name, mut station)) => {
+                        self.declare(&name, Kind::Station, path);
+                        if let Some(class) = class.as_deref_mut() {
+                            class.file.give(&mut station);
+                            class.members.push(name.clone());
+                        }
                         stations.insert(name, station);
                     }
-                    Err(message) => self.add(&path, format!("{file}, {place}: {message}"), None),
+                    Err(message) => self.add(path, format!("{file}, {place}: {message}"), None),
                 }
             }
         }
@@ -79,6 +99,8 @@ fn checked(
             altitude,
             track: None,
             antennas: antennas.unwrap_or(NOT_TOLD),
+            elevation_mask: None,
+            handover: None,
             terrestrial: None,
         },
     ))

@@ -1,5 +1,6 @@
 //! Ground stations: by coordinates, by the name of a city, on a track.
 
+use super::station_classes::Classes;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
     GatewaysName, StationFile, TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName, TerrestrialRuleOptions,
@@ -20,7 +21,7 @@ pub(super) const NOT_TOLD: u32 = 0;
 const GATEWAY_DISHES: u32 = 8;
 
 impl Resolver<'_, '_, '_> {
-    pub(super) fn stations(&mut self) -> BTreeMap<String, Station> {
+    pub(super) fn stations(&mut self, classes: &mut Classes) -> BTreeMap<String, Station> {
         let path = Path::root().key("stations");
         let Some(node) = self.tree.find(&path) else { return BTreeMap::new() };
         let Some(table) = node.table() else {
@@ -37,18 +38,23 @@ impl Resolver<'_, '_, '_> {
             self.declare(name, Kind::Station, &path);
             let Some(file) = self.take::<StationFile>(&path) else { continue };
             let Some(place) = self.place(&file, &path) else { continue };
+            self.check_mask(file.elevation_mask, &path);
+            let class = self.class_of(name, &file, classes, &path);
             let track = self.track(file.track.as_deref().unwrap_or_default(), &path.key("track"));
-            stations.insert(
-                name.clone(),
-                Station {
-                    latitude: place.latitude,
-                    longitude: place.longitude,
-                    altitude: place.altitude,
-                    track,
-                    antennas: file.antennas.unwrap_or(NOT_TOLD),
-                    terrestrial: file.terrestrial.map(with_rule),
-                },
-            );
+            let mut station = Station {
+                latitude: place.latitude,
+                longitude: place.longitude,
+                altitude: place.altitude,
+                track,
+                antennas: file.antennas.unwrap_or(NOT_TOLD),
+                elevation_mask: file.elevation_mask,
+                handover: file.handover,
+                terrestrial: file.terrestrial.map(with_rule),
+            };
+            if let Some(class) = class {
+                class.give(&mut station);
+            }
+            stations.insert(name.clone(), station);
         }
         stations
     }

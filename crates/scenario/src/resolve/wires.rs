@@ -66,7 +66,8 @@ impl Resolver<'_, '_, '_> {
                 self.nodes.incomplete = true;
                 continue;
             };
-            if !self.link_ends(&between, &mut taken, &path) {
+            let end = |i| path.key("between").index(i);
+            if !self.link_ends(&between, &mut taken, &path, &path.key("between"), end) {
                 continue;
             }
             let Some(file) = self.take::<LinkFile>(&path) else { continue };
@@ -94,22 +95,28 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    /// Enters the nodes at the ends of a link. False when the link cannot be.
-    fn link_ends(&mut self, between: &[String; 2], taken: &mut BTreeMap<[String; 2], Path>, path: &Path) -> bool {
-        let place = path.key("between");
+    /// Enters the nodes at the ends of a link, whose names stand at `end`. False when the link cannot be.
+    pub(super) fn link_ends(
+        &mut self,
+        between: &[String; 2],
+        taken: &mut BTreeMap<[String; 2], Path>,
+        path: &Path,
+        place: &Path,
+        end: impl Fn(usize) -> Path,
+    ) -> bool {
         for (i, name) in between.iter().enumerate() {
             match self.nodes.by_name.get(name).map(|entry| entry.kind) {
-                None => self.declare(name, Kind::Wired, &place.index(i)),
+                None => self.declare(name, Kind::Wired, &end(i)),
                 Some(Kind::Satellite(_)) => {
                     let message = format!("a wired link cannot end at the satellite {name:?}");
-                    self.add(&place.index(i), message, None);
+                    self.add(&end(i), message, None);
                     return false;
                 }
                 Some(Kind::Station | Kind::Wired) => {}
             }
         }
         if between[0] == between[1] {
-            self.add(&place, format!("a link cannot join {:?} to itself", between[0]), None);
+            self.add(place, format!("a link cannot join {:?} to itself", between[0]), None);
             return false;
         }
         let mut key = between.clone();
@@ -117,7 +124,7 @@ impl Resolver<'_, '_, '_> {
         match taken.get(&key) {
             Some(other) => {
                 let message = format!("{:?} and {:?} are already joined by {other}", between[0], between[1]);
-                self.add(&place, message, None);
+                self.add(place, message, None);
                 false
             }
             None => {
@@ -127,7 +134,13 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    fn direction(&mut self, link: &LinkFile, own: Option<&DirectionFile>, key: &str, path: &Path) -> Option<Direction> {
+    pub(super) fn direction(
+        &mut self,
+        link: &LinkFile,
+        own: Option<&DirectionFile>,
+        key: &str,
+        path: &Path,
+    ) -> Option<Direction> {
         let own = own.cloned().unwrap_or_default();
         let delay = own.delay.or(link.delay);
         if delay.is_none() {
@@ -415,7 +428,7 @@ fn ends(item: &Node) -> Option<[String; 2]> {
 }
 
 /// A link is the same from both its ends: the one whose name comes first stands first.
-fn in_order(between: [String; 2], forward: Direction, backward: Direction) -> WiredLink {
+pub(super) fn in_order(between: [String; 2], forward: Direction, backward: Direction) -> WiredLink {
     let [a, b] = between;
     if natural_order(&a, &b).is_le() {
         WiredLink { name: None, between: [a, b], forward, backward }

@@ -12,7 +12,7 @@ use crate::quantity::LONGEST;
 use crate::scenario::{Flow, Transport, Workload};
 use crate::tree::{Node, Path};
 use skyhop_base::{Bytes, Duration};
-use skyhop_sim::distribution::{DATA_MINING, Distribution, WEB_SEARCH};
+use skyhop_sim::distribution::{CACHE_FOLLOWER, DATA_MINING, Distribution, WEB_SEARCH};
 use skyhop_sim::workload::{ArrivalConfig, MOST_TRANSFERS};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -260,6 +260,7 @@ impl Resolver<'_, '_, '_> {
         let distribution = match &file {
             SizesFile::Named(SizesName::WebSearch) => Distribution::of_segments(&WEB_SEARCH),
             SizesFile::Named(SizesName::DataMining) => Distribution::of_segments(&DATA_MINING),
+            SizesFile::Named(SizesName::CacheFollower) => Distribution::Empirical(CACHE_FOLLOWER.into()),
             SizesFile::Options(SizesOptions::Constant(bytes)) => Distribution::Constant(b(bytes)),
             SizesFile::Options(SizesOptions::Exponential(ExponentialSizes { mean })) => {
                 Distribution::Exponential { mean: b(mean) }

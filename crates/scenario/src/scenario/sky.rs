@@ -111,6 +111,10 @@ pub struct Station {
     pub track: Option<Vec<WaypointFile>>,
     pub antennas: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub elevation_mask: Option<Angle>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handover: Option<HandoverPolicyName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub terrestrial: Option<TerrestrialFile>,
 }
 

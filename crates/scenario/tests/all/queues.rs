@@ -76,6 +76,51 @@ fn pie_and_dualpi2_keep_flows_near_their_target() {
     }
 }
 
+/// RFC 9332 §2.1 and appendix A: with a coupling of 2 a scalable flow marked in L has the rate of a classic flow
+/// dropped in C at equal round trips, and L waits a millisecond at most. The RFC promises rough equality; De Schepper
+/// et al., "Dual queue coupled AQM", 2022, find ratios between 1/2 and 2.
+#[test]
+fn dualpi2_shares_a_link_between_prague_and_cubic() {
+    for variant in ["linux", "rfc"] {
+        for (rate_mbps, delay_ms) in [(40, 10), (40, 25), (100, 10)] {
+            let text = format!(
+                r#"
+                duration = "60 s"
+                profile = "linux"
+
+                [[links]]
+                between = ["left", "right"]
+                rate = "{rate_mbps} Mbit/s"
+                delay = "{delay_ms} ms"
+                queue = "unlimited"
+                forward = {{ queue = {{ dualpi2 = {{ variant = "{variant}" }} }} }}
+
+                [[flows]]
+                name = "classic"
+                count = 2
+                from = "left"
+                to = "right"
+                tcp = {{ name = "cubic" }}
+
+                [[flows]]
+                name = "scalable"
+                count = 2
+                from = "left"
+                to = "right"
+                tcp = {{ name = "prague" }}
+                "#
+            );
+            let records = run(&text, 1);
+            let rates: Vec<f64> = records.flows.iter().map(|flow| flow.goodput_bps / 1e6).collect();
+            let (classic, scalable) = (rates[0] + rates[1], rates[2] + rates[3]);
+            let said = format!("{variant}, {rate_mbps} Mbit/s, {delay_ms} ms: {rates:?}");
+            eprintln!("{said}, {}", records.flows[2].delay.p95_s);
+            assert!((0.5..2.0).contains(&(scalable / classic)), "{said}");
+            assert!(classic + scalable > 0.85 * f64::from(rate_mbps), "{said}");
+        }
+    }
+}
+
 /// ECN: the queue marks what a drop would cost, and no packet of a capable flow is lost.
 #[test]
 fn capable_flows_are_marked_and_not_dropped() {

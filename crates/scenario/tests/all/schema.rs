@@ -17,7 +17,7 @@ fn the_committed_schema_is_up_to_date() {
 fn every_top_level_key_is_described() {
     let schema = skyhop_scenario::json_schema();
     let keys = schema["properties"].as_object().unwrap();
-    assert_eq!(keys.len(), 13);
+    assert_eq!(keys.len(), 14);
     for (key, value) in keys {
         assert!(value["description"].is_string(), "{key}");
     }

@@ -169,6 +169,100 @@ fn stations_come_from_files() {
     assert_eq!(json(&geojson.canonical()).hash(), geojson.hash());
 }
 
+/// Gateways from a file, with dishes, mask, handover and a wire each, beside terminals of another class. Written out
+/// station by station it is the same scenario.
+#[test]
+fn classes_of_stations() {
+    let with = |rest: serde_json::Value| {
+        let mut scenario = json!({
+            "duration": "60 s",
+            "constellation": {
+                "preset": "iridium", "gsl": { "handover": { "policy": "nearest" }, "gateways": "bent-pipe" },
+            },
+            "flows": [{ "name": "a", "from": "ship", "to": "exchange", "udp": {}, "application":
+                { "constant_rate": { "rate": "1 Mbit/s", "payload": "1000 B" } } }],
+        });
+        scenario.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        scenario
+    };
+    let classes = with(json!({
+        "station_classes": {
+            "gateway": {
+                "file": { "text":
+                    "name,latitude_deg,longitude_deg,antennas\nfucino,41.98,13.60,4\nsvalbard,78.23,15.39,\n" },
+                "antennas": 2,
+                "elevation_mask": "5 deg",
+                "handover": "highest-elevation",
+                "wire": { "to": "exchange", "rate": "1 Gbit/s", "delay": "3 ms", "queue": "codel" },
+            },
+            "ship": { "elevation_mask": "25 deg", "handover": "longest-visibility" },
+        },
+        "stations": { "ship": { "city": "Palermo", "class": "ship", "elevation_mask": "20 deg" } },
+    }));
+    let place = |latitude: f64, longitude: f64, antennas: u32| {
+        json!({ "latitude": format!("{latitude} deg"), "longitude": format!("{longitude} deg"), "antennas": antennas,
+            "elevation_mask": "5 deg", "handover": "highest-elevation" })
+    };
+    let wire = |gateway: &str| {
+        json!({
+            "between": [gateway, "exchange"], "rate": "1 Gbit/s", "delay": "3 ms", "queue": "codel",
+        })
+    };
+    let one_by_one = with(json!({
+        "stations": {
+            "ship": { "city": "Palermo", "elevation_mask": "20 deg", "handover": "longest-visibility" },
+            "fucino": place(41.98, 13.60, 4), "svalbard": place(78.23, 15.39, 2),
+        },
+        "links": [wire("fucino"), wire("svalbard")],
+    }));
+    let scenario = json(&classes);
+    assert_eq!(scenario.hash(), json(&one_by_one).hash());
+    assert_eq!(json(&scenario.canonical()).hash(), scenario.hash());
+    let spec = scenario.simulation_spec();
+    let found: Vec<_> = spec
+        .sky
+        .stations
+        .iter()
+        .map(|own| (own.antennas, own.elevation_mask.map(|mask| mask.degrees()), own.policy))
+        .collect();
+    let (highest, longest) = (HandoverPolicy::HighestElevation, HandoverPolicy::LongestVisibility);
+    let gateway = |antennas| (antennas, Some(5.0), Some(highest));
+    assert_eq!(found, [gateway(4), (1, Some(20.0), Some(longest)), gateway(2)]);
+    assert_eq!(spec.topology.wired.len(), 4);
+    // Packets arrive through the gateways.
+    let records = Simulation::new(&spec, 1).unwrap().run();
+    assert!(records.flows[0].packets_received > 1000, "{}", records.flows[0].packets_received);
+
+    for (change, said) in [
+        (
+            json!({ "stations": { "ship": { "city": "Palermo", "class": "shpi" } } }),
+            "no class of stations is called \"shpi\"",
+        ),
+        (json!({ "station_classes": { "ship": { "elevation_mask": "95 deg" } } }), "95 deg is not an elevation mask"),
+        (
+            json!({ "station_classes": { "ship": { "wire": { "to": "ship", "rate": "1 Mbit/s", "delay": "1 ms" } } } }),
+            "cannot join \"ship\" to itself",
+        ),
+        (json!({ "station_classes": { "ship": { "file": { "text": "name\nx" } } } }), "a header is needed"),
+        (json!({ "links": [wire("fucino")] }), "already joined"),
+    ] {
+        let mut wrong = classes.clone();
+        let all = wrong.as_object_mut().unwrap();
+        for (key, value) in change.as_object().unwrap() {
+            match all.get_mut(key).and_then(serde_json::Value::as_object_mut) {
+                Some(table) => table.extend(value.as_object().unwrap().clone()),
+                None => drop(all.insert(key.clone(), value.clone())),
+            }
+        }
+        let message = Scenario::from_json(&wrong, "test", &[]).unwrap_err().to_string();
+        assert!(message.contains(said), "{said}\n{message}");
+    }
+    let mut unused = classes;
+    unused["station_classes"]["plane"] = json!({ "antennas": 2 });
+    let warnings = json(&unused).warnings.clone();
+    assert!(warnings.iter().any(|told| told.contains("station_classes.plane: has no effect")), "{warnings:?}");
+}
+
 #[test]
 fn geostationary_satellites_and_lists_of_links() {
     let scenario = json(&json!({

@@ -146,6 +146,11 @@ pub trait Control: Debug + Send {
         None
     }
 
+    /// The burst in segments, where the control alone decides it.
+    fn burst(&self, _flow: &Flow) -> Option<u32> {
+        None
+    }
+
     /// Whether it reacts to marks by itself, in [`Control::acked`]. The sender then lets them be.
     fn handles_marks(&self) -> bool {
         false

@@ -36,6 +36,9 @@ parameters! {
 
 const MIN_CWND: f64 = 2.0;
 
+/// A burst takes at most 2^-12 s at the pacing rate, about 250 us (draft §2.5.1).
+const BURST_SHIFT: u32 = 12;
+
 /// Segments of growth per round trip of `rtt` seconds (draft §2.4.4): as much per second as at the virtual RTT.
 fn growth(rtt: f64, virtual_rtt: f64) -> f64 {
     if rtt >= virtual_rtt { 1.0 } else { (rtt / virtual_rtt) * (rtt / virtual_rtt) }
@@ -178,6 +181,11 @@ impl Control for Prague {
 
     fn paces(&self) -> bool {
         true
+    }
+
+    fn burst(&self, flow: &Flow) -> Option<u32> {
+        let rate = self.accurate.then_some(flow.pacing_rate).filter(|&rate| rate < u64::MAX)?;
+        Some(u32::try_from((rate >> BURST_SHIFT) / u64::from(flow.mss)).unwrap_or(u32::MAX).max(1))
     }
 
     fn pacing_percent(&self, flow: &Flow) -> Option<u64> {

@@ -126,6 +126,9 @@ impl Sender {
 
     /// Segments in a burst.
     pub(super) fn burst(&self) -> u32 {
+        if let Some(burst) = self.control.burst(&self.flow) {
+            return burst.min((LARGEST_BURST / u64::from(self.flow.mss)) as u32).max(1);
+        }
         let mut bytes = self.flow.pacing_rate >> BURST_SHIFT;
         // On short paths bursts are longer: by the largest one, halved for each unit of the smallest RTT.
         let halvings = self.flow.min_rtt_us >> self.config.burst_rtt_log;

@@ -49,6 +49,17 @@ fn a_queue_that_marks_early_stays_short_at_full_rate() {
     assert!(flow.accurate_ecn);
 }
 
+/// A burst takes at most 2^-12 s at the pacing rate, which is one segment up to 47 Mbit/s (draft §2.5.1). On a faster
+/// path no segment waits behind another then; the second of a pair would wait 60 us.
+#[test]
+fn bursts_are_short() {
+    let run = run(&marking(60.0, 0.04), vec![Flow::bulk("prague")], 20.0);
+    let rate = run.goodput(0, 8.0, 20.0);
+    assert!((5.0..40.0).contains(&rate), "{rate} Mbit/s");
+    let wait = run.queue_quantile(0.95, 8.0, 20.0);
+    assert!(wait < 0.01, "{wait} ms");
+}
+
 #[test]
 fn bunches_of_acks_do_not_confuse_the_count() {
     // ACKs come in bunches: the count goes on in each of them.

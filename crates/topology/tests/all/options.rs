@@ -203,7 +203,7 @@ fn bent_pipe(antennas: u32) -> (TopologySpec, SkyOptions) {
     let gateway = spec.nodes.len() as u32 - 5;
     spec.wired = both_ways(gateway, gateway + 4, Duration::from_millis(5)).to_vec();
     let gsl = GslOptions { gateways: GatewayRule::BentPipe, ..GslOptions::default() };
-    let antennas = StationOptions { station: NodeId::new(gateway), antennas, track: None };
+    let antennas = StationOptions { antennas, ..StationOptions::new(NodeId::new(gateway)) };
     (spec, SkyOptions { gsl, stations: vec![antennas], ..SkyOptions::default() })
 }
 
@@ -252,6 +252,63 @@ fn a_user_who_loses_the_gateway_moves_on() {
     assert!(found.len() > 5);
 }
 
+/// Beside stations that go by the rules of all, one with a mask and one with a policy of its own, at the same place:
+/// each does what it would do in a network where these were the rules of all.
+#[test]
+fn stations_have_masks_and_policies_of_their_own() {
+    let names = ["plain", "narrow", "faithful"];
+    for check_times in [CheckTimes::Regular, CheckTimes::Exact] {
+        // With more stations the index of satellites answers.
+        for others in [0, 12] {
+            let places =
+                || names.iter().map(|name| station(name, 48.0, 11.0)).chain(cities(others)).collect::<Vec<_>>();
+            let spec = |policy, mask| {
+                let mut spec = low_shell(places(), policy, check_times);
+                if let Some(gsl) = &mut spec.gsl {
+                    gsl.elevation_mask = degrees(mask);
+                }
+                spec
+            };
+            let serving = |spec: TopologySpec, stations: Vec<StationOptions>| -> Vec<[Option<NodeId>; 3]> {
+                let options = SkyOptions { stations, ..SkyOptions::default() };
+                let mut topology = Topology::with_options(spec, options).unwrap();
+                let nodes = names.map(|name| node(&topology, name));
+                let moments = (0..40).map(|step| {
+                    run_to(&mut topology, at(15 * step));
+                    nodes.map(|node| topology.serving(node))
+                });
+                moments.collect()
+            };
+            let highest = HandoverPolicy::HighestElevation;
+            let own = spec(highest, 15.0);
+            let first = (own.nodes.len() - names.len()) as u32 - others;
+            let narrow =
+                StationOptions { elevation_mask: Some(degrees(50.0)), ..StationOptions::new(NodeId::new(first + 1)) };
+            let faithful = StationOptions {
+                policy: Some(HandoverPolicy::UntilBelowMask),
+                ..StationOptions::new(NodeId::new(first + 2))
+            };
+            let mixed = serving(own, vec![narrow, faithful]);
+            let alone = [
+                serving(spec(highest, 15.0), vec![]),
+                serving(spec(highest, 50.0), vec![]),
+                serving(spec(HandoverPolicy::UntilBelowMask, 15.0), vec![]),
+            ];
+            for (n, alone) in alone.iter().enumerate() {
+                let (found, right): (Vec<_>, Vec<_>) = mixed.iter().zip(alone).map(|(a, b)| (a[n], b[n])).unzip();
+                assert_eq!(found, right, "{} {check_times:?} {others}", names[n]);
+            }
+            let unlike = |n: usize| mixed.iter().filter(|all| all[n] != all[0]).count();
+            assert!(unlike(1) > 5 && unlike(2) > 5, "{} {}", unlike(1), unlike(2));
+        }
+    }
+    let spec = low_shell(vec![station("x", 0.0, 0.0)], HandoverPolicy::Nearest, CheckTimes::Regular);
+    let node = NodeId::new(spec.nodes.len() as u32 - 1);
+    let wrong = StationOptions { elevation_mask: Some(degrees(90.0)), ..StationOptions::new(node) };
+    let options = SkyOptions { stations: vec![wrong], ..SkyOptions::default() };
+    assert!(matches!(Topology::with_options(spec, options).unwrap_err(), TopologyError::ElevationMask { .. }));
+}
+
 #[test]
 fn a_user_on_the_move_takes_what_it_sees_from_where_it_is() {
     // An aeroplane at 250 m/s along the equator to the east, below a ring of equatorial satellites.
@@ -269,7 +326,7 @@ fn a_user_on_the_move_takes_what_it_sees_from_where_it_is() {
     let track = Track::new(&[(at(0), point(0.0)), (at(16_000), point(36.0))]).unwrap();
     let plane = NodeId::new(11);
     let options = SkyOptions {
-        stations: vec![StationOptions { station: plane, antennas: 1, track: Some(track.clone()) }],
+        stations: vec![StationOptions { track: Some(track.clone()), ..StationOptions::new(plane) }],
         ..SkyOptions::default()
     };
     let mut topology = Topology::with_options(network(nodes()), options).unwrap();
@@ -505,7 +562,7 @@ fn what_cannot_be_is_refused() {
 
     let spec = || iridium(&[station("x", 0.0, 0.0)]);
     let refused = |options: SkyOptions| Topology::with_options(spec(), options).unwrap_err();
-    let mount = |node: u32, antennas| StationOptions { station: NodeId::new(node), antennas, track: None };
+    let mount = |node: u32, antennas| StationOptions { antennas, ..StationOptions::new(NodeId::new(node)) };
     let of = |stations| SkyOptions { stations, ..SkyOptions::default() };
     assert_eq!(refused(of(vec![mount(0, 1)])), TopologyError::StationOptions { index: 0 });
     assert_eq!(refused(of(vec![mount(66, 1), mount(66, 1)])), TopologyError::StationOptions { index: 1 });

@@ -53,7 +53,7 @@ fn sky(seed: u64) -> Topology {
     let outage = Switching::BreakBeforeMake { outage: Duration::from_millis(700) };
     let gsl =
         GslOptions { switching: if seed % 4 == 1 { outage } else { Switching::default() }, ..GslOptions::default() };
-    let antennas = |n: u32| StationOptions { station: NodeId::new(first + n), antennas: 2 + n, track: None };
+    let antennas = |n: u32| StationOptions { antennas: 2 + n, ..StationOptions::new(NodeId::new(first + n)) };
     let metric = if seed % 7 == 6 { Metric::Hops } else { Metric::Delay };
     let options = SkyOptions { isl, gsl, metric, stations: vec![antennas(0), antennas(1)], ..SkyOptions::default() };
     Topology::with_options(spec, options).unwrap()
