@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +44,7 @@ _BLOCK = re.compile(
 
 
 def result_of(run: Run) -> str:
-    """What a run came to, in a line: goodput, median RTT or delay, and retransmissions or losses of the first flows."""
+    """What a run came to, in lines of 120 columns: goodput, median RTT or delay, and retransmissions or losses of the first flows."""
     told = []
     for flow in run.flows.head(_SHOWN).iter_rows(named=True):
         lost = flow["packets_sent"] - flow["packets_received"]
@@ -69,7 +70,8 @@ def result_of(run: Run) -> str:
         times = f"loaded in {_time(min(known))} to {_time(max(known))}" if known else "none loaded"
         told.append(f"`{name}` {_count(len(loads), 'page')}, {len(loads) - len(known)} unfinished, {times}")
     more = run.flows.height - _SHOWN
-    return "*Result*: " + "; ".join([*told, *([f"and {more} more flows"] if more > 0 else [])]) + "."
+    line = "*Result*: " + "; ".join([*told, *([f"and {more} more flows"] if more > 0 else [])]) + "."
+    return "\n".join(textwrap.wrap(line, 120, break_long_words=False, break_on_hyphens=False))
 
 
 def _time(seconds: float) -> str:

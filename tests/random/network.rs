@@ -329,7 +329,7 @@ fn flows(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, nodes: &[String]
         let mut transport = value(draw, key);
         let linux =
             key == "tcp" && transport.as_str().is_some_and(|name| !skyhop_transport::TcpSpec::names().contains(&name));
-        if linux && draw.chance.happens(0.9) {
+        if linux && draw.chance.happens(0.7) {
             transport = json!({ "profile": "linux", "name": transport });
         }
         flow.insert(key.to_owned(), transport);
@@ -399,7 +399,7 @@ fn classes(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>) {
         let shape = draw.schema.definition("ClassWireFile");
         class.insert("wire".to_owned(), draw.table(shape, wire));
     }
-    let shape = draw.schema.definition("StationClassFile");
+    let shape = draw.schema.definition("ClassOfStationsFile");
     let class = draw.table(shape, class);
     for station in scenario.get_mut("stations").and_then(Json::as_object_mut).into_iter().flat_map(Map::values_mut) {
         if let Some(station) = station.as_object_mut().filter(|_| draw.chance.happens(0.6)) {

@@ -35,7 +35,7 @@ pub const DECIDED: &[(&str, &[&str])] = &[
     ),
     ("ConstellationFile", &["preset", "longitudes", "shells", "elements", "epoch", "satellites", "gsl", "isl"]),
     ("StationFile", &["latitude", "longitude", "city", "track", "terrestrial", "class"]),
-    ("StationClassFile", &["file", "wire"]),
+    ("ClassOfStationsFile", &["file", "wire"]),
     ("LinkFile", &["between", "rate", "delay"]),
     ("FlowFile", &["name", "from", "to", "via", "tcp", "udp", "quic", "application", "access"]),
     ("AgentFile", &["at"]),

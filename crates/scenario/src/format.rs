@@ -55,7 +55,7 @@ pub struct ScenarioFile {
     pub stations_file: Option<ContentFile>,
     /// Kinds of stations by name, such as gateways and terminals.
     #[serde(default)]
-    pub station_classes: BTreeMap<String, StationClassFile>,
+    pub station_classes: BTreeMap<String, ClassOfStationsFile>,
     /// Wired links, each for both directions. The nodes at their ends exist by being named here.
     #[serde(default)]
     pub links: Vec<LinkFile>,

@@ -446,7 +446,7 @@ pub struct StationFile {
 /// What stations of one kind have in common.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct StationClassFile {
+pub struct ClassOfStationsFile {
     /// Stations of this class, besides those that name it: a file as `stations_file`.
     pub file: Option<ContentFile>,
     /// Satellites that each station uses at a time, each over an antenna of its own. Without it: as without a class.

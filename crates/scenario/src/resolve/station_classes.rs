@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use super::stations::NOT_TOLD;
-use crate::format::{ClassWireFile, LinkFile, StationClassFile, StationFile};
+use crate::format::{ClassOfStationsFile, ClassWireFile, LinkFile, StationFile};
 use crate::names::{natural_order, there_are};
 use crate::scenario::{Constellation, Station, WiredLink};
 use crate::tree::{Node, Path};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) type Classes = BTreeMap<String, StationClass>;
 
 pub(super) struct StationClass {
-    pub file: StationClassFile,
+    pub file: ClassOfStationsFile,
     pub members: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl Resolver<'_, '_, '_> {
         for name in table.keys() {
             let path = root().key(name);
             self.check_name(name, &path);
-            match self.take::<StationClassFile>(&path) {
+            match self.take::<ClassOfStationsFile>(&path) {
                 Some(file) => {
                     self.check_mask(file.elevation_mask, &path);
                     classes.insert(name.clone(), StationClass { file, members: Vec::new() });
@@ -46,7 +46,7 @@ impl Resolver<'_, '_, '_> {
         station: &StationFile,
         classes: &'c mut Classes,
         path: &Path,
-    ) -> Option<&'c StationClassFile> {
+    ) -> Option<&'c ClassOfStationsFile> {
         let wanted = station.class.as_ref()?;
         if !classes.contains_key(wanted) && !self.nodes.incomplete {
             let help = match classes.is_empty() {
@@ -116,7 +116,7 @@ impl Resolver<'_, '_, '_> {
     }
 }
 
-impl StationClassFile {
+impl ClassOfStationsFile {
     /// Gives a station what it does not say itself.
     pub(super) fn give(&self, station: &mut Station) {
         if station.antennas == NOT_TOLD {
