@@ -24,7 +24,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -253,9 +253,11 @@ def spread(
         return answer
 
     with ThreadPoolExecutor(max_workers=max(1, min(len(todo), threads))) as pool:
-        futures = [pool.submit(one, number) for number in range(len(todo))]
-        pending = set(futures)
+        futures: list[Future[Answer]] = []
         try:
+            # Here, too, an interrupt has to stop the runs that have begun: the pool waits for them at its end.
+            futures.extend(pool.submit(one, number) for number in range(len(todo)))
+            pending = set(futures)
             while pending:
                 done, pending = wait(pending, timeout=0.05, return_when=FIRST_EXCEPTION)
                 for future in done:
@@ -264,9 +266,10 @@ def spread(
                     share = (max(a, b.fraction) for a, b in zip(finished, progress, strict=True))
                     on_progress(sum(share) / len(todo))
         except BaseException:
-            for future, running in zip(futures, progress, strict=True):
-                future.cancel()
+            for running in progress:
                 running.cancel()
+            for future in futures:
+                future.cancel()
             raise
         return [future.result() for future in futures]
 

@@ -44,7 +44,10 @@ _BLOCK = re.compile(
 
 
 def result_of(run: Run) -> str:
-    """What a run came to, in lines of 120 columns: goodput, median RTT or delay, and retransmissions or losses of the first flows."""
+    """What a run came to, in lines of 120 columns.
+
+    Goodput, median RTT or delay, and retransmissions or losses of the first flows.
+    """
     told = []
     for flow in run.flows.head(_SHOWN).iter_rows(named=True):
         lost = flow["packets_sent"] - flow["packets_received"]
