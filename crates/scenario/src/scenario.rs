@@ -40,7 +40,7 @@ pub use workloads::*;
 /// One network with its traffic, as a file describes it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scenario {
-    /// [`FORMAT`](crate::FORMAT).
+    /// Version of the format in which the file is written: `format::FORMAT`.
     pub format: u32,
     /// Simulated time.
     pub duration: Duration,
