@@ -63,7 +63,7 @@ class Grid:
         return f"<skyhop grid {axes or '1 cell'}, {self.runs.height} runs: {', '.join(self.measures)}>"
 
     def __getitem__(self, measure: str) -> pl.DataFrame:
-        """Axes, mean, low, high and runs of a measure; low and high are NaN where there is no interval."""
+        """Axes, mean, low, high and runs of a measure; low and high are NaN where no interval could be computed."""
         self._known(measure)
         columns = [*self.axes, "mean", "low", "high", "runs"]
         return self.table.filter(pl.col("metric") == measure).select(columns)

@@ -106,7 +106,7 @@ def test_studies_as_json(skyhop_program: Skyhop, studies: Path) -> None:
     assert grid.run(queue="40", seed=2).seed == 2
     assert [row["queue"] for row in study["results"]] == ["5", "40"]
     assert 50 < study["results"][0]["ours"] < study["results"][1]["ours"] < 500
-    # All seeds gave the same, so there is no interval by which to judge.
+    # Every seed gave the same value, so no interval can be computed to judge the claim.
     assert study["results"][0]["nobody_verdict"] == "undecided" and study["results"][1]["nobody"] is None
 
 

@@ -13,10 +13,11 @@ use crate::simulation::Simulation;
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Of the 52 bits that order events within a nanosecond: so many say which part of it (neighbouring doubles differ from
-/// 1/8 s on), …
+/// 52 bits order the events of a nanosecond. The upper ones are the fraction of the nanosecond; they tell neighbouring
+/// doubles apart from 1/8 s on.
 const PART_BITS: u32 = 26;
-/// … and so many how long ago the event was scheduled, in units of 2^−23 s: more than 8 s are one.
+/// The lower ones are the time since the event was scheduled, in units of 2^−23 s; longer than 8 s counts as
+/// 8 s.
 const AGE_BITS: u32 = 26;
 const AGES_PER_SECOND: f64 = 8_388_608.0;
 const OLDEST: u64 = (1 << AGE_BITS) - 1;

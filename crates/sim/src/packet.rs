@@ -76,8 +76,8 @@ impl Flags {
     /// ACK: echoes a mark. The bit of [`Flags::CWR`], which only data have.
     pub const ECE: Flags = Flags::CWR;
 
-    /// Of a packet with a payload: with [`Flags::ECT`], the codepoint is ECT(1) (RFC 9331 §5). The bit of
-    /// [`Flags::CWR`], which only packets without one have.
+    /// With [`Flags::ECT`], the codepoint is ECT(1) (RFC 9331 §5). Only packets that carry a [`Packet::payload`] have
+    /// it; it shares its bit with [`Flags::CWR`], which only packets without a payload have.
     pub const ECT1: Flags = Flags::CWR;
 
     pub const NONE: Flags = Flags(0);

@@ -64,9 +64,9 @@ mod recorded {
     pub const JITTER: Duration = Duration::from_millis(5);
     /// What delays more at an edge is the pause.
     pub const SPIKE: [Duration; 2] = [Duration::ZERO; 2];
-    /// Up: at eight edges there is no opportunity to send for 59, 59, 68, 69, 82, 93, 95 and 135 ms. From the shortest
-    /// on with their mean. The highest delays there are half as much, as half of a round trip is that waits in one
-    /// direction.
+    /// Uplink: the recording has no opportunity to send for 59, 59, 68, 69, 82, 93, 95 and 135 ms at eight edges. The
+    /// range begins with the shortest of these and has their mean. The highest recorded delays at edges are half as
+    /// long, because the recording halves round trips and a packet waits in one direction only.
     pub const PAUSE: [Duration; 2] = [Duration::from_millis(59), Duration::from_millis(106)];
 }
 
