@@ -2,9 +2,9 @@
 
 All of them run even when one fails. `--static` leaves out the tests proper. In continuous integration (CI is set)
 published advisories are looked up, too. Rust's tests are built first. Then they run beside the tests in Python and
-those of the page, because each of the three leaves one of two cores idle most of the time; their output appears when
-each ends. The variable FEATURES ("quinn,noq") names parts of the engine that are left out by default: Rust's tests run
-with them, and `make test FEATURES=quinn,noq` gives Python's tests the build that has them.
+those of the page and the server, because each of the three leaves one of two cores idle most of the time; their output
+appears when each ends. The variable FEATURES ("quinn,noq") names parts of the engine that are left out by default:
+Rust's tests run with them, and `make test FEATURES=quinn,noq` gives Python's tests the build that has them.
 """
 
 from __future__ import annotations
@@ -131,7 +131,19 @@ CARGO_TEST = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", *fea
 #: A failure here is counted when the tests run: they do not build then either.
 RUST_BUILD: list[Step] = [("build of tests (Rust)", [*CARGO_TEST, "--no-run"], lambda _output, _code: Count())]
 RUST: list[Step] = [("tests (Rust)", CARGO_TEST, cargo_count)]
-PYTHON_TESTS: list[Step] = [("tests (Python)", [PYTHON, "-m", "pytest", "--quiet"], pytest_count)]
+#: These wait for servers, disks and other processes most of the time, so they have a lane of their own.
+WAITING = [f"python/tests/{name}" for name in ("test_serve*.py", "test_folders.py", "test_spreading.py")]
+PYTEST = [PYTHON, "-m", "pytest", "--quiet", "--durations=10"]
+PYTHON_TESTS: list[Step] = [
+    ("tests (Python)", [*PYTEST, *(f"--ignore-glob={ROOT / files}" for files in WAITING)], pytest_count)
+]
+PROCESSES: list[Step] = [
+    (
+        "tests (Python: server, folders, processes)",
+        [*PYTEST, *(str(file) for files in WAITING for file in sorted(ROOT.glob(files)))],
+        pytest_count,
+    )
+]
 PAGE: list[Step] = [("tests (page)", ["node", "--test", "--test-reporter=tap", "tests/page"], node_count)]
 
 
@@ -176,7 +188,7 @@ def main() -> int:
         counts = [run(*step) for step in [*steps, *COMPILER]]
     else:
         counts = [run(*step) for step in [*steps, *RUST_BUILD]]
-        counts += side_by_side(PYTHON_TESTS, [*RUST, *COMPILER], PAGE)
+        counts += side_by_side(PYTHON_TESTS, [*RUST, *COMPILER], [*PAGE, *PROCESSES])
     total = Count(*(sum(one) for one in zip(*counts, strict=True)))
     print(f"\n{total}")
     return 1 if total.failed else 0

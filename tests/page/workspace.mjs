@@ -186,6 +186,8 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     await page.reload();
     await drawn(page);
     await page.waitForFunction((told) => document.querySelector(".story h3")?.textContent === told, told);
+    // The story is told at once, the charts and their names with the next frame.
+    await settle(page);
     assert.equal(
       await page.getByRole("button", { name: "slow-0", exact: true }).count(),
       0,

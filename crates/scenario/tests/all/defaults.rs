@@ -3,6 +3,7 @@
 use crate::support::scenarios;
 use serde_json::Value;
 use skyhop_scenario::{Override, Scenario};
+use std::collections::BTreeMap;
 
 /// Every value of a canonical form that is not a table, with the key by which an override sets it.
 fn leaves(value: &Value, key: &str, found: &mut Vec<(String, String)>) {
@@ -65,9 +66,13 @@ fn in_order(text: &str) -> Option<Value> {
     Some(value)
 }
 
+/// Times that a key is tried with one value.
+const MOST_ALIKE: u32 = 3;
+
 #[test]
 fn writing_out_a_default_changes_nothing() {
     let (mut same, mut refused) = (0, Vec::new());
+    let mut tried: BTreeMap<(&str, String), u32> = BTreeMap::new();
     for shown in scenarios::shown() {
         // Their seventy flows are alike.
         if shown.name.contains("argo-floats") {
@@ -75,8 +80,8 @@ fn writing_out_a_default_changes_nothing() {
         }
         let value = in_order(&shown.text).unwrap_or_else(|| panic!("{}", shown.name));
         let read = |changes: &[Override]| Scenario::from_json_in(&value, &shown.name, &shown.folder, changes);
-        for profile in ["rfc", "ns-2"] {
-            let profile = Override::new("profile", profile).unwrap();
+        for name in ["rfc", "ns-2"] {
+            let profile = Override::new("profile", name).unwrap();
             let Ok(base) = read(std::slice::from_ref(&profile)) else { continue };
             let mut found = Vec::new();
             leaves(&base.canonical(), "", &mut found);
@@ -86,6 +91,13 @@ fn writing_out_a_default_changes_nothing() {
             let slots = |key: &str| key.ends_with(".rate") && shown.text.contains("profile = ");
             let wanted = |key: &str| few(key) && !slots(key);
             for (key, written) in found.into_iter().filter(|(key, _)| wanted(key)) {
+                // The same key with the same value in scenario after scenario teaches nothing.
+                let alike: String = key.chars().filter(|c| !c.is_ascii_digit()).collect();
+                let count = tried.entry((name, format!("{alike} = {written}"))).or_default();
+                *count += 1;
+                if *count > MOST_ALIKE {
+                    continue;
+                }
                 match read(&[profile.clone(), Override::new(&key, &written).unwrap()]) {
                     Ok(other) => {
                         assert!(
