@@ -103,8 +103,13 @@ def ns3_build(program: Path) -> str:
 
 
 def build_skyhop() -> Path:
-    """Builds the benchmark in release mode."""
-    subprocess.run(["cargo", "build", "--quiet", "--release", "--locked", "-p", "skyhop-benches"], cwd=ROOT, check=True)
+    """Builds the benchmark in release mode.
+
+    The Python module is named so that the crates get the features that they have in it: what `make build` compiled
+    serves both. `--bins` leaves the module itself out.
+    """
+    packages = ["-p", "skyhop-benches", "-p", "skyhop-python", "--bins"]
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--locked", *packages], cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "release" / "skyhop-benches"
 

@@ -407,9 +407,9 @@ def validate_quic(folder: str | PathLike[str], *, cases: list[str] = ..., seeds:
     """Runs the cases of a folder of QUIC stacks; JSON list of what was found of each, in its order.
 
     Each entry has case, mechanism, stack, figures (name, ours or null, seen, allowed or null, ok), runs, deaths, died,
-    fate_right, skipped, problem and ok. An empty list selects all cases. `seeds`: runs for each case; None: ten where
-    the congestion control draws random numbers, five elsewhere. Raises ValueError for a folder that cannot be read, an
-    unknown case and no seed.
+    survival_right, skipped, problem and ok. An empty list selects all cases. `seeds`: runs for each case; None: ten
+    where the congestion control draws random numbers, five elsewhere. Raises ValueError for a folder that cannot be
+    read, an unknown case and no seed.
     """
 
 def quic_stacks() -> list[str]:

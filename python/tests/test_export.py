@@ -209,7 +209,7 @@ def test_ns2_traces_conserve_packets(lossy: skyhop.Run, tmp_path: Path) -> None:
 
 def test_qlog_acknowledges_each_packet_once_and_has_the_windows(tmp_path: Path) -> None:
     records = {"grid": "100 ms", "packets": ["left->right", "right->left"]}
-    run = skyhop.run(LOSSY | {"records": records}, seed=2)
+    run = skyhop.run(LOSSY | {"records": records}, seed=2, overrides=["flows[0].tcp.pacing=always"])
     write(run, "qlog", tmp_path / "out.qlog")
     found = json.loads((tmp_path / "out.qlog").read_text())
     assert [trace["title"] for trace in found["traces"]] == ["linux", "own"]
@@ -233,7 +233,9 @@ def test_qlog_acknowledges_each_packet_once_and_has_the_windows(tmp_path: Path) 
         # All has arrived: every packet with data is acknowledged, the lost ones by their repetition.
         assert set(acked) == {number for number, length in sent.items() if length}
         windows = [event for event in trace["events"] if event["name"] == "recovery:metrics_updated"]
-        assert len(windows) == run.flow_series.filter(pl.col("flow") == trace["title"]).height
+        rates = run.flow_series.filter(pl.col("flow") == trace["title"])["pacing_bps"].to_list()
+        assert [event["data"].get("pacing_rate") for event in windows] == [rate and round(rate) for rate in rates]
+        assert any(rates) == (trace["title"] == "linux"), "the other sends as its window allows"
 
 
 def test_the_sky_is_exported_where_there_is_one(lossy: skyhop.Run, tmp_path: Path) -> None:

@@ -59,11 +59,11 @@ def test_a_case_runs_and_a_wrong_figure_is_a_miss(tmp_path: Path) -> None:
 
 def test_the_aim_is_nine_of_ten_and_every_fate() -> None:
     one = validate.QuicCase(
-        case="a", mechanism="geo", stack="quinn", figures=[], runs=1, deaths=0, died=False, fate_right=True,
+        case="a", mechanism="geo", stack="quinn", figures=[], runs=1, deaths=0, died=False, survival_right=True,
         skipped=None, problem=None, ok=True,
     )  # fmt: skip
     missed, skipped = replace(one, ok=False), replace(one, ok=False, skipped="not built")
     assert validate.quic_met([one] * 9 + [missed, skipped])
     assert not validate.quic_met([one] * 8 + [missed] * 2)
-    assert not validate.quic_met([one] * 9 + [replace(one, fate_right=False)])
+    assert not validate.quic_met([one] * 9 + [replace(one, survival_right=False)])
     assert not validate.quic_met([skipped])

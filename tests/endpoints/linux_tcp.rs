@@ -41,7 +41,7 @@ impl Logged {
         let receiver = receiver::Host::new(Receiver::new(receiver::Config::default()), None);
         let mut left = Vec::new();
         Exchange::new(sender, receiver, config)
-            .run(end, |crossing| left.push((crossing.entered, crossing.way, crossing.segment)));
+            .run(end, |crossing| left.push((crossing.entered, crossing.direction, crossing.segment)));
         left
     }
 

@@ -274,6 +274,32 @@ grid = "100 ms"
 packets = ["left->right"]
 """
 
+#: Senders that pace at rates of their own, and one that does not.
+PACING = (
+    '# Pacing\nduration = "10 s"\n'
+    + WIRE.format(rate="8 Mbit/s", room=60)
+    + """
+[[flows]]
+name = "bbr"
+from = "left"
+to = "right"
+tcp = { profile = "linux", name = "bbr" }
+[[flows]]
+name = "hybla"
+from = "left"
+to = "right"
+tcp = "hybla"
+start = "2 s"
+[[flows]]
+name = "plain"
+from = "left"
+to = "right"
+tcp = "reno"
+[records]
+grid = "100 ms"
+"""
+)
+
 #: Losses by chance, so that seeds differ.
 CHANCE = """# Losses by chance
 duration = "10 s"
@@ -313,6 +339,7 @@ SCENES = {
     "gateways": GATEWAYS,
     "packets": PACKETS,
     "share": SHARE,
+    "pacing": PACING,
     "apps": APPS,
 }
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { charts, near, reason, settle, table, visit } from "./stage.mjs";
+import { charts, drawn, near, reason, settle, table, visit } from "./stage.mjs";
 
 describe("what happened", { skip: reason, timeout: 1_200_000 }, () => {
   test("calls no ordinary slow start a stall", async () => {
@@ -294,6 +294,37 @@ describe("what happened", { skip: reason, timeout: 1_200_000 }, () => {
     await recorded(true);
     assert.deepEqual(await shown(), right(0, Infinity));
     assert.match(await page.evaluate(() => location.hash), /packets=all/);
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
+  test("draws the rate at which senders pace, where one does", async () => {
+    const { page, errors, close } = await visit("#/watch?run=pacing&finding=");
+    await drawn(page);
+    await settle(page);
+    const titles = () =>
+      page.locator(".chart:not([hidden]) h3").evaluateAll((all) => all.map((one) => one.firstChild.textContent));
+    const at = (await titles()).indexOf("Pacing rate");
+    assert.equal(at, 1, "beside the congestion window");
+    const { labels, data } = await page.evaluate((i) => window.skyhopCharts()[i], at);
+    const { time_s: times, flow, pacing_bps: rate } = await table("pacing", "flow_series");
+    assert.deepEqual(labels, ["bbr", "hybla"], "a sender that paces nothing has no line");
+    for (const name of labels) {
+      const right = new Map();
+      rate.forEach((bps, row) => flow[row] === name && bps !== "" && right.set(times[row], bps / 1e6));
+      const shown = data[1 + labels.indexOf(name)]
+        .map((value, i) => [data[0][i], value])
+        .filter(([, value]) => value !== null && value !== undefined);
+      assert.ok(right.size > 70 && shown.length === right.size, `${name}: ${shown.length} of ${right.size} steps`);
+      for (const [time, value] of shown) near(value, right.get(time), 1e-9, `${name} at ${time} s`);
+    }
+    // Another run without such a sender has no such chart.
+    await page.evaluate(() => (location.hash = "#/watch?run=outage&finding="));
+    await page.waitForFunction(() => document.querySelector(".run-name").textContent === "outage");
+    await page.waitForFunction(
+      () => ![...document.querySelectorAll(".chart:not([hidden]) h3")].some((one) => /^Pacing/.test(one.textContent)),
+    );
+    assert.ok(!(await titles()).includes("Pacing rate") && (await titles()).length === 6);
     assert.deepEqual(errors, []);
     await close();
   });

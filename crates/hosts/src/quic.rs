@@ -177,6 +177,7 @@ impl Endpoint for End {
             cwnd: Some(segments(measures.cwnd)),
             inflation: None,
             ssthresh: measures.ssthresh.map(segments),
+            pacing_bps: measures.pacing_bps().filter(|_| connected),
             in_flight: measures.in_flight.unwrap_or(0).div_ceil(self.full) as u32,
             phase,
             srtt: connected.then_some(measures.smoothed_rtt),

@@ -48,7 +48,7 @@ struct Replay<'a> {
     discipline: &'a mut dyn Discipline,
     random: &'a mut dyn Random,
     dropped: Vec<Dropped>,
-    fates: Vec<Option<ReplayOutcome>>,
+    outcomes: Vec<Option<ReplayOutcome>>,
     rate: Option<Rate>,
     /// End of the transmission that runs.
     busy_until: Option<Time>,
@@ -65,8 +65,8 @@ pub fn replay(
     end: Time,
     random: &mut dyn Random,
 ) -> Vec<ReplayOutcome> {
-    let fates = vec![None; arrivals.len()];
-    let mut replay = Replay { discipline, random, dropped: Vec::new(), fates, rate: None, busy_until: None };
+    let outcomes = vec![None; arrivals.len()];
+    let mut replay = Replay { discipline, random, dropped: Vec::new(), outcomes, rate: None, busy_until: None };
     let (mut arrived, mut stepped) = (0, 0);
     loop {
         let timer = replay.discipline.next_event().unwrap_or(Time::MAX);
@@ -114,10 +114,10 @@ impl Replay<'_> {
         self.dropped.clear();
     }
 
-    fn note(&mut self, packet: Packet, fate: ReplayOutcome) {
-        let place = &mut self.fates[packet.handle as usize];
-        assert!(place.is_none(), "packet {} left twice: {place:?}, then {fate:?}", packet.handle);
-        *place = Some(fate);
+    fn note(&mut self, packet: Packet, outcome: ReplayOutcome) {
+        let place = &mut self.outcomes[packet.handle as usize];
+        assert!(place.is_none(), "packet {} left twice: {place:?}, then {outcome:?}", packet.handle);
+        *place = Some(outcome);
     }
 
     fn arrive(&mut self, now: Time, packet: Packet) {
@@ -168,10 +168,10 @@ impl Replay<'_> {
         for packet in waiting {
             self.note(packet, ReplayOutcome { end: End::Waiting, at: end, marked: packet.marked });
         }
-        let lost = self.fates[..arrived].iter().position(Option::is_none);
+        let lost = self.outcomes[..arrived].iter().position(Option::is_none);
         assert_eq!(lost, None, "every packet that came is delivered, dropped or waits");
         // The discipline has not seen arrivals after the end.
         let unseen = ReplayOutcome { end: End::Waiting, at: end, marked: false };
-        self.fates.into_iter().map(|fate| fate.unwrap_or(unseen)).collect()
+        self.outcomes.into_iter().map(|outcome| outcome.unwrap_or(unseen)).collect()
     }
 }

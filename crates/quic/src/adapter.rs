@@ -412,9 +412,11 @@ macro_rules! adapter {
                     return Measures { cwnd: self.first_window, ..Measures::default() };
                 };
                 let in_flight = Some(watch.in_flight);
+                let (threshold, control_rate) = dialect::said(connection);
                 // Controls hold the largest number until there is a threshold.
-                let ssthresh = dialect::threshold(connection).filter(|bytes| *bytes < u64::MAX);
-                Measures { in_flight, ssthresh, totals: watch.totals, ..dialect::measures(connection) }
+                let ssthresh = threshold.filter(|bytes| *bytes < u64::MAX);
+                let totals = watch.totals;
+                Measures { in_flight, ssthresh, control_rate, totals, ..dialect::measures(connection) }
             }
 
             fn seen(&mut self) -> Seen {

@@ -212,8 +212,10 @@ mod dialect {
         }
     }
 
-    pub(super) fn threshold(connection: &Connection) -> Option<u64> {
-        connection.congestion_state(PathId::ZERO)?.metrics().ssthresh
+    /// The slow-start threshold in bytes, and the rate of the control in bytes per second.
+    pub(super) fn said(connection: &Connection) -> (Option<u64>, Option<u64>) {
+        let metrics = connection.congestion_state(PathId::ZERO).map(|control| control.metrics());
+        metrics.map_or((None, None), |metrics| (metrics.ssthresh, metrics.pacing_rate))
     }
 
     pub(super) fn ack_frequency(wanted: AckFrequency) -> AckFrequencyConfig {

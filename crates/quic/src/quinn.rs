@@ -158,8 +158,10 @@ mod dialect {
         }
     }
 
-    pub(super) fn threshold(connection: &Connection) -> Option<u64> {
-        connection.congestion_state().metrics().ssthresh
+    /// The slow-start threshold in bytes. There is no rate: quinn reports that of bbr, and paces by the window all the
+    /// same.
+    pub(super) fn said(connection: &Connection) -> (Option<u64>, Option<u64>) {
+        (connection.congestion_state().metrics().ssthresh, None)
     }
 
     pub(super) fn ack_frequency(wanted: AckFrequency) -> AckFrequencyConfig {

@@ -69,6 +69,8 @@ pub struct Measures {
     pub min_rtt: Option<Duration>,
     /// The congestion control's estimate, in bits per second.
     pub bandwidth_bps: Option<u64>,
+    /// The rate in bytes per second that the control sets for the stack's pacer. `None`: the pacer goes by the window.
+    pub control_rate: Option<u64>,
     pub sent_packets: u64,
     pub lost_packets: u64,
     /// Loss detections with at least one lost packet, which is more than the reductions of the window.
@@ -85,6 +87,20 @@ pub struct Measures {
     /// Slow-start threshold in bytes, once there is one.
     pub ssthresh: Option<u64>,
     pub totals: Totals,
+}
+
+impl Measures {
+    /// The rate at which the pacer earns what it may send, in bits per second of UDP payload; `None` where it holds
+    /// nothing back. The pacers of quinn-proto 0.11 and noq-proto 1.4 (`connection/pacing.rs`) take the control's rate,
+    /// at least a byte per second, else 5/4 windows per smoothed RTT (RFC 9002, section 7.7), and nothing for windows
+    /// above 2^32 - 1 bytes.
+    pub fn pacing_bps(&self) -> Option<f64> {
+        if let Some(bytes) = self.control_rate {
+            return Some(bytes.max(1) as f64 * 8.0);
+        }
+        let paces = self.cwnd <= u64::from(u32::MAX) && !self.smoothed_rtt.is_zero();
+        paces.then(|| 1.25 * self.cwnd as f64 * 8.0 / self.smoothed_rtt.as_secs_f64())
+    }
 }
 
 /// What happened at an endpoint since it was asked last. A stack that cannot tell leaves it empty.

@@ -169,7 +169,7 @@ fn the_sample_of_the_reference_is_within_its_bounds() {
     let is_built = |case: &&Case| case.runs[0].flows[0].stack.parse().is_ok_and(StackKind::is_built);
     let built = cases.iter().filter(is_built).count();
     assert!(built >= 6, "the sample has more of each stack");
-    let found = (sums.cases, sums.within, sums.fates_right, sums.skipped);
+    let found = (sums.cases, sums.within, sums.survivals_right, sums.skipped);
     assert_eq!(found, (built, built, built, cases.len() - built), "{}", lines.join("\n"));
 }
 
@@ -186,7 +186,7 @@ fn the_reference_is_within_its_bounds_in_nine_of_ten_cases() {
     let verdicts = verdicts(&folder, Seeds { random: 3, others: 3 }, |_| true);
     let lines: Vec<String> = verdicts.iter().map(report::line).collect();
     let sums = report::sums(&verdicts);
-    assert!(sums.cases >= 49 && sums.fates_right == sums.cases, "{}", lines.join("\n"));
+    assert!(sums.cases >= 49 && sums.survivals_right == sums.cases, "{}", lines.join("\n"));
     assert!(sums.within * 10 >= sums.cases * 9, "{}", lines.join("\n"));
 }
 

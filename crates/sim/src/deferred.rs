@@ -197,7 +197,7 @@ impl DeferredQueue {
             return discipline.mark_unreachable(affected);
         }
         for (packet, _) in self.waiting.iter_mut().filter(|(packet, _)| affected(packet)) {
-            packet.flags = packet.flags.with(Flags::IN_VAIN);
+            packet.flags = packet.flags.with(Flags::UNREACHABLE);
         }
     }
 
@@ -267,7 +267,7 @@ mod tests {
         link.mark_unreachable(ms(1), |_| true);
         link.begin_service(ms(1), |_, _| ONE_MS);
         let last = link.entries().last().unwrap();
-        assert_eq!((last.packet.seq, last.packet.flags.has(Flags::IN_VAIN), last.start), (2, true, ms(1)));
+        assert_eq!((last.packet.seq, last.packet.flags.has(Flags::UNREACHABLE), last.start), (2, true, ms(1)));
         // Withdrawn ones waited 1 ms each, so did the one that is sent.
         assert_eq!(link.totals.waiting, ONE_MS * 3);
     }

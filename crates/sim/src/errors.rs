@@ -40,7 +40,7 @@ pub enum ErrorModel {
         left: BTreeSet<u32>,
     },
     OfData(Box<ErrorModel>),
-    /// The link itself knows: [`crate::link::Link::take_fate`].
+    /// The link itself knows: [`crate::link::Link::take_reception`].
     Repaired,
 }
 
@@ -186,18 +186,18 @@ mod tests {
     }
 
     #[test]
-    fn the_loss_rate_is_the_one_asked_for_and_the_fate_hangs_on_the_number_alone() {
+    fn the_loss_rate_is_the_one_asked_for_and_depends_on_the_number_alone() {
         let config = ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.1 };
         let mut model = ErrorModel::new(&config, 3, "link");
         let n = 40_000;
-        let fates: Vec<bool> = (0..n).map(|i| model.loses(Time::ZERO, &packet(i, i, Flags::NONE), 17)).collect();
-        let lost = fates.iter().filter(|&&lost| lost).count() as f64;
+        let losses: Vec<bool> = (0..n).map(|i| model.loses(Time::ZERO, &packet(i, i, Flags::NONE), 17)).collect();
+        let lost = losses.iter().filter(|&&lost| lost).count() as f64;
         // Four standard deviations of a binomial count.
         assert!((lost - 4000.0).abs() < 4.0 * (f64::from(n) * 0.1 * 0.9).sqrt(), "{lost}");
         let mut again = ErrorModel::new(&config, 3, "link");
-        assert!((0..n).rev().all(|i| again.loses(Time::ZERO, &packet(7, i, Flags::NONE), 17) == fates[i as usize]));
+        assert!((0..n).rev().all(|i| again.loses(Time::ZERO, &packet(7, i, Flags::NONE), 17) == losses[i as usize]));
         let other =
-            (0..n).filter(|&i| again.loses(Time::ZERO, &packet(7, i, Flags::NONE), 18) == fates[i as usize]).count();
+            (0..n).filter(|&i| again.loses(Time::ZERO, &packet(7, i, Flags::NONE), 18) == losses[i as usize]).count();
         assert!(other < n as usize * 9 / 10, "another flow must have outcomes of its own");
     }
 
@@ -277,11 +277,11 @@ mod tests {
     #[test]
     fn a_trace_names_packets_or_times() {
         let mut numbers = ErrorModel::new(&ErrorConfig::PacketNumbers(vec![1, 3]), 1, "link");
-        let fates: Vec<bool> = (0..5).map(|i| numbers.loses(Time::ZERO, &packet(i, i, Flags::NONE), 0)).collect();
-        assert_eq!(fates, [false, true, false, true, false]);
+        let losses: Vec<bool> = (0..5).map(|i| numbers.loses(Time::ZERO, &packet(i, i, Flags::NONE), 0)).collect();
+        assert_eq!(losses, [false, true, false, true, false]);
         let at = Time::from_nanos;
         let mut intervals = ErrorModel::new(&ErrorConfig::Intervals(vec![(at(10), at(20))]), 1, "link");
-        let fates = [9, 10, 19, 20].map(|ns| intervals.loses(at(ns), &packet(0, 0, Flags::NONE), 0));
-        assert_eq!(fates, [false, true, true, false]);
+        let losses = [9, 10, 19, 20].map(|ns| intervals.loses(at(ns), &packet(0, 0, Flags::NONE), 0));
+        assert_eq!(losses, [false, true, true, false]);
     }
 }

@@ -535,7 +535,7 @@ impl Link {
             return deferred.mark_unreachable(affected);
         }
         for entry in self.ring.iter_mut().skip(self.begun).filter(|entry| affected(&entry.packet)) {
-            entry.packet.flags = entry.packet.flags.with(Flags::IN_VAIN);
+            entry.packet.flags = entry.packet.flags.with(Flags::UNREACHABLE);
         }
     }
 

@@ -23,7 +23,7 @@ pub enum ListedClass {
 
 /// What happens to a packet that a list names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListedFate {
+pub enum ListedOutcome {
     Drop,
     /// It gets the mark "congestion experienced" if its transport is capable of ECN; otherwise nothing happens.
     Mark,
@@ -40,7 +40,7 @@ pub struct ListedPackets {
     pub first: u64,
     pub last: u64,
     pub step: u64,
-    pub fate: ListedFate,
+    pub outcome: ListedOutcome,
 }
 
 impl ListedPackets {
@@ -77,11 +77,11 @@ impl Listed {
         *count += 1;
         let (ordinal, mut outcome) = (*count, Outcome::default());
         for listed in self.packets.iter().filter(|listed| listed.names(class, ordinal)) {
-            match listed.fate {
-                ListedFate::Drop => outcome.lost = true,
-                ListedFate::Mark => outcome.marked = true,
-                ListedFate::Delay(by) => outcome.later += by,
-                ListedFate::Duplicate(after) => outcome.copy = Some(after),
+            match listed.outcome {
+                ListedOutcome::Drop => outcome.lost = true,
+                ListedOutcome::Mark => outcome.marked = true,
+                ListedOutcome::Delay(by) => outcome.later += by,
+                ListedOutcome::Duplicate(after) => outcome.copy = Some(after),
             }
         }
         outcome
@@ -233,13 +233,13 @@ mod tests {
 
     #[test]
     fn a_list_names_packets_by_class_and_ordinal() {
-        let listed = |class, first, last, step, fate| ListedPackets { class, first, last, step, fate };
+        let listed = |class, first, last, step, outcome| ListedPackets { class, first, last, step, outcome };
         let ms = Duration::from_millis;
         let mut list = Listed::new(vec![
-            listed(ListedClass::Data, 2, 2, 1, ListedFate::Drop),
-            listed(ListedClass::Data, 3, 7, 2, ListedFate::Mark),
-            listed(ListedClass::Data, 5, 5, 1, ListedFate::Delay(ms(4))),
-            listed(ListedClass::Ack, 1, 1, 1, ListedFate::Duplicate(ms(2))),
+            listed(ListedClass::Data, 2, 2, 1, ListedOutcome::Drop),
+            listed(ListedClass::Data, 3, 7, 2, ListedOutcome::Mark),
+            listed(ListedClass::Data, 5, 5, 1, ListedOutcome::Delay(ms(4))),
+            listed(ListedClass::Ack, 1, 1, 1, ListedOutcome::Duplicate(ms(2))),
         ])
         .unwrap();
         let of_data: Vec<Outcome> = (0..7).map(|_| list.outcome(ListedClass::Data)).collect();

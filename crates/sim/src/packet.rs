@@ -60,7 +60,7 @@ impl Flags {
     /// Data: a retransmission. ACK: answers a retransmission.
     pub const RETRANSMISSION: Flags = Flags(2);
     /// Sent to a peer that does not listen any more: takes the link's time and is lost at its end.
-    pub const IN_VAIN: Flags = Flags(4);
+    pub const UNREACHABLE: Flags = Flags(4);
 
     /// A request, in the direction of ACKs, for the answer with the number `seq`.
     pub const REQUEST: Flags = Flags(8);

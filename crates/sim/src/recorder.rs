@@ -139,6 +139,7 @@ impl Simulation {
                 rtt: self.recorder.last_rtt[id],
                 srtt: report.srtt,
                 rto: report.rto,
+                pacing_bps: report.pacing_bps,
                 delay_mean_s: arrivals.delay,
                 jitter_mean_s: arrivals.jitter,
                 interarrival_mean_s: arrivals.interarrival,

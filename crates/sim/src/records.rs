@@ -369,6 +369,8 @@ pub struct FlowSeriesRow {
     pub rtt: Option<Duration>,
     pub srtt: Option<Duration>,
     pub rto: Option<Duration>,
+    /// Rate at which the sender paces at this instant, bit/s of what its pacer counts; `None` where it paces nothing.
+    pub pacing_bps: Option<f64>,
     pub delay_mean_s: Option<f64>,
     pub jitter_mean_s: Option<f64>,
     pub interarrival_mean_s: Option<f64>,

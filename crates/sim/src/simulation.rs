@@ -413,7 +413,7 @@ impl Simulation {
             None => self.events.disarm(slot),
         }
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
-        if entry.packet.flags.has(Flags::IN_VAIN) {
+        if entry.packet.flags.has(Flags::UNREACHABLE) {
             return self.drop_packet(&entry.packet, DropCause::LinkChange, Some(link));
         }
         self.pass_on(link, entry.start, entry.packet);
@@ -439,8 +439,8 @@ impl Simulation {
         if state.recorded {
             self.record_packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }
-        if entry.packet.flags.has(Flags::IN_VAIN) {
-            self.links[link as usize].link.take_fate();
+        if entry.packet.flags.has(Flags::UNREACHABLE) {
+            self.links[link as usize].link.take_reception();
             return self.drop_packet(&entry.packet, DropCause::LinkChange, Some(link));
         }
         if self.links[link as usize].listed.is_some() && self.is_diverted(link, entry.start, &mut entry.packet) {
@@ -486,8 +486,8 @@ impl Simulation {
                 Some(flow) => flow.key,
                 None => self.agents.key(flow - self.flows.len()),
             };
-            let lost = match state.link.take_fate() {
-                Some(fate) => fate == Reception::Lost,
+            let lost = match state.link.take_reception() {
+                Some(reception) => reception == Reception::Lost,
                 None => state.errors.iter_mut().any(|model| model.loses(self.now, packet, key)),
             };
             if self.agents.watches(link) {

@@ -193,7 +193,7 @@ struct Cost {
 }
 
 fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: &Cost) -> Value {
-    let fate = &records.conservation;
+    let counts = &records.conservation;
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         // Which tables and columns `records_hash` covers.
@@ -208,12 +208,12 @@ fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: 
         "events": records.events,
         "packet_hops": records.packet_hops,
         "packets": {
-            "sent": fate.sent,
-            "delivered": fate.delivered,
-            "dropped": fate.dropped,
-            "queued": fate.queued,
-            "flying": fate.flying,
-            "conserved": fate.holds(),
+            "sent": counts.sent,
+            "delivered": counts.delivered,
+            "dropped": counts.dropped,
+            "queued": counts.queued,
+            "flying": counts.flying,
+            "conserved": counts.holds(),
         },
         "drops_left_out": records.drops_left_out,
         "warnings": records.warnings,

@@ -52,6 +52,7 @@ pub(crate) fn point(time_s: f64, flow: u32, cwnd: f64) -> FlowSeriesRow {
         rtt: Some(Duration::from_millis(120)),
         srtt: Some(Duration::from_millis(125)),
         rto: None,
+        pacing_bps: Some(1.2e6),
         delay_mean_s: None,
         jitter_mean_s: Some(f64::NAN),
         interarrival_mean_s: None,

@@ -1,6 +1,6 @@
 //! The records of a sender: snapshots, totals, events.
 
-use skyhop_base::{Duration, Segments};
+use skyhop_base::{Duration, Rate, Segments};
 
 /// In which part of loss recovery a sender is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Snapshot {
     /// Segments that duplicate ACKs add to it.
     pub inflation: u32,
     pub ssthresh: Segments,
+    /// What the pacer spaces whole packets by, headers included; `None` where it holds nothing back.
+    pub pacing: Option<Rate>,
     pub srtt: Option<Duration>,
     /// With backoff.
     pub rto: Duration,

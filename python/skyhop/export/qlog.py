@@ -104,6 +104,8 @@ def _metrics(series: pl.DataFrame, full: int) -> Iterator[dict[str, Any]]:
             "bytes_in_flight": row["in_flight"] * full,
             "ssthresh": None if row["ssthresh"] is None else round(row["ssthresh"] * full),
             "smoothed_rtt": None if row["srtt_s"] is None else row["srtt_s"] * 1e3,
+            # A run folder of an earlier version lacks the column.
+            "pacing_rate": None if row.get("pacing_bps") is None else round(row["pacing_bps"]),
             "latest_rtt": None if row["rtt_s"] is None else row["rtt_s"] * 1e3,
         }
         data = {key: value for key, value in values.items() if value is not None}

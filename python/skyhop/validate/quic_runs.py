@@ -42,7 +42,7 @@ class QuicCase:
     runs: int
     deaths: int
     died: bool
-    fate_right: bool
+    survival_right: bool
     skipped: str | None
     problem: str | None
     ok: bool
@@ -85,7 +85,7 @@ def quic_met(found: list[QuicCase]) -> bool:
     """
     compared = [one for one in found if one.skipped is None]
     within = sum(one.ok for one in compared)
-    return bool(compared) and within >= QUIC_AIM * len(compared) and all(one.fate_right for one in compared)
+    return bool(compared) and within >= QUIC_AIM * len(compared) and all(one.survival_right for one in compared)
 
 
 def quic_summary(found: list[QuicCase]) -> str:
@@ -94,7 +94,8 @@ def quic_summary(found: list[QuicCase]) -> str:
     skipped = len(found) - len(compared)
     sums = (
         f"{sum(one.ok for one in compared)} of {len(compared)} cases are within all bounds; life and death are right "
-        f"in {sum(one.fate_right for one in compared)}; {skipped} cases of stacks that this build has not are skipped."
+        f"in {sum(one.survival_right for one in compared)}; {skipped} cases of stacks that this build has not "
+        "are skipped."
     )
     if compared:
         return sums
@@ -112,10 +113,10 @@ def quic_markdown(found: list[QuicCase]) -> str:
         if one.skipped is not None:
             continue
         cells = [next((figure for figure in one.figures if figure.name.startswith(name)), None) for name in names]
-        fate = ("dies" if one.died else "lives") if one.fate_right else f"{one.deaths} of {one.runs} die ✗"
+        ended = ("dies" if one.died else "lives") if one.survival_right else f"{one.deaths} of {one.runs} die ✗"
         end = one.problem or ("yes" if one.ok else "no")
         figures = " | ".join(_figure(figure) for figure in cells)
-        lines.append(f"| `{one.case}` | {figures} | {fate} | {end} |")
+        lines.append(f"| `{one.case}` | {figures} | {ended} | {end} |")
     return "\n".join(lines) + "\n"
 
 

@@ -30,6 +30,7 @@ const MEASURES = [
   "rtt_s",
   "srtt_s",
   "rto_s",
+  "pacing_bps",
   "delay_mean_s",
   "goodput_bps",
   "throughput_bps",
@@ -37,7 +38,6 @@ const MEASURES = [
 ] as const;
 export type FlowMeasure = (typeof MEASURES)[number];
 const LINK_MEASURES = ["queue_packets", "utilisation"] as const;
-const NO_VALUES = new Float64Array(0);
 
 /** One run with the tables that the page needs, read once. */
 export class Run {
@@ -144,6 +144,17 @@ export class Run {
   /** A measure of one flow over time. */
   flowSeries(flow: string, measure: FlowMeasure): Series {
     return this.cached(`${flow}\n${measure}`, () => rowsFrom(this.flowTable, flow, measure));
+  }
+
+  private readonly valued = new Map<FlowMeasure, boolean>();
+  /** Whether any flow has a value of a measure at any step; a run of an earlier version may lack the column. */
+  hasMeasure(measure: FlowMeasure): boolean {
+    let has = this.valued.get(measure);
+    if (has === undefined) {
+      has = this.flowTable.columns[measure]?.some((value) => value === value) ?? false;
+      this.valued.set(measure, has);
+    }
+    return has;
   }
 
   /** A measure of one link over time. */
@@ -301,7 +312,8 @@ function linksOf(table: Tables["links"]): Link[] {
 /** The rows of one flow or link, in the table's own memory, which nobody may change. */
 function rowsFrom(table: SeriesTable, name: string, measure: string): Series {
   const [first, end] = table.rows.get(name) ?? [0, 0];
-  const column = (title: string): Float64Array => (table.columns[title] ?? NO_VALUES).subarray(first, end);
+  const column = (title: string): Float64Array =>
+    table.columns[title]?.subarray(first, end) ?? new Float64Array(end - first).fill(NaN);
   return { x: column("time_s"), ys: [column(measure)] };
 }
 

@@ -100,6 +100,7 @@ export interface Tables {
     rtt_s: Real;
     srtt_s: Real;
     rto_s: Real;
+    pacing_bps: Real;
     delay_mean_s: Real;
     jitter_mean_s: Real;
     interarrival_mean_s: Real;

@@ -27,17 +27,21 @@ interface Measure {
   unit: string;
   scale: number;
   column: FlowMeasure;
+  /** There is no chart where no run has a value. */
+  optional?: boolean;
   /** Length of the mean that is drawn, s: a step of the grid holds a few packets only. */
   smoothed?: number;
 }
 
 const MEASURES: Measure[] = [
   { title: "Congestion window", unit: "segments", scale: 1, column: "cwnd" },
+  { title: "Pacing rate", unit: "Mbit/s", scale: 1e-6, column: "pacing_bps", optional: true },
   { title: "Round-trip time", unit: "ms", scale: 1e3, column: "rtt_s" },
   { title: "One-way delay", unit: "ms", scale: 1e3, column: "delay_mean_s" },
   { title: "Throughput", unit: "Mbit/s, mean of 1 s", scale: 1e-6, column: "throughput_bps", smoothed: 1 },
 ];
 
+const NO_RATE = "These flows pace nothing: their packets leave as the window allows.";
 const NO_SERIES = 'No time series: put  grid = "100 ms"  under [records] and run again.';
 const NO_VALUE = "Nothing was measured: no packet came that far.";
 
@@ -50,8 +54,8 @@ export function chartsPanel(): HTMLElement {
     for (const other of charts) other.element.classList.toggle("large", on && other === chart);
     grid.classList.toggle("one", on);
   };
-  const charts = Array.from({ length: 6 }, () => new Chart(enlarge));
-  window.skyhopCharts = () => charts.map((chart) => chart.shown());
+  const charts = Array.from({ length: MEASURES.length + 2 }, () => new Chart(enlarge));
+  window.skyhopCharts = () => charts.filter((chart) => !chart.element.hidden).map((chart) => chart.shown());
   grid.append(...charts.map((chart) => chart.element));
   let latest = 0;
   const draw = async (): Promise<void> => {
@@ -61,10 +65,12 @@ export function chartsPanel(): HTMLElement {
     const flow = sequenceFlow(runs);
     grid.classList.toggle("sequence", flow !== null);
     const sequence = flow === null ? null : sequenceCharts(runs[0], flow, marks(runs), request);
+    const measures = MEASURES.filter(({ optional, column }) => !optional || runs.some((one) => one.hasMeasure(column)));
     const specs = sequence
       ? sequence.map((spec) => () => spec)
-      : [...MEASURES.map((measure) => () => flowChart(runs, measure)), () => queueChart(runs), () => dropChart(runs)];
+      : [...measures.map((measure) => () => flowChart(runs, measure)), () => queueChart(runs), () => dropChart(runs)];
     charts.forEach((chart, i) => (chart.element.hidden = i >= specs.length));
+    grid.classList.toggle("many", !sequence && specs.length > 6);
     // Charts of a million steps are made one after the other, so that the page answers in between.
     let begin = performance.now();
     const turn = async (): Promise<boolean> => {
@@ -319,7 +325,8 @@ function flowChart(runs: Run[], measure: Measure): ChartSpec {
       ...bandLines(runs[0], measure).filter(({ series }) => series.ys[0].some((value) => !Number.isNaN(value))),
     );
   const recorded = runs.some((one) => one.hasSeries);
-  return { title, unit, scale, lines, ...marks(runs), empty: runs.length === 0 ? "" : recorded ? NO_VALUE : NO_SERIES };
+  const none = column === "pacing_bps" ? NO_RATE : NO_VALUE;
+  return { title, unit, scale, lines, ...marks(runs), empty: runs.length === 0 ? "" : recorded ? none : NO_SERIES };
 }
 
 function addLine(lines: Line[], line: Line): void {

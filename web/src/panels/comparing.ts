@@ -37,6 +37,7 @@ export const OVER_TIME: OverTime[] = [
   { title: "Round-trip time", unit: "ms", column: "rtt_s", scale: 1e3 },
   { title: "One-way delay", unit: "ms", column: "delay_mean_s", scale: 1e3 },
   { title: "Throughput", unit: "Mbit/s", column: "throughput_bps", scale: 1e-6 },
+  { title: "Pacing rate", unit: "Mbit/s", column: "pacing_bps", scale: 1e-6 },
 ];
 
 /** Totals of flows whose distribution over the flows is drawn. */

@@ -154,6 +154,7 @@ impl Endpoint for Source {
             cwnd: Some(flow.cwnd.into()),
             inflation: None,
             ssthresh: self.sender.ssthresh().map(f64::from),
+            pacing_bps: self.sender.pacing_rate().map(|bytes| bytes as f64 * 8.0),
             in_flight: flow.packets_out,
             phase: match flow.state {
                 CaState::Loss => "loss",

@@ -39,11 +39,12 @@ fn the_example_drops_early_what_a_link_cannot_carry() {
     let mut blue = Blue::new(&config, Time::ZERO);
     let arrivals = arrivals();
     let link = [LinkStep { at: Time::ZERO, rate: Rate::from_bps(10_000_000) }];
-    let fates = replay(&mut blue, &arrivals, &link, Time::from_secs_f64(180.0), &mut Stream::new(1, "howto", "draws"));
+    let outcomes =
+        replay(&mut blue, &arrivals, &link, Time::from_secs_f64(180.0), &mut Stream::new(1, "howto", "draws"));
     let settled = |from: f64, until: f64| {
         let within = Time::from_secs_f64(from)..Time::from_secs_f64(until);
-        let these = arrivals.iter().zip(&fates).filter(move |(arrival, _)| within.contains(&arrival.at));
-        let [all, early, full] = these.fold([0.0_f64; 3], |[all, early, full], (_, fate)| match fate.end {
+        let these = arrivals.iter().zip(&outcomes).filter(move |(arrival, _)| within.contains(&arrival.at));
+        let [all, early, full] = these.fold([0.0_f64; 3], |[all, early, full], (_, outcome)| match outcome.end {
             End::DroppedAtEnqueue(Cause::Control) => [all + 1.0, early + 1.0, full],
             End::DroppedAtEnqueue(_) => [all + 1.0, early, full + 1.0],
             _ => [all + 1.0, early, full],

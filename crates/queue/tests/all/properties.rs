@@ -458,8 +458,8 @@ fn holds(make: fn(&mut Dice) -> QueueSpec) {
             arrived: Vec::new(),
             withdrawals: [0, 7, 50][seed as usize % 3],
         };
-        let fates = replay(&mut watched, &arrivals, &schedule, end, &mut Stream::new(seed, "properties", "draws"));
-        assert_eq!(fates.len(), arrivals.len());
+        let outcomes = replay(&mut watched, &arrivals, &schedule, end, &mut Stream::new(seed, "properties", "draws"));
+        assert_eq!(outcomes.len(), arrivals.len());
     }
 }
 

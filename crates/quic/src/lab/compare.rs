@@ -38,7 +38,7 @@ pub struct CaseResult {
     pub deaths: u32,
     pub runs: u32,
     /// Our runs that died where all of the reference's lived, or lived where all of them died.
-    pub wrong_fates: u32,
+    pub wrong_survivals: u32,
 }
 
 impl CaseResult {
@@ -47,8 +47,8 @@ impl CaseResult {
     }
 
     /// Whether every run lives or dies as the reference's.
-    pub fn fate_right(&self) -> bool {
-        self.skipped.is_none() && self.wrong_fates == 0
+    pub fn survival_right(&self) -> bool {
+        self.skipped.is_none() && self.wrong_survivals == 0
     }
 }
 
@@ -66,7 +66,7 @@ pub fn compare(folder: &Path, case: &Case, seeds: Seeds) -> Result<CaseResult, L
         died: case.runs.iter().any(lost),
         deaths: 0,
         runs: 0,
-        wrong_fates: 0,
+        wrong_survivals: 0,
     };
     let bounds = bounds(case);
     let count = if bounds.random { seeds.random } else { seeds.others };
@@ -88,7 +88,7 @@ pub fn compare(folder: &Path, case: &Case, seeds: Seeds) -> Result<CaseResult, L
         let deaths = outcomes.iter().filter(|outcome| outcome.flows.iter().any(died)).count() as u32;
         verdict.deaths += deaths;
         // Repeats of the reference with both ends say that chance decides.
-        verdict.wrong_fates += match group.iter().filter(|run| lost(run)).count() {
+        verdict.wrong_survivals += match group.iter().filter(|run| lost(run)).count() {
             0 => deaths,
             all if all == group.len() => outcomes.len() as u32 - deaths,
             _ => 0,
@@ -104,7 +104,7 @@ pub fn compare(folder: &Path, case: &Case, seeds: Seeds) -> Result<CaseResult, L
             }
         }
     }
-    verdict.checks.push(Check::equal("runs that live or die wrongly", f64::from(verdict.wrong_fates), 0.0));
+    verdict.checks.push(Check::equal("runs that live or die wrongly", f64::from(verdict.wrong_survivals), 0.0));
     if let Some(reference) = cases::start(folder, &case.name)? {
         verdict.checks.push(start(case, &reference)?);
     }

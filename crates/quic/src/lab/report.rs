@@ -11,7 +11,7 @@ pub struct Sums {
     pub within: usize,
     pub skipped: usize,
     /// Cases in which each run lives or dies as the reference's.
-    pub fates_right: usize,
+    pub survivals_right: usize,
 }
 
 pub fn sums(verdicts: &[CaseResult]) -> Sums {
@@ -20,7 +20,7 @@ pub fn sums(verdicts: &[CaseResult]) -> Sums {
         cases: ran().count(),
         within: ran().filter(|verdict| verdict.within()).count(),
         skipped: verdicts.len() - ran().count(),
-        fates_right: ran().filter(|verdict| verdict.fate_right()).count(),
+        survivals_right: ran().filter(|verdict| verdict.survival_right()).count(),
     }
 }
 
@@ -74,7 +74,7 @@ pub fn table(verdicts: &[CaseResult]) -> String {
             });
             let _ = write!(text, " {} |", cell.unwrap_or_else(|| "–".into()));
         }
-        let end = match (verdict.fate_right(), verdict.died) {
+        let end = match (verdict.survival_right(), verdict.died) {
             (true, false) => "lives".to_owned(),
             (true, true) => "dies".to_owned(),
             (false, _) => format!("{} of {} die ✗", verdict.deaths, verdict.runs),
@@ -89,6 +89,6 @@ pub fn summary(sums: Sums) -> String {
     format!(
         "{} of {} cases within all bounds; life and death right in {}; {} cases of stacks that this build has not \
          skipped",
-        sums.within, sums.cases, sums.fates_right, sums.skipped
+        sums.within, sums.cases, sums.survivals_right, sums.skipped
     )
 }

@@ -160,7 +160,7 @@ impl Lab {
         let direction = usize::from(from_client);
         let data = direction == self.data_direction;
         let length = datagram.bytes.len() as u64 + HEADERS;
-        let (fate, _) = self.directions[direction].enter(now, datagram.bytes.len());
+        let (end, _) = self.directions[direction].enter(now, datagram.bytes.len());
         self.entered[direction] += 1;
         let outcome = &mut self.outcome;
         outcome.datagrams += 1;
@@ -178,14 +178,14 @@ impl Lab {
         if data {
             let result = &mut outcome.flows[flow];
             result.wire_data_packets += 1.0;
-            if fate == PacketOutcome::TailDrop {
+            if end == PacketOutcome::TailDrop {
                 result.tail_drops += 1.0;
                 result.holes += f64::from(u8::from(!self.in_drop[flow]));
                 result.first_tail_drop.get_or_insert((now.as_secs_f64(), self.entered[direction] as f64));
             }
-            self.in_drop[flow] = fate == PacketOutcome::TailDrop;
+            self.in_drop[flow] = end == PacketOutcome::TailDrop;
         }
-        if let PacketOutcome::Arrives(at) = fate {
+        if let PacketOutcome::Arrives(at) = end {
             let slot = self.free.pop().unwrap_or_else(|| {
                 self.flying.push(None);
                 self.flying.len() - 1

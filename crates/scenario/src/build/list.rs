@@ -5,7 +5,7 @@ use crate::format::{ErrorFile, ListFile, ListedFile, OrdinalsFile, OutcomeFile};
 use crate::scenario::Transmitter;
 use skyhop_base::{Duration, Time};
 use skyhop_sim::LONGEST_RUN;
-use skyhop_sim::listed::{ListedClass, ListedFate, ListedPackets};
+use skyhop_sim::listed::{ListedClass, ListedOutcome, ListedPackets};
 use skyhop_sim::spec::{Service, TraceConfig};
 
 /// The packets that an error names, if it is a list.
@@ -28,13 +28,13 @@ fn one(class: ListedClass, listed: &ListedFile) -> ListedPackets {
         OrdinalsFile::One(number) => (number, number),
         OrdinalsFile::Several([first, last]) => (first, last),
     };
-    let fate = match listed.outcome.unwrap_or(OutcomeFile::Drop) {
-        OutcomeFile::Drop => ListedFate::Drop,
-        OutcomeFile::Mark => ListedFate::Mark,
-        OutcomeFile::Delay(by) => ListedFate::Delay(by),
-        OutcomeFile::Duplicate(after) => ListedFate::Duplicate(after),
+    let outcome = match listed.outcome.unwrap_or(OutcomeFile::Drop) {
+        OutcomeFile::Drop => ListedOutcome::Drop,
+        OutcomeFile::Mark => ListedOutcome::Mark,
+        OutcomeFile::Delay(by) => ListedOutcome::Delay(by),
+        OutcomeFile::Duplicate(after) => ListedOutcome::Duplicate(after),
     };
-    ListedPackets { class, first: first.into(), last: last.into(), step: listed.every.unwrap_or(1).into(), fate }
+    ListedPackets { class, first: first.into(), last: last.into(), step: listed.every.unwrap_or(1).into(), outcome }
 }
 
 pub(super) fn times(pairs: &[[Duration; 2]]) -> Vec<(Time, Time)> {

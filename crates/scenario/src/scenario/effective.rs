@@ -177,20 +177,21 @@ fn unread_by_control(control: &Value) -> Vec<&'static str> {
     let spec = serde_json::from_value::<ControlSpec>(control.clone()).ok();
     let unread = match spec.and_then(|spec| spec.resolve(Bundle::Rfc).ok()) {
         None => Vec::new(),
-        Some(config) => [
-            (Input::Rtt, ["control_rtt"].as_slice()),
-            (Input::Growth, &["growth", "growth_limit"]),
-            (Input::MayGrow, &["growth_when"]),
-            (Input::CutBase, &["threshold_base"]),
-            (Input::FirstThreshold, &["initial_ssthresh"]),
-        ]
-        .into_iter()
-        .filter(|(input, _)| !config.reads(*input))
-        .flat_map(|(_, options)| options.iter().copied())
-        .collect(),
+        Some(config) => config.unread().into_iter().flat_map(options_of).copied().collect(),
     };
     known.insert(text, unread.clone());
     unread
+}
+
+/// The options of the transport that decide an input of controls and nothing else.
+fn options_of(input: Input) -> &'static [&'static str] {
+    match input {
+        Input::Rtt => &["control_rtt"],
+        Input::Growth => &["growth", "growth_limit"],
+        Input::MayGrow => &["growth_when"],
+        Input::CutBase => &["threshold_base"],
+        Input::FirstThreshold => &["initial_ssthresh"],
+    }
 }
 
 /// The same of the TCP of Linux, whose table alone names its profile.

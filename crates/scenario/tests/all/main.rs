@@ -15,6 +15,7 @@ mod link_names;
 mod linux;
 mod listed;
 mod mutation;
+mod pacing;
 mod pages;
 mod queues;
 mod relatives;

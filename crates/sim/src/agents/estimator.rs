@@ -42,11 +42,11 @@ impl Estimator {
     }
 
     /// A packet was checked.
-    pub(crate) fn add(&mut self, bytes: u16, fate: Integrity) {
+    pub(crate) fn add(&mut self, bytes: u16, integrity: Integrity) {
         let units = u64::from(bytes) * u64::from(self.units_per_byte);
         self.packets += 1;
         self.units += units;
-        if fate == Integrity::Corrupted {
+        if integrity == Integrity::Corrupted {
             self.lost_packets += 1;
             self.lost_units += units;
         }

@@ -55,7 +55,7 @@ pub(super) struct Watch {
 struct Record {
     time: Time,
     bytes: u16,
-    fate: Integrity,
+    integrity: Integrity,
 }
 
 /// What a packet that belongs to no flow says.
@@ -79,7 +79,7 @@ impl Watch {
 
     fn learn_one(&mut self) {
         if let Some(record) = self.records.pop_front() {
-            self.estimator.add(record.bytes, record.fate);
+            self.estimator.add(record.bytes, record.integrity);
             self.learned += 1;
         }
     }
@@ -125,8 +125,8 @@ impl Simulation {
     /// A packet has arrived over a watched link and was checked.
     #[cold]
     pub(crate) fn checked(&mut self, link: u32, packet: &Packet, corrupted: bool) {
-        let fate = if corrupted { Integrity::Corrupted } else { Integrity::Sound };
-        self.agents.survival.checked(link, packet, fate);
+        let integrity = if corrupted { Integrity::Corrupted } else { Integrity::Sound };
+        self.agents.survival.checked(link, packet, integrity);
         if !self.agents.reports(link) {
             return;
         }
@@ -135,7 +135,7 @@ impl Simulation {
         if watch.records.len() == MOST_RECORDS {
             watch.learn_one();
         }
-        watch.records.push_back(Record { time: self.now, bytes: packet.size, fate });
+        watch.records.push_back(Record { time: self.now, bytes: packet.size, integrity });
         let is_segment =
             self.flows.get(packet.flow as usize).is_some_and(|flow| !packet.is_ack() && flow.ends.is_legible());
         if corrupted && is_segment {

@@ -46,13 +46,13 @@ impl Survival {
     }
 
     /// A packet was checked at the far end of a link.
-    pub(super) fn checked(&mut self, link: u32, packet: &Packet, fate: Integrity) {
+    pub(super) fn checked(&mut self, link: u32, packet: &Packet, integrity: Integrity) {
         let Some(estimator) = self.of_link.get(link as usize).and_then(|&at| self.estimators.get_mut(at as usize))
         else {
             return;
         };
-        estimator.add(packet.size, fate);
-        if fate == Integrity::Sound && !packet.is_ack() {
+        estimator.add(packet.size, integrity);
+        if integrity == Integrity::Sound && !packet.is_ack() {
             let survives = estimator.survival(packet.size);
             self.carried.entry((packet.flow, packet.number)).and_modify(|all| *all *= survives).or_insert(survives);
         }
@@ -113,8 +113,8 @@ mod tests {
         };
         for (link, lost) in [(0, 10), (1, 20), (2, 0)] {
             for number in 0..1000 {
-                let fate = if number < lost { Integrity::Corrupted } else { Integrity::Sound };
-                survival.checked(link, &packet(number), fate);
+                let integrity = if number < lost { Integrity::Corrupted } else { Integrity::Sound };
+                survival.checked(link, &packet(number), integrity);
             }
         }
         survival.carried.clear();

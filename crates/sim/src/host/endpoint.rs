@@ -230,6 +230,8 @@ pub struct Report {
     pub inflation: Option<u32>,
     /// Slow-start threshold, segments; `None` while it was never set.
     pub ssthresh: Option<f64>,
+    /// Rate at which the sender paces, bit/s of what its pacer counts; `None` where it paces nothing.
+    pub pacing_bps: Option<f64>,
     /// Segments sent and not acknowledged.
     pub in_flight: u32,
     /// "slow-start", "congestion-avoidance", "recovery", "loss", or a word of the transport; may be empty.

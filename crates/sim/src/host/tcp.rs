@@ -9,7 +9,7 @@ use crate::packet::{Flags, Packet};
 use crate::records::PacketEvent;
 use crate::simulation::Simulation;
 use crate::wire;
-use skyhop_base::{Duration, Time};
+use skyhop_base::{Duration, Rate, Time};
 use skyhop_transport::{Phase, Priority, Receiver, Segment, Sender, SenderEvent, Snapshot, Transmission};
 use std::collections::VecDeque;
 
@@ -96,6 +96,7 @@ impl TcpEnds {
             cwnd: Some(snapshot.cwnd),
             inflation: Some(snapshot.inflation),
             ssthresh: Some(snapshot.ssthresh).filter(|ssthresh| ssthresh.is_finite()),
+            pacing_bps: snapshot.pacing.map(Rate::bps_f64),
             in_flight: snapshot.in_flight,
             phase: phase_name(&snapshot),
             srtt: snapshot.srtt,

@@ -242,7 +242,7 @@ impl Repairs {
     /// Marks those of the packets still to be repeated that `affected` names as sent to a peer that has gone.
     pub fn mark_unreachable(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
         for frame in self.frames.iter_mut().filter(|frame| frame.outcome.is_none() && affected(&frame.packet)) {
-            frame.packet.flags = frame.packet.flags.with(Flags::IN_VAIN);
+            frame.packet.flags = frame.packet.flags.with(Flags::UNREACHABLE);
         }
     }
 
@@ -251,7 +251,7 @@ impl Repairs {
         let FrameRepair::Arq { tries, repeats, round_trip, answer_bytes } = self.scheme else { return };
         let wasted = self.back_at.is_some();
         let Frame { packet, number, tries: before, .. } = self.frames[place];
-        let fate = self.loses(arrival, &packet, before);
+        let reception = self.loses(arrival, &packet, before);
         if repeats == Repeats::GoBackN {
             self.next = place + 1;
             if wasted {
@@ -260,12 +260,12 @@ impl Repairs {
             }
         }
         self.frames[place].tries += 1;
-        let gives_up = fate == Reception::Lost && before + 1 >= tries;
-        if fate == Reception::Sound || gives_up {
-            self.frames[place].outcome = Some((arrival, fate));
+        let gives_up = reception == Reception::Lost && before + 1 >= tries;
+        if reception == Reception::Sound || gives_up {
+            self.frames[place].outcome = Some((arrival, reception));
         }
         // Go-back-N goes back from a packet that is given up, too: behind it the far end took nothing.
-        let again = fate == Reception::Lost && (repeats == Repeats::GoBackN || !gives_up);
+        let again = reception == Reception::Lost && (repeats == Repeats::GoBackN || !gives_up);
         if answer_bytes > 0 {
             let at = self.answers.back().map_or(arrival, |last| last.at.max(arrival));
             self.answers.push_back(Answer { at, number, again, bytes: answer_bytes, node: packet.to });
@@ -299,9 +299,9 @@ impl Repairs {
     }
 
     /// A packet of the present block, of data or of parity, arrives at `arrival`, or does not.
-    fn of_block(&mut self, arrival: Time, fate: Reception) {
+    fn of_block(&mut self, arrival: Time, reception: Reception) {
         let block = &mut self.block;
-        block.arrived += u32::from(fate == Reception::Sound);
+        block.arrived += u32::from(reception == Reception::Sound);
         let closed = block.closes.is_none();
         let all_tried = closed && block.parity == 0;
         if closed && block.arrived >= block.packets || all_tried {
@@ -336,7 +336,7 @@ impl Link {
 
     /// Of the packet that has arrived: whether it is lost, on a link that repairs its errors.
     #[inline(never)]
-    pub fn take_fate(&mut self) -> Option<Reception> {
+    pub fn take_reception(&mut self) -> Option<Reception> {
         self.deferred.as_mut()?.repairs.as_mut()?.receptions.pop_front()
     }
 
@@ -456,9 +456,9 @@ impl Link {
         repairs.frames.push_back(Frame { packet, number, start: now, tries: 0, outcome: None });
         let place = repairs.frames.len() - 1;
         let FrameRepair::Erasure { n, k, within } = repairs.scheme else { return self.tried(place, end, arrival) };
-        let fate = repairs.loses(arrival, &packet, 0);
-        if fate == Reception::Sound {
-            repairs.frames[place].outcome = Some((arrival, fate));
+        let reception = repairs.loses(arrival, &packet, 0);
+        if reception == Reception::Sound {
+            repairs.frames[place].outcome = Some((arrival, reception));
         }
         let block = &mut repairs.block;
         if block.packets == 0 {
@@ -470,15 +470,15 @@ impl Link {
         if block.packets == k {
             (block.closes, block.parity) = (None, n - k);
         }
-        repairs.of_block(arrival, fate);
+        repairs.of_block(arrival, reception);
         self.pass_on();
     }
 
     fn send_parity(&mut self, packet: Packet, now: Time, delay: impl FnOnce(&Packet, Time) -> Duration) {
         let (_, arrival) = self.transmit(&packet, now, delay);
         let Some(repairs) = self.repairs() else { return };
-        let fate = repairs.loses(arrival, &packet, 0);
-        repairs.of_block(arrival, fate);
+        let reception = repairs.loses(arrival, &packet, 0);
+        repairs.of_block(arrival, reception);
         self.pass_on();
     }
 
@@ -520,10 +520,10 @@ impl Link {
 }
 
 fn pass(ring: &mut VecDeque<Entry>, last: &mut Time, receptions: &mut VecDeque<Reception>, frame: &Frame) {
-    let Some((time, fate)) = frame.outcome else { return };
+    let Some((time, reception)) = frame.outcome else { return };
     *last = time.max(*last);
     ring.push_back(Entry { packet: frame.packet, start: frame.start, arrival: *last });
-    receptions.push_back(fate);
+    receptions.push_back(reception);
 }
 
 /// What errors see of a packet of parity.

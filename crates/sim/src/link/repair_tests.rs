@@ -51,7 +51,7 @@ fn offer(link: &mut Link, number: u32, now: Time) {
 struct Arrived {
     number: u32,
     at: Time,
-    fate: Reception,
+    reception: Reception,
 }
 
 /// Handles the link's events up to the last, and keeps `backlog` packets waiting of `packets` in all.
@@ -69,8 +69,8 @@ fn run(link: &mut Link, packets: u32, backlog: u32) -> Vec<Arrived> {
         now = at;
         if link.next_arrival().is_some_and(|arrival| arrival <= now) {
             let entry = link.take_arrived().unwrap();
-            let fate = link.take_fate().unwrap();
-            arrived.push(Arrived { number: entry.packet.number, at: entry.arrival, fate });
+            let reception = link.take_reception().unwrap();
+            arrived.push(Arrived { number: entry.packet.number, at: entry.arrival, reception });
         } else {
             link.begin_service(now, |_, _| ms(5));
         }
@@ -95,7 +95,7 @@ fn a_saturated_link_has_the_efficiency_of_the_formula() {
         let mut link = built(&arq(1000, repeats), packet_errors(0.1));
         let n = 200_000;
         let arrived = run(&mut link, n, 3);
-        assert!(in_order(&arrived) && arrived.iter().all(|packet| packet.fate == Reception::Sound));
+        assert!(in_order(&arrived) && arrived.iter().all(|packet| packet.reception == Reception::Sound));
         let efficiency = f64::from(n) / (arrived.last().unwrap().at.as_nanos() as f64 / 1e6);
         assert!((efficiency / want(key) - 1.0).abs() < 0.01, "{repeats:?}: {efficiency} {}", want(key));
         if repeats == Repeats::Selective {
@@ -114,7 +114,7 @@ fn what_four_tries_leave_is_the_fourth_power() {
     for repeats in [Repeats::Selective, Repeats::GoBackN] {
         let mut link = built(&arq(tries, repeats), packet_errors(0.1));
         let arrived = run(&mut link, 400_000, 3);
-        let lost = arrived.iter().filter(|packet| packet.fate == Reception::Lost).count() as f64;
+        let lost = arrived.iter().filter(|packet| packet.reception == Reception::Lost).count() as f64;
         let want = 400_000.0 * residual;
         assert!((lost - want).abs() < 4.0 * want.sqrt(), "{repeats:?}: {lost} {want}");
         assert!(in_order(&arrived), "what is given up holds up nothing");
@@ -178,7 +178,7 @@ fn a_failure_is_known_when_its_answer_is_there() {
             }
             if link.next_arrival().is_some_and(|arrival| arrival <= now) {
                 let entry = link.take_arrived().unwrap();
-                assert_eq!(link.take_fate(), Some(Reception::Sound));
+                assert_eq!(link.take_reception(), Some(Reception::Sound));
                 times.push((entry.packet.number, entry.arrival.as_nanos() / 1_000_000));
             } else {
                 link.begin_service(now, |_, _| ms(5));
@@ -231,7 +231,7 @@ fn bursts_are_met_in_the_order_of_time() {
         let frames = FrameRepair::Arq { tries: 2, repeats: Repeats::Selective, round_trip, answer_bytes: 0 };
         let config = RepairConfig { frames: Some(frames), ..RepairConfig::default() };
         let arrived = run(&mut built(&config, ErrorConfig::GilbertElliott(bursts)), 200_000, 3);
-        arrived.iter().filter(|packet| packet.fate == Reception::Lost).count() as f64 / 200_000.0
+        arrived.iter().filter(|packet| packet.reception == Reception::Lost).count() as f64 / 200_000.0
     };
     // It is still bad after d steps with 0.1 + 0.9 · (1 − 1/180 − 0.05)^d. Repeated at once, a packet that begins in a
     // bad time takes two steps, one that begins in a good time one: by the chain of states at the begins the former are
@@ -260,7 +260,7 @@ fn parity_repairs_the_blocks_of_the_worked_example() {
         assert!(in_order(&arrived));
         let failed = arrived
             .chunks(k as usize)
-            .filter(|block| block.iter().any(|packet| packet.fate == Reception::Lost))
+            .filter(|block| block.iter().any(|packet| packet.reception == Reception::Lost))
             .count();
         // A block of which parity alone is missing beyond n - k does not exist: with five losses one is of data.
         let (failed, want) = (failed as f64, want * f64::from(blocks));
@@ -286,7 +286,7 @@ fn a_missing_packet_waits_for_the_parity_of_its_block() {
     // Parity of the first block from 3 to 4 ms, there at 9; 3 is lost at 10; its block began at 4 and is closed at 24
     // ms.
     assert_eq!(times, [(0, 6), (1, 9), (2, 9), (3, 30), (4, 30)]);
-    assert!(arrived.iter().all(|packet| packet.fate == Reception::Sound));
+    assert!(arrived.iter().all(|packet| packet.reception == Reception::Sound));
 }
 
 /// Two are missing of a block of three with one of parity: they are given up when the last of it was due.
@@ -296,7 +296,7 @@ fn a_block_that_lost_too_much_gives_up_what_it_lost_and_no_more() {
     let config = RepairConfig { frames: Some(frames), ..RepairConfig::default() };
     let mut link = built(&config, ErrorConfig::Intervals(vec![(Time::ZERO + ms(6), Time::ZERO + ms(8))]));
     (0..3).for_each(|n| offer(&mut link, n, Time::ZERO));
-    let receptions: Vec<_> = run(&mut link, 3, 0).iter().map(|p| (p.fate, p.at.as_nanos() / 1_000_000)).collect();
+    let receptions: Vec<_> = run(&mut link, 3, 0).iter().map(|p| (p.reception, p.at.as_nanos() / 1_000_000)).collect();
     assert_eq!(receptions, [(Reception::Lost, 9), (Reception::Lost, 9), (Reception::Sound, 9)]);
 }
 

@@ -261,7 +261,7 @@ impl ServedQueue {
     /// Flags the packets that `affected` names: they will be sent to a peer that no longer listens.
     pub fn mark_unreachable(&mut self, mut affected: impl FnMut(&Packet) -> bool) {
         for slot in self.slots.iter_mut().filter(|slot| slot.waits && affected(&slot.packet)) {
-            slot.packet.flags = slot.packet.flags.with(Flags::IN_VAIN);
+            slot.packet.flags = slot.packet.flags.with(Flags::UNREACHABLE);
         }
     }
 

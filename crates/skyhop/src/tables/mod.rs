@@ -212,6 +212,7 @@ fn flow_series_table(records: &Records, flows: &Names) -> RecordBatch {
         .real("rtt_s", |r| seconds(r.rtt))
         .real("srtt_s", |r| seconds(r.srtt))
         .real("rto_s", |r| seconds(r.rto))
+        .real("pacing_bps", |r| r.pacing_bps)
         .real("delay_mean_s", |r| r.delay_mean_s)
         .real("jitter_mean_s", |r| r.jitter_mean_s)
         .real("interarrival_mean_s", |r| r.interarrival_mean_s)

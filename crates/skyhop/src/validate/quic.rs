@@ -30,7 +30,7 @@ pub struct QuicCase {
     /// The reference's connection died.
     pub died: bool,
     /// Each of our runs lives or dies as the reference's.
-    pub fate_right: bool,
+    pub survival_right: bool,
     /// This build has not the stack.
     pub skipped: Option<String>,
     /// Why the case could not be run; such a case is not within its bounds.
@@ -77,7 +77,7 @@ impl QuicCase {
             runs: 0,
             deaths: 0,
             died: false,
-            fate_right: false,
+            survival_right: false,
             skipped: None,
             problem: None,
             ok: false,
@@ -86,7 +86,7 @@ impl QuicCase {
             Err(problem) => row.problem = Some(problem),
             Ok(verdict) => {
                 row.ok = verdict.within();
-                row.fate_right = verdict.skipped.is_none() && verdict.fate_right();
+                row.survival_right = verdict.skipped.is_none() && verdict.survival_right();
                 row.figures = verdict.checks.iter().map(QuicFigure::from).collect();
                 (row.runs, row.deaths, row.died) = (verdict.runs, verdict.deaths, verdict.died);
                 row.skipped = verdict.skipped;

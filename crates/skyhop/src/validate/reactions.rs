@@ -93,8 +93,8 @@ pub struct Part {
 impl Part {
     fn of(points: &[Point]) -> Part {
         let at = |point: &Point| point.at.as_secs_f64();
-        let data = points.iter().filter(|p| p.way == PathDirection::Data).map(|p| (at(p), p.seq, p.len, p.again));
-        let acks = points.iter().filter(|p| p.way == PathDirection::Ack).filter_map(|p| Some((at(p), p.ack?)));
+        let data = points.iter().filter(|p| p.direction == PathDirection::Data).map(|p| (at(p), p.seq, p.len, p.again));
+        let acks = points.iter().filter(|p| p.direction == PathDirection::Ack).filter_map(|p| Some((at(p), p.ack?)));
         Part { data: data.collect(), acks: acks.collect() }
     }
 }

@@ -23,7 +23,7 @@ struct Schedule {
 /// W one of `D` (data direction), `A` (ACK direction), `B` (both).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
-    ways: [Schedule; 2],
+    directions: [Schedule; 2],
 }
 
 impl Events {
@@ -33,12 +33,12 @@ impl Events {
         for entry in text.split(';').map(str::trim).filter(|entry| !entry.is_empty()) {
             events.add(entry)?;
         }
-        for (schedule, way) in events.ways.iter_mut().zip(["D", "A"]) {
+        for (schedule, direction) in events.directions.iter_mut().zip(["D", "A"]) {
             schedule.delays.sort_by_key(|&(from, _)| from);
             for (kind, spans) in [("hold", &mut schedule.holds), ("drop", &mut schedule.outages)] {
                 spans.sort_by_key(|span| span.from);
                 if spans.windows(2).any(|pair| pair[1].from < pair[0].to) {
-                    let entry = format!("{kind} in direction {way}");
+                    let entry = format!("{kind} in direction {direction}");
                     return Err(ListError::new(LIST, &entry, "two of these overlap in time; write them as one"));
                 }
             }
@@ -55,8 +55,9 @@ impl Events {
         let form = "an entry reads \"delay@2.0:B=100\", \"hold@1-1.5:D\" or \"drop@1-1.5:A\"";
         let (kind, rest) = text.split_once('@').ok_or_else(|| wrong(form))?;
         let (times, rest) = rest.split_once(':').ok_or_else(|| wrong(form))?;
-        let (way, value) = rest.split_once('=').map_or((rest, None), |(way, value)| (way, Some(value)));
-        let ways = match way {
+        let (direction, value) =
+            rest.split_once('=').map_or((rest, None), |(direction, value)| (direction, Some(value)));
+        let directions = match direction {
             "D" => 0..1,
             "A" => 1..2,
             "B" => 0..2,
@@ -66,7 +67,7 @@ impl Events {
             let ms = value.and_then(|ms| ms.parse::<f64>().ok()).filter(|ms| ms.is_finite() && *ms >= 0.0);
             let delay = Duration::from_secs_f64(ms.ok_or_else(|| wrong("a delay needs milliseconds: \"=100\""))? / 1e3);
             let from = seconds(times)?;
-            self.ways[ways].iter_mut().for_each(|schedule| schedule.delays.push((from, delay)));
+            self.directions[directions].iter_mut().for_each(|schedule| schedule.delays.push((from, delay)));
             return Ok(());
         }
         let (from, to) = times.split_once('-').ok_or_else(|| wrong("hold and drop need two times: \"@1-1.5\""))?;
@@ -74,7 +75,7 @@ impl Events {
         if value.is_some() || span.to <= span.from {
             return Err(wrong("hold and drop last from a time to a later one and take no value"));
         }
-        for schedule in &mut self.ways[ways] {
+        for schedule in &mut self.directions[directions] {
             match kind {
                 "hold" => schedule.holds.push(span),
                 "drop" => schedule.outages.push(span),
@@ -84,16 +85,16 @@ impl Events {
         Ok(())
     }
 
-    fn schedule(&self, way: PathDirection) -> &Schedule {
-        &self.ways[way as usize]
+    fn schedule(&self, direction: PathDirection) -> &Schedule {
+        &self.directions[direction as usize]
     }
 
     /// When service that is ready at `ready` begins and ends, if it takes `service`. The server stands still while it
     /// is held: nothing begins, and a packet under way goes on afterwards.
-    pub(super) fn service(&self, way: PathDirection, ready: Time, service: Duration) -> (Time, Time) {
+    pub(super) fn service(&self, direction: PathDirection, ready: Time, service: Duration) -> (Time, Time) {
         let mut begin = ready;
         let mut end = ready + service;
-        for hold in &self.schedule(way).holds {
+        for hold in &self.schedule(direction).holds {
             if (hold.from..hold.to).contains(&begin) {
                 begin = hold.to;
                 end = begin + service;
@@ -105,13 +106,13 @@ impl Events {
     }
 
     /// Whether an outage loses a packet that is served from `begin` to `end`.
-    pub(super) fn loses(&self, way: PathDirection, begin: Time, end: Time) -> bool {
-        self.schedule(way).outages.iter().any(|outage| begin < outage.to && end > outage.from)
+    pub(super) fn loses(&self, direction: PathDirection, begin: Time, end: Time) -> bool {
+        self.schedule(direction).outages.iter().any(|outage| begin < outage.to && end > outage.from)
     }
 
     /// The one-way delay of a packet whose service ends at `end`.
-    pub(super) fn delay(&self, way: PathDirection, end: Time, otherwise: Duration) -> Duration {
-        let steps = &self.schedule(way).delays;
+    pub(super) fn delay(&self, direction: PathDirection, end: Time, otherwise: Duration) -> Duration {
+        let steps = &self.schedule(direction).delays;
         steps.iter().rev().find(|&&(from, _)| from <= end).map_or(otherwise, |&(_, delay)| delay)
     }
 }

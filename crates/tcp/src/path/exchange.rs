@@ -30,7 +30,7 @@ pub trait Endpoint {
 #[derive(Clone, Debug)]
 pub struct PathConfig {
     pub rate: Rate,
-    /// One way, the same in both directions.
+    /// One direction, the same in both directions.
     pub delay: Duration,
     /// Packets that may wait in the data direction, and in the direction of the ACKs.
     pub queues: [usize; 2],
@@ -60,13 +60,13 @@ pub fn ip_bytes(segment: &Segment) -> u32 {
 pub struct Crossing {
     /// The pair of hosts, from 0.
     pub flow: usize,
-    pub way: PathDirection,
+    pub direction: PathDirection,
     /// In its class, from 1, over all flows; zero for a packet that no list can name.
     pub ordinal: u64,
     pub entered: Time,
     /// As it entered: without the path's mark.
     pub segment: Segment,
-    pub passage: PathTraversal,
+    pub traversal: PathTraversal,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ struct Delivery {
     /// Deliveries of one instant keep the order of entry.
     number: u64,
     flow: usize,
-    way: PathDirection,
+    direction: PathDirection,
     segment: Segment,
 }
 
@@ -122,8 +122,14 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
 
     /// Pairs of a sender and a receiver over one path.
     pub fn shared(pairs: impl IntoIterator<Item = (S, R)>, config: PathConfig) -> Exchange<S, R> {
-        let link = |way: PathDirection| {
-            PathLink::new(way, config.rate, config.delay, config.queues[way as usize], config.events.clone())
+        let link = |direction: PathDirection| {
+            PathLink::new(
+                direction,
+                config.rate,
+                config.delay,
+                config.queues[direction as usize],
+                config.events.clone(),
+            )
         };
         let links = [link(PathDirection::Data), link(PathDirection::Ack)];
         let pair = |(sender, receiver)| Pair { sender, receiver, last: [(Time::ZERO, Time::ZERO); 2] };
@@ -183,7 +189,7 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
             if delivery == now {
                 if let Some(Reverse(next)) = self.deliveries.pop() {
                     flow = next.flow;
-                    match next.way {
+                    match next.direction {
                         PathDirection::Data => self.pairs[flow].receiver.on_segment(now, &next.segment),
                         PathDirection::Ack => self.pairs[flow].sender.on_segment(now, &next.segment),
                     }
@@ -210,34 +216,34 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
         &mut self,
         flow: usize,
         now: Time,
-        way: PathDirection,
+        direction: PathDirection,
         segment: Segment,
         observe: &mut impl FnMut(&Crossing),
     ) {
         let bytes = if segment.syn { self.config.syn_bytes } else { ip_bytes(&segment) };
-        let class = Class::of(&segment, way == PathDirection::Data);
+        let class = Class::of(&segment, direction == PathDirection::Data);
         let ordinal = class.map_or(0, |class| {
             self.counts[class as usize] += 1;
             self.counts[class as usize]
         });
-        let by_chance = self.losses.loses(flow, way, &segment).then_some(Outcome::Drop);
+        let by_chance = self.losses.loses(flow, direction, &segment).then_some(Outcome::Drop);
         let outcomes = class.into_iter().flat_map(|class| self.config.outcomes.of(class, ordinal)).chain(by_chance);
-        let passage = self.links[way as usize].enter(now, bytes, outcomes);
-        if passage.verdict != DeliveryOutcome::Delivered {
-            self.losses.on_drop(flow, way, &segment);
+        let traversal = self.links[direction as usize].enter(now, bytes, outcomes);
+        if traversal.verdict != DeliveryOutcome::Delivered {
+            self.losses.on_drop(flow, direction, &segment);
         }
-        observe(&Crossing { flow, way, ordinal, entered: now, segment, passage });
+        observe(&Crossing { flow, direction, ordinal, entered: now, segment, traversal });
         let mut arriving = segment;
-        if passage.marked {
+        if traversal.marked {
             arriving.ecn = Ecn::Ce;
         }
-        let host = match way {
+        let host = match direction {
             PathDirection::Ack => 0,
             PathDirection::Data => 1,
         };
-        for out in passage.out.into_iter().chain(passage.duplicate) {
+        for out in traversal.out.into_iter().chain(traversal.duplicate) {
             let late = self.lateness.as_mut().map_or(Duration::ZERO, Lateness::draw);
-            let (last, turned) = &mut self.pairs[flow].last[way as usize];
+            let (last, turned) = &mut self.pairs[flow].last[direction as usize];
             let woken = wake_time(self.wake[host], out.since(*last));
             // A host takes packets one after the other, also when it wakes up for the first.
             let at = (out + late + self.config.turnaround[host] + woken).max(if out >= *last {
@@ -247,7 +253,7 @@ impl<S: Endpoint, R: Endpoint> Exchange<S, R> {
             });
             (*last, *turned) = ((*last).max(out), (*turned).max(at));
             self.number += 1;
-            let delivery = Delivery { at, number: self.number, flow, way, segment: arriving };
+            let delivery = Delivery { at, number: self.number, flow, direction, segment: arriving };
             self.deliveries.push(Reverse(delivery));
         }
     }

@@ -37,7 +37,7 @@ pub struct PathTraversal {
 /// A FIFO with drop tail, served at a rate, followed by a delay.
 #[derive(Clone, Debug)]
 pub struct PathLink {
-    way: PathDirection,
+    direction: PathDirection,
     rate: Rate,
     delay: Duration,
     limit: usize,
@@ -51,9 +51,9 @@ pub struct PathLink {
 
 impl PathLink {
     /// `limit` counts the packets that wait beside the one in service.
-    pub fn new(way: PathDirection, rate: Rate, delay: Duration, limit: usize, events: Events) -> PathLink {
+    pub fn new(direction: PathDirection, rate: Rate, delay: Duration, limit: usize, events: Events) -> PathLink {
         let waiting = VecDeque::new();
-        PathLink { way, rate, delay, limit, events, waiting, free_at: Time::ZERO, last_out: Time::ZERO }
+        PathLink { direction, rate, delay, limit, events, waiting, free_at: Time::ZERO, last_out: Time::ZERO }
     }
 
     /// Takes a packet of `bytes` bytes that enters at `now`; entries come in order of time.
@@ -62,7 +62,7 @@ impl PathLink {
             self.waiting.pop_front();
         }
         let queue = self.waiting.len();
-        let mut passage = PathTraversal {
+        let mut traversal = PathTraversal {
             queue,
             verdict: DeliveryOutcome::Delivered,
             marked: false,
@@ -72,39 +72,39 @@ impl PathLink {
             duplicate: None,
         };
         let ready = now.max(self.free_at);
-        let (begin, end) = self.events.service(self.way, ready, self.rate.time_of(bytes));
+        let (begin, end) = self.events.service(self.direction, ready, self.rate.time_of(bytes));
         if begin > now {
             if queue >= self.limit {
-                passage.verdict = DeliveryOutcome::TailDrop;
-                return passage;
+                traversal.verdict = DeliveryOutcome::TailDrop;
+                return traversal;
             }
             self.waiting.push_back(begin);
         }
         self.free_at = end;
-        passage.begins = Some(begin);
+        traversal.begins = Some(begin);
         let mut extra = Duration::ZERO;
         let mut duplicate = None;
         for outcome in outcomes {
             match outcome {
-                Outcome::Drop => passage.verdict = DeliveryOutcome::Drop,
-                Outcome::Mark => passage.marked = true,
+                Outcome::Drop => traversal.verdict = DeliveryOutcome::Drop,
+                Outcome::Mark => traversal.marked = true,
                 Outcome::Delay(by) => {
-                    passage.delayed = true;
+                    traversal.delayed = true;
                     extra += by;
                 }
                 Outcome::Duplicate(after) => duplicate = Some(after),
             }
         }
-        if passage.verdict == DeliveryOutcome::Delivered && self.events.loses(self.way, begin, end) {
-            passage.verdict = DeliveryOutcome::Outage;
+        if traversal.verdict == DeliveryOutcome::Delivered && self.events.loses(self.direction, begin, end) {
+            traversal.verdict = DeliveryOutcome::Outage;
         }
-        if passage.verdict == DeliveryOutcome::Delivered {
-            let out = (end + self.events.delay(self.way, end, self.delay)).max(self.last_out);
+        if traversal.verdict == DeliveryOutcome::Delivered {
+            let out = (end + self.events.delay(self.direction, end, self.delay)).max(self.last_out);
             self.last_out = out;
-            passage.out = Some(out + extra);
-            passage.duplicate = duplicate.map(|after| out + extra + after);
+            traversal.out = Some(out + extra);
+            traversal.duplicate = duplicate.map(|after| out + extra + after);
         }
-        passage
+        traversal
     }
 }
 
@@ -125,10 +125,10 @@ mod tests {
     fn the_limit_counts_packets_that_wait() {
         let mut link = link(2, "");
         let out = |link: &mut PathLink| link.enter(us(0), 1500, std::iter::empty());
-        let passages = [out(&mut link), out(&mut link), out(&mut link), out(&mut link)];
-        assert_eq!(passages.map(|p| p.queue), [0, 0, 1, 2]);
-        assert_eq!(passages.map(|p| p.out), [Some(us(11_200)), Some(us(12_400)), Some(us(13_600)), None]);
-        assert_eq!(passages[3].verdict, DeliveryOutcome::TailDrop);
+        let traversals = [out(&mut link), out(&mut link), out(&mut link), out(&mut link)];
+        assert_eq!(traversals.map(|p| p.queue), [0, 0, 1, 2]);
+        assert_eq!(traversals.map(|p| p.out), [Some(us(11_200)), Some(us(12_400)), Some(us(13_600)), None]);
+        assert_eq!(traversals[3].verdict, DeliveryOutcome::TailDrop);
     }
 
     #[test]

@@ -32,17 +32,21 @@ pub struct Listed {
 pub struct Drawn {
     probability: f64,
     streams: [Stream; 2],
-    ways: [bool; 2],
+    directions: [bool; 2],
 }
 
 impl Drawn {
-    /// `ways`: whether data, and whether ACKs, are lost.
-    pub fn new(probability: f64, seed: u64, ways: [bool; 2]) -> Drawn {
-        Drawn { probability, streams: ["data", "acks"].map(|way| Stream::new(seed, "path", way)), ways }
+    /// `directions`: whether data, and whether ACKs, are lost.
+    pub fn new(probability: f64, seed: u64, directions: [bool; 2]) -> Drawn {
+        Drawn {
+            probability,
+            streams: ["data", "acks"].map(|direction| Stream::new(seed, "path", direction)),
+            directions,
+        }
     }
 
-    fn loses(&mut self, way: PathDirection) -> bool {
-        self.ways[way as usize] && self.streams[way as usize].uniform() < self.probability
+    fn loses(&mut self, direction: PathDirection) -> bool {
+        self.directions[direction as usize] && self.streams[direction as usize].uniform() < self.probability
     }
 }
 
@@ -69,12 +73,12 @@ impl Listed {
 
 impl Losses {
     /// Whether chance loses the packet that enters next.
-    pub(super) fn loses(&mut self, flow: usize, way: PathDirection, segment: &Segment) -> bool {
+    pub(super) fn loses(&mut self, flow: usize, direction: PathDirection, segment: &Segment) -> bool {
         match self {
             Losses::None => false,
-            Losses::Drawn(drawn) => drawn.loses(way),
-            Losses::Listed(listed) if way == PathDirection::Ack => {
-                listed.acks.as_mut().is_some_and(|acks| acks.loses(way))
+            Losses::Drawn(drawn) => drawn.loses(direction),
+            Losses::Listed(listed) if direction == PathDirection::Ack => {
+                listed.acks.as_mut().is_some_and(|acks| acks.loses(direction))
             }
             Losses::Listed(listed) => listed.key(flow, segment).is_some_and(|key| {
                 let place = listed.dropped.get(&key).copied().unwrap_or(0);
@@ -84,8 +88,8 @@ impl Losses {
     }
 
     /// A packet with data was dropped, by chance, queue or outage.
-    pub(super) fn on_drop(&mut self, flow: usize, way: PathDirection, segment: &Segment) {
-        if let (Losses::Listed(listed), PathDirection::Data) = (self, way)
+    pub(super) fn on_drop(&mut self, flow: usize, direction: PathDirection, segment: &Segment) {
+        if let (Losses::Listed(listed), PathDirection::Data) = (self, direction)
             && let Some(key) = listed.key(flow, segment)
         {
             *listed.dropped.entry(key).or_default() += 1;

@@ -88,7 +88,7 @@ pub fn compare_both(
     told: &[State],
 ) -> Result<BothComparison, ReferenceError> {
     let no_syn = ReferenceError::Trace { case: case.name.clone(), problem: "there is no SYN" };
-    let syn = packets.iter().find(|p| p.way == PathDirection::Data && p.segment.syn).ok_or(no_syn)?;
+    let syn = packets.iter().find(|p| p.direction == PathDirection::Data && p.segment.syn).ok_or(no_syn)?;
     let mut config = sender_config(case)?;
     config.timestamp_base = CLOCK;
     let mut sender = Sender::new(config);
@@ -105,7 +105,7 @@ pub fn compare_both(
     let shift = |at: Time| Time::ZERO + (at + syn.entered.since(Time::ZERO)).since(Time::ZERO + CONNECT);
     let mut highest = 1;
     let mut sent = Vec::new();
-    for crossing in crossings.iter().filter(|c| c.way == PathDirection::Data && c.segment.len > 0) {
+    for crossing in crossings.iter().filter(|c| c.direction == PathDirection::Data && c.segment.len > 0) {
         let segment = &crossing.segment;
         let again = segment.seq < highest;
         highest = highest.max(segment.end());
@@ -122,9 +122,9 @@ pub fn compare_both(
     let comparison = compare(case, packets, recorded, told, ours);
     let key = |segment: &Segment| (segment.ack, segment.sack);
     let ours: Vec<(Time, Segment)> =
-        crossings.iter().filter(|c| c.way == PathDirection::Ack).map(|c| (shift(c.entered), c.segment)).collect();
+        crossings.iter().filter(|c| c.direction == PathDirection::Ack).map(|c| (shift(c.entered), c.segment)).collect();
     let theirs: Vec<(Time, Segment)> =
-        packets.iter().filter(|p| p.way == PathDirection::Ack).map(|p| (p.entered, p.segment)).collect();
+        packets.iter().filter(|p| p.direction == PathDirection::Ack).map(|p| (p.entered, p.segment)).collect();
     let place = first_difference(&ours, &theirs, |a, b| key(&a.1) == key(&b.1));
     let acks = place.map(|place| differs(place, &ours, &theirs, |&(at, _)| at, ack_words));
     let mut points = comparison.points.clone();

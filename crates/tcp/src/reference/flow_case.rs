@@ -72,7 +72,7 @@ impl FlowCase {
     /// What the path loses by chance. The recording's own losses stand as they were; losses that it does not name are
     /// drawn.
     pub fn losses(&self, seed: u64) -> Losses {
-        let draw = |ways| Drawn::new(self.random_loss, seed, ways);
+        let draw = |directions| Drawn::new(self.random_loss, seed, directions);
         match &self.listed {
             _ if self.random_loss == 0.0 => Losses::None,
             Some(listed) => Losses::Listed(listed.clone().with_acks(self.acks_lost.then(|| draw([false, true])))),

@@ -119,17 +119,17 @@ struct Noted {
 
 impl Noted {
     fn take(&mut self, crossing: &Crossing) {
-        let Crossing { way, entered, segment, passage, .. } = crossing;
-        if *way == PathDirection::Ack {
-            self.acks.extend(passage.out.zip(segment.ack).map(|(out, ack)| (out, ack, segment.sack)));
+        let Crossing { direction, entered, segment, traversal, .. } = crossing;
+        if *direction == PathDirection::Ack {
+            self.acks.extend(traversal.out.zip(segment.ack).map(|(out, ack)| (out, ack, segment.sack)));
             return;
         }
         if segment.len == 0 {
             return;
         }
         self.again += u32::from(segment.seq < self.highest);
-        self.tail += u32::from(passage.verdict == DeliveryOutcome::TailDrop);
-        if passage.verdict != DeliveryOutcome::Delivered && self.first_loss.is_none() {
+        self.tail += u32::from(traversal.verdict == DeliveryOutcome::TailDrop);
+        if traversal.verdict != DeliveryOutcome::Delivered && self.first_loss.is_none() {
             self.first_loss = Some(entered.as_secs_f64());
         }
         self.highest = self.highest.max(segment.end());

@@ -25,7 +25,7 @@ pub enum Half {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
     pub at: Time,
-    pub way: PathDirection,
+    pub direction: PathDirection,
     pub seq: i64,
     pub len: u32,
     /// Starts below the highest byte sent before.
@@ -35,12 +35,12 @@ pub struct Point {
 
 impl Point {
     pub(super) fn of_data(at: Time, seq: u64, len: u32, again: bool) -> Point {
-        Point { at, way: PathDirection::Data, seq: seq as i64 - 1, len, again, ack: None }
+        Point { at, direction: PathDirection::Data, seq: seq as i64 - 1, len, again, ack: None }
     }
 
     pub(super) fn of_ack(at: Time, segment: &Segment) -> Point {
         let ack = segment.ack.map(|ack| ack as i64 - 1);
-        Point { at, way: PathDirection::Ack, seq: segment.seq as i64 - 1, len: segment.len, again: false, ack }
+        Point { at, direction: PathDirection::Ack, seq: segment.seq as i64 - 1, len: segment.len, again: false, ack }
     }
 }
 
@@ -102,7 +102,7 @@ fn try_judge(folder: &Path, row: &Row, half: Half) -> Result<Judged, String> {
         let at = |side: usize| first.at[side].or(first.at[1 - side]).unwrap_or(Time::MAX);
         [State::at(&result.seen, at(0)).copied(), State::at(&told, at(1)).copied()]
     });
-    let acks_recorded = packets.iter().filter(|packet| packet.way == PathDirection::Ack).count();
+    let acks_recorded = packets.iter().filter(|packet| packet.direction == PathDirection::Ack).count();
     Ok(Judged {
         packets: result.packets + if half == Half::Both { acks_recorded } else { 0 },
         equal: differences.is_empty(),
@@ -145,13 +145,13 @@ pub fn overlay(folder: &Path, row: &Row, half: Half) -> Result<Overlay, String> 
         }
     };
     let wanted = |packet: &&Packet| match half {
-        Half::Sender => packet.way == PathDirection::Data,
-        Half::Receiver => packet.way == PathDirection::Ack,
+        Half::Sender => packet.direction == PathDirection::Data,
+        Half::Receiver => packet.direction == PathDirection::Ack,
         Half::Both => true,
     };
     let recorded =
-        packets.iter().filter(wanted).filter(|packet| packet.way == PathDirection::Ack || packet.segment.len > 0);
-    let recorded = recorded.map(|packet| match packet.way {
+        packets.iter().filter(wanted).filter(|packet| packet.direction == PathDirection::Ack || packet.segment.len > 0);
+    let recorded = recorded.map(|packet| match packet.direction {
         PathDirection::Data => Point::of_data(packet.entered, packet.segment.seq, packet.segment.len, packet.again),
         PathDirection::Ack => Point::of_ack(packet.entered, &packet.segment),
     });

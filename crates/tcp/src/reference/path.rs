@@ -38,8 +38,9 @@ impl PathComparison {
 /// Feeds the recorded arrivals of both directions to the path.
 pub fn compare_path(case: &Case, packets: &[Packet]) -> PathComparison {
     let path = &case.path;
-    let link =
-        |way: PathDirection| PathLink::new(way, path.rate, path.delay, path.queues[way as usize], path.events.clone());
+    let link = |direction: PathDirection| {
+        PathLink::new(direction, path.rate, path.delay, path.queues[direction as usize], path.events.clone())
+    };
     let mut links = [link(PathDirection::Data), link(PathDirection::Ack)];
     let mut comparison = PathComparison { packets: packets.len(), ..PathComparison::default() };
     let mut counts = [0; 4];
@@ -47,31 +48,31 @@ pub fn compare_path(case: &Case, packets: &[Packet]) -> PathComparison {
     for packet in packets {
         let segment = &packet.segment;
         let bytes = if segment.syn { path.syn_bytes } else { ip_bytes(segment) };
-        let class = Class::of(segment, packet.way == PathDirection::Data);
+        let class = Class::of(segment, packet.direction == PathDirection::Data);
         let ordinal = class.map_or(0, |class| {
             counts[class as usize] += 1;
             counts[class as usize]
         });
         let outcomes = class.into_iter().flat_map(|class| path.outcomes.of(class, ordinal));
-        let passage = links[packet.way as usize].enter(packet.entered, bytes, outcomes);
-        let begins = &mut begins[packet.way as usize];
+        let traversal = links[packet.direction as usize].enter(packet.entered, bytes, outcomes);
+        let begins = &mut begins[packet.direction as usize];
         let waiting = |at: Time| begins.iter().filter(|&&begin| begin > at).count();
         let fewest = waiting(packet.entered + RESOLUTION);
         while begins.front().is_some_and(|&begin| begin + RESOLUTION < packet.entered) {
             begins.pop_front();
         }
         let most = begins.len();
-        begins.extend(passage.begins);
-        let outcome_differs = lost(&passage) != packet.lost
-            || passage.marked != packet.marked
-            || passage.duplicate.is_some() != packet.duplicate.is_some();
+        begins.extend(traversal.begins);
+        let outcome_differs = lost(&traversal) != packet.lost
+            || traversal.marked != packet.marked
+            || traversal.duplicate.is_some() != packet.duplicate.is_some();
         let queue_differs = !(fewest..=most).contains(&packet.queue);
         comparison.outcomes += usize::from(outcome_differs);
         comparison.queues += usize::from(queue_differs);
         if (outcome_differs || queue_differs) && comparison.first.is_none() {
-            comparison.first = Some(format!("recorded {packet:?}, modelled {passage:?}"));
+            comparison.first = Some(format!("recorded {packet:?}, modelled {traversal:?}"));
         }
-        let pairs = [(passage.out, packet.out), (passage.duplicate, packet.duplicate)];
+        let pairs = [(traversal.out, packet.out), (traversal.duplicate, packet.duplicate)];
         comparison.errors.extend(pairs.into_iter().filter_map(|(ours, theirs)| {
             let (ours, theirs) = (ours?, theirs?);
             Some(ours.since(theirs).max(theirs.since(ours)))
@@ -81,8 +82,8 @@ pub fn compare_path(case: &Case, packets: &[Packet]) -> PathComparison {
     comparison
 }
 
-fn lost(passage: &PathTraversal) -> Option<Lost> {
-    match passage.verdict {
+fn lost(traversal: &PathTraversal) -> Option<Lost> {
+    match traversal.verdict {
         DeliveryOutcome::Delivered => None,
         DeliveryOutcome::TailDrop => Some(Lost::Tail),
         DeliveryOutcome::Drop => Some(Lost::Listed),

@@ -135,7 +135,7 @@ pub fn receiver_config(case: &Case) -> Result<Config, ReferenceError> {
 fn clock_phase(packets: &[Packet]) -> Duration {
     let mut stamps = packets
         .iter()
-        .filter(|packet| packet.way == PathDirection::Ack)
+        .filter(|packet| packet.direction == PathDirection::Ack)
         .filter_map(|packet| Some((packet.entered.as_nanos() as i64, packet.segment.timestamps?.value)));
     let Some((start, first)) = stamps.next() else { return Duration::ZERO };
     // The part of the clock below a millisecond at the first packet lies between these.
@@ -172,7 +172,7 @@ fn inputs(case: &Case, packets: &[Packet], base: u32) -> Vec<(Time, Input)> {
         inputs.push((from, Input::Reading(false)));
         inputs.push((to, Input::Reading(true)));
     }
-    for packet in packets.iter().filter(|packet| packet.way == PathDirection::Data) {
+    for packet in packets.iter().filter(|packet| packet.direction == PathDirection::Data) {
         let mut segment = packet.segment;
         if packet.marked {
             segment.ecn = Ecn::Ce;
@@ -202,7 +202,7 @@ fn inputs(case: &Case, packets: &[Packet], base: u32) -> Vec<(Time, Input)> {
 
 /// Feeds the recorded packets of the sender, as delivered, to the receiver.
 pub fn compare_receiver(case: &Case, packets: &[Packet]) -> Result<ReceiverComparison, ReferenceError> {
-    let recorded: Vec<&Packet> = packets.iter().filter(|packet| packet.way == PathDirection::Ack).collect();
+    let recorded: Vec<&Packet> = packets.iter().filter(|packet| packet.direction == PathDirection::Ack).collect();
     let mut config = receiver_config(case)?;
     config.clock_phase = clock_phase(packets);
     // The first packet of the receiver has the recording's timestamp 0.

@@ -223,9 +223,10 @@ pub fn compare_sender(
     told: &[State],
 ) -> Result<SenderComparison, ReferenceError> {
     let trace = |problem| ReferenceError::Trace { case: case.name.clone(), problem };
-    let syn = packets.iter().find(|p| p.way == PathDirection::Data && p.segment.syn).ok_or(trace("there is no SYN"))?;
+    let syn =
+        packets.iter().find(|p| p.direction == PathDirection::Data && p.segment.syn).ok_or(trace("there is no SYN"))?;
     let mut inputs: Vec<(Time, Input)> = case.writes.iter().map(|w| (w.at, Input::Write(w.bytes))).collect();
-    for packet in packets.iter().filter(|p| p.way == PathDirection::Ack) {
+    for packet in packets.iter().filter(|p| p.direction == PathDirection::Ack) {
         let arrivals = [packet.out, packet.duplicate];
         inputs.extend(arrivals.into_iter().flatten().map(|at| (at, Input::Arrival(packet.segment))));
     }
@@ -316,7 +317,7 @@ pub(super) fn compare(
     let Ours { sent, windows, changes, states, carry } = ours;
     let theirs: Vec<Data> = packets
         .iter()
-        .filter(|p| p.way == PathDirection::Data && p.segment.len > 0)
+        .filter(|p| p.direction == PathDirection::Data && p.segment.len > 0)
         .map(|p| Data {
             at: p.entered,
             seq: p.segment.seq,

@@ -11,7 +11,7 @@ use std::path::Path;
 /// One recorded packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    pub way: PathDirection,
+    pub direction: PathDirection,
     /// In its class, from 1; zero where it does not count.
     pub ordinal: u64,
     pub entered: Time,
@@ -47,7 +47,7 @@ pub fn read_packets(folder: &Path, case: &str) -> Result<Vec<Packet>, ReferenceE
 }
 
 fn read_packet(table: &Table, row: usize) -> Result<Packet, ReferenceError> {
-    let way = match table.text(row, "dir")? {
+    let direction = match table.text(row, "dir")? {
         "D" => PathDirection::Data,
         "A" => PathDirection::Ack,
         other => return Err(table.wrong(row, "dir", other, "neither D nor A")),
@@ -91,7 +91,7 @@ fn read_packet(table: &Table, row: usize) -> Result<Packet, ReferenceError> {
         },
     };
     Ok(Packet {
-        way,
+        direction,
         ordinal: table.number(row, "n")?,
         entered: Time::from_secs_f64(table.seconds(row, "t_in")?),
         segment,

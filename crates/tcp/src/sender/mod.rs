@@ -284,6 +284,12 @@ impl Sender {
         (self.flow.ssthresh < crate::flow::SSTHRESH_UNSET).then_some(self.flow.ssthresh)
     }
 
+    /// The rate at which packets leave, in bytes of user data per second; `None` where they leave as the window allows:
+    /// without pacing, and before the first data that the host spaces out.
+    pub fn pacing_rate(&self) -> Option<u64> {
+        (self.spaces_out() && self.phase == Phase::Established).then_some(self.flow.pacing_rate)
+    }
+
     pub fn ca_state(&self) -> CaState {
         self.flow.state
     }

@@ -300,14 +300,19 @@ impl Sender {
         self.flow.sent_jiffy = self.flow.jiffy;
         self.data_segments += u64::from(segments);
         self.flow.pace_ns = sent_ns;
-        let rate = self.flow.pacing_rate;
-        if self.flow.paced && rate != u64::MAX && rate > 0 && self.data_segments >= UNPACED {
-            let len_ns = (u128::from(bytes) * 1_000_000_000 / u128::from(rate)) as u64;
+        if self.spaces_out() {
+            let len_ns = (u128::from(bytes) * 1_000_000_000 / u128::from(self.flow.pacing_rate)) as u64;
             // A host that was late may catch up by half the time of the packet.
             let credit = sent_ns - before;
             self.flow.pace_ns += len_ns - (len_ns / 2).min(credit);
         }
         sent_ns / 1000
+    }
+
+    /// Whether data that leave now make the next ones wait.
+    pub(super) fn spaces_out(&self) -> bool {
+        let rate = self.flow.pacing_rate;
+        self.flow.paced && rate != u64::MAX && rate > 0 && self.data_segments >= UNPACED
     }
 
     /// The ECN field of data. A repetition is without ECT (RFC 3168 §6.1.5), unless marks are echoed one by one.

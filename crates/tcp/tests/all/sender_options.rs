@@ -103,7 +103,7 @@ fn sent(config: &Config, seed: u64) -> Vec<(Time, u64, u32)> {
     let mut exchange = Exchange::new(host, receiver::Host::new(Receiver::new(receiver), None), path);
     let mut sent = Vec::new();
     exchange.run(Time::ZERO + Duration::from_secs(60), |crossing| {
-        if crossing.way == PathDirection::Data {
+        if crossing.direction == PathDirection::Data {
             sent.push((crossing.entered, crossing.segment.seq, crossing.segment.len));
         }
     });

@@ -88,8 +88,8 @@ fn events(random: &mut Random) -> Events {
     if random.chance(40) {
         let from = random.below(2000) as f64 / 1e3;
         let kind = if random.chance(50) { "hold" } else { "drop" };
-        let way = ["D", "A", "B"][random.below(3) as usize];
-        list.push(format!("{kind}@{from}-{}:{way}", from + random.below(1500) as f64 / 1e3 + 0.01));
+        let direction = ["D", "A", "B"][random.below(3) as usize];
+        list.push(format!("{kind}@{from}-{}:{direction}", from + random.below(1500) as f64 / 1e3 + 0.01));
     }
     if random.chance(30) {
         list.push(format!("delay@{}:B={}", random.below(2000) as f64 / 1e3, 1 + random.below(300)));

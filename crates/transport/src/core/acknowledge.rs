@@ -158,7 +158,10 @@ impl Core {
                 // RFC 3465 §2.3: L = 1 in the slow start that follows a timeout.
                 let limit = if self.episode.last_cut == LastCut::Timeout { 1 } else { self.options.growth_limit };
                 let slow_start = advance.acked.min(limit);
-                Growth { slow_start: slow_start.into(), avoidance: advance.acked.into() }
+                // RFC 3465 §2.1: an ACK counts for one window at most. After a timeout the ACK that fills a hole covers
+                // all that selective reports have named before.
+                let avoidance = f64::from(advance.acked).min(self.control.cwnd().max(1.0));
+                Growth { slow_start: slow_start.into(), avoidance }
             }
         }
     }

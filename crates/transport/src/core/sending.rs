@@ -136,7 +136,7 @@ impl Core {
     }
 
     #[inline]
-    fn pacing_rate(&self) -> Option<Rate> {
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
         match self.options.pacing {
             Pacing::Off => None,
             Pacing::Control => self.control.pacing_rate(),

@@ -277,6 +277,7 @@ impl Sender {
             cwnd: self.cwnd(),
             inflation: core.window.inflation,
             ssthresh: core.control.state().ssthresh,
+            pacing: core.pacing_rate(),
             srtt: core.rtt.smoothed(),
             rto: core.rtt.timeout(),
             in_flight: core.next.max(core.una) - core.una,

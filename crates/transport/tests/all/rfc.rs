@@ -206,6 +206,21 @@ fn a_window_that_is_not_used_does_not_grow() {
 }
 
 #[test]
+fn an_ack_of_two_windows_grows_the_window_once() {
+    // RFC 3465 §2.1: acknowledged bytes count until they fill one window, and the window grows by one segment.
+    let mut sender = opened(json!({ "name": "reno", "initial_window": 100, "initial_ssthresh": 2, "ecn": "on" }));
+    let now = Time::from_secs_f64(RTT_S);
+    sender.on_ack(now, &ack(1));
+    assert_eq!(segments(&mut sender, now).len(), 100);
+    // A mark halves the window while a hundred segments are in flight.
+    sender.on_ack(now, &Ack { ecn_echo: true, ..ack(2) });
+    let halved = sender.snapshot().cwnd;
+    sender.on_ack(now, &ack(101));
+    let grown = sender.snapshot().cwnd - halved;
+    assert!((45.0..55.0).contains(&halved) && (grown - 1.0).abs() < 1e-9, "{halved}, then {grown} more");
+}
+
+#[test]
 fn data_in_parts_keeps_its_bytes() {
     let config = tcp(json!({ "name": "newreno", "mss": "1000 B" }));
     let mut pipe = Pipe::new(&config, RTT_S, Supply::Bytes(2500), lose_once(&[3]));

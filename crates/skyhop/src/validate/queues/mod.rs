@@ -103,16 +103,16 @@ pub struct Mean {
 }
 
 impl Outcome {
-    fn of(fate: &ReplayOutcome, arrival: &Arrival) -> Outcome {
-        let verdict = match fate.end {
+    fn of(outcome: &ReplayOutcome, arrival: &Arrival) -> Outcome {
+        let verdict = match outcome.end {
             End::Delivered => 0,
             End::DroppedAtEnqueue(_) => 1,
             End::DroppedAtDequeue(_) => 2,
             End::DroppedElsewhere(_) => 3,
             End::Waiting => WAITING,
         };
-        let after_ns = (verdict != WAITING).then(|| fate.at.since(arrival.at).as_nanos());
-        Outcome { verdict, ce: fate.marked, after_ns }
+        let after_ns = (verdict != WAITING).then(|| outcome.at.since(arrival.at).as_nanos());
+        Outcome { verdict, ce: outcome.marked, after_ns }
     }
 
     /// What a packet that still waits will carry is not known.
@@ -186,9 +186,9 @@ fn compare(
         }
     };
     let mut drawn = Numbers::new(numbers);
-    let fates = run(&spec, case, &arrivals, &mut drawn)?;
+    let outcomes = run(&spec, case, &arrivals, &mut drawn)?;
     let outcomes: Vec<Outcome> =
-        fates.iter().zip(&arrivals).map(|(fate, arrival)| Outcome::of(fate, arrival)).collect();
+        outcomes.iter().zip(&arrivals).map(|(outcome, arrival)| Outcome::of(outcome, arrival)).collect();
     found.totals = Some([Totals::of(&reference), Totals::of(&outcomes)]);
     for (packet, (&ours, theirs)) in outcomes.iter().zip(&reference).enumerate() {
         if ours.equals(theirs) {

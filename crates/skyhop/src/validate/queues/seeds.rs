@@ -51,7 +51,8 @@ pub fn compare(arrivals: &[Arrival], runs: &[Vec<ReplayOutcome>], summaries: &[&
     summaries
         .iter()
         .map(|summary| {
-            let values: Vec<f64> = runs.iter().filter_map(|fates| measure(&summary.metric, arrivals, fates)).collect();
+            let values: Vec<f64> =
+                runs.iter().filter_map(|outcomes| measure(&summary.metric, arrivals, outcomes)).collect();
             let ours = values.iter().sum::<f64>() / values.len() as f64;
             let spread = summary.deviation * (1.0 / summary.seeds + 1.0 / values.len() as f64).sqrt();
             let bound = (ERRORS * spread).max(SHARE * summary.mean.abs());
@@ -62,11 +63,12 @@ pub fn compare(arrivals: &[Arrival], runs: &[Vec<ReplayOutcome>], summaries: &[&
 }
 
 /// A measure by the reference's name; `None` for a name that is not known.
-fn measure(metric: &str, arrivals: &[Arrival], fates: &[ReplayOutcome]) -> Option<f64> {
-    let count = |wanted: &dyn Fn(&ReplayOutcome) -> bool| fates.iter().filter(|fate| wanted(fate)).count() as f64;
+fn measure(metric: &str, arrivals: &[Arrival], outcomes: &[ReplayOutcome]) -> Option<f64> {
+    let count =
+        |wanted: &dyn Fn(&ReplayOutcome) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count() as f64;
     match metric {
-        "drop_enqueue" => return Some(count(&|fate| matches!(fate.end, End::DroppedAtEnqueue(_)))),
-        "drop_dequeue" => return Some(count(&|fate| matches!(fate.end, End::DroppedAtDequeue(_)))),
+        "drop_enqueue" => return Some(count(&|outcome| matches!(outcome.end, End::DroppedAtEnqueue(_)))),
+        "drop_dequeue" => return Some(count(&|outcome| matches!(outcome.end, End::DroppedAtDequeue(_)))),
         _ => {}
     }
     let (part, what) = metric.split_once('_')?;
@@ -77,18 +79,18 @@ fn measure(metric: &str, arrivals: &[Arrival], fates: &[ReplayOutcome]) -> Optio
         "l" => matches!(arrival.packet.ecn, Ecn::Ect1 | Ecn::Ce),
         _ => flow == Some(arrival.packet.flow),
     };
-    let chosen = || arrivals.iter().zip(fates).filter(|(arrival, _)| takes(arrival));
-    let delivered = || chosen().filter(|(_, fate)| fate.end == End::Delivered);
+    let chosen = || arrivals.iter().zip(outcomes).filter(|(arrival, _)| takes(arrival));
+    let delivered = || chosen().filter(|(_, outcome)| outcome.end == End::Delivered);
     let sojourns = || {
-        let mut sojourns: Vec<u64> = delivered().map(|(a, fate)| fate.at.since(a.at).as_nanos()).collect();
+        let mut sojourns: Vec<u64> = delivered().map(|(a, outcome)| outcome.at.since(a.at).as_nanos()).collect();
         sojourns.sort_unstable();
         sojourns
     };
     Some(match what {
         "n" => chosen().count() as f64,
-        "drops" => chosen().filter(|(_, fate)| !matches!(fate.end, End::Delivered | End::Waiting)).count() as f64,
+        "drops" => chosen().filter(|(_, outcome)| !matches!(outcome.end, End::Delivered | End::Waiting)).count() as f64,
         // A packet that was marked and dropped after all brings nobody its mark.
-        "marks" => delivered().filter(|(_, fate)| fate.marked).count() as f64,
+        "marks" => delivered().filter(|(_, outcome)| outcome.marked).count() as f64,
         "delivered" => delivered().count() as f64,
         "bytes" => delivered().map(|(arrival, _)| f64::from(arrival.packet.bytes)).sum(),
         "p50" => percentile(&sojourns(), 0.50)?,
