@@ -54,10 +54,15 @@ def on_cluster(address: str, sweep: Sweep, tally: Tally) -> Iterator[Make]:
     with client:
 
         def make(todo: Sequence[Job], shelf: Keep, measure: Measure, on_progress: OnProgress | None) -> list[Measured]:
-            sources = {job.cell: source_of(sweep, job) for job in reversed(todo)}
+            sources = {cell: source_of(sweep, job) for cell, job in first_of_cells(todo).items()}
             return _make(client, sources, todo, shelf, measure, on_progress, tally)
 
         yield make
+
+
+def first_of_cells(todo: Sequence[Job]) -> dict[Cell, Job]:
+    """The first job of each cell: its other seeds have the same scenario."""
+    return {job.cell: job for job in reversed(todo)}
 
 
 def source_of(sweep: Sweep, job: Job) -> Source:
@@ -116,7 +121,7 @@ def _make(
             wanted.append(number)
     limit = _core.memory_limit() if "SKYHOP_MEMORY" in os.environ else None
     tasks: dict[Any, list[int]] = {}
-    unwritten = {job.cell: _unwritten(sources[job.cell], job) for job in todo}
+    unwritten = {cell: _unwritten(sources[cell], job) for cell, job in first_of_cells(todo).items()}
 
     def submit(batch: list[int]) -> Any:
         runs = [(sources[todo[number].cell], todo[number].seed) for number in batch]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from skyhop import _core
+from skyhop import _core, recovery
 from skyhop.verdict import DefinitionError, Guard
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REDUCTIONS = (
     "sum", "mean", "weighted-mean", "ratio", "range", "total-rate", "sum-of-means", "jain", "share-within", "count",
-    "p50", "p95", "p99",
+    "p50", "p95", "p99", "recovery",
 )  # fmt: skip
 
 #: The share of all rows that a percentile does not exceed.
@@ -64,7 +64,7 @@ class Metric:
     #: The time of `total-rate` over the table of flows: that of the run (or the stated one), or with "flows" from the
     #: first start to the last stop of the flows that are counted.
     time: str = "run"
-    #: The bound of `share-within`, in the column's unit.
+    #: The bound of `share-within`, in the column's unit; the longest time that `recovery` counts, s.
     within: float = 0.0
     #: Regular expression: only the flows, links, workloads or terminals whose name it finds.
     only: str = ""
@@ -111,8 +111,12 @@ def read_metric(name: str, entry: Table, *, guard: bool = False) -> Metric:
         raise entry.error("weight", "belongs to weighted-mean, and it to it")
     if (reduce == "ratio") != bool(metric.over):
         raise entry.error("over", "belongs to ratio, and it to it")
-    if (reduce == "share-within") != (metric.within > 0):
-        raise entry.error("within", "is the bound of share-within, above 0")
+    if (reduce in ("share-within", "recovery")) != (metric.within > 0):
+        raise entry.error("within", "is the bound of share-within or the longest time of recovery, above 0")
+    if reduce == "recovery" and (metric.table != "flow_series" or metric.column not in RATES):
+        raise entry.error("reduce", f"recovery takes {' or '.join(RATES)} of flow_series")
+    if reduce == "recovery" and (metric.until_s or metric.from_share or metric.until_share):
+        raise entry.error("reduce", "recovery takes from_s only: it looks at what follows each handover")
     _check_metric(entry, metric)
     entry.finish()
     return metric
@@ -183,6 +187,8 @@ RATES = ("goodput_bps", "throughput_bps")
 
 def rates_misused(metric: Metric) -> str:
     """Why the metric would add or divide rates that belong to different times; empty if it does not."""
+    if "pacing_bps" in (metric.column, metric.over) and metric.reduce in ("sum", "ratio"):
+        return f'{metric.reduce} would add the rates at which a sender paced at different steps; use "mean"'
     rates = {metric.column, metric.over} & set(RATES)
     if metric.reduce == "total-rate":
         if metric.column not in RATES:
@@ -238,7 +244,8 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
         rows = rows.filter(pl.col("flow").str.contains(metric.only)) if metric.only else rows
         bits = pl.col(metric.column) * (pl.col("stop_s") - pl.col("start_s"))
         return rows.select("flow", "start_s", "stop_s", bits.alias(metric.column))
-    if (from_s := max(metric.from_s, metric.from_share * length_s)) > 0:
+    # Recovery needs the rates from 0 on; it leaves out early handovers by itself.
+    if metric.reduce != "recovery" and (from_s := max(metric.from_s, metric.from_share * length_s)) > 0:
         # A row of a time series stands at the end of its step.
         rows = rows.filter(pl.col("time_s") > from_s + 1e-9)
     if (until_s := metric.until_s or metric.until_share * length_s) > 0:
@@ -254,6 +261,8 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
         begun = pl.col("begin_s") <= length_s - metric.within
         return (rows.filter(begun) if "begin_s" in table.columns else rows).select(metric.column)
     column = pl.col(metric.column)
+    if metric.reduce == "recovery":
+        return rows.select("flow", "time_s", metric.column)
     if metric.reduce == "count":
         # Rows, whatever is known of them; none of them are 0 rows, which is a result.
         return rows.select(column.is_not_null().count().cast(pl.Float64).alias(metric.column))
@@ -332,6 +341,9 @@ def _reduced(rows: pl.DataFrame, metric: Metric, done: AnyRun) -> float:
     match metric.reduce:
         case "total-rate":
             value = _total_rate(rows, metric, done.scenario.duration_s)
+        case "recovery":
+            tables = done.table("handovers"), done.table("paths")
+            value = recovery.mean_s(rows, metric.column, *tables, from_s=metric.from_s, most_s=metric.within)
         case "sum" | "sum-of-means":
             value = column.sum()
         case "mean" | "range":

@@ -39,6 +39,7 @@ MEASURES = {
     "rtt_s": Measure("Round-trip time", "ms", 1e3),
     "srtt_s": Measure("Smoothed round-trip time", "ms", 1e3),
     "rto_s": Measure("Retransmission timeout", "ms", 1e3),
+    "pacing_bps": Measure("Pacing rate", "kbit/s", 1e-3),
     "delay_mean_s": Measure("One-way delay", "ms", 1e3),
     "jitter_mean_s": Measure("Jitter", "ms", 1e3),
     "interarrival_mean_s": Measure("Packet interarrival time", "ms", 1e3),

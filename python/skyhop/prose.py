@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skyhop import folders, tables
+from skyhop import best, folders, tables
 from skyhop.definition import parse_toml, read_toml
 from skyhop.inference import Estimate
 from skyhop.matrix import Outcome
@@ -136,6 +136,8 @@ def _table(what: str, outcome: Outcome, file: Path) -> str:
         spec: dict[str, Any] = parse_toml(f"spec = {what}")["spec"]
     except DefinitionError as error:
         raise DefinitionError(f"{place}: {error}") from None
+    if "best" in spec:
+        return best.table(spec, outcome, place)
     if unknown := sorted(spec.keys() - {"rows", "across", "at", "metrics", "sources", "sweep", "interval"}):
         raise DefinitionError(f"{place}: {unknown[0]} has no meaning here")
     at = {axis: [str(one) for one in (value if isinstance(value, list) else [value])]

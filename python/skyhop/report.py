@@ -166,11 +166,11 @@ def html(outcome: Outcome, drawn: list[Drawn]) -> str:
     )
 
 
-def _fates(packets: dict[str, Any]) -> str:
+def _packet_counts(packets: dict[str, Any]) -> str:
     """ "19058 sent = 19030 delivered + 6 queued + 22 flying": the manifest's count of data packets and ACKs."""
-    fates = [f"{packets[fate]} {fate}" for fate in ("delivered", "queued", "flying")]
-    fates[1:1] = [f"{count} dropped ({cause})" for cause, count in packets["dropped"].items()]
-    return f"{packets['sent']} sent = {' + '.join(fates)}"
+    counts = [f"{packets[end]} {end}" for end in ("delivered", "queued", "flying")]
+    counts[1:1] = [f"{count} dropped ({cause})" for cause, count in packets["dropped"].items()]
+    return f"{packets['sent']} sent = {' + '.join(counts)}"
 
 
 def _facts(outcome: Outcome) -> list[dict[str, Any]]:
@@ -181,7 +181,7 @@ def _facts(outcome: Outcome) -> list[dict[str, Any]]:
             "seed": sample.seed,
             "scenario_hash": sample.run.scenario.hash,
             "records_hash": sample.run.manifest["records_hash"],
-            "packets": _fates(sample.run.manifest["packets"]),
+            "packets": _packet_counts(sample.run.manifest["packets"]),
             "cpu_s": sample.cpu_s,
         }
         for sample in outcome.samples

@@ -12,6 +12,25 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = ROOT / "studies" / "iridium-vegas-reno-bic"
 
+#: A study of one metric over one axis, without sources.
+TWO_QUEUES = """\
+title = "Two queues"
+question = "Does a longer queue delay packets?"
+paper = "Nobody"
+seeds = [1]
+[axes.queue]
+label = "queue"
+key = "links[0].queue.drop_tail.packets"
+values = ["5", "40"]
+[metrics.delay]
+label = "Delay"
+unit = "ms"
+table = "flows"
+column = "delay_mean_s"
+reduce = "mean"
+scale = 1e3
+"""
+
 DUMBBELL = """\
 duration = "20 s"
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import api, metrics, spreading, studies, sweeps
+from skyhop import api, metrics, recovery, spreading, studies, sweeps
 from skyhop.definition import Table
 from skyhop.results import Run
 from skyhop.verdict import DefinitionError
@@ -151,6 +151,7 @@ def test_rates_of_different_times_are_not_added(keys: dict[str, str]) -> None:
         ({"table": "links", "column": "utilisation", "reduce": "jain"}, "taken over flows, and links has none"),
         ({"table": "flow_series", "from_s": 5, "until_s": 5}, "until_s: is behind from_s"),
         ({"table": "flow_series", "from_s": -1}, "from_s: is zero or more"),
+        ({"table": "flow_series", "column": "pacing_bps", "reduce": "sum"}, "add the rates at which a sender paced"),
     ],
 )  # fmt: skip
 def test_a_metric_that_its_table_cannot_give_is_refused(keys: dict[str, object], said: str) -> None:
@@ -205,3 +206,59 @@ def test_no_aggregate_of_an_example_or_study_exceeds_capacity(
             measured += 1
             assert 0 <= value / one.scale <= bound * (1 + 1e-9), one.name
     assert measured > 0
+
+
+#: A terminal leaves a satellite at 20 s, and a gateway one that the flow does not use at 40 s.
+LEFT = pl.DataFrame({"time_s": [0.0, 20.0, 40.0], "from": [None, "a", "b"]})
+PATHS = pl.DataFrame({"time_s": [0.0, 20.0, 30.0], "flow": ["f", "f", "f"]})
+
+
+def rates(*phases: tuple[float, float]) -> pl.DataFrame:
+    """Steps of 100 ms: each phase is its end in s, and the rate until then."""
+    ends = [round((step + 1) * 0.1, 1) for step in range(round(phases[-1][0] * 10))]
+    return pl.DataFrame({
+        "flow": ["f"] * len(ends), "time_s": ends,
+        "goodput_bps": [next(rate for end, rate in phases if time <= end) for time in ends],
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("phases", "expected"),
+    [
+        # Nothing for 3 s: the second from 22.8 s on has 80 % of the former rate.
+        ([(20, 10.0), (23, 0.0), (60, 10.0)], 2.8),
+        # A pause of 0.1 s leaves 90 % of the second that begins with the handover.
+        ([(20, 10.0), (20.1, 0.0), (60, 10.0)], 0.0),
+        # A burst that repairs a hole is not a recovery: 0.5 s of the rate and nothing behind it.
+        ([(20, 10.0), (22, 0.0), (22.5, 10.0), (25, 0.0), (60, 9.0)], 4.9),
+        # Recovery after `within`, or none, counts as `within`.
+        ([(20, 10.0), (60, 7.9)], 6.0),
+        ([(20, 10.0), (27, 0.0), (60, 10.0)], 6.0),
+        # A flow that stood still has not recovered.
+        ([(20, 0.0), (60, 0.0)], 6.0),
+    ],
+)
+def test_a_flow_has_recovered_when_a_second_has_four_fifths_of_its_former_rate(
+    phases: list[tuple[float, float]], expected: float
+) -> None:
+    found = recovery.mean_s(rates(*phases), "goodput_bps", LEFT, PATHS, from_s=0.0, most_s=6.0)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_handovers_too_near_to_an_end_of_the_run_have_no_recovery() -> None:
+    series = rates((20, 10.0), (27, 10.0))
+    assert recovery.mean_s(series, "goodput_bps", LEFT, PATHS, from_s=0.0, most_s=6.0) == 0.0
+    assert math.isnan(recovery.mean_s(series, "goodput_bps", LEFT, PATHS, from_s=0.0, most_s=6.1))
+    assert math.isnan(recovery.mean_s(series, "goodput_bps", LEFT, PATHS, from_s=10.5, most_s=6.0))
+    assert math.isnan(recovery.mean_s(series, "goodput_bps", LEFT.head(1), PATHS, from_s=0.0, most_s=6.0))
+
+
+def test_recovery_is_taken_of_rates_over_time() -> None:
+    keys = {"table": "flow_series", "reduce": "recovery", "within": 5.0}
+    assert metric(**keys).within == 5.0
+    for wrong, said in (
+        ({"column": "rtt_s"}, "takes goodput_bps or throughput_bps"), ({"table": "flows"}, "of flow_series"),
+        ({"within": 0.0}, "within"), ({"until_s": 30.0}, "takes from_s only"),
+    ):  # fmt: skip
+        with pytest.raises(DefinitionError, match=said):
+            metric(**(keys | wrong))

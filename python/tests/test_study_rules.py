@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import DUMBBELL, ROOT
 
-from skyhop import api, matrix, prose, report, score, speak, starts, studies, tables
+from skyhop import api, best, matrix, prose, report, score, speak, starts, studies, tables
+from skyhop.inference import Estimate
 from skyhop.verdict import DefinitionError
 
 STUDY = """\
@@ -339,6 +340,38 @@ def test_numbers_in_prose_are_what_the_study_gives(folder: Path) -> None:
     readme.write_text(text.replace("-->1500<", "-->1501<"), encoding="utf-8")
     (problem,) = prose.stale(readme, outcome)
     assert "1501" in problem and "1500" in problem
+
+
+def test_the_best_is_named_with_those_that_the_runs_do_not_tell_apart() -> None:
+    def means(*values: float) -> Estimate:
+        return Estimate(dict(enumerate(values)))
+
+    # Paired: a is 1 above b and 9 above d with each seed; c scatters around a.
+    values = {"d": means(1, 11, 21.5), "a": means(10, 20, 30), "b": means(9, 19, 29.1), "c": means(30, 20, 9)}
+    assert best.first_and_equals(values, largest=True) == ["a", "c"]
+    assert best.first_and_equals(values, largest=False) == ["d", "c"]
+    assert best.first_and_equals({}, largest=True) == []
+
+
+def test_a_table_names_the_best_of_each_row(folder: Path) -> None:
+    outcome = matrix.run_study(studies.load(folder))
+    marker = (
+        '<!-- table = { best = "queue", rows = ["rate"], most = ["goodput"], '
+        'pick = { most = "goodput", share = 0.7, least = "goodput" } } -->\n<!-- end of table -->'
+    )
+    said = prose.rendered(marker, outcome, file=Path("README.md"))
+    ours = {dict(one.cell.point)["queue"]: one.ours for one in outcome.results
+            if one.metric.name == "goodput" and dict(one.cell.point)["rate"] == "2 Mbit/s"}  # fmt: skip
+    first = max(ours, key=lambda queue: ours[queue])
+    assert "| rate | most goodput (kbit/s) | least goodput (kbit/s) of those with 70 % of the most goodput |" in said
+    assert f"| 2 Mbit/s | {first} {ours[first]:.1f}" in said
+    for old, new, message in (
+        ('rows = ["rate"]', 'rows = ["speed"]', "no axis 'speed'"), ('["rate"]', "[]", "fixes no value of rate"),
+        ('most = ["goodput"]', 'most = ["speed"]', "no metric 'speed'"),
+        ("best =", "sweep = 1, best =", "sweep has no"),
+    ):  # fmt: skip
+        with pytest.raises(DefinitionError, match=message):
+            prose.rendered(marker.replace(old, new), outcome, file=Path("README.md"))
 
 
 def test_a_marker_that_means_nothing_says_so(folder: Path) -> None:

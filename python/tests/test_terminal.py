@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from conftest import DUMBBELL, Skyhop
+from conftest import DUMBBELL, TWO_QUEUES, Skyhop
 
 import skyhop
 from skyhop import cli, completion, tables
@@ -23,22 +23,8 @@ from skyhop import cli, completion, tables
 #: Escape sequences that set a colour (ECMA-48, SGR 30 to 49 and 90 to 107); bold, dim and reset do not.
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9]+)*m")
 
-STUDY = """\
-title = "Two queues"
-question = "Does a longer queue delay packets?"
-paper = "Nobody"
-seeds = [1, 2]
-[axes.queue]
-label = "queue"
-key = "links[0].queue.drop_tail.packets"
-values = ["5", "40"]
-[metrics.delay]
-label = "Delay"
-unit = "ms"
-table = "flows"
-column = "delay_mean_s"
-reduce = "mean"
-scale = 1e3
+STUDY = f"""\
+{TWO_QUEUES.replace("[1]", "[1, 2]")}\
 [sources.nobody]
 label = "Nobody"
 citation = "Nobody, 2020"

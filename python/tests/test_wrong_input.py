@@ -14,30 +14,13 @@ from pathlib import Path
 
 import pytest
 import typer
-from conftest import DUMBBELL
+from conftest import DUMBBELL, TWO_QUEUES
 
 import skyhop
 from skyhop import cli, program
 
 SHORT = DUMBBELL.replace('"20 s"', '"3 s"')
 SWEEP = 'scenario = "good.toml"\nseeds = 2\n[axes]\n"flows[*].tcp" = ["reno", "vegas"]\n'
-STUDY = """\
-title = "Two queues"
-question = "Does a longer queue delay packets?"
-paper = "Nobody"
-seeds = [1]
-[axes.queue]
-label = "queue"
-key = "links[0].queue.drop_tail.packets"
-values = ["5", "40"]
-[metrics.delay]
-label = "Delay"
-unit = "ms"
-table = "flows"
-column = "delay_mean_s"
-reduce = "mean"
-scale = 1e3
-"""
 
 #: Of every command, a call that works; `{}` stands for the value of the parameter that is tried.
 WORKS = {
@@ -329,7 +312,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "link").symlink_to("nowhere")
     study = here / "studies" / "queues"
     study.mkdir(parents=True)
-    (study / "study.toml").write_text(STUDY, encoding="utf-8")
+    (study / "study.toml").write_text(TWO_QUEUES, encoding="utf-8")
     (study / "expect.toml").write_text("", encoding="utf-8")
     (study / "scenario.toml").write_text(SHORT, encoding="utf-8")
     (study / "README.md").write_text("<!-- results: generated -->\n<!-- end of results -->\n", encoding="utf-8")

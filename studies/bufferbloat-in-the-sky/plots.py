@@ -12,7 +12,7 @@ TCPS = {"cubic": "CUBIC", "bbr": "BBR", "prague": "Prague"}
 
 @study_figure(
     section="The call", title="Delay of the call, Starlink-like",
-    caption="From mouth to ear, beside a download with each TCP. Mean of three seeds with its 95 % interval.",
+    caption="From mouth to ear, beside a download with each TCP. Mean of six seeds with its 95 % interval.",
 )  # fmt: skip
 def call_starlink(results: pl.DataFrame) -> Figure:
     return by_queue(results, "starlink", "call_delay", Measure("Delay", "ms"))
@@ -28,7 +28,7 @@ def call_geo(results: pl.DataFrame) -> Figure:
 
 @study_figure(
     section="The pages", title="Page load, Starlink-like",
-    caption="Median of the pages of a run; mean of three seeds with its 95 % interval.",
+    caption="Median of the pages of a run; mean of six seeds with its 95 % interval.",
 )  # fmt: skip
 def load_starlink(results: pl.DataFrame) -> Figure:
     return by_queue(results, "starlink", "load", Measure("Page load", "s"))

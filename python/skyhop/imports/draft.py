@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from skyhop import texts
 
 #: Length of a run where neither the source nor an option says one, s.
 DURATION_S = 60.0
@@ -44,14 +45,10 @@ class Draft:
 
 def text_of(path: Path) -> str:
     """The text of a source, also of a compressed one."""
-    if path.exists() and not path.is_file():
-        # Some devices have no end, and a pipe waits for whoever writes into it.
-        raise ImportProblem(f"{path}: is not a file")
-    content = path.read_bytes()
     try:
-        return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise ImportProblem(f"{path}: not a text, or damaged: {error}") from None
+        return texts.text_of(path)
+    except ValueError as error:
+        raise ImportProblem(str(error)) from None
 
 
 def named(text: str, taken: set[str]) -> str:

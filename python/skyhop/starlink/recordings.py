@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import os
@@ -14,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from skyhop.texts import text_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,21 +55,13 @@ class Transfer:
     """As the sender's TCP saw it; None where the file does not tell."""
 
 
-def _text(path: str | os.PathLike[str]) -> str:
-    content = Path(path).read_bytes()
-    try:
-        return (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise ValueError(f"{os.fspath(path)}: not a text, or damaged: {error}") from None
-
-
 def read_round_trips(path: str | os.PathLike[str]) -> Recording:
     """Reads `ping -D` text, CSV with `unix_time_s` and `rtt_ms` (below zero or empty: lost), or irtt's JSON.
 
     ping and the CSV have the time at which the answer came (or was given up, 5 s after it left); irtt has the time at
     which the packet left. Raises ValueError for anything else and for fewer than 100 round trips.
     """
-    text = _text(path)
+    text = text_of(path)
     name = Path(path).name
     head = text.lstrip()[:1]
     if head == "{":
@@ -142,7 +135,7 @@ def _json(text: str, name: str) -> dict[str, Any]:
 def read_transfer(path: str | os.PathLike[str]) -> Transfer:
     """Reads iperf3's JSON (`iperf3 -J`). Raises ValueError for anything else."""
     name = Path(path).name
-    document = _json(_text(path), name)
+    document = _json(text_of(path), name)
     try:
         sums = [entry["sum"] for entry in document["intervals"]]
         seconds = np.array([one["start"] for one in sums], dtype=float)
