@@ -210,6 +210,9 @@ impl CongestionControl for Control {
     fn on_path_hint(&mut self, hint: &PathHint) {
         forward!(self, c => c.on_path_hint(hint))
     }
+    fn hears_of_handovers(&self) -> bool {
+        forward!(self, c => c.hears_of_handovers())
+    }
     fn set_cwnd(&mut self, cwnd: Segments) {
         forward!(self, c => c.set_cwnd(cwnd))
     }

@@ -118,6 +118,11 @@ pub trait CongestionControl: fmt::Debug {
     /// What the network says about itself, where the scenario grants it.
     fn on_path_hint(&mut self, _hint: &PathHint) {}
 
+    /// Whether [`PathHint::Handover`] means something to it. It is told of none otherwise.
+    fn hears_of_handovers(&self) -> bool {
+        false
+    }
+
     /// The transport sets the window: the initial window, a restart after idle time, recovery that ends below
     /// the slow-start threshold.
     fn set_cwnd(&mut self, cwnd: Segments);

@@ -114,10 +114,8 @@ pub struct CongestionEvent {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PathHint {
-    /// The path was switched to another satellite or route.
+    /// A terminal at one end of the flow moves on to another satellite or beam.
     Handover { now: Time },
-    /// Segments were lost by transmission errors, not by congestion.
-    Corruption { now: Time, lost: Segments },
     /// The rate that a proxy grants.
     Assigned { rate: Rate },
 }

@@ -343,6 +343,10 @@ impl CongestionControl for Control {
         }
     }
 
+    fn hears_of_handovers(&self) -> bool {
+        self.methods.on_handover.is_some()
+    }
+
     fn set_cwnd(&mut self, cwnd: Segments) {
         self.call("set_cwnd", None, |methods| &methods.set_cwnd, cwnd.max(1.0));
     }

@@ -12,8 +12,8 @@ pub fn check_size(spec: &SimulationSpec, topology: &Topology) -> Result<(), Simu
     if spec.duration > LONGEST_RUN {
         return Err(SimulationError::TooLong { days: spec.duration.as_secs_f64() / 86_400.0 });
     }
-    // Topology, grid, positions, agents and late packets have a slot each, a flow has three.
-    let components = topology.links().len() + 3 * spec.flows.len() + 5;
+    // Topology, grid, positions, agents, late packets and handovers to come have a slot each, a flow has three.
+    let components = topology.links().len() + 3 * spec.flows.len() + 6;
     if components > MOST_SLOTS {
         return Err(SimulationError::TooLarge { components });
     }

@@ -1,13 +1,12 @@
 //! What happens when the network changes under the packets: routes, handovers, links that come and go.
 
 use crate::ground::moving_delay;
-use crate::host::Side;
 use crate::link::{Answer, QueueEvent};
 use crate::packet::Packet;
 use crate::records::{DropCause, HandoverRow, LinkChangeRow, PacketEvent, PathRow};
 use crate::simulation::{Delay, Simulation};
 use crate::spec::OnDown;
-use skyhop_base::{Index, Time};
+use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, Handover, HandoverKind, LinkId, LinkKind, NodeId, NodeKind, Why};
 
 /// A packet that has left the queue in which it waited, and the node where it is.
@@ -15,6 +14,14 @@ struct Displaced {
     node: u32,
     packet: Packet,
     policy: OnDown,
+}
+
+/// The terminals that leave a satellite or beam.
+pub(crate) fn handed_over(changes: &[Change]) -> impl Iterator<Item = u32> + '_ {
+    changes.iter().filter_map(|change| match change {
+        Change::Handover(Handover { terminal, from: Some(_), .. }) => Some(terminal.as_u32()),
+        _ => None,
+    })
 }
 
 impl Simulation {
@@ -50,10 +57,8 @@ impl Simulation {
             }
         }
         // Sources may send at once, over the new routes.
-        for change in &changes {
-            if let Change::Handover(Handover { terminal, from: Some(_), .. }) = change {
-                self.tell_of_handover(terminal.as_u32());
-            }
+        for terminal in handed_over(&changes) {
+            self.tell_of_handover(terminal, Duration::ZERO);
         }
         self.changes = changes;
         self.arm_topology();
@@ -80,18 +85,17 @@ impl Simulation {
         }
     }
 
-    /// Tells the sources of the flows that begin or end at this terminal and want to know.
-    fn tell_of_handover(&mut self, terminal: u32) {
+    /// Tells the sources of the flows that begin or end at this terminal and are told so long before.
+    pub(crate) fn tell_of_handover(&mut self, terminal: u32, lead: Duration) {
         for flow_id in 0..self.flows.len() {
             if self.to[flow_id].iter().all(|end| end.node != terminal) {
                 continue;
             }
-            let Some(hosts) = self.flows[flow_id].ends.hosts_mut() else { continue };
-            if !hosts.source().wants_handovers() {
-                continue;
+            let ends = &mut self.flows[flow_id].ends;
+            if ends.handover_lead() == Some(lead) {
+                ends.on_handover(self.now);
+                self.after_source_input(flow_id as u32);
             }
-            hosts.source().on_handover(self.now);
-            self.after_host_input(flow_id as u32, Side::Source);
         }
     }
 

@@ -18,6 +18,7 @@ mod dynamics;
 mod errors;
 mod events;
 mod flow;
+mod foresight;
 mod ground;
 pub mod headers;
 mod host;

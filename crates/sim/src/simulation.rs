@@ -7,6 +7,7 @@ use crate::check::{check_flows, check_size};
 use crate::errors::ErrorModel;
 use crate::events::{Event, EventQueue, MOST_SLOTS};
 use crate::flow::{Flow, FlowState};
+use crate::foresight::Foresight;
 use crate::ground::{Ground, moving_delay};
 use crate::host::Payloads;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
@@ -150,9 +151,14 @@ impl EventSlots {
         self.positions + 1
     }
 
-    /// That of packets which lists make late; the last one.
+    /// That of packets which lists make late.
     pub fn late(&self) -> u32 {
         self.positions + 2
+    }
+
+    /// That of handovers to come; the last one.
+    pub fn foresight(&self) -> u32 {
+        self.positions + 3
     }
 }
 
@@ -169,6 +175,8 @@ pub struct Simulation {
     pub(crate) ns2_clock: Option<Box<Ns2Clock>>,
     pub(crate) slots: EventSlots,
     pub(crate) topology: Topology,
+    /// In a run with sources that are told of handovers ahead.
+    pub(crate) foresight: Option<Box<Foresight>>,
     pub(crate) forwarding: Forwarding,
     pub(crate) destinations: Vec<NodeId>,
     /// By flow and direction (data, ACKs).
@@ -238,22 +246,24 @@ impl Simulation {
         let of_flows = spec.flows.iter().map(|flow| [destination(flow.to), destination(flow.from)]);
         let to = of_flows.chain(Simulation::channel_ends(&agents, destination)).collect();
         let mut recorder = Recorder::new(spec, own_flows, &topology);
+        let flows = build_flows(spec, seed);
         recorder.records.flow_names.extend(agents.names(&topology));
         let mut simulation = Simulation {
             now: Time::ZERO,
             end: Time::ZERO + spec.duration,
             scheduled: Time::ZERO,
-            events: EventQueue::new(slots.late() as usize + 1, slots.links..slots.senders),
+            events: EventQueue::new(slots.foresight() as usize + 1, slots.links..slots.senders),
             ns2_clock: build_ns2_clock(spec),
             slots,
             ground: Ground::new(&topology),
             recorder,
-            topology,
             forwarding: Forwarding::default(),
             destinations,
             to,
             links,
-            flows: build_flows(spec, seed),
+            foresight: Foresight::of(&flows, &topology),
+            topology,
+            flows,
             own_flows,
             visits: Vec::new(),
             ack_details: AckDetails::default(),
@@ -297,6 +307,7 @@ impl Simulation {
     fn arm_first_events(&mut self) {
         self.renew_routes();
         self.arm_topology();
+        self.arm_foresight();
         for flow in 0..self.flows.len() as u32 {
             self.arm_application(flow);
         }
@@ -392,8 +403,10 @@ impl Simulation {
             self.on_positions();
         } else if slot == slots.agents() {
             self.on_agents();
-        } else {
+        } else if slot == slots.late() {
             self.on_late();
+        } else {
+            self.on_foresight();
         }
     }
 

@@ -75,6 +75,8 @@ pub struct Flow {
     pub pace_ns: u64,
     /// The jiffy of the last transmission of data.
     pub sent_jiffy: u64,
+    /// Lasting jumps of the RTT that the control's detector has found.
+    pub rtt_jumps: u32,
 }
 
 impl Flow {
@@ -111,6 +113,7 @@ impl Flow {
             paced: false,
             pace_ns: 0,
             sent_jiffy: 0,
+            rtt_jumps: 0,
         }
     }
 

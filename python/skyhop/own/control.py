@@ -51,7 +51,7 @@ class CongestionControl:
         """A segment leaves."""
 
     def on_handover(self, now: float) -> None:
-        """The path changes to another satellite or route, where the scenario tells the sender."""
+        """A terminal at one end of the flow moves on to another satellite or beam, at `now` in s of simulated time."""
 
     def set_cwnd(self, cwnd: float) -> None:
         """The transport sets the window: at the start, after idle time, at the end of a recovery."""

@@ -82,6 +82,7 @@ impl Source {
             ("recovery", counts.recoveries > counted.recoveries),
             ("cwr", state == CaState::Cwr && before != CaState::Cwr),
             ("undo", counts.undos > counted.undos),
+            ("rtt-jump", counts.rtt_jumps > counted.rtt_jumps),
             ("recovered", repaired(before) && !repaired(state)),
         ];
         let happened = events.into_iter().filter(|&(_, happened)| happened);
@@ -116,8 +117,8 @@ impl Endpoint for Source {
         self.observe();
     }
 
-    fn wants_handovers(&self) -> bool {
-        self.sender.wants_hints()
+    fn handover_lead(&self) -> Option<Duration> {
+        self.sender.handover_lead()
     }
 
     fn next_timeout(&self) -> Time {

@@ -6,7 +6,7 @@ use crate::limits::BETWEEN_LOOKS;
 use crate::packet::{Flags, Packet};
 use crate::records::PacketEvent;
 use crate::simulation::Simulation;
-use skyhop_base::{Stream, Time};
+use skyhop_base::{Duration, Stream, Time};
 use skyhop_transport::Supply;
 
 /// One of the two hosts of a flow.
@@ -46,6 +46,10 @@ impl Hosts {
             Supply::Segments(_) => Some(0),
         };
         self.source().write(now, bytes);
+    }
+
+    pub fn handover_lead(&self) -> Option<Duration> {
+        self.ends[Side::Source as usize].handover_lead()
     }
 
     pub fn report(&self) -> Report {

@@ -40,13 +40,14 @@ pub trait Endpoint: Debug + Send {
     /// A packet of the other host arrives.
     fn on_packet(&mut self, now: Time, packet: Incoming);
 
-    /// A terminal at one end of the flow moves on to another satellite or beam now. Only asked of hosts that
-    /// [want to know](Endpoint::wants_handovers).
+    /// A terminal at one end of the flow moves on to another satellite or beam after the
+    /// [lead](Endpoint::handover_lead) of this host, which has one.
     fn on_handover(&mut self, _now: Time) {}
 
-    /// Whether this host has a use for [`on_handover`](Endpoint::on_handover).
-    fn wants_handovers(&self) -> bool {
-        false
+    /// How long before a handover this host is told of it, the same during a run; `None` if it has no use for that. Of
+    /// a handover sooner after the beginning of the run it is told at the beginning.
+    fn handover_lead(&self) -> Option<Duration> {
+        None
     }
 
     /// The time of the earliest timer; [`Time::MAX`] when none runs. One that is not after the present fires at once: a

@@ -6,7 +6,7 @@
 use super::boxed::Hosts;
 use super::endpoint::{Counters, Failure, Report};
 use super::tcp::TcpEnds;
-use skyhop_base::Time;
+use skyhop_base::{Duration, Time};
 use skyhop_cc::PathHint;
 use skyhop_transport::{ErrorReport, Supply};
 
@@ -126,6 +126,24 @@ impl Ends {
         match self {
             Ends::Tcp(tcp) => tcp.sender.on_path_hint(hint),
             Ends::Datagrams(_) | Ends::Hosts(_) => {}
+        }
+    }
+
+    /// How long before a handover the source is told of it; `None` if it has no use for that.
+    pub fn handover_lead(&self) -> Option<Duration> {
+        match self {
+            Ends::Tcp(tcp) => tcp.sender.hears_of_handovers().then_some(Duration::ZERO),
+            Ends::Datagrams(_) => None,
+            Ends::Hosts(hosts) => hosts.handover_lead(),
+        }
+    }
+
+    /// A terminal at one end of the flow moves on after the lead of the source.
+    pub fn on_handover(&mut self, now: Time) {
+        match self {
+            Ends::Tcp(tcp) => tcp.sender.on_path_hint(&PathHint::Handover { now }),
+            Ends::Datagrams(_) => {}
+            Ends::Hosts(hosts) => hosts.source().on_handover(now),
         }
     }
 

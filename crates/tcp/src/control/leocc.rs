@@ -24,6 +24,7 @@ use crate::flow::{CaState, Flow};
 use crate::rate::RateSample;
 use crate::switch::Switch;
 use crate::timer::HZ;
+use skyhop_base::Duration;
 
 const NAME: &str = "leocc";
 
@@ -295,8 +296,8 @@ impl Control for Leocc {
         self.reconfigures |= hint == PathHint::HandoverBegins;
     }
 
-    fn wants_hints(&self) -> bool {
-        !self.options.clock.is_on()
+    fn handover_lead(&self) -> Option<Duration> {
+        (!self.options.clock.is_on()).then_some(Duration::ZERO)
     }
 
     fn min_burst(&self, flow: &Flow) -> Option<u32> {

@@ -19,12 +19,15 @@ pub mod prague;
 mod random;
 pub mod reno;
 pub mod resume;
+pub mod rtt_jumps;
 pub mod satcp;
 mod search;
 pub mod slow_start;
 pub mod vivace;
 
 use std::fmt::Debug;
+
+use skyhop_base::Duration;
 
 use crate::flow::{CaState, Flow};
 use crate::rate::RateSample;
@@ -64,7 +67,7 @@ pub struct LostPacket {
 /// Knowledge about the path from elsewhere than ACKs, such as a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathHint {
-    /// A handover begins now; packets may be lost or late until it ends.
+    /// A handover begins, or was predicted; packets may be lost or late until it ends.
     HandoverBegins,
     HandoverEnds,
 }
@@ -128,9 +131,9 @@ pub trait Control: Debug + Send {
     /// A hint about the path.
     fn hint(&mut self, _flow: &mut Flow, _hint: PathHint) {}
 
-    /// Whether hints have an effect.
-    fn wants_hints(&self) -> bool {
-        false
+    /// How long before a handover it is to be told; `None` if hints have no effect.
+    fn handover_lead(&self) -> Option<Duration> {
+        None
     }
 
     /// How it uses ECN.

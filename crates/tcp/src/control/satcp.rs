@@ -11,6 +11,7 @@ use super::{About, AckSample, Control, Cubic, Event, PathHint};
 use crate::flow::{CaState, Flow};
 use crate::segment::Seq;
 use crate::switch::Switch;
+use skyhop_base::Duration;
 
 const NAME: &str = "satcp";
 
@@ -27,8 +28,10 @@ parameters! {
     pub struct SatcpOptions, ABOUT, |options, _| Satcp::new(options) => {
         /// Share by which CUBIC's time to its former maximum shrinks after a handover.
         shrink: f64 = 0.888_888_888_888_888_8, in 0.0..=0.99; "K / 9 afterwards"
+        /// How long before a handover the terminal predicts it.
+        lead: f64 = 0.5, in 0.0..=60.0, unit "s"; "0.5 s"
         /// The longest time for which a handover counts after its beginning, if its end is not told.
-        longest: f64 = 2.3, in 0.01..=60.0, unit "s"; "2.3 s: predicted 0.5 s early"
+        longest: f64 = 2.3, in 0.01..=60.0, unit "s"; "2.3 s from the prediction on"
         /// Whether the window before the handover comes back at its end.
         restore: Switch = Switch::On; "reductions meanwhile are undone"
     }
@@ -137,8 +140,8 @@ impl Control for Satcp {
         }
     }
 
-    fn wants_hints(&self) -> bool {
-        true
+    fn handover_lead(&self) -> Option<Duration> {
+        Some(Duration::from_nanos((self.options.lead * 1e9) as u64))
     }
 
     fn phase(&self) -> Option<&'static str> {

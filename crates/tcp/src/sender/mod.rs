@@ -55,6 +55,8 @@ pub struct Counts {
     pub reductions: u32,
     /// Reductions taken back.
     pub undos: u32,
+    /// Lasting jumps of the RTT that the control's detector has found.
+    pub rtt_jumps: u32,
 }
 
 /// The sending half of a connection.
@@ -243,9 +245,9 @@ impl Sender {
         }
     }
 
-    /// Whether the control has a use for hints about the path.
-    pub fn wants_hints(&self) -> bool {
-        self.control.wants_hints()
+    /// How long before a handover the control is to be told of it; `None` if it has no use for that.
+    pub fn handover_lead(&self) -> Option<Duration> {
+        self.control.handover_lead()
     }
 
     /// The application or the network knows something about the path.
@@ -313,7 +315,7 @@ impl Sender {
     }
 
     pub fn counts(&self) -> Counts {
-        self.counts
+        Counts { rtt_jumps: self.flow.rtt_jumps, ..self.counts }
     }
 
     /// The RTT of the last segment acknowledged since the last call, in microseconds, if it was sent once.

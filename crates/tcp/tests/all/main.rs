@@ -14,6 +14,7 @@ mod reference_flows;
 mod reference_receiver;
 mod reference_sender;
 mod reference_whole_flows;
+mod rtt_jumps;
 mod sender_options;
 mod sender_random;
 mod support;

@@ -97,6 +97,11 @@ impl Sender {
         self.core.control.on_path_hint(hint);
     }
 
+    /// Whether the control has a use for [`PathHint::Handover`].
+    pub fn hears_of_handovers(&self) -> bool {
+        self.core.control.hears_of_handovers()
+    }
+
     /// The receiver has room for the segments before `edge`.
     pub fn on_window(&mut self, now: Time, edge: u32) {
         let core = &mut self.core;

@@ -7,6 +7,7 @@ mod probing;
 
 use super::parameters::parameters;
 use super::random::Random;
+use super::rtt_jumps::{Detector, RttJumps};
 use super::{About, Control, Event, LostPacket};
 use crate::flow::{CaState, Flow};
 use crate::rate::RateSample;
@@ -54,6 +55,8 @@ parameters! {
         min_rtt_window: f64 = 10.0, in 0.1..=1000.0, unit "s"; "§5.5.7.2"
         /// Separate losses in a round trip that may end Startup.
         startup_losses: u32 = 6u32, in 1..=1000; "§5.3.1.3"
+        /// The detector of lasting jumps of the RTT: `"off"`, `"global-min"` or `"hmm"`. It counts them.
+        rtt_jumps: RttJumps = RttJumps::Off; "quiche's BBR2, July 2026"
     }
 }
 
@@ -127,6 +130,7 @@ pub struct Bbr3 {
     rate: f64,
     /// Recent bounds and volumes, for records.
     max_inflight: f64,
+    rtt_jumps: Detector,
 }
 
 impl Bbr3 {
@@ -152,6 +156,7 @@ impl Bbr3 {
             seen_rtt: false,
             rate: 0.0,
             max_inflight: 0.0,
+            rtt_jumps: Detector::new(options.rtt_jumps),
         }
     }
 
@@ -389,6 +394,10 @@ impl Control for Bbr3 {
         } else {
             self.model.round_start = false;
             self.model.loss_round_start = false;
+        }
+        if let Some(rtt_us) = sample.rtt_us {
+            let is_jump = self.rtt_jumps.on_sample(rtt_us, flow.now_us, self.full_pipe.reached);
+            flow.rtt_jumps += u32::from(is_jump);
         }
         self.update_min_rtt(flow, sample);
         self.check_probe_rtt(flow, sample);
