@@ -211,8 +211,34 @@ impl FromStr for Duration {
             return Err(DURATION.out_of_range(text, "the longest is 9e9 s"));
         }
         DURATION.whole(seconds * 1e9, text, "times are whole nanoseconds, and it is not")?;
-        Ok(Duration::from_secs_f64(seconds))
+        Ok(exact_nanos(text).map_or_else(|| Duration::from_secs_f64(seconds), Duration::from_nanos))
     }
+}
+
+/// Digits of a number that are read exactly: with days as their unit they fit into 128 bits.
+const EXACT_DIGITS: usize = 24;
+
+/// A duration without an exponent to the nearest nanosecond. Seconds in a float are further off from 52 days on.
+fn exact_nanos(text: &str) -> Option<u64> {
+    let (number, unit) = split_number(text.trim())?;
+    let unit_ns: u128 = match unit.trim() {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    let number = number.strip_prefix('+').unwrap_or(number);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.len() + fraction.len() > EXACT_DIGITS {
+        return None;
+    }
+    let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let divisor = 10_u128.pow(fraction.len() as u32);
+    u64::try_from((digits * unit_ns + divisor / 2) / divisor).ok()
 }
 
 impl FromStr for Rate {
@@ -258,13 +284,19 @@ impl FromStr for Angle {
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.as_nanos();
-        let (divisor, unit) = match nanos {
-            _ if nanos >= 1_000_000_000 || nanos == 0 => (1e9, "s"),
-            _ if nanos >= 1_000_000 => (1e6, "ms"),
-            _ if nanos >= 1_000 => (1e3, "us"),
-            _ => (1.0, "ns"),
+        let (digits, unit) = match nanos {
+            _ if nanos >= 1_000_000_000 || nanos == 0 => (9, "s"),
+            _ if nanos >= 1_000_000 => (6, "ms"),
+            _ if nanos >= 1_000 => (3, "us"),
+            _ => (0, "ns"),
         };
-        write!(f, "{} {unit}", nanos as f64 / divisor)
+        let divisor = 10_u64.pow(digits as u32);
+        let (whole, fraction) = (nanos / divisor, nanos % divisor);
+        if fraction == 0 {
+            return write!(f, "{whole} {unit}");
+        }
+        let fraction = format!("{fraction:0digits$}");
+        write!(f, "{whole}.{} {unit}", fraction.trim_end_matches('0'))
     }
 }
 
@@ -373,6 +405,20 @@ mod tests {
         assert_eq!(message("0 bit/s".parse()), "\"0 bit/s\" is out of range for a rate: it must be at least 1 bit/s");
         assert_eq!(message("-1 Mbit/s".parse()), "\"-1 Mbit/s\" is out of range for a rate: it must not be negative");
         assert_eq!(message("1e999 bit/s".parse()), "\"1e999 bit/s\" is out of range for a rate: it must be finite");
+    }
+
+    #[test]
+    fn durations_are_exact_whatever_their_length() {
+        let nanos = |text: &str| text.parse::<Duration>().unwrap().as_nanos();
+        assert_eq!(nanos("4373735.997 s"), 4_373_735_997_000_000);
+        assert_eq!(nanos("50.000000000000001 d"), 4_320_000_000_000_000);
+        assert_eq!(nanos("0.1 us"), 100);
+        assert_eq!(nanos("1.9999999996 s"), 2_000_000_000);
+        for nanos in [1, 999, 1_001, 1_234_567, 4_373_735_997_000_001, 8_999_999_999_999_999_999] {
+            let written = Duration::from_nanos(nanos).to_string();
+            assert_eq!(written.parse::<Duration>().unwrap().as_nanos(), nanos, "{written}");
+        }
+        assert_eq!(Duration::from_nanos(1_100_000_000).to_string(), "1.1 s");
     }
 
     #[test]

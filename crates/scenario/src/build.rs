@@ -43,6 +43,11 @@ struct Wire<'s> {
     transmitter: Transmitted<'s>,
 }
 
+/// The nodes at the far ends of a flow's access links.
+fn access_hosts(flow: &str) -> [String; 2] {
+    [format!("{flow}{SOURCE}"), format!("{flow}{SINK}")]
+}
+
 /// A transmitter as the file has it, or that of an access link.
 enum Transmitted<'s> {
     Link(&'s Transmitter),
@@ -161,7 +166,7 @@ impl Scenario {
         for flow in &self.flows {
             let Some(access) = &flow.access else { continue };
             for name in flow.names() {
-                let (source, sink) = (format!("{name}{SOURCE}"), format!("{name}{SINK}"));
+                let [source, sink] = access_hosts(&name);
                 let ways = [(&source, &flow.from), (&flow.from, &source), (&flow.to, &sink), (&sink, &flow.to)];
                 wires.extend(ways.map(|(from, to)| Wire {
                     from: from.clone(),

@@ -449,8 +449,8 @@ impl Scenario {
         self.warnings.iter().cloned().chain(idle.into_iter().flatten()).collect()
     }
 
-    /// Leaves out of [`Scenario::all_warnings`] the keys without effect, which take longer to find than a short run: for
-    /// a scenario whose keys a program wrote, because nobody would read what is said of them.
+    /// Leaves out of [`Scenario::all_warnings`] the keys without effect, which take longer to find than a short run:
+    /// for a scenario whose keys a program wrote, because nobody would read what is said of them.
     pub fn forget_written(&mut self) {
         self.written = None;
     }

@@ -3,6 +3,7 @@
 use crate::{BeamOptions, HandoverPolicy, NodeId, TerrestrialOptions};
 use skyhop_base::{Angle, Duration, Length};
 use skyhop_orbit::{Track, Utc};
+use std::collections::BTreeSet;
 
 /// The default adds nothing: +Grid, handovers without outage, shortest delay.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +17,8 @@ pub struct SkyOptions {
     pub beams: Option<BeamOptions>,
     /// Stations with a terrestrial network to fall back on, each once.
     pub terrestrial: Vec<TerrestrialOptions>,
+    /// Wired nodes that belong to a flow of the station that they are wired to. A wire to one makes no gateway.
+    pub hosts: BTreeSet<NodeId>,
 }
 
 impl SkyOptions {

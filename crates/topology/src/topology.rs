@@ -31,6 +31,8 @@ pub struct Topology {
     terminal: IndexVec<NodeId, Option<u32>>,
     /// Stations that forward for others.
     transit: IndexVec<NodeId, bool>,
+    /// Stations with a wire that leads on.
+    gateway: IndexVec<NodeId, bool>,
     renewal: Option<Duration>,
     next_renewal: Time,
     router: Router,
@@ -62,9 +64,13 @@ impl Topology {
         let falls_back = |a: NodeId, b: NodeId| options.terrestrial.iter().any(|t| t.station == a && t.to == b);
         let lasting = |wire: &&WiredLink| !falls_back(wire.from, wire.to) && !falls_back(wire.to, wire.from);
         wired.iter().filter(lasting).flat_map(|wire| [wire.from, wire.to]).for_each(|node| transit[node] = true);
+        let mut gateway: IndexVec<NodeId, bool> = nodes.iter().map(|_| false).collect();
+        let leads_on = |wire: &&WiredLink| ![wire.from, wire.to].iter().any(|node| options.hosts.contains(node));
+        let between = wired.iter().filter(lasting).filter(leads_on).flat_map(|wire| [wire.from, wire.to]);
+        between.for_each(|node| gateway[node] = matches!(nodes[node.index()].kind, NodeKind::Station(_)));
         let mut terminal: IndexVec<NodeId, Option<u32>> = nodes.iter().map(|_| None).collect();
         let gsls = gsl.map(|rules| {
-            let terminals = build_terminals(&mut links, &earth, &rules, &options, &transit);
+            let terminals = build_terminals(&mut links, &earth, &rules, &options, &gateway);
             let beams = options.beams.clone();
             for (n, found) in terminals.iter().enumerate().rev() {
                 terminal[found.node] = Some(n as u32);
@@ -113,6 +119,7 @@ impl Topology {
             gsls,
             terminal,
             transit,
+            gateway,
         })
     }
 
@@ -129,9 +136,9 @@ impl Topology {
         matches!(self.nodes[node].kind, NodeKind::Station(_))
     }
 
-    /// A station with a wired link, which forwards for others.
+    /// A station with a wired link that leads on, not only to hosts of its own flows.
     pub fn is_gateway(&self, node: NodeId) -> bool {
-        self.is_station(node) && self.transit[node]
+        self.gateway[node]
     }
 
     /// Whether packets can enter the link: a wire always; an ISL while its ends see each other; an uplink while a
@@ -352,7 +359,7 @@ fn build_terminals(
     earth: &Earth,
     rules: &GslRules,
     options: &SkyOptions,
-    transit: &IndexVec<NodeId, bool>,
+    gateway: &IndexVec<NodeId, bool>,
 ) -> Vec<Terminal> {
     let mut terminals = Vec::new();
     for (index, spec) in links.nodes.iter().enumerate() {
@@ -375,7 +382,7 @@ fn build_terminals(
                 node,
                 place,
                 uplink,
-                gateway: transit[node],
+                gateway: gateway[node],
                 siblings: siblings.clone(),
                 terrestrial,
                 mask: own.and_then(|own| own.elevation_mask),

@@ -143,7 +143,11 @@ impl Scenario {
             Some(TerrestrialOptions { station, to, rule: terrestrial_rule(terrestrial) })
         };
         let terrestrial = self.stations.iter().filter_map(falls_back).collect();
-        SkyOptions { isl, gsl: gsl.unwrap_or_default(), metric, stations: stations.collect(), beams, terrestrial }
+        let with_access = self.flows.iter().filter(|flow| flow.access.is_some());
+        let hosts = with_access.flat_map(|flow| flow.names()).flat_map(|name| super::access_hosts(&name));
+        let hosts = hosts.filter_map(|host| ids.get(host.as_str()).copied()).collect();
+        let stations = stations.collect();
+        SkyOptions { isl, gsl: gsl.unwrap_or_default(), metric, stations, beams, terrestrial, hosts }
     }
 }
 

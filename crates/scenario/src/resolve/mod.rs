@@ -144,7 +144,7 @@ impl Resolver<'_, '_, '_> {
         let workloads = self.workloads(&flows);
         self.check_segment_errors(&flows);
         self.check_classes(&flows);
-        Self::settle_antennas(&mut stations, constellation.as_ref(), &links, &flows);
+        Self::settle_antennas(&mut stations, constellation.as_ref(), &links);
         let ways = flows.iter().map(|(flow, path)| (&*flow.from, &*flow.to, path.key("to")));
         let ways = ways.chain(workloads.iter().flat_map(|(workload, path)| workload.ways(path))).collect::<Vec<_>>();
         self.check_reach(constellation.as_ref(), &stations, &links, &flows, &ways);

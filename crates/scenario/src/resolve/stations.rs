@@ -7,7 +7,7 @@ use crate::format::{
     WaypointFile,
 };
 use crate::places;
-use crate::scenario::{Constellation, Flow, Station, WiredLink};
+use crate::scenario::{Constellation, Station, WiredLink};
 use crate::tree::Path;
 use skyhop_base::{Angle, Length, Time};
 use skyhop_orbit::{GroundPoint, GroundStation, OrbitError, Track};
@@ -113,16 +113,10 @@ impl Resolver<'_, '_, '_> {
         stations: &mut BTreeMap<String, Station>,
         sky: Option<&Constellation>,
         links: &[(WiredLink, Path)],
-        flows: &[(Flow, Path)],
     ) {
         let bent = sky.and_then(|sky| sky.gsl.as_ref()).is_some_and(|gsl| gsl.gateways == GatewaysName::BentPipe);
-        let with_access = flows.iter().filter(|(flow, _)| flow.access.is_some());
-        let wired: BTreeSet<&str> = links
-            .iter()
-            .flat_map(|(link, _)| link.between.iter())
-            .chain(with_access.flat_map(|(flow, _)| [&flow.from, &flow.to]))
-            .map(String::as_str)
-            .collect();
+        let wired: BTreeSet<&str> =
+            links.iter().flat_map(|(link, _)| link.between.iter()).map(String::as_str).collect();
         for (name, station) in stations.iter_mut().filter(|(_, station)| station.antennas == NOT_TOLD) {
             let is_gateway = bent && wired.contains(name.as_str()) && station.terrestrial.is_none();
             station.antennas = if is_gateway { GATEWAY_DISHES } else { 1 };

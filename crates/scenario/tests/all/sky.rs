@@ -364,3 +364,35 @@ fn beams_gateways_and_terrestrial_networks_have_handovers() {
             .all(|row| [row.from, row.to].iter().all(|node| ["rome", "tunis"].contains(&name(node.unwrap()))))
     );
 }
+
+/// A station with a host of its own flow stays a user, with one antenna and the rate of the uplink.
+#[test]
+fn an_access_link_makes_no_gateway() {
+    let with = |access: &str| {
+        let text = format!(
+            r#"
+            duration = "20 s"
+            links = [{{ between = ["gate", "server"], rate = "1 Gbit/s", delay = "1 ms" }}]
+            flows = [{{ name = "f", from = "home", to = "server", tcp = "cubic"{access} }}]
+            [stations]
+            home = {{ latitude = "40 deg", longitude = "10 deg" }}
+            gate = {{ latitude = "42 deg", longitude = "12 deg" }}
+            [constellation]
+            preset = "geo"
+            longitudes = ["10 deg"]
+            [constellation.gsl]
+            gateways = "bent-pipe"
+            uplink = {{ rate = "100 kbit/s" }}
+            downlink = {{ rate = "10 Mbit/s" }}
+            "#
+        );
+        let records = crate::support::run(&text, 1);
+        let links: Vec<_> = records.link_names.iter().filter(|name| name.starts_with("home->sky")).cloned().collect();
+        (links, records.flows[0].goodput_bps)
+    };
+    let access = ", access = { rate = \"1 Gbit/s\", delay = \"1 ms\" }";
+    for (links, goodput_bps) in [with(""), with(access)] {
+        assert_eq!(links, ["home->sky"]);
+        assert!((50e3..=100e3).contains(&goodput_bps), "{goodput_bps}");
+    }
+}

@@ -44,8 +44,8 @@ pub trait Endpoint: Debug + Send {
     /// [lead](Endpoint::handover_lead) of this host, which has one.
     fn on_handover(&mut self, _now: Time) {}
 
-    /// How long before a handover this host is told of it, the same during a run; `None` if it has no use for that. Of
-    /// a handover sooner after the beginning of the run it is told at the beginning.
+    /// How long before a handover this host is told of it, the same during a run; `None` if it has no use for that.
+    /// The run begins with those that are sooner.
     fn handover_lead(&self) -> Option<Duration> {
         None
     }

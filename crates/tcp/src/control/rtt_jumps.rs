@@ -111,8 +111,8 @@ enum State {
 
 const STATES: [State; 3] = [State::Normal, State::Transient, State::Persistent];
 
-/// Probabilities of quiche's model, which its authors fitted to constructed jumps: of the next state given the last, and
-/// of a bin of elevation given the state.
+/// Probabilities of quiche's model, which its authors fitted to constructed jumps: of the next state given the last,
+/// and of a bin of elevation given the state.
 const TRANSITION: [[f32; 3]; 3] = [[0.9939, 0.0055, 0.0006], [0.45, 0.35, 0.2], [0.0243, 0.1603, 0.8154]];
 const EMISSION: [[f32; 5]; 3] =
     [[0.9996, 0.0001, 0.0001, 0.0001, 0.0001], [0.1, 0.35, 0.3, 0.15, 0.1], [0.0001, 0.5, 0.22, 0.16, 0.1199]];
