@@ -260,11 +260,11 @@ FREE = {
     ("validate ns2", "as_markdown"), ("validate queues", "as_json"), ("validate queues", "as_markdown"),
     ("validate reactions", "as_json"), ("validate reactions", "as_markdown"), ("validate reactions", "receiver_only"),
     ("validate quic", "as_json"), ("validate quic", "as_markdown"),
-    ("run", "csv"), ("serve", "python_controls"),
+    ("run", "csv"), ("serve", "python_controls"), ("serve", "plugin_controls"),
     ("validate opensand", "as_json"), ("validate opensand", "as_markdown"),
     ("validate linux", "as_json"), ("validate linux", "as_markdown"),
     ("validate routes", "as_json"), ("validate routes", "as_markdown"),
-    ("validate starlink", "as_json"), ("validate starlink", "as_markdown"),
+    ("validate starlink", "as_json"), ("validate starlink", "as_markdown"), ("fit starlink", "as_json"),
 }  # fmt: skip
 
 CASES = [
