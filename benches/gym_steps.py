@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Steps per second of `skyhop.gym`, and of the same decisions passed between two processes.
 
-Run it with the Python in which Skyhop and gymnasium are installed. Three ways to the same episodes:
+Run it with the Python in which Skyhop and gymnasium are installed. Three variants give the same episodes:
 
 - `skyhop.gym`: simulation and agent are threads of one process.
 - `socket`: the simulation is a process of its own, which sends each observation as JSON over TCP and waits.
-- `zmq`: the same with ZeroMQ and protobuf, where both are installed (`pip install pyzmq protobuf`). This is the design of
-  ns3-gym (P. Gawłowicz, A. Zubow: "ns-3 meets OpenAI Gym", MSWiM 2019): request and reply over ZeroMQ, protobuf messages.
-  ns3-gym itself is not built or run here: what is measured is what its design adds to a step of this simulator.
+- `zmq`: the same with ZeroMQ and protobuf, where both are installed (`pip install pyzmq protobuf`). ns3-gym has this
+  design (P. Gawłowicz, A. Zubow: "ns-3 meets OpenAI Gym", MSWiM 2019): request and reply over ZeroMQ, messages of
+  protobuf. ns3-gym itself is not built or run here: the figure is the cost of its design for a step of this simulator.
 
-Each way is measured several times; the fastest counts. All ways must give the same run.
+Each variant is measured several times; the fastest time counts. All variants must give the same run.
 """
 
 from __future__ import annotations
@@ -63,18 +63,22 @@ class Tcp:
 
     @classmethod
     def listen(cls) -> tuple[Any, int]:
+        """A function that waits for the other process, and the port."""
         listening = socket.create_server(("127.0.0.1", 0))
         return (lambda: cls(listening.accept()[0])), listening.getsockname()[1]
 
     @classmethod
     def connect(cls, port: int) -> Tcp:
+        """The other end."""
         return cls(socket.create_connection(("127.0.0.1", port)))
 
     def send(self, values: list[float] | str) -> None:
+        """Sends numbers or a text."""
         content = json.dumps(values).encode()
         self.connection.sendall(struct.pack("!I", len(content)) + content)
 
     def receive(self) -> Any:
+        """Waits for numbers or a text."""
         (length,) = struct.unpack("!I", self._exactly(4))
         return json.loads(self._exactly(length))
 
@@ -96,6 +100,7 @@ class Zmq:
 
     @classmethod
     def listen(cls) -> tuple[Any, int]:
+        """A function that waits for the other process, and the port."""
         import zmq
 
         connection = zmq.Context.instance().socket(zmq.REP)
@@ -104,6 +109,7 @@ class Zmq:
 
     @classmethod
     def connect(cls, port: int) -> Zmq:
+        """The other end."""
         import zmq
 
         connection = zmq.Context.instance().socket(zmq.REQ)
@@ -111,11 +117,13 @@ class Zmq:
         return cls(connection)
 
     def send(self, values: list[float] | str) -> None:
+        """Sends numbers or a text."""
         message = self.message()
         message.extend([values] if isinstance(values, str) else values)
         self.connection.send(message.SerializeToString())
 
     def receive(self) -> Any:
+        """Waits for numbers or a text."""
         message = self.message.FromString(self.connection.recv())
         values = list(message)
         return values[0] if len(values) == 1 and isinstance(values[0], str) else values
@@ -155,26 +163,29 @@ def apart(kind: type[Tcp] | type[Zmq], run_seed: int) -> tuple[int, float, str]:
 
 
 def main() -> None:
-    """Prints steps per second of each way."""
+    """Prints steps per second of each variant."""
     env = gym.FlowEnv(SCENARIO)
     run_seed = env.reset(seed=SEED)[1]["seed"]
     env.close()
-    ways: dict[str, Any] = {"skyhop.gym": here, "socket": lambda: apart(Tcp, run_seed)}
+    variants: dict[str, Any] = {"skyhop.gym": here, "socket": lambda: apart(Tcp, run_seed)}
     try:
         import zmq  # noqa: F401
         from google.protobuf import struct_pb2  # noqa: F401
 
-        ways["zmq"] = lambda: apart(Zmq, run_seed)
+        variants["zmq"] = lambda: apart(Zmq, run_seed)
     except ImportError as error:
         print(f"zmq: left out: {error}")
     hashes = set()
-    for name, way in ways.items():
-        found = [way() for _ in range(REPEATS)]
-        steps, seconds, run = min(found, key=lambda one: one[1])
+    for name, variant in variants.items():
+        found = [variant() for _ in range(REPEATS)]
+        steps, seconds, _ = min(found, key=lambda one: one[1])
         hashes |= {one[2] for one in found}
-        print(f"{name}: {steps} steps in {seconds:.3f} s, {steps / seconds:.0f} per second, {1e6 * seconds / steps:.0f} µs each")
+        print(
+            f"{name}: {steps} steps in {seconds:.3f} s, {steps / seconds:.0f} per second, "
+            f"{1e6 * seconds / steps:.0f} µs each"
+        )
     if len(hashes) > 1:
-        raise SystemExit("the ways did not give the same run, so the times cannot be compared")
+        raise SystemExit("the variants did not give the same run, so the times cannot be compared")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cost per ACK of a control from outside: Reno in Python and in C against the engine's, which sends the same packets.
+"""The cost per ACK of a control from outside: Reno in Python and in C against the engine's, with the same packets.
 
 Run it with the Python in which Skyhop is installed. `lean` defines what Reno needs. `full` sends the same packets, but
 defines every method and reads every number that it is given, as a control that models its path does. `plug-in` is the
@@ -78,8 +78,9 @@ static int create(const skyhop_cc_host *host, const skyhop_cc_start *start, skyh
 }
 
 static void look(const skyhop_cc_ack *ack) {
-    seen = ack->now_ns + ack->newly_acked + ack->newly_reported + ack->rtt_ns + ack->smoothed_rtt_ns + ack->min_rtt_ns
-        + ack->in_flight + ack->round_ends + ack->acknowledged + ack->delivered + ack->marked + ack->repairing + ack->mss;
+    seen = ack->now_ns + ack->newly_acked + ack->newly_reported + ack->rtt_ns + ack->smoothed_rtt_ns + ack->min_rtt_ns;
+    seen = ack->in_flight + ack->round_ends + ack->acknowledged + ack->delivered + ack->marked + ack->repairing
+        + ack->mss;
 }
 
 static int on_ack(void *made, const skyhop_cc_ack *ack, skyhop_cc_window *window) {

@@ -53,9 +53,9 @@ def scenario(link: Link, duration_s: float) -> dict[str, Any]:
     packets = math.ceil(0.5 * link.rate_mbps * 1e6 * 0.54 / (8 * 1500))
     return {
         "duration": f"{duration_s} s",
-        "links": [{"between": ["ground", "ship"], "rate": f"{link.rate_mbps} Mbit/s", "delay": "270 ms",
+        "links": [{"between": ["hub", "ship"], "rate": f"{link.rate_mbps} Mbit/s", "delay": "270 ms",
                    "errors": [{"packet": link.loss}], "queue": {"drop_tail": {"packets": packets}}}],
-        "flows": [{"name": "f", "from": "ground", "to": "ship", "application": "ftp",
+        "flows": [{"name": "f", "from": "hub", "to": "ship", "application": "ftp",
                    "tcp": {"recovery": "sack", "control": "reno"}}],
     }  # fmt: skip
 
@@ -111,7 +111,9 @@ def measured(run: skyhop.Run) -> tuple[float, float]:
     return flow["goodput_bps"] / 1e6, 1e3 * flow["rtt"]["mean_s"]
 
 
-def episode(policy: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]], link: Link, seed: int, duration_s: float) -> Episode:
+def episode(
+    policy: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]], link: Link, seed: int, duration_s: float
+) -> Episode:
     """One run under the policy."""
     env = FlowEnv(scenario(link, duration_s), reward=reward)
     observation, info = env.reset(seed=seed)
@@ -131,7 +133,9 @@ def value(numbers: Sequence[float], seeds: Sequence[int], duration_s: float, thr
     return float(np.mean(list(found)))
 
 
-def train(generations: int, population: int, seeds_per_generation: int, duration_s: float, seed: int = 1) -> tuple[list[float], float, float]:
+def train(
+    generations: int, population: int, seeds_per_generation: int, duration_s: float, seed: int = 1
+) -> tuple[list[float], float, float]:
     """The numbers of a policy, and the rewards on the seeds of the last generation of the start and of the policy."""
     import cma
 
@@ -190,7 +194,9 @@ def table(verdicts: Sequence[Verdict]) -> str:
     rows = ["| link | policy, Mbit/s | Reno, Mbit/s | difference | policy, RTT in ms | Reno, RTT in ms |",
             "|---|---|---|---|---|---|"]  # fmt: skip
     for link, policy, reno, gain, policy_ms, reno_ms in verdicts:
-        name = f"{link.rate_mbps:g} Mbit/s, {100 * link.loss:g} % lost" + ("" if link in TRAINED else ", not trained on")
+        name = f"{link.rate_mbps:g} Mbit/s, {100 * link.loss:g} % lost" + (
+            "" if link in TRAINED else ", not trained on"
+        )
         cells = [f"{one.mean:.2f} ± {one.half:.2f}" for one in (policy, reno)]
         delays = [f"{one.mean:.0f} ± {one.half:.0f}" for one in (policy_ms, reno_ms)]
         rows.append(f"| {name} | {' | '.join(cells)} | {gain[0]:+.2f} ± {gain[1]:.2f} | {' | '.join(delays)} |")

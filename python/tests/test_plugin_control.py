@@ -164,7 +164,7 @@ def test_every_function_is_called_with_what_the_header_says(build: Build) -> Non
         table=".on_measured = on_measured, .on_lost = on_lost, .on_recovered = on_recovered, .on_sent = on_sent,"
         ".on_cwnd_set = on_cwnd_set,",
         create="if (start->size != sizeof *start || start->mss != 1460 || !(start->clamp > 1)) return 5;"
-        "if (host->size != sizeof *host || host->abi != 1 || window->cwnd != 1 || !isinf(window->ssthresh)) return 6;",
+        "if (host->size != sizeof *host || host->abi != 1 || window->cwnd < 1 || !isinf(window->ssthresh)) return 6;",
         on_ack="if (ack->size != sizeof *ack || ack->mss != 1460 || ack->min_rtt_ns < 100000000) return 2;"
         "if (ack->rtt_ns != SKYHOP_CC_NO_TIME && ack->rtt_ns < ack->min_rtt_ns) return 3;"
         "if (ack->delivered < ack->acknowledged || ack->newly_acked <= 0 || ack->repairing > 1) return 4;",
@@ -182,7 +182,9 @@ def test_every_function_is_called_with_what_the_header_says(build: Build) -> Non
 
 def test_the_rate_of_a_plug_in_paces(build: Build) -> None:
     library = build(on_ack="window->pacing_bps = 1e6;")
-    run = skyhop.run(scenario(plugin(library), links=[{"between": ["left", "right"], "rate": "4 Mbit/s", "delay": "50 ms"}]))
+    run = skyhop.run(
+        scenario(plugin(library), links=[{"between": ["left", "right"], "rate": "4 Mbit/s", "delay": "50 ms"}])
+    )
     assert run.flows["goodput_bps"][0] == pytest.approx(1e6, rel=0.1)
 
 
@@ -212,7 +214,7 @@ def test_another_library_is_another_scenario(build: Build, tmp_path: Path) -> No
     canonical = json.loads(before.canonical_json())
     stated = canonical["flows"][0]["tcp"]["control"]["plugin"]
     assert stated["file"] == "libreno.so" and re.fullmatch(r"[0-9a-f]{64}", stated["sha256"])
-    # The file is written to in place, while the first library is loaded: what was hashed is what runs.
+    # The file is written to in place, while the first library is loaded: the bytes that were hashed run.
     kept = records(before)
     content = file.read_bytes()
     file.write_bytes(build("libother.so", beta="0.8").read_bytes())
@@ -284,7 +286,9 @@ def test_libraries_that_cannot_be_used_are_told(tmp_path: Path) -> None:
     null = compiled("void *skyhop_cc_plugin(void) { return 0; }\n", tmp_path / "null.so")
     with pytest.raises(skyhop.ControlError, match=r"skyhop_cc_plugin\(\) returned no table"):
         skyhop.run(scenario(plugin(null)))
-    undefined = compiled("void missing(void); void *skyhop_cc_plugin(void) { missing(); return 0; }\n", tmp_path / "u.so")
+    undefined = compiled(
+        "void missing(void); void *skyhop_cc_plugin(void) { missing(); return 0; }\n", tmp_path / "u.so"
+    )
     with pytest.raises(skyhop.ControlError, match=r"not a library that this machine can load: u?.*missing"):
         skyhop.run(scenario(plugin(undefined)))
 
@@ -297,8 +301,8 @@ def test_parameters_reach_the_plug_in_and_unknown_ones_are_refused(build: Build)
     assert skyhop.run(scenario(plugin(library, order=3))).flows["goodput_bps"][0] > 0
     with pytest.raises(skyhop.ControlError, match=r"create: it returned the error 1"):
         skyhop.run(scenario(plugin(library)))
-    with pytest.raises(skyhop.ControlError, match=r'there is no parameter "oder": the plug-in takes order, share'):
-        skyhop.run(scenario(plugin(library, order=3, oder=4)))
+    with pytest.raises(skyhop.ControlError, match=r'there is no parameter "rank": the plug-in takes order, share'):
+        skyhop.run(scenario(plugin(library, order=3, rank=4)))
     with pytest.raises(skyhop.ScenarioError, match="parameters"):
         skyhop.scenario(scenario({"plugin": {"file": str(library), "parameters": {"order": "3"}}}))
 
@@ -377,7 +381,9 @@ def test_the_howto_in_c_does_what_it_says(tmp_path: Path) -> None:
     # As in test_own_control.py: sqrt((2 - b) / 2b) segments per round trip and root of the loss rate, b = 1/4 and 1/2.
     ratio = skyhop.load(tmp_path / "out").table("flows")["goodput_bps"][0] / reno.flows["goodput_bps"][0]
     assert ratio == pytest.approx((7 / 3) ** 0.5, rel=0.2)
-    done = Skyhop(tmp_path)("run", "gentle.toml", "--out", "bad", "--set", "flows[0].tcp.control.plugin.parameters.kept=2")
+    done = Skyhop(tmp_path)(
+        "run", "gentle.toml", "--out", "bad", "--set", "flows[0].tcp.control.plugin.parameters.kept=2"
+    )
     assert done.returncode == 1 and not (tmp_path / "bad").exists()
     assert 'libgentle.so of the flow "gentle": create: kept is a share between 0 and 1' in done.stderr
 
@@ -408,13 +414,13 @@ def test_header_and_rust_lay_their_structs_out_alike(tmp_path: Path) -> None:
         for field, kind in re.findall(r"pub (\w+): (.+?),\n", body + "\n"):
             size = sizes.get(kind, 8)
             offset += -offset % size
-            checks.append(f"_Static_assert(offsetof({struct}, {field}) == {offset}, \"{struct}.{field}\");")
-            checks.append(f"_Static_assert(sizeof((({struct} *)0)->{field}) == {size}, \"{struct}.{field}\");")
+            checks.append(f'_Static_assert(offsetof({struct}, {field}) == {offset}, "{struct}.{field}");')
+            checks.append(f'_Static_assert(sizeof((({struct} *)0)->{field}) == {size}, "{struct}.{field}");')
             offset += size
-        checks.append(f"_Static_assert(sizeof({struct}) == {offset + -offset % 8}, \"{struct}\");")
+        checks.append(f'_Static_assert(sizeof({struct}) == {offset + -offset % 8}, "{struct}");')
     assert not names and len(checks) > 60
     constants = dict(re.findall(r"pub const (\w+): \w+ = (-?\d+);", rust))
     for name in ("ABI", "NO_TIME", "LOSS", "ECN", "TIMEOUT"):
-        checks.append(f"_Static_assert(SKYHOP_CC_{name} == {constants[name]}, \"{name}\");")
+        checks.append(f'_Static_assert(SKYHOP_CC_{name} == {constants[name]}, "{name}");')
     (tmp_path / "layout.c").write_text("#include <stddef.h>\n#include <skyhop_cc.h>\n" + "\n".join(checks) + "\n")
     subprocess.run(["cc", "-std=c11", "-fsyntax-only", f"-I{skyhop.include()}", "layout.c"], cwd=tmp_path, check=True)

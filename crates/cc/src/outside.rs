@@ -210,7 +210,7 @@ mod tests {
         let notes = said.notes();
         assert_eq!((notes.len(), notes[99].as_str()), (101, "message 99"));
         assert_eq!(notes[100], "5 further messages of plug-ins were left out");
-        // What is said outside of a run is heard by none.
+        // Outside of a run nobody listens.
         note("lost".to_owned());
         assert!(heard(stop, || ()).1.notes().is_empty());
     }

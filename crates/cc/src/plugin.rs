@@ -20,7 +20,7 @@ pub struct PluginConfig {
     /// Numbers for the control, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, f64>,
-    /// The content of the library: what was hashed is what runs.
+    /// The content of the library: the bytes that were hashed, and that run.
     #[serde(skip)]
     pub code: Code,
     /// Whose control it is, for messages: "flow \"f\"".

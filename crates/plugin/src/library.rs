@@ -19,7 +19,7 @@ static LOADED: Mutex<BTreeMap<String, abi::Table>> = Mutex::new(BTreeMap::new())
 
 /// The table of a library. `file` is its name in messages, `sha256` the hash of `bytes`.
 ///
-/// The library is loaded from a private copy: what was hashed is what runs, also when somebody writes to the file.
+/// The library is loaded from a private copy: the bytes that were hashed run, also when somebody writes to the file.
 pub(crate) fn load(file: &str, sha256: &str, bytes: &[u8]) -> Result<abi::Table, String> {
     // Held while the library is loaded: its initialisers run once.
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
