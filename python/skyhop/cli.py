@@ -198,8 +198,9 @@ def serve(
     _limit_memory(memory)
     if folder == Path("runs"):
         folder.mkdir(exist_ok=True)
-    code = {"python_controls": python_controls, "plugin_controls": plugin_controls}
-    page.serve(folder, port=port, open_browser=browser, **code)
+    page.serve(
+        folder, port=port, open_browser=browser, python_controls=python_controls, plugin_controls=plugin_controls
+    )
 
 
 @app.command()

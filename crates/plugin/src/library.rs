@@ -49,17 +49,15 @@ fn table_of(copy: &Path) -> Result<abi::Table, String> {
     if table.is_null() {
         return Err(format!("{ENTRY}() returned no table"));
     }
-    // SAFETY: every version of the table begins with the number of its version, a u32. Nothing is assumed about the
-    // alignment of the rest.
-    let version = unsafe { table.cast::<u32>().read_unaligned() };
+    // SAFETY: every version of the table begins with its version and its size, two u32. Nothing is assumed about its
+    // alignment.
+    let [version, size] = unsafe { table.cast::<[u32; 2]>().read_unaligned() };
     if version != abi::ABI {
         let why =
             format!("it was built for version {version} of skyhop_cc.h, and this Skyhop has version {}", abi::ABI);
         return Err(format!("{why}: build it with the header of this one"));
     }
-    // SAFETY: in version 1 the size follows, a u32.
-    let size = unsafe { table.cast::<u32>().add(1).read_unaligned() } as usize;
-    if size < size_of::<abi::Table>() {
+    if (size as usize) < size_of::<abi::Table>() {
         let need = size_of::<abi::Table>();
         return Err(format!("its table says it has {size} bytes, and one of version {version} has {need}"));
     }

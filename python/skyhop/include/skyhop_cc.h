@@ -131,7 +131,7 @@ typedef struct skyhop_cc_sent {
  * run. `control` is what create() stored. Those marked as optional may be NULL; the engine then calls nothing.
  */
 typedef struct skyhop_cc_table {
-    uint32_t abi;  /* SKYHOP_CC_ABI */
+    uint32_t abi;  /* SKYHOP_CC_ABI; every version of the table begins with these two */
     uint32_t size; /* sizeof(skyhop_cc_table) */
     /* A connection starts with this window. Stores the control; its value is the plug-in's own affair. */
     int (*create)(const skyhop_cc_host *host, const skyhop_cc_start *start, skyhop_cc_window *window, void **control);
