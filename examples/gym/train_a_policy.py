@@ -141,6 +141,8 @@ def train(
     """The numbers of a policy, and the scores on the seeds of the last generation of the start and of the policy."""
     import cma
 
+    if generations * seeds_per_generation >= JUDGED_FROM:
+        raise SystemExit(f"training would reach the seeds of judging, which begin at {JUDGED_FROM}")
     search = cma.CMAEvolutionStrategy(
         [0.0] * SIZE, 0.5, {"popsize": population, "seed": seed, "verbose": -9, "maxiter": generations}
     )
@@ -148,8 +150,6 @@ def train(
         for generation in range(generations):
             # Other seeds for each generation: a policy shall not learn the losses of a seed by heart.
             seeds = [1 + generation * seeds_per_generation + one for one in range(seeds_per_generation)]
-            if seeds[-1] >= JUDGED_FROM:
-                raise SystemExit(f"training would reach the seeds of judging, which begin at {JUDGED_FROM}")
             tried = search.ask()
             scores = [value(numbers, seeds, duration_s, threads) for numbers in tried]
             search.tell(tried, [-one for one in scores])
