@@ -179,7 +179,9 @@ def test_the_table_is_read_back(tmp_path: Path) -> None:
             for n, (at, rtt) in enumerate(zip(made(60).sent_s, made(60).rtt_ms, strict=True), start=1)]  # fmt: skip
     (tmp_path / "ping.txt").write_text("\n".join(["PING 100.64.0.1", *ping]))
     answer = CliRunner().invoke(cli.app, ["fit", "starlink", str(tmp_path / "ping.txt"), "--draws", "0", "--json"])
+    assert answer.exit_code == 0, answer.output
     printed = json.loads(answer.stdout)
+    assert "NaN" not in answer.stdout and "Infinity" not in answer.stdout
     assert printed["slots"] == found.slots and printed["step_ms"] == pytest.approx(found.step_ms, abs=0.2)
     assert [one["name"] for one in printed["parameters"]] == [one.name for one in found.parameters]
     (tmp_path / "fit.toml").write_text("a = 1")
