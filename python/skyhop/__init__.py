@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skyhop.api import run, scenario
     from skyhop.frames import Grid, study, sweep
     from skyhop.loading import load
-    from skyhop.own import CongestionControl
+    from skyhop.own import CongestionControl, include
     from skyhop.results import Run
 
     __version__: str
@@ -32,6 +32,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "__version__",
+    "include",
     "load",
     "run",
     "scenario",
@@ -47,6 +48,7 @@ _HOMES = {
     "Run": "skyhop.results",
     "Scenario": "skyhop._core",
     "ScenarioError": "skyhop._core",
+    "include": "skyhop.own",
     "load": "skyhop.loading",
     "run": "skyhop.api",
     "scenario": "skyhop.api",

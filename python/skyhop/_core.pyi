@@ -65,7 +65,8 @@ class Cancelled(RuntimeError):
     """`Progress.cancel` ended the run."""
 
 class ControlError(RuntimeError):
-    """A congestion control in Python ended the run: an exception, which is the cause, or a bad window."""
+    """A congestion control in Python or from a plug-in ended the run: an exception, which is the cause, or a bad
+    window."""
 
 @final
 class Start:

@@ -182,6 +182,14 @@ def serve(
             help="Let scenarios from the page run the controls in the Python files of this folder.",
         ),
     ] = None,
+    plugin_controls: Annotated[
+        Path | None,
+        typer.Option(
+            "--plugin-controls",
+            metavar="DIR",
+            help="Let scenarios from the page run the controls in the shared libraries of this folder.",
+        ),
+    ] = None,
     memory: Memory = None,
 ) -> None:
     """Serve the page over a folder of runs on this machine until Ctrl-C."""
@@ -190,7 +198,9 @@ def serve(
     _limit_memory(memory)
     if folder == Path("runs"):
         folder.mkdir(exist_ok=True)
-    page.serve(folder, port=port, open_browser=browser, python_controls=python_controls)
+    page.serve(
+        folder, port=port, open_browser=browser, python_controls=python_controls, plugin_controls=plugin_controls
+    )
 
 
 @app.command()

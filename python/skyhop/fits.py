@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,7 @@ def starlink(
         int, typer.Option("--draws", min=0, max=10_000, help="Draws of slots for the intervals; 0: no intervals.")
     ] = 200,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the table here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print values and intervals as JSON.")] = False,
 ) -> None:
     """Fit the profile `starlink` to recorded round trips: a table for a scenario, with the intervals in comments."""
     from skyhop.starlink import fit, read_round_trips, table
@@ -48,8 +50,10 @@ def starlink(
         found = fit([read_round_trips(file).part(begin, end) for file in files], draws=draws)
     except ValueError as error:
         terminal.fail(str(error))
-    if out is None:
-        typer.echo(table(found), nl=False)
-    else:
+    if out is not None:
         folders.write(out, table(found))
         typer.echo(str(out), err=True)
+    if as_json:
+        terminal.print_json(dataclasses.asdict(found))
+    elif out is None:
+        typer.echo(table(found), nl=False)

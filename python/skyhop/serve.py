@@ -32,14 +32,15 @@ def serve(
     open_browser: bool = True,
     memory: int | None = None,
     python_controls: Path | None = None,
+    plugin_controls: Path | None = None,
 ) -> None:
     """Serves the page over a folder of runs on 127.0.0.1 until Ctrl-C. Port 0 takes any that is free.
 
     A run from the page may use `memory` bytes: without it what SKYHOP_MEMORY says, else 4 GB, or a third of what the
     machine has where that is less.
 
-    `python_controls` is a folder with Python files whose controls scenarios from the page may run. Without it they run
-    no code.
+    `python_controls` is a folder with Python files whose controls scenarios from the page may run, `plugin_controls`
+    one with shared libraries. Without them they run no code.
 
     Raises FileNotFoundError when the page was not built or the folder does not exist, OSError when the port is taken.
     """
@@ -54,11 +55,12 @@ def serve(
     root = Path(folder)
     if not root.is_dir():
         raise FileNotFoundError(f"{root} is not a folder")
-    os.environ.pop(checks.PYTHON_CONTROLS, None)
-    if python_controls is not None:
-        if not python_controls.is_dir():
-            raise FileNotFoundError(f"{python_controls} is not a folder")
-        os.environ[checks.PYTHON_CONTROLS] = str(python_controls.resolve())
+    for variable, code in ((checks.PYTHON_CONTROLS, python_controls), (checks.PLUGIN_CONTROLS, plugin_controls)):
+        os.environ.pop(variable, None)
+        if code is not None:
+            if not code.is_dir():
+                raise FileNotFoundError(f"{code} is not a folder")
+            os.environ[variable] = str(code.resolve())
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 
+from conftest import ROOT
 from gymnasium.utils.env_checker import check_env
 
 import skyhop
@@ -79,3 +83,31 @@ def test_what_cannot_be_an_environment_is_told() -> None:
         FlowEnv(SCENARIO, interval_s=0.0)
     with pytest.raises(RuntimeError, match="call reset"):
         FlowEnv(SCENARIO).step(np.zeros(1, np.float32))
+
+
+def example() -> Any:
+    """The module examples/gym/train_a_policy.py."""
+    spec = importlib.util.spec_from_file_location("train_a_policy", ROOT / "examples" / "gym" / "train_a_policy.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_trained_policy_beats_reno_on_seeds_that_it_has_not_seen() -> None:
+    module = example()
+    policy = module.Policy.load(ROOT / "examples" / "gym" / "geo-policy.json")
+    for verdict in module.judge(policy, module.JUDGED, seeds=6, duration_s=40.0):
+        mean, half = verdict.gain
+        assert mean - half > 0, f"{verdict.link}: {mean} ± {half} Mbit/s"
+        # Not by filling the queue, which holds half of the smallest round-trip time.
+        assert verdict.policy_ms.mean < 1.25 * 540
+
+
+def test_training_improves_on_its_start() -> None:
+    pytest.importorskip("cma", reason="cma is not installed")
+    learned, before, after = example().train(generations=2, population=6, seeds_per_generation=1, duration_s=20.0)
+    assert len(learned) == example().SIZE and after > before
+    with pytest.raises(SystemExit, match="seeds of judging, which begin at 1001"):
+        example().train(generations=2, population=6, seeds_per_generation=900, duration_s=1.0)

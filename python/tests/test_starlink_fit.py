@@ -175,6 +175,15 @@ def test_the_table_is_read_back(tmp_path: Path) -> None:
     assert values["step"][-1] == f"{found.step_ms[-1]:g} ms" and values["spread"] == list(found.spread)
     rows = starlink_links.starlink(folder(tmp_path, made(60, seed=2)), values=values)
     assert next(row for row in rows if row.measure == "RTT, Kolmogorov-Smirnov").ok
+    ping = [f"[{at + rtt / 1e3:.6f}] 64 bytes from 100.64.0.1: icmp_seq={n} ttl=63 time={rtt:.3f} ms"
+            for n, (at, rtt) in enumerate(zip(made(60).sent_s, made(60).rtt_ms, strict=True), start=1)]  # fmt: skip
+    (tmp_path / "ping.txt").write_text("\n".join(["PING 100.64.0.1", *ping]))
+    answer = CliRunner().invoke(cli.app, ["fit", "starlink", str(tmp_path / "ping.txt"), "--draws", "0", "--json"])
+    assert answer.exit_code == 0, answer.output
+    printed = json.loads(answer.stdout)
+    assert "NaN" not in answer.stdout and "Infinity" not in answer.stdout
+    assert printed["slots"] == found.slots and printed["step_ms"] == pytest.approx(found.step_ms, abs=0.2)
+    assert [one["name"] for one in printed["parameters"]] == [one.name for one in found.parameters]
     (tmp_path / "fit.toml").write_text("a = 1")
     with pytest.raises(ValueError, match=r"has no table \[starlink\]"):
         starlink_links.values_of(tmp_path / "fit.toml")

@@ -22,7 +22,7 @@ OUT = ROOT / "target" / "wheels"
 #: What a wheel needs beside its code in Python.
 NEEDED = (
     "skyhop/_core.abi3.so", "skyhop/_core.pyi", "skyhop/py.typed", "skyhop/page/index.html", "skyhop/page/page.js",
-    "skyhop/page/page.css", "skyhop/data/land.json",
+    "skyhop/page/page.css", "skyhop/data/land.json", "skyhop/include/skyhop_cc.h", "skyhop/include/skyhop_cc.rs",
 )  # fmt: skip
 
 SCENARIO = """\
@@ -54,7 +54,8 @@ def lacking(wheel: Path) -> list[str]:
     found = [f"{name} is not in it" for name in NEEDED if name not in names]
     if "-abi3-" not in wheel.name:
         found.append("its name does not say abi3, so that it serves one version of Python only")
-    return found + [f"{name} does not belong in it" for name in sorted(names) if name.endswith((".rs", ".ts", ".pyc"))]
+    sources = [name for name in sorted(names) if name.endswith((".rs", ".ts", ".pyc")) and name not in NEEDED]
+    return found + [f"{name} does not belong in it" for name in sources]
 
 
 def build() -> Path:

@@ -23,9 +23,17 @@ const KNOWN: &[(&str, &str)] = &[];
 
 /// Points of the format that no scenario is drawn for, each with its reason.
 const NOT_DRAWN: &[(&str, &str)] = &[
+    ("Control = { plugin }", PLUGIN),
     ("Control = { python }", PYTHON),
+    ("Control.plugin", PLUGIN),
     ("Control.python", PYTHON),
     ("FlowFile.quic", QUIC),
+    ("PluginControl = object", PLUGIN),
+    ("PluginControl = string", PLUGIN),
+    ("PluginControl []", PLUGIN),
+    ("PluginControl.file", PLUGIN),
+    ("PluginControl.parameters", PLUGIN),
+    ("PluginControl.sha256", PLUGIN),
     ("PythonControl = object", PYTHON),
     ("PythonControl = string", PYTHON),
     ("PythonControl.class", PYTHON),
@@ -60,6 +68,7 @@ const NOT_DRAWN: &[(&str, &str)] = &[
     ("WorkloadFile.quic", QUIC),
 ];
 
+const PLUGIN: &str = "a plug-in needs a process that loads plug-ins; its tests are in Python";
 const PYTHON: &str = "a control in Python needs a process that runs Python; its tests are in Python";
 
 /// Which stacks there are depends on the features of the build, and real TLS in a debug build makes a scenario take

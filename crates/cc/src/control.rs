@@ -15,7 +15,7 @@ use crate::{
     WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec, WestwoodSpec, Yam, YamConfig, YamSpec, Yeah, YeahConfig,
     YeahSpec,
 };
-use crate::{PythonConfig, PythonSpec};
+use crate::{PluginConfig, PluginSpec, PythonConfig, PythonSpec};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -25,6 +25,9 @@ use std::fmt;
 
 /// The key of a control that is written in Python.
 const PYTHON: &str = "python";
+
+/// The key of a control that a shared library has.
+const PLUGIN: &str = "plugin";
 
 macro_rules! controls {
     ($($name:literal: $variant:ident, $config:ident, $spec:ident;)+) => {
@@ -53,6 +56,8 @@ macro_rules! controls {
             /// One from outside, which is not among the names.
             #[serde(rename = "python")]
             Python(PythonConfig),
+            #[serde(rename = "plugin")]
+            Plugin(PluginConfig),
         }
 
         /// A control as a scenario names it: `"bic"`, or `{ bic = { beta = 0.8 } }`.
@@ -60,6 +65,7 @@ macro_rules! controls {
         pub enum ControlSpec {
             $($variant($spec),)+
             Python(PythonSpec),
+            Plugin(PluginSpec),
         }
 
         impl ControlSpec {
@@ -82,6 +88,7 @@ macro_rules! controls {
                 match self {
                     $(ControlSpec::$variant(_) => $name,)+
                     ControlSpec::Python(_) => PYTHON,
+                    ControlSpec::Plugin(_) => PLUGIN,
                 }
             }
 
@@ -94,6 +101,7 @@ macro_rules! controls {
                         Ok(ControlConfig::$variant(config))
                     })+
                     ControlSpec::Python(spec) => Ok(ControlConfig::Python(spec.resolve())),
+                    ControlSpec::Plugin(spec) => Ok(ControlConfig::Plugin(spec.resolve())),
                 }
             }
         }
@@ -103,7 +111,13 @@ macro_rules! controls {
                 match self {
                     $(ControlConfig::$variant(_) => $name,)+
                     ControlConfig::Python(_) => PYTHON,
+                    ControlConfig::Plugin(_) => PLUGIN,
                 }
+            }
+
+            /// Whether its code is outside of the project, so that nothing is known about it.
+            pub fn is_outside(&self) -> bool {
+                matches!(self, ControlConfig::Python(_) | ControlConfig::Plugin(_))
             }
 
             /// A control at the start of a connection.
@@ -112,6 +126,7 @@ macro_rules! controls {
                     $(ControlConfig::$variant(config) =>
                         Control::$variant(Box::new($variant::new(config.clone(), start))),)+
                     ControlConfig::Python(config) => Control::Boxed(config.start(start)),
+                    ControlConfig::Plugin(config) => Control::Boxed(config.start(start)),
                 }
             }
 
@@ -126,6 +141,7 @@ macro_rules! controls {
                 match name {
                     $($name => Ok(ControlSpec::$variant(map.next_value()?)),)+
                     PYTHON => Ok(ControlSpec::Python(map.next_value()?)),
+                    PLUGIN => Ok(ControlSpec::Plugin(map.next_value()?)),
                     _ => Err(de::Error::unknown_variant(name, Self::NAMES)),
                 }
             }
@@ -151,6 +167,12 @@ macro_rules! controls {
                             "type": "object",
                             "properties": { "python": generator.subschema_for::<PythonSpec>() },
                             "required": [PYTHON],
+                            "additionalProperties": false,
+                        },
+                        {
+                            "type": "object",
+                            "properties": { "plugin": generator.subschema_for::<PluginSpec>() },
+                            "required": [PLUGIN],
                             "additionalProperties": false,
                         },
                     ],

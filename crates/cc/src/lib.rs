@@ -26,6 +26,7 @@ mod naive_reno;
 mod options;
 pub mod outside;
 mod peach;
+pub mod plugin;
 mod reads;
 mod reno;
 mod sample;
@@ -59,6 +60,7 @@ pub use naive_reno::{NaiveReno, NaiveRenoConfig, NaiveRenoSpec};
 pub use options::{Bundle, OptionRow, Profile};
 pub use outside::{PythonConfig, PythonSpec};
 pub use peach::{Peach, PeachConfig, PeachSpec};
+pub use plugin::{PluginConfig, PluginSpec};
 pub use reads::Input;
 pub use reno::{Counting, Reno, RenoConfig, RenoSpec, Rounding, limited_slow_start};
 pub use sample::{

@@ -5,8 +5,10 @@ use crate::{CongestionControl, Start};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A control written in Python. Its source is part of it, so that the same scenario is never run with another control.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -136,9 +138,82 @@ pub fn runs_python() -> bool {
     PYTHON.get().is_some()
 }
 
+/// Messages of controls that one run keeps; the others are counted.
+const MOST_NOTES: usize = 100;
+
+/// What the controls of a run have said.
+#[derive(Debug, Default)]
+pub struct Said {
+    /// Why the run must end: the first failure.
+    pub failure: Option<String>,
+    notes: Vec<String>,
+    notes_left_out: u64,
+}
+
+impl Said {
+    /// The messages, a sentence each.
+    pub fn notes(self) -> Vec<String> {
+        let Said { mut notes, notes_left_out, .. } = self;
+        if notes_left_out > 0 {
+            notes.push(format!("{notes_left_out} further messages of plug-ins were left out"));
+        }
+        notes
+    }
+}
+
+thread_local! {
+    /// The run of this thread: what ends it, and what its controls have said.
+    static RUN: RefCell<Option<(Arc<AtomicBool>, Said)>> = const { RefCell::new(None) };
+}
+
+/// Runs a simulation in this thread and collects what its controls say. A failure of one sets `stop`.
+pub fn heard<T>(stop: Arc<AtomicBool>, run: impl FnOnce() -> T) -> (T, Said) {
+    let before = RUN.replace(Some((stop, Said::default())));
+    let result = run();
+    let said = RUN.replace(before).map(|(_, said)| said).unwrap_or_default();
+    (result, said)
+}
+
+/// A control failed: the run of this thread ends soon, with the first such reason.
+pub fn fail(reason: String) {
+    RUN.with_borrow_mut(|run| {
+        if let Some((stop, said)) = run {
+            said.failure.get_or_insert(reason);
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+}
+
+/// A control has a message for whoever reads the results.
+pub fn note(message: String) {
+    RUN.with_borrow_mut(|run| match run {
+        Some((_, said)) if said.notes.len() < MOST_NOTES => said.notes.push(message),
+        Some((_, said)) => said.notes_left_out += 1,
+        None => {}
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_hears_the_first_failure_and_a_hundred_messages() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let ((), said) = heard(Arc::clone(&stop), || {
+            (0..105).for_each(|number| note(format!("message {number}")));
+            fail("the first".to_owned());
+            fail("the second".to_owned());
+        });
+        assert!(stop.load(Ordering::Relaxed));
+        assert_eq!(said.failure.as_deref(), Some("the first"));
+        let notes = said.notes();
+        assert_eq!((notes.len(), notes[99].as_str()), (101, "message 99"));
+        assert_eq!(notes[100], "5 further messages of plug-ins were left out");
+        // Outside of a run nobody listens.
+        note("lost".to_owned());
+        assert!(heard(stop, || ()).1.notes().is_empty());
+    }
 
     #[test]
     fn a_class_is_a_module_and_a_name() {

@@ -36,9 +36,9 @@ const ROUNDS: u32 = 12;
 
 impl ControlConfig {
     /// The inputs on which the windows of this control do not depend, in a script of slow start, avoidance, losses,
-    /// marks and timeouts in small and large windows. A control in Python reads everything.
+    /// marks and timeouts in small and large windows. A control from outside may read everything.
     pub fn unread(&self) -> Vec<Input> {
-        if matches!(self, ControlConfig::Python(_)) {
+        if self.is_outside() {
             return Vec::new();
         }
         let usual = self.windows(None);

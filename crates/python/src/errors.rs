@@ -17,7 +17,8 @@ pyo3::create_exception!(
     skyhop._core,
     ControlError,
     PyRuntimeError,
-    "A congestion control in Python ended the run: an exception in it, which is the cause, or a bad window."
+    "A congestion control in Python or from a plug-in ended the run: an exception in it, which is the cause, or a bad\n\
+     window."
 );
 pyo3::create_exception!(skyhop._core, Cancelled, PyRuntimeError, "`Progress.cancel` ended the run.");
 
@@ -29,6 +30,7 @@ pub(crate) fn to_python(py: Python<'_>, error: Error) -> PyErr {
         Error::Exists { .. } => io::Error::new(io::ErrorKind::AlreadyExists, message).into(),
         Error::Write { source, .. } => io::Error::new(source.kind(), message).into(),
         Error::NeedsMemory { .. } | Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        Error::Control { .. } => ControlError::new_err(message),
         Error::Simulation(_) => {
             let problem = Diagnostic { message: message.clone(), ..nowhere("scenario") };
             scenario_error(py, &message, &[problem]).unwrap_or_else(|error| error)

@@ -39,6 +39,7 @@ mod _core {
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::own::install();
+        skyhop_plugin::install();
         Ok(())
     }
 

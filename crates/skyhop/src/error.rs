@@ -15,6 +15,9 @@ pub enum Error {
     /// Somebody called [`Progress::cancel`](crate::Progress::cancel).
     #[error("the run was cancelled")]
     Cancelled,
+    /// A congestion control from a plug-in failed; the reason names the library, the flow and the simulated time.
+    #[error("{reason}")]
+    Control { reason: String },
     /// The limit of memory is [`memory_limit`](crate::memory_limit) or that of the options.
     #[error(
         "the run needs about {} of memory before its first packet, and may take {}: shorten it, record less \

@@ -7,6 +7,7 @@ use crate::{CsvTables, Error, TABLES, folder};
 use arrow_array::RecordBatch;
 use serde_json::{Value, json};
 use skyhop_base::Time;
+use skyhop_cc::outside;
 use skyhop_scenario::Scenario;
 use skyhop_sim::records::Records;
 use skyhop_sim::{Halt, Limits, Simulation};
@@ -61,9 +62,24 @@ pub fn least_memory(scenario: &Scenario) -> u64 {
 ///
 /// # Errors
 /// [`Error::Simulation`] if it cannot be simulated, [`Error::Cancelled`] after [`Progress::cancel`],
-/// [`Error::NeedsMemory`] and [`Error::OutOfMemory`] if it needs more memory than it may take,
-/// [`Error::MemoryVariable`].
+/// [`Error::Control`] if a plug-in failed, [`Error::NeedsMemory`] and [`Error::OutOfMemory`] if it needs more memory
+/// than it may take, [`Error::MemoryVariable`].
 pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Result<Run, Error> {
+    let (result, mut said) = outside::heard(progress.cancelled(), || simulate(scenario, options, progress));
+    // A failure cancels the run, which is then no wish of the caller.
+    if let Some(reason) = said.failure.take() {
+        return Err(Error::Control { reason });
+    }
+    let mut run = result?;
+    let notes = said.notes();
+    if !notes.is_empty() {
+        run.records.warnings.extend(notes);
+        run.manifest["warnings"] = json!(run.records.warnings);
+    }
+    Ok(run)
+}
+
+fn simulate(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Result<Run, Error> {
     let (wall, cpu) = (Instant::now(), cpu_time_s());
     let spec = scenario.simulation_spec();
     let duration_ns = spec.duration.as_nanos();

@@ -44,9 +44,13 @@ def read(text: str, catalogues: str | None = None) -> _core.Scenario:
     """The scenario of a text from the page. Raises ScenarioError.
 
     It may name the files of the folder `catalogues`, without the folder, and no others. The process moves there.
-    Where the server was started with `--python-controls`, it may also name classes in the Python files of that folder.
+    Where the server was started with `--python-controls`, it may also name classes in the Python files of that folder,
+    and with `--plugin-controls` the libraries of that one.
     """
-    files: list[str | Path] = sorted(Path(folder).glob("*.py")) if (folder := os.environ.get(PYTHON_CONTROLS)) else []
+    files: list[str | Path] = []
+    for variable, patterns in ((PYTHON_CONTROLS, ("*.py",)), (PLUGIN_CONTROLS, ("*.so", "*.dylib"))):
+        if folder := os.environ.get(variable):
+            files += sorted(file for pattern in patterns for file in Path(folder).glob(pattern))
     if catalogues is not None and os.path.isdir(catalogues):
         os.chdir(catalogues)
         files.append(catalogues)
@@ -56,6 +60,8 @@ def read(text: str, catalogues: str | None = None) -> _core.Scenario:
 #: The folder of controls in Python that scenarios from the page may run; without it they run no code. An environment
 #: variable, because the processes that check and run scenarios are others than the server's.
 PYTHON_CONTROLS = "SKYHOP_PYTHON_CONTROLS"
+#: The same for controls from shared libraries.
+PLUGIN_CONTROLS = "SKYHOP_PLUGIN_CONTROLS"
 
 
 class Checks:

@@ -107,7 +107,7 @@ impl Resolver<'_, '_, '_> {
                 None
             }
             Ok(mut tcp) => {
-                self.read_source(&mut tcp.control, &path.key("tcp"))?;
+                self.read_code(&mut tcp.control, path)?;
                 Some(Task::Pep(Box::new(Pep { tcp, buffer, share })))
             }
             Err(error) => {

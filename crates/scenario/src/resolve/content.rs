@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::Path as FilePath;
 
 /// Elements of every object in orbit, in the most verbose format, need half of it.
-const LARGEST_FILE: u64 = 64 << 20;
+pub(super) const LARGEST_FILE: u64 = 64 << 20;
 
 /// So many entries of one file are warned about.
 const MOST_WARNINGS: usize = 10;

@@ -40,7 +40,7 @@ impl Resolver<'_, '_, '_> {
         match profile.own() {
             Some(profile) => match self.take::<TcpSpec>(&tcp)?.resolve(profile) {
                 Ok(mut config) => {
-                    self.read_source(&mut config.control, &tcp)?;
+                    self.read_code(&mut config.control, path)?;
                     Some(Transport::Tcp(Box::new(config)))
                 }
                 Err(error) => {

@@ -2,8 +2,7 @@
 
 use super::Resolver;
 use crate::format::{
-    ClockName, QuicControlFile, QuicControlName, QuicFile, QuicOptions, QuicOursFile, QuicRuntimeName, QuicStackName,
-    QuicTimersName,
+    ClockName, QuicControlFile, QuicControlName, QuicFile, QuicOptions, QuicRuntimeName, QuicStackName, QuicTimersName,
 };
 use crate::scenario::{Quic, QuicControl, Transport};
 use crate::tree::Path;
@@ -50,10 +49,14 @@ impl Resolver<'_, '_, '_> {
         let control = match &options.control {
             None => QuicControl::Named(QuicControlName::Cubic),
             Some(QuicControlFile::Named(name)) => QuicControl::Named(*name),
-            Some(QuicControlFile::Ours(file)) if matches!(**file, QuicOursFile { ours: ControlSpec::Python(_) }) => {
-                let help = "use tcp = { control = { python = … } }".to_owned();
-                let place = place.key("control").key("ours").key("python");
-                self.add(&place, "a control in Python runs inside Skyhop's own TCP only", Some(help));
+            Some(QuicControlFile::Ours(file))
+                if matches!(file.ours, ControlSpec::Python(_) | ControlSpec::Plugin(_)) =>
+            {
+                let name = file.ours.name();
+                let what = if name == "python" { "a control in Python" } else { "a plug-in" };
+                let help = format!("use tcp = {{ control = {{ {name} = … }} }}");
+                let place = place.key("control").key("ours").key(name);
+                self.add(&place, format!("{what} runs inside Skyhop's own TCP only"), Some(help));
                 return None;
             }
             Some(QuicControlFile::Ours(file)) => match file.ours.resolve(Bundle::Rfc) {

@@ -79,7 +79,7 @@ impl TcpSpec {
             None => ControlSpec::named(control)?.resolve(bundle)?,
         };
         let mut options = table.resolve(bundle);
-        if table.pacing.is_none() && matches!(control, ControlConfig::Python(_)) {
+        if table.pacing.is_none() && control.is_outside() {
             // Under any profile: the rate that the control sets must not be without effect.
             options.pacing = crate::Pacing::Control;
         }
