@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 const RATE_BPS: f64 = 10e6;
 const DELAY_S: f64 = 0.05;
 const SECONDS: f64 = 100.0;
+/// Drops count from here on: what slow start loses is more than all that follows where flows are few.
+const START_S: f64 = 20.0;
 /// A datagram of 100 B with 28 B of headers and 2 B of framing takes so long on the link.
 const SPARSE_S: f64 = 130.0 * 8.0 / RATE_BPS;
 
@@ -39,20 +41,20 @@ type Measure = (&'static str, fn(&Found) -> f64);
 const MEASURES: [Measure; 5] = [
     ("median wait, ms", |found| found.median_ms),
     ("95 % wait, ms", |found| found.p95_ms),
-    ("drops", |found| found.dropped),
+    ("drops from 20 s on", |found| found.dropped),
     ("goodput, Mbit/s", |found| found.goodput_mbps),
     ("sparse 95 %, ms", |found| found.sparse_p95_ms),
 ];
 
 fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
     let text = &row[column];
-    if text.is_empty() { 0.0 } else { text.parse().unwrap_or_else(|_| panic!("{column}: {text:?} is no number")) }
+    if text.is_empty() { 0.0 } else { text.parse().unwrap_or_else(|_| panic!("{column}: {text:?} is not a number")) }
 }
 
-/// ns-3's sender as ours: SACK, an initial window of ten, every second segment acknowledged, an RTO of 1 s at least.
+/// ns-3's sender as ours: SACK, an initial window of ten, each segment acknowledged, an RTO of 1 s at least.
 fn sender(control: &str) -> Value {
     json!({ "recovery": "sack", "control": control, "mss": "1460 B", "window": 60000, "initial_window": 10,
-            "ack_every": 2, "ack_delay": "200 ms", "min_rto": "1 s" })
+            "ack_every": 1, "min_rto": "1 s" })
 }
 
 /// The same case with our engine.
@@ -88,7 +90,8 @@ fn ours(case: &BTreeMap<String, String>, spread_s: f64, seed: u64) -> Found {
         median_ms: sojourn.median_s * 1e3,
         p95_ms: sojourn.p95_s * 1e3,
         sparse_p95_ms: sparse.map_or(0.0, |at| (records.flows[at].delay.p95_s - DELAY_S - SPARSE_S) * 1e3),
-        dropped: link.drops[0] as f64,
+        dropped: records.drops.iter().filter(|drop| drop.link == Some(0) && drop.time.as_secs_f64() >= START_S).count()
+            as f64,
         goodput_mbps: greedy.map(|(flow, _)| flow.bytes_delivered as f64).sum::<f64>() * 8.0 / SECONDS / 1e6,
     }
 }
@@ -102,12 +105,12 @@ fn compared() -> Vec<(String, Vec<Found>, Vec<Found>)> {
     let runs = table("runs.csv");
     let each = table("cases.csv").into_iter().map(|case| {
         let rows: Vec<_> = runs.iter().filter(|row| row["case"] == case["case"]).collect();
-        assert!(rows.len() >= 5, "{}: {} runs", case["case"], rows.len());
+        assert!(rows.len() >= 3, "{}: {} runs", case["case"], rows.len());
         let theirs = rows.iter().map(|row| Found {
             median_ms: number(row, "median_ms"),
             p95_ms: number(row, "p95_ms"),
             sparse_p95_ms: number(row, "sparse_p95_ms"),
-            dropped: number(row, "dropped"),
+            dropped: number(row, "dropped_later"),
             goodput_mbps: number(row, "goodput_bps") / 1e6,
         });
         let own = rows.iter().map(|row| ours(&case, number(row, "spread_s"), number(row, "seed") as u64));
@@ -116,17 +119,30 @@ fn compared() -> Vec<(String, Vec<Found>, Vec<Found>)> {
     each.collect()
 }
 
+/// How far ours may be from ns-3's: a share of ns-3's, or an amount where that is more. A packet takes 1.2 ms, and
+/// medians of short queues are whole packets.
+fn bound(measure: &str) -> (f64, f64) {
+    match measure {
+        "median wait, ms" => (0.2, 2.0),
+        "95 % wait, ms" => (0.2, 1.0),
+        "drops from 20 s on" => (0.2, 5.0),
+        "goodput, Mbit/s" => (0.06, 0.0),
+        "sparse 95 %, ms" => (0.3, 0.5),
+        other => panic!("no bound for {other}"),
+    }
+}
+
 /// The part of docs/models/queues.md between its marks.
 fn written(rows: &[(String, Vec<Found>, Vec<Found>)]) -> String {
-    let mut text = String::from("\n| case | ");
+    let mut text = String::from("\n| case |");
     for (name, _) in MEASURES {
-        let _ = write!(text, "{name}: ns-3 | ours | ");
+        let _ = write!(text, " {name}: ns-3 | ours |");
     }
     let _ = write!(text, "\n|---|{}\n", "---:|".repeat(2 * MEASURES.len()));
     for (case, theirs, own) in rows {
         let _ = write!(text, "| {case} |");
         for (name, of) in MEASURES {
-            let digits = usize::from(name != "drops");
+            let digits = usize::from(!name.starts_with("drops"));
             let digits = if name.starts_with("goodput") || name.starts_with("sparse") { 2 } else { digits };
             let show = |value: f64| match name.starts_with("sparse") && mean_of(theirs, of) == 0.0 {
                 true => "–".to_owned(),
@@ -145,12 +161,12 @@ fn written(rows: &[(String, Vec<Found>, Vec<Found>)]) -> String {
 #[test]
 fn disciplines_hold_flows_where_those_of_ns3_do() {
     let rows = compared();
-    assert!(rows.len() >= 12, "only {} cases", rows.len());
+    assert!(rows.len() >= 10, "only {} cases", rows.len());
     let mut wrong = String::new();
-    for ((name, theirs, own), case) in rows.iter().zip(table("cases.csv")) {
+    for (name, theirs, own) in &rows {
         for (measure, of) in MEASURES {
             let (their, our) = (mean_of(theirs, of), mean_of(own, of));
-            let (share, least) = bound(measure, &case);
+            let (share, least) = bound(measure);
             if (our - their).abs() > (share * their).max(least) {
                 let _ = writeln!(wrong, "{name}, {measure}: ns-3 {their:.3}, ours {our:.3}");
             }
