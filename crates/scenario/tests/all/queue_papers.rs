@@ -101,6 +101,7 @@ fn one_reno_keeps_a_median_near_target_only_at_short_round_trips() {
             let median_ms = |rtt_ms| waits_ms(&Load { queue, flows: 1, tcp, rtt_ms, profile }.run()).0;
             for rtt_ms in [10.0, 20.0] {
                 let found = median_ms(rtt_ms);
+                show(&format!("{queue}, {profile}, {rtt_ms} ms: median {found:.2} ms"));
                 assert!((2.0..=8.0).contains(&found), "{queue}, {profile}, {tcp}, {rtt_ms} ms: {found} ms");
             }
             let found = median_ms(100.0);
@@ -119,34 +120,63 @@ fn padhye(p: f64, rtt_s: f64, timeout_s: f64) -> f64 {
     ((1.0 - p) / p + w + q / (1.0 - p)) / (rtt_s * (w / 2.0 + 1.0) + q * timeout_s * f / (1.0 - p))
 }
 
+/// Segments that each of fifty flows sends per second.
+fn rate(records: &Records) -> f64 {
+    let sent = records.flows.iter().map(|flow| flow.packets_sent).sum::<u64>() as f64;
+    sent / 50.0 / (SECONDS - SPREAD / 2.0)
+}
+
+/// The same for independent losses on a link without a queue.
+fn rate_at_random_losses(tcp: &str, p: f64, rtt_s: f64) -> f64 {
+    let delay_us = rtt_s * 5e5;
+    let text = format!(
+        r#"
+        duration = "{SECONDS} s"
+
+        [[links]]
+        between = ["left", "right"]
+        rate = "10 Gbit/s"
+        delay = "{delay_us:.0} us"
+        queue = "unlimited"
+        forward = {{ errors = [{{ packet = {p} }}] }}
+
+        [[flows]]
+        name = "bulk"
+        count = 50
+        from = "left"
+        to = "right"
+        tcp = {tcp}
+        start_spread = "{SPREAD} s"
+        "#
+    );
+    rate(&run(&text, 1))
+}
+
 /// Fifty Renos have windows of two or three segments and time out most of the time. What each sends is what the model
 /// says at the loss rate and the round trip that CoDel sets; the model is of Reno, and NewReno, which repairs several
-/// losses of a window without a timeout, sends more. The round trip is that of the path and the mean wait: the
-/// senders' own samples also hold the time in which an ACK waited for a repair.
+/// losses of a window without a timeout, sends more, under independent losses, too. The round trip is that of the path
+/// and the mean wait: the senders' own samples also hold the time in which an ACK waited for a repair.
 #[test]
 fn fifty_renos_under_codel_send_what_padhye_says() {
-    let tcp =
-        |recovery: &str| format!(r#"{{ recovery = "{recovery}", mss = "1460 B", window = 10000, ack_every = 1 }}"#);
     for queue in CODELS {
-        let over_the_model = |recovery: &str| {
-            let tcp = tcp(recovery);
+        for (recovery, over_the_model) in [("reno", 0.9..=1.1), ("newreno", 1.2..=1.6)] {
+            let tcp = format!(r#"{{ recovery = "{recovery}", mss = "1460 B", window = 10000, ack_every = 1 }}"#);
             let records = Load { queue, flows: 50, tcp: &tcp, rtt_ms: 100.0, profile: "rfc" }.run();
-            let sent = records.flows.iter().map(|flow| flow.packets_sent).sum::<u64>() as f64;
-            let dropped = records.flows.iter().map(|flow| flow.drops.iter().sum::<u64>()).sum::<u64>() as f64;
-            let wait_s = records.links[0].sojourn.as_ref().unwrap().mean_s;
-            let rtt_s = 0.1 + PACKET_MS / 1e3 + wait_s;
-            let found = sent / 50.0 / (SECONDS - SPREAD / 2.0);
-            let model = padhye(dropped / sent, rtt_s, 1.0);
-            show(&format!(
-                "{queue}, {recovery}: {found:.1}/s at {:.4} and {rtt_s:.3} s, model {model:.1}",
-                dropped / sent
-            ));
-            found / model
-        };
-        let reno = over_the_model("reno");
-        assert!((0.9..=1.1).contains(&reno), "{queue}: {reno}");
-        let newreno = over_the_model("newreno");
-        assert!((1.2..=1.6).contains(&newreno), "{queue}: {newreno}");
+            let flows = &records.flows;
+            let dropped = flows.iter().map(|flow| flow.drops.iter().sum::<u64>()).sum::<u64>() as f64;
+            let p = dropped / flows.iter().map(|flow| flow.packets_sent).sum::<u64>() as f64;
+            let rtt_s = 0.1 + PACKET_MS / 1e3 + records.links[0].sojourn.as_ref().unwrap().mean_s;
+            let sampled_s = flows.iter().map(|flow| flow.rtt.mean_s).sum::<f64>() / 50.0;
+            let (found, model) = (rate(&records), padhye(p, rtt_s, 1.0));
+            let random = rate_at_random_losses(&tcp, p, rtt_s);
+            let said = format!(
+                "{queue}, {recovery}: {found:.1} segments/s at {p:.4} and {rtt_s:.3} s (samples {sampled_s:.3} s), \
+                 model {model:.1}, independent losses {random:.1}"
+            );
+            show(&said);
+            assert!(over_the_model.contains(&(found / model)), "{said}");
+            assert!((0.9..=1.1).contains(&(found / random)), "{said}");
+        }
     }
 }
 
