@@ -1,5 +1,7 @@
 //! Against what ns-2 did, the traces in `ns2/`, and Linux's queue disciplines, `linux-queues/`.
 
+mod closed_loops;
+
 use skyhop::validate::{Cell, Selection, Variant, ns2, queues};
 use skyhop_tests::shared;
 use std::path::{Path, PathBuf};

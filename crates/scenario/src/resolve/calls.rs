@@ -16,7 +16,7 @@ struct Values {
 }
 
 /// Ie and Bpl of a codec with a name: ITU-T G.113 (11/2007), appendix I; G.711 conceals losses by its own appendix I,
-/// and G.729 annex A looks 5 ms ahead (G.729 §1). Packets hold 20 ms.
+/// and G.729 annex A looks 5 ms ahead (G.729 §1); its row there has voice activity detection. Packets hold 20 ms.
 fn values_of(name: CodecName) -> Values {
     let (bps, lookahead, ie, bpl) = match name {
         CodecName::G711 => (64e3, Duration::ZERO, 0.0, 25.1),

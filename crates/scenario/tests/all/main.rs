@@ -17,6 +17,7 @@ mod listed;
 mod mutation;
 mod pacing;
 mod pages;
+mod queue_papers;
 mod queues;
 mod relatives;
 mod repair_timing;

@@ -217,8 +217,14 @@ impl ServedQueue {
             marked: false,
         };
         let verdict = self.call(now, |discipline, context| discipline.enqueue(seen, context));
-        if verdict == Some(Verdict::Marked) {
-            self.mark(handle);
+        match verdict {
+            Some(Verdict::Marked) => self.mark(handle),
+            // An idle transmitter asks after every arrival, also after one that was dropped: RED's idle time begins
+            // again, without which its average would stay above `max` for good. A busy one asks at its end anyway.
+            Some(Verdict::Dropped) if self.backlog().packets == 0 => {
+                self.unasked_since.get_or_insert(now);
+            }
+            _ => {}
         }
         self.holds_back = false;
     }
