@@ -1,5 +1,6 @@
 //! What happens when the network changes under the packets: routes, handovers, links that come and go.
 
+use crate::foresight::handed_over;
 use crate::ground::moving_delay;
 use crate::link::{Answer, QueueEvent};
 use crate::packet::Packet;
@@ -14,14 +15,6 @@ struct Displaced {
     node: u32,
     packet: Packet,
     policy: OnDown,
-}
-
-/// The terminals that leave a satellite or beam.
-pub(crate) fn handed_over(changes: &[Change]) -> impl Iterator<Item = u32> + '_ {
-    changes.iter().filter_map(|change| match change {
-        Change::Handover(Handover { terminal, from: Some(_), .. }) => Some(terminal.as_u32()),
-        _ => None,
-    })
 }
 
 impl Simulation {
@@ -318,6 +311,28 @@ impl Simulation {
             self.events.disarm(crate::simulation::TOPOLOGY);
         } else {
             self.events.arm(crate::simulation::TOPOLOGY, next, self.now);
+        }
+    }
+}
+
+impl Simulation {
+    /// Looks ahead, and tells sources of handovers to come.
+    #[cold]
+    pub(crate) fn on_foresight(&mut self) {
+        let Some(mut foresight) = self.foresight.take() else { return };
+        foresight.look(self.now);
+        while let Some((terminal, lead)) = foresight.pop_due(self.now) {
+            self.tell_of_handover(terminal, lead);
+        }
+        self.foresight = Some(foresight);
+        self.arm_foresight();
+    }
+
+    pub(crate) fn arm_foresight(&mut self) {
+        let slot = self.slots.foresight();
+        match self.foresight.as_ref().map_or(Time::MAX, |foresight| foresight.next()) {
+            Time::MAX => self.events.disarm(slot),
+            next => self.events.arm(slot, next.max(self.now), self.now),
         }
     }
 }

@@ -2,11 +2,8 @@
 //!
 //! Nothing but time decides what a topology does, so the copy makes the same choices, and every prediction comes true.
 
-use crate::dynamics::handed_over;
-use crate::flow::Flow;
-use crate::simulation::Simulation;
 use skyhop_base::{Duration, Time};
-use skyhop_topology::{Change, Topology};
+use skyhop_topology::{Change, Handover, Topology};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -28,10 +25,9 @@ fn before(time: Time, lead: Duration) -> Time {
 }
 
 impl Foresight {
-    /// One for the leads of the flows, if there are any beyond zero. `topology` is that of the run at its beginning.
-    pub fn of(flows: &[Flow], topology: &Topology) -> Option<Box<Foresight>> {
-        let mut leads: Vec<Duration> = flows.iter().filter_map(|flow| flow.ends.handover_lead()).collect();
-        leads.retain(|&lead| lead > Duration::ZERO);
+    /// One for these leads, if there are any beyond zero. `topology` is that of the run at its beginning.
+    pub fn of(leads: impl Iterator<Item = Duration>, topology: &Topology) -> Option<Box<Foresight>> {
+        let mut leads: Vec<Duration> = leads.filter(|&lead| lead > Duration::ZERO).collect();
         leads.sort_unstable();
         leads.dedup();
         if leads.is_empty() || topology.next_change() == Time::MAX {
@@ -41,7 +37,7 @@ impl Foresight {
     }
 
     /// When it has something to do next.
-    fn next(&self) -> Time {
+    pub fn next(&self) -> Time {
         let look = match (self.topology.next_change(), self.leads.last()) {
             (Time::MAX, _) | (_, None) => Time::MAX,
             (change, Some(&longest)) => before(change, longest),
@@ -50,7 +46,7 @@ impl Foresight {
     }
 
     /// Looks ahead as far as the longest lead.
-    fn look(&mut self, now: Time) {
+    pub fn look(&mut self, now: Time) {
         let Some(&longest) = self.leads.last() else { return };
         loop {
             let at = self.topology.next_change();
@@ -66,7 +62,7 @@ impl Foresight {
     }
 
     /// The next handover of which sources are to be told by now.
-    fn pop_due(&mut self, now: Time) -> Option<(u32, Duration)> {
+    pub fn pop_due(&mut self, now: Time) -> Option<(u32, Duration)> {
         if self.waiting.peek().is_none_or(|Reverse((at, ..))| *at > now) {
             return None;
         }
@@ -74,24 +70,10 @@ impl Foresight {
     }
 }
 
-impl Simulation {
-    /// Looks ahead, and tells sources of handovers to come.
-    #[cold]
-    pub(crate) fn on_foresight(&mut self) {
-        let Some(mut foresight) = self.foresight.take() else { return };
-        foresight.look(self.now);
-        while let Some((terminal, lead)) = foresight.pop_due(self.now) {
-            self.tell_of_handover(terminal, lead);
-        }
-        self.foresight = Some(foresight);
-        self.arm_foresight();
-    }
-
-    pub(crate) fn arm_foresight(&mut self) {
-        let slot = self.slots.foresight();
-        match self.foresight.as_ref().map_or(Time::MAX, |foresight| foresight.next()) {
-            Time::MAX => self.events.disarm(slot),
-            next => self.events.arm(slot, next.max(self.now), self.now),
-        }
-    }
+/// The terminals that leave a satellite or beam.
+pub(crate) fn handed_over(changes: &[Change]) -> impl Iterator<Item = u32> + '_ {
+    changes.iter().filter_map(|change| match change {
+        Change::Handover(Handover { terminal, from: Some(_), .. }) => Some(terminal.as_u32()),
+        _ => None,
+    })
 }

@@ -261,7 +261,7 @@ impl Simulation {
             destinations,
             to,
             links,
-            foresight: Foresight::of(&flows, &topology),
+            foresight: Foresight::of(flows.iter().filter_map(|flow| flow.ends.handover_lead()), &topology),
             topology,
             flows,
             own_flows,
