@@ -7,6 +7,7 @@ use skyhop_base::Rate;
 use skyhop_queue::QueueSpec;
 use skyhop_queue::fifo::FifoConfig;
 use skyhop_scenario::Scenario;
+use skyhop_scenario::format::ErrorFile;
 use skyhop_scenario::scenario::{Queue, Room, Transmitter};
 use skyhop_sim::spec::{OPPORTUNITY_BYTES, Service};
 use std::collections::BTreeMap;
@@ -33,6 +34,9 @@ struct Way {
     framing: u64,
     /// Whether every packet takes exactly bits / rate, then the delay, once.
     is_plain: bool,
+    /// Whether arrivals are as far apart as departures: a list of packets to delay, to double or to hold brings some
+    /// close behind others.
+    keeps_spacing: bool,
 }
 
 /// The scenario as bounds see it: nodes by name, the best way between each two.
@@ -119,7 +123,8 @@ fn check_packets(network: &Network, records: &Records, findings: &mut Findings) 
             }
             PacketEvent::Receive | PacketEvent::Loss => {
                 let least = way.delay_s + service;
-                let after = arrived.insert(row.link, at).map_or(least, |last| (last + service).max(least));
+                let before = arrived.insert(row.link, at).filter(|_| way.keeps_spacing);
+                let after = before.map_or(least, |last| (last + service).max(least));
                 findings.expect(at >= after - TICK_S, "a packet arrives before its bits can", || {
                     format!("{name}: not before {after}, {row:?}")
                 });
@@ -152,6 +157,7 @@ impl Network {
                 rate_bps: access.rate.bps_f64(),
                 framing: 0,
                 is_plain: true,
+                keeps_spacing: true,
             };
             for name in flow.names() {
                 for (outer, inner) in [(format!("{name}.source"), &flow.from), (format!("{name}.sink"), &flow.to)] {
@@ -184,7 +190,8 @@ impl Network {
                 let chord: f64 = place.iter().zip(there).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
                 let fixed = f64::from(u8::from(!moves && !other_moves));
                 let delay_s = fixed * chord * SMALLEST_EARTH / LIGHT;
-                self.join(name, other, Way { delay_s, rate_bps: 0.0, framing: 0, is_plain: false });
+                let way = Way { delay_s, rate_bps: 0.0, framing: 0, is_plain: false, keeps_spacing: false };
+                self.join(name, other, way);
             }
         }
     }
@@ -239,7 +246,7 @@ impl Network {
 }
 
 fn way(transmitter: &Transmitter, delay_s: f64) -> Way {
-    let Transmitter { rate, framing, repair, trace, profile, .. } = transmitter;
+    let Transmitter { rate, framing, errors, repair, trace, profile, .. } = transmitter;
     let is_steady = trace.is_none() && profile.is_none();
     let recorded = trace.as_ref().map_or(&[][..], |trace| &trace.config.delays);
     let delays = recorded.iter().map(|(_, delay)| delay.as_secs_f64());
@@ -248,6 +255,7 @@ fn way(transmitter: &Transmitter, delay_s: f64) -> Way {
         rate_bps: if is_steady { Rate::bps_f64(*rate) } else { f64::INFINITY },
         framing: framing.0,
         is_plain: is_steady && repair.is_none(),
+        keeps_spacing: !errors.iter().any(|model| matches!(model, ErrorFile::List(_))),
     }
 }
 

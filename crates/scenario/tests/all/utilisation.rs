@@ -188,3 +188,45 @@ fn links_to_satellites_are_used_once_through_outages() {
         }
     }
 }
+
+/// The answers of a link that repeats use the link back: a quarter of it from the first packet on, long before it
+/// carries a packet of its own.
+#[test]
+fn answers_count_before_the_first_packet() {
+    let records = run(
+        r#"
+        duration = "8 s"
+        records = { grid = "1 s" }
+
+        [[links]]
+        between = ["left", "right"]
+        rate = "1 Mbit/s"
+        delay = "10 ms"
+        forward = { repair = { arq = { tries = 2, answer = "250 B" } } }
+
+        [[flows]]
+        name = "there"
+        from = "left"
+        to = "right"
+        udp = {}
+        application = { constant_rate = { rate = "800 kbit/s", payload = "772 B" } }
+
+        [[flows]]
+        name = "back"
+        from = "right"
+        to = "left"
+        start = "6 s"
+        udp = {}
+        application = { constant_rate = { rate = "100 kbit/s", payload = "972 B" } }
+        "#,
+        1,
+    );
+    assert_bounded(&records, "answers");
+    let back: Vec<f64> = records.link_series.iter().filter(|row| row.link == 1).map(|row| row.utilisation).collect();
+    assert_eq!(back.len(), 8, "a row for each step: {back:?}");
+    let expected = records.links[1].utilisation;
+    let mean = back.iter().sum::<f64>() / 8.0;
+    assert!((mean - expected).abs() < 1e-6, "{mean} by steps, {expected} over the run");
+    // 800 kbit/s in packets of 772 B of payload are 129.5 answers per second.
+    assert!((back[3] - 129.5 * 250.0 * 8.0 / 1e6).abs() < 0.003, "{back:?}");
+}

@@ -187,7 +187,7 @@ pub struct SizingTable {
     pub best: Option<BestSize>,
     /// Which bytes the best size counts. Without it: "packet".
     pub counts: Option<SizeCounts>,
-    /// Smallest packet, header included. Without it: 80 B.
+    /// Smallest packet, header included. Without it: 80 B, or a full packet where that is smaller.
     pub smallest: Option<Bytes>,
     /// Errors come so many at a time. Without it: 1.
     pub density: Option<f64>,
@@ -209,7 +209,7 @@ impl NotificationSpec {
         let sizing = PacketSizing {
             best: table.best.unwrap_or(BestSize::Deterministic),
             counts: table.counts.unwrap_or_default(),
-            smallest: table.smallest.unwrap_or(SMALLEST),
+            smallest: table.smallest.unwrap_or(Bytes(SMALLEST.0.min(largest.0))),
             density: table.density.unwrap_or(1.0),
         };
         if table.smallest.is_some() {
