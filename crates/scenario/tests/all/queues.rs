@@ -77,8 +77,10 @@ fn pie_and_dualpi2_keep_flows_near_their_target() {
 }
 
 /// RFC 9332 §2.1 and appendix A: with a coupling of 2 a scalable flow marked in L has the rate of a classic flow
-/// dropped in C at equal round trips, and L waits a millisecond at most. The RFC promises rough equality; De Schepper
-/// et al., "Dual queue coupled AQM", 2022, find ratios between 1/2 and 2.
+/// dropped in C at equal round trips. The RFC promises about equal rates; a factor of two either way is the bound of
+/// this test. Packets in L wait as measured by De Schepper et al., "Dual Queue Coupled AQM: Deployable Very Low Queuing
+/// Delay for All" (arXiv 2209.01078, abstract): 100 to 300 us in the median, less than 2 ms at the 99th percentile, of
+/// which records have the 95th.
 #[test]
 fn dualpi2_shares_a_link_between_prague_and_cubic() {
     for variant in ["linux", "rfc"] {
@@ -114,7 +116,12 @@ fn dualpi2_shares_a_link_between_prague_and_cubic() {
             let rates: Vec<f64> = records.flows.iter().map(|flow| flow.goodput_bps / 1e6).collect();
             let (classic, scalable) = (rates[0] + rates[1], rates[2] + rates[3]);
             let said = format!("{variant}, {rate_mbps} Mbit/s, {delay_ms} ms: {rates:?}");
-            eprintln!("{said}, {}", records.flows[2].delay.p95_s);
+            for flow in &records.flows[2..] {
+                let alone_s = f64::from(delay_ms) / 1e3 + 1500.0 * 8.0 / (f64::from(rate_mbps) * 1e6);
+                let wait_us = [flow.delay.median_s, flow.delay.p95_s].map(|delay_s| (delay_s - alone_s) * 1e6);
+                eprintln!("{said}, waits {wait_us:?} us");
+                assert!(wait_us[0] < 300.0 && wait_us[1] < 2000.0, "{said}: waits {wait_us:?} us");
+            }
             assert!((0.5..2.0).contains(&(scalable / classic)), "{said}");
             assert!(classic + scalable > 0.85 * f64::from(rate_mbps), "{said}");
         }
