@@ -112,9 +112,13 @@ def unused() -> Findings:
 
 
 def _texts(folder: Path, pattern: str, without: tuple[str, ...] = ()) -> Iterator[str]:
+    """Files of a folder, and modules of other folders that they take in by their path."""
     for path in sorted(folder.rglob(pattern)):
         if not set(path.relative_to(folder).parts[:-1]) & set(without):
-            yield path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
+            yield text
+            for other in re.findall(r'#\[path = "(\.\./[^"]+)"\]', text):
+                yield (path.parent / other).read_text(encoding="utf-8")
 
 
 def _required() -> list[Requirement]:
