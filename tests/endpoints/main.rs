@@ -17,6 +17,7 @@ use skyhop_sim::endpoint::Transport;
 use skyhop_sim::records::{DropCause, FlowSummary, Records};
 use skyhop_sim::spec::{ApplicationConfig, RunClock, TransportConfig};
 use skyhop_sim::{Simulation, SimulationSpec};
+use skyhop_tcp::{receiver, sender};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use stop_and_wait::{ACK_SIZE, StopAndWait};
@@ -292,7 +293,7 @@ fn the_tcp_of_linux_sends_the_same_segments_over_this_engine_as_over_its_own_pat
         "records": { "grid": "1 s" },
     });
     // The other path has an application that writes all at once.
-    let hosts = LinuxTcp { send_buffer: u64::MAX, ..LinuxTcp::default() };
+    let hosts = LinuxTcp::new(sender::Config::default(), receiver::Config::default(), u64::MAX, false);
     let linux = Logged { hosts, ..Logged::default() };
     let transport: Arc<dyn Transport> = Arc::new(linux.clone());
     let records = Simulation::new(&spec(&network, &transport), 1).unwrap_or_else(|error| panic!("{error}")).run();

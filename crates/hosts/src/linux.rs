@@ -18,6 +18,7 @@ use skyhop_tcp::sender::{self, Sender};
 use skyhop_tcp::timer::Timers;
 use source::Source;
 use std::any::Any;
+use std::sync::Arc;
 
 /// IP bytes of a SYN and of a SYN-ACK: 40 of headers, MSS 4, window scaling 3, and with their padding timestamps 10 and
 /// SACK-permitted 2 (RFC 9293 §3.2, RFC 7323, RFC 2018).
@@ -32,13 +33,14 @@ const WHEEL_JIFFIES: f64 = 512.0;
 /// What both hosts of a connection are told.
 #[derive(Clone, Debug)]
 pub struct LinuxTcp {
-    pub sender: sender::Config,
-    pub receiver: receiver::Config,
+    /// Connections share both configurations, so that each of many flows takes less memory.
+    sender: Arc<sender::Config>,
+    receiver: Arc<receiver::Config>,
     /// User bytes that the application may have written without an acknowledgement; more wait in the application
     /// (SO_SNDBUF). Deviation: the kernel counts the memory that they take, which is more.
-    pub send_buffer: u64,
+    send_buffer: u64,
     /// Whether timers fire at the edges of jiffies, whose phase each host draws. Overrides `timers` of both halves.
-    pub jiffies: bool,
+    jiffies: bool,
 }
 
 /// The largest value of the kernel's `tcp_wmem`, bytes.
@@ -47,16 +49,19 @@ pub const SEND_BUFFER: u64 = 4_194_304;
 impl Default for LinuxTcp {
     /// Stock hosts with exact timers.
     fn default() -> LinuxTcp {
-        LinuxTcp {
-            sender: sender::Config::default(),
-            receiver: receiver::Config::default(),
-            send_buffer: SEND_BUFFER,
-            jiffies: false,
-        }
+        LinuxTcp::new(sender::Config::default(), receiver::Config::default(), SEND_BUFFER, false)
     }
 }
 
 impl LinuxTcp {
+    /// Hosts with these options. The receiver's `echo` becomes the one that the sender's control needs. `send_buffer`
+    /// is in bytes. With `jiffies` timers fire at the edges of jiffies, whose phase each host draws, whatever `timers`
+    /// the configurations have.
+    pub fn new(sender: sender::Config, mut receiver: receiver::Config, send_buffer: u64, jiffies: bool) -> LinuxTcp {
+        receiver.echo = receiver::EcnEcho::for_control(sender.control.ecn());
+        LinuxTcp { sender: Arc::new(sender), receiver: Arc::new(receiver), send_buffer, jiffies }
+    }
+
     fn timers(&self, draws: &mut Stream, otherwise: Timers) -> Timers {
         if !self.jiffies {
             return otherwise;
@@ -78,18 +83,15 @@ impl LinuxTcp {
 
 impl Transport for LinuxTcp {
     fn source(&self, mut draws: Stream) -> Box<dyn Endpoint> {
-        let mut config = self.sender.clone();
-        config.seed = draws.bits();
-        config.timers = self.timers(&mut draws, config.timers);
-        Box::new(Source::new(Sender::new(config), self.send_buffer, self.syn_bytes()))
+        let seed = draws.bits();
+        let timers = self.timers(&mut draws, self.sender.timers);
+        let sender = Sender::shared(Arc::clone(&self.sender), seed, timers);
+        Box::new(Source::new(sender, self.send_buffer, self.syn_bytes()))
     }
 
     fn sink(&self, mut draws: Stream) -> Box<dyn Endpoint> {
-        let mut config = self.receiver.clone();
-        // The echo that the sender's control needs.
-        config.echo = receiver::EcnEcho::for_control(self.sender.control.ecn());
-        config.timers = self.timers(&mut draws, config.timers);
-        let host = receiver::Host::new(Receiver::new(config), None);
+        let timers = self.timers(&mut draws, self.receiver.timers);
+        let host = receiver::Host::new(Receiver::shared(Arc::clone(&self.receiver), timers), None);
         Box::new(Sink::new(host, self.syn_bytes()))
     }
 }

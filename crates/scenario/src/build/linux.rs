@@ -6,7 +6,7 @@ use skyhop_base::Bytes;
 use skyhop_hosts::LinuxTcp;
 use skyhop_sim::endpoint::Transport;
 use skyhop_tcp::control::EcnUse;
-use skyhop_tcp::receiver::{self, Compression, EcnEcho};
+use skyhop_tcp::receiver::{self, Compression};
 use skyhop_tcp::sender;
 use skyhop_transport::Switch;
 use std::sync::Arc;
@@ -64,7 +64,6 @@ pub(super) fn hosts(linux: &Linux) -> Arc<dyn Transport> {
         dsack: is_on(options.dsack),
         // A control that reacts to marks asks for them by itself.
         ecn: is_on(options.ecn) || echo != EcnUse::Classic,
-        echo: EcnEcho::for_control(echo),
         delayed_acks: is_on(options.delayed_ack),
         compression: Compression {
             delay: options.compression_delay,
@@ -75,5 +74,5 @@ pub(super) fn hosts(linux: &Linux) -> Arc<dyn Transport> {
         ..stock
     };
     let jiffies = options.timers == TimersName::Jiffies;
-    Arc::new(LinuxTcp { sender, receiver, send_buffer: options.send_buffer.0, jiffies })
+    Arc::new(LinuxTcp::new(sender, receiver, options.send_buffer.0, jiffies))
 }

@@ -14,6 +14,11 @@ impl Ticks {
         Ticks(timers)
     }
 
+    /// When a timer fires that is set at `now` for `after`.
+    pub(super) fn due(self, now: Time, after: Duration) -> Time {
+        self.0.due(now, after)
+    }
+
     /// The tick under way at `time`.
     pub(super) fn at(self, time: Time) -> u64 {
         match self.0 {

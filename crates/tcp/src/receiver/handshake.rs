@@ -120,7 +120,7 @@ impl Receiver {
     fn set_syn_ack_timer(&mut self, now: Time, count: u32) {
         if let Handshake::Answered { repeats, fires, .. } = &mut self.handshake {
             *repeats = count;
-            *fires = Some(self.config.timers.due(now, FIRST_TIMEOUT * (1 << count.min(16))));
+            *fires = Some(self.ticks.due(now, FIRST_TIMEOUT * (1 << count.min(16))));
         }
     }
 

@@ -22,6 +22,7 @@ pub use host::Host;
 pub use memory::SegmentMemory;
 
 use crate::segment::{Segment, Seq, Timestamps};
+use crate::timer::Timers;
 use acks::AckState;
 use clock::{Ticks, milliseconds};
 use handshake::Handshake;
@@ -31,6 +32,7 @@ use reorder::{Reorder, SackList};
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 use window::Window;
 
 /// SACK blocks in an option: four, or three beside timestamps (RFC 2018 §3).
@@ -67,7 +69,7 @@ struct Options {
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    config: Box<Config>,
+    config: Arc<Config>,
     ticks: Ticks,
     handshake: Handshake,
     options: Options,
@@ -101,10 +103,16 @@ pub struct Receiver {
 impl Receiver {
     /// A host that listens. Its application reads at once unless [`Receiver::set_reading`] stops it.
     pub fn new(config: Config) -> Receiver {
+        let timers = config.timers;
+        Receiver::shared(Arc::new(config), timers)
+    }
+
+    /// A host whose configuration others have, too; `timers` stand in for those of `config`.
+    pub fn shared(config: Arc<Config>, timers: Timers) -> Receiver {
         let window = Window::new(&config, u64::from(config.mss), config.window_scaling);
         Receiver {
-            ticks: Ticks::new(config.timers),
-            config: Box::new(config),
+            ticks: Ticks::new(timers),
+            config,
             handshake: Handshake::Listening,
             options: Options::default(),
             stamp: Time::ZERO,
@@ -296,7 +304,7 @@ impl Receiver {
         }
         self.acks.pending.timer = true;
         if self.acks.timer.is_none_or(|(set, _)| set != due) {
-            let fires = self.config.timers.due(now, self.ticks.span(due - present));
+            let fires = self.ticks.due(now, self.ticks.span(due - present));
             self.acks.timer = Some((due, fires));
         }
     }

@@ -67,7 +67,7 @@ impl Sender {
             return false;
         }
         self.echo = None;
-        if let (true, Some(stamps)) = (self.config.timestamps, segment.timestamps) {
+        if let (true, Some(stamps)) = (self.has_timestamps, segment.timestamps) {
             // An ACK older than one already seen (RFC 7323 §5) counts only as a pure duplicate.
             if stamps.value < self.recent {
                 let updates = segment.window > self.window || segment.window == 0;
@@ -287,7 +287,7 @@ impl Sender {
     }
 
     pub(super) fn estimated_rto(&self) -> Duration {
-        let rto = self.config.timers.span(Duration::from_micros(self.rtt.rto_us()));
+        let rto = self.timers.span(Duration::from_micros(self.rtt.rto_us()));
         rto.min(self.config.max_rto)
     }
 

@@ -10,6 +10,7 @@ mod setup;
 mod timeout;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use skyhop_base::{Duration, Time};
 
@@ -20,6 +21,7 @@ use crate::ledger::{Id, Ledger};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::segment::{FIRST_COUNT, Segment, Seq};
+use crate::timer::Timers;
 use buffers::Buffers;
 pub use config::Config;
 pub use host::Host;
@@ -59,10 +61,17 @@ pub struct Counts {
     pub rtt_jumps: u32,
 }
 
+/// Changes of the congestion state. Boxed, because few runs ask for them and an idle sender has to be small.
+#[derive(Debug, Default)]
+struct StateLog(Vec<(Time, CaState)>);
+
 /// The sending half of a connection.
 #[derive(Debug)]
 pub struct Sender {
-    config: Config,
+    config: Arc<Config>,
+    timers: Timers,
+    /// Asked for, and agreed on once the connection stands.
+    has_timestamps: bool,
     control: Box<dyn Control>,
     flow: Flow,
     phase: Phase,
@@ -128,7 +137,7 @@ pub struct Sender {
     recent: u32,
     echo: Option<u32>,
     /// Changes of the congestion state, where they are recorded.
-    states: Option<Vec<(Time, CaState)>>,
+    states: Option<Box<StateLog>>,
     /// CWR has to go out with the next new data.
     queue_cwr: bool,
     ecn: bool,
@@ -138,15 +147,23 @@ pub struct Sender {
 
 impl Sender {
     pub fn new(config: Config) -> Sender {
-        let control = config.control.build(config.seed);
+        let (seed, timers) = (config.seed, config.timers);
+        Sender::shared(Arc::new(config), seed, timers)
+    }
+
+    /// A sender whose configuration others have, too: connections of one kind differ in what they draw, so `seed` and
+    /// `timers` stand in for those of `config`.
+    pub fn shared(config: Arc<Config>, seed: u64, timers: Timers) -> Sender {
+        let control = config.control.build(seed);
         let mut flow = Flow::new(config.mss);
         flow.cwnd = config.initial_window;
         flow.paced = control.paces() || config.pacing;
         let min_rto_us = config.min_rto.as_nanos() / 1000;
         let initial_rto_us = config.initial_rto.as_nanos() / 1000;
         Sender {
-            rto: config.timers.span(config.initial_rto),
+            rto: timers.span(config.initial_rto),
             reordering: config.reordering,
+            has_timestamps: config.timestamps,
             control,
             flow,
             phase: Phase::Closed,
@@ -193,6 +210,7 @@ impl Sender {
             ecn: false,
             marks_told: FIRST_COUNT,
             config,
+            timers,
         }
     }
 
@@ -380,7 +398,7 @@ impl Sender {
         self.now = now;
         self.flow.now_ns = now.as_nanos();
         self.flow.now_us = now.as_nanos() / 1000;
-        self.flow.jiffy = self.config.timers.jiffy(now);
+        self.flow.jiffy = self.timers.jiffy(now);
     }
 
     /// The clock of the timestamps, in milliseconds.
@@ -391,7 +409,7 @@ impl Sender {
     fn set_state(&mut self, new: CaState) {
         self.control.state_changes(&mut self.flow, new);
         if let (Some(states), true) = (self.states.as_mut(), self.flow.state != new) {
-            states.push((self.now, new));
+            states.0.push((self.now, new));
         }
         self.flow.state = new;
     }
@@ -403,7 +421,7 @@ impl Sender {
 
     /// The changes recorded.
     pub fn states(&self) -> &[(Time, CaState)] {
-        self.states.as_deref().unwrap_or_default()
+        self.states.as_ref().map_or(&[], |states| &states.0)
     }
 
     fn event(&mut self, event: Event) {

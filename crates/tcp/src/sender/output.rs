@@ -341,7 +341,7 @@ impl Sender {
     }
 
     pub(super) fn timestamps(&self, us: u64) -> Option<Timestamps> {
-        self.config.timestamps.then(|| Timestamps { value: self.stamp(us), echo: self.recent })
+        self.has_timestamps.then(|| Timestamps { value: self.stamp(us), echo: self.recent })
     }
 
     /// Retransmits a segment, and those that were sent in one burst with it and are lost like it: at most `most`.

@@ -53,7 +53,7 @@ impl Sender {
         let asked = self.control.ecn() == EcnUse::Scalable;
         self.flow.accurate_ecn = asked && segment.cwr && !segment.ece;
         self.ecn = self.wants_ecn() && (segment.ece || self.flow.accurate_ecn);
-        self.config.timestamps &= segment.timestamps.is_some();
+        self.has_timestamps &= segment.timestamps.is_some();
         self.recent = segment.timestamps.map_or(0, |t| t.value);
         self.echo = segment.timestamps.map(|t| t.echo);
         // The echo of the first SYN: its repetition was not needed.
@@ -66,7 +66,7 @@ impl Sender {
         self.flow.ssthresh = SSTHRESH_UNSET;
         if self.rtt.srtt8_us == 0 {
             self.rtt.fall_back(FALLBACK_RTO_US);
-            self.rto = self.config.timers.span(skyhop_base::Duration::from_micros(FALLBACK_RTO_US));
+            self.rto = self.timers.span(skyhop_base::Duration::from_micros(FALLBACK_RTO_US));
         }
         // A SYN that was lost says that the network is loaded (RFC 5681 §3.1).
         let lost = self.total_retrans > 1 && self.undo.marker.is_some();

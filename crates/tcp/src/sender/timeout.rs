@@ -11,14 +11,14 @@ const LEAST_US: u64 = 2_000;
 
 impl Sender {
     fn set_timer(&mut self, kind: TimerKind, after: Duration) {
-        self.timer = Some((kind, self.config.timers.due(self.now, after)));
+        self.timer = Some((kind, self.timers.due(self.now, after)));
     }
 
     /// The time until pacing lets the next packet go; the timers of the sender start after it.
     fn pacing_delay(&self) -> Duration {
         let delay = Duration::from_nanos(self.flow.pace_ns.saturating_sub(self.flow.now_ns));
         // The kernel adds whole jiffies here, rounded down.
-        match self.config.timers {
+        match self.timers {
             crate::timer::Timers::Exact => delay,
             crate::timer::Timers::Wheel { .. } => {
                 let jiffy = 1_000_000_000 / crate::timer::HZ;
@@ -28,7 +28,7 @@ impl Sender {
     }
 
     pub(super) fn set_retransmission_timer(&mut self, after: Duration) {
-        let after = self.config.timers.span(after) + self.pacing_delay();
+        let after = self.timers.span(after) + self.pacing_delay();
         self.set_timer(TimerKind::Retransmission, after.min(self.config.max_rto));
     }
 
@@ -40,7 +40,7 @@ impl Sender {
     /// The first segment had been SACKed: if it is not acknowledged within half an RTT, the receiver dropped it.
     pub(super) fn expect_reneging(&mut self) {
         let after = Duration::from_micros(self.flow.srtt8_us >> 4).max(Duration::from_millis(10));
-        self.set_timer(TimerKind::Retransmission, self.config.timers.span(after));
+        self.set_timer(TimerKind::Retransmission, self.timers.span(after));
     }
 
     /// How much of the timeout is left, counted from the transmission of the oldest segment.
@@ -87,7 +87,7 @@ impl Sender {
         if rto_us > 0 {
             after_us = after_us.min(rto_us as u64);
         }
-        let after = self.config.timers.span(Duration::from_micros(after_us)) + self.pacing_delay();
+        let after = self.timers.span(Duration::from_micros(after_us)) + self.pacing_delay();
         self.set_timer(TimerKind::LossProbe, after.min(self.config.max_rto));
         true
     }

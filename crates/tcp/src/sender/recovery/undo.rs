@@ -28,7 +28,7 @@ impl Sender {
     }
 
     fn echo_before(&self, stamp: u32) -> bool {
-        self.config.timestamps && self.echo.is_some_and(|echo| echo < stamp)
+        self.has_timestamps && self.echo.is_some_and(|echo| echo < stamp)
     }
 
     /// The original of the first repetition arrived, only late.
