@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""CPU time per packet-hop by recovery and window, as a Markdown table: whether a sender is linear in its window.
+
+A single flow fills 260 ms of 20 Mbit/s to 1 Gbit/s and two thirds more in the queue: windows of some 1,000 to 50,000
+segments. A shorter run at a higher rate has the same work: each simulates the same number of packets.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peers"))
+
+import simulators  # noqa: E402
+
+RECOVERIES = ("newreno", "sack", "fack")
+
+# Mbit/s, and the largest window: 260 ms of them and the queue, in segments of 1040 B.
+RATES = {20: 1_025, 100: 5_125, 1000: 51_250}
+
+MEGABITS = 240_000
+
+
+def cost_ns(program: Path, recovery: str, rate: int) -> float:
+    """Nanoseconds of CPU for each packet-hop."""
+    overrides = [
+        f"duration={MEGABITS // rate} s",
+        f"links[0].rate={rate} Mbit/s",
+        f"links[0].queue={{ drop_tail = {{ packets = {20 * rate} }} }}",
+        f"flows[0].tcp.recovery={recovery}",
+    ]
+    arguments = [argument for override in overrides for argument in ("--set", override)]
+    command = [str(program), "--json", *arguments, str(HERE / "window.toml")]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return found["cpu_s"] / found["packet_hops"] * 1e9
+
+
+def main() -> None:
+    """Prints the table."""
+    program = simulators.build_skyhop()
+    print("| recovery |", " | ".join(f"{window:,} segments" for window in RATES.values()), "|")
+    print("|---|", "|".join("---:" for _ in RATES), "|", sep="")
+    for recovery in RECOVERIES:
+        cells = [f"{cost_ns(program, recovery, rate):.0f} ns" for rate in RATES]
+        print(f"| {recovery} |", " | ".join(cells), "|")
+
+
+if __name__ == "__main__":
+    main()
