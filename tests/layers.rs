@@ -1,6 +1,8 @@
 //! A crate depends only on crates of lower layers, and a file on no file that depends on it: `docs/architecture.md`.
+//! Large types say why they are large.
 
 mod imports;
+mod types;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -150,6 +152,33 @@ fn no_files_depend_on_one_another_but_those_that_are_known() {
             assert!(known, "files of crates/{name}/src depend on one another:\n{}", edges.join("\n"));
         }
     }
+}
+
+const MOST_FIELDS: usize = 20;
+const MOST_METHODS: usize = 40;
+
+/// How the documentation of a type begins its reason.
+const REASON: &str = "Large because";
+
+#[test]
+fn types_of_many_fields_or_methods_say_why() {
+    let folders = std::fs::read_dir(skyhop_tests::root().join("crates")).expect("the folder of crates");
+    let (mut all, mut large) = (0, 0);
+    for folder in folders.map(|entry| entry.expect("a crate").path()) {
+        for ((name, file), found) in types::types(&folder.join("src")) {
+            all += 1;
+            let is_large = found.fields > MOST_FIELDS || found.methods > MOST_METHODS;
+            large += usize::from(is_large);
+            assert!(
+                !is_large || found.doc.contains(REASON),
+                "{name} in {file} has {} fields and {} methods: divide it, or let its documentation say \"{REASON} …\"",
+                found.fields,
+                found.methods,
+            );
+            assert!(is_large || !found.doc.contains(REASON), "{name} in {file} is large no more: its reason can go");
+        }
+    }
+    assert!(all > 300 && large > 5, "{all} types, {large} of them large: are they read?");
 }
 
 /// The reader of imports finds a cycle through a re-export, and none where a file only re-exports.

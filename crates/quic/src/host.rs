@@ -58,6 +58,9 @@ enum Task {
 
 /// One end of a connection. A network hands it datagrams ([`Host::receive`]), wakes it ([`Host::wake`]) at the time
 /// that it asks for ([`Host::next_wake`]), and takes what it sends ([`Host::take_output`]).
+///
+/// Large because a connection, its runtime's habits, its application and its measures share one clock and one queue of
+/// datagrams.
 #[derive(Debug)]
 pub struct Host {
     stack: Box<dyn Stack>,

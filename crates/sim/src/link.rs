@@ -86,6 +86,9 @@ pub struct LinkTotals {
 }
 
 /// What every packet touches stands in front, on three cache lines: with many flows each link is read anew.
+///
+/// Large because a packet's whole stay is its business: queue, transmitter, repair, propagation. Functions of one part
+/// stand in a file of `link/`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {

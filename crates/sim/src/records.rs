@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Everything that one run recorded.
+///
+/// Large because it has one field for each table.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     pub flow_names: Vec<String>,
@@ -138,6 +140,9 @@ pub struct Distribution {
     pub max_s: f64,
 }
 
+/// A row of the table `flows`.
+///
+/// Large because it has one field for each column.
 #[derive(Clone, Debug)]
 pub struct FlowSummary {
     pub flow: u32,

@@ -165,6 +165,9 @@ impl EventSlots {
 pub(crate) const TOPOLOGY: u32 = 0;
 
 /// One scenario with one seed, ready to run.
+///
+/// Large because one event touches links, flows, the topology, the event queue and the records at once, and Rust lends
+/// out the fields of one structure side by side. Functions stand in the file of what they are about.
 pub struct Simulation {
     pub(crate) now: Time,
     pub(crate) end: Time,

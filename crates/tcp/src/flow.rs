@@ -21,6 +21,8 @@ pub enum CaState {
 }
 
 /// The state of one sender, in the kernel's units: windows and counts in segments, times in microseconds.
+///
+/// Large because a control reads and writes what the kernel's controls have in `struct tcp_sock`, each under its name.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// The present time in nanoseconds and in microseconds, and the number of the jiffy.

@@ -69,6 +69,9 @@ pub(crate) fn resolve(tree: &Node, shelf: &Shelf<'_>, problems: &mut Problems<'_
     problems.is_empty().then_some(scenario)
 }
 
+/// Turns the tree of a file into a scenario and collects every problem on its way.
+///
+/// Large because every key reports its problems to it. Functions stand in the file of the table that they read.
 struct Resolver<'t, 'p, 's> {
     tree: &'t Node,
     shelf: &'t Shelf<'t>,

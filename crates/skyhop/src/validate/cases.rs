@@ -12,6 +12,8 @@ use std::path::Path;
 const SMALL_PACKETS: u64 = 1000;
 
 /// One case: a dumbbell, its flows and which tables stand beside it.
+///
+/// Large because it is a row of `cases.csv`: one field for each column.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub name: String,

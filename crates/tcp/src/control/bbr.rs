@@ -68,6 +68,8 @@ impl ControlOptions for BbrOptions {
 }
 
 /// BBR version 1. LeoCC (`leocc.rs`) is made of its parts.
+///
+/// Large because it keeps the variables of the kernel's `struct bbr`, so that the two can be compared by name.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     pub(super) mode: Mode,

@@ -47,6 +47,8 @@ impl EcnEcho {
 }
 
 /// The settings of a receiving host. The default is a stock Linux 6.18.
+///
+/// Large because each setting can be changed alone: one field for each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The largest segment that the host announces, without options: 1460 over Ethernet.

@@ -7,6 +7,8 @@ use crate::control::cubic::CubicOptions;
 use crate::timer::Timers;
 
 /// Options of a sender.
+///
+/// Large because each can be set alone: one field for each option.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Bytes of data per full segment.

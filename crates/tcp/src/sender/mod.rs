@@ -66,6 +66,9 @@ pub struct Counts {
 struct StateLog(Vec<(Time, CaState)>);
 
 /// The sending half of a connection.
+///
+/// Large because the rules of the kernel's sender read one another's state: recovery, undo, probes, F-RTO and the timer
+/// all decide on the same ACK. Each rule's functions stand in a file of `sender/` with the rule's name.
 #[derive(Debug)]
 pub struct Sender {
     config: Arc<Config>,

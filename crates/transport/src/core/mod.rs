@@ -83,8 +83,8 @@ pub(crate) struct EcnEcho {
 
 /// The state that every loss recovery shares.
 ///
-/// It has more than forty methods because they are the vocabulary in which recoveries are written: one file each for
-/// episodes and timer (here), ACKs, sending, and reports of corruption.
+/// Large because its methods are the vocabulary in which recoveries are written: one file each for episodes and timer
+/// (here), ACKs, sending, and reports of corruption.
 ///
 /// The fields that every ACK and every segment touch stand first: with many flows they have to be fetched from memory
 /// each time.

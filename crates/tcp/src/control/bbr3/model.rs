@@ -37,6 +37,9 @@ impl FullPipe {
     }
 }
 
+/// What BBRv3 believes of the path.
+///
+/// Large because it has the variables of the draft's section 2, each under its name there.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     /// The largest rate of the former and of the present cycle of probes (§5.5.6).
