@@ -150,8 +150,8 @@ impl Simulation {
             });
         }
         for (id, state) in self.links.iter_mut().enumerate() {
-            // A constellation has hundreds of links that never carry anything: their series say nothing. A link may carry
-            // the answers of another one that repeats before its first packet.
+            // A constellation has hundreds of links that never carry anything: their series say nothing. A link may
+            // carry the answers of another one that repeats before its first packet.
             if state.link.totals.packets == 0 && state.link.totals.busy.is_zero() {
                 continue;
             }

@@ -69,7 +69,7 @@ pub(crate) fn resolve(tree: &Node, shelf: &Shelf<'_>, problems: &mut Problems<'_
     problems.is_empty().then_some(scenario)
 }
 
-/// Turns the tree of a file into a scenario and collects every problem on its way.
+/// Turns the tree of a file into a scenario and collects every problem that it finds.
 ///
 /// Large because every key reports its problems to it. Functions stand in the file of the table that they read.
 struct Resolver<'t, 'p, 's> {
