@@ -68,8 +68,8 @@ struct Options {
 
 /// The receiving half of a connection.
 ///
-/// Large because every arriving segment passes through all of it: order, window, memory, ACKs and marks. State that only
-/// one of them needs is a type of its own (`Window`, `Reorder`, `SackList`, `AckState`, `EcnState`, `Reader`).
+/// Large because every arriving segment passes through all of it: order, window, memory, ACKs and marks. State that
+/// only one of them needs is a type of its own (`Window`, `Reorder`, `SackList`, `AckState`, `EcnState`, `Reader`).
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: Arc<Config>,
