@@ -7,9 +7,9 @@
 use crate::spec::{AdaptiveRed, RedConfig, RedCounting, RedSpacing, RedUnit};
 use skyhop_base::{Duration, Rate, Stream, Time};
 
-/// What an arriving packet finds.
+/// An arriving packet, and the queue that it finds.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub struct QueueOnArrival {
     pub now: Time,
     pub size_bytes: u32,
     pub ecn_capable: bool,
@@ -20,9 +20,9 @@ pub struct Arrival {
     pub idle: Duration,
 }
 
-/// What becomes of it.
+/// Whether a packet with such an arrival gets into the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Admission {
     Pass,
     /// It passes, marked (CE of RFC 3168).
     Mark,
@@ -65,7 +65,7 @@ impl Red {
     }
 
     /// What becomes of the arriving packet, as far as early detection goes.
-    pub fn decides(&mut self, arrival: &Arrival) -> Verdict {
+    pub fn decides(&mut self, arrival: &QueueOnArrival) -> Admission {
         let queue = match self.config.unit {
             RedUnit::Packets => f64::from(arrival.waiting_packets),
             RedUnit::Bytes => arrival.waiting_bytes as f64,
@@ -85,11 +85,11 @@ impl Red {
         }
     }
 
-    fn decides_floyd(&mut self, arrival: &Arrival) -> Verdict {
+    fn decides_floyd(&mut self, arrival: &QueueOnArrival) -> Admission {
         if self.average < self.config.min_threshold {
             self.count = -1;
             self.count_bytes = 0;
-            return Verdict::Pass;
+            return Admission::Pass;
         }
         self.count += 1;
         self.draws(arrival, probability(&self.config, self.max_p, self.average))
@@ -97,28 +97,28 @@ impl Red {
 
     /// The count runs on every arrival, the first packet above the threshold passes, and so does one that finds at
     /// most one waiting.
-    fn decides_ns2(&mut self, arrival: &Arrival, queue: f64) -> Verdict {
+    fn decides_ns2(&mut self, arrival: &QueueOnArrival, queue: f64) -> Admission {
         self.count += 1;
         self.count_bytes += u64::from(arrival.size_bytes);
         if self.average < self.config.min_threshold || queue <= 1.0 {
             self.above = false;
-            return Verdict::Pass;
+            return Admission::Pass;
         }
         let p_b = probability(&self.config, self.max_p, self.average);
         if p_b >= 1.0 {
             self.restart_count();
-            return Verdict::Drop;
+            return Admission::Drop;
         }
         if !self.above {
             self.above = true;
             self.count = 1;
             self.count_bytes = u64::from(arrival.size_bytes);
-            return Verdict::Pass;
+            return Admission::Pass;
         }
         self.draws(arrival, p_b)
     }
 
-    fn draws(&mut self, arrival: &Arrival, p_b: f64) -> Verdict {
+    fn draws(&mut self, arrival: &QueueOnArrival, p_b: f64) -> Admission {
         let mean = f64::from(self.config.mean_packet_bytes);
         let share = match self.config.unit {
             RedUnit::Packets => 1.0,
@@ -134,13 +134,13 @@ impl Red {
             _ => spaced(self.config.spacing, p_b * share, self.count.max(0) as f64),
         };
         if self.stream.uniform() >= p_a {
-            return Verdict::Pass;
+            return Admission::Pass;
         }
         self.restart_count();
         // RFC 3168 §7: a mark replaces an early drop. Where nearly all packets would be dropped, the drop bounds the
         // queue and stays (ns-2's mark_p_, `algorithms.md` §4.2).
         let marks = arrival.ecn_capable && self.config.mark_up_to.is_some_and(|most| p_b < most);
-        if marks { Verdict::Mark } else { Verdict::Drop }
+        if marks { Admission::Mark } else { Admission::Drop }
     }
 
     fn restart_count(&mut self) {
@@ -239,14 +239,14 @@ mod tests {
         Red::new(config, Rate::from_bps(8_000_000).unwrap(), Stream::new(1, "link", "red"))
     }
 
-    fn arrival(waiting: u32, now: Time) -> Arrival {
+    fn arrival(waiting: u32, now: Time) -> QueueOnArrival {
         let waiting_bytes = 1000 * u64::from(waiting);
         let (size_bytes, ecn_capable, idle) = (1000, false, Duration::ZERO);
-        Arrival { now, size_bytes, ecn_capable, waiting_packets: waiting, waiting_bytes, idle }
+        QueueOnArrival { now, size_bytes, ecn_capable, waiting_packets: waiting, waiting_bytes, idle }
     }
 
-    fn drops(red: &mut Red, arrival: &Arrival) -> bool {
-        red.decides(arrival) == Verdict::Drop
+    fn drops(red: &mut Red, arrival: &QueueOnArrival) -> bool {
+        red.decides(arrival) == Admission::Drop
     }
 
     #[test]
@@ -328,18 +328,18 @@ mod tests {
     fn marks_stand_for_drops_up_to_the_bound() {
         let verdicts = |config: RedConfig, capable: bool, waiting: u32| {
             let mut red = red(&RedConfig { weight: 1.0, gentle: true, ..config });
-            let arrival = Arrival { ecn_capable: capable, ..arrival(waiting, Time::ZERO) };
+            let arrival = QueueOnArrival { ecn_capable: capable, ..arrival(waiting, Time::ZERO) };
             (0..1000).map(|_| red.decides(&arrival)).collect::<Vec<_>>()
         };
         let marking = RedConfig { mark_up_to: Some(0.1), ..config() };
-        let swapped = |list: &[Verdict]| {
-            list.iter().map(|v| if *v == Verdict::Drop { Verdict::Mark } else { *v }).collect::<Vec<_>>()
+        let swapped = |list: &[Admission]| {
+            list.iter().map(|v| if *v == Admission::Drop { Admission::Mark } else { *v }).collect::<Vec<_>>()
         };
         let dropped = verdicts(marking.clone(), false, 10);
-        assert!(dropped.contains(&Verdict::Drop) && !dropped.contains(&Verdict::Mark));
+        assert!(dropped.contains(&Admission::Drop) && !dropped.contains(&Admission::Mark));
         assert_eq!(verdicts(marking.clone(), true, 10), swapped(&dropped));
         // Above `max` p_b is more than 0.1; without the option nothing is marked.
-        assert!(!verdicts(marking, true, 16).contains(&Verdict::Mark));
+        assert!(!verdicts(marking, true, 16).contains(&Admission::Mark));
         assert_eq!(verdicts(config(), true, 10), dropped);
     }
 

@@ -15,7 +15,7 @@ pub use meter::Meter;
 pub use repair::{Answer, Reception, Repairs};
 pub use served::{QueueEvent, Refused, ServedQueue};
 
-use crate::aqm::{Arrival, Red, Verdict};
+use crate::aqm::{Admission, QueueOnArrival, Red};
 use crate::deferred::{DeferredQueue, Overflow};
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
@@ -275,15 +275,15 @@ impl Link {
         if self.deferred.is_some() {
             return self.offer_deferred(packet, now, delay);
         }
-        let verdict = self.verdict(&packet, now);
-        if verdict == Verdict::Drop {
+        let admission = self.admission(&packet, now);
+        if admission == Admission::Drop {
             return Offered::Early;
         }
         if self.makes_wait(now) && !self.has_room(packet.size) {
             self.overflowed();
             return Offered::Full;
         }
-        if verdict == Verdict::Mark {
+        if admission == Admission::Mark {
             self.mark(&mut packet);
         }
         let offered = self.admit(&packet, now, delay);
@@ -303,12 +303,12 @@ impl Link {
 
     /// What the queue makes of a packet, whether there is room for it or not.
     #[inline]
-    fn verdict(&mut self, packet: &Packet, now: Time) -> Verdict {
+    fn admission(&mut self, packet: &Packet, now: Time) -> Admission {
         if self.red.is_some() {
             return self.red_decides(packet, now);
         }
         let marks = packet.flags.has(Flags::ECT) && self.waiting().0 > self.mark_above;
-        if marks { Verdict::Mark } else { Verdict::Pass }
+        if marks { Admission::Mark } else { Admission::Pass }
     }
 
     fn mark(&mut self, packet: &mut Packet) {
@@ -382,12 +382,12 @@ impl Link {
     }
 
     /// What random early detection makes of the packet, whether there is room or not.
-    fn red_decides(&mut self, packet: &Packet, now: Time) -> Verdict {
+    fn red_decides(&mut self, packet: &Packet, now: Time) -> Admission {
         let (waiting_packets, waiting_bytes) = self.waiting();
         let idle = if waiting_packets == 0 { now.since(self.free_at) } else { Duration::ZERO };
         let (size_bytes, ecn_capable) = (u32::from(packet.size), packet.flags.has(Flags::ECT));
-        let arrival = Arrival { now, size_bytes, ecn_capable, waiting_packets, waiting_bytes, idle };
-        self.red.as_mut().map_or(Verdict::Pass, |red| red.decides(&arrival))
+        let arrival = QueueOnArrival { now, size_bytes, ecn_capable, waiting_packets, waiting_bytes, idle };
+        self.red.as_mut().map_or(Admission::Pass, |red| red.decides(&arrival))
     }
 
     /// A quarter more: a ring that doubles is half empty on a long link, and most of a run's memory is rings.

@@ -134,7 +134,7 @@ impl Resolver<'_, '_, '_> {
         for (i, node) in nodes.iter().enumerate() {
             let path = path.index(i);
             if self.look_up(node, &path).is_some() && !seen.insert(node) {
-                self.add(&path, format!("{node:?} is on the way already"), None);
+                self.add(&path, format!("{node:?} is on the path already"), None);
             }
         }
         nodes

@@ -1,4 +1,4 @@
-//! Whether packets of a flow may cross as many links as their way has: in a network of wires that is known before the
+//! Whether packets of a flow may cross as many links as their path has: in a network of wires that is known before the
 //! run.
 
 use super::Resolver;
@@ -7,9 +7,9 @@ use crate::tree::Path;
 use skyhop_base::Time;
 
 impl Resolver<'_, '_, '_> {
-    /// A hop limit that is shorter than the only way loses every packet. `places` are those of the flows.
+    /// A hop limit that is shorter than the only path loses every packet. `places` are those of the flows.
     pub(super) fn check_hop_limits(&mut self, scenario: &Scenario, places: &[Path]) {
-        // A way visits no node twice; an access link adds one hop at either end.
+        // A path visits no node twice; an access link adds one hop at either end.
         let longest = self.nodes.by_name.len() + 1;
         let short = |flow: &Flow| usize::from(flow.ttl) < longest;
         if scenario.constellation.is_some() || !self.problems.is_empty() || !scenario.flows.iter().any(short) {
@@ -18,14 +18,14 @@ impl Resolver<'_, '_, '_> {
         let Ok(mut topology) = scenario.topology(1) else { return };
         let spec = scenario.simulation_spec();
         for (flow, place) in scenario.flows.iter().zip(places).filter(|(flow, _)| short(flow)) {
-            // All flows of a count go the same way.
+            // All flows of a count take the same path.
             let legs = flow.names().next().map(|name| flow.legs(&name)).unwrap_or_default();
             let ends = spec.flows.iter().filter(|leg| legs.contains(&leg.name)).map(|leg| (leg.from, leg.to));
-            let ways = ends.flat_map(|(from, to)| [(from, to), (to, from)]);
-            let hops = ways.filter_map(|(from, to)| Some(topology.path(from, to, Time::ZERO)?.hops.len())).max();
+            let pairs = ends.flat_map(|(from, to)| [(from, to), (to, from)]);
+            let hops = pairs.filter_map(|(from, to)| Some(topology.path(from, to, Time::ZERO)?.hops.len())).max();
             let Some(hops) = hops.filter(|&hops| hops > usize::from(flow.ttl)) else { continue };
             let message = format!(
-                "the way between {:?} and {:?} has {hops} hops, more than a packet may take: {}",
+                "the path between {:?} and {:?} has {hops} hops, more than a packet may take: {}",
                 flow.from, flow.to, flow.ttl
             );
             let help = match u8::try_from(hops) {

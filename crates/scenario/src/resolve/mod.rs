@@ -148,9 +148,9 @@ impl Resolver<'_, '_, '_> {
         self.check_segment_errors(&flows);
         self.check_classes(&flows);
         Self::settle_antennas(&mut stations, constellation.as_ref(), &links);
-        let ways = flows.iter().map(|(flow, path)| (&*flow.from, &*flow.to, path.key("to")));
-        let ways = ways.chain(workloads.iter().flat_map(|(workload, path)| workload.ways(path))).collect::<Vec<_>>();
-        self.check_reach(constellation.as_ref(), &stations, &links, &flows, &ways);
+        let pairs = flows.iter().map(|(flow, path)| (&*flow.from, &*flow.to, path.key("to")));
+        let pairs = pairs.chain(workloads.iter().flat_map(|(workload, path)| workload.ways(path))).collect::<Vec<_>>();
+        self.check_reach(constellation.as_ref(), &stations, &links, &flows, &pairs);
         let flow_places = flows.iter().map(|(_, path)| path.clone()).collect();
         let (agents, places) = self.agents(constellation.as_ref(), &links).into_iter().unzip();
         let routing = self.routing();

@@ -1,7 +1,7 @@
 //! Links that work a departure out when service begins ([`crate::deferred`]), not when they accept the packet.
 
 use super::{Link, Offered};
-use crate::aqm::Verdict;
+use crate::aqm::Admission;
 use crate::deferred::Kept;
 use crate::packet::Packet;
 use crate::spec::{FullQueue, QueueLimit};
@@ -21,8 +21,8 @@ impl Link {
         now: Time,
         delay: impl FnOnce(Time) -> Duration,
     ) -> Offered {
-        let verdict = self.verdict(&packet, now);
-        if verdict == Verdict::Drop {
+        let admission = self.admission(&packet, now);
+        if admission == Admission::Drop {
             return Offered::Early;
         }
         let full = !self.has_room(packet.size);
@@ -40,7 +40,7 @@ impl Link {
             self.overflowed();
             return Offered::Full;
         }
-        if verdict == Verdict::Mark {
+        if admission == Admission::Mark {
             self.mark(&mut packet);
         }
         let Some(deferred) = &mut self.deferred else { return Offered::Full };
