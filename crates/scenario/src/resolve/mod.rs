@@ -9,6 +9,7 @@ mod linux;
 mod list;
 mod outside;
 mod pages;
+mod planes;
 mod profile;
 mod quic;
 mod reach;
