@@ -104,6 +104,22 @@ def test_the_manifest_of_a_run_holds_the_planes(catalogue: Path, tmp_path: Path)
     assert positions == {f"sat-{plane}-{slot}" for plane in range(PLANES) for slot in range(SLOTS)}
 
 
+def test_the_grid_that_is_found_is_hypatias(tmp_path: Path) -> None:
+    """Links of Kuiper-630 as another tool lists them; its odd planes are half a spacing ahead."""
+    kuiper = route_pairs._sky(ROOT / "tests" / "reference" / "hypatia")
+    file = tmp_path / "kuiper.tle"
+    file.write_text(kuiper.tles, encoding="utf-8")
+    constellation = {
+        "elements": str(file),
+        "epoch": kuiper.epoch.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "isl": {"rate": "1 Gbit/s", "grazing_altitude": "0 km"},
+        "gsl": {"rate": "1 Gbit/s"},
+    }
+    scenario = api.scenario(duration="1 s", constellation=constellation)
+    found = {frozenset(pair) for pair in json.loads(scenario.sky_json(0.0))["isls"]}
+    assert found == {frozenset((f"n-{a}", f"n-{b}")) for a, b in kuiper.isls}
+
+
 @pytest.mark.skipif(not TLE.is_dir(), reason="the catalogues are not there")
 def test_london_to_new_york_takes_as_many_hops_over_the_catalogue_as_over_the_shell() -> None:
     ends: dict[str, Any] = {

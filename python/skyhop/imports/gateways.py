@@ -140,7 +140,7 @@ def _of_kml(text: str, name: str) -> Iterator[Row]:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ImportProblem(f"{name} is not XML: {error}") from None
-    for n, mark in enumerate(root.iter("{*}Placemark")):
+    for n, mark in enumerate(root.findall(".//{*}Placemark")):
         place = f"placemark {n}"
         point = mark.find("{*}Point/{*}coordinates")
         if point is None or not point.text:

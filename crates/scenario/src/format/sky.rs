@@ -485,8 +485,33 @@ pub struct ClassWireFile {
     pub to: String,
     pub rate: Rate,
     /// One-way propagation delay.
-    pub delay: Duration,
+    pub delay: WireDelayFile,
     pub queue: Option<QueueFile>,
+}
+
+/// The delay of wires from the stations of a class: the same for all, or by distance.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum WireDelayFile {
+    Same(Duration),
+    ByDistance(ByDistanceFile),
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ByDistanceFile {
+    /// Light in fibre, along the great circle from each station.
+    Fibre(FibreFile),
+}
+
+/// Fibre along the great circle, at c / 1.468 (G.652 fibre at 1550 nm).
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FibreFile {
+    /// The city of the other end.
+    pub to: String,
+    /// How much longer the fibre is than the great circle. ITU-T Y.1541: 1.5 up to 1000 km, 1.25 beyond 1200 km.
+    pub stretch: f64,
 }
 
 /// A terrestrial network to fall back on.

@@ -137,7 +137,7 @@ impl Resolver<'_, '_, '_> {
         self.stations_of_files(&mut stations, &mut classes);
         let constellation = self.constellation(&stations);
         let mut links = self.links();
-        self.class_wires(&classes, &mut links);
+        self.class_wires(&classes, &stations, &mut links);
         self.check_station_rules(&stations, &classes, constellation.as_ref());
         let clock = self.clock(constellation.is_some(), &links);
         self.check_terrestrial(&stations, &links);
