@@ -40,7 +40,7 @@ def catalogue(tmp_path: Path) -> Path:
 
 
 def tle(number: int, elements: tuple[float, float, float, float, float, float]) -> list[str]:
-    return [line for line in route_pairs._tle(number, EPOCH, elements) if line[:2] in ("1 ", "2 ")]
+    return [line for line in route_pairs.two_lines(number, EPOCH, elements) if line[:2] in ("1 ", "2 ")]
 
 
 def sky(elements: Path, layout: Any, **more: Any) -> _core.Scenario:
