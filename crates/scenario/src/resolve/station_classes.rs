@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// km/s in G.652 fibre at 1550 nm, whose refractive index is 1.468.
 const FIBRE_KM_S: f64 = 299_792.458 / 1.468;
 /// Mean radius of the Earth (IUGG).
-const MEAN_RADIUS_KM: f64 = 6371.008_8;
+const MEAN_RADIUS_KM: f64 = 6_371.008_8;
 /// Longer paths are a mistake of the file.
 const MOST_STRETCH: f64 = 10.0;
 
