@@ -260,7 +260,8 @@ def same_environment() -> Iterator[None]:
 
 #: Parameters of which every value means something.
 FREE = {
-    ("passes", "as_json"), ("planes", "as_json"), ("planes", "left_out"), ("path", "as_json"), ("handovers", "as_json"), ("places", "as_json"),
+    ("planes", "as_json"), ("planes", "left_out"),
+    ("passes", "as_json"), ("path", "as_json"), ("handovers", "as_json"), ("places", "as_json"),
     ("study list", "as_json"), ("study show", "as_json"), ("study run", "as_json"), ("places", "part"), ("presets", "as_json"), ("run", "as_json"), ("sky", "as_json"),
     ("serve", "browser"), ("study run", "renew"), ("study run", "full"), ("validate ns2", "as_json"),
     ("validate ns2", "as_markdown"), ("validate queues", "as_json"), ("validate queues", "as_markdown"),
