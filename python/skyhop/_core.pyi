@@ -218,6 +218,12 @@ class Scenario:
         "set_s", "highest_deg", "azimuth_at_rise_deg", "rise_utc", "set_utc"}]`, in the order of their beginning.
         """
 
+    def planes_json(self) -> str:
+        """Orbital planes: `{"utc", "shells": [{"name", "inclination_deg", "altitude_km", "planes": [{"plane",
+        "node_deg", "altitude_km", "satellites"}]}], "left_out": [{"satellite", "catalogue_number", "reason",
+        "detail"}]}`. Satellites stand in the order of flight; elements have planes only where their links are a grid.
+        """
+
     def ephemeris_json(self, step_s: float) -> str:
         """Earth-fixed positions in metres, one after the other: `{"step_s", "epoch", "nodes": [{"name", "kind",
         "xyz_m": [x, y, z, x, y, z, …]}]}`; the last lies behind the end.

@@ -111,6 +111,7 @@ _VALUES: dict[tuple[tuple[str, ...], str], Callable[[], tuple[str, ...]]] = {
     (("export",), "to"): _formats,
     (("presets",), "name"): _presets,
     (("passes",), "constellation"): _presets,
+    (("planes",), "constellation"): _presets,
 }
 
 

@@ -10,7 +10,7 @@ import typer
 from skyhop.terminal import fail
 
 #: The formats, for the help; `skyhop.imports` has them with what they are.
-_NAMES = "mahimahi, netem, csv, graphml, edges, hypatia"
+_NAMES = "mahimahi, netem, csv, graphml, edges, hypatia, gateways"
 
 
 def register(app: typer.Typer) -> None:

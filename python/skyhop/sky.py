@@ -38,8 +38,11 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.", sh
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
+    from skyhop.planes import planes
+
     app.command()(sky)
     app.command()(passes)
+    app.command()(planes)
     app.command()(handovers)
     app.command()(places)
     app.command()(presets)
@@ -172,7 +175,7 @@ def passes(
     try:
         scenario = sky_over(station, constellation, begin=begin, hours=hours, mask_deg=mask)
     except _core.ScenarioError as error:
-        terminal.fail(_in_options(str(error), options))
+        terminal.fail(in_options(str(error), options))
     terminal.warn(scenario)
     found: list[dict[str, Any]] = json.loads(scenario.passes_json())
     if as_json:
@@ -194,7 +197,7 @@ def passes(
     typer.echo(f"{len(found)} passes above {mask:g}° in {hours:g} h")
 
 
-def _in_options(problems: str, options: Mapping[str, str]) -> str:
+def in_options(problems: str, options: Mapping[str, str]) -> str:
     """The problems with values of options, by their names."""
     lines = []
     for line in problems.splitlines():
@@ -202,6 +205,11 @@ def _in_options(problems: str, options: Mapping[str, str]) -> str:
             line = re.sub(rf"^scenario: {re.escape(key)}[a-z_.]*:", f"{option}:", line)
         lines.append(line)
     return "\n".join(lines)
+
+
+def is_elements(constellation: str) -> bool:
+    """Whether this names a file: a preset has no dot in its name, and no folder."""
+    return Path(constellation).exists() or "." in constellation or "/" in constellation
 
 
 def sky_over(station: str, constellation: str, *, begin: str | None, hours: float, mask_deg: float) -> _core.Scenario:
@@ -216,9 +224,7 @@ def sky_over(station: str, constellation: str, *, begin: str | None, hours: floa
     if coordinates:
         place = {"latitude": f"{coordinates[1]} deg", "longitude": f"{coordinates[2]} deg"}
     sky: dict[str, Any] = {"gsl": {"rate": "1 Mbit/s", "elevation_mask": f"{mask_deg!r} deg"}}
-    # A preset has no dot in its name, and no folder.
-    is_file = Path(constellation).exists() or "." in constellation or "/" in constellation
-    if is_file:
+    if is_elements(constellation):
         sky["elements"] = constellation
         sky["epoch"] = begin or datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     else:

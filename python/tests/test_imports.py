@@ -199,6 +199,55 @@ def test_a_wrong_folder_of_hypatia_gets_a_sentence(tmp_path: Path, name: str, te
         imports.read("hypatia", [folder])
 
 
+GATEWAYS = {
+    "csv": "Site;Lat;Lon\nNorth Bend, WA;47.4767;-121.7618\nNorth Bend, WA;47.477;-121.762\nBrewster;48.147;-119.701\n",
+    "geojson": json.dumps(
+        {
+            "type": "FeatureCollection",
+            "features": [
+                {"type": "Feature", "properties": {"Name": name}, "geometry": {"type": "Point", "coordinates": place}}
+                for name, place in (("North Bend, WA", [-121.7618, 47.4767]), ("Brewster", [-119.701, 48.147, 300]))
+            ],
+        }
+    ),
+    "kml": """<?xml version="1.0"?><kml xmlns="http://www.opengis.net/kml/2.2"><Document>
+        <Placemark><name>North Bend, WA</name><Point><coordinates>-121.7618,47.4767,0</coordinates></Point></Placemark>
+        <Placemark><name>An outline</name><LineString><coordinates>1,2 3,4</coordinates></LineString></Placemark>
+        <Placemark><name>Brewster</name><Point><coordinates> -119.701,48.147 </coordinates></Point></Placemark>
+        </Document></kml>""",
+}
+
+
+@pytest.mark.parametrize("form", GATEWAYS)
+def test_lists_of_gateways_become_a_class_of_stations(tmp_path: Path, form: str) -> None:
+    scenario, text = imported(tmp_path, "gateways", GATEWAYS[form])
+    lines = (tmp_path / "out" / "gateways.csv").read_text().splitlines()
+    assert lines[1:] == ["North-Bend-WA,47.4767,-121.762", "Brewster,48.147,-119.701"]
+    assert set(text["stations"]) == {"terminal", "North-Bend-WA", "Brewster"}
+    assert {tuple(sorted(link["between"])) for link in text["links"]} == {("North-Bend-WA", "pop"), ("Brewster", "pop")}
+    # The terminal stands at the first gateway, so bent pipes reach it.
+    assert goodput_bps(scenario) > 1e6
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name,lat\nx,1\n", "source, line 1: no column of the longitude"),
+        ("name,lat,lon\nx,91,0\n", "line 2: 91, 0 are not a latitude and a longitude"),
+        ("name,lat,lon\nx,north,0\n", "line 2: 'north' is not a number of degrees"),
+        ("name,lat,lon\n", "holds no place"),
+        ("{", "is not JSON"),
+        ('{"type": "Feature"}', "is not a FeatureCollection"),
+        ("<kml><Placemark>", "is not XML"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><kml/>', "KML has no document type"),
+    ],
+)
+def test_a_wrong_list_of_gateways_gets_a_sentence(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "source").write_text(text)
+    with pytest.raises(ImportProblem, match=said):
+        imports.read("gateways", [tmp_path / "source"])
+
+
 def test_the_command_writes_a_folder_and_says_what_to_know(skyhop_program: Skyhop) -> None:
     (skyhop_program.folder / "up").write_text(EVERY_4_MS)
     done = skyhop_program("import", "mahimahi", "up", "--delay", "10 ms", "--out", "link")

@@ -23,6 +23,7 @@ from skyhop import api, prose, studies, sweeps
 NUMBER = re.compile(r"(?<![\w.#/§])\d+(?:,\d{3})*(?:\.\d+)?(?:e[−-]?\d+)?")
 
 PAPER = "the paper"
+HYPATIA = "paper/satellite_networks_state of snkas/hypatia"
 NS2 = "a run of ns-2, with the command that the README names"
 #: Most numbers of sections "What is ambiguous" say what the paper prints or what ns-2 did.
 Stated = dict[str, str | float]
@@ -106,6 +107,13 @@ STATED: dict[str, Stated] = {
         "21": "a number in the paper's list of references",
     },
     "geo-terrestrial": {"53.3": 2e3 * 0.4 / 15, "2.08": 4.16 / 2, "4.16": 1040 * 8 / 2e3, "1992": "a year"},
+    "hypatia-paths": {
+        "15.19": HYPATIA,
+        "550": HYPATIA,
+        "509": (398_600.8 / (15.19 * 2 * math.pi / 86_400) ** 2) ** (1 / 3) - 6378.135,
+        "15.05": 86_400 / (2 * math.pi) * math.sqrt(398_600.8 / (6378.135 + 550) ** 3),
+        "1089.7": math.hypot(940.7, 550),
+    },
     "iridium-vegas-reno-bic": {
         "1487": 1756.26 * 20.32 / 3 / 8,
         "1569": 1610.3 * 23.39 / 3 / 8,
@@ -125,6 +133,7 @@ STATED: dict[str, Stated] = {
         "78.21": NS2,
         "22": PAPER,
     },
+    "paths-against-fibre": {"550": "the preset's shell, FCC 21-48", "1,584": 72 * 22},
     "starlink-trace": {"30": "the recording, below", "73": "the recording, below", "119.98": 120 - 2 * 0.01},
     "todays-tcp-in-the-sky": {
         "0.44": _cubic_mbps(0.587, reno=False),

@@ -326,3 +326,15 @@ def test_a_send_buffer_of_4_mb_keeps_bbr_in_startup_over_a_satellite() -> None:
     # application, and do not end it.
     assert "startup" in phases[0] and "probe-bw" not in phases[0]
     assert "probe-bw" in phases[1] and "startup" not in phases[1]
+
+
+def test_paths_take_as_long_as_hypatia_and_handley_printed() -> None:
+    probe = run("hypatia-paths", "duration=10 s").flows
+    # Manila to Dalian: 25 to 48 ms over 200 s.
+    assert probe["packets_received"][0] == probe["packets_sent"][0]
+    assert 0.0245 < 2 * probe["delay_min_s"][0] <= 2 * probe["delay_max_s"][0] < 0.0485
+    done = run("paths-against-fibre", "duration=10 s", file="relays.toml")
+    flows = {row["flow"]: row for row in done.flows.to_dicts()}
+    # Seattle to New York over ground relays: 36 ms, and 38 ms in fibre along the great circle.
+    assert 0.035 < 2 * flows["satellites"]["delay_median_s"] < 0.037
+    assert 0.0375 < 2 * flows["fibre"]["delay_median_s"] < 0.0385

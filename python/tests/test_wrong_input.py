@@ -48,6 +48,7 @@ WORKS = {
     "fit starlink": ["recording.csv"],
     "sky": ["sky.toml"],
     "passes": ["--station", "Palermo", "--constellation", "iridium", "--hours", "1"],
+    "planes": ["iridium"],
     "handovers": ["sky-run"],
     "places": [],
     "presets": [],
@@ -219,6 +220,11 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "coverage": [["sky.toml", "--coverage", one] for one in TARGETS],
         "overrides": [["sky.toml", "--set", one] for one in SETS],
     },
+    "planes": {
+        "constellation": [[one] for one in [*FILES, "geo", "iridum"]],
+        "begin": [["iridium", "--from", one] for one in ("", "now", "2025-13-01T00:00:00Z")],
+        "csv": [["iridium", "--csv", one] for one in TARGETS if one != "map.gif"],
+    },
     "passes": {
         "station": [["--station", one, "--constellation", "iridium"]
             for one in ["", "Palremo", "91,0", "1,2,3", "..,..", "\udcff"]],
@@ -254,6 +260,7 @@ def same_environment() -> Iterator[None]:
 
 #: Parameters of which every value means something.
 FREE = {
+    ("planes", "as_json"), ("planes", "left_out"),
     ("passes", "as_json"), ("path", "as_json"), ("handovers", "as_json"), ("places", "as_json"),
     ("study list", "as_json"), ("study show", "as_json"), ("study run", "as_json"), ("places", "part"), ("presets", "as_json"), ("run", "as_json"), ("sky", "as_json"),
     ("serve", "browser"), ("study run", "renew"), ("study run", "full"), ("validate ns2", "as_json"),

@@ -212,7 +212,9 @@ impl<'s> Draw<'s> {
         let key = key_of(place);
         Some(match (shape.name, key) {
             ("ContentFile", _) => content::file(&mut self.chance, &self.world, key)?,
-            (_, "city") => (*self.chance.pick(&["Palermo", "Houston", "Tokyo", "Nairobi", "Lima"])).into(),
+            (_, "city") | ("FibreFile", "to") => {
+                (*self.chance.pick(&["Palermo", "Houston", "Tokyo", "Nairobi", "Lima"])).into()
+            }
             ("SegmentErrors", "flow") | (_, "flow") => self.chance.pick(&self.world.flows).as_str().into(),
             (_, "ladder") => {
                 let mut ladder = vec![0.1 * self.world.rate_bps];
@@ -303,7 +305,15 @@ impl<'s> Draw<'s> {
             .into();
         }
         let usual = match find(
-            &[("min", 1.0), ("max", 15.0), ("max_p", 0.1), ("mark_p", 0.1), ("weight", 0.01), ("bpl", 20.0)],
+            &[
+                ("min", 1.0),
+                ("max", 15.0),
+                ("max_p", 0.1),
+                ("mark_p", 0.1),
+                ("weight", 0.01),
+                ("bpl", 20.0),
+                ("stretch", 3.0),
+            ],
             place,
             |r| r.0,
         ) {

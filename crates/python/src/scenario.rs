@@ -100,6 +100,10 @@ impl Scenario {
         text(py, py.detach(|| skyhop::passes_of(&self.0)))
     }
 
+    fn planes_json(&self) -> String {
+        skyhop::planes_of(&self.0).to_string()
+    }
+
     fn ephemeris_json(&self, py: Python<'_>, step_s: f64) -> PyResult<String> {
         text(py, py.detach(|| skyhop::ephemeris(&self.0, step_s)))
     }

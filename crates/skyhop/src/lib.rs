@@ -34,7 +34,7 @@ pub use memory::{MEMORY_VARIABLE, memory_limit};
 pub use paths::{paths_at, ways_over};
 pub use progress::{Glance, Progress};
 pub use run::{Run, RunOptions, least_memory, run};
-pub use sky::{ephemeris, passes_of, presets, sky_at};
+pub use sky::{ephemeris, passes_of, planes_of, presets, sky_at};
 pub use skyhop_base::{Duration, Rate, Time};
 /// What a congestion control from outside is told, and who makes it.
 pub use skyhop_cc as control;

@@ -210,7 +210,7 @@ struct Cost {
 
 fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: &Cost) -> Value {
     let counts = &records.conservation;
-    json!({
+    let mut manifest = json!({
         "version": env!("CARGO_PKG_VERSION"),
         // Which tables and columns `records_hash` covers.
         "records_format": RECORDS_FORMAT,
@@ -234,7 +234,11 @@ fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: 
         "drops_left_out": records.drops_left_out,
         "warnings": records.warnings,
         "scenario": scenario.canonical(),
-    })
+    });
+    if let Some(planes) = crate::sky::element_planes(scenario) {
+        manifest["planes"] = planes;
+    }
+    manifest
 }
 
 /// Processor time that the calling thread has used, where the system tells.

@@ -2,11 +2,11 @@
 
 use crate::isl::{Layout, Mesh, Pair, PairKind, Seam};
 use crate::{
-    BeamOptions, CrossSeam, IslLayout, IslRules, LinkId, LinkKind, NetworkLink, NodeId, NodeKind, NodeSpec, SkyOptions,
-    TopologyError, TopologySpec,
+    BeamOptions, CrossSeam, IslLayout, IslRules, LinkId, LinkKind, NetworkLink, NodeId, NodeKind, NodeSpec,
+    PlaneNeighbours, SkyOptions, TopologyError, TopologySpec,
 };
 use skyhop_base::{Angle, Duration, Index, IndexVec};
-use skyhop_orbit::Orbit;
+use skyhop_orbit::{Earth, Orbit};
 use std::collections::BTreeSet;
 
 /// More than any network that fits into memory with its packets.
@@ -149,17 +149,16 @@ pub(crate) fn duplicate<'a>(names: impl Iterator<Item = &'a str>) -> Option<Stri
     names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].to_owned())
 }
 
-/// All planes, by shell and number.
+/// All planes, by shell and number. Those of satellites from elements are known with the layout `Planes` only.
 ///
 /// # Errors
 /// Two satellites in one slot.
-pub(crate) fn planes(nodes: &[NodeSpec]) -> Result<Vec<Plane>, TopologyError> {
+pub(crate) fn planes(nodes: &[NodeSpec], of_elements: bool) -> Result<Vec<Plane>, TopologyError> {
     let mut places: Vec<(u32, u32, u32, NodeId)> = nodes
         .iter()
         .enumerate()
         .filter_map(|(index, node)| match node.kind {
-            // Elements are in no plane that would be known.
-            NodeKind::Satellite { orbit: Orbit::Elements { .. }, .. } => None,
+            NodeKind::Satellite { orbit: Orbit::Elements { .. }, .. } if !of_elements => None,
             NodeKind::Satellite { plane, slot, shell, .. } => Some((shell, plane, slot, NodeId::from_usize(index))),
             _ => None,
         })
@@ -206,21 +205,44 @@ impl Links<'_> {
         self.list.push(NetworkLink { name, kind, from, to: None })
     }
 
-    fn pair(&mut self, kind: PairKind, a: NodeId, b: NodeId) -> Pair {
+    pub fn pair(&mut self, kind: PairKind, a: NodeId, b: NodeId) -> Pair {
         let forward = self.fixed(LinkKind::Isl, a, b);
         let backward = self.fixed(LinkKind::Isl, b, a);
         Pair { kind, a, b, links: [forward, backward] }
     }
 
-    /// The +Grid of all shells: plane by plane the links along it, then those to the next plane.
-    pub fn grid(&mut self, rules: IslRules, planes: &[Plane]) -> Result<Layout, TopologyError> {
+    /// The planes of satellites from elements are not known.
+    pub fn refuse_elements(&self) -> Result<(), TopologyError> {
         let elements =
             |node: &&NodeSpec| matches!(node.kind, NodeKind::Satellite { orbit: Orbit::Elements { .. }, .. });
-        if let Some(found) = self.nodes.iter().find(elements) {
-            return Err(TopologyError::GridWithoutPlanes { name: found.name.clone() });
+        match self.nodes.iter().find(elements) {
+            Some(found) => Err(TopologyError::GridWithoutPlanes { name: found.name.clone() }),
+            None => Ok(()),
         }
+    }
+
+    fn is_of_elements(&self, plane: &Plane) -> bool {
+        let is_one = |node: &NodeId| {
+            matches!(self.nodes[node.index()].kind, NodeKind::Satellite { orbit: Orbit::Elements { .. }, .. })
+        };
+        plane.members.iter().any(is_one)
+    }
+
+    /// The +Grid of all shells: plane by plane the links along it, then those to the next plane. `of_elements` says who
+    /// is linked in shells of satellites from elements.
+    pub fn grid(
+        &mut self,
+        rules: IslRules,
+        earth: &Earth,
+        of_elements: Option<PlaneNeighbours>,
+        planes: &[Plane],
+    ) -> Result<Layout, TopologyError> {
         let (mut pairs, mut seams) = (Vec::new(), Vec::new());
         for shell in planes.chunk_by(|a, b| a.shell == b.shell) {
+            if let Some(neighbours) = of_elements.filter(|_| shell.iter().any(|plane| self.is_of_elements(plane))) {
+                self.grid_of_elements(rules, earth, neighbours, shell, &mut pairs, &mut seams)?;
+                continue;
+            }
             let count = shell.len();
             for (n, plane) in shell.iter().enumerate() {
                 self.along_plane(plane, &mut pairs);
@@ -304,7 +326,7 @@ impl Links<'_> {
         Ok(Layout { pairs, ..Layout::default() })
     }
 
-    fn along_plane(&mut self, plane: &Plane, pairs: &mut Vec<Pair>) {
+    pub fn along_plane(&mut self, plane: &Plane, pairs: &mut Vec<Pair>) {
         let members = &plane.members;
         for (slot, &a) in members.iter().enumerate() {
             match members.get(slot + 1) {
@@ -316,7 +338,7 @@ impl Links<'_> {
         }
     }
 
-    fn seam(&mut self, first: &[NodeId], last: &[NodeId]) -> Seam {
+    pub fn seam(&mut self, first: &[NodeId], last: &[NodeId]) -> Seam {
         let mut link = |&node: &NodeId| (node, self.roaming(LinkKind::Isl, node, "seam"));
         let first: Vec<_> = first.iter().map(&mut link).collect();
         let last: Vec<_> = last.iter().map(&mut link).collect();

@@ -45,6 +45,8 @@ pub enum TopologyError {
     GrazingAltitude { km: f64 },
     #[error("satellite \"{name}\" comes from elements and has no plane: use nearest neighbours or a list of links")]
     GridWithoutPlanes { name: String },
+    #[error("satellite \"{name}\" has no place in a plane: its elements describe no motion at the start")]
+    NoPlace { name: String },
     #[error("links to the nearest neighbours need the length of the longest link")]
     NoLongestIsl,
     #[error("the longest link of {km} km must be longer than zero")]

@@ -23,6 +23,7 @@ mod isl;
 mod link;
 mod options;
 mod path;
+mod plane_grid;
 mod route;
 mod sky;
 mod spec;
@@ -36,8 +37,8 @@ pub use delay::DelaySegment;
 pub use error::TopologyError;
 pub use link::{LinkKind, NetworkLink};
 pub use options::{
-    GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, SkyOptions, StationOptions, Switching,
-    slot_phase,
+    GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, PlaneNeighbours, SkyOptions, StationOptions,
+    Switching, slot_phase,
 };
 pub use path::{Path, PathHop};
 pub use route::{Forwarding, Hop};

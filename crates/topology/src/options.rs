@@ -46,12 +46,26 @@ pub enum IslLayout {
     /// Neighbours in plane and slot; not for satellites from elements, which have no planes.
     #[default]
     Grid,
+    /// As `Grid`, and satellites from elements have the planes, slots and shells that their nodes say
+    /// ([`skyhop_orbit::Planes`] finds some). Their planes may have different numbers of satellites; planes further
+    /// apart than 1½ usual gaps are neighbours only if their satellites see each other everywhere.
+    Planes(PlaneNeighbours),
     /// Each satellite has so many transmitters. At every check the closest two satellites that have one free are
     /// linked, then the next closest, until none can be; so the links depend on the positions alone. The longest
     /// link must be given. The latitude limit does not apply.
     Nearest { links: u32 },
     /// These pairs. The latitude limit applies to those of different planes.
     List(Vec<[NodeId; 2]>),
+}
+
+/// Which satellites of neighbouring planes are linked, in planes of satellites from elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaneNeighbours {
+    /// Those whose phases (angles from the ascending node) are nearest at t = 0: the pairs with the least sum of
+    /// squares. They remain linked, also where planes drift against each other.
+    ByPhase,
+    /// Those of one slot; from the last plane to the first by phase.
+    BySlot,
 }
 
 /// When links between satellites are checked.

@@ -53,12 +53,12 @@ impl Topology {
         build::check(&spec)?;
         build::check_options(&options, &spec)?;
         let TopologySpec { earth, nodes, wired, isl, gsl, routing } = spec;
-        let planes = build::planes(&nodes)?;
+        let planes = build::planes(&nodes, matches!(options.isl.layout, IslLayout::Planes(_)))?;
         let mut links = Links { nodes: &nodes, list: IndexVec::new() };
         for wire in &wired {
             links.fixed(LinkKind::Wired, wire.from, wire.to);
         }
-        let isls = isl.map(|rules| build_isls(&mut links, rules, &options, &planes)).transpose()?;
+        let isls = isl.map(|rules| build_isls(&mut links, rules, &earth, &options, &planes)).transpose()?;
         let mut transit: IndexVec<NodeId, bool> = nodes.iter().map(|_| false).collect();
         // Who only falls back on a wire forwards nothing for others.
         let falls_back = |a: NodeId, b: NodeId| options.terrestrial.iter().any(|t| t.station == a && t.to == b);
@@ -336,11 +336,16 @@ impl Topology {
 fn build_isls(
     links: &mut Links<'_>,
     rules: IslRules,
+    earth: &Earth,
     options: &SkyOptions,
     planes: &[Plane],
 ) -> Result<Isls, TopologyError> {
     let layout = match &options.isl.layout {
-        IslLayout::Grid => links.grid(rules, planes)?,
+        IslLayout::Grid => {
+            links.refuse_elements()?;
+            links.grid(rules, earth, None, planes)?
+        }
+        IslLayout::Planes(neighbours) => links.grid(rules, earth, Some(*neighbours), planes)?,
         IslLayout::Nearest { links: transmitters } => links.mesh(*transmitters)?,
         IslLayout::List(list) => links.list(list)?,
     };

@@ -346,7 +346,7 @@ def _of_words(root: Path, text: str) -> _Sky:
                 anomaly,
                 float(motion),
             )
-            lines += _tle(k * per_plane + n, epoch, elements)
+            lines += two_lines(k * per_plane + n, epoch, elements)
             if per_plane > 2 or n + 1 < per_plane:
                 isls.append((k * per_plane + n, k * per_plane + (n + 1) % per_plane))
             if k + 1 < planes or (closes and planes > 2):
@@ -388,7 +388,7 @@ def _tles(file: Path) -> tuple[str, datetime, int]:
     return "\n".join(out) + "\n", epoch, len(body) // 3
 
 
-def _tle(number: int, epoch: datetime, elements: tuple[float, float, float, float, float, float]) -> list[str]:
+def two_lines(number: int, epoch: datetime, elements: tuple[float, float, float, float, float, float]) -> list[str]:
     """A set of two lines, whose angles have four decimals: with these the reference's tool propagated."""
     inclination, node, eccentricity, perigee, anomaly, motion = elements
     day = (epoch - datetime(epoch.year, 1, 1)) / timedelta(days=1) + 1

@@ -5,7 +5,7 @@ import { rollingMean, type Series } from "./decimate";
 import { EarthModel, toVector, type Place, type Vector } from "./geo";
 import { Happenings } from "./happenings";
 import { readParquet, readSeries, type SeriesTable } from "./parquet";
-import { Sky } from "./sky";
+import { Sky, type FoundShell } from "./sky";
 import { source, type RunEntry } from "./source";
 import { sunDirection } from "./sun";
 
@@ -85,7 +85,8 @@ export class Run {
       Promise.all(series),
     ]);
     const tables = Object.fromEntries(names.map((name, i) => [name, read[i]])) as unknown as Tables;
-    return new Run(entry, scenario, tables, flows, links, new Sky(tables.positions));
+    const sky = new Sky(tables.positions, await foundPlanes(entry, scenario));
+    return new Run(entry, scenario, tables, flows, links, sky);
   }
 
   /**
@@ -342,6 +343,14 @@ async function readTable(entry: RunEntry, name: string): Promise<Columns> {
   const texts = Object.fromEntries(EMPTY_TABLES[name].map((column) => [column, []]));
   const nothing = new Float64Array(0);
   return new Proxy(texts as unknown as Columns, { get: (table, key: string) => table[key] ?? nothing });
+}
+
+/** The planes of satellites from elements, which no name tells; in the manifest, where the links are a grid. */
+async function foundPlanes(entry: RunEntry, scenario: SkyhopScenario): Promise<FoundShell[]> {
+  if (scenario.constellation?.elements === undefined) return [];
+  const file = await source.file(entry.id, "manifest.json");
+  if (!file) return [];
+  return (JSON.parse(new TextDecoder().decode(file)) as { planes?: FoundShell[] }).planes ?? [];
 }
 
 async function readJson<T>(run: string, name: string): Promise<T> {

@@ -2,6 +2,12 @@ import type { Tables } from "../generated/tables";
 import { groupBy, lastAtOrBefore } from "./columns";
 import { EARTH_RADIUS_KM, toVector } from "./geo";
 
+/** Planes that the engine found in published elements, or was given: names of satellites in the order of flight. */
+export interface FoundShell {
+  name: string;
+  planes: string[][];
+}
+
 /** Where every satellite is at any time: recorded positions with great circles between them. */
 export class Sky {
   readonly names: string[] = [];
@@ -11,7 +17,10 @@ export class Sky {
   /** Positions in Earth radii: moment by moment, satellite by satellite, x y z. */
   private readonly recorded: Float32Array;
 
-  constructor(table: Tables["positions"]) {
+  constructor(
+    table: Tables["positions"],
+    private readonly found: readonly FoundShell[] = [],
+  ) {
     const { time_s: time, node, latitude_deg: latitude, longitude_deg: longitude, altitude_km: altitude } = table;
     for (let row = 0; row < time.length; row++) {
       if (time[row] !== this.times.at(-1)) this.times.push(time[row]);
@@ -63,21 +72,29 @@ export class Sky {
     }
   }
 
-  /** Satellites of each orbital plane in their order, from names `<shell>-<plane>-<slot>`. */
+  /** Satellites of each orbital plane in their order: those found, others from names `<shell>-<plane>-<slot>`. */
   planes(): number[][] {
-    const planes = groupBy(this.names.map((name) => /^(.*-\d+)-\d+$/.exec(name)?.[1] ?? null));
+    const indices = (names: string[]): number[] => names.flatMap((name) => this.index.get(name) ?? []);
+    const found = this.found.flatMap((shell) => shell.planes.map(indices));
+    const taken = new Set(found.flat());
+    const named = (name: string, i: number): string | null =>
+      taken.has(i) ? null : (/^(.*-\d+)-\d+$/.exec(name)?.[1] ?? null);
+    const planes = groupBy(this.names.map(named));
     planes.delete("");
-    return [...planes.values()].filter((members) => members.length > 2);
+    return [...found, ...planes.values()].filter((members) => members.length > 2);
   }
 
   /**
    * The shell of each satellite, numbered in order of appearance: its name without plane and slot
-   * (starlink-2-70-21), or without the number that published elements give it (starlink-1007).
+   * (starlink-2-70-21), the shell that was found for it, or its name without the number that published elements give it
+   * (starlink-1007).
    */
   shells(): number[] {
+    const found = new Map<string, string>();
+    for (const shell of this.found) shell.planes.flat().forEach((name) => found.set(name, shell.name));
     const seen = new Map<string, number>();
     return this.names.map((name) => {
-      const shell = name.replace(/-\d+(-\d+)?$/, "");
+      const shell = found.get(name) ?? name.replace(/-\d+(-\d+)?$/, "");
       if (!seen.has(shell)) seen.set(shell, seen.size);
       return seen.get(shell) ?? 0;
     });

@@ -11,8 +11,8 @@ use skyhop_base::{Duration, Index, Length, Time};
 use skyhop_orbit::{Earth, GroundPoint, Orbit};
 use skyhop_topology::{
     BeamOptions, CheckTimes, CrossSeam, GatewayRule, GslOptions, GslRules, HandoverPolicy, IslChecks, IslLayout,
-    IslOptions, IslRules, Metric, NodeId, NodeKind, SkyOptions, StationOptions, Switching, TerrestrialOptions,
-    TerrestrialRule, TopologySpec, slot_phase,
+    IslOptions, IslRules, Metric, NodeId, NodeKind, PlaneNeighbours, SkyOptions, StationOptions, Switching,
+    TerrestrialOptions, TerrestrialRule, TopologySpec, slot_phase,
 };
 
 /// The satellites of all shells, and behind them as shells of their own those from elements and those that were given
@@ -29,9 +29,15 @@ pub(super) fn satellites(sky: &Constellation) -> Vec<(String, NodeKind)> {
         }));
     }
     let mut shell = sky.shells.len() as u32;
-    for satellite in sky.elements.iter().flat_map(|elements| &elements.satellites) {
-        let (plane, slot) = (satellite.plane, satellite.slot);
-        satellites.push((satellite.name.clone(), NodeKind::Satellite { orbit: satellite.orbit, plane, slot, shell }));
+    if let Some(elements) = &sky.elements {
+        let shells = elements.planes.as_ref().map(|planes| &planes.shell_of);
+        for (n, satellite) in elements.satellites.iter().enumerate() {
+            let (plane, slot) = (satellite.plane, satellite.slot);
+            let shell = shell + shells.map_or(0, |shells| shells[n]);
+            let kind = NodeKind::Satellite { orbit: satellite.orbit, plane, slot, shell };
+            satellites.push((satellite.name.clone(), kind));
+        }
+        shell += elements.planes.as_ref().map_or(0, |planes| planes.shells.len() as u32);
     }
     for satellite in &sky.satellites {
         shell += 1;
@@ -102,7 +108,7 @@ impl Scenario {
             MetricName::Hops => Metric::Hops,
         };
         let Some(sky) = &self.constellation else { return SkyOptions { metric, ..SkyOptions::default() } };
-        let isl = sky.isl.as_ref().map(|isl| isl_options(isl, topology)).unwrap_or_default();
+        let isl = sky.isl.as_ref().map(|isl| isl_options(isl, sky, topology)).unwrap_or_default();
         let gsl = sky.gsl.as_ref().map(|gsl| GslOptions {
             switching: match &gsl.switching {
                 SwitchingFile::Named(_) => Switching::MakeBeforeBreak,
@@ -167,9 +173,14 @@ fn terrestrial_rule(terrestrial: &TerrestrialFile) -> TerrestrialRule {
     }
 }
 
-fn isl_options(isl: &Isl, topology: &TopologySpec) -> IslOptions {
+fn isl_options(isl: &Isl, sky: &Constellation, topology: &TopologySpec) -> IslOptions {
+    let planes = sky.elements.as_ref().and_then(|elements| elements.planes.as_ref());
     let layout = match &isl.layout {
-        LayoutFile::Named(_) => IslLayout::Grid,
+        LayoutFile::Named(_) | LayoutFile::Options(LayoutOptions::Grid(_)) => match planes {
+            None => IslLayout::Grid,
+            Some(planes) if planes.by_slot => IslLayout::Planes(PlaneNeighbours::BySlot),
+            Some(_) => IslLayout::Planes(PlaneNeighbours::ByPhase),
+        },
         LayoutFile::Options(LayoutOptions::Nearest(nearest)) => IslLayout::Nearest { links: nearest.links },
         LayoutFile::Options(LayoutOptions::List(pairs)) => {
             let ids = super::ids(topology);

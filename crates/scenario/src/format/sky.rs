@@ -183,7 +183,8 @@ pub enum LayoutFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LayoutName {
-    /// Two neighbours in the plane and one in each neighbouring plane (+Grid).
+    /// Two neighbours in the plane and one in each neighbouring plane (+Grid). Planes of satellites from elements are
+    /// found in them.
     Grid,
     /// No links.
     None,
@@ -196,6 +197,22 @@ pub enum LayoutOptions {
     Nearest(NearestFile),
     /// These pairs of satellites.
     List(Vec<[String; 2]>),
+    /// As "grid", with choices about satellites from elements.
+    Grid(GridFile),
+}
+
+/// The planes of satellites from elements. Satellites in no plane are left out of the scenario, with a warning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GridFile {
+    /// Who flies in which plane: CSV with the columns satellite (name or catalogue number), plane and, if wanted, slot
+    /// and shell. Neighbouring planes are linked slot by slot; without slots by phase. Without it: planes are found by
+    /// inclination, altitude and node, and linked by phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planes: Option<ContentFile>,
+    /// The shells that stay, by their names in `skyhop planes`. Without it: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shells: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -468,8 +485,33 @@ pub struct ClassWireFile {
     pub to: String,
     pub rate: Rate,
     /// One-way propagation delay.
-    pub delay: Duration,
+    pub delay: WireDelayFile,
     pub queue: Option<QueueFile>,
+}
+
+/// The delay of wires from the stations of a class: the same for all, or by distance.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum WireDelayFile {
+    Same(Duration),
+    ByDistance(ByDistanceFile),
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ByDistanceFile {
+    /// Light in fibre, along the great circle from each station.
+    Fibre(FibreFile),
+}
+
+/// Fibre along the great circle, at c / 1.468 (G.652 fibre at 1550 nm).
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FibreFile {
+    /// The city of the other end.
+    pub to: String,
+    /// How much longer the fibre is than the great circle. ITU-T Y.1541: 1.5 up to 1000 km, 1.25 beyond 1200 km.
+    pub stretch: f64,
 }
 
 /// A terrestrial network to fall back on.

@@ -9,6 +9,7 @@ mod linux;
 mod list;
 mod outside;
 mod pages;
+mod planes;
 mod profile;
 mod quic;
 mod reach;
@@ -139,7 +140,7 @@ impl Resolver<'_, '_, '_> {
         self.stations_of_files(&mut stations, &mut classes);
         let constellation = self.constellation(&stations);
         let mut links = self.links();
-        self.class_wires(&classes, &mut links);
+        self.class_wires(&classes, &stations, &mut links);
         self.check_station_rules(&stations, &classes, constellation.as_ref());
         let clock = self.clock(constellation.is_some(), &links);
         self.check_terrestrial(&stations, &links);

@@ -84,7 +84,8 @@ impl Resolver<'_, '_, '_> {
         let shells = self.shells(&file, preset.as_ref(), &path);
         let satellites = self.satellites(&self.listed(&file), &path);
         self.longitudes(&file, &path);
-        let elements = self.elements(&file, &path);
+        let has_links = preset.as_ref().is_some_and(|preset| preset.has_links);
+        let elements = self.elements(&file, has_links, &path);
         let epoch = file.epoch.or(elements.as_ref().map(|(_, epoch)| *epoch));
         let elements = elements.map(|(elements, _)| elements);
         let found_none = shells.is_empty() && satellites.is_empty() && elements.is_none();
@@ -94,7 +95,8 @@ impl Resolver<'_, '_, '_> {
             self.add(&path, "has no satellites", Some(help.to_owned()));
         }
         let earth = self.earth(&file, elements.is_some(), &path);
-        let isl = self.isl(&file, preset.as_ref(), &shells, &path);
+        let planes = elements.as_ref().and_then(|elements| elements.planes.as_ref());
+        let isl = self.isl(&file, preset.as_ref(), (&shells, planes), &path);
         let gsl = self.gsl(&file, preset.as_ref(), (earth, &shells), &path);
         if gsl.is_none() && !stations.is_empty() && file.gsl.is_none() {
             let help = "write gsl = { rate = \"10 Mbit/s\" }".to_owned();
@@ -120,7 +122,12 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// Satellites from a file of elements, and the instant at which the run starts.
-    fn elements(&mut self, file: &ConstellationFile, path: &Path) -> Option<(Elements, Instant)> {
+    fn elements(
+        &mut self,
+        file: &ConstellationFile,
+        preset_has_links: bool,
+        path: &Path,
+    ) -> Option<(Elements, Instant)> {
         let given = file.elements.as_ref()?;
         let at = path.key("elements");
         let content = self.content(given, &at)?;
@@ -151,13 +158,15 @@ impl Resolver<'_, '_, '_> {
             self.add(&at, message, None);
             return None;
         }
+        let mut satellites = catalogue.satellites;
+        let planes = self.planes(file, preset_has_links, &mut satellites, &content.place, path);
         self.nodes.groups.push(Group::Elements);
         let group = self.nodes.groups.len() - 1;
-        for satellite in &catalogue.satellites {
+        for satellite in &satellites {
             self.declare(&satellite.name, Kind::Satellite(group), &at);
         }
         let elements = InlineFile { text: content.text };
-        Some((Elements { elements, oldest, satellites: catalogue.satellites }, epoch))
+        Some((Elements { elements, oldest, satellites, planes }, epoch))
     }
 
     /// One warning for each kind of note, which may concern thousands.

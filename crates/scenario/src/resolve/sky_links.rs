@@ -12,7 +12,7 @@ use crate::format::{
     SwitchingFile, SwitchingName, SwitchingOptions, TransmitterFile,
 };
 use crate::names::natural_order;
-use crate::scenario::{Gsl, Handover, Isl, Shell, Transmitter};
+use crate::scenario::{ElementPlanes, Gsl, Handover, Isl, Shell, Transmitter};
 use crate::tree::Path;
 use skyhop_base::{Angle, Bytes, Duration, Length};
 use skyhop_orbit::visibility;
@@ -42,7 +42,7 @@ impl Resolver<'_, '_, '_> {
         &mut self,
         file: &ConstellationFile,
         preset: Option<&Preset>,
-        shells: &[Shell],
+        (shells, planes): (&[Shell], Option<&ElementPlanes>),
         path: &Path,
     ) -> Option<Isl> {
         let path = path.key("isl");
@@ -55,7 +55,7 @@ impl Resolver<'_, '_, '_> {
         if layout == LayoutFile::Named(LayoutName::None) {
             return None;
         }
-        let layout = self.layout(layout, &given, file, &path);
+        let layout = self.layout(layout, &given, (file, planes), &path);
         let latitude_cut = given
             .latitude_cut
             .or(preset.and_then(|p| p.latitude_cut))
@@ -102,14 +102,24 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// Which satellites are linked; a list in the order of its names.
-    fn layout(&mut self, layout: LayoutFile, isl: &IslFile, sky: &ConstellationFile, path: &Path) -> LayoutFile {
+    fn layout(
+        &mut self,
+        layout: LayoutFile,
+        isl: &IslFile,
+        (sky, planes): (&ConstellationFile, Option<&ElementPlanes>),
+        path: &Path,
+    ) -> LayoutFile {
         if isl.longest.is_some_and(|longest| longest.km() <= 0.0) {
             self.add(&path.key("longest"), "must be longer than 0 km", None);
         }
         match layout {
-            LayoutFile::Named(_) if sky.elements.is_some() => {
-                let help = "use layout = { nearest = { links = 4 } } with a longest link, or a list".to_owned();
-                self.add(&path.key("layout"), "satellites from elements have no planes for a grid", Some(help));
+            LayoutFile::Options(LayoutOptions::Grid(grid)) => {
+                let given = [("planes", grid.planes.is_some()), ("shells", grid.shells.is_some())];
+                for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given && sky.elements.is_none()) {
+                    let message = "is about satellites from elements, and the constellation has none";
+                    self.add(&path.key("layout").key("grid").key(key), message, None);
+                }
+                return super::planes::canonical(grid, planes);
             }
             LayoutFile::Options(LayoutOptions::Nearest(_)) if isl.longest.is_none() => {
                 let help = "write longest = \"3000 km\"".to_owned();

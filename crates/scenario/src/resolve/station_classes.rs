@@ -2,12 +2,20 @@
 
 use super::Resolver;
 use super::stations::NOT_TOLD;
-use crate::format::{ClassOfStationsFile, ClassWireFile, LinkFile, StationFile};
+use crate::format::{ByDistanceFile, ClassOfStationsFile, ClassWireFile, LinkFile, StationFile, WireDelayFile};
 use crate::names::{natural_order, there_are};
+use crate::places::{self, Place};
 use crate::scenario::{Constellation, Station, WiredLink};
 use crate::tree::{Node, Path};
-use skyhop_base::Angle;
+use skyhop_base::{Angle, Duration};
 use std::collections::BTreeMap;
+
+/// km/s in G.652 fibre at 1550 nm, whose refractive index is 1.468.
+const FIBRE_KM_S: f64 = 299_792.458 / 1.468;
+/// Mean radius of the Earth (IUGG).
+const MEAN_RADIUS_KM: f64 = 6_371.008_8;
+/// Longer paths are a mistake of the file.
+const MOST_STRETCH: f64 = 10.0;
 
 /// The classes of a scenario, each with its members so far.
 pub(super) type Classes = BTreeMap<String, StationClass>;
@@ -68,7 +76,12 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// Adds the wires of the classes' members to the links.
-    pub(super) fn class_wires(&mut self, classes: &Classes, links: &mut Vec<(WiredLink, Path)>) {
+    pub(super) fn class_wires(
+        &mut self,
+        classes: &Classes,
+        stations: &BTreeMap<String, Station>,
+        links: &mut Vec<(WiredLink, Path)>,
+    ) {
         let sorted = |between: &[String; 2]| {
             let mut ends = between.clone();
             ends.sort();
@@ -79,12 +92,18 @@ impl Resolver<'_, '_, '_> {
         for (name, class) in classes {
             let Some(wire) = &class.file.wire else { continue };
             let path = root().key(name).key("wire");
+            let Some(far_end) = self.far_end(&wire.delay, &path) else { continue };
             let file = link_file(wire);
             let forward = self.direction(&file, None, "forward", &path);
             let backward = self.direction(&file, None, "backward", &path);
-            let (Some(forward), Some(backward)) = (forward, backward) else { continue };
+            let (Some(mut forward), Some(mut backward)) = (forward, backward) else { continue };
             for member in &class.members {
                 let between = [member.clone(), wire.to.clone()];
+                if let (Some((city, stretch)), Some(station)) = (&far_end, stations.get(member)) {
+                    let delay = fibre_delay(station, city, *stretch);
+                    self.check_wire_delay(delay, &path.key("delay"));
+                    (forward.delay, backward.delay) = (delay, delay);
+                }
                 if self.link_ends(&between, &mut taken, &path, &path.key("to"), |_| path.key("to")) {
                     links.push((super::wires::in_order(between, forward.clone(), backward.clone()), path.clone()));
                 }
@@ -93,6 +112,25 @@ impl Resolver<'_, '_, '_> {
         links.sort_by(|(a, _), (b, _)| {
             natural_order(&a.between[0], &b.between[0]).then_with(|| natural_order(&a.between[1], &b.between[1]))
         });
+    }
+
+    /// The place to which a delay is counted, and the stretch; `Some(None)` for a delay that is the same for all,
+    /// `None` with problems.
+    fn far_end(&mut self, delay: &WireDelayFile, path: &Path) -> Option<Option<(Place, f64)>> {
+        let WireDelayFile::ByDistance(ByDistanceFile::Fibre(fibre)) = delay else { return Some(None) };
+        let path = path.key("delay").key("fibre");
+        let mut is_sound = true;
+        if !(1.0..=MOST_STRETCH).contains(&fibre.stretch) {
+            let message = format!("a stretch of {} is not one of a fibre: use 1 to {MOST_STRETCH}", fibre.stretch);
+            self.add(&path.key("stretch"), message, None);
+            is_sound = false;
+        }
+        let Some(place) = places::find_place(&fibre.to) else {
+            let help = places::nearest_place(&fibre.to).map(|near| format!("did you mean {near:?}?"));
+            self.add(&path.key("to"), format!("no city is called {:?}", fibre.to), help);
+            return None;
+        };
+        is_sound.then_some(Some((place, fibre.stretch)))
     }
 
     /// Says what has no effect: classes without members, and rules about satellites where there are none.
@@ -132,7 +170,10 @@ fn link_file(wire: &ClassWireFile) -> LinkFile {
         name: None,
         between: [String::new(), wire.to.clone()],
         rate: Some(wire.rate),
-        delay: Some(wire.delay),
+        delay: Some(match wire.delay {
+            WireDelayFile::Same(delay) => delay,
+            WireDelayFile::ByDistance(_) => Duration::ZERO,
+        }),
         queue: wire.queue.clone(),
         framing: None,
         errors: None,
@@ -142,4 +183,14 @@ fn link_file(wire: &ClassWireFile) -> LinkFile {
         forward: None,
         backward: None,
     }
+}
+
+/// From a station to a city through fibre along the great circle; a user on the move is taken where it begins.
+fn fibre_delay(station: &Station, city: &Place, stretch: f64) -> Duration {
+    let [a, b] = [station.latitude, city.latitude].map(Angle::radians);
+    let half_turn = (city.longitude.radians() - station.longitude.radians()) / 2.0;
+    let (lat, lon) = (libm::sin((b - a) / 2.0), libm::sin(half_turn));
+    let haversine = lat * lat + libm::cos(a) * libm::cos(b) * lon * lon;
+    let km = 2.0 * MEAN_RADIUS_KM * libm::asin(haversine.sqrt().min(1.0));
+    Duration::from_secs_f64(km * stretch / FIBRE_KM_S)
 }

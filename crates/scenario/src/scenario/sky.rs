@@ -33,9 +33,37 @@ pub struct Elements {
     /// All of the file: so its content enters the hash, and the canonical form needs no other file.
     pub elements: InlineFile,
     pub oldest: Duration,
-    /// Those that fly at the start.
+    /// Those that fly at the start; with a grid, those in planes.
     #[serde(skip)]
     pub satellites: Vec<skyhop_orbit::Satellite>,
+    /// With a grid.
+    #[serde(skip)]
+    pub planes: Option<ElementPlanes>,
+}
+
+/// The planes of satellites from elements, and who is in none.
+#[derive(Clone, Debug)]
+pub struct ElementPlanes {
+    /// Indices of members into the satellites.
+    pub shells: Vec<skyhop_orbit::FoundShell>,
+    /// The index of its shell, for each satellite.
+    pub shell_of: Vec<u32>,
+    pub left_out: Vec<OutOfPlanes>,
+    /// The file from which planes and slots come; `None` where they are found.
+    pub given: Option<String>,
+    /// That file says slots, by which satellites of neighbouring planes are linked.
+    pub by_slot: bool,
+}
+
+/// A satellite that is left out of a grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfPlanes {
+    pub name: String,
+    pub catalogue_number: u32,
+    /// One of few.
+    pub reason: &'static str,
+    /// With the satellite's own values.
+    pub detail: String,
 }
 
 /// A Walker constellation.

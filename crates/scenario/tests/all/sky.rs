@@ -396,3 +396,33 @@ fn an_access_link_makes_no_gateway() {
         assert!((50e3..=100e3).contains(&goodput_bps), "{goodput_bps}");
     }
 }
+
+#[test]
+fn a_wire_by_distance_is_as_long_as_light_takes_in_fibre() {
+    let scenario = json(&json!({
+        "duration": "10 s",
+        "constellation": { "preset": "starlink-1", "gsl": { "rate": "10 Mbit/s" } },
+        "stations": {
+            "dish": { "city": "London" },
+            "cornwall": { "latitude": "51.5074 deg", "longitude": "-0.1278 deg", "class": "gateway" },
+            "pole": { "latitude": "90 deg", "longitude": "12 deg", "class": "gateway" },
+        },
+        "station_classes": { "gateway": {
+            "wire": {
+                "to": "pop", "rate": "1 Gbit/s",
+                "delay": { "fibre": { "to": "New York City", "stretch": 1.25 } },
+            },
+        } },
+        "flows": [{ "name": "a", "from": "pop", "to": "dish", "tcp": "reno" }],
+    }));
+    let km_of_ms = |ms: f64| ms / 1e3 * 299_792.458 / 1.468 / 1.25;
+    let delay = |name: &str| {
+        let link = scenario.links.iter().find(|link| link.between.contains(&name.to_owned())).unwrap();
+        assert_eq!(link.forward.delay, link.backward.delay);
+        link.forward.delay.as_secs_f64() * 1e3
+    };
+    // London to New York is 5570 km along the great circle (5554 km between the airports, which lie 24 km west and
+    // 19 km east of the centres), and the pole is 90 deg less the latitude of 40.71 deg away.
+    assert!((km_of_ms(delay("cornwall")) - 5570.0).abs() < 6.0, "{}", km_of_ms(delay("cornwall")));
+    assert!((km_of_ms(delay("pole")) - (90.0 - 40.714) * 111.195).abs() < 2.0, "{}", km_of_ms(delay("pole")));
+}

@@ -4,6 +4,7 @@ mod common;
 mod iridium;
 mod kinds;
 mod options;
+mod planes;
 mod real_sky;
 mod renewal;
 mod rules;

@@ -1,0 +1,252 @@
+//! The +Grid over planes of satellites from elements, which have spares and gaps: planes with different numbers of
+//! satellites, and nodes that are not evenly spread.
+
+use crate::build::{Links, Plane};
+use crate::isl::{Pair, PairKind, Seam};
+use crate::{CrossSeam, IslRules, NodeId, NodeKind, PlaneNeighbours, TopologyError};
+use skyhop_base::Index;
+use skyhop_orbit::{Earth, Place};
+
+/// A gap up to so many usual ones is one between neighbours, as in a Walker delta.
+const USUAL_GAPS: f64 = 1.5;
+/// Planes at a larger gap fly against each other somewhere.
+const WIDEST_GAP_DEG: f64 = 90.0;
+/// Where satellites stand half a spacing ahead or behind alike (to this share of the spacing), the offsets along the
+/// shell decide.
+const TIE: f64 = 0.02;
+
+/// One plane with the places of its satellites.
+struct Line<'p> {
+    plane: &'p Plane,
+    /// Phase of each member.
+    phases: Vec<f64>,
+    node_deg: f64,
+    radius_km: f64,
+}
+
+/// Who of one plane is linked to whom of the next, by their positions in the planes.
+#[derive(Clone, Debug, PartialEq)]
+struct Match {
+    pairs: Vec<(usize, usize)>,
+    /// How far the second is ahead of the first, in the mean.
+    ahead_deg: f64,
+}
+
+impl Links<'_> {
+    /// The links of one shell whose satellites come from elements: plane by plane along it, then to the next plane.
+    ///
+    /// # Errors
+    /// A satellite whose elements describe no motion.
+    pub(crate) fn grid_of_elements(
+        &mut self,
+        rules: IslRules,
+        earth: &Earth,
+        neighbours: PlaneNeighbours,
+        shell: &[Plane],
+        pairs: &mut Vec<Pair>,
+        seams: &mut Vec<Seam>,
+    ) -> Result<(), TopologyError> {
+        let lines: Vec<Line<'_>> = shell.iter().map(|plane| self.line(plane)).collect::<Result<_, _>>()?;
+        let count = lines.len();
+        let next = |n: usize| (n + 1) % count;
+        let gaps: Vec<f64> = (0..count).map(|n| between(lines[n].node_deg, lines[next(n)].node_deg).abs()).collect();
+        let widest_usual = widest_usual(&gaps, &lines, earth, rules);
+        // Two planes are neighbours once.
+        let closing = if count > 2 { Some(count - 1) } else { None };
+        let is_joined = |n: usize| match neighbours {
+            PlaneNeighbours::BySlot if Some(n) != closing => true,
+            _ => gaps[n] <= widest_usual,
+        };
+        let mut offset = 0.0;
+        for n in 0..count {
+            self.along_plane(lines[n].plane, pairs);
+            let is_last = n + 1 == count;
+            if (is_last && closing.is_none()) || !is_joined(n) {
+                offset = 0.0;
+                continue;
+            }
+            let (here, there) = (&lines[n], &lines[next(n)]);
+            let found = match neighbours {
+                PlaneNeighbours::BySlot if !is_last => self.by_slot(here, there),
+                _ => by_phase(&here.phases, &there.phases, offset),
+            };
+            offset += found.ahead_deg;
+            for (a, b) in found.pairs {
+                let [a, b] = [here.plane.members[a], there.plane.members[b]];
+                pairs.push(self.pair(PairKind::BetweenPlanes, a, b));
+            }
+        }
+        let open = |&n: &usize| !is_joined(n) && (n + 1 < count || closing.is_some());
+        let widest = (0..count).filter(open).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b]).then(b.cmp(&a)));
+        if let (Some(n), CrossSeam::Nearest) = (widest, rules.cross_seam) {
+            let (first, last) = (&lines[next(n)].plane.members, &lines[n].plane.members);
+            seams.push(self.seam(first, last));
+        }
+        Ok(())
+    }
+
+    fn line<'p>(&self, plane: &'p Plane) -> Result<Line<'p>, TopologyError> {
+        let place = |&node: &NodeId| match self.nodes[node.index()].kind {
+            NodeKind::Satellite { orbit, .. } => {
+                Place::of(&orbit).ok_or_else(|| TopologyError::NoPlace { name: self.nodes[node.index()].name.clone() })
+            }
+            _ => Err(TopologyError::NoPlace { name: self.nodes[node.index()].name.clone() }),
+        };
+        let places: Vec<Place> = plane.members.iter().map(place).collect::<Result<_, _>>()?;
+        let first = places.first().map_or(0.0, |place| place.node_deg);
+        let mut offs: Vec<f64> = places.iter().map(|place| between(first, place.node_deg)).collect();
+        offs.sort_by(f64::total_cmp);
+        let node_deg = first + offs.get(offs.len() / 2).copied().unwrap_or(0.0);
+        let radius_km = places.iter().map(|place| place.altitude_km).fold(f64::INFINITY, f64::min);
+        let phases = places.iter().map(|place| place.phase_deg).collect();
+        Ok(Line { plane, phases, node_deg, radius_km: radius_km + Earth::WGS84.radius_km })
+    }
+
+    /// Satellites of the same slot.
+    fn by_slot(&self, here: &Line<'_>, there: &Line<'_>) -> Match {
+        let slot = |node: NodeId| match self.nodes[node.index()].kind {
+            NodeKind::Satellite { slot, .. } => slot,
+            _ => 0,
+        };
+        let slots: std::collections::BTreeMap<u32, usize> =
+            there.plane.members.iter().enumerate().map(|(n, &node)| (slot(node), n)).collect();
+        let partner = |(n, &node): (usize, &NodeId)| Some((n, *slots.get(&slot(node))?));
+        Match { pairs: here.plane.members.iter().enumerate().filter_map(partner).collect(), ahead_deg: 0.0 }
+    }
+}
+
+/// From one angle to the other, −180 to 180°.
+fn between(from: f64, to: f64) -> f64 {
+    (to - from + 180.0).rem_euclid(360.0) - 180.0
+}
+
+/// Planes with a smaller gap between their nodes are neighbours: usual gaps, and those across which satellites see each
+/// other everywhere.
+fn widest_usual(gaps: &[f64], lines: &[Line<'_>], earth: &Earth, rules: IslRules) -> f64 {
+    let mut sorted = gaps.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let usual = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
+    let radius_km = lines.iter().map(|line| line.radius_km).fold(f64::INFINITY, f64::min);
+    let cosine = ((earth.radius_km + rules.grazing_altitude.km()) / radius_km).clamp(-1.0, 1.0);
+    (USUAL_GAPS * usual).max((2.0 * libm::acos(cosine).to_degrees()).min(WIDEST_GAP_DEG))
+}
+
+/// Pairs of neighbours in phase: no pair crosses another, and the squares of the differences are least. A satellite of
+/// the smaller plane that stays alone counts as one at the distance of its plane's mean spacing. `offset` is how far
+/// the first plane is ahead of the first of its shell; between two answers that are equally good, satellites half a
+/// spacing ahead or behind, it keeps the planes together.
+fn by_phase(here: &[f64], there: &[f64], offset: f64) -> Match {
+    let spacing = 360.0 / here.len().max(there.len()).max(1) as f64;
+    // Ahead first: with an even start the next plane is linked forwards.
+    let answers = [TIE, -TIE].map(|bias| least_squares(here, there, bias * spacing));
+    let best = answers.iter().enumerate().min_by(|(i, a), (j, b)| {
+        let [a, b] = [a, b].map(|answer| ((offset + answer.ahead_deg).abs() / (TIE * spacing)).round());
+        a.total_cmp(&b).then(i.cmp(j))
+    });
+    best.map_or(Match { pairs: Vec::new(), ahead_deg: 0.0 }, |(_, best)| best.clone())
+}
+
+/// The pairs whose differences from `bias` have the least squares.
+fn least_squares(here: &[f64], there: &[f64], bias: f64) -> Match {
+    let turned = here.len() > there.len();
+    let (few, many) = if turned { (there, here) } else { (here, there) };
+    let (rows, columns) = (few.len(), many.len());
+    if rows == 0 {
+        return Match { pairs: Vec::new(), ahead_deg: 0.0 };
+    }
+    // From `here` to `there`.
+    let difference = |i: usize, j: usize| if turned { between(many[j], few[i]) } else { between(few[i], many[j]) };
+    let cost = |i: usize, j: usize| {
+        let off = difference(i, j) - bias;
+        off * off
+    };
+    // A satellite stays alone rather than take a partner further away than the spacing of the few.
+    let spacing = 360.0 / rows as f64;
+    let alone = spacing * spacing;
+    let mut best: Option<(f64, Vec<Option<usize>>)> = None;
+    for start in 0..columns {
+        // An alignment of two lists: `least[i][j]` is the cost of the first i of the few and the first j of the many,
+        // which count from the start.
+        let at = |j: usize| (start + j) % columns;
+        let mut least = vec![vec![0.0; columns + 1]; rows + 1];
+        for i in 1..=rows {
+            least[i][0] = alone * i as f64;
+            for j in 1..=columns {
+                let linked = least[i - 1][j - 1] + cost(i - 1, at(j - 1));
+                least[i][j] = linked.min(least[i - 1][j] + alone).min(least[i][j - 1]);
+            }
+        }
+        let total = least[rows][columns];
+        if best.as_ref().is_some_and(|(cost, _)| total >= *cost) {
+            continue;
+        }
+        let mut partners = vec![None; rows];
+        let (mut i, mut j) = (rows, columns);
+        while i > 0 && j > 0 {
+            if least[i][j] == least[i - 1][j - 1] + cost(i - 1, at(j - 1)) {
+                (i, j) = (i - 1, j - 1);
+                partners[i] = Some(at(j));
+            } else if least[i][j] == least[i - 1][j] + alone {
+                i -= 1;
+            } else {
+                j -= 1;
+            }
+        }
+        best = Some((total, partners));
+    }
+    let partners = best.map(|(_, partners)| partners).unwrap_or_default();
+    let linked = || partners.iter().enumerate().filter_map(|(i, &j)| Some((i, j?)));
+    let sum: f64 = linked().map(|(i, j)| difference(i, j)).sum();
+    let mut pairs: Vec<(usize, usize)> = linked().map(|(i, j)| if turned { (j, i) } else { (i, j) }).collect();
+    pairs.sort_unstable();
+    Match { ahead_deg: sum / pairs.len().max(1) as f64, pairs }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skyhop_base::Stream;
+
+    /// Every assignment of the few to the many that keeps their order around the circle, one by one.
+    fn by_looking_at_all(few: &[f64], many: &[f64]) -> f64 {
+        fn rest(few: &[f64], many: &[f64], i: usize, order: &[usize]) -> f64 {
+            let Some(&phase) = few.get(i) else { return 0.0 };
+            let each = |n: usize| {
+                let off = between(phase, many[order[n]]);
+                off * off + rest(few, many, i + 1, &order[n + 1..])
+            };
+            let spacing = 360.0 / few.len() as f64;
+            let alone = spacing * spacing + rest(few, many, i + 1, order);
+            (0..order.len()).map(each).fold(alone, f64::min)
+        }
+        let around = |start: usize| (0..many.len()).map(|n| (start + n) % many.len()).collect::<Vec<_>>();
+        (0..many.len()).map(|start| rest(few, many, 0, &around(start))).fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn no_order_of_pairs_has_smaller_squares() {
+        let mut stream = Stream::new(1, "matching", "test");
+        for _ in 0..300 {
+            let few = 3 + (4.0 * stream.uniform()) as usize;
+            let many = few + (3.0 * stream.uniform()) as usize;
+            let mut draw = |count: usize| {
+                let mut phases: Vec<f64> = (0..count).map(|_| 360.0 * stream.uniform()).collect();
+                phases.sort_by(f64::total_cmp);
+                phases
+            };
+            let (few, many) = (draw(few), draw(many));
+            let squares = |found: &Match, a: &[f64], b: &[f64]| {
+                let linked: f64 = found.pairs.iter().map(|&(i, j)| between(a[i], b[j])).map(|off| off * off).sum();
+                let few = a.len().min(b.len());
+                linked + (few - found.pairs.len()) as f64 * (360.0 / few as f64).powi(2)
+            };
+            let least = by_looking_at_all(&few, &many);
+            for (found, a, b) in
+                [(least_squares(&few, &many, 0.0), &few, &many), (least_squares(&many, &few, 0.0), &many, &few)]
+            {
+                let here = squares(&found, a, b);
+                assert!((here / least - 1.0).abs() < 1e-9, "{here} {least}");
+            }
+        }
+    }
+}

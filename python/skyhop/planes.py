@@ -1,0 +1,87 @@
+"""`skyhop planes`: the orbital planes of a constellation, and the satellites of a catalogue that are in none.
+
+What it prints comes from `_core`, which finds planes; nothing here computes an orbit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skyhop import _core, folders, terminal
+from skyhop.sky import in_options, is_elements
+
+
+def planes(
+    constellation: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file of elements, or a preset.", show_default=False)
+    ],
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="UTC", help='"2025-10-07T12:00:00Z"; by default the middle epoch of the elements.'
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the planes as a file of planes for a scenario.")
+    ] = None,
+    left_out: Annotated[bool, typer.Option("--left-out", help="List the satellites in no plane, and why.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """List orbital planes and their satellites; with elements also who is in no plane, and why."""
+    try:
+        scenario = planes_scenario(constellation, begin)
+    except _core.ScenarioError as error:
+        options = {"constellation.epoch": "--from", "constellation.isl": "FILE", "constellation": "FILE"}
+        terminal.fail(in_options(str(error), options))
+    found: dict[str, Any] = json.loads(scenario.planes_json())
+    if csv is not None:
+        folders.write(csv, planes_csv(found))
+        typer.echo(str(csv), err=True)
+    if as_json:
+        terminal.print_json(found)
+        return
+    if left_out:
+        for one in found["left_out"]:
+            typer.echo(f"{one['satellite']} (object {one['catalogue_number']}): {one['detail']}")
+        return
+    table = terminal.table("shell", "plane", "satellites", "inclination (°)", "node (°)", "altitude (km)")
+    for shell in found["shells"]:
+        for plane in shell["planes"]:
+            table.add_row(
+                shell["name"], str(plane["plane"]), str(len(plane["satellites"])), f"{shell['inclination_deg']:.2f}",
+                f"{plane['node_deg']:.1f}", f"{plane['altitude_km']:.1f}",
+            )  # fmt: skip
+    terminal.console().print(table)
+    for shell in found["shells"]:
+        count = sum(len(plane["satellites"]) for plane in shell["planes"])
+        typer.echo(f"{shell['name']}: {count} satellites in {len(shell['planes'])} planes")
+    at = f" at {found['utc'][:19]}" if found["utc"] else ""
+    if found["left_out"]:
+        typer.echo(f"{len(found['left_out'])} satellites are in no plane{at}:")
+    for reason, count in Counter(one["reason"] for one in found["left_out"]).most_common():
+        typer.echo(f"    {count} {reason}")
+
+
+def planes_csv(found: dict[str, Any]) -> str:
+    """The planes in the form that `layout = { grid = { planes = FILE } }` reads, without slots."""
+    lines = ["satellite,shell,plane"]
+    for shell in found["shells"]:
+        for plane in shell["planes"]:
+            lines += [f"{name},{shell['name']},{plane['plane']}" for name in plane["satellites"]]
+    return "\n".join(lines) + "\n"
+
+
+def planes_scenario(constellation: str, begin: str | None) -> _core.Scenario:
+    """A constellation with a grid. Raises ScenarioError when there is no such file or preset, or no plane in it."""
+    from skyhop import api
+
+    sky: dict[str, Any] = {"gsl": {"rate": "1 Mbit/s"}, "isl": {"rate": "1 Mbit/s", "layout": "grid"}}
+    sky["elements" if is_elements(constellation) else "preset"] = constellation
+    if begin is not None:
+        sky["epoch"] = begin
+    return api.scenario(duration="1 s", constellation=sky)

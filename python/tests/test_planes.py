@@ -1,0 +1,149 @@
+"""Planes of satellites from elements: the command, a file of planes, the grid over real catalogues."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+from typer.testing import CliRunner
+
+from skyhop import _core, api, cli
+from skyhop.validate import route_pairs
+
+TLE = ROOT.parent / "shared" / "data" / "tle"
+EPOCH = datetime(2025, 10, 7, 12)
+PLANES, SLOTS = 8, 7
+
+
+def call(*arguments: str | Path) -> Any:
+    return CliRunner().invoke(cli.app, [str(one) for one in arguments])
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Path:
+    """A Walker delta of 56 satellites at about 1100 km, one that is raised, and one in a long ellipse."""
+    lines = []
+    for plane in range(PLANES):
+        for slot in range(SLOTS):
+            number = plane * SLOTS + slot
+            phase = (slot + plane / PLANES) * 360 / SLOTS % 360
+            lines += [f"sat {plane} {slot}", *tle(number, (60, plane * 360 / PLANES, 1e-4, 0, phase, 13.4))]
+    lines += ["raised", *tle(900, (60, 45, 1e-4, 0, 20, 14.9)), "ellipse", *tle(901, (60, 45, 0.7, 0, 20, 2.0))]
+    file = tmp_path / "walker.tle"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def tle(number: int, elements: tuple[float, float, float, float, float, float]) -> list[str]:
+    return [line for line in route_pairs.two_lines(number, EPOCH, elements) if line[:2] in ("1 ", "2 ")]
+
+
+def sky(elements: Path, layout: Any, **more: Any) -> _core.Scenario:
+    constellation = {
+        "elements": str(elements),
+        "epoch": EPOCH.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "isl": {"rate": "1 Gbit/s", "layout": layout},
+        "gsl": {"rate": "100 Mbit/s", "elevation_mask": "25 deg"},
+    }
+    return api.scenario(**{"duration": "60 s", "constellation": constellation, **more})
+
+
+def test_the_command_lists_planes_and_who_is_in_none(catalogue: Path) -> None:
+    found = call("planes", catalogue)
+    assert found.exit_code == 0, found.stderr
+    assert f"{PLANES * SLOTS} satellites in {PLANES} planes" in found.stdout
+    assert (
+        "2 satellites are in no plane at 2025-10-07T12:00:00:" in found.stdout and "1 eccentric orbit" in found.stdout
+    )
+    left = call("planes", catalogue, "--left-out").stdout.splitlines()
+    assert [line.split(" (")[0] for line in left] == ["raised", "ellipse"] and "below shell" in left[0]
+    shells = json.loads(call("planes", catalogue, "--json").stdout)["shells"]
+    assert [len(plane["satellites"]) for plane in shells[0]["planes"]] == [SLOTS] * PLANES
+    preset = call("planes", "iridium")
+    assert preset.exit_code == 0 and "iridium: 66 satellites in 6 planes" in preset.stdout
+
+
+def test_errors_of_the_command_name_what_was_typed(tmp_path: Path) -> None:
+    assert "FILE" in call("planes", tmp_path / "none.tle").stderr
+    lone = tmp_path / "lone.tle"
+    lone.write_text("\n".join(["one", *tle(1, (60, 0, 1e-4, 0, 0, 15.0))]) + "\n", encoding="utf-8")
+    found = call("planes", lone)
+    assert found.exit_code != 0 and "no planes can be found among the 1 satellites" in found.stderr
+
+
+def test_a_file_of_planes_gives_the_links_that_were_found(catalogue: Path, tmp_path: Path) -> None:
+    file = tmp_path / "planes.csv"
+    assert call("planes", catalogue, "--csv", file).exit_code == 0
+    by_phase, by_file = (sky(catalogue, layout) for layout in ("grid", {"grid": {"planes": str(file)}}))
+    links = [{tuple(pair) for pair in json.loads(one.sky_json(0.0))["isls"]} for one in (by_phase, by_file)]
+    assert links[0] == links[1] and len(links[0]) == 2 * PLANES * SLOTS
+    # The canonical form holds the file, and makes the same scenario without it.
+    file.unlink()
+    again = _core.Scenario.from_json(by_file.canonical_json())
+    assert again.hash == by_file.hash and by_file.hash != by_phase.hash
+    (warning,) = [one for one in by_phase.warnings if "planes" in one]
+    assert "56 of 58 satellites are found in 8 planes" in warning and "2 are left out" in warning
+
+
+def test_the_manifest_of_a_run_holds_the_planes(catalogue: Path, tmp_path: Path) -> None:
+    scenario = sky(
+        catalogue,
+        "grid",
+        stations={"a": {"city": "London"}, "b": {"city": "New York City"}},
+        flows=[{"name": "f", "from": "a", "to": "b", "tcp": "reno", "application": "ftp"}],
+    )
+    api.run(scenario, seed=1).write(tmp_path / "run")
+    (shell,) = json.loads((tmp_path / "run" / "manifest.json").read_text())["planes"]
+    assert [len(plane) for plane in shell["planes"]] == [SLOTS] * PLANES
+    positions = {name for plane in shell["planes"] for name in plane}
+    assert positions == {f"sat-{plane}-{slot}" for plane in range(PLANES) for slot in range(SLOTS)}
+
+
+def test_the_grid_that_is_found_is_hypatias(tmp_path: Path) -> None:
+    """Links of Kuiper-630 as another tool lists them; its odd planes are half a spacing ahead."""
+    kuiper = route_pairs._sky(ROOT / "tests" / "reference" / "hypatia")
+    file = tmp_path / "kuiper.tle"
+    file.write_text(kuiper.tles, encoding="utf-8")
+    constellation = {
+        "elements": str(file),
+        "epoch": kuiper.epoch.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "isl": {"rate": "1 Gbit/s", "grazing_altitude": "0 km"},
+        "gsl": {"rate": "1 Gbit/s"},
+    }
+    scenario = api.scenario(duration="1 s", constellation=constellation)
+    found = {frozenset(pair) for pair in json.loads(scenario.sky_json(0.0))["isls"]}
+    assert found == {frozenset((f"n-{a}", f"n-{b}")) for a, b in kuiper.isls}
+
+
+@pytest.mark.skipif(not TLE.is_dir(), reason="the catalogues are not there")
+def test_london_to_new_york_takes_as_many_hops_over_the_catalogue_as_over_the_shell() -> None:
+    ends: dict[str, Any] = {
+        "stations": {
+            "london": {"city": "London", "antennas": 40},
+            "new-york": {"city": "New York City", "antennas": 40},
+        },
+        "flows": [{"name": "f", "from": "london", "to": "new-york", "tcp": "reno", "application": "ftp"}],
+    }
+    real = sky(TLE / "starlink-2025-10.tle", {"grid": {"shells": ["53.2-540"]}}, duration="400 s", **ends)
+    constellation = {
+        "preset": "starlink-2",
+        "isl": {"rate": "1 Gbit/s"},
+        "gsl": {"rate": "100 Mbit/s", "elevation_mask": "25 deg"},
+    }
+    shell = api.scenario(duration="400 s", constellation=constellation, **ends)
+    hops = [[len(flow(one, at)) for at in range(0, 400, 50)] for one in (real, shell)]
+    delays = [[sum(hop["delay_s"] for hop in flow(one, at)) for at in range(0, 400, 50)] for one in (real, shell)]
+    assert statistics.mean(hops[0]) <= statistics.mean(hops[1]) + 1, hops
+    assert min(hops[0]) >= 3 and max(hops[0]) <= 9, hops
+    # The great circle of 5570 km takes 18.6 ms, and 1100 km of climb and descent 3.7 ms.
+    assert all(0.0186 < delay < 0.035 for delay in delays[0]), delays
+
+
+def flow(scenario: _core.Scenario, at_s: float) -> list[dict[str, Any]]:
+    (found,) = json.loads(scenario.sky_json(at_s))["flows"]
+    return list(found["hops"])
