@@ -202,7 +202,8 @@ def _flow_monitor(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
 def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     series = run.table("flow_series")
     title = f"Skyhop, scenario {run.manifest['scenario_hash'][:12]}, seed {run.manifest['seed']}"
-    folders.write(out, qlog.document(packets_of(run), series, ends_of(run), run.table("links"), title=title))
+    tables = (packets_of(run), series, run.table("flow_events"), ends_of(run), run.table("links"))
+    folders.write(out, qlog.document(*tables, title=title, warnings=run.manifest["warnings"]))
     notes = ["the run has no time series, so there are no windows: set [records] grid"] if series.is_empty() else []
     return [*notes, "a flow's packets are those at recorded links that begin or end at its source"]
 

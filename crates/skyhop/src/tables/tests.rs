@@ -60,7 +60,8 @@ fn columns_are_the_contract() {
             "packets",
             "time_s link event flow seq size_bytes packet is_ack retransmission protocol payload_bytes header_bytes \
              ecn \
-             tcp_flags tcp_seq tcp_ack tcp_window_bytes tcp_ts_value tcp_ts_echo tcp_sack",
+             tcp_flags tcp_seq tcp_ack tcp_window_bytes tcp_ts_value tcp_ts_echo tcp_sack \
+             quic_type quic_ack quic_streams",
         ),
         ("transfers", "time_s flow number bytes begin_s completion_s"),
         (
