@@ -330,10 +330,8 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bo
         return {}
     for stack, parts in found.left_out.items():
         stays = "; README.md stays as it is" if renew else ""
-        typer.echo(
-            f"skipped: {', '.join(parts)} of {found.name}: this build has no {stack} (make build FEATURES={stack}){stays}",
-            err=True,
-        )
+        lacks = f"this build has no {stack} (make build FEATURES={stack})"
+        typer.echo(f"skipped: {', '.join(parts)} of {found.name}: {lacks}{stays}", err=True)
     from skyhop import matrix, prose, report, tables
     from skyhop.kept import Keep
     from skyhop.verdict import DefinitionError

@@ -270,7 +270,7 @@ def test_qlog_of_quic_has_what_the_stack_sent_lost_and_heard_of(stack: str, tmp_
         for first, last in frame["acked_ranges"]
         for number in range(first, last + 1)
     }
-    # Each packet has one fate: the path's own table says which did not arrive.
+    # The path's own table says which packets did not arrive.
     gone = run.table("drops").filter(~pl.col("is_ack"))["seq"].to_list()
     assert len(sent) == len(set(sent)) and len(lost) == len(set(lost)) > 5
     assert set(lost) == set(gone) and not set(lost) & acked and acked <= set(sent)

@@ -86,7 +86,7 @@ pub struct End {
     has_streams: bool,
 }
 
-/// The payload of a packet on its way: a datagram, and what records say of it.
+/// The payload of a packet on the path: a datagram, and what records say of it.
 #[derive(Clone, Debug)]
 pub struct Sealed {
     pub bytes: Vec<u8>,

@@ -103,7 +103,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// The lowest number of a packet with application data whose fate is open.
+    /// The lowest number of a packet with application data that is neither acknowledged nor declared lost.
     pub fn oldest_outstanding(&self) -> Option<u64> {
         self.outstanding.first_key_value().map(|(&number, _)| number)
     }
@@ -208,7 +208,7 @@ pub(crate) fn lost(number: u64) {
     });
 }
 
-/// A stack that does not name them has declared so many bytes lost. Both rules of RFC 9002, section 6.1, take the oldest
+/// A stack that names no packets has declared so many bytes lost. Both rules of RFC 9002, section 6.1, take the oldest
 /// packets first, so they are the first ones that add up to as many bytes. Where none do, it was a packet of the
 /// handshake.
 pub(crate) fn lost_bytes(bytes: u64) {

@@ -3,7 +3,8 @@
 //! A visit has its connections to one server. The user's side asks with a packet for each object; the server opens the
 //! connection when the first request reaches it, so that the first byte of a new connection takes two round trips, as
 //! with a handshake and a request. The server answers the requests of a connection in the order of their arrival. Where
-//! each answer is a stream of its own (QUIC), it answers them side by side, and the stack decides whose data leave first.
+//! each answer is a stream of its own (QUIC), it answers them side by side, and the stack decides whose data leave
+//! first.
 //! Deviations: no name is looked up, no TLS is negotiated over TCP, and parsing and scripts take no time.
 
 use crate::pages::Page;

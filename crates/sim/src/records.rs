@@ -451,8 +451,8 @@ pub struct PositionRow {
 }
 
 /// What happened to a packet at a link whose packets are recorded (ns-2's event names), or `Ack`: the arrival of
-/// an ACK at its flow's source, or `TakenForLost`: the source takes a packet for lost. These two are kept under the first
-/// of the recorded links.
+/// an ACK at its flow's source, or `TakenForLost`: the source takes a packet for lost. These two are kept under the
+/// first of the recorded links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketEvent {
     Enqueue,

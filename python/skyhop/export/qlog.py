@@ -82,7 +82,7 @@ def document(
 
 
 def _ranges(text: str) -> list[list[int]]:
-    """Of `12-15 3-9`."""
+    """The ends of the ranges in `12-15 3-9`."""
     return [[int(end) for end in one.split("-")] for one in text.split()]
 
 

@@ -387,27 +387,27 @@ fn a_control_of_ours_does_under_quic_what_it_does_under_tcp() {
             assert!((ours.1 / goodput - 1.0).abs() < 0.05, "{control} in {stack}: {} for {goodput} bit/s", ours.1);
         }
     }
-    // Vegas reads delayed ACKs as a queue: TCP's wait for the next burst, QUIC's for at most 25 ms. Without them it has the
-    // same window under both.
-    let mut network = path(
-        "50 ms",
-        &json!([{ "name": "a", "from": "left", "to": "right", "tcp": {
-        "recovery": "sack", "control": "vegas", "mss": "1188 B", "initial_window": 10, "window": 4000 } }]),
-    );
-    network["duration"] = json!("60 s");
-    let mean = |network: &Value| run_json(network, 1).flows[0].cwnd_mean.expect("has a window");
-    let delayed = mean(&network);
-    network["flows"][0]["tcp"]["ack_every"] = json!(1);
-    let prompt = mean(&network);
-    assert!(delayed < 0.25 * prompt, "delayed ACKs hold the window of TCP: {delayed} for {prompt}");
+    // Vegas reads delayed ACKs as a queue: TCP's wait for the next burst, QUIC's for at most 25 ms. It leaves slow
+    // start when bursts queue up. Without either it has the same window under both.
+    let tcp = |more: Value| {
+        let mut tcp = json!({ "recovery": "sack", "control": "vegas", "mss": "1188 B", "initial_window": 10,
+                              "window": 4000 });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            tcp[key] = value.clone();
+        }
+        json!({ "name": "a", "from": "left", "to": "right", "tcp": tcp })
+    };
+    let mean = |flow: Value| {
+        let network = path("50 ms", &json!([flow]));
+        run_json(&network, 1).flows[0].cwnd_mean.expect("has a window")
+    };
+    let (usual, like_quic) = (mean(tcp(json!({}))), mean(tcp(json!({ "ack_every": 1, "pacing": "always" }))));
+    assert!(usual < 0.25 * like_quic, "delayed ACKs and bursts hold the window of TCP: {usual} for {like_quic}");
     for stack in built() {
-        let mut network = network.clone();
-        network["flows"][0]["quic"] = json!({ "stack": stack.name(), "control": { "ours": "vegas" },
-                                              "stream_window": "8 MB", "runtime": "exact", "ack_every": 1 });
-        network["flows"][0].as_object_mut().expect("is a table").remove("tcp");
-        let ours = mean(&network);
-        // The stacks pace and slow start ends later: 35 segments of TCP, 115 datagrams of quinn.
-        assert!((ours / prompt - 1.0).abs() < 0.15, "vegas in {stack}: cwnd {ours} for {prompt}");
+        let quic = json!({ "stack": stack.name(), "control": { "ours": "vegas" }, "stream_window": "8 MB",
+                           "runtime": "exact", "ack_every": 1 });
+        let ours = mean(json!({ "name": "a", "from": "left", "to": "right", "quic": quic }));
+        assert!((ours / like_quic - 1.0).abs() < 0.05, "vegas in {stack}: cwnd {ours} for {like_quic}");
     }
     // Neither stack's own control nor another of ours would pass for the one that was asked for.
     windows.sort_by(f64::total_cmp);
@@ -534,7 +534,8 @@ fn each_object_of_a_page_over_quic_is_a_stream() {
         let page = &run.pages[0];
         // Half a round trip for the request, one for the handshake, half for the document, one for its objects.
         let load_s = page.loaded.expect("has loaded").since(page.begin).as_secs_f64();
-        assert!((0.6..0.63).contains(&load_s), "{stack}: {load_s}");
+        // noq paces its first window: five packets take up to 0.1 s.
+        assert!((0.6..0.75).contains(&load_s), "{stack}: {load_s}");
         let first_s = page.first.expect("has begun").since(page.begin).as_secs_f64();
         assert!((0.4..0.42).contains(&first_s), "{stack}: {first_s}");
         let mut bytes = std::collections::BTreeMap::<u64, u64>::new();
