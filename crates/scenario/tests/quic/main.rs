@@ -133,6 +133,30 @@ fn a_flow_does_what_the_stack_did_in_real_time() {
     assert!(events.iter().any(|row| row.event == "loss" && row.cwnd.is_some() && row.ssthresh.is_some()), "{events:?}");
 }
 
+/// More than 1024 pieces of a stream are too many for quinn's receiver, and 12 MB are enough for as many in the
+/// overshoot of slow start. Shorter downloads and smaller windows live, and the timers of the runtime do not matter.
+#[test]
+fn large_windows_end_long_downloads_of_quinn() {
+    if !has(StackKind::Quinn) {
+        return;
+    }
+    for runtime in ["tokio", "exact"] {
+        let run = |bytes: &str, window: &str| {
+            let quic = json!({ "stack": "quinn", "stream_window": window, "runtime": runtime });
+            run_json(&path("300 ms", &json!([file("a", bytes, &quic)])), 1)
+        };
+        let dead = run("12 MB", "8 MB");
+        let words = dead.warnings.first().expect("the run says it");
+        assert!(words.contains("too many gaps in stream buffer"), "{runtime}: {words}");
+        assert!(dead.flows[0].completed.is_none());
+        for (bytes, window) in [("10 MB", "8 MB"), ("12 MB", "4 MB"), ("12 MB", "2 MB")] {
+            let alive = run(bytes, window);
+            assert!(alive.warnings.is_empty(), "{runtime}, {bytes}, {window}: {:?}", alive.warnings);
+            assert!(alive.flows[0].completed.is_some(), "{runtime}, {bytes}, {window}");
+        }
+    }
+}
+
 #[test]
 fn what_a_stack_does_not_bear_ends_its_flow_and_no_other() {
     if !has(StackKind::Noq) {
