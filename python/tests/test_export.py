@@ -312,6 +312,17 @@ def test_qlog_has_the_end_of_a_connection_in_the_words_of_the_stack(tmp_path: Pa
     assert any("TimedOut" in warning for warning in run.warnings)
 
 
+def test_qlog_says_that_connections_of_workloads_have_no_trace(tmp_path: Path) -> None:
+    web = {"name": "web", "from": "left", "to": "right", "tcp": "cubic", "sizes": {"constant": "10 kB"},
+           "arrivals": {"at": {"text": "time_s\n0\n1\n"}}}  # fmt: skip
+    link = {"between": ["left", "right"], "delay": "5 ms", "rate": "20 Mbit/s"}
+    records = {"packets": ["left->right", "right->left"]}
+    run = skyhop.run({"duration": "3 s", "links": [link], "workloads": [web], "records": records})
+    written = write(run, "qlog", tmp_path / "out.qlog")
+    assert "connections of workloads have no trace, and 2 of them have packets here" in written.notes
+    assert json.loads((tmp_path / "out.qlog").read_text())["traces"] == []
+
+
 def test_the_sky_is_exported_where_there_is_one(lossy: skyhop.Run, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="there is no sky to write"):
         write(lossy, "czml", tmp_path / "out.czml")
