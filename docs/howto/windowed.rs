@@ -3,7 +3,7 @@
 use skyhop_base::{Duration, Stream, Time};
 use skyhop_hosts::quic::End;
 use skyhop_quic::stack::{Batch, Ecn, Event, Incoming, Read, Stack, StreamId};
-use skyhop_quic::{Host, Measures, Runtime};
+use skyhop_quic::{Host, Measures, Runtime, StreamUse};
 use skyhop_sim::endpoint::{Endpoint, Transport};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -168,7 +168,8 @@ pub struct WindowedHosts;
 impl Transport for WindowedHosts {
     fn source(&self, mut draws: Stream) -> Box<dyn Endpoint> {
         let stack = Box::<Windowed>::default();
-        Box::new(End::new(Host::of_source(stack, Runtime::exact(), false, (draws.bits(), "source")), FULL as u64, true))
+        let host = Host::of_source(stack, Runtime::exact(), StreamUse::Shared, (draws.bits(), "source"));
+        Box::new(End::new(host, FULL as u64, true))
     }
 
     fn sink(&self, mut draws: Stream) -> Box<dyn Endpoint> {

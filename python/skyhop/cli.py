@@ -328,6 +328,10 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bo
     if found.missing:
         typer.echo(f"skipped: {found.name} needs {', '.join(map(str, found.missing))}, which is not there", err=True)
         return {}
+    for stack, parts in found.left_out.items():
+        stays = "; README.md stays as it is" if renew else ""
+        lacks = f"this build has no {stack} (make build FEATURES={stack})"
+        typer.echo(f"skipped: {', '.join(parts)} of {found.name}: {lacks}{stays}", err=True)
     from skyhop import matrix, prose, report, tables
     from skyhop.kept import Keep
     from skyhop.verdict import DefinitionError
@@ -346,7 +350,7 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bo
         _print_outcome(outcome)
     _warn_all(outcome.warnings)
     readme = found.folder / "README.md"
-    if renew:
+    if renew and not found.left_out:
         defined(lambda: prose.renew(readme, outcome))
         for document in prose.documents(found):
             defined(lambda document=document: prose.renew_others(document, outcome))  # type: ignore[misc]

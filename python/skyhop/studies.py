@@ -82,6 +82,8 @@ class Part:
     metrics: frozenset[str]
     #: Whether it is too long for every day, and runs only when the whole study is asked for.
     long: bool
+    #: The QUIC stack without which it does not run: a build may lack it.
+    stack: str = ""
     #: The long part that runs the same over the whole length, where this one is shortened.
     whole: str = ""
     #: Whether nothing random is in it, so that one run says all.
@@ -180,9 +182,20 @@ class Study:
         """The base case."""
         return self.folder / "scenario.toml"
 
+    @property
+    def left_out(self) -> dict[str, list[str]]:
+        """Names of the parts whose QUIC stack this build lacks, by the stack."""
+        found: dict[str, list[str]] = {}
+        for part in self.parts:
+            if part.stack and part.stack not in _core.quic_stacks():
+                found.setdefault(part.stack, []).append(part.name)
+        return found
+
     @cached_property
     def _part_of(self) -> dict[Cell, Part]:
-        return {cell: part for part in self.parts for cell in part.cells if self.full or not part.long}
+        absent = {name for names in self.left_out.values() for name in names}
+        here = [part for part in self.parts if part.name not in absent and (self.full or not part.long)]
+        return {cell: part for part in here for cell in part.cells}
 
     @property
     def cells(self) -> list[Cell]:
@@ -350,6 +363,7 @@ def _part(
         seeds=_seeds(entry) if entry.take("seeds", list, None) is not None else seeds,
         metrics=frozenset(measured),
         long=entry.take("long", bool, False),
+        stack=_stack(entry),
         whole=entry.text("whole", ""),
         deterministic=entry.take("deterministic", bool, defaults.take("deterministic", bool, False)),
         start_within_s=_seconds(entry, _seconds(defaults, 0.0)),
@@ -359,6 +373,16 @@ def _part(
     entry.finish()
     return part
 
+
+def _stack(entry: Table) -> str:
+    stack = entry.text("stack", "")
+    if stack and stack not in _STACKS:
+        raise entry.error("stack", f"is among {', '.join(_STACKS)}, not {stack!r}")
+    return stack
+
+
+#: QUIC stacks that a build may have (crates/quic/src/config.rs).
+_STACKS = ("quinn", "noq")
 
 #: Keys of a part that the study may set for all of them.
 _OF_PARTS = ("deterministic", "start_within")

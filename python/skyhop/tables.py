@@ -76,8 +76,8 @@ def notes(outcome: Outcome) -> list[str]:
     said = []
     if any(part.deterministic for part in single):
         said.append(
-            "Without an interval: deterministic; one run. Another seed, and one flow a microsecond later, change no "
-            "digit that is shown."
+            "Without an interval: deterministic, one run. Another seed, or one flow a microsecond later, changes no "
+            "digit shown."
         )
     if any(not part.deterministic for part in single):
         said.append("“(one run)”: one seed of a run that others would change. Nothing is decided by it.")

@@ -14,6 +14,7 @@ import pytest
 from conftest import ROOT, Skyhop
 
 import skyhop
+from skyhop import _core
 from skyhop.export import FORMATS, ExportError, write
 
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
@@ -236,6 +237,90 @@ def test_qlog_acknowledges_each_packet_once_and_has_the_windows(tmp_path: Path) 
         rates = run.flow_series.filter(pl.col("flow") == trace["title"])["pacing_bps"].to_list()
         assert [event["data"].get("pacing_rate") for event in windows] == [rate and round(rate) for rate in rates]
         assert any(rates) == (trace["title"] == "linux"), "the other sends as its window allows"
+
+
+@pytest.mark.parametrize("stack", _core.quic_stacks())
+def test_qlog_of_quic_has_what_the_stack_sent_lost_and_heard_of(stack: str, tmp_path: Path) -> None:
+    quic = {"stack": stack, "stream_window": "8 MB"}
+    link = {"between": ["left", "right"], "delay": "50 ms", "rate": "20 Mbit/s"}
+    run = skyhop.run({
+        "duration": "15 s",
+        "links": [link | {"forward": {"errors": [{"packet": 0.01}]}, "queue": {"drop_tail": {"packets": 100}}}],
+        "flows": [{"name": "a", "from": "left", "to": "right", "quic": quic,
+                   "application": {"ftp": {"bytes": "1 MB"}}}],
+        "records": {"grid": "100 ms", "packets": ["left->right", "right->left"]},
+    }, seed=2)  # fmt: skip
+    write(run, "qlog", tmp_path / "out.qlog")
+    (trace,) = json.loads((tmp_path / "out.qlog").read_text())["traces"]
+    events = trace["events"]
+    named = lambda name: [event for event in events if event["name"] == name]  # noqa: E731
+    times = [event["time"] for event in events]
+    assert times == sorted(times)
+
+    def numbers(name: str) -> list[int]:
+        headers = [event["data"]["header"] for event in named(name)]
+        return [header["packet_number"] for header in headers if header["packet_type"] == "1RTT"]
+
+    sent, lost = numbers("transport:packet_sent"), numbers("recovery:packet_lost")
+    acked = {
+        number
+        for event in named("transport:packet_received")
+        for frame in event["data"]["frames"]
+        if frame["frame_type"] == "ack"
+        for first, last in frame["acked_ranges"]
+        for number in range(first, last + 1)
+    }
+    # The path's own table says which packets did not arrive.
+    gone = run.table("drops").filter(~pl.col("is_ack"))["seq"].to_list()
+    assert len(sent) == len(set(sent)) and len(lost) == len(set(lost)) > 5
+    assert set(lost) == set(gone) and not set(lost) & acked and acked <= set(sent)
+    # Nothing is under way any more: what is left needed no acknowledgement.
+    bare = set(sent) - acked - set(lost)
+    carried = {
+        event["data"]["header"]["packet_number"]: sum(
+            frame["length"] for frame in event["data"]["frames"] if frame["frame_type"] == "stream"
+        )
+        for event in named("transport:packet_sent")
+        if event["data"]["header"]["packet_type"] == "1RTT"
+    }
+    assert all(carried[number] == 0 for number in bare)
+    payloads = run.table("packets").filter((pl.col("event") == "deq") & ~pl.col("is_ack"))["payload_bytes"].sum()
+    assert sum(carried.values()) == payloads
+    # A period of recovery for each reduction of the window that lies outside of another.
+    cuts = run.table("flow_events").filter(pl.col("event").is_in(["loss", "persistent congestion"]))
+    states = [event["data"]["new"] for event in named("recovery:congestion_state_updated")]
+    assert 0 < states.count("recovery") <= len(cuts)
+    windows = [event["data"]["congestion_window"] for event in named("recovery:metrics_updated")]
+    assert windows == [round(cwnd * 1200) for cwnd in run.flow_series["cwnd"].to_list()]
+    assert not named("connectivity:connection_closed")
+
+
+@pytest.mark.skipif("quinn" not in _core.quic_stacks(), reason="this build has no quinn")
+def test_qlog_has_the_end_of_a_connection_in_the_words_of_the_stack(tmp_path: Path) -> None:
+    errors = [{"list": {"data": [{"packets": [100, 100_000], "every": 1}]}}]
+    link = {"between": ["left", "right"], "delay": "50 ms", "rate": "20 Mbit/s", "forward": {"errors": errors}}
+    quic = {"stack": "quinn", "idle_timeout": "2 s"}
+    flow = {"name": "a", "from": "left", "to": "right", "quic": quic}
+    records = {"grid": "100 ms", "packets": ["left->right", "right->left"]}
+    run = skyhop.run({"duration": "9 s", "links": [link], "flows": [flow], "records": records})
+    write(run, "qlog", tmp_path / "out.qlog")
+    (trace,) = json.loads((tmp_path / "out.qlog").read_text())["traces"]
+    (closed,) = (event for event in trace["events"] if event["name"] == "connectivity:connection_closed")
+    (told,) = run.table("flow_events").filter(pl.col("event") == "connection lost")["time_s"].to_list()
+    assert closed["data"] == {"owner": "local", "reason": "TimedOut"}
+    assert closed["time"] == pytest.approx(told * 1e3)
+    assert any("TimedOut" in warning for warning in run.warnings)
+
+
+def test_qlog_says_that_connections_of_workloads_have_no_trace(tmp_path: Path) -> None:
+    web = {"name": "web", "from": "left", "to": "right", "tcp": "cubic", "sizes": {"constant": "10 kB"},
+           "arrivals": {"at": {"text": "time_s\n0\n1\n"}}}  # fmt: skip
+    link = {"between": ["left", "right"], "delay": "5 ms", "rate": "20 Mbit/s"}
+    records = {"packets": ["left->right", "right->left"]}
+    run = skyhop.run({"duration": "3 s", "links": [link], "workloads": [web], "records": records})
+    written = write(run, "qlog", tmp_path / "out.qlog")
+    assert "connections of workloads have no trace, and 2 of them have packets here" in written.notes
+    assert json.loads((tmp_path / "out.qlog").read_text())["traces"] == []
 
 
 def test_the_sky_is_exported_where_there_is_one(lossy: skyhop.Run, tmp_path: Path) -> None:

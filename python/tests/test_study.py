@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import api, matrix, prose, report, studies, tables
+from skyhop import _core, api, cli, matrix, prose, report, studies, tables
 from skyhop.verdict import DefinitionError
 
 STUDY_TOML = """\
@@ -274,6 +274,27 @@ def test_parts_have_their_own_scenario_seeds_and_metrics_and_the_long_ones_wait(
     )
 
 
+def test_a_part_whose_stack_the_build_lacks_is_skipped_and_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "long.toml").write_text(DUMBBELL, encoding="utf-8")
+    with (folder / "study.toml").open("a", encoding="utf-8") as file:
+        file.write(PARTS_TOML.replace("long = true", 'stack = "noq"'))
+    change(folder / "expect.toml", 'order = "5 < long"', 'order = "[0] < 5@late"')
+    readme = "What it gives: <!-- = late@5 -->0<!-- / -->.\n<!-- results: -->\n<!-- end of results -->\n"
+    (folder / "README.md").write_text(readme, encoding="utf-8")
+    monkeypatch.setattr(_core, "quic_stacks", lambda: ["quinn", "noq"])
+    assert len(studies.load(folder).cells) == 2
+    monkeypatch.setattr(_core, "quic_stacks", lambda: ["quinn"])
+    found = studies.load(folder)
+    assert found.left_out == {"noq": ["whole"]}
+    cli._run_study(found, folder.parent / "out", renew=True, keep=folder.parent / "kept", quiet=False)
+    said = capsys.readouterr()
+    assert "skipped: whole of " in said.err and "this build has no noq (make build FEATURES=noq)" in said.err
+    assert "The study fails" not in said.err
+    assert (folder / "README.md").read_text(encoding="utf-8") == readme, "numbers of both parts stay together"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -282,6 +303,7 @@ def test_parts_have_their_own_scenario_seeds_and_metrics_and_the_long_ones_wait(
         ('["goodput", "late"]', '["goodput", "lag"]', "parts.daily.metrics: is among"),
         ("seeds = [1]", "seeds = []", "parts.daily.seeds: is a list of whole numbers"),
         ("long = true", "lang = true", "parts.whole.lang: has no meaning here"),
+        ("long = true", 'stack = "picoquic"', "parts.whole.stack: is among quinn, noq, not 'picoquic'"),
     ],
 )
 def test_parts_that_cannot_be_meant(folder: Path, old: str, new: str, said: str) -> None:

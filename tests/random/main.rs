@@ -65,6 +65,7 @@ const NOT_DRAWN: &[(&str, &str)] = &[
     ("QuicRuntimeName = \"tokio\"", QUIC),
     ("QuicTimersName = \"exact\"", QUIC),
     ("QuicTimersName = \"milliseconds\"", QUIC),
+    ("WebProtocolFile = \"http/3\"", QUIC),
     ("WorkloadFile.quic", QUIC),
 ];
 

@@ -134,6 +134,7 @@ fn header(content: &dyn Any) -> Header {
         window: Some(segment.window),
         timestamps: segment.timestamps.map(|timestamps| (timestamps.value, timestamps.echo)),
         blocks: segment.sack.iter().map(|block| (block.start, block.end)).collect(),
+        ..Header::default()
     }
 }
 

@@ -5,11 +5,13 @@
 //! stacks skip some numbers on purpose. The headers of IPv4 and UDP come on top of each datagram.
 
 use skyhop_base::{Stream, Time};
-use skyhop_quic::{Config, ConfigError, Datagram, Ecn, Host, Runtime, Timers};
+use skyhop_quic::watch::PacketKind;
+use skyhop_quic::{Config, ConfigError, Contents, Datagram, Ecn, Host, Runtime, StreamUse, Timers};
 use skyhop_sim::endpoint::{
     Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Payload, Report, Transport,
 };
 use skyhop_sim::headers::{Header, Protocol};
+use std::any::Any;
 use std::collections::VecDeque;
 
 /// IPv4 and UDP without options (RFC 791, section 3.1; RFC 768).
@@ -24,16 +26,15 @@ pub struct Quic {
     config: Config,
     /// The runtime's habits. The phase of timers that go by the millisecond is drawn for each host.
     runtime: Runtime,
-    /// Every write is a stream of its own, which ends with it. Otherwise all writes share one stream.
-    stream_for_each_write: bool,
+    streams: StreamUse,
 }
 
 impl Quic {
     /// # Errors
     /// What the stack does not take, and a stack that this build has not.
-    pub fn new(config: Config, runtime: Runtime, stream_for_each_write: bool) -> Result<Quic, ConfigError> {
+    pub fn new(config: Config, runtime: Runtime, streams: StreamUse) -> Result<Quic, ConfigError> {
         config.check()?;
-        Ok(Quic { config, runtime, stream_for_each_write })
+        Ok(Quic { config, runtime, streams })
     }
 
     /// A host's own runtime, and the seed of its stack.
@@ -48,7 +49,10 @@ impl Quic {
     fn boxed(&self, host: Result<Host, ConfigError>, is_source: bool) -> Box<dyn Endpoint> {
         let full = u64::from(self.config.udp_payload);
         match host {
-            Ok(host) => Box::new(End::new(host, full, is_source)),
+            Ok(host) => {
+                let has_streams = self.streams != StreamUse::Shared;
+                Box::new(End { has_streams, ..End::new(host, full, is_source) })
+            }
             // `Config::check` has passed, so this is the stack's own refusal.
             Err(error) => Box::new(Refused { error: error.to_string() }),
         }
@@ -58,7 +62,7 @@ impl Quic {
 impl Transport for Quic {
     fn source(&self, draws: Stream) -> Box<dyn Endpoint> {
         let (runtime, seed) = self.drawn(draws);
-        self.boxed(Host::source(&self.config, runtime, self.stream_for_each_write, (seed, "source")), true)
+        self.boxed(Host::source(&self.config, runtime, self.streams, (seed, "source")), true)
     }
 
     fn sink(&self, draws: Stream) -> Box<dyn Endpoint> {
@@ -78,18 +82,56 @@ pub struct End {
     facts: VecDeque<Fact>,
     /// The failure stands in the facts.
     told: bool,
+    /// Every write is a stream of its own.
+    has_streams: bool,
+}
+
+/// The payload of a packet on the path: a datagram, and what records say of it.
+#[derive(Clone, Debug)]
+pub struct Sealed {
+    pub bytes: Vec<u8>,
+    pub contents: Contents,
+}
+
+fn header(content: &dyn Any) -> Header {
+    let contents = content.downcast_ref::<Sealed>().map(|sealed| &sealed.contents);
+    Header {
+        protocol: Protocol::Udp,
+        quic: contents.and_then(|contents| contents.kind).map_or("", PacketKind::name),
+        blocks: contents.map(|contents| contents.acked.clone()).unwrap_or_default(),
+        pieces: contents
+            .into_iter()
+            .flat_map(|contents| &contents.pieces)
+            .map(|p| (p.stream, p.begin, p.bytes))
+            .collect(),
+        ..Header::default()
+    }
 }
 
 impl End {
     /// `full_bytes`: UDP payload of a full datagram, the unit of windows in the records.
     pub fn new(host: Host, full_bytes: u64, is_source: bool) -> End {
-        End { host, full: full_bytes, is_source, outgoing: VecDeque::new(), facts: VecDeque::new(), told: false }
+        End {
+            host,
+            full: full_bytes,
+            is_source,
+            outgoing: VecDeque::new(),
+            facts: VecDeque::new(),
+            told: false,
+            has_streams: false,
+        }
     }
 
     /// Takes what the host made of an input.
     fn collect(&mut self) {
         self.outgoing.extend(self.host.take_output());
         self.facts.extend(self.host.take_rtts().into_iter().map(Fact::Rtt));
+        let lost = self.host.take_lost().into_iter();
+        self.facts.extend(lost.map(|lost| Fact::Lost {
+            seq: lost.number as u32,
+            packet: lost.datagram,
+            size: lost.bytes.saturating_add(HEADERS as u16),
+        }));
         self.facts.extend(self.host.take_events().into_iter().map(Fact::Event));
         if !self.told && self.host.failure().is_some() {
             self.told = true;
@@ -110,7 +152,7 @@ impl Endpoint for End {
     }
 
     fn on_packet(&mut self, now: Time, packet: Incoming) {
-        let Some(bytes) = packet.payload.take::<Vec<u8>>() else { return };
+        let Some(Sealed { bytes, .. }) = packet.payload.take::<Sealed>() else { return };
         let ecn = match packet.ecn {
             Codepoint::NotEct => Ecn::NotEct,
             Codepoint::Ect0 => Ecn::Ect0,
@@ -135,6 +177,7 @@ impl Endpoint for End {
 
     fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
         let Datagram { bytes, ecn, contents, .. } = self.outgoing.pop_front()?;
+        let memory_bytes = bytes.capacity() + contents.acked.capacity() * 16 + contents.pieces.capacity() * 24;
         Some(Outgoing {
             seq: contents.number as u32,
             // A UDP payload has at most 65 507 bytes: `Config::check`.
@@ -147,7 +190,7 @@ impl Endpoint for End {
                 Ecn::Ect1 => Codepoint::Ect1,
                 Ecn::Ce => Codepoint::Ce,
             },
-            payload: Payload::bytes(bytes).described(|_| Header { protocol: Protocol::Udp, ..Header::default() }),
+            payload: Payload::of(Sealed { bytes, contents }).holding(memory_bytes as u64).described(header),
         })
     }
 
@@ -157,6 +200,10 @@ impl Endpoint for End {
 
     fn delivered_bytes(&self) -> u64 {
         self.host.progress().received
+    }
+
+    fn delivered_of_write(&self, number: u64) -> Option<u64> {
+        self.has_streams.then(|| self.host.read_of_stream(number))
     }
 
     fn backlog_bytes(&self) -> u64 {

@@ -420,9 +420,11 @@ macro_rules! adapter {
             }
 
             fn seen(&mut self) -> Seen {
-                let Watch { sent, received, rtts, events, .. } = &mut self.guest.watch;
-                let (sent, received) = (std::mem::take(sent), std::mem::take(received));
-                Seen { sent, received, rtts: std::mem::take(rtts), events: std::mem::take(events) }
+                use std::mem::take;
+                let oldest_outstanding = self.guest.watch.oldest_outstanding();
+                let Watch { sent, received, rtts, events, lost, .. } = &mut self.guest.watch;
+                let (sent, received, lost) = (take(sent), take(received), take(lost));
+                Seen { sent, received, rtts: take(rtts), events: take(events), lost, oldest_outstanding }
             }
         }
 

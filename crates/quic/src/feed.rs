@@ -5,15 +5,36 @@ use crate::application::{BUFFER, Turn, write};
 use crate::stack::{Stack, StreamId};
 use std::collections::{BTreeMap, VecDeque};
 
+/// How the writes of an application become streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StreamUse {
+    /// All writes share one stream.
+    #[default]
+    Shared,
+    /// Each write is a stream of its own, which ends with it. The application writes one after another.
+    InTurn,
+    /// The same, and the application writes to all of them at once, as far as the stack takes data.
+    AtOnce,
+}
+
+/// A stream that is being written.
+#[derive(Clone, Copy, Debug)]
+struct Writing {
+    stream: StreamId,
+    /// Bytes that still go into it.
+    left: u64,
+    /// Bytes that the stack has taken.
+    taken: u64,
+}
+
 /// The end that sends.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
-    /// Each write is a stream of its own, which ends with it. Otherwise all writes share one stream.
-    each: bool,
+    streams: StreamUse,
     /// Writes that have no stream yet, in bytes.
     waiting: VecDeque<u64>,
-    /// The stream that is being written, and how many bytes still go into it.
-    current: Option<(StreamId, u64)>,
+    /// One at most, except with [`StreamUse::AtOnce`].
+    open: Vec<Writing>,
     endless: bool,
     closing: bool,
     /// Finished streams that the peer has not confirmed, and their bytes.
@@ -22,13 +43,11 @@ pub(crate) struct Source {
     /// Of what was written, the stack has so many bytes.
     taken: u64,
     confirmed: u64,
-    /// What went into the stream that is being written.
-    in_stream: u64,
 }
 
 impl Source {
-    pub fn new(each: bool) -> Source {
-        Source { each, ..Source::default() }
+    pub fn new(streams: StreamUse) -> Source {
+        Source { streams, ..Source::default() }
     }
 
     /// The application writes so many bytes; `None`: as many as the connection takes.
@@ -36,11 +55,11 @@ impl Source {
         match bytes {
             None => self.endless = true,
             Some(0) => {}
-            Some(bytes) if self.each => self.waiting.push_back(bytes),
+            Some(bytes) if self.streams != StreamUse::Shared => self.waiting.push_back(bytes),
             // Endless data stay endless.
             Some(_) if self.endless => return,
-            Some(bytes) => match (&mut self.current, self.waiting.front_mut()) {
-                (Some((_, left)), _) => *left += bytes,
+            Some(bytes) => match (self.open.first_mut(), self.waiting.front_mut()) {
+                (Some(writing), _) => writing.left += bytes,
                 (None, Some(first)) => *first += bytes,
                 (None, None) => self.waiting.push_back(bytes),
             },
@@ -68,35 +87,39 @@ impl Source {
 
     pub fn turn(&mut self, stack: &mut dyn Stack) -> Result<Turn, String> {
         let mut turn = Turn::default();
+        let mut next = 0;
         loop {
-            if self.current.is_none() {
+            if next == self.open.len() {
+                if next > 0 && self.streams != StreamUse::AtOnce {
+                    break;
+                }
                 let first = if self.endless { Some(0) } else { self.waiting.front().copied() };
-                let Some(bytes) = first else { break };
+                let Some(left) = first else { break };
                 // Without a stream's credit it waits: the stack tells when there is more.
                 let Some(stream) = stack.open() else { break };
                 self.waiting.pop_front();
-                (self.current, self.in_stream) = (Some((stream, bytes)), 0);
+                self.open.push(Writing { stream, left, taken: 0 });
             }
-            let Some((stream, left)) = &mut self.current else { break };
-            let stream = *stream;
-            let before = if self.endless { *left + ENDLESS } else { *left };
+            let writing = &mut self.open[next];
+            let before = if self.endless { writing.left + ENDLESS } else { writing.left };
             let mut now_left = before;
-            turn.wake |= write(stack, stream, &mut now_left)?;
+            turn.wake |= write(stack, writing.stream, &mut now_left)?;
             let took = before - now_left;
             self.taken += took;
-            self.in_stream += took;
-            *left = left.saturating_sub(took);
-            let is_over = !self.endless && *left == 0 && (self.each || self.closing);
-            if !is_over {
-                break;
+            writing.taken += took;
+            writing.left = writing.left.saturating_sub(took);
+            let ends = self.streams != StreamUse::Shared || self.closing;
+            if self.endless || writing.left > 0 || !ends {
+                next += 1;
+                continue;
             }
+            let Writing { stream, taken, .. } = self.open.remove(next);
             stack.finish(stream)?;
             turn.wake = true;
-            self.unconfirmed.insert(stream, self.in_stream);
-            self.current = None;
+            self.unconfirmed.insert(stream, taken);
         }
         // A source that stopped ends its connection when all has arrived.
-        turn.close = self.closing && self.current.is_none() && self.waiting.is_empty() && self.unconfirmed.is_empty();
+        turn.close = self.closing && self.open.is_empty() && self.waiting.is_empty() && self.unconfirmed.is_empty();
         Ok(turn)
     }
 }
@@ -109,6 +132,8 @@ const ENDLESS: u64 = 1 << 40;
 pub(crate) struct Sink {
     streams: Vec<StreamId>,
     read: u64,
+    /// Bytes of each stream of the client, in the order in which it opened them.
+    of_stream: Vec<u64>,
 }
 
 impl Sink {
@@ -116,15 +141,30 @@ impl Sink {
         self.read
     }
 
+    /// Bytes of the client's stream of this number, from 0 in the order of their opening.
+    pub fn read_of(&self, number: usize) -> u64 {
+        self.of_stream.get(number).copied().unwrap_or(0)
+    }
+
     pub fn turn(&mut self, stack: &mut dyn Stack) -> Result<Turn, String> {
         let mut turn = Turn::default();
         let mut failure = None;
-        let read = &mut self.read;
-        self.streams.retain(|&stream| match drain(stack, stream, read, &mut turn) {
-            Ok(finished) => !finished,
-            Err(error) => {
-                failure = Some(error);
-                false
+        let Sink { streams, read, of_stream } = self;
+        streams.retain(|&stream| {
+            // RFC 9000, section 2.1: the two lowest bits are the stream's type, and those above count.
+            let number = (stream >> 2) as usize;
+            if of_stream.len() <= number {
+                of_stream.resize(number + 1, 0);
+            }
+            let before = *read;
+            let finished = drain(stack, stream, read, &mut turn);
+            of_stream[number] += *read - before;
+            match finished {
+                Ok(finished) => !finished,
+                Err(error) => {
+                    failure = Some(error);
+                    false
+                }
             }
         });
         // Each stream gets a task of its own, which runs after whatever was woken before.

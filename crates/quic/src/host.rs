@@ -6,10 +6,10 @@
 
 use crate::application::{Application, Client, Progress, Side};
 use crate::config::{Config, ConfigError};
-use crate::feed::{Sink, Source};
+use crate::feed::{Sink, Source, StreamUse};
 use crate::runtime::{DATAGRAMS_PER_TURN, Runtime};
 use crate::stack::{self, Ecn, Event, Incoming, Measures, Seen, Stack};
-use crate::watch::{Plain, Ranges};
+use crate::watch::{PacketKind, Piece, Plain, Ranges};
 use skyhop_base::{Duration, Stream, Time};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ pub struct Datagram {
 }
 
 /// What a sender has put into a datagram.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// The number of its last packet; numbers of the handshake's packets count for themselves.
     pub number: u64,
@@ -38,6 +38,23 @@ pub struct Contents {
     pub stream_bytes: u32,
     /// At least one of these bytes was sent before.
     pub repeats: bool,
+    /// The type of its last packet, of a stack that says what it sends.
+    pub kind: Option<PacketKind>,
+    /// Where these bytes stand in their streams.
+    pub pieces: Vec<Piece>,
+    /// Numbers of packets with application data that it acknowledges: ranges that include both ends.
+    pub acked: Vec<(u64, u64)>,
+}
+
+/// A packet with application data that the stack of its sender declared lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Its packet number.
+    pub number: u64,
+    /// How many datagrams the host had sent before that of the packet.
+    pub datagram: u32,
+    /// Bytes of this datagram.
+    pub bytes: u16,
 }
 
 /// What a host did, for the records.
@@ -92,6 +109,11 @@ pub struct Host {
     asked: bool,
     rtts: Vec<Duration>,
     events: Vec<&'static str>,
+    lost: Vec<Lost>,
+    /// Datagrams so far, those of the endpoint included.
+    datagrams: u32,
+    /// Packets that the stack may still declare lost, in the order of their numbers, and some that it cannot any more.
+    departed: VecDeque<Lost>,
     /// Bytes of streams that left and that came.
     out: Ranges,
     into: Ranges,
@@ -121,16 +143,15 @@ impl Host {
         Ok(Host::new(stack::build(config, true, seed, name)?, runtime, Side::Server(Vec::new()), (seed, name)))
     }
 
-    /// A client whose application lives outside: it writes with [`Host::write`], and the first write connects. `each`:
-    /// every write is a stream of its own, which ends with it; otherwise all share one.
+    /// A client whose application lives outside: it writes with [`Host::write`], and the first write connects.
     pub fn source(
         config: &Config,
         runtime: Runtime,
-        each: bool,
+        streams: StreamUse,
         (seed, name): (u64, &str),
     ) -> Result<Host, ConfigError> {
         let stack = stack::build(config, false, seed, name)?;
-        Ok(Host::of_source(stack, runtime, each, (seed, name)))
+        Ok(Host::of_source(stack, runtime, streams, (seed, name)))
     }
 
     /// A server that reads whatever a [`Host::source`] sends.
@@ -139,8 +160,8 @@ impl Host {
     }
 
     /// [`Host::source`] with any stack.
-    pub fn of_source(stack: Box<dyn Stack>, runtime: Runtime, each: bool, (seed, name): (u64, &str)) -> Host {
-        Host::new(stack, runtime, Side::Source(Source::new(each)), (seed, name))
+    pub fn of_source(stack: Box<dyn Stack>, runtime: Runtime, streams: StreamUse, (seed, name): (u64, &str)) -> Host {
+        Host::new(stack, runtime, Side::Source(Source::new(streams)), (seed, name))
     }
 
     /// [`Host::sink`] with any stack.
@@ -175,6 +196,9 @@ impl Host {
             asked: false,
             rtts: Vec::new(),
             events: Vec::new(),
+            lost: Vec::new(),
+            datagrams: 0,
+            departed: VecDeque::new(),
             out: Ranges::default(),
             into: Ranges::default(),
             tally: Tally::default(),
@@ -231,6 +255,16 @@ impl Host {
         std::mem::take(&mut self.events)
     }
 
+    /// Packets that the stack declared lost since the last call.
+    pub fn take_lost(&mut self) -> Vec<Lost> {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// Bytes that a [`Host::sink`] has read of the stream with this number, from 0 in the order of their opening.
+    pub fn read_of_stream(&self, number: u64) -> u64 {
+        if let Side::Sink(sink) = &self.side { sink.read_of(usize::try_from(number).unwrap_or(usize::MAX)) } else { 0 }
+    }
+
     pub fn tally(&self) -> Tally {
         self.tally
     }
@@ -250,7 +284,8 @@ impl Host {
             Side::Sink(sink) => self.into.total().saturating_sub(sink.read_bytes()),
             Side::Client(_) | Side::Server(_) => 0,
         };
-        kept + self.out.memory_bytes() + self.into.memory_bytes()
+        let departed = self.departed.capacity() * size_of::<Lost>();
+        kept + self.out.memory_bytes() + self.into.memory_bytes() + departed as u64
     }
 
     /// A datagram arrives. The host acts on it when it is woken next.
@@ -291,13 +326,21 @@ impl Host {
 
     /// Takes what the stack says for the records; gives the packets that it has sent since.
     fn note(&mut self) -> Vec<Plain> {
-        let Seen { sent, received, rtts, events } = self.stack.seen();
+        let Seen { sent, received, rtts, events, lost, oldest_outstanding } = self.stack.seen();
         if !matches!(self.side, Side::Source(_) | Side::Sink(_)) {
             // Nobody takes them: the comparison with real time looks at the wire.
             return sent;
         }
         self.rtts.extend(rtts);
         self.events.extend(events);
+        for number in lost {
+            let place = self.departed.binary_search_by_key(&number, |packet| packet.number);
+            self.lost.extend(place.ok().map(|place| self.departed[place]));
+        }
+        let is_decided = |packet: &Lost| oldest_outstanding.is_none_or(|oldest| packet.number < oldest);
+        while self.departed.front().is_some_and(is_decided) {
+            self.departed.pop_front();
+        }
         for packet in received {
             let bytes: u64 = packet.pieces.iter().map(|piece| piece.bytes).sum();
             let fresh: u64 = packet.pieces.iter().map(|piece| self.into.add(piece)).sum();
@@ -403,9 +446,10 @@ impl Host {
     /// What the endpoint sends by itself carries no congestion mark.
     fn answer(&mut self, answers: Vec<Vec<u8>>) {
         let contents = Contents::default();
-        let datagrams =
-            answers.into_iter().map(|bytes| Datagram { bytes, ecn: Ecn::NotEct, by_timer: false, contents });
-        self.outbox.extend(datagrams);
+        for bytes in answers {
+            self.datagrams += 1;
+            self.outbox.push(Datagram { bytes, ecn: Ecn::NotEct, by_timer: false, contents: contents.clone() });
+        }
     }
 
     fn connection(&mut self, now: Time) {
@@ -453,6 +497,7 @@ impl Host {
                 let contents = self.contents(bytes.len(), &mut packets);
                 self.outbox.push(Datagram { bytes: bytes.to_vec(), ecn: batch.ecn, by_timer: self.by_timer, contents });
                 datagrams += 1;
+                self.datagrams += 1;
                 self.sent += 1;
             }
             self.buffer = buffer;
@@ -475,6 +520,15 @@ impl Host {
                 contents.stream_bytes += piece.bytes as u32;
                 contents.repeats |= self.out.add(piece) < piece.bytes;
             }
+            contents.kind = Some(packet.kind);
+            if packet.is_1rtt() {
+                if packet.is_ack_eliciting() {
+                    let bytes = length as u16;
+                    self.departed.push_back(Lost { number: packet.number, datagram: self.datagrams, bytes });
+                }
+                contents.acked.extend(packet.acked);
+            }
+            contents.pieces.extend(packet.pieces);
         }
         self.tally.repetitions += u64::from(contents.repeats);
         contents

@@ -32,6 +32,7 @@ pub mod watch;
 
 pub use application::{Application, Progress};
 pub use config::{AckFrequency, Config, ConfigError, Control, Governor, StackKind};
-pub use host::{Contents, Datagram, Host, Tally};
+pub use feed::StreamUse;
+pub use host::{Contents, Datagram, Host, Lost, Tally};
 pub use runtime::{Runtime, Timers};
 pub use stack::{Ecn, Measures};

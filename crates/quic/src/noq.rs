@@ -103,6 +103,7 @@ mod dialect {
         }
 
         fn on_packet_lost(&mut self, lost_bytes: u16, number: u64, now: Instant) {
+            watch::lost(number);
             self.0.on_packet_lost(lost_bytes, number, now);
         }
 

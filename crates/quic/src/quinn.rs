@@ -74,6 +74,7 @@ mod dialect {
             self.0.on_congestion_event(now, sent, persistent, lost_bytes);
             // quinn says zero bytes for a mark.
             watch::congestion(lost_bytes, persistent, lost_bytes == 0, [before, self.0.window()]);
+            watch::lost_bytes(lost_bytes);
         }
 
         fn on_mtu_update(&mut self, new_mtu: u16) {

@@ -114,6 +114,10 @@ pub struct Seen {
     pub rtts: Vec<Duration>,
     /// What happened to the congestion window, as events of the records.
     pub events: Vec<&'static str>,
+    /// Numbers of packets that it declared lost, the lowest first at each detection.
+    pub lost: Vec<u64>,
+    /// The lowest number of a packet that is neither acknowledged nor declared lost.
+    pub oldest_outstanding: Option<u64>,
 }
 
 /// An endpoint of a QUIC stack, client or server, with at most one connection.

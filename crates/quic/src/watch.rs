@@ -30,9 +30,50 @@ pub struct Plain {
     pub pieces: Vec<Piece>,
     /// Types of the frames, in order, each once. RFC 9000, section 19.
     pub frames: Vec<u64>,
+    /// Packet numbers that it acknowledges: ranges that include both ends, the highest first.
+    pub acked: Vec<(u64, u64)>,
+    pub kind: PacketKind,
+}
+
+/// The type of a packet: RFC 9000, section 17.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacketKind {
+    #[default]
+    Initial,
+    ZeroRtt,
+    Handshake,
+    Retry,
+    /// With a short header: everything after the handshake.
+    OneRtt,
+}
+
+impl PacketKind {
+    fn of(first_byte: u8) -> PacketKind {
+        match (first_byte & 0x80, (first_byte & 0x30) >> 4) {
+            (0, _) => PacketKind::OneRtt,
+            (_, 0) => PacketKind::Initial,
+            (_, 1) => PacketKind::ZeroRtt,
+            (_, 2) => PacketKind::Handshake,
+            _ => PacketKind::Retry,
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            PacketKind::Initial => "initial",
+            PacketKind::ZeroRtt => "0rtt",
+            PacketKind::Handshake => "handshake",
+            PacketKind::Retry => "retry",
+            PacketKind::OneRtt => "1rtt",
+        }
+    }
 }
 
 impl Plain {
+    pub fn is_1rtt(&self) -> bool {
+        self.kind == PacketKind::OneRtt
+    }
+
     /// RFC 9002, section 2: anything but ACK, PADDING and CONNECTION_CLOSE.
     pub fn is_ack_eliciting(&self) -> bool {
         self.frames.iter().any(|kind| !matches!(kind, 0x00 | 0x02 | 0x03 | 0x1C | 0x1D))
@@ -54,7 +95,18 @@ pub(crate) struct Watch {
     /// Sent, and neither acknowledged nor declared lost, in bytes of UDP payload.
     pub in_flight: u64,
     pub totals: Totals,
+    /// Numbers of packets with application data that the stack declared lost.
+    pub lost: Vec<u64>,
+    /// Lengths of such packets that are neither acknowledged nor declared lost, by number.
+    outstanding: BTreeMap<u64, u64>,
     newest: Option<Duration>,
+}
+
+impl Watch {
+    /// The lowest number of a packet with application data that is neither acknowledged nor declared lost.
+    pub fn oldest_outstanding(&self) -> Option<u64> {
+        self.outstanding.first_key_value().map(|(&number, _)| number)
+    }
 }
 
 /// What a congestion control was told so far.
@@ -90,9 +142,12 @@ fn with(note: impl FnOnce(&mut Watch)) {
 /// A packet is about to be encrypted.
 pub(crate) fn encrypting(number: u64, header: &[u8], payload: &[u8], tag: usize) {
     with(|watch| {
-        let plain = read(number, header.len() + payload.len() + tag, payload);
+        let plain = read(number, header, payload, tag);
         if plain.is_ack_eliciting() {
             watch.in_flight += plain.length as u64;
+            if plain.is_1rtt() {
+                watch.outstanding.insert(number, plain.length as u64);
+            }
         }
         watch.sent.push(plain);
     });
@@ -100,7 +155,15 @@ pub(crate) fn encrypting(number: u64, header: &[u8], payload: &[u8], tag: usize)
 
 /// A packet was decrypted.
 pub(crate) fn decrypted(number: u64, header: &[u8], payload: &[u8], tag: usize) {
-    with(|watch| watch.received.push(read(number, header.len() + payload.len() + tag, payload)));
+    with(|watch| {
+        let plain = read(number, header, payload, tag);
+        for &(first, last) in plain.acked.iter().filter(|_| plain.is_1rtt()) {
+            while let Some((&number, _)) = watch.outstanding.range(first..=last).next() {
+                watch.outstanding.remove(&number);
+            }
+        }
+        watch.received.push(plain);
+    });
 }
 
 /// The congestion control hears of an acknowledged packet.
@@ -135,14 +198,47 @@ pub(crate) fn congestion(lost_bytes: u64, persistent: bool, is_ecn: bool, [befor
     });
 }
 
+/// A stack that names the packets it declares lost has named one.
+pub(crate) fn lost(number: u64) {
+    with(|watch| {
+        // Numbers of the handshake count for themselves.
+        if watch.outstanding.remove(&number).is_some() {
+            watch.lost.push(number);
+        }
+    });
+}
+
+/// A stack that names no packets has declared so many bytes lost. Both rules of RFC 9002, section 6.1, take the oldest
+/// packets first, so they are the first ones that add up to as many bytes. Where none do, it was a packet of the
+/// handshake.
+pub(crate) fn lost_bytes(bytes: u64) {
+    with(|watch| {
+        let mut sum = 0;
+        let oldest = watch.outstanding.iter().take_while(|(_, length)| {
+            let belongs = sum < bytes;
+            sum += if belongs { **length } else { 0 };
+            belongs
+        });
+        let numbers: Vec<u64> = oldest.map(|(&number, _)| number).collect();
+        if sum == bytes {
+            numbers.iter().for_each(|number| {
+                watch.outstanding.remove(number);
+            });
+            watch.lost.extend(numbers);
+        }
+    });
+}
+
 /// The congestion control hears that packets were wrongly declared lost.
 pub(crate) fn spurious() {
     with(|watch| watch.events.push("undo"));
 }
 
 /// Reads the frames of a packet, up to one of an extension that it does not know.
-fn read(number: u64, length: usize, payload: &[u8]) -> Plain {
-    let mut plain = Plain { number, length, ..Plain::default() };
+fn read(number: u64, header: &[u8], payload: &[u8], tag: usize) -> Plain {
+    let kind = header.first().map_or(PacketKind::default(), |&first| PacketKind::of(first));
+    let length = header.len() + payload.len() + tag;
+    let mut plain = Plain { number, length, kind, ..Plain::default() };
     let mut reader = Reader { rest: payload };
     while let Some(kind) = reader.number() {
         if kind == 0 {
@@ -153,7 +249,7 @@ fn read(number: u64, length: usize, payload: &[u8]) -> Plain {
         if !plain.frames.contains(&kind) {
             plain.frames.push(kind);
         }
-        if reader.frame(kind, &mut plain.pieces).is_none() {
+        if reader.frame(kind, &mut plain).is_none() {
             break;
         }
     }
@@ -184,14 +280,23 @@ impl Reader<'_> {
     }
 
     /// Reads the rest of a frame of this type. `None`: the type is unknown, or the packet ends within the frame.
-    fn frame(&mut self, kind: u64, pieces: &mut Vec<Piece>) -> Option<()> {
+    fn frame(&mut self, kind: u64, plain: &mut Plain) -> Option<()> {
         match kind {
             // PADDING, PING, HANDSHAKE_DONE; IMMEDIATE_ACK of draft-ietf-quic-ack-frequency.
             0x00 | 0x01 | 0x1E | 0x1F => Some(()),
             0x02 | 0x03 => {
-                self.numbers(2)?;
-                let ranges = self.number()?;
-                self.numbers(1 + 2 * ranges)?;
+                let mut last = self.number()?;
+                // The delay.
+                self.number()?;
+                let more = self.number()?;
+                // RFC 9000, section 19.3.1: lengths and gaps, each less one, from the largest number down.
+                let mut first = last.checked_sub(self.number()?)?;
+                plain.acked.push((first, last));
+                for _ in 0..more {
+                    last = first.checked_sub(self.number()?.checked_add(2)?)?;
+                    first = last.checked_sub(self.number()?)?;
+                    plain.acked.push((first, last));
+                }
                 self.numbers(if kind == 0x03 { 3 } else { 0 })
             }
             // RESET_STREAM; STOP_SENDING; MAX_STREAM_DATA and STREAM_DATA_BLOCKED.
@@ -211,7 +316,7 @@ impl Reader<'_> {
                 let begin = if kind & 0x04 == 0 { 0 } else { self.number()? };
                 let bytes = if kind & 0x02 == 0 { self.rest.len() as u64 } else { self.number()? };
                 self.skip(bytes)?;
-                pieces.push(Piece { stream, begin, bytes });
+                plain.pieces.push(Piece { stream, begin, bytes });
                 Some(())
             }
             // MAX_DATA, MAX_STREAMS, DATA_BLOCKED, STREAMS_BLOCKED, RETIRE_CONNECTION_ID.
@@ -287,20 +392,43 @@ mod tests {
     #[test]
     fn frames_are_read_by_their_rfc() {
         // ACK of two ranges, MAX_DATA, STREAM 4 from 1000 with its length, PADDING, STREAM 8 to the end.
-        let mut payload = vec![0x02, 0x05, 0x00, 0x01, 0x01, 0x00, 0x02];
+        let mut payload = vec![0x02, 0x09, 0x00, 0x01, 0x01, 0x00, 0x02];
         payload.extend([0x10, 0x44, 0x00]);
         payload.extend([0x0E, 0x04, 0x43, 0xE8, 0x03, 1, 2, 3]);
         payload.extend([0x00, 0x00, 0x00]);
         payload.extend([0x08, 0x08, 9, 9, 9, 9]);
-        let plain = read(7, 60, &payload);
+        let plain = read(7, &[0x40, 0x07], &payload, 16);
+        assert_eq!((plain.length, plain.kind), (2 + payload.len() + 16, PacketKind::OneRtt));
+        assert_eq!(plain.acked, [(8, 9), (4, 6)], "RFC 9000, section 19.3.1");
         assert_eq!(plain.frames, [0x02, 0x10, 0x0E, 0x00, 0x08]);
         let pieces = [Piece { stream: 4, begin: 1000, bytes: 3 }, Piece { stream: 8, begin: 0, bytes: 4 }];
         assert_eq!(plain.pieces, pieces);
         assert!(plain.is_ack_eliciting());
-        assert!(!read(8, 30, &[0x02, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00]).is_ack_eliciting());
+        let long = read(8, &[0xE0], &[0x02, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00], 16);
+        assert_eq!((long.is_ack_eliciting(), long.kind), (false, PacketKind::Handshake));
         // A packet that ends within a frame, and an unknown frame, end the reading and nothing else.
-        assert_eq!(read(9, 30, &[0x0E, 0x04]).frames, [0x0E]);
-        assert_eq!(read(9, 30, &[0x40, 0x99, 0x08, 0x00]).pieces, []);
+        assert_eq!(read(9, &[0x40], &[0x0E, 0x04], 16).frames, [0x0E]);
+        assert_eq!(read(9, &[0x40], &[0x40, 0x99, 0x08, 0x00], 16).pieces, []);
+        // More numbers than there are below the largest one.
+        assert_eq!(read(9, &[0x40], &[0x02, 0x05, 0x00, 0x01, 0x01, 0x04, 0x00], 16).acked, [(4, 5)]);
+    }
+
+    #[test]
+    #[cfg(feature = "tls")]
+    fn lost_bytes_are_those_of_the_oldest_packets() {
+        let mut watch = Watch::default();
+        lend(&mut watch, || {
+            for number in 0..6 {
+                encrypting(number, &[0x40], &[0x01; 100], 16);
+            }
+            // 1 is acknowledged; 0 and 2 are lost; 1000 bytes of the handshake are; nobody knows of 3 to 5.
+            decrypted(0, &[0x40], &[0x02, 0x01, 0x00, 0x00, 0x00], 16);
+            lost_bytes(2 * 117);
+            lost_bytes(1000);
+        });
+        assert_eq!((watch.lost.as_slice(), watch.oldest_outstanding()), (&[0, 2][..], Some(3)));
+        lend(&mut watch, || (lost(4), lost(1)));
+        assert_eq!(watch.lost, [0, 2, 4], "the stack names one, and one that is acknowledged");
     }
 
     #[test]

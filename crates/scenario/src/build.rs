@@ -14,6 +14,7 @@ use crate::scenario::{
 use skyhop_base::{Bytes, Duration, Index, Time};
 use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
+use skyhop_quic::StreamUse;
 use skyhop_sim::spec::{
     AdaptiveRed, ApplicationConfig, Discipline, ErrorConfig, ErrorUnit, FlowConfig, FullQueue, GilbertElliott,
     LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting,
@@ -213,7 +214,8 @@ impl Scenario {
     fn flow_configs(&self, ids: &BTreeMap<&str, NodeId>) -> Vec<FlowConfig> {
         let mut configs = Vec::new();
         for flow in &self.flows {
-            let transport = flow.transport.config(has_end(&flow.application));
+            let streams = if has_end(&flow.application) { StreamUse::InTurn } else { StreamUse::Shared };
+            let transport = flow.transport.config(streams);
             for (index, name) in flow.names().enumerate() {
                 let (from, to) = match &flow.access {
                     Some(_) => (ids[format!("{name}{SOURCE}").as_str()], ids[format!("{name}{SINK}").as_str()]),
@@ -239,7 +241,8 @@ impl Scenario {
     }
 }
 
-/// Whether the application's transfers have an end, which a transport may have to know.
+/// Whether the application's transfers have an end. Over QUIC each is then a stream of its own, whose end tells the
+/// source when it has arrived.
 fn has_end(application: &ApplicationOptions) -> bool {
     match application {
         ApplicationOptions::Ftp(ftp) => ftp.bytes.is_some(),
@@ -249,15 +252,14 @@ fn has_end(application: &ApplicationOptions) -> bool {
 }
 
 impl Transport {
-    /// The engine's transport. `has_end`: of the transfers that it carries.
-    fn config(&self, has_end: bool) -> TransportConfig {
+    /// The engine's transport. `streams`: of QUIC.
+    fn config(&self, streams: StreamUse) -> TransportConfig {
         match self {
             Transport::Tcp(config) => TransportConfig::Tcp(config.clone()),
             Transport::Linux(linux) => TransportConfig::Hosts(linux::hosts(linux)),
             Transport::Udp { header } => TransportConfig::Udp { header_bytes: packet_bytes(*header) },
-            // A transfer is a stream of its own: its end tells the source when it has arrived.
             Transport::Quic(quic) => {
-                let hosts = quic.hosts(has_end).expect("reading the scenario made these hosts once");
+                let hosts = quic.hosts(streams).expect("reading the scenario made these hosts once");
                 TransportConfig::Hosts(Arc::new(hosts))
             }
         }

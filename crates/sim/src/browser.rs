@@ -2,13 +2,15 @@
 //!
 //! A visit has its connections to one server. The user's side asks with a packet for each object; the server opens the
 //! connection when the first request reaches it, so that the first byte of a new connection takes two round trips, as
-//! with a handshake and a request. The server answers the requests of a connection in the order of their arrival.
-//! Deviations: no name is looked up, no TLS is negotiated, and parsing and scripts take no time.
+//! with a handshake and a request. The server answers the requests of a connection in the order of their arrival. Where
+//! each answer is a stream of its own (QUIC), it answers them side by side, and the stack decides whose data leave
+//! first.
+//! Deviations: no name is looked up, no TLS is negotiated over TCP, and parsing and scripts take no time.
 
 use crate::pages::Page;
 use crate::records::PageRow;
 use crate::simulation::Simulation;
-use crate::visit::{Request, retry_gap};
+use crate::visit::{Answer, Request, retry_gap};
 use skyhop_base::Duration;
 use skyhop_transport::Supply;
 
@@ -90,8 +92,9 @@ impl Simulation {
         let Some(request) = fresh else { return };
         request.is_known = true;
         let (object, bytes) = (request.object, page.objects[request.object as usize].bytes);
+        connection.answers.push_back(Answer { object, write: connection.writes, bytes, before: connection.written });
         connection.written += bytes;
-        connection.answers.push_back((object, connection.written));
+        connection.writes += 1;
         if connection.requests.iter().all(|request| request.is_known) {
             connection.retry_at = None;
         }
@@ -109,23 +112,25 @@ impl Simulation {
     pub(crate) fn deliver_to_visit(&mut self, flow_id: u32, (visit, place): (usize, usize)) {
         let now = self.now;
         let flow = &self.flows[flow_id as usize];
-        let bytes = flow.ends.in_order_bytes(flow.totals.bytes_delivered);
+        let in_order = flow.ends.in_order_bytes(flow.totals.bytes_delivered);
         let state = &mut self.visits[visit];
-        while let (Some(&(object, end)), Some((page, row))) =
-            (state.connections[place].answers.front(), &mut state.page)
+        let mut next = 0;
+        while let (Some(&Answer { object, write, bytes, before }), Some((page, row))) =
+            (state.connections[place].answers.get(next), &mut state.page)
         {
             let connection = &mut state.connections[place];
-            if object == 0 && bytes > connection.before {
+            let arrived = flow.ends.delivered_of_write(write).unwrap_or(in_order.saturating_sub(before));
+            if object == 0 && arrived > 0 {
                 if !std::mem::replace(&mut state.has_begun, true) {
                     self.recorder.records.pages[*row].first = Some(now);
                 }
-                state.waiting.extend(std::iter::from_fn(|| page.find_in_document(bytes - connection.before)));
+                state.waiting.extend(std::iter::from_fn(|| page.find_in_document(arrived)));
             }
-            if bytes < end {
-                break;
+            if arrived < bytes {
+                next += 1;
+                continue;
             }
-            connection.answers.pop_front();
-            connection.before = end;
+            connection.answers.remove(next);
             connection.requests.retain(|request| request.object != object);
             state.waiting.extend(page.arrived(object));
             if page.is_complete() {
@@ -144,8 +149,14 @@ impl Simulation {
     /// What the application of a connection waits for: an instant, and bytes.
     fn arm_visit(&mut self, visit: usize, place: usize) {
         let state = &self.visits[visit];
-        let (next, target, flow_id) = (state.next_event(place), state.target(place), state.first_flow + place as u32);
-        self.flows[flow_id as usize].application.wait_for(next, target);
+        let flow_id = state.first_flow + place as u32;
+        let flow = &mut self.flows[flow_id as usize];
+        let target = match state.target(place) {
+            // Any byte may be the last of an answer.
+            target if target < u64::MAX && flow.ends.delivered_of_write(0).is_some() => flow.totals.bytes_delivered + 1,
+            target => target,
+        };
+        flow.application.wait_for(state.next_event(place), target);
         self.arm_application(flow_id);
     }
 }

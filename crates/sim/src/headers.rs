@@ -81,6 +81,9 @@ impl TcpFlags {
 /// A SACK block: the number of its first byte, and that after its last.
 pub type SackRange = (u64, u64);
 
+/// A piece of a stream of QUIC: the stream, the number of its first byte there, and its bytes.
+pub type StreamPiece = (u64, u64, u64);
+
 /// What a transport's header says. Numbers do not wrap: the field on the wire is the number modulo 2^32.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
@@ -94,8 +97,13 @@ pub struct Header {
     pub window: Option<u64>,
     /// Value and echo of the timestamps option.
     pub timestamps: Option<(u32, u32)>,
-    /// SACK blocks in the order of the option.
+    /// SACK blocks in the order of the option. QUIC: packet numbers that the packet acknowledges, ranges that include
+    /// both ends, the highest first.
     pub blocks: Vec<SackRange>,
+    /// QUIC: the type of the packet; empty for other protocols.
+    pub quic: &'static str,
+    /// QUIC: pieces of streams.
+    pub pieces: Vec<StreamPiece>,
 }
 
 #[cfg(test)]

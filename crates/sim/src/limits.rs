@@ -121,6 +121,7 @@ impl Records {
             + of_vec(&self.positions)
             + of_vec(&self.packets)
             + of_vec(&self.sack_ranges)
+            + of_vec(&self.stream_pieces)
             + of_vec(&self.transfers)
             + of_vec(&self.workload_transfers)
             + of_vec(&self.pages)
@@ -170,7 +171,7 @@ fn of_workload(workload: &WorkloadConfig, duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::headers::SackRange;
+    use crate::headers::{SackRange, StreamPiece};
     use crate::records::{DropRow, FlowEventRow, HandoverRow, LinkChangeRow, PacketRow, PageRow, PathRow, TransferRow};
 
     /// Each kind of row counts.
@@ -193,8 +194,8 @@ mod tests {
         reserve!(
             drops: DropRow, flow_series: FlowSeriesRow, link_series: LinkSeriesRow, flow_events: FlowEventRow,
             handovers: HandoverRow, link_changes: LinkChangeRow, paths: PathRow, positions: PositionRow,
-            packets: PacketRow, sack_ranges: SackRange, transfers: TransferRow, workload_transfers: WorkloadTransferRow,
-            pages: PageRow
+            packets: PacketRow, sack_ranges: SackRange, stream_pieces: StreamPiece, transfers: TransferRow,
+            workload_transfers: WorkloadTransferRow, pages: PageRow
         );
     }
 }

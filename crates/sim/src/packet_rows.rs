@@ -62,6 +62,8 @@ impl Simulation {
         let records = &mut self.recorder.records;
         let blocks = records.sack_ranges.len();
         records.sack_ranges.extend(&header.blocks);
+        let pieces = records.stream_pieces.len();
+        records.stream_pieces.extend(&header.pieces);
         records.packets.push(PacketRow {
             time,
             link,
@@ -81,7 +83,39 @@ impl Simulation {
             tcp_ack: header.ack,
             window: header.window,
             timestamps: header.timestamps,
+            quic: header.quic,
             blocks: blocks as u32..records.sack_ranges.len() as u32,
+            pieces: pieces as u32..records.stream_pieces.len() as u32,
+        });
+    }
+
+    /// Writes a row for a packet that its source takes for lost, under the first of the recorded links.
+    #[cold]
+    pub(crate) fn record_lost_packet(&mut self, flow: u32, seq: u32, packet: u32, size: u16) {
+        let Some(link) = self.recorder.ack_link else { return };
+        let records = &mut self.recorder.records;
+        let (blocks, pieces) = (records.sack_ranges.len() as u32, records.stream_pieces.len() as u32);
+        records.packets.push(PacketRow {
+            time: self.now,
+            link,
+            event: PacketEvent::TakenForLost,
+            flow,
+            seq: Some(seq),
+            size_bytes: size.into(),
+            packet,
+            is_ack: false,
+            repeats: false,
+            ecn: Codepoint::NotEct,
+            payload_bytes: 0,
+            protocol: Protocol::Udp,
+            flags: TcpFlags::default(),
+            tcp_seq: None,
+            tcp_ack: None,
+            window: None,
+            timestamps: None,
+            quic: "1rtt",
+            blocks: blocks..blocks,
+            pieces: pieces..pieces,
         });
     }
 
@@ -119,6 +153,7 @@ impl Simulation {
                     window: details.and_then(|detail| detail.window).map(u64::from),
                     timestamps: None,
                     blocks: blocks.iter().map(|&(start, end)| (start.into(), end.into())).collect(),
+                    ..Header::default()
                 };
                 (header, 0)
             }

@@ -1,7 +1,7 @@
 //! What a run leaves behind: rows, one struct per table. Ids index [`Records::flow_names`],
 //! [`Records::link_names`] and [`Records::node_names`]. Definitions of the measures: `docs/models/measures.md`.
 
-use crate::headers::{Codepoint, Protocol, SackRange, TcpFlags};
+use crate::headers::{Codepoint, Protocol, SackRange, StreamPiece, TcpFlags};
 use skyhop_base::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -28,8 +28,10 @@ pub struct Records {
     pub paths: Vec<PathRow>,
     pub positions: Vec<PositionRow>,
     pub packets: Vec<PacketRow>,
-    /// SACK blocks of those packets.
+    /// SACK blocks of those packets, and what packets of QUIC acknowledge.
     pub sack_ranges: Vec<SackRange>,
+    /// Pieces of streams in those of QUIC.
+    pub stream_pieces: Vec<StreamPiece>,
     pub transfers: Vec<TransferRow>,
     pub calls: Vec<CallSummary>,
     pub messages: Vec<MessageSummary>,
@@ -454,7 +456,8 @@ pub struct PositionRow {
 }
 
 /// What happened to a packet at a link whose packets are recorded (ns-2's event names), or `Ack`: the arrival of
-/// an ACK at its flow's source, kept under the first of the recorded links.
+/// an ACK at its flow's source, or `TakenForLost`: the source takes a packet for lost. These two are kept under the
+/// first of the recorded links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketEvent {
     Enqueue,
@@ -464,6 +467,7 @@ pub enum PacketEvent {
     Receive,
     Ack,
     Mark,
+    TakenForLost,
 }
 
 impl PacketEvent {
@@ -476,6 +480,7 @@ impl PacketEvent {
             PacketEvent::Receive => "rcv",
             PacketEvent::Ack => "ack",
             PacketEvent::Mark => "mark",
+            PacketEvent::TakenForLost => "taken-for-lost",
         }
     }
 }
@@ -509,6 +514,11 @@ pub struct PacketRow {
     pub window: Option<u64>,
     /// Value and echo of the timestamps option.
     pub timestamps: Option<(u32, u32)>,
-    /// Where its SACK blocks stand in [`Records::sack_ranges`], in the order of the option.
+    /// Type of the packet of QUIC; empty for other protocols.
+    pub quic: &'static str,
+    /// Where its SACK blocks stand in [`Records::sack_ranges`], in the order of the option; of a packet of QUIC the
+    /// packet numbers that it acknowledges.
     pub blocks: Range<u32>,
+    /// Where its pieces of streams stand in [`Records::stream_pieces`].
+    pub pieces: Range<u32>,
 }

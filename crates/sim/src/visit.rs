@@ -26,16 +26,27 @@ pub(crate) struct Request {
     pub is_known: bool,
 }
 
+/// An answer in flight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub object: u32,
+    /// Number of the write among those of its connection.
+    pub write: u64,
+    pub bytes: u64,
+    /// Bytes of all answers of its connection before it.
+    pub before: u64,
+}
+
 /// One connection of a visit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connection {
     pub requests: Vec<Request>,
-    /// Answers in flight: objects, each with the bytes of the connection at its end.
-    pub answers: VecDeque<(u32, u64)>,
-    /// Bytes of all answers before those.
-    pub before: u64,
+    /// Answers in flight, in the order of their writing.
+    pub answers: VecDeque<Answer>,
     /// Bytes of all answers so far.
     pub written: u64,
+    /// Answers so far.
+    pub writes: u64,
     pub is_open: bool,
     pub next_number: u32,
     pub retries: u32,
@@ -104,12 +115,13 @@ impl Visit {
 
     /// Bytes in order at which something becomes of the answers of a connection; `u64::MAX` while none is in flight.
     pub fn target(&self, place: usize) -> u64 {
-        let connection = &self.connections[place];
-        match (connection.answers.front(), &self.page) {
-            (Some(&(0, _)), Some(_)) if !self.has_begun => connection.before + 1,
-            (Some(&(0, end)), Some((page, _))) => page.next_place().map_or(end, |at| (connection.before + at).min(end)),
-            (Some(&(_, end)), _) => end,
-            (None, _) => u64::MAX,
+        let Some(Answer { object, bytes, before, .. }) = self.connections[place].answers.front() else {
+            return u64::MAX;
+        };
+        match &self.page {
+            Some(_) if *object == 0 && !self.has_begun => before + 1,
+            Some((page, _)) if *object == 0 => before + page.next_place().map_or(*bytes, |at| at.min(*bytes)),
+            _ => before + bytes,
         }
     }
 

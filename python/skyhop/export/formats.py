@@ -202,8 +202,12 @@ def _flow_monitor(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
 def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     series = run.table("flow_series")
     title = f"Skyhop, scenario {run.manifest['scenario_hash'][:12]}, seed {run.manifest['seed']}"
-    folders.write(out, qlog.document(packets_of(run), series, ends_of(run), run.table("links"), title=title))
+    ends = ends_of(run)
+    tables = (packets_of(run), series, run.table("flow_events"), ends, run.table("links"))
+    folders.write(out, qlog.document(*tables, title=title, warnings=run.manifest["warnings"]))
     notes = ["the run has no time series, so there are no windows: set [records] grid"] if series.is_empty() else []
+    if others := len(set(packets_of(run)["flow"]) - ends.keys()):
+        notes.append(f"connections of workloads have no trace, and {others} of them have packets here")
     return [*notes, "a flow's packets are those at recorded links that begin or end at its source"]
 
 

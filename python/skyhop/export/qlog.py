@@ -1,15 +1,19 @@
 """qlog: events of a flow at its source, for qvis and other tools of QUIC.
 
 The format is qlog 0.3 in JSON (draft-ietf-quic-qlog-main-schema-03, draft-ietf-quic-qlog-quic-events-02). A trace is
-of one flow. Its packets are those of the table of packets; a packet's number counts what the source has sent. An ACK of
-TCP acknowledges numbers of packets here: those whose bytes it covers, cumulatively or by SACK. The records do not say
-what ACKs of QUIC acknowledge, so those have no frames.
+of one flow. Its packets are those of the table of packets.
+
+A packet of QUIC has its own number and type, and the ACK and STREAM frames in it; the records leave out all other
+frames. Packets that the stack took for lost, the reductions of its window, and the end of its connection in its own
+words are events of their own. A packet of TCP is numbered by what the source has sent. An ACK of TCP acknowledges
+numbers of packets here: those whose bytes it covers, cumulatively or by SACK.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,22 +25,52 @@ _STATES = {
     "recovery": "recovery", "loss": "recovery",
 }  # fmt: skip
 
+#: Types of packets of qlog by those of the records.
+_TYPES = {"initial": "initial", "handshake": "handshake", "0rtt": "0RTT", "retry": "retry", "1rtt": "1RTT"}
+
+#: Reductions of the window of QUIC, and what qlog calls their trigger.
+_REDUCTIONS = {"loss": None, "mark": "ecn", "persistent congestion": "persistent_congestion"}
+
+#: The end of a connection of QUIC, and whose it was.
+_ENDINGS = {"connection lost": "local", "closed by receiver": "remote"}
+
+#: How the run's warnings tell why (crates/sim/src/warnings.rs).
+_ENDED = re.compile(r'the connection of flow "(?P<flow>.*)" ended after [\d.e-]+ s: (?P<words>.*)', re.DOTALL)
+
 
 def document(
-    packets: pl.DataFrame, series: pl.DataFrame, ends: dict[str, tuple[str, str]], links: pl.DataFrame, *, title: str
+    packets: pl.DataFrame,
+    series: pl.DataFrame,
+    flow_events: pl.DataFrame,
+    ends: dict[str, tuple[str, str]],
+    links: pl.DataFrame,
+    *,
+    title: str,
+    warnings: Sequence[str] = (),
 ) -> str:
-    """The JSON text of all flows that have recorded packets."""
+    """The JSON text of all flows that have recorded packets. `warnings` are those of the run."""
     import polars as pl
 
     place = {row["link"]: (row["from"], row["to"]) for row in links.iter_rows(named=True)}
+    reasons = {found["flow"]: found["words"] for found in map(_ENDED.fullmatch, warnings) if found}
     traces = []
     for flow in sorted(packets["flow"].unique().to_list()):
         if flow not in ends:
             continue
         source = ends[flow][0]
         own = packets.filter(pl.col("flow") == flow)
+        steps = series.filter(pl.col("flow") == flow)
         full = int(own["payload_bytes"].max() or 1)  # type: ignore[arg-type]
-        events = [*_packets(own, source, place), *_metrics(series.filter(pl.col("flow") == flow), full)]
+        # A run folder of an earlier version lacks the column.
+        if "quic_type" in own.columns and (own["quic_type"] != "").any():
+            told = flow_events.filter(pl.col("flow") == flow)
+            # The window of QUIC is in datagrams without the headers of IP and UDP.
+            full = int(own.filter(~pl.col("is_ack"))["size_bytes"].max() or 29) - 28  # type: ignore[arg-type]
+            events = [*_quic_packets(own, source, place), *_metrics(steps, full, with_states=False)]
+            events += _quic_states(own, steps, told, source, place)
+            events += _quic_ends(told, reasons.get(flow))
+        else:
+            events = [*_packets(own, source, place), *_metrics(steps, full)]
         events.sort(key=lambda event: event["time"])
         traces.append({
             "title": flow,
@@ -45,6 +79,95 @@ def document(
             "events": events,
         })  # fmt: skip
     return json.dumps({"qlog_version": "0.3", "qlog_format": "JSON", "title": title, "traces": traces}) + "\n"
+
+
+def _ranges(text: str) -> list[list[int]]:
+    """The ends of the ranges in `12-15 3-9`."""
+    return [[int(end) for end in one.split("-")] for one in text.split()]
+
+
+def _quic_packets(
+    rows: pl.DataFrame, source: str, place: dict[str, tuple[str, str | None]]
+) -> Iterator[dict[str, Any]]:
+    for row in rows.iter_rows(named=True):
+        begin, end = place[row["link"]]
+        if row["event"] == "taken-for-lost":
+            name, number = "recovery:packet_lost", row["seq"]
+        elif row["event"] == "deq" and not row["is_ack"] and begin == source:
+            name, number = "transport:packet_sent", row["seq"]
+        elif row["event"] == "rcv" and row["is_ack"] and end == source:
+            # In the direction of ACKs the records count from -1, which is null.
+            name, number = "transport:packet_received", 0 if row["seq"] is None else row["seq"] + 1
+        else:
+            continue
+        frames: list[dict[str, Any]] = []
+        if ranges := _ranges(row["quic_ack"]):
+            frames.append({"frame_type": "ack", "acked_ranges": ranges})
+        for piece in row["quic_streams"].split():
+            stream, _, span = piece.partition(":")
+            first, last = map(int, span.split("-"))
+            frames.append({
+                "frame_type": "stream", "stream_id": int(stream), "offset": first, "length": last - first,
+            })  # fmt: skip
+        data: dict[str, Any] = {"header": {"packet_type": _TYPES[row["quic_type"]], "packet_number": number}}
+        data["raw"] = {"length": row["size_bytes"]}
+        if name != "recovery:packet_lost":
+            data["raw"]["payload_length"] = row["payload_bytes"]
+            data["frames"] = frames
+        yield {"time": row["time_s"] * 1e3, "name": name, "data": data}
+
+
+def _quic_states(
+    rows: pl.DataFrame,
+    steps: pl.DataFrame,
+    flow_events: pl.DataFrame,
+    source: str,
+    place: dict[str, tuple[str, str | None]],
+) -> Iterator[dict[str, Any]]:
+    """The phases at the steps, and a period of recovery from each reduction of the window until a packet that was sent
+    afterwards is acknowledged (RFC 9002, section 7.3.2)."""
+    sent: dict[int, float] = {}
+    changes: list[tuple[float, str, str | None]] = []
+    cuts = [row for row in flow_events.iter_rows(named=True) if row["event"] in _REDUCTIONS]
+    since, next_cut = None, 0
+    for row in rows.iter_rows(named=True):
+        begin, end = place[row["link"]]
+        while next_cut < len(cuts) and cuts[next_cut]["time_s"] <= row["time_s"]:
+            cut = cuts[next_cut]
+            since, next_cut = cut["time_s"], next_cut + 1
+            changes.append((since, "recovery", _REDUCTIONS[cut["event"]]))
+        if row["event"] == "deq" and not row["is_ack"] and begin == source and row["quic_type"] == "1rtt":
+            sent[row["seq"]] = row["time_s"]
+        elif since is not None and row["event"] == "rcv" and row["is_ack"] and end == source:
+            ranges = _ranges(row["quic_ack"])
+            if ranges and sent.get(max(last for _, last in ranges), since) > since:
+                changes.append((row["time_s"], "congestion_avoidance", None))
+                since = None
+    for row in steps.iter_rows(named=True):
+        state = _STATES.get(row["phase"])
+        if state is not None:
+            changes.append((row["time_s"], f"step {state}", None))
+    changes.sort(key=lambda change: change[0])
+    before = None
+    for time_s, state, trigger in changes:
+        if state.startswith("step "):
+            # Phases say nothing of recovery.
+            state = "recovery" if before == "recovery" else state.removeprefix("step ")
+        if state != before or trigger is not None:
+            data = {"new": state} if before is None else {"old": before, "new": state}
+            if trigger is not None:
+                data["trigger"] = trigger
+            yield {"time": time_s * 1e3, "name": "recovery:congestion_state_updated", "data": data}
+            before = state
+
+
+def _quic_ends(flow_events: pl.DataFrame, words: str | None) -> Iterator[dict[str, Any]]:
+    for row in flow_events.iter_rows(named=True):
+        if row["event"] in _ENDINGS:
+            data = {"owner": _ENDINGS[row["event"]]}
+            if words is not None:
+                data["reason"] = words
+            yield {"time": row["time_s"] * 1e3, "name": "connectivity:connection_closed", "data": data}
 
 
 def _packets(rows: pl.DataFrame, source: str, place: dict[str, tuple[str, str | None]]) -> Iterator[dict[str, Any]]:
@@ -94,7 +217,7 @@ def _acknowledged(row: dict[str, Any], waiting: dict[int, tuple[int, int]]) -> l
     return ranges
 
 
-def _metrics(series: pl.DataFrame, full: int) -> Iterator[dict[str, Any]]:
+def _metrics(series: pl.DataFrame, full: int, *, with_states: bool = True) -> Iterator[dict[str, Any]]:
     """Windows and times at the steps of the recording; windows in bytes of full packets."""
     before = None
     for row in series.iter_rows(named=True):
@@ -111,6 +234,6 @@ def _metrics(series: pl.DataFrame, full: int) -> Iterator[dict[str, Any]]:
         data = {key: value for key, value in values.items() if value is not None}
         yield {"time": time_ms, "name": "recovery:metrics_updated", "data": data}
         state = _STATES.get(row["phase"])
-        if state is not None and state != before:
+        if with_states and state is not None and state != before:
             yield {"time": time_ms, "name": "recovery:congestion_state_updated", "data": {"new": state}}
             before = state

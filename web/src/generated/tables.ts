@@ -175,6 +175,9 @@ export interface Tables {
     tcp_ts_value: Count;
     tcp_ts_echo: Count;
     tcp_sack: Text;
+    quic_type: Text;
+    quic_ack: Text;
+    quic_streams: Text;
   };
   transfers: {
     time_s: Real;

@@ -4,6 +4,7 @@ use super::{at, packet_bytes};
 use crate::format::ConnectionsFile;
 use crate::scenario::Workload;
 use skyhop_base::Duration;
+use skyhop_quic::StreamUse;
 use skyhop_sim::workload::{ConnectionUse, WorkloadConfig};
 use skyhop_topology::NodeId;
 use std::collections::BTreeMap;
@@ -15,7 +16,11 @@ impl Workload {
             name: self.name.clone(),
             from,
             to,
-            transport: self.transport.config(true),
+            transport: self.transport.config(match self.pages {
+                // A server answers the requests of a page side by side.
+                Some(_) => StreamUse::AtOnce,
+                None => StreamUse::InTurn,
+            }),
             arrivals: self.arrival_config.clone(),
             sizes: self.distribution.clone(),
             connections: match self.connections {

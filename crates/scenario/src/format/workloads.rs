@@ -65,7 +65,7 @@ pub struct PagesFile {
     /// What a page consists of. Without it: "median-2024".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<PageContentFile>,
-    /// How objects are fetched. Without it: "http/2".
+    /// How objects are fetched. Without it: "http/2", over QUIC "http/3".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<WebProtocolFile>,
     /// Pages that a user loads one after another, over the same connections. Without it: 1.
@@ -155,6 +155,9 @@ pub enum WebProtocolName {
     /// One connection that takes any number of requests.
     #[serde(rename = "http/2")]
     Http2,
+    /// One connection of QUIC, and a stream for each object.
+    #[serde(rename = "http/3")]
+    Http3,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -29,7 +29,9 @@ fn protocol(file: WebProtocolFile) -> WebProtocolOptions {
         WebProtocolFile::Named(WebProtocolName::Http1) => {
             WebProtocolOptions { connections: PARALLEL, multiplexed: false }
         }
-        WebProtocolFile::Named(WebProtocolName::Http2) => WebProtocolOptions { connections: 1, multiplexed: true },
+        WebProtocolFile::Named(WebProtocolName::Http2 | WebProtocolName::Http3) => {
+            WebProtocolOptions { connections: 1, multiplexed: true }
+        }
         WebProtocolFile::Options(options) => options,
     }
 }
@@ -60,7 +62,21 @@ impl Resolver<'_, '_, '_> {
                 (PageContentFile::Objects(Box::new(objects)), document, groups)
             }
         };
-        let protocol_file = file.protocol.unwrap_or(WebProtocolFile::Named(WebProtocolName::Http2));
+        let is_quic = workload.quic.is_some();
+        let default = if is_quic { WebProtocolName::Http3 } else { WebProtocolName::Http2 };
+        let protocol_file = file.protocol.unwrap_or(WebProtocolFile::Named(default));
+        let refused = match protocol_file {
+            WebProtocolFile::Named(WebProtocolName::Http3) if !is_quic => {
+                Some(("\"http/3\" needs QUIC", "write quic = \"quinn\" in place of tcp, or protocol = \"http/2\""))
+            }
+            WebProtocolFile::Named(WebProtocolName::Http1 | WebProtocolName::Http2) if is_quic => {
+                Some(("these versions of HTTP need TCP, and this workload has QUIC", "write protocol = \"http/3\""))
+            }
+            _ => None,
+        };
+        if let Some((message, help)) = refused {
+            self.add(&at.key("protocol"), message, Some(help.to_owned()));
+        }
         let WebProtocolOptions { connections, multiplexed } = protocol(protocol_file);
         let views = file.views.unwrap_or(1);
         if views > MOST_VIEWS {

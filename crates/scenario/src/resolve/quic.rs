@@ -88,7 +88,7 @@ impl Resolver<'_, '_, '_> {
             self.add(&place.key("payload"), message, None);
             return None;
         }
-        match quic.hosts(false) {
+        match quic.hosts(skyhop_quic::StreamUse::Shared) {
             Ok(_) => Some(Transport::Quic(Box::new(quic))),
             Err(error) => {
                 self.add(&place, error.to_string(), None);

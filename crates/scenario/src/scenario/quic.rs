@@ -5,7 +5,7 @@ use serde::Serialize;
 use skyhop_base::{Bytes, Duration};
 use skyhop_cc::ControlConfig;
 use skyhop_hosts::quic::Quic as Hosts;
-use skyhop_quic::{AckFrequency, Config, ConfigError, Control, Governor, Runtime, StackKind, Timers};
+use skyhop_quic::{AckFrequency, Config, ConfigError, Control, Governor, Runtime, StackKind, StreamUse, Timers};
 
 /// Who decides over the congestion window, with every parameter filled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,12 +44,11 @@ pub struct Quic {
 }
 
 impl Quic {
-    /// Both hosts of a flow. `stream_for_each_write`: a transfer is a stream of its own, so that the source learns when
-    /// it has arrived; otherwise all data share one stream.
+    /// Both hosts of a flow. Where a transfer is a stream of its own, the source learns when it has arrived.
     ///
     /// # Errors
     /// What the stack does not take; a stack that this build has not.
-    pub fn hosts(&self, stream_for_each_write: bool) -> Result<Hosts, ConfigError> {
+    pub fn hosts(&self, streams: StreamUse) -> Result<Hosts, ConfigError> {
         let bytes = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.0);
         let stack = match self.stack {
             QuicStackName::Quinn => StackKind::Quinn,
@@ -85,6 +84,6 @@ impl Quic {
             QuicTimersName::Milliseconds => Timers::Milliseconds { phase: Duration::ZERO },
             QuicTimersName::Exact => Timers::Exact,
         };
-        Hosts::new(config, Runtime { segments: self.batch as usize, timers, ..habits }, stream_for_each_write)
+        Hosts::new(config, Runtime { segments: self.batch as usize, timers, ..habits }, streams)
     }
 }

@@ -133,6 +133,30 @@ fn a_flow_does_what_the_stack_did_in_real_time() {
     assert!(events.iter().any(|row| row.event == "loss" && row.cwnd.is_some() && row.ssthresh.is_some()), "{events:?}");
 }
 
+/// More than 1024 pieces of a stream are too many for quinn's receiver, and 12 MB are enough for as many in the
+/// overshoot of slow start. Shorter downloads and smaller windows live, and the timers of the runtime do not matter.
+#[test]
+fn large_windows_end_long_downloads_of_quinn() {
+    if !has(StackKind::Quinn) {
+        return;
+    }
+    for runtime in ["tokio", "exact"] {
+        let run = |bytes: &str, window: &str| {
+            let quic = json!({ "stack": "quinn", "stream_window": window, "runtime": runtime });
+            run_json(&path("300 ms", &json!([file("a", bytes, &quic)])), 1)
+        };
+        let dead = run("12 MB", "8 MB");
+        let words = dead.warnings.first().expect("the run says it");
+        assert!(words.contains("too many gaps in stream buffer"), "{runtime}: {words}");
+        assert!(dead.flows[0].completed.is_none());
+        for (bytes, window) in [("10 MB", "8 MB"), ("12 MB", "4 MB"), ("12 MB", "2 MB")] {
+            let alive = run(bytes, window);
+            assert!(alive.warnings.is_empty(), "{runtime}, {bytes}, {window}: {:?}", alive.warnings);
+            assert!(alive.flows[0].completed.is_some(), "{runtime}, {bytes}, {window}");
+        }
+    }
+}
+
 #[test]
 fn what_a_stack_does_not_bear_ends_its_flow_and_no_other() {
     if !has(StackKind::Noq) {
@@ -387,6 +411,28 @@ fn a_control_of_ours_does_under_quic_what_it_does_under_tcp() {
             assert!((ours.1 / goodput - 1.0).abs() < 0.05, "{control} in {stack}: {} for {goodput} bit/s", ours.1);
         }
     }
+    // Vegas reads delayed ACKs as a queue: TCP's wait for the next burst, QUIC's for at most 25 ms. It leaves slow
+    // start when bursts queue up. Without either it has the same window under both.
+    let tcp = |more: Value| {
+        let mut tcp = json!({ "recovery": "sack", "control": "vegas", "mss": "1188 B", "initial_window": 10,
+                              "window": 4000 });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            tcp[key] = value.clone();
+        }
+        json!({ "name": "a", "from": "left", "to": "right", "tcp": tcp })
+    };
+    let mean = |flow: Value| {
+        let network = path("50 ms", &json!([flow]));
+        run_json(&network, 1).flows[0].cwnd_mean.expect("has a window")
+    };
+    let (usual, like_quic) = (mean(tcp(json!({}))), mean(tcp(json!({ "ack_every": 1, "pacing": "always" }))));
+    assert!(usual < 0.25 * like_quic, "delayed ACKs and bursts hold the window of TCP: {usual} for {like_quic}");
+    for stack in built() {
+        let quic = json!({ "stack": stack.name(), "control": { "ours": "vegas" }, "stream_window": "8 MB",
+                           "runtime": "exact", "ack_every": 1 });
+        let ours = mean(json!({ "name": "a", "from": "left", "to": "right", "quic": quic }));
+        assert!((ours / like_quic - 1.0).abs() < 0.05, "vegas in {stack}: cwnd {ours} for {like_quic}");
+    }
     // Neither stack's own control nor another of ours would pass for the one that was asked for.
     windows.sort_by(f64::total_cmp);
     assert!(windows.windows(2).all(|pair| pair[1] > 1.1 * pair[0]), "{windows:?}");
@@ -489,5 +535,61 @@ fn workloads_run_over_quic() {
             assert!((0.4..0.42).contains(&load_s), "{stack}: {load_s}");
         }
         assert_eq!(records.pages.len(), 2);
+    }
+}
+
+/// HTTP/3: one connection, a stream of its own for each object, and the server answers them side by side.
+#[test]
+fn each_object_of_a_page_over_quic_is_a_stream() {
+    for stack in built() {
+        let scenario = |objects: u32, bytes: &str, protocol: Value| {
+            let content =
+                json!({ "document": { "constant": "1 kB" }, "objects": objects, "sizes": { "constant": bytes } });
+            let mut pages = json!({ "content": content });
+            if !protocol.is_null() {
+                pages["protocol"] = protocol;
+            }
+            let workload = json!({ "name": "web", "from": "left", "to": "right", "quic": stack.to_string(),
+                                   "arrivals": { "at": { "text": "time_s\n1\n" } }, "pages": pages });
+            json!({ "duration": "20 s", "workloads": [workload], "records": { "packets": ["left->right"] },
+                    "links": [{ "between": ["left", "right"], "delay": "100 ms", "rate": "100 Mbit/s" }] })
+        };
+        let run = run_json(&scenario(5, "1 kB", Value::Null), 1);
+        let page = &run.pages[0];
+        // Half a round trip for the request, one for the handshake, half for the document, one for its objects.
+        let load_s = page.loaded.expect("has loaded").since(page.begin).as_secs_f64();
+        // noq paces its first window: five packets take up to 0.1 s.
+        assert!((0.6..0.75).contains(&load_s), "{stack}: {load_s}");
+        let first_s = page.first.expect("has begun").since(page.begin).as_secs_f64();
+        assert!((0.4..0.42).contains(&first_s), "{stack}: {first_s}");
+        let mut bytes = std::collections::BTreeMap::<u64, u64>::new();
+        for &(stream, begin, count) in &run.stream_pieces {
+            let end = bytes.entry(stream).or_default();
+            *end = (*end).max(begin + count);
+        }
+        // RFC 9000, section 2.1: the client's streams of both directions have every fourth number.
+        assert_eq!(bytes, (0..6).map(|stream| (4 * stream, 1000)).collect(), "{stack}");
+
+        // Two large objects at once: the streams take turns, so that neither waits for the end of the other.
+        let run = run_json(&scenario(2, "500 kB", Value::Null), 1);
+        let begins = |stream: u64| run.stream_pieces.iter().position(|&(of, ..)| of == stream).expect("is sent");
+        let ends = |stream: u64| run.stream_pieces.iter().rposition(|&(of, ..)| of == stream).expect("is sent");
+        assert!(begins(8) < ends(4) && begins(4) < ends(8), "{stack}");
+
+        // Two connections share the objects. Versions of HTTP over TCP are refused, as HTTP/3 is without QUIC.
+        let run = run_json(&scenario(5, "1 kB", json!({ "connections": 2, "multiplexed": true })), 1);
+        assert!(run.pages[0].loaded.is_some(), "{stack}");
+        let refused = |network: &Value| Scenario::from_json(network, "test", &[]).expect_err("is refused").to_string();
+        for protocol in ["http/1.1", "http/2"] {
+            assert!(
+                refused(&scenario(5, "1 kB", json!(protocol))).contains("write protocol = \"http/3\""),
+                "{protocol}"
+            );
+        }
+        let mut of_tcp = scenario(5, "1 kB", json!("http/3"));
+        let workload = of_tcp["workloads"][0].as_object_mut().expect("is a table");
+        workload.remove("quic");
+        workload.insert("tcp".to_owned(), json!("cubic"));
+        assert!(refused(&of_tcp).contains("\"http/3\" needs QUIC"));
     }
 }

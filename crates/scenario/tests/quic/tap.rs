@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use skyhop_base::{Stream, Time};
+use skyhop_hosts::quic::Sealed;
 use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
 use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Payload, Report, Transport};
@@ -72,13 +73,13 @@ impl Endpoint for End {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
         let mut packet = self.inner.poll_transmit(now)?;
-        let bytes = packet.payload.take::<Vec<u8>>().expect("a datagram");
+        let sealed = packet.payload.take::<Sealed>().expect("a datagram");
         let mut hash = self.hash.lock().expect("nobody panicked");
         hash.1 += 1;
         hash.mix(&now.as_nanos().to_le_bytes());
         hash.mix(&[self.mark, packet.ecn as u8]);
-        hash.mix(&bytes);
-        packet.payload = Payload::bytes(bytes);
+        hash.mix(&sealed.bytes);
+        packet.payload = Payload::of(sealed);
         Some(packet)
     }
 

@@ -48,6 +48,10 @@ impl Hosts {
         self.source().write(now, bytes);
     }
 
+    pub fn delivered_of_write(&self, number: u64) -> Option<u64> {
+        self.ends[Side::Sink as usize].delivered_of_write(number)
+    }
+
     pub fn handover_lead(&self) -> Option<Duration> {
         self.ends[Side::Source as usize].handover_lead()
     }
@@ -147,10 +151,13 @@ impl Simulation {
         let now = self.now;
         // A window can release a burst that takes longer than anybody waits: see `limits.rs`.
         while self.send_some_of_host(flow_id, side) && !self.is_to_end() {}
+        let mut lost = Vec::new();
         let flow = &mut self.flows[flow_id as usize];
         let Some(hosts) = flow.ends.hosts_mut() else { return };
         while let Some(fact) = hosts.end(side).poll_fact() {
             match fact {
+                // Without recorded packets there is no row for it.
+                Fact::Lost { seq, packet, size } => lost.push((seq, packet, size)),
                 Fact::Rtt(rtt) if side == Side::Source => {
                     flow.rtt.add(rtt);
                     self.recorder.rtt(flow_id, rtt);
@@ -162,6 +169,9 @@ impl Simulation {
         }
         if let (Side::Source, Some(average), Some(cwnd)) = (side, &mut flow.cwnd, hosts.report().cwnd) {
             average.set(now, cwnd);
+        }
+        for (seq, packet, size) in lost.into_iter().filter(|_| side == Side::Source) {
+            self.record_lost_packet(flow_id, seq, packet, size);
         }
         self.arm_host(flow_id, side);
     }

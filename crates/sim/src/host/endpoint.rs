@@ -70,6 +70,12 @@ pub trait Endpoint: Debug + Send {
         0
     }
 
+    /// User bytes of the write with this number, from 0, that the application of this host has been able to read so
+    /// far; `None` where all writes are one stream, whose bytes come in order.
+    fn delivered_of_write(&self, _number: u64) -> Option<u64> {
+        None
+    }
+
     /// User bytes that were written here and are not known to have arrived. With `write(None)`, those that were sent.
     fn backlog_bytes(&self) -> u64 {
         0
@@ -154,6 +160,13 @@ impl Payload {
         Payload { header, ..self }
     }
 
+    /// The same of a value that owns so many bytes elsewhere.
+    #[must_use]
+    pub fn holding(self, bytes: u64) -> Payload {
+        let bytes = self.bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        Payload { bytes, ..self }
+    }
+
     pub(super) fn header(&self) -> Header {
         (self.header)(&*self.content)
     }
@@ -220,6 +233,8 @@ pub enum Fact {
     Rtt(Duration),
     /// An event under this name, such as "recovery" or "timeout".
     Event(&'static str),
+    /// The source takes a packet for lost. `packet` counts the packets that it has sent before that one.
+    Lost { seq: u32, packet: u32, size: u16 },
 }
 
 /// The state of a sending host. What a host does not have stays empty.

@@ -188,6 +188,12 @@ impl Ends {
         self.tcp().map_or(arrived, TcpEnds::in_order_bytes)
     }
 
+    /// User bytes of the write with this number that the sink's application can read by now; `None` where all writes
+    /// are one stream.
+    pub fn delivered_of_write(&self, number: u64) -> Option<u64> {
+        if let Ends::Hosts(hosts) = self { hosts.delivered_of_write(number) } else { None }
+    }
+
     /// User bytes of a full segment; 0 without segments.
     pub fn full_segment(&self) -> u64 {
         self.tcp().map_or(0, |tcp| tcp.sender.largest_segment().into())

@@ -15,6 +15,7 @@ use crate::Error;
 use arrow_array::RecordBatch;
 use builder::{Names, TableBuilder};
 use skyhop_base::Duration;
+use skyhop_sim::headers::Protocol;
 use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, PacketRow, PathRow, Records};
 
 /// Every table that a run can have, in the order in which they are written and hashed.
@@ -117,7 +118,10 @@ pub fn table(records: &Records, name: &str) -> Option<RecordBatch> {
             .count("tcp_window_bytes", |r| r.window)
             .count("tcp_ts_value", |r| r.timestamps.map(|(value, _)| u64::from(value)))
             .count("tcp_ts_echo", |r| r.timestamps.map(|(_, echo)| u64::from(echo)))
-            .text("tcp_sack", |r| sack_words(records, r))
+            .text("tcp_sack", |r| range_words(records, r, Protocol::Tcp))
+            .text("quic_type", |r| r.quic)
+            .text("quic_ack", |r| range_words(records, r, Protocol::Udp))
+            .text("quic_streams", |r| stream_words(records, r))
             .finish(),
         "transfers" => TableBuilder::over(&records.transfers)
             .time("time_s", |r| r.time)
@@ -224,9 +228,20 @@ fn flow_series_table(records: &Records, flows: &Names) -> RecordBatch {
 }
 
 /// "1449-2897 4345-5793": number of the first byte and of that after the last, block by block.
-fn sack_words(records: &Records, row: &PacketRow) -> String {
+/// The ranges of a packet of this protocol: SACK blocks of TCP, or packet numbers that QUIC acknowledges.
+fn range_words(records: &Records, row: &PacketRow, protocol: Protocol) -> String {
+    if row.protocol != protocol {
+        return String::new();
+    }
     let blocks = records.sack_ranges.get(row.blocks.start as usize..row.blocks.end as usize).unwrap_or_default();
     blocks.iter().map(|(start, end)| format!("{start}-{end}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Pieces of streams of QUIC: the stream, the first byte, and the byte after the last.
+fn stream_words(records: &Records, row: &PacketRow) -> String {
+    let pieces = records.stream_pieces.get(row.pieces.start as usize..row.pieces.end as usize).unwrap_or_default();
+    let words = pieces.iter().map(|(stream, begin, bytes)| format!("{stream}:{begin}-{}", begin + bytes));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn path_table(records: &Records, flows: &Names) -> RecordBatch {

@@ -1,0 +1,120 @@
+"""Skyhop's controls under TCP and inside QUIC stacks, over one path: the table in docs/models/quic.md.
+
+`python python/tools/quic_controls.py` prints it; with `--renew` it is written into the page. It needs a build with
+every stack of the table (`make build FEATURES=noq`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import skyhop
+from skyhop import _core
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "models" / "quic.md"
+BEGIN = "<!-- controls: written by `.venv/bin/python python/tools/quic_controls.py --renew` -->"
+END = "<!-- end of controls -->"
+
+CONTROLS = (
+    "reno", "cubic", "bic", "highspeed", "htcp", "westwood+", "westwood", "compound", "scalable", "hybla", "lp", "fast",
+    "veno", "yeah", "tibet", "illinois", "vegas",
+)  # fmt: skip
+STACKS = ("quinn", "noq")
+#: 1228 B on the wire, as QUIC's full datagrams, and RFC 9002's first window.
+TCP = {"recovery": "sack", "mss": "1188 B", "initial_window": 10, "window": 4000}
+QUIC = {"stream_window": "8 MB", "runtime": "exact"}
+#: The same packets are lost under every transport: the 400th, then every 2000th.
+LOST = [{"packets": 400}, {"packets": [2000, 60_000], "every": 2000}]
+
+
+def run_of(key: str, transport: dict[str, Any], *, losses: bool) -> skyhop.Run:
+    """A minute of a flow with data without end."""
+    errors = {"errors": [{"list": {"data": LOST}}]} if losses else {}
+    link = {
+        "between": ["left", "right"],
+        "delay": "50 ms",
+        "forward": {"rate": "20 Mbit/s"} | errors,
+        "backward": {"rate": "2 Mbit/s"},
+        "queue": {"drop_tail": {"packets": 1221, "counts": "waiting"}},
+    }
+    flow = {"name": "a", "from": "left", "to": "right", key: transport}
+    return skyhop.run({"duration": "60 s", "links": [link], "flows": [flow], "records": {"grid": "50 ms"}})
+
+
+def measured(key: str, transport: dict[str, Any]) -> tuple[float, float]:
+    """Mean window in full packets, and goodput in Mbit/s."""
+    row = run_of(key, transport, losses=True).table("flows").row(0, named=True)
+    return row["cwnd_mean"], row["goodput_bps"] / 1e6
+
+
+def of_vegas() -> str:
+    """What holds the window of Vegas, without losses, in Markdown."""
+    tcp: dict[str, Any] = TCP | {"control": "vegas"}
+    each, paced = {"ack_every": 1}, {"pacing": "always"}
+    rows: list[tuple[str, str, dict[str, Any]]] = [
+        ("TCP", "tcp", tcp),
+        ('TCP, `ack_delay = "25 ms"`', "tcp", tcp | {"ack_delay": "25 ms"}),
+        ('TCP, `pacing = "always"`', "tcp", tcp | paced),
+        ("TCP, `ack_every = 1`", "tcp", tcp | each),
+        ("TCP, both", "tcp", tcp | paced | each),
+    ]
+    for stack in STACKS:
+        quic = QUIC | {"stack": stack, "control": {"ours": "vegas"}}
+        rows += [(stack, "quic", quic), (f"{stack}, `ack_every = 1`", "quic", quic | each)]
+    lines = ["| `vegas` in | leaves slow start at | mean window | goodput (Mbit/s) |", "|---|---:|---:|---:|"]
+    for name, key, transport in rows:
+        run = run_of(key, transport, losses=False)
+        row = run.table("flows").row(0, named=True)
+        left = run.table("flow_series").filter(pl.col("ssthresh").is_not_null())["cwnd"][0]
+        lines.append(f"| {name} | {left:.0f} | {row['cwnd_mean']:.0f} | {row['goodput_bps'] / 1e6:.1f} |")
+    return "\n".join(lines)
+
+
+def under(name: str, every: int) -> list[tuple[float, float]]:
+    """Under TCP, then inside each stack. `every`: packets per acknowledgement."""
+    # quinn takes no rate from a control.
+    control: Any = {"hybla": {"spacing": "off"}} if name == "hybla" else name
+    tcp: dict[str, Any] = TCP | {"control": control}
+    quic: dict[str, Any] = QUIC | {"control": {"ours": control}}
+    if every != 2:
+        tcp["ack_every"] = quic["ack_every"] = every
+    return [measured("tcp", tcp), *(measured("quic", {"stack": stack} | quic) for stack in STACKS)]
+
+
+def table() -> str:
+    """In Markdown."""
+    heads = ["TCP", *STACKS]
+    columns = [f"{head}, {what}" for what in ("every 2nd packet acknowledged", "each") for head in heads]
+    lines = ["| control | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
+    for name in CONTROLS:
+        cells = [f"{cwnd:.0f} / {goodput:.1f}" for every in (2, 1) for cwnd, goodput in under(name, every)]
+        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Prints the table, or renews the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--renew", action="store_true", help="write the table into the page")
+    wanted = parser.parse_args()
+    if missing := [stack for stack in STACKS if stack not in _core.quic_stacks()]:
+        sys.exit(f"this build has no {', '.join(missing)}: make build FEATURES={','.join(missing)}")
+    found = f"{table()}\n\nWithout losses:\n\n{of_vegas()}"
+    if not wanted.renew:
+        print(found)
+        return
+    text = PAGE.read_text(encoding="utf-8")
+    place = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+    if not place.search(text):
+        sys.exit(f"{PAGE}: has no place for the table: {BEGIN}")
+    PAGE.write_text(place.sub(lambda _: f"{BEGIN}\n\n{found}\n\n{END}", text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
