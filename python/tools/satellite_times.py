@@ -1,0 +1,127 @@
+"""How long 100 MB take over picoquic's satellite links, by transport: the table in docs/models/quic.md.
+
+`python python/tools/satellite_times.py` prints it; with `--renew` it is written into the page. It needs a build with
+every stack of the table (`make build FEATURES=noq`) and half a minute of CPU time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import skyhop
+from skyhop import _core
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "models" / "quic.md"
+BEGIN = "<!-- satellite times: written by `.venv/bin/python python/tools/satellite_times.py --renew` -->"
+END = "<!-- end of satellite times -->"
+
+
+class Path100MB(NamedTuple):
+    """A path of picoquictest/satellite_test.c."""
+
+    #: Its tests.
+    tests: str
+    #: Mbit/s of the data's direction and of the way back.
+    rate: int
+    back: int
+    #: Seconds that picoquic allows itself, by congestion control.
+    bounds: str
+    #: One data packet in 64 is lost.
+    loses: bool = False
+
+
+PATHS = (
+    Path100MB("`basic`, `cubic`", 250, 3, "BBR 6.3 s, CUBIC 11.0 s"),
+    Path100MB("`loss`, `cubic_loss`", 250, 3, "BBR 8.0 s, CUBIC 12.1 s", loses=True),
+    Path100MB("`medium`", 50, 10, "BBR 18.0 s"),
+    Path100MB("`small`", 10, 2, "BBR 81.0 s"),
+    Path100MB("`small_up`", 2, 10, "BBR 400.0 s"),
+)
+
+
+def _quic(stack: str, control: str) -> dict[str, Any]:
+    windows = {"stream_window": "64 MB", "connection_window": "64 MB", "send_window": "128 MB"}
+    return {"quic": {"stack": stack, "control": control, "payload": "1440 B", **windows}}
+
+
+def _tcp(name: str) -> dict[str, Any]:
+    memory = {"send_buffer": "128 MB", "receive_memory": ["4096 B", "131072 B", "256 MiB"]}
+    return {"tcp": {"profile": "linux", "name": name, **memory}}
+
+
+TRANSPORTS = {
+    "quinn CUBIC": _quic("quinn", "cubic"),
+    "quinn BBR": _quic("quinn", "bbr"),
+    "noq CUBIC": _quic("noq", "cubic"),
+    "noq BBRv3": _quic("noq", "bbr3"),
+    "TCP CUBIC": _tcp("cubic"),
+    "TCP BBR": _tcp("bbr"),
+    "TCP BBRv3": _tcp("bbr3"),
+}
+
+#: Its simulator divides picoseconds by 2^20 for microseconds (sim_link.c), so its links are so much faster than named.
+FASTER = 2**20 / 1e6
+
+_ENDED = re.compile(r"ended after ([\d.]+) s")
+
+#: A transfer that takes longer is given up.
+LONGEST_S = 900
+
+
+def took(path: Path100MB, transport: dict[str, Any]) -> str:
+    """Seconds until the last byte has arrived, or when the connection died."""
+    errors = [{"list": {"data": [{"packets": [64, 10_000_000], "every": 64, "outcome": "drop"}]}}] if path.loses else []
+    link = {
+        "between": ["client", "server"],
+        "delay": "300 ms",
+        "queue": "unlimited",
+        "forward": {"rate": f"{path.rate * FASTER:.6f} Mbit/s", "errors": errors},
+        "backward": {"rate": f"{path.back * FASTER:.6f} Mbit/s"},
+    }
+    application = {"ftp": {"bytes": "100 MB"}}
+    flow = {"name": "upload", "from": "client", "to": "server", "application": application, **transport}
+    run = skyhop.run({"duration": f"{LONGEST_S} s", "links": [link], "flows": [flow]})
+    completed = run.flows["completion_s"][0]
+    if completed is not None:
+        return f"{completed:.1f} s"
+    died = [match[1] for match in map(_ENDED.search, run.warnings) if match]
+    return f"dies at {float(died[0]):.1f} s" if died else f"over {LONGEST_S} s"
+
+
+def table() -> str:
+    """In Markdown: a row for each path."""
+    lines = [
+        "| tests | Mbit/s, back | lost | picoquic's bounds | " + " | ".join(TRANSPORTS) + " |",
+        "|---" * 4 + "|---:" * len(TRANSPORTS) + "|",
+    ]
+    for path in PATHS:
+        cells = [took(path, transport) for transport in TRANSPORTS.values()]
+        lost = "1 in 64" if path.loses else ""
+        lines.append(f"| {path.tests} | {path.rate}, {path.back} | {lost} | {path.bounds} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Prints the table, or renews the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--renew", action="store_true", help="write the table into the page")
+    wanted = parser.parse_args()
+    if missing := sorted({"quinn", "noq"} - set(_core.quic_stacks())):
+        sys.exit(f"this build has no {', '.join(missing)}: make build FEATURES={','.join(missing)}")
+    found = table()
+    if not wanted.renew:
+        print(found)
+        return
+    text = PAGE.read_text(encoding="utf-8")
+    place = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+    if not place.search(text):
+        sys.exit(f"{PAGE}: has no place for the table: {BEGIN}")
+    PAGE.write_text(place.sub(lambda _: f"{BEGIN}\n\n{found}\n\n{END}", text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
