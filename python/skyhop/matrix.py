@@ -191,9 +191,20 @@ class Outcome:
         return judged
 
     @property
-    def claims_not_run(self) -> list[Claim]:
-        """The claims about long parts that were not asked for."""
-        return [claim for claim in self.study.claims if self._values(claim).keys() != claim.names]
+    def claims_not_run(self) -> dict[str, int]:
+        """How many claims were not judged, by the reason: parts of a QUIC stack that the build lacks, or long parts."""
+        absent = {name: stack for stack, names in self.study.left_out.items() for name in names}
+        lacking = {
+            cell.label: absent[part.name] for part in self.study.parts if part.name in absent for cell in part.cells
+        }
+        found: dict[str, int] = {}
+        for claim in self.study.claims:
+            if self._values(claim).keys() != claim.names:
+                labels = {name.partition("@")[0] for name in claim.names}
+                stacks = sorted({lacking[label] for label in labels & lacking.keys()})
+                why = f"without {' and '.join(stacks)}" if stacks else "--full"
+                found[why] = found.get(why, 0) + 1
+        return found
 
     @cached_property
     def _by_label(self) -> dict[str, Cell]:

@@ -82,7 +82,7 @@ def headline(outcome: Outcome) -> str:
     """The verdicts counted, in a few sentences."""
     parts = [_of_source(outcome, name) for name in outcome.study.sources]
     parts = [part for part in parts if part]
-    if outcome.claims:
+    if outcome.claims or outcome.claims_not_run:
         parts.append(_of_claims(outcome))
     return " ".join(parts) or "No published number stands beside ours."
 
@@ -143,7 +143,6 @@ def _of_claims(outcome: Outcome) -> str:
         said.append(f"{counted.count(HOLDS)} of {total} claims hold{undecided}")
     if others := [one.verdict for one in outcome.claims if not one.counts]:
         said.append(f"{others.count(HOLDS)} of {len(others)} hold under other readings, not counted")
-    text = "; ".join(said)
-    if later := outcome.claims_not_run:
-        text += f"; {len(later)} not run (--full)"
-    return text + "."
+    said = said or ["No claim is judged"]
+    said += [f"{later} not run ({why})" for why, later in outcome.claims_not_run.items()]
+    return "; ".join(said) + "."

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import _core, api, cli, matrix, prose, report, studies, tables
+from skyhop import _core, api, cli, matrix, prose, report, score, studies, tables
 from skyhop.verdict import DefinitionError
 
 STUDY_TOML = """\
@@ -293,6 +293,17 @@ def test_a_part_whose_stack_the_build_lacks_is_skipped_and_said(
     assert "skipped: whole of " in said.err and "this build has no noq (make build FEATURES=noq)" in said.err
     assert "The study fails" not in said.err
     assert (folder / "README.md").read_text(encoding="utf-8") == readme, "numbers of both parts stay together"
+
+
+def test_a_headline_says_why_claims_were_not_judged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "long.toml").write_text(DUMBBELL, encoding="utf-8")
+    parts = folder / "study.toml"
+    before = parts.read_text(encoding="utf-8")
+    parts.write_text(before + PARTS_TOML, encoding="utf-8")
+    assert score.headline(matrix.run_study(studies.load(folder))).endswith("; 1 not run (--full).")
+    parts.write_text(before + PARTS_TOML.replace("long = true", 'stack = "noq"'), encoding="utf-8")
+    monkeypatch.setattr(_core, "quic_stacks", lambda: ["quinn"])
+    assert score.headline(matrix.run_study(studies.load(folder))).endswith("; 1 not run (without noq).")
 
 
 @pytest.mark.parametrize(
