@@ -190,7 +190,7 @@ class Outcome:
                 judged.append(ClaimResult(claim, verdict, values, self.study.counts_claim(claim)))
         return judged
 
-    @property
+    @cached_property
     def claims_not_run(self) -> dict[str, int]:
         """How many claims were not judged, by the reason: parts of a QUIC stack that the build lacks, or long parts."""
         absent = {name: stack for stack, names in self.study.left_out.items() for name in names}

@@ -77,7 +77,10 @@ def planes_csv(found: dict[str, Any]) -> str:
 
 
 def planes_scenario(constellation: str, begin: str | None) -> _core.Scenario:
-    """A constellation with a grid. Raises ScenarioError when there is no such file or preset, or no plane in it."""
+    """A constellation with a grid.
+
+    Raises ScenarioError when the file or the preset does not exist, and when no plane is found in it.
+    """
     from skyhop import api
 
     sky: dict[str, Any] = {"gsl": {"rate": "1 Mbit/s"}, "isl": {"rate": "1 Mbit/s", "layout": "grid"}}

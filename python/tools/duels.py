@@ -9,7 +9,6 @@ import argparse
 import json
 import os
 import random
-import re
 import statistics
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import blocks
 import polars as pl
 
 import skyhop
@@ -177,12 +177,10 @@ def main() -> int:
     if not options.renew:
         print(text)
         return 0
-    page = PAGE.read_text(encoding="utf-8")
-    written = re.sub(
-        f"(?<={re.escape(BEGIN)}).*(?={re.escape(END)})", lambda _: f"\n\n{text}\n\n", page, flags=re.DOTALL
-    )
-    if BEGIN not in page or END not in page:
-        print(f"{PAGE} has no place for the tables", file=sys.stderr)
+    try:
+        written = blocks.renewed(PAGE.read_text(encoding="utf-8"), BEGIN, END, text)
+    except ValueError as error:
+        print(f"{PAGE}: {error}", file=sys.stderr)
         return 1
     PAGE.write_text(written, encoding="utf-8")
     return 0

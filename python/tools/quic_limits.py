@@ -6,16 +6,13 @@ stack of the table (`make build FEATURES=noq`).
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
-import skyhop
-from skyhop import _core
+import quic_tables
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "models" / "quic.md"
+import skyhop
+
 BEGIN = "<!-- limits: written by `.venv/bin/python python/tools/quic_limits.py --renew` -->"
 END = "<!-- end of limits -->"
 
@@ -68,23 +65,5 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Prints the table, or renews the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--renew", action="store_true", help="write the table into the page")
-    wanted = parser.parse_args()
-    if missing := sorted({stack for stack, _ in CASES} - set(_core.quic_stacks())):
-        sys.exit(f"this build has no {', '.join(missing)}: make build FEATURES={','.join(missing)}")
-    found = table()
-    if not wanted.renew:
-        print(found)
-        return
-    text = PAGE.read_text(encoding="utf-8")
-    place = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
-    if not place.search(text):
-        sys.exit(f"{PAGE}: has no place for the table: {BEGIN}")
-    PAGE.write_text(place.sub(lambda _: f"{BEGIN}\n\n{found}\n\n{END}", text), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    quic_tables.main(__doc__, BEGIN, END, {stack for stack, _ in CASES}, table)

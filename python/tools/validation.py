@@ -13,6 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import blocks
+
 from skyhop.validate import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,10 +71,7 @@ def sums(found: Sequence[registry.Found]) -> str:
 
 def renewed(text: str, block: str) -> str:
     """The text with its block replaced. Raises ValueError where it has none."""
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"there is not exactly one block from {BEGIN} to {END}")
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n\n{block}\n\n{END}{rest.split(END)[1]}"
+    return blocks.renewed(text, BEGIN, END, block)
 
 
 def main() -> None:

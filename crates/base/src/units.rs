@@ -221,16 +221,9 @@ const EXACT_DIGITS: usize = 24;
 /// A duration without an exponent to the nearest nanosecond. Seconds in a float are further off from 52 days on.
 fn exact_nanos(text: &str) -> Option<u64> {
     let (number, unit) = split_number(text.trim())?;
-    let unit_ns: u128 = match unit.trim() {
-        "ns" => 1,
-        "us" | "µs" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "min" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        "d" => 86_400_000_000_000,
-        _ => return None,
-    };
+    let &(_, seconds) = DURATION.units.iter().find(|(name, _)| *name == unit.trim())?;
+    // Every unit is a whole number of nanoseconds.
+    let unit_ns = (seconds * 1e9).round() as u128;
     let number = number.strip_prefix('+').unwrap_or(number);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.len() + fraction.len() > EXACT_DIGITS {

@@ -216,11 +216,16 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
+/// From one angle to the other, −180 to 180°.
+pub fn turn_between(from_deg: f64, to_deg: f64) -> f64 {
+    (to_deg - from_deg + 180.0).rem_euclid(360.0) - 180.0
+}
+
 /// The median of angles that are close together; also of some on either side of 360°.
 fn median_node(mut nodes: impl Iterator<Item = f64>) -> f64 {
     let Some(first) = nodes.next() else { return 0.0 };
-    let off = |node: f64| (node - first + 180.0).rem_euclid(360.0) - 180.0;
-    turn(first + median(std::iter::once(0.0).chain(nodes.map(off)).collect()))
+    let offs = nodes.map(|node| turn_between(first, node));
+    turn(first + median(std::iter::once(0.0).chain(offs).collect()))
 }
 
 /// One satellite while planes are looked for.

@@ -313,9 +313,7 @@ impl Simulation {
             self.events.arm(crate::simulation::TOPOLOGY, next, self.now);
         }
     }
-}
 
-impl Simulation {
     /// Looks ahead, and tells sources of handovers to come.
     #[cold]
     pub(crate) fn on_foresight(&mut self) {

@@ -5,7 +5,7 @@ use crate::build::{Links, Plane};
 use crate::isl::{Pair, PairKind, Seam};
 use crate::{CrossSeam, IslRules, NodeId, NodeKind, PlaneNeighbours, TopologyError};
 use skyhop_base::Index;
-use skyhop_orbit::{Earth, Place};
+use skyhop_orbit::{Earth, Place, turn_between};
 
 /// A gap up to so many usual ones is one between neighbours, as in a Walker delta.
 const USUAL_GAPS: f64 = 1.5;
@@ -49,7 +49,8 @@ impl Links<'_> {
         let lines: Vec<Line<'_>> = shell.iter().map(|plane| self.line(plane)).collect::<Result<_, _>>()?;
         let count = lines.len();
         let next = |n: usize| (n + 1) % count;
-        let gaps: Vec<f64> = (0..count).map(|n| between(lines[n].node_deg, lines[next(n)].node_deg).abs()).collect();
+        let gaps: Vec<f64> =
+            (0..count).map(|n| turn_between(lines[n].node_deg, lines[next(n)].node_deg).abs()).collect();
         let widest_usual = widest_usual(&gaps, &lines, earth, rules);
         // Two planes are neighbours once.
         let closing = if count > 2 { Some(count - 1) } else { None };
@@ -86,15 +87,14 @@ impl Links<'_> {
     }
 
     fn line<'p>(&self, plane: &'p Plane) -> Result<Line<'p>, TopologyError> {
-        let place = |&node: &NodeId| match self.nodes[node.index()].kind {
-            NodeKind::Satellite { orbit, .. } => {
-                Place::of(&orbit).ok_or_else(|| TopologyError::NoPlace { name: self.nodes[node.index()].name.clone() })
-            }
-            _ => Err(TopologyError::NoPlace { name: self.nodes[node.index()].name.clone() }),
+        let place = |&node: &NodeId| {
+            let spec = &self.nodes[node.index()];
+            let found = if let NodeKind::Satellite { orbit, .. } = spec.kind { Place::of(&orbit) } else { None };
+            found.ok_or_else(|| TopologyError::NoPlace { name: spec.name.clone() })
         };
         let places: Vec<Place> = plane.members.iter().map(place).collect::<Result<_, _>>()?;
         let first = places.first().map_or(0.0, |place| place.node_deg);
-        let mut offs: Vec<f64> = places.iter().map(|place| between(first, place.node_deg)).collect();
+        let mut offs: Vec<f64> = places.iter().map(|place| turn_between(first, place.node_deg)).collect();
         offs.sort_by(f64::total_cmp);
         let node_deg = first + offs.get(offs.len() / 2).copied().unwrap_or(0.0);
         let radius_km = places.iter().map(|place| place.altitude_km).fold(f64::INFINITY, f64::min);
@@ -113,11 +113,6 @@ impl Links<'_> {
         let partner = |(n, &node): (usize, &NodeId)| Some((n, *slots.get(&slot(node))?));
         Match { pairs: here.plane.members.iter().enumerate().filter_map(partner).collect(), ahead_deg: 0.0 }
     }
-}
-
-/// From one angle to the other, −180 to 180°.
-fn between(from: f64, to: f64) -> f64 {
-    (to - from + 180.0).rem_euclid(360.0) - 180.0
 }
 
 /// Planes with a smaller gap between their nodes are neighbours: usual gaps, and those across which satellites see each
@@ -155,7 +150,8 @@ fn least_squares(here: &[f64], there: &[f64], bias: f64) -> Match {
         return Match { pairs: Vec::new(), ahead_deg: 0.0 };
     }
     // From `here` to `there`.
-    let difference = |i: usize, j: usize| if turned { between(many[j], few[i]) } else { between(few[i], many[j]) };
+    let difference =
+        |i: usize, j: usize| if turned { turn_between(many[j], few[i]) } else { turn_between(few[i], many[j]) };
     let cost = |i: usize, j: usize| {
         let off = difference(i, j) - bias;
         off * off
@@ -212,7 +208,7 @@ mod tests {
         fn rest(few: &[f64], many: &[f64], i: usize, order: &[usize]) -> f64 {
             let Some(&phase) = few.get(i) else { return 0.0 };
             let each = |n: usize| {
-                let off = between(phase, many[order[n]]);
+                let off = turn_between(phase, many[order[n]]);
                 off * off + rest(few, many, i + 1, &order[n + 1..])
             };
             let spacing = 360.0 / few.len() as f64;
@@ -236,7 +232,7 @@ mod tests {
             };
             let (few, many) = (draw(few), draw(many));
             let squares = |found: &Match, a: &[f64], b: &[f64]| {
-                let linked: f64 = found.pairs.iter().map(|&(i, j)| between(a[i], b[j])).map(|off| off * off).sum();
+                let linked: f64 = found.pairs.iter().map(|&(i, j)| turn_between(a[i], b[j])).map(|off| off * off).sum();
                 let few = a.len().min(b.len());
                 linked + (few - found.pairs.len()) as f64 * (360.0 / few as f64).powi(2)
             };

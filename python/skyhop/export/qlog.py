@@ -127,7 +127,8 @@ def _quic_states(
     """The phases at the steps, and a period of recovery from each reduction of the window until a packet that was sent
     afterwards is acknowledged (RFC 9002, section 7.3.2)."""
     sent: dict[int, float] = {}
-    changes: list[tuple[float, str, str | None]] = []
+    #: Time, state, trigger, and whether it is the phase at a step.
+    changes: list[tuple[float, str, str | None, bool]] = []
     cuts = [row for row in flow_events.iter_rows(named=True) if row["event"] in _REDUCTIONS]
     since, next_cut = None, 0
     for row in rows.iter_rows(named=True):
@@ -135,24 +136,24 @@ def _quic_states(
         while next_cut < len(cuts) and cuts[next_cut]["time_s"] <= row["time_s"]:
             cut = cuts[next_cut]
             since, next_cut = cut["time_s"], next_cut + 1
-            changes.append((since, "recovery", _REDUCTIONS[cut["event"]]))
+            changes.append((since, "recovery", _REDUCTIONS[cut["event"]], False))
         if row["event"] == "deq" and not row["is_ack"] and begin == source and row["quic_type"] == "1rtt":
             sent[row["seq"]] = row["time_s"]
         elif since is not None and row["event"] == "rcv" and row["is_ack"] and end == source:
             ranges = _ranges(row["quic_ack"])
             if ranges and sent.get(max(last for _, last in ranges), since) > since:
-                changes.append((row["time_s"], "congestion_avoidance", None))
+                changes.append((row["time_s"], "congestion_avoidance", None, False))
                 since = None
     for row in steps.iter_rows(named=True):
         state = _STATES.get(row["phase"])
         if state is not None:
-            changes.append((row["time_s"], f"step {state}", None))
+            changes.append((row["time_s"], state, None, True))
     changes.sort(key=lambda change: change[0])
     before = None
-    for time_s, state, trigger in changes:
-        if state.startswith("step "):
+    for time_s, state, trigger, is_step in changes:
+        if is_step and before == "recovery":
             # Phases say nothing of recovery.
-            state = "recovery" if before == "recovery" else state.removeprefix("step ")
+            continue
         if state != before or trigger is not None:
             data = {"new": state} if before is None else {"old": before, "new": state}
             if trigger is not None:

@@ -1,50 +1,11 @@
 //! Queue disciplines against what their authors published, and against closed formulas of the senders that they meet.
 
+use crate::support::load::{Load, SECONDS, SPREAD};
 use crate::support::run;
 use skyhop_sim::Records;
 
-/// Greedy flows over a wire.
-struct Load<'a> {
-    queue: &'a str,
-    flows: u32,
-    tcp: &'a str,
-    rtt_ms: f64,
-    profile: &'a str,
-}
-
 /// 10 Mbit/s and packets of 1500 B: 1.2 ms each.
 const PACKET_MS: f64 = 1.2;
-const SECONDS: f64 = 120.0;
-const SPREAD: f64 = 5.0;
-
-impl Load<'_> {
-    fn run(&self) -> Records {
-        let Load { queue, flows, tcp, rtt_ms, profile } = self;
-        let delay_ms = rtt_ms / 2.0;
-        let text = format!(
-            r#"
-            duration = "{SECONDS} s"
-            profile = "{profile}"
-
-            [[links]]
-            between = ["left", "right"]
-            rate = "10 Mbit/s"
-            delay = "{delay_ms} ms"
-            queue = "unlimited"
-            forward = {{ queue = {queue} }}
-
-            [[flows]]
-            name = "bulk"
-            count = {flows}
-            from = "left"
-            to = "right"
-            tcp = {tcp}
-            start_spread = "{SPREAD} s"
-            "#
-        );
-        run(&text, 1)
-    }
-}
 
 /// Median and 95 % of the waiting times on the link forward, ms.
 fn waits_ms(records: &Records) -> (f64, f64) {

@@ -1,33 +1,13 @@
 //! Queue disciplines on links of a scenario: what they promise at stated rate, round trip and load, from both sides.
 
+use crate::support::load::Load;
 use crate::support::run;
 use skyhop_scenario::Scenario;
 use skyhop_sim::Records;
 
 /// Greedy flows over a wire of 10 Mbit/s and 100 ms of round trip.
-fn greedy(queue: &str, flows: u32, tcp: &str, more: &str) -> Records {
-    let text = format!(
-        r#"
-        duration = "120 s"
-
-        [[links]]
-        between = ["left", "right"]
-        rate = "10 Mbit/s"
-        delay = "50 ms"
-        queue = "unlimited"
-        forward = {{ queue = {queue} }}
-
-        [[flows]]
-        name = "bulk"
-        count = {flows}
-        from = "left"
-        to = "right"
-        tcp = {tcp}
-        start_spread = "5 s"
-        {more}
-        "#
-    );
-    run(&text, 1)
+fn greedy(queue: &str, flows: u32, tcp: &str) -> Records {
+    Load { queue, flows, tcp, rtt_ms: 100.0, profile: "rfc" }.run()
 }
 
 const RENO: &str = r#"{ recovery = "newreno", mss = "1460 B", window = 10000 }"#;
@@ -44,19 +24,19 @@ fn found(records: &Records) -> (f64, f64) {
 fn codel_keeps_flows_near_its_target() {
     for queue in [r#""codel""#, r#"{ codel = { variant = "rfc" } }"#] {
         for flows in [2, 5] {
-            let (median_ms, utilisation) = found(&greedy(queue, flows, RENO, ""));
+            let (median_ms, utilisation) = found(&greedy(queue, flows, RENO));
             let found = format!("{queue}, {flows} flows: {median_ms} ms, {utilisation}");
             assert!((2.0..=8.0).contains(&median_ms) && utilisation > 0.8, "{found}");
         }
         // One Reno goes from half of what the path holds to all of it and a few packets more, so its link is idle for
         // some of the time: three quarters of the rate without any queue.
-        let records = greedy(queue, 1, RENO, "");
+        let records = greedy(queue, 1, RENO);
         let (median_ms, utilisation) = found(&records);
         let p95_ms = records.links[0].sojourn.unwrap().p95_s * 1e3;
         assert!((0.75..0.85).contains(&utilisation), "{queue}: {utilisation}");
         assert!(median_ms < 5.0 && (2.0..=8.0).contains(&p95_ms), "{queue}: {median_ms} ms, {p95_ms} ms");
     }
-    let (median_ms, _) = found(&greedy("{ fifo = { packets = 1000 } }", 1, RENO, ""));
+    let (median_ms, _) = found(&greedy("{ fifo = { packets = 1000 } }", 1, RENO));
     assert!(median_ms > 200.0, "{median_ms}");
 }
 
@@ -68,7 +48,7 @@ fn pie_and_dualpi2_keep_flows_near_their_target() {
     for (name, variant) in both.into_iter().flat_map(|name| [(name, "linux"), (name, "rfc")]) {
         for target in [15, 40] {
             let queue = format!(r#"{{ {name} = {{ variant = "{variant}", target = "{target} ms" }} }}"#);
-            let (median_ms, utilisation) = found(&greedy(&queue, 5, RENO, ""));
+            let (median_ms, utilisation) = found(&greedy(&queue, 5, RENO));
             let target = f64::from(target);
             let near = target / 2.0..=target * 1.5;
             assert!(near.contains(&median_ms) && utilisation > 0.9, "{queue}: {median_ms} ms, {utilisation}");
@@ -133,7 +113,7 @@ fn dualpi2_shares_a_link_between_prague_and_cubic() {
 fn capable_flows_are_marked_and_not_dropped() {
     let tcp = r#"{ recovery = "newreno", mss = "1460 B", window = 10000, ecn = "on" }"#;
     for queue in ["{ codel = { ecn = true } }", r#""fq_codel""#, r#""cake""#] {
-        let records = greedy(queue, 2, tcp, "");
+        let records = greedy(queue, 2, tcp);
         let link = &records.links[0];
         let (median_ms, utilisation) = found(&records);
         assert!(link.marked > 20 && link.drops[0] == 0, "{queue}: {link:?}");

@@ -156,7 +156,7 @@ impl Simulation {
         let Some(hosts) = flow.ends.hosts_mut() else { return };
         while let Some(fact) = hosts.end(side).poll_fact() {
             match fact {
-                // Without recorded packets there is no row for it.
+                // A run that records no packets writes no row for it.
                 Fact::Lost { seq, packet, size } => lost.push((seq, packet, size)),
                 Fact::Rtt(rtt) if side == Side::Source => {
                     flow.rtt.add(rtt);

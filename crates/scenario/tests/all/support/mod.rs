@@ -1,5 +1,6 @@
 //! Shared by the tests that run scenarios.
 
+pub mod load;
 pub mod scenarios;
 
 use skyhop_scenario::Scenario;
