@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from skyhop._core import ControlError, Progress, Scenario, ScenarioError
-    from skyhop.api import run, scenario
+    from skyhop.api import run, run_into, scenario
     from skyhop.frames import Grid, study, sweep
     from skyhop.loading import load
     from skyhop.own import CongestionControl, include
-    from skyhop.results import Run
+    from skyhop.results import Run, WrittenRun
 
     __version__: str
 
@@ -31,10 +31,12 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "WrittenRun",
     "__version__",
     "include",
     "load",
     "run",
+    "run_into",
     "scenario",
     "study",
     "sweep",
@@ -48,9 +50,11 @@ _HOMES = {
     "Run": "skyhop.results",
     "Scenario": "skyhop._core",
     "ScenarioError": "skyhop._core",
+    "WrittenRun": "skyhop.results",
     "include": "skyhop.own",
     "load": "skyhop.loading",
     "run": "skyhop.api",
+    "run_into": "skyhop.api",
     "scenario": "skyhop.api",
     "study": "skyhop.frames",
     "sweep": "skyhop.frames",

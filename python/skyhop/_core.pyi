@@ -200,6 +200,10 @@ class Scenario:
     def memory_bytes(self) -> int:
         """What a run takes before its first packet, about: network, flows, rows at the steps of its recording."""
 
+    @property
+    def memory_bytes_in_folder(self) -> int:
+        """The same for `run_into`, which keeps no long table in memory."""
+
     def canonical_json(self) -> str:
         """The scenario with every default written out."""
 
@@ -276,6 +280,23 @@ class Table:
     def __len__(self) -> int: ...
 
 @final
+class WrittenRun:
+    """A finished run whose tables are in its folder only."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of the results should know, a sentence each."""
+
+    @property
+    def without_csv(self) -> list[str]:
+        """Tables that have rows but no CSV file."""
+
+    def summary_json(self) -> str:
+        """The content of summary.json."""
+
+    def manifest_json(self) -> str:
+        """The content of manifest.json."""
+
 class Run:
     """A finished run."""
 
@@ -355,6 +376,22 @@ def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None, 
 
     Raises Cancelled after `progress.cancel()`, MemoryError when it needs more than `memory_bytes` (without it
     `memory_limit()`).
+    """
+
+def run_into(
+    scenario: Scenario,
+    folder: str | PathLike[str],
+    *,
+    shown: str | PathLike[str],
+    seed: int = 1,
+    progress: Progress | None = None,
+    memory_bytes: int | None = None,
+    csv: bool = False,
+) -> WrittenRun:
+    """Simulates the whole scenario, with the files of a run folder in a folder that is there and holds none of them.
+
+    Long tables are written while the run goes on. Errors name files as in `shown`. Otherwise as `run`; raises OSError
+    if a file cannot be written.
     """
 
 def memory_limit() -> int:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from skyhop import _core
-from skyhop.results import Run
+from skyhop import _core, folders
+from skyhop.results import Run, WrittenRun
 
 #: A scenario, the path of a scenario file, TOML text (anything with a line break), or the same as nested dicts.
 Source: TypeAlias = "_core.Scenario | str | os.PathLike[str] | Mapping[str, Any]"
@@ -62,6 +62,35 @@ def run(
     return Run(
         _core.run(validated, seed=seed, progress=progress, memory_bytes=memory_bytes), scenario=validated, seed=seed
     )
+
+
+def run_into(
+    source: Source,
+    folder: str | os.PathLike[str],
+    /,
+    *,
+    seed: int = 1,
+    overrides: Sequence[str] = (),
+    progress: _core.Progress | None = None,
+    memory_bytes: int | None = None,
+    csv: bool = False,
+) -> WrittenRun:
+    """Simulates a scenario once and writes its run folder while the run goes on.
+
+    The records are those of `run(…).write(folder)`, and long tables take no memory: use it for runs of hours with a
+    fine grid. The folder appears whole or not at all, in place of an older run folder. Tables of more than 100,000 rows
+    are written as Parquet alone, unless `csv`. The other arguments are those of `run`.
+
+    Raises what `run` raises, FileExistsError if `folder` holds anything that is not part of a run folder, and OSError
+    if it cannot be written.
+    """
+    validated = scenario(source, overrides=overrides)
+    place = Path(folder)
+    with folders.staged(place, "run") as staging:
+        core = _core.run_into(
+            validated, staging, shown=place, seed=seed, progress=progress, memory_bytes=memory_bytes, csv=csv
+        )
+    return WrittenRun(core, folder=place, scenario=validated, seed=seed)
 
 
 def _html(scenario: _core.Scenario) -> str:

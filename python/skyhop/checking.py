@@ -83,7 +83,7 @@ def _scenario(path: Path, overrides: Sequence[str] = ()) -> Checked:
         scenario = _core.Scenario.from_json(path.read_text(encoding="utf-8"), overrides=list(overrides))
     else:
         scenario = _core.Scenario.from_file(str(path), overrides=list(overrides))
-    needs = f"at least {scenario.memory_bytes / 1e6:.3g} MB of memory"
+    needs = f"at least {scenario.memory_bytes_in_folder / 1e6:.3g} MB of memory"
     return Checked("scenario", f"{scenario.duration_s:g} s, {needs}, {scenario.hash[:12]}", tuple(scenario.warnings))
 
 

@@ -127,19 +127,18 @@ def run(
     """Simulate a scenario and write its run folder."""
     _limit_memory(memory)
     scenario = _scenario(file, overrides)
-    if scenario.memory_bytes > _LARGE:
-        typer.echo(f"This run takes at least {scenario.memory_bytes / 1e9:.1f} GB of memory.", err=True)
+    if scenario.memory_bytes_in_folder > _LARGE:
+        typer.echo(f"This run takes at least {scenario.memory_bytes_in_folder / 1e9:.1f} GB of memory.", err=True)
     folder = out or Path("runs") / f"{scenario.hash[:12]}-{seed}"
     from skyhop import api
 
-    with interruptible(lambda: f"no run folder was written to {folder}."), folders.staged(folder, "run") as staging:
+    with interruptible(lambda: f"no run folder was written to {folder}."):
         progress = _core.Progress()
         with bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
-            result = api.run(scenario, seed=seed, progress=progress)
-        without_csv = result.write_into(staging, csv=csv)
+            result = api.run_into(scenario, folder, seed=seed, progress=progress, csv=csv)
     _warn(result, but=scenario.warnings)
-    if without_csv:
-        names = ", ".join(without_csv)
+    if result.without_csv:
+        names = ", ".join(result.without_csv)
         typer.echo(f"More than 100,000 rows, so Parquet only: {names}. Add --csv to write them as CSV, too.", err=True)
     if as_json:
         print_json(result.summary)

@@ -131,6 +131,27 @@ def test_write_replaces_an_older_run_whole_and_nothing_else(dumbbell: Path, tmp_
     assert [path.name for path in folder.parent.iterdir()] == ["first"]
 
 
+def test_a_run_written_as_it_goes_is_the_run(tmp_path: Path) -> None:
+    # 200,000 rows: some pieces of the table leave the memory while the run goes on.
+    fine = DUMBBELL.replace("[records]", "[records]\ngrid = \"0.2 ms\"") if "[records]" in DUMBBELL else (
+        'records = { grid = "0.2 ms" }\n' + DUMBBELL
+    )
+    run = skyhop.run(fine, seed=4)
+    run.write(tmp_path / "whole")
+    written = skyhop.run_into(fine, tmp_path / "pieces", seed=4)
+    assert written.folder == tmp_path / "pieces" and written.summary == run.summary
+    assert written.manifest["records_hash"] == run.manifest["records_hash"]
+    assert "flow_series" in written.without_csv and written.warnings == run.warnings
+    whole, pieces = (skyhop.load(tmp_path / name) for name in ("whole", "pieces"))
+    assert run.flow_series.height > 150_000
+    for name in run.table_names:
+        assert pieces.table(name).equals(whole.table(name), null_equal=True), name
+    with pytest.raises(FileExistsError):
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "note").write_text("keep")
+        skyhop.run_into(fine, tmp_path / "mine")
+
+
 def test_the_gil_is_free_and_a_run_can_be_cancelled_from_another_thread(dumbbell: Path) -> None:
     progress = skyhop.Progress()
     seen: list[float] = []

@@ -140,9 +140,9 @@ def test_a_run_without_anything_unusual_warns_of_nothing() -> None:
 
 def test_a_run_that_needs_more_memory_than_it_may_take_does_not_start(skyhop_program: Skyhop) -> None:
     (skyhop_program.folder / "long.toml").write_text(LONG_RECORDING, encoding="utf-8")
-    done = skyhop_program("run", "long.toml", "--memory", "100 MB")
+    done = skyhop_program("run", "long.toml", "--memory", "10 MB")
     assert done.returncode == 1
-    assert "needs about" in done.stderr and "may take 100 MB" in done.stderr and "--memory" in done.stderr
+    assert "needs about" in done.stderr and "may take 10 MB" in done.stderr and "--memory" in done.stderr
     assert "Traceback" not in done.stderr
     assert skyhop_program.written() == []
 

@@ -93,8 +93,32 @@ fn csv_tables(all: bool) -> CsvTables {
     if all { CsvTables::All } else { CsvTables::Short }
 }
 
-/// Runs the scenario in a thread of its own. The calling thread only waits and, where it is Python's main thread,
-/// minds Ctrl-C.
+/// A run whose tables are in its folder only.
+#[pyclass(frozen, module = "skyhop._core")]
+pub struct WrittenRun(skyhop::WrittenRun);
+
+#[pymethods]
+impl WrittenRun {
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.clone()
+    }
+
+    #[getter]
+    fn without_csv(&self) -> Vec<&'static str> {
+        self.0.without_csv.clone()
+    }
+
+    fn summary_json(&self) -> String {
+        self.0.summary.to_string()
+    }
+
+    fn manifest_json(&self) -> String {
+        self.0.manifest.to_string()
+    }
+}
+
+/// Runs the scenario in a thread of its own.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, seed = 1, progress = None, memory_bytes = None))]
 pub fn run(
@@ -104,15 +128,45 @@ pub fn run(
     progress: Option<&Progress>,
     memory_bytes: Option<u64>,
 ) -> PyResult<Run> {
+    let options = RunOptions::with_seed(seed).with_memory(memory_bytes);
+    waited(py, progress, |progress| skyhop::run(&scenario.0, &options, progress)).map(Run)
+}
+
+/// The same, with long tables written into a folder while the run goes on.
+#[pyfunction]
+#[pyo3(signature = (scenario, folder, *, shown, seed = 1, progress = None, memory_bytes = None, csv = false))]
+#[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn run_into(
+    py: Python<'_>,
+    scenario: &Scenario,
+    folder: PathBuf,
+    shown: PathBuf,
+    seed: u64,
+    progress: Option<&Progress>,
+    memory_bytes: Option<u64>,
+    csv: bool,
+) -> PyResult<WrittenRun> {
+    let options = RunOptions::with_seed(seed).with_memory(memory_bytes);
+    let csv = csv_tables(csv);
+    waited(py, progress, |progress| skyhop::run_into(&scenario.0, &options, progress, &folder, &shown, csv))
+        .map(WrittenRun)
+}
+
+/// Does `work` in a thread of its own. The calling thread only waits and, where it is Python's main thread, minds
+/// Ctrl-C.
+fn waited<R: Send>(
+    py: Python<'_>,
+    progress: Option<&Progress>,
+    work: impl FnOnce(&skyhop::Progress) -> Result<R, skyhop::Error> + Send,
+) -> PyResult<R> {
     let progress = progress.map_or_else(Arc::default, |progress| Arc::clone(&progress.0));
-    let (scenario, options) = (&scenario.0, RunOptions::with_seed(seed).with_memory(memory_bytes));
     let waited = py.detach(|| {
         thread::scope(|scope| {
             let (done, wait) = channel();
             let running = &progress;
             let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                 // After an interrupt nobody listens any more.
-                let _ = done.send(own::guarded(running, || skyhop::run(scenario, &options, running)));
+                let _ = done.send(own::guarded(running, || work(running)));
             });
             let thread = spawned.map_err(|error| {
                 PyMemoryError::new_err(format!("the system gives the run no thread, which needs memory: {error}"))
@@ -138,7 +192,7 @@ pub fn run(
             }
         })
     });
-    waited??.map(Run).map_err(|error| to_python(py, error))
+    waited??.map_err(|error| to_python(py, error))
 }
 
 /// Memory in bytes that a run may take unless it is told otherwise.

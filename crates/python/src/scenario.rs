@@ -75,6 +75,11 @@ impl Scenario {
         py.detach(|| skyhop::least_memory(&self.0))
     }
 
+    #[getter]
+    fn memory_bytes_in_folder(&self, py: Python<'_>) -> u64 {
+        py.detach(|| skyhop::least_memory_in_folder(&self.0))
+    }
+
     fn canonical_json(&self) -> String {
         self.0.canonical_json()
     }

@@ -131,6 +131,11 @@ impl Records {
 /// Memory in bytes that a run takes for what is known before it starts: its network, its flows, and rows at the steps
 /// of its recording. Rows of packets, drops and handovers, queues and windows come to it.
 pub fn least_memory(spec: &SimulationSpec) -> u64 {
+    least_memory_with_rows(spec, u64::MAX)
+}
+
+/// The same for a run whose rows are handed over ([`Simulation::take_rows`]) when a table has so many of them.
+pub fn least_memory_with_rows(spec: &SimulationSpec, rows: u64) -> u64 {
     let (flows, wires, nodes) =
         (spec.flows.len() as u64, spec.topology.wired.len() as u64, spec.topology.nodes.len() as u64);
     let satellites =
@@ -150,10 +155,15 @@ pub fn least_memory(spec: &SimulationSpec) -> u64 {
     };
     // Links that never carry a packet have no rows.
     let carrying = wires + (isls + ground).min(flows * LINKS_OF_A_WAY);
-    let row = flows * size(size_of::<FlowSeriesRow>()) + carrying * size(size_of::<LinkSeriesRow>());
-    let grid = steps(spec.records.grid).saturating_mul(row);
-    let positions = steps(spec.records.positions).saturating_mul(satellites * size(size_of::<PositionRow>()));
-    network.saturating_add(traffic).saturating_add(grid).saturating_add(positions)
+    // A table may exceed the limit by the rows of one instant.
+    let table = |step: Option<Duration>, rows_of_step: u64, row: usize| {
+        let all = steps(step).saturating_mul(rows_of_step);
+        all.min(rows.saturating_add(rows_of_step)).saturating_mul(size(row))
+    };
+    let flow_rows = table(spec.records.grid, flows, size_of::<FlowSeriesRow>());
+    let link_rows = table(spec.records.grid, carrying, size_of::<LinkSeriesRow>());
+    let positions = table(spec.records.positions, satellites, size_of::<PositionRow>());
+    [traffic, flow_rows, link_rows, positions].into_iter().fold(network, u64::saturating_add)
 }
 
 /// Of the transfers that a workload makes on average, and of their connections.

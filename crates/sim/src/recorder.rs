@@ -9,7 +9,7 @@ use crate::records::{
     LinkSeriesRow, LinkSummary, MessageSummary, PacketEvent, PositionRow, Records, Total, TransferRow,
 };
 use crate::simulation::Simulation;
-use crate::spec::SimulationSpec;
+use crate::spec::{ApplicationConfig, FlowConfig, SimulationSpec};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_orbit::{Earth, GroundPoint};
 use skyhop_topology::{Handover, NodeId, NodeKind, Topology};
@@ -29,6 +29,10 @@ pub(crate) struct Recorder {
     own_flows: usize,
     /// The amount of each link used at the last grid point: [`crate::link::Link::used`].
     used_at_grid: Vec<u64>,
+    /// Rows of the table of drops that [`Simulation::take_rows`] has handed over.
+    pub drops_taken: usize,
+    /// By flow, for those whose messages have a deadline: what has been judged so far.
+    messages: BTreeMap<u32, MessageSummary>,
     pub records: Records,
 }
 
@@ -43,6 +47,8 @@ impl Recorder {
             last_rtt: vec![None; own_flows],
             own_flows,
             used_at_grid: vec![0; topology.links().len()],
+            drops_taken: 0,
+            messages: spec.flows.iter().enumerate().filter_map(message_summary).collect(),
             records: Records {
                 flow_names: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
                 link_names: topology
@@ -57,7 +63,7 @@ impl Recorder {
     }
 
     pub fn drop(&mut self, time: Time, cause: DropCause, link: Option<u32>, node: u32, packet: &Packet) {
-        if self.records.drops.len() >= MOST_DROP_ROWS {
+        if self.drops_taken + self.records.drops.len() >= MOST_DROP_ROWS {
             self.records.drops_left_out += 1;
             return;
         }
@@ -96,6 +102,19 @@ impl Recorder {
         self.records.transfers.push(TransferRow { time, flow, number, bytes, begin, arrived: true });
     }
 
+    /// Counts the messages among `transfers` of which a run to `end` can tell whether they were in time.
+    pub fn judge_messages(&mut self, transfers: &[TransferRow], end: Time) {
+        for row in transfers {
+            // Messages that were written too late to be judged do not count.
+            let Some(summary) = self.messages.get_mut(&row.flow).filter(|it| row.begin + it.deadline <= end) else {
+                continue;
+            };
+            summary.messages += 1;
+            summary.late += u64::from(row.arrived && row.time.since(row.begin) > summary.deadline);
+            summary.lost += u64::from(!row.arrived);
+        }
+    }
+
     pub fn handover(&mut self, handover: &Handover) {
         self.records.handovers.push(HandoverRow {
             time: handover.at,
@@ -110,6 +129,13 @@ impl Recorder {
             to_beam: handover.beams[1],
         });
     }
+}
+
+/// Where the messages of a flow are counted, if they have a deadline.
+fn message_summary((id, flow): (usize, &FlowConfig)) -> Option<(u32, MessageSummary)> {
+    let ApplicationConfig::Messages { deadline, .. } = flow.application else { return None };
+    let flow = id as u32;
+    Some((flow, MessageSummary { flow, deadline, messages: 0, late: 0, lost: 0 }))
 }
 
 /// The used share of `offered`; 0 where nothing was offered.
@@ -222,25 +248,14 @@ impl Simulation {
     }
 
     /// What became of calls and of messages with a deadline.
-    fn of_people(&self) -> (Vec<CallSummary>, Vec<MessageSummary>) {
+    fn of_people(&mut self) -> (Vec<CallSummary>, Vec<MessageSummary>) {
         let end = self.now;
-        let mut calls = Vec::new();
-        let mut messages: BTreeMap<u32, MessageSummary> = BTreeMap::new();
-        for (id, flow) in self.flows.iter().enumerate() {
-            calls.extend(flow.call.as_ref().map(|call| call.summary(id as u32, end, flow.totals.sent)));
-            if let Some(deadline) = flow.application.deadline() {
-                messages.insert(id as u32, MessageSummary { flow: id as u32, deadline, messages: 0, late: 0, lost: 0 });
-            }
-        }
-        for row in &self.recorder.records.transfers {
-            // Messages that were written too late to be judged do not count.
-            if let Some(summary) = messages.get_mut(&row.flow).filter(|summary| row.begin + summary.deadline <= end) {
-                summary.messages += 1;
-                summary.late += u64::from(row.arrived && row.time.since(row.begin) > summary.deadline);
-                summary.lost += u64::from(!row.arrived);
-            }
-        }
-        (calls, messages.into_values().collect())
+        let transfers = std::mem::take(&mut self.recorder.records.transfers);
+        self.recorder.judge_messages(&transfers, end);
+        self.recorder.records.transfers = transfers;
+        let flows = self.flows.iter().enumerate();
+        let calls = flows.filter_map(|(id, flow)| Some(flow.call.as_ref()?.summary(id as u32, end, flow.totals.sent)));
+        (calls.collect(), std::mem::take(&mut self.recorder.messages).into_values().collect())
     }
 
     /// Departures are written when a packet has arrived: those of packets still in flight are missing, and the

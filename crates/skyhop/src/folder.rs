@@ -11,14 +11,15 @@ use parquet::basic::Compression;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use serde::Serialize;
+use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Files on their way into a folder. Errors name the file as `shown`, where the reader of the message looks for it.
-struct Files<'a> {
-    folder: &'a Path,
-    shown: &'a Path,
+pub(crate) struct Files<'a> {
+    pub folder: &'a Path,
+    pub shown: &'a Path,
 }
 
 impl Files<'_> {
@@ -29,19 +30,43 @@ impl Files<'_> {
         fs::write(self.folder.join(name), text).map_err(Error::write(&self.shown.join(name)))
     }
 
-    fn table(
-        &self,
-        name: &str,
-        batch: &RecordBatch,
-        write: fn(&RecordBatch, File) -> io::Result<()>,
-    ) -> Result<(), Error> {
+    /// A new file, and whatever writes to it.
+    pub fn create<W>(&self, name: &str, writer: impl FnOnce(File) -> io::Result<W>) -> Result<W, Error> {
         step();
-        File::create_new(self.folder.join(name))
-            .and_then(|created| {
-                step();
-                write(batch, created)
-            })
-            .map_err(Error::write(&self.shown.join(name)))
+        let created = File::create_new(self.folder.join(name)).and_then(|created| {
+            step();
+            writer(created)
+        });
+        self.written(name, created)
+    }
+
+    /// A file that is there.
+    pub fn open(&self, name: &str) -> io::Result<File> {
+        File::open(self.folder.join(name))
+    }
+
+    /// An error of writing a file, with its name.
+    pub fn written<T>(&self, name: &str, result: io::Result<T>) -> Result<T, Error> {
+        result.map_err(Error::write(&self.shown.join(name)))
+    }
+
+    /// A whole table as Parquet and, where `csv` has it, as CSV; nothing without rows. False if it has rows, and `csv`
+    /// leaves it out.
+    pub fn write_table(&self, name: &str, batch: &RecordBatch, csv: Option<CsvTables>) -> Result<bool, Error> {
+        let rows = batch.num_rows();
+        if rows == 0 {
+            return Ok(true);
+        }
+        let file = format!("{name}.parquet");
+        let mut parquet = self.create(&file, |file| Parquet::new(file, batch))?;
+        self.written(&file, parquet.add(batch).and_then(|()| parquet.finish()))?;
+        let Some(csv) = csv else { return Ok(true) };
+        if csv.has(rows) {
+            let file = format!("{name}.csv");
+            let mut writer = self.create(&file, |file| Csv::new(file, batch))?;
+            self.written(&file, writer.add(batch).and_then(|()| writer.finish()))?;
+        }
+        Ok(csv.has(rows))
     }
 }
 
@@ -95,61 +120,87 @@ fn write_all(run: &Run, files: &Files<'_>, csv: Option<CsvTables>) -> Result<Vec
     for name in TABLES {
         let batch = table(&run.records, name).expect("every name of TABLES is a table");
         hasher.table(name, &batch);
-        if batch.num_rows() == 0 {
-            continue;
-        }
-        files.table(&format!("{name}.parquet"), &batch, write_parquet)?;
-        match csv {
-            Some(csv) if csv.has(batch.num_rows()) => files.table(&format!("{name}.csv"), &batch, write_csv)?,
-            Some(_) => without.push(name),
-            None => {}
+        if !files.write_table(name, &batch, csv)? {
+            without.push(name);
         }
     }
     run.hash_is(hasher.finish());
+    write_json(run, files, &without)?;
+    Ok(without)
+}
+
+/// The files beside the tables. `without`: the tables that have rows but no CSV. Returns the manifest.
+pub(crate) fn write_json(run: &Run, files: &Files<'_>, without: &[&'static str]) -> Result<Value, Error> {
     let mut manifest = run.manifest();
     if !without.is_empty() {
-        manifest["tables_without_csv"] = without.clone().into();
+        manifest["tables_without_csv"] = without.into();
     }
     files.json("summary.json", &Summary(&run.records))?;
     files.json("scenario.json", &manifest["scenario"])?;
     files.json("manifest.json", &manifest)?;
-    Ok(without)
+    Ok(manifest)
 }
 
-/// Without statistics, which nobody asks for: tables are read whole. Hardly a real number repeats: a dictionary of them
-/// is given up when it is full, after most of the time was spent.
-fn write_parquet(batch: &RecordBatch, file: File) -> io::Result<()> {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_statistics_enabled(EnabledStatistics::None);
-    let schema = batch.schema();
-    let reals = schema.fields().iter().filter(|field| *field.data_type() == DataType::Float64);
-    let properties = reals.fold(properties, |properties, field| {
-        properties.set_column_dictionary_enabled(ColumnPath::from(field.name().as_str()), false)
-    });
-    let properties = properties.build();
-    let mut writer = ArrowWriter::try_new(BufWriter::new(file), batch.schema(), Some(properties))?;
-    writer.write(batch)?;
-    writer.into_inner()?.flush()
-}
+/// A Parquet file to which batches are added, a row group each.
+pub(crate) struct Parquet(ArrowWriter<BufWriter<File>>);
 
-/// A header line, then one line per row; null is an empty field. Numbers have as many digits as they need to be
-/// read back exactly.
-fn write_csv(batch: &RecordBatch, file: File) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(BufWriter::new(file));
-    writer.write_record(batch.schema().fields().iter().map(|field| field.name()))?;
-    let mut field = Vec::new();
-    for row in 0..batch.num_rows() {
-        for column in batch.columns() {
-            field.clear();
-            if column.is_valid(row) {
-                write_value(&mut field, column, row)?;
-            }
-            writer.write_field(&field)?;
-        }
-        writer.write_record(None::<&[u8]>)?;
+impl Parquet {
+    /// Without statistics, which nobody asks for: tables are read whole. Hardly a real number repeats: a dictionary of
+    /// them is given up when it is full, after most of the time was spent.
+    pub fn new(file: File, like: &RecordBatch) -> io::Result<Parquet> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(None)
+            .set_statistics_enabled(EnabledStatistics::None);
+        let schema = like.schema();
+        let reals = schema.fields().iter().filter(|field| *field.data_type() == DataType::Float64);
+        let properties = reals.fold(properties, |properties, field| {
+            properties.set_column_dictionary_enabled(ColumnPath::from(field.name().as_str()), false)
+        });
+        Ok(Parquet(ArrowWriter::try_new(BufWriter::new(file), like.schema(), Some(properties.build()))?))
     }
-    writer.flush()
+
+    pub fn add(&mut self, batch: &RecordBatch) -> io::Result<()> {
+        self.0.write(batch)?;
+        Ok(self.0.flush()?)
+    }
+
+    pub fn finish(self) -> io::Result<()> {
+        self.0.into_inner()?.flush()
+    }
+}
+
+/// A header line, then one line per row; null is an empty field. Numbers have as many digits as they need to be read
+/// back exactly.
+pub(crate) struct Csv {
+    writer: csv::Writer<BufWriter<File>>,
+    field: Vec<u8>,
+}
+
+impl Csv {
+    pub fn new(file: File, like: &RecordBatch) -> io::Result<Csv> {
+        let mut writer = csv::Writer::from_writer(BufWriter::new(file));
+        writer.write_record(like.schema().fields().iter().map(|field| field.name()))?;
+        Ok(Csv { writer, field: Vec::new() })
+    }
+
+    pub fn add(&mut self, batch: &RecordBatch) -> io::Result<()> {
+        for row in 0..batch.num_rows() {
+            for column in batch.columns() {
+                self.field.clear();
+                if column.is_valid(row) {
+                    write_value(&mut self.field, column, row)?;
+                }
+                self.writer.write_field(&self.field)?;
+            }
+            self.writer.write_record(None::<&[u8]>)?;
+        }
+        Ok(())
+    }
+
+    pub fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
 }
 
 fn write_value(out: &mut Vec<u8>, column: &dyn Array, row: usize) -> io::Result<()> {

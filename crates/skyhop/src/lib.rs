@@ -16,6 +16,7 @@
 
 mod error;
 mod folder;
+mod long_tables;
 mod memory;
 mod paths;
 mod progress;
@@ -33,7 +34,7 @@ pub use folder::CsvTables;
 pub use memory::{MEMORY_VARIABLE, memory_limit};
 pub use paths::{paths_at, ways_over};
 pub use progress::{Glance, Progress};
-pub use run::{Run, RunOptions, least_memory, run};
+pub use run::{Run, RunOptions, WrittenRun, least_memory, least_memory_in_folder, run, run_into};
 pub use sky::{ephemeris, passes_of, planes_of, presets, sky_at};
 pub use skyhop_base::{Duration, Rate, Time};
 /// What a congestion control from outside is told, and who makes it.

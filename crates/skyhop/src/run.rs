@@ -1,8 +1,10 @@
 //! One scenario with one seed, from start to end.
 
+use crate::folder::Files;
+use crate::long_tables::{LONG_ROWS, LongTables};
 use crate::memory::memory_limit;
 use crate::progress::{Progress, ProgressSteps};
-use crate::tables::{RECORDS_FORMAT, records_hash, table};
+use crate::tables::{RECORDS_FORMAT, RecordsHasher, records_hash, table};
 use crate::{CsvTables, Error, TABLES, folder};
 use arrow_array::RecordBatch;
 use serde_json::{Value, json};
@@ -58,6 +60,55 @@ pub fn least_memory(scenario: &Scenario) -> u64 {
     skyhop_sim::least_memory(&scenario.simulation_spec())
 }
 
+/// The same for [`run_into`], which keeps no long table in memory.
+pub fn least_memory_in_folder(scenario: &Scenario) -> u64 {
+    skyhop_sim::least_memory_with_rows(&scenario.simulation_spec(), LONG_ROWS as u64)
+}
+
+/// A run whose tables are in its folder only.
+#[derive(Clone, Debug)]
+pub struct WrittenRun {
+    /// The totals; the content of `summary.json`.
+    pub summary: Value,
+    /// Identity of the run and outcomes of its packets; the content of `manifest.json`.
+    pub manifest: Value,
+    /// As [`Run::warnings`].
+    pub warnings: Vec<String>,
+    /// Tables that have rows but no CSV file.
+    pub without_csv: Vec<&'static str>,
+}
+
+/// Simulates the whole of `scenario` and writes the files of [`Run::write`] into `folder`, which is there and holds none
+/// of them. Long tables are written while the run goes on, so its memory does not grow with the rows that it records;
+/// rows of packets, paths, pages and transfers of workloads stay in memory until the end. `shown` is the folder that
+/// errors name.
+///
+/// # Errors
+/// As [`run`], and [`Error::Write`] if a file cannot be written; the others stay.
+pub fn run_into(
+    scenario: &Scenario,
+    options: &RunOptions,
+    progress: &Progress,
+    folder: &Path,
+    shown: &Path,
+    csv: CsvTables,
+) -> Result<WrittenRun, Error> {
+    let mut tables = LongTables::new(Files { folder, shown }, csv);
+    let needed_bytes = least_memory_in_folder(scenario);
+    let run = heard(progress, || {
+        simulate(scenario, options, progress, needed_bytes, &mut |simulation| {
+            let mut written = Ok(());
+            simulation.take_rows(LONG_ROWS, |records| written = tables.add(records));
+            written
+        })
+    })?;
+    let mut hasher = RecordsHasher::default();
+    let without_csv = tables.finish(&run.records, &mut hasher)?;
+    run.hash_is(hasher.finish());
+    let manifest = folder::write_json(&run, &Files { folder, shown }, &without_csv)?;
+    Ok(WrittenRun { summary: run.summary(), manifest, warnings: run.records.warnings, without_csv })
+}
+
 /// Simulates the whole of `scenario`.
 ///
 /// # Errors
@@ -65,7 +116,12 @@ pub fn least_memory(scenario: &Scenario) -> u64 {
 /// [`Error::Control`] if a plug-in failed, [`Error::NeedsMemory`] and [`Error::OutOfMemory`] if it needs more memory
 /// than it may take, [`Error::MemoryVariable`].
 pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Result<Run, Error> {
-    let (result, mut said) = outside::heard(progress.cancelled(), || simulate(scenario, options, progress));
+    heard(progress, || simulate(scenario, options, progress, least_memory(scenario), &mut |_| Ok(())))
+}
+
+/// A run with what its controls from outside said.
+fn heard(progress: &Progress, simulate: impl FnOnce() -> Result<Run, Error>) -> Result<Run, Error> {
+    let (result, mut said) = outside::heard(progress.cancelled(), simulate);
     // A failure cancels the run, which is then no wish of the caller.
     if let Some(reason) = said.failure.take() {
         return Err(Error::Control { reason });
@@ -79,13 +135,19 @@ pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Re
     Ok(run)
 }
 
-fn simulate(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Result<Run, Error> {
+/// `on_step` is called every now and then, at the latest after a thousandth of the run.
+fn simulate(
+    scenario: &Scenario,
+    options: &RunOptions,
+    progress: &Progress,
+    needed_bytes: u64,
+    on_step: &mut dyn FnMut(&mut Simulation) -> Result<(), Error>,
+) -> Result<Run, Error> {
     let (wall, cpu) = (Instant::now(), cpu_time_s());
     let spec = scenario.simulation_spec();
     let duration_ns = spec.duration.as_nanos();
     progress.begin(duration_ns, spec.flows.iter().map(|flow| flow.name.clone()));
     let limit_bytes = options.memory_bytes.map_or_else(memory_limit, Ok)?;
-    let needed_bytes = skyhop_sim::least_memory(&spec);
     if needed_bytes > limit_bytes {
         return Err(Error::NeedsMemory { needed_bytes, limit_bytes });
     }
@@ -106,6 +168,7 @@ fn simulate(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> R
                 return Err(Error::OutOfMemory { limit_bytes, at_s, duration_s });
             }
         }
+        on_step(&mut simulation)?;
         progress.reach(reached, |flow| simulation.flow_state(flow))?;
         pace.took(begin.elapsed());
     }

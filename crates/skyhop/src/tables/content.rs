@@ -40,14 +40,29 @@ impl Default for RecordsHasher {
 
 impl RecordsHasher {
     pub fn table(&mut self, name: &str, batch: &RecordBatch) {
-        self.text(name);
-        self.length(batch.num_rows());
-        self.length(batch.num_columns());
+        self.begin(name, batch.num_rows(), batch.num_columns());
         let order = row_order(batch);
         for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-            self.text(field.name());
-            self.column(column, &order);
+            self.begin_column(field.name(), column);
+            self.values(column, &order);
         }
+    }
+
+    /// Begins a table whose columns follow one by one: [`RecordsHasher::begin_column`], then the values.
+    pub fn begin(&mut self, name: &str, rows: usize, columns: usize) {
+        self.text(name);
+        self.length(rows);
+        self.length(columns);
+    }
+
+    pub fn begin_column(&mut self, name: &str, column: &dyn Array) {
+        self.text(name);
+        self.text(match Column::of(column) {
+            Column::Real(_) => "real",
+            Column::Count(_) => "count",
+            Column::Flag(_) => "flag",
+            Column::Text(_) => "text",
+        });
     }
 
     pub fn finish(self) -> String {
@@ -66,18 +81,19 @@ impl RecordsHasher {
         self.0.update(text);
     }
 
-    fn column(&mut self, column: &dyn Array, order: &[u32]) {
+    /// A piece of the values of a column, in the order of `order`.
+    pub fn values(&mut self, column: &dyn Array, order: &[u32]) {
         match Column::of(column) {
             Column::Real(values) => {
-                self.values("real", column, order, |row, out| out.extend(values.value(row).to_bits().to_le_bytes()));
+                self.put(column, order, |row, out| out.extend(values.value(row).to_bits().to_le_bytes()));
             }
             Column::Count(values) => {
-                self.values("count", column, order, |row, out| out.extend(values.value(row).to_le_bytes()));
+                self.put(column, order, |row, out| out.extend(values.value(row).to_le_bytes()));
             }
             Column::Flag(values) => {
-                self.values("flag", column, order, |row, out| out.push(u8::from(values.value(row))));
+                self.put(column, order, |row, out| out.push(u8::from(values.value(row))));
             }
-            Column::Text(values) => self.values("text", column, order, |row, out| {
+            Column::Text(values) => self.put(column, order, |row, out| {
                 let text = values.value(row);
                 out.extend((text.len() as u64).to_le_bytes());
                 out.extend(text.as_bytes());
@@ -85,8 +101,7 @@ impl RecordsHasher {
         }
     }
 
-    fn values(&mut self, kind: &str, column: &dyn Array, order: &[u32], put: impl Fn(usize, &mut Vec<u8>)) {
-        self.text(kind);
+    fn put(&mut self, column: &dyn Array, order: &[u32], put: impl Fn(usize, &mut Vec<u8>)) {
         let mut bytes = Vec::with_capacity(1 << 16);
         for &row in order {
             let row = row as usize;
@@ -104,7 +119,7 @@ impl RecordsHasher {
 }
 
 /// Rows sorted by time and then by every column of text, from left to right. Equal rows keep their order.
-fn row_order(batch: &RecordBatch) -> Vec<u32> {
+pub(crate) fn row_order(batch: &RecordBatch) -> Vec<u32> {
     let time = batch.column_by_name("time_s").and_then(|c| c.as_any().downcast_ref::<Float64Array>());
     let texts: Vec<&StringViewArray> = batch.columns().iter().filter_map(|c| c.as_any().downcast_ref()).collect();
     fn text(column: &StringViewArray, row: usize) -> Option<&str> {

@@ -8,8 +8,8 @@ mod people;
 mod workloads;
 
 pub(crate) use column::Column;
-pub(crate) use content::RecordsHasher;
 pub use content::{RECORDS_FORMAT, records_hash};
+pub(crate) use content::{RecordsHasher, row_order};
 
 use crate::Error;
 use arrow_array::RecordBatch;

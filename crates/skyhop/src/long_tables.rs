@@ -1,0 +1,255 @@
+//! Tables of a run folder that grow while the run goes on, so that its memory does not grow with its length.
+//!
+//! A table moves from memory to its files when it has [`LONG_ROWS`] rows; every shorter one is written at the end. A
+//! piece of it is one row group of the Parquet file. The hash of the records covers columns one after the other, so it
+//! reads the finished file back, column by column.
+
+use crate::Error;
+use crate::folder::{Csv, CsvTables, Files, Parquet};
+use crate::tables::{RecordsHasher, TABLES, row_order, table};
+use arrow_array::RecordBatch;
+use arrow_schema::DataType;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use skyhop_sim::records::Records;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+/// Rows of a table that stay in memory, some 15 MB of the widest one. More than [`CsvTables::SHORT_ROWS`], so that no
+/// table in pieces has a CSV file by default.
+pub(crate) const LONG_ROWS: usize = 1 << 17;
+const _: () = assert!(LONG_ROWS > CsvTables::SHORT_ROWS);
+
+/// Tables with files that are not finished.
+pub(crate) struct LongTables<'a> {
+    files: Files<'a>,
+    csv: CsvTables,
+    open: BTreeMap<&'static str, LongTable>,
+}
+
+struct LongTable {
+    parquet: Parquet,
+    csv: Option<Csv>,
+    rows: usize,
+    /// Rows of each piece.
+    pieces: Vec<usize>,
+    /// Whether every piece has its rows in the order in which the hash takes them.
+    in_order: bool,
+}
+
+impl<'a> LongTables<'a> {
+    pub fn new(files: Files<'a>, csv: CsvTables) -> LongTables<'a> {
+        LongTables { files, csv, open: BTreeMap::new() }
+    }
+
+    /// Writes the rows of `records`, which are later than all that a table has by now.
+    ///
+    /// # Errors
+    /// [`Error::Write`], which names the file.
+    pub fn add(&mut self, records: &Records) -> Result<(), Error> {
+        for name in TABLES {
+            let batch = table(records, name).expect("every name of TABLES is a table");
+            if batch.num_rows() > 0 {
+                self.add_to(name, &batch)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_to(&mut self, name: &'static str, batch: &RecordBatch) -> Result<(), Error> {
+        let (files, csv) = (&self.files, self.csv);
+        if !self.open.contains_key(name) {
+            let csv = match csv {
+                CsvTables::All => Some(files.create(&csv_name(name), |file| Csv::new(file, batch))?),
+                CsvTables::Short => None,
+            };
+            let parquet = files.create(&parquet_name(name), |file| Parquet::new(file, batch))?;
+            let table = LongTable { parquet, csv, rows: 0, pieces: Vec::new(), in_order: true };
+            self.open.insert(name, table);
+        }
+        let long = self.open.get_mut(name).expect("it is open by now");
+        files.written(&parquet_name(name), long.parquet.add(batch))?;
+        if let Some(csv) = &mut long.csv {
+            files.written(&csv_name(name), csv.add(batch))?;
+        }
+        long.rows += batch.num_rows();
+        long.pieces.push(batch.num_rows());
+        long.in_order = long.in_order && row_order(batch).is_sorted();
+        Ok(())
+    }
+
+    /// Writes what is left in `records`, adds all tables to `hasher`, and returns those without a CSV file.
+    ///
+    /// # Errors
+    /// [`Error::Write`], which names the file.
+    pub fn finish(mut self, records: &Records, hasher: &mut RecordsHasher) -> Result<Vec<&'static str>, Error> {
+        let mut without = Vec::new();
+        for name in TABLES {
+            let batch = table(records, name).expect("every name of TABLES is a table");
+            if self.open.contains_key(name) {
+                if batch.num_rows() > 0 {
+                    self.add_to(name, &batch)?;
+                }
+                if self.csv == CsvTables::Short {
+                    without.push(name);
+                }
+                self.close(name, hasher)?;
+                continue;
+            }
+            hasher.table(name, &batch);
+            if !self.files.write_table(name, &batch, Some(self.csv))? {
+                without.push(name);
+            }
+        }
+        Ok(without)
+    }
+
+    fn close(&mut self, name: &'static str, hasher: &mut RecordsHasher) -> Result<(), Error> {
+        let LongTable { parquet, csv, rows, pieces, in_order } = self.open.remove(name).expect("it is open");
+        let file = parquet_name(name);
+        self.files.written(&file, parquet.finish())?;
+        if let Some(csv) = csv {
+            self.files.written(&csv_name(name), csv.finish())?;
+        }
+        let hashed = self.files.open(&file).and_then(|file| hash(&file, name, rows, &pieces, in_order, hasher));
+        self.files.written(&file, hashed)
+    }
+}
+
+fn parquet_name(table: &str) -> String {
+    format!("{table}.parquet")
+}
+
+fn csv_name(table: &str) -> String {
+    format!("{table}.csv")
+}
+
+/// Adds the table in `file` to `hasher` as [`RecordsHasher::table`] does with a whole one.
+fn hash(
+    file: &File,
+    name: &str,
+    rows: usize,
+    pieces: &[usize],
+    in_order: bool,
+    hasher: &mut RecordsHasher,
+) -> io::Result<()> {
+    let schema = ParquetRecordBatchReaderBuilder::try_new(file.try_clone()?)?.schema().clone();
+    hasher.begin(name, rows, schema.fields().len());
+    // The order within an instant depends on the columns of text.
+    let keys = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| !in_order && (field.name() == "time_s" || *field.data_type() == DataType::Utf8View));
+    let keys: Vec<usize> = keys.map(|(column, _)| column).collect();
+    for (column, field) in schema.fields().iter().enumerate() {
+        for (group, &length) in pieces.iter().enumerate() {
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file.try_clone()?)?;
+            let wanted = ProjectionMask::leaves(reader.parquet_schema(), keys.iter().copied().chain([column]));
+            let reader = reader.with_projection(wanted).with_row_groups(vec![group]).with_batch_size(length);
+            let mut read = reader.build()?;
+            let batch = read.next().transpose().map_err(io::Error::other)?;
+            let batch = batch.filter(|batch| batch.num_rows() == length);
+            let batch = batch.ok_or_else(|| io::Error::other("it lacks rows that were just written"))?;
+            let order = match in_order {
+                true => (0..length as u32).collect(),
+                false => row_order(&batch),
+            };
+            let values = batch.column_by_name(field.name()).expect("the column was asked for");
+            if group == 0 {
+                hasher.begin_column(field.name(), values);
+            }
+            hasher.values(values, &order);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Progress, RunOptions, Scenario, run, run_into};
+    use arrow_select::concat::concat_batches;
+    use std::fs;
+    use std::path::Path;
+
+    /// Two flows over five links, 140,000 instants: each series is written in pieces, and most tables are short. The
+    /// names of the flows are not in the order of their rows.
+    const SCENARIO: &str = r#"
+        duration = "14 s"
+        profile = "rfc"
+        links = [{ between = ["left", "right"], rate = "1 Mbit/s", delay = "10 ms", queue = { drop_tail = { packets = 9 } } }]
+        records = { grid = "0.1 ms" }
+
+        [[flows]]
+        name = "z"
+        from = "left"
+        to = "right"
+        tcp = "newreno"
+        application = "ftp"
+
+        [[flows]]
+        name = "a"
+        from = "left"
+        to = "right"
+        tcp = "sack"
+        application = { messages = { payload = "100 B", every = "50 ms", deadline = "40 ms" } }
+        start = "1 s"
+    "#;
+
+    fn read(file: &Path) -> RecordBatch {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap()).unwrap();
+        let schema = reader.schema().clone();
+        let batches: Vec<_> = reader.build().unwrap().map(Result::unwrap).collect();
+        concat_batches(&schema, &batches).unwrap()
+    }
+
+    #[test]
+    fn tables_in_pieces_are_the_whole_tables() {
+        let scenario = Scenario::from_toml(SCENARIO, "<test>", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let (options, progress) = (RunOptions::with_seed(3), Progress::new());
+        let whole = run(&scenario, &options, &progress).unwrap();
+        let parent = tempfile::tempdir().unwrap();
+        let (wide, narrow) = (parent.path().join("whole"), parent.path().join("pieces"));
+        whole.write_with(&wide, CsvTables::All).unwrap();
+        fs::create_dir(&narrow).unwrap();
+        let written = run_into(&scenario, &options, &progress, &narrow, &narrow, CsvTables::All).unwrap();
+        assert_eq!(written.manifest["records_hash"], whole.records_hash());
+        assert_eq!(written.summary, whole.summary());
+        assert!(whole.records.messages[0].messages > 200, "{:?}", whole.records.messages);
+        let mut pieces = 0;
+        for name in TABLES {
+            let table = whole.table(name).unwrap();
+            let file = narrow.join(format!("{name}.parquet"));
+            assert_eq!(file.exists(), table.num_rows() > 0, "{name}");
+            if table.num_rows() > 0 {
+                assert_eq!(read(&file).columns(), table.columns(), "{name}");
+                let csv = |folder: &Path| fs::read(folder.join(format!("{name}.csv"))).unwrap();
+                assert_eq!(csv(&narrow), csv(&wide), "{name}");
+                pieces += ParquetRecordBatchReaderBuilder::try_new(File::open(file).unwrap())
+                    .unwrap()
+                    .metadata()
+                    .num_row_groups()
+                    .saturating_sub(1);
+            }
+        }
+        assert!(pieces >= 4, "{pieces}: nothing was written while the run went on");
+    }
+
+    #[test]
+    fn long_tables_have_no_csv_unless_asked_and_a_file_in_the_way_is_an_error() {
+        let scenario = Scenario::from_toml(SCENARIO, "<test>", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let (options, progress) = (RunOptions::with_seed(3), Progress::new());
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("run");
+        fs::create_dir(&folder).unwrap();
+        let into = |shown: &str| run_into(&scenario, &options, &progress, &folder, shown.as_ref(), CsvTables::Short);
+        let written = into("elsewhere").unwrap();
+        assert_eq!(written.without_csv, ["flow_series", "link_series"]);
+        assert_eq!(written.manifest["tables_without_csv"], serde_json::json!(["flow_series", "link_series"]));
+        assert!(!folder.join("flow_series.csv").exists() && folder.join("flows.csv").exists());
+        let error = into("elsewhere").unwrap_err().to_string();
+        assert!(error.contains("elsewhere/") && error.contains("series.parquet"), "{error}");
+    }
+}
