@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_queue::{DisciplineName, QueueSpec};
+use skyhop_sim::errors::ErrorConfig;
 use std::collections::BTreeMap;
 
 mod agents;
 mod calls;
 mod linux;
-mod list;
 mod profile;
 mod quic;
 mod repair;
@@ -21,7 +21,6 @@ mod workloads;
 pub use agents::*;
 pub use calls::*;
 pub use linux::*;
-pub use list::*;
 pub use profile::*;
 pub use quic::*;
 pub use repair::*;
@@ -99,7 +98,7 @@ pub struct LinkFile {
     pub queue: Option<QueueFile>,
     /// Bytes added to each packet while it is sent.
     pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
+    pub errors: Option<Vec<ErrorConfig>>,
     /// What the link does about its errors.
     pub repair: Option<RepairFile>,
     /// A recording that both directions follow.
@@ -118,7 +117,7 @@ pub struct DirectionFile {
     pub delay: Option<Duration>,
     pub queue: Option<QueueFile>,
     pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
+    pub errors: Option<Vec<ErrorConfig>>,
     /// What the link does about its errors.
     pub repair: Option<RepairFile>,
     /// A recording that the direction follows.
@@ -258,80 +257,6 @@ pub enum CountsName {
     Waiting,
     /// Also the one that is being sent, as ns-2 counts.
     WithService,
-}
-
-/// Losses other than by congestion. The packet has used the link.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorFile {
-    /// Each packet is lost with this probability, independently of the others.
-    Packet(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Each byte is lost with this probability, and with it its packet; headers count, framing does not.
-    Byte(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Each bit is lost with this probability, and with it its packet; headers count, framing does not.
-    Bit(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Only packets of data meet these losses, not ACKs.
-    Data(DataErrors),
-    /// Losses in bursts: the link is good or bad, and may change after each packet.
-    GilbertElliott(GilbertElliottFile),
-    /// The losses are given.
-    Trace(TraceErrors),
-    /// Single packets of the link are named and lost, marked, late or doubled; times in which it loses or holds all.
-    List(ListFile),
-    /// These data segments of a flow are lost, each at its first transmission.
-    Segments(SegmentErrors),
-}
-
-/// Losses of data, as of ns-2's error model in front of a receiver.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DataErrors {
-    /// Each packet is lost with this probability, independently of the others.
-    Packet(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Each byte is lost with this probability, and with it its packet.
-    Byte(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Each bit is lost with this probability, and with it its packet.
-    Bit(#[schemars(range(min = 0.0, max = 1.0))] f64),
-}
-
-/// Two states of a link (Gilbert 1960, Elliott 1963). The mean loss is loss_good to_good / (to_good + to_bad) +
-/// loss_bad to_bad / (to_good + to_bad).
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GilbertElliottFile {
-    /// Probability of a step from good to bad, per packet.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub to_bad: f64,
-    /// Probability of a step from bad to good, per packet: a bad time lasts 1 / `to_good` packets on average.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub to_good: f64,
-    /// Probability of a loss in the good state.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss_good: f64,
-    /// Probability of a loss in the bad state.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss_bad: f64,
-}
-
-/// Losses one by one: packets by number, times from and until, or both.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TraceErrors {
-    /// Numbers of packets as they come over the link, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub packets: Option<Vec<u64>>,
-    /// Everything that arrives from the first to before the second moment of a pair.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub during: Option<Vec<[Duration; 2]>>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SegmentErrors {
-    /// Name of the flow.
-    pub flow: String,
-    /// Numbers of the segments, counted as the sender numbers them: segment 0 opens the connection.
-    pub segments: Vec<u32>,
 }
 
 /// Traffic from one node to another: `tcp` or `udp`.

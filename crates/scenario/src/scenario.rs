@@ -4,8 +4,8 @@
 use crate::diagnostic::{Diagnostics, Problems};
 use crate::files::{Files, Shelf};
 use crate::format::{
-    ApplicationOptions, ClockName, CountsName, ErrorFile, PauseFile, PriorityName, RedCountingName, RedSpacingName,
-    RepairFile, UpToFile,
+    ApplicationOptions, ClockName, CountsName, PauseFile, PriorityName, RedCountingName, RedSpacingName, RepairFile,
+    UpToFile,
 };
 use crate::overrides::{self, Override};
 use crate::source::Source;
@@ -15,6 +15,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_queue::QueueSpec;
+use skyhop_sim::errors::ErrorConfig;
 use skyhop_sim::{Simulation, SimulationError};
 use skyhop_transport::TcpConfig;
 use std::collections::BTreeMap;
@@ -103,7 +104,7 @@ pub struct Transmitter {
     pub rate: Rate,
     pub queue: Queue,
     pub framing: Bytes,
-    pub errors: Vec<ErrorFile>,
+    pub errors: Vec<ErrorConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<RepairFile>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,7 @@ mod served;
 mod unsteady;
 
 pub use meter::Meter;
-pub use repair::{Answer, Reception, Repairs};
+pub use repair::{Answer, Reception, Repaired, Repairs};
 pub use served::{QueueEvent, Refused, ServedQueue};
 
 use crate::aqm::{Admission, QueueOnArrival, Red};

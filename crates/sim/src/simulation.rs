@@ -4,7 +4,7 @@ use crate::ack_details::AckDetails;
 use crate::agents::{Agents, SnoopOutcome};
 use crate::build::{build_flows, build_links, build_ns2_clock, seeded};
 use crate::check::{check_flows, check_size};
-use crate::errors::ErrorModel;
+use crate::errors::{Arrival, Listed, Losses};
 use crate::events::{Event, EventQueue, MOST_SLOTS};
 use crate::flow::{Flow, FlowState};
 use crate::foresight::Foresight;
@@ -12,7 +12,7 @@ use crate::ground::{Ground, moving_delay};
 use crate::host::Payloads;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
 use crate::link::{Entry, Link, Offered, Reception};
-use crate::listed::{LatePackets, Listed};
+use crate::listed::LatePackets;
 use crate::ns2_clock::Ns2Clock;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recorder;
@@ -104,7 +104,7 @@ pub(crate) struct LinkState {
     pub watched: bool,
     pub delay: Delay,
     pub link: Link,
-    pub errors: Vec<ErrorModel>,
+    pub errors: Vec<Box<dyn Losses>>,
     pub drops: DropCounts,
     /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
     pub held: Vec<Packet>,
@@ -504,7 +504,10 @@ impl Simulation {
             };
             let lost = match state.link.take_reception() {
                 Some(reception) => reception == Reception::Lost,
-                None => state.errors.iter_mut().any(|model| model.loses(self.now, packet, key)),
+                None => {
+                    let arrival = Arrival { at: self.now, key, packet };
+                    state.errors.iter_mut().any(|model| model.loses(&arrival))
+                }
             };
             if self.agents.watches(link) {
                 self.checked(link, packet, lost);

@@ -2,8 +2,9 @@
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
 use crate::call::CallConfig;
+pub use crate::code::{BlockCode, ErrorUnit};
+pub use crate::errors::ErrorConfig;
 use crate::host::endpoint::Transport;
-use crate::listed::ListedPackets;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
 use crate::video::VideoConfig;
@@ -67,10 +68,8 @@ pub struct LinkConfig {
     /// Bytes added to each packet while it is serialised, and to nothing else: ns-2's satellite interfaces add 16.
     pub framing_bytes: u32,
     pub on_down: OnDown,
-    /// Packets lost behind the queue, after they used the link.
+    /// Packets lost behind the queue, after they used the link. Lists of single packets go before other errors.
     pub errors: Vec<ErrorConfig>,
-    /// What happens to single packets, before errors take others.
-    pub listed: Vec<ListedPackets>,
     pub pace: LinkVariation,
     /// What the link does about its errors.
     pub repair: RepairConfig,
@@ -85,14 +84,6 @@ pub struct RepairConfig {
     pub frames: Option<FrameRepair>,
     /// Order of delivery of packets repaired by repetition or parity.
     pub order: DeliveryOrder,
-}
-
-/// A block of `n` bytes carries `k` of data; up to `t` wrong ones are corrected. `n` >= `k` >= 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockCode {
-    pub n: u32,
-    pub k: u32,
-    pub t: u32,
 }
 
 /// Repair of whole packets.
@@ -312,52 +303,6 @@ pub enum OnDown {
     Reroute,
     /// Queued packets still cross to the old peer: the link has only left the routes (ns-2's inter-satellite links).
     Drain,
-}
-
-/// Losses other than congestion.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ErrorConfig {
-    /// Each unit of the direction is lost with this probability, independently, and the packet with any of its units.
-    Independent { unit: ErrorUnit, probability: f64 },
-    /// The same where a code corrects some: needs a unit of bytes or bits.
-    Coded { unit: ErrorUnit, probability: f64, code: BlockCode },
-    /// Losses in bursts: the channel is good or bad, and may change with each packet.
-    GilbertElliott(GilbertElliott),
-    /// The packets of these numbers are lost, counted from 0 as they come over the link.
-    PacketNumbers(Vec<u64>),
-    /// Packets that arrive from the first instant of a pair to before the second are lost.
-    Intervals(Vec<(Time, Time)>),
-    /// Each packet is lost with the probability of the time at which it arrives, which holds until the next one of the
-    /// list; the list begins anew after the period.
-    Varying { steps: Vec<(Duration, f64)>, period: Duration },
-    /// Each packet is lost with the probability that the slot gives to the instant at which it arrives.
-    Slots(SlotConfig),
-    /// Only packets of data meet these errors: ns-2's error model in front of a receiver.
-    OfData(Box<ErrorConfig>),
-    /// The named data segments of the named flow (an index) are lost once each, at their first transmission.
-    Segments { flow: usize, segments: Vec<u32> },
-}
-
-/// Of what an error probability is; sizes are those on the wire, headers included, framing not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorUnit {
-    Packet,
-    Byte,
-    Bit,
-}
-
-/// Gilbert, "Capacity of a burst-noise channel", 1960; Elliott, "Estimates of error rates for codes on burst-noise
-/// channels", 1963: two states, a step with every packet.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GilbertElliott {
-    /// Probability of a step from good to bad.
-    pub to_bad: f64,
-    /// Probability of a step from bad to good: bursts last 1 / `to_good` packets on average.
-    pub to_good: f64,
-    /// Probability of a loss in the good state.
-    pub loss_good: f64,
-    /// Probability of a loss in the bad state.
-    pub loss_bad: f64,
 }
 
 /// Traffic from one node to another.

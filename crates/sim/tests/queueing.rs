@@ -6,8 +6,9 @@ use skyhop_queue::QueueSpec;
 use skyhop_queue::codel::CodelConfig;
 use skyhop_queue::fifo::FifoConfig;
 use skyhop_queue::tbf::TbfConfig;
+use skyhop_sim::errors::PacketErrors;
 use skyhop_sim::spec::{
-    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, FrameRepair, LinkConfig, LinkConfigs, LinkVariation, OnDown,
+    ApplicationConfig, ErrorConfig, FlowConfig, FrameRepair, LinkConfig, LinkConfigs, LinkVariation, OnDown,
     QueueConfig, QueueLimit, RecordConfig, RepairConfig, Repeats, RunClock, Service, Spacing, TraceConfig,
     TransportConfig,
 };
@@ -24,7 +25,6 @@ fn link(rate_bps: u64, limit: QueueLimit) -> LinkConfig {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
-        listed: Vec::new(),
         pace: LinkVariation::Steady,
         repair: RepairConfig::default(),
     }
@@ -130,7 +130,7 @@ fn random_losses_hit_the_share_asked_for_and_hang_on_the_seed() {
         spacing: Spacing::Regular,
     };
     let mut link = link(1_000_000, QueueLimit::Unlimited);
-    link.errors = vec![ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.05 }];
+    link.errors = vec![ErrorConfig::Packet(PacketErrors(0.05))];
     let spec = one_link(link, Duration::from_millis(5), Duration::from_secs(100), application);
     let lost = |seed| run(&spec, seed).flows[0].drops[1] as f64;
     // 50,001 packets; four standard deviations of the binomial count are 195.
@@ -175,12 +175,12 @@ fn every_link() -> Vec<(&'static str, LinkConfig)> {
     let steady = link(1_000_000, QueueLimit::Packets(10));
     let recorded = |service| {
         let period = Duration::from_millis(100);
-        LinkVariation::Trace(TraceConfig { service, delays: [].into(), period })
+        LinkVariation::Trace(TraceConfig { service, delays: [].into(), losses: [].into(), period })
     };
     let ms = Duration::from_millis;
     let opportunities: Vec<Duration> = (0..8).map(|n| ms(7 * n + n * n)).collect();
     let rates = [(ms(0), 1_500_000), (ms(40), 0), (ms(60), 800_000)];
-    let failing = vec![ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.2 }];
+    let failing = vec![ErrorConfig::Packet(PacketErrors(0.2))];
     let arq = |repeats| {
         let arq = FrameRepair::Arq { tries: 3, repeats, round_trip: None, answer_bytes: 0 };
         RepairConfig { frames: Some(arq), ..RepairConfig::default() }
@@ -256,7 +256,7 @@ fn a_shaper_before_a_faster_link_sends_at_its_own_rate() {
 fn codel_follows_a_link_that_changes_its_rate() {
     let s = Duration::from_secs;
     let service = Service::Rates([(s(0), 1_000_000), (s(20), 100_000), (s(40), 1_000_000)].into());
-    let pace = LinkVariation::Trace(TraceConfig { service, delays: [].into(), period: s(60) });
+    let pace = LinkVariation::Trace(TraceConfig { service, delays: [].into(), losses: [].into(), period: s(60) });
     let codel = QueueConfig::served(QueueSpec::Codel(CodelConfig { limit: 100_000, ..CodelConfig::default() }));
     let config = LinkConfig { queue: codel, pace, ..link(1_000_000, QueueLimit::Unlimited) };
     let records = run(&one_link(config, Duration::from_millis(5), s(60), poisson(500_000)), 1);

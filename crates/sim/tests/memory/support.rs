@@ -57,7 +57,6 @@ pub fn spec(flows: usize, transport: &TransportConfig) -> SimulationSpec {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
-        listed: Vec::new(),
         pace: LinkVariation::Steady,
         repair: RepairConfig::default(),
     };
