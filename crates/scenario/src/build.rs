@@ -1,13 +1,11 @@
 //! From a [`Scenario`] to what the engine runs: names become ids, which are ranks of names.
 
 use crate::format::{
-    ApplicationOptions, ClockName, ConstantRateFile, CountsName, EarthName, FilesFile, GatewaysName, MessagesFile,
-    OnDownName, OnOffFile, PriorityName, RedCountingName, RedSpacingName, RequestsFile, SourceFile, SpacingName,
-    TelnetFile,
+    ClockName, CountsName, EarthName, GatewaysName, OnDownName, PriorityName, RedCountingName, RedSpacingName,
 };
 use crate::instant::Instant;
 use crate::names::natural_order;
-use crate::resolve::{SINK, SOURCE, call, video};
+use crate::resolve::{SINK, SOURCE};
 use crate::scenario::{
     Constellation, Fifo, Gsl, LinkProfile, Queue, Red, RedRoom, Room, Scenario, Starlink, Transmitter, Transport,
 };
@@ -16,9 +14,9 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_quic::StreamUse;
 use skyhop_sim::spec::{
-    AdaptiveRed, ApplicationConfig, Discipline, FlowConfig, FullQueue, LinkConfig, LinkConfigs, LinkVariation, OnDown,
-    QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock,
-    SimulationSpec, SlotConfig, Spacing, TransportConfig,
+    AdaptiveRed, Discipline, FlowConfig, FullQueue, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig,
+    QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock, SimulationSpec,
+    SlotConfig, TransportConfig,
 };
 use skyhop_topology::{
     NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
@@ -205,7 +203,7 @@ impl Scenario {
     fn flow_configs(&self, ids: &BTreeMap<&str, NodeId>) -> Vec<FlowConfig> {
         let mut configs = Vec::new();
         for flow in &self.flows {
-            let streams = if has_end(&flow.application) { StreamUse::InTurn } else { StreamUse::Shared };
+            let streams = if flow.application.has_end() { StreamUse::InTurn } else { StreamUse::Shared };
             let transport = flow.transport.config(streams);
             for (index, name) in flow.names().enumerate() {
                 let (from, to) = match &flow.access {
@@ -217,7 +215,7 @@ impl Scenario {
                     from,
                     to,
                     transport: transport.clone(),
-                    application: application(&flow.application),
+                    application: flow.application.clone().into(),
                     start: at(flow.start_of(index as u64)),
                     stop: flow.stop.map(at),
                     ttl: flow.ttl,
@@ -229,16 +227,6 @@ impl Scenario {
         }
         configs.sort_by(|a, b| natural_order(&a.name, &b.name));
         configs
-    }
-}
-
-/// Whether the application's transfers have an end. Over QUIC each is then a stream of its own, whose end tells the
-/// source when it has arrived.
-fn has_end(application: &ApplicationOptions) -> bool {
-    match application {
-        ApplicationOptions::Ftp(ftp) => ftp.bytes.is_some(),
-        ApplicationOptions::Files(_) | ApplicationOptions::Requests(_) | ApplicationOptions::Video(_) => true,
-        _ => false,
     }
 }
 
@@ -439,44 +427,4 @@ fn red_queue(red: &Red) -> QueueConfig {
 /// Sizes of packets were found to fit.
 fn packet_bytes(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
-}
-
-fn application(options: &ApplicationOptions) -> ApplicationConfig {
-    match options {
-        ApplicationOptions::Ftp(ftp) => ApplicationConfig::Ftp { bytes: ftp.bytes.map(|bytes| bytes.0) },
-        ApplicationOptions::ConstantRate(ConstantRateFile { rate, payload, spacing }) => {
-            ApplicationConfig::ConstantRate {
-                rate: *rate,
-                payload_bytes: packet_bytes(*payload),
-                spacing: match spacing {
-                    Some(SpacingName::Random) => Spacing::Random,
-                    Some(SpacingName::Regular) | None => Spacing::Regular,
-                },
-            }
-        }
-        ApplicationOptions::Telnet(TelnetFile { payload, interval }) => {
-            ApplicationConfig::Telnet { payload_bytes: packet_bytes(*payload), interval: *interval }
-        }
-        ApplicationOptions::OnOff(OnOffFile { rate, payload, on, off }) => {
-            ApplicationConfig::OnOff { rate: *rate, payload_bytes: packet_bytes(*payload), on: *on, off: *off }
-        }
-        ApplicationOptions::Call(file) => ApplicationConfig::Call(Box::new(call(file))),
-        ApplicationOptions::Messages(MessagesFile { payload, every, deadline }) => {
-            ApplicationConfig::Messages { payload_bytes: packet_bytes(*payload), every: *every, deadline: *deadline }
-        }
-        ApplicationOptions::Files(FilesFile { sizes, pause }) => ApplicationConfig::Files {
-            sizes: sizes.iter().map(|bytes| bytes.0).collect(),
-            pause: pause.unwrap_or(Duration::ZERO),
-        },
-        ApplicationOptions::Video(file) => ApplicationConfig::Video(Box::new(video(file))),
-        ApplicationOptions::Requests(RequestsFile { request, response, think, count }) => ApplicationConfig::Requests {
-            request_bytes: packet_bytes(*request),
-            response_bytes: response.0,
-            think: *think,
-            count: *count,
-        },
-        ApplicationOptions::Poisson(SourceFile { rate, payload }) => {
-            ApplicationConfig::Poisson { rate: *rate, payload_bytes: packet_bytes(*payload) }
-        }
-    }
 }

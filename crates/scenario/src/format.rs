@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_queue::{DisciplineName, QueueSpec};
+use skyhop_sim::applications::ApplicationConfig;
 use skyhop_sim::errors::ErrorConfig;
 use std::collections::BTreeMap;
 
 mod agents;
-mod calls;
 mod linux;
 mod profile;
 mod quic;
@@ -19,7 +19,6 @@ mod trace;
 mod workloads;
 
 pub use agents::*;
-pub use calls::*;
 pub use linux::*;
 pub use profile::*;
 pub use quic::*;
@@ -326,7 +325,7 @@ pub struct UdpFile {
 #[serde(untagged)]
 pub enum ApplicationFile {
     Named(ApplicationName),
-    Options(ApplicationOptions),
+    Options(ApplicationConfig),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -334,120 +333,6 @@ pub enum ApplicationFile {
 pub enum ApplicationName {
     /// Always has data to send.
     Ftp,
-}
-
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ApplicationOptions {
-    /// Always has data to send.
-    Ftp(FtpFile),
-    /// Equal portions in equal times.
-    ConstantRate(ConstantRateFile),
-    /// Equal portions at random, independent instants; the rate is the mean.
-    Poisson(SourceFile),
-    /// A user who types.
-    Telnet(TelnetFile),
-    /// A constant rate for a random time, then silence for a random time.
-    OnOff(OnOffFile),
-    /// One direction of a call: voice over RTP, rated by the E-model; needs UDP.
-    Call(CallFile),
-    /// Messages by the clock, each with a deadline.
-    Messages(MessagesFile),
-    /// Adaptive video; needs TCP or QUIC.
-    Video(VideoFile),
-    /// Files one after another; needs TCP.
-    Files(FilesFile),
-    /// The node `to` asks, the node `from` answers; needs TCP.
-    Requests(RequestsFile),
-}
-
-/// Equal portions in equal times.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ConstantRateFile {
-    /// Rate of the payload, without headers.
-    pub rate: Rate,
-    /// Size of each portion.
-    pub payload: Bytes,
-    /// Without it: "regular".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spacing: Option<SpacingName>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SpacingName {
-    Regular,
-    /// Each gap is from half to one and a half of the regular one.
-    Random,
-}
-
-/// Small portions at the pace of a user who types.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TelnetFile {
-    /// Size of each portion.
-    pub payload: Bytes,
-    /// Mean of exponential gaps. Without it the gaps are those of tcplib: Pareto, 1.1 s on average.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Duration>,
-}
-
-/// On and off for exponential times.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OnOffFile {
-    /// Rate of the payload while the source is on.
-    pub rate: Rate,
-    /// Size of each portion.
-    pub payload: Bytes,
-    /// Mean time for which it is on.
-    pub on: Duration,
-    /// Mean time for which it is off.
-    pub off: Duration,
-}
-
-/// Files of given sizes; each has its completion time in the table of transfers.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FilesFile {
-    pub sizes: Vec<Bytes>,
-    /// From the arrival of a file to the begin of the next. Without it: 0 s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pause: Option<Duration>,
-}
-
-/// Requests and their answers; each has its completion time in the table of transfers.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RequestsFile {
-    /// Size of a request on the wire.
-    pub request: Bytes,
-    /// User data of an answer.
-    pub response: Bytes,
-    /// Mean of the exponential time from an answer to the next request.
-    pub think: Duration,
-    /// So many requests. Without it: no end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub count: Option<u32>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FtpFile {
-    /// So many bytes. Without it: no end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<Bytes>,
-}
-
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SourceFile {
-    /// Rate of the payload, without headers.
-    pub rate: Rate,
-    /// Size of each portion.
-    pub payload: Bytes,
 }
 
 /// Records that a run keeps besides its totals.

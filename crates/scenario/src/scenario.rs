@@ -4,8 +4,7 @@
 use crate::diagnostic::{Diagnostics, Problems};
 use crate::files::{Files, Shelf};
 use crate::format::{
-    ApplicationOptions, ClockName, CountsName, PauseFile, PriorityName, RedCountingName, RedSpacingName, RepairFile,
-    UpToFile,
+    ClockName, CountsName, PauseFile, PriorityName, RedCountingName, RedSpacingName, RepairFile, UpToFile,
 };
 use crate::overrides::{self, Override};
 use crate::source::Source;
@@ -15,6 +14,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_queue::QueueSpec;
+use skyhop_sim::applications::ApplicationConfig;
 use skyhop_sim::errors::ErrorConfig;
 use skyhop_sim::{Simulation, SimulationError};
 use skyhop_transport::TcpConfig;
@@ -215,7 +215,7 @@ pub struct Flow {
     pub access: Option<Access>,
     #[serde(flatten)]
     pub transport: Transport,
-    pub application: ApplicationOptions,
+    pub application: ApplicationConfig,
     pub start: Duration,
     /// The flows of a count start evenly over this time, from `start` on.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use crate::jitter::Jitter;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
 use crate::records::DropCounts;
 use crate::relay::Leg;
-use crate::spec::{ApplicationConfig, FlowConfig, RecordConfig, RelayShare, TransportConfig};
+use crate::spec::{FlowConfig, RecordConfig, RelayShare, SourceConfig, TransportConfig};
 use crate::updates::Updates;
 use skyhop_base::{Stream, Time};
 use skyhop_transport::{Notification, Receiver, Sender, TcpConfig, TickPhase, ns2_tick_phases};
@@ -111,7 +111,7 @@ impl Flow {
                 if wants_survival(config) {
                     sender.draw_from(Stream::new(seed, &config.name, "cuts"));
                 }
-                if matches!(&config.application, ApplicationConfig::Relay { share: RelayShare::OfLink, .. }) {
+                if matches!(&config.application, SourceConfig::Relay { share: RelayShare::OfLink, .. }) {
                     sender.replace_control(crate::relay::assigned(tcp));
                 }
                 Ends::Tcp(Box::new(TcpEnds::new(sender, Receiver::new(tcp))))
@@ -136,7 +136,9 @@ impl Flow {
             ages: UnackedSendTimes::default(),
             updates: if followed { Updates::followed() } else { Updates::default() },
             call: match &config.application {
-                ApplicationConfig::Call(call) => Some(Box::new(CallMeter::new(call))),
+                SourceConfig::Application(application) => {
+                    application.call().map(|call| Box::new(CallMeter::new(&call)))
+                }
                 _ => None,
             },
             rtt: Histogram::default(),

@@ -5,6 +5,7 @@
 mod ack_details;
 mod agents;
 mod application;
+pub mod applications;
 mod aqm;
 mod browser;
 mod build;

@@ -194,10 +194,6 @@ impl Simulation {
             flow.updates.end(self.now, id as u32, &mut self.recorder.records.transfers);
         }
         let (calls, messages) = self.of_people();
-        let flows_with_ids = self.flows.iter().enumerate();
-        let videos = flows_with_ids
-            .filter_map(|(id, flow)| Some(flow.application.player()?.summary(id as u32, self.now)))
-            .collect();
         let flows: Vec<FlowSummary> = (0..self.own_flows).map(|id| self.flow_summary(id)).collect();
         let links = (0..self.links.len()).map(|id| self.link_summary(id)).collect();
         let conservation = self.conservation();
@@ -209,7 +205,9 @@ impl Simulation {
         records.warnings = warnings;
         records.calls = calls;
         records.messages = messages;
-        records.videos = videos;
+        for (id, flow) in self.flows.iter().enumerate() {
+            flow.application.record(id as u32, self.now, &mut records);
+        }
         records.workloads = records.workload_summaries();
         records.total = total;
         records.flows = flows;

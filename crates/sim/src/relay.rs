@@ -10,7 +10,7 @@
 //! the queue.
 
 use crate::simulation::Simulation;
-use crate::spec::{ApplicationConfig, FlowConfig, RelayShare};
+use crate::spec::{FlowConfig, RelayShare, SourceConfig};
 use skyhop_base::{Duration, Index, Rate, Time};
 use skyhop_cc::{Assigned, PathHint, Start};
 use skyhop_topology::NodeId;
@@ -55,7 +55,7 @@ struct Share {
 pub(crate) fn legs(flows: &[FlowConfig]) -> Vec<Option<Box<Leg>>> {
     let mut legs: Vec<Option<Box<Leg>>> = flows.iter().map(|_| None).collect();
     for (id, flow) in flows.iter().enumerate() {
-        let ApplicationConfig::Relay { before, buffer_bytes, share } = &flow.application else { continue };
+        let SourceConfig::Relay { before, buffer_bytes, share } = &flow.application else { continue };
         let Some(before) = flows.iter().position(|other| other.name == *before) else { continue };
         let leg = legs[before].get_or_insert_default();
         (leg.after, leg.room, leg.told) = (Some(id as u32), *buffer_bytes, *buffer_bytes);

@@ -1,13 +1,12 @@
 //! What a simulation is built from. Everything is resolved: names are ids, defaults are filled in, quantities
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
-use crate::call::CallConfig;
+use crate::applications::{ApplicationConfig, Carrier};
 pub use crate::code::{BlockCode, ErrorUnit};
 pub use crate::errors::ErrorConfig;
 use crate::host::endpoint::Transport;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
-use crate::video::VideoConfig;
 use crate::workload::{TransferStart, WorkloadConfig};
 use skyhop_base::{Duration, Rate, Time};
 pub use skyhop_queue::QueueSpec;
@@ -313,7 +312,7 @@ pub struct FlowConfig {
     pub from: NodeId,
     pub to: NodeId,
     pub transport: TransportConfig,
-    pub application: ApplicationConfig,
+    pub application: SourceConfig,
     pub start: Time,
     /// When the application stops producing; `None` means at the end of the run.
     pub stop: Option<Time>,
@@ -338,27 +337,13 @@ pub enum TransportConfig {
     Hosts(Arc<dyn Transport>),
 }
 
+/// Where the data of a flow comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ApplicationConfig {
-    /// Always has data to send, up to `bytes` if given.
-    Ftp { bytes: Option<u64> },
-    /// Datagrams or writes of `payload_bytes` at a constant rate of payload.
-    ConstantRate { rate: Rate, payload_bytes: u32, spacing: Spacing },
-    /// Datagrams or writes of `payload_bytes` at random, independent instants; `rate` is the mean rate of payload.
-    Poisson { rate: Rate, payload_bytes: u32 },
-    /// A user who types: writes of `payload_bytes` with exponential gaps of the mean `interval`, or without it with
-    /// tcplib's gaps.
-    Telnet { payload_bytes: u32, interval: Option<Duration> },
-    /// A constant rate for a time, then nothing for a time; both are exponential with these means.
-    OnOff { rate: Rate, payload_bytes: u32, on: Duration, off: Duration },
-    /// Transfers of these sizes, each begun this long after the source knows that the one before has arrived.
-    Files { sizes: Vec<u64>, pause: Duration },
+pub enum SourceConfig {
+    /// An application that a scenario names.
+    Application(ApplicationConfig),
     /// A leg of a split connection: what has arrived at the end of the flow `before`, from a buffer of so many bytes.
     Relay { before: String, buffer_bytes: u64, share: RelayShare },
-    /// Frames of voice, with a playout buffer at the receiver. Needs datagrams.
-    Call(Box<CallConfig>),
-    /// A message at each tick, which the receiver should be able to read before its deadline.
-    Messages { payload_bytes: u32, every: Duration, deadline: Duration },
     /// The transfers of one connection of a workload, each written at its instant.
     Transfers(Arc<[TransferStart]>),
     /// A transfer of a workload over UDP: datagrams of `payload_bytes`, the last one shorter, at a constant rate of
@@ -366,21 +351,40 @@ pub enum ApplicationConfig {
     Burst { arrival: TransferStart, rate: Rate, payload_bytes: u32 },
     /// A connection of a visit of web pages; the receiver's side asks with packets of this size.
     Pages { visit: u32, place: u32, request_bytes: u32 },
-    /// The receiver's side asks for one segment of a video after another, each in a quality that it chooses.
-    Video(Box<VideoConfig>),
-    /// The receiver's side asks with a packet, the sender's side answers with so many bytes; after the answer has
-    /// arrived an exponential time of the mean `think` passes. Without `count` there is no end.
-    Requests { request_bytes: u32, response_bytes: u64, think: Duration, count: Option<u32> },
 }
 
-impl ApplicationConfig {
+impl<A: Into<ApplicationConfig>> From<A> for SourceConfig {
+    fn from(application: A) -> SourceConfig {
+        SourceConfig::Application(application.into())
+    }
+}
+
+impl SourceConfig {
     /// Whether it goes by what has arrived.
     pub fn needs_tcp(&self) -> bool {
-        use ApplicationConfig::{Files, Ftp, Pages, Relay, Requests, Transfers, Video};
-        matches!(
-            self,
-            Ftp { .. } | Files { .. } | Requests { .. } | Relay { .. } | Transfers(_) | Pages { .. } | Video(_)
-        )
+        match self {
+            SourceConfig::Application(application) => application.carrier() == Carrier::Reliable,
+            SourceConfig::Relay { .. } | SourceConfig::Transfers(_) | SourceConfig::Pages { .. } => true,
+            SourceConfig::Burst { .. } => false,
+        }
+    }
+
+    /// The size of the packets by which the receiver's side asks.
+    pub fn request_bytes(&self) -> Option<u32> {
+        match self {
+            SourceConfig::Application(application) => application.request_bytes(),
+            SourceConfig::Pages { request_bytes, .. } => Some(*request_bytes),
+            SourceConfig::Relay { .. } | SourceConfig::Transfers(_) | SourceConfig::Burst { .. } => None,
+        }
+    }
+
+    /// User bytes of the largest datagram.
+    pub fn payload_bytes(&self) -> Option<u32> {
+        match self {
+            SourceConfig::Application(application) => application.payload_bytes(),
+            SourceConfig::Burst { payload_bytes, .. } => Some(*payload_bytes),
+            SourceConfig::Relay { .. } | SourceConfig::Transfers(_) | SourceConfig::Pages { .. } => None,
+        }
     }
 }
 
@@ -391,14 +395,6 @@ pub enum RelayShare {
     OfTcp,
     /// At an equal share of the rate of the link that it leaves its proxy by.
     OfLink,
-}
-
-/// Gaps of a constant rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spacing {
-    Regular,
-    /// Each from half to one and a half of the regular one: `random_` of ns-2.
-    Random,
 }
 
 /// What a run keeps besides its totals.

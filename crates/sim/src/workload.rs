@@ -7,7 +7,7 @@ use crate::distribution::Distribution;
 use crate::pages::PagesConfig;
 use crate::records::WorkloadTransferRow;
 use crate::simulation::SimulationError;
-use crate::spec::{ApplicationConfig, FlowConfig, SimulationSpec, TransportConfig};
+use crate::spec::{FlowConfig, SimulationSpec, SourceConfig, TransportConfig};
 use crate::visit::Visit;
 use skyhop_base::{Duration, Rate, Stream, Time};
 use skyhop_topology::NodeId;
@@ -146,12 +146,12 @@ impl WorkloadConfig {
     fn flow(&self, name: String, from: NodeId, to: NodeId, arrivals: Vec<TransferStart>) -> FlowConfig {
         let start = arrivals.first().map_or(self.start, |first| first.at);
         let application = match (self.burst, arrivals.as_slice()) {
-            (Some((rate, payload_bytes)), &[arrival]) => ApplicationConfig::Burst { arrival, rate, payload_bytes },
+            (Some((rate, payload_bytes)), &[arrival]) => SourceConfig::Burst { arrival, rate, payload_bytes },
             (Some((rate, payload_bytes)), _) => {
                 let arrival = TransferStart { at: start, bytes: 0, row: 0 };
-                ApplicationConfig::Burst { arrival, rate, payload_bytes }
+                SourceConfig::Burst { arrival, rate, payload_bytes }
             }
-            (None, _) => ApplicationConfig::Transfers(arrivals.into()),
+            (None, _) => SourceConfig::Transfers(arrivals.into()),
         };
         self.connection(name, (from, to), start, application)
     }
@@ -161,7 +161,7 @@ impl WorkloadConfig {
         name: String,
         (from, to): (NodeId, NodeId),
         start: Time,
-        application: ApplicationConfig,
+        application: SourceConfig,
     ) -> FlowConfig {
         FlowConfig {
             name,
@@ -199,8 +199,8 @@ pub(crate) fn with_samples(spec: &SimulationSpec) -> SimulationSpec {
     with
 }
 
-fn page_application(pages: &PagesConfig, visit: u32, place: u32) -> ApplicationConfig {
-    ApplicationConfig::Pages { visit, place, request_bytes: pages.request_bytes }
+fn page_application(pages: &PagesConfig, visit: u32, place: u32) -> SourceConfig {
+    SourceConfig::Pages { visit, place, request_bytes: pages.request_bytes }
 }
 
 /// What workloads bring to a run.

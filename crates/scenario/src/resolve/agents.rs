@@ -3,8 +3,8 @@
 use super::wires::LARGEST_PACKET;
 use super::{Kind, Resolver};
 use crate::format::{
-    AgentFile, ApplicationFile, ApplicationOptions, ElnFile, ErrorReportFile, FlowFile, PepFile, ShareName, SnoopFile,
-    SurvivalFile, UnitName,
+    AgentFile, ApplicationFile, ElnFile, ErrorReportFile, FlowFile, PepFile, ShareName, SnoopFile, SurvivalFile,
+    UnitName,
 };
 use crate::names::{natural_order, shorten};
 use crate::scenario::{
@@ -128,8 +128,12 @@ impl Resolver<'_, '_, '_> {
         if file.tcp.is_none() && file.quic.is_none() {
             self.add(&path, "needs TCP", None);
         }
-        if matches!(file.application, Some(ApplicationFile::Options(ApplicationOptions::Requests(_)))) {
-            self.add(&path, "requests ask the other end itself: no node can split their connection", None);
+        if let Some(ApplicationFile::Options(application)) = &file.application
+            && application.request_bytes().is_some()
+        {
+            let message =
+                format!("{:?} asks the other end itself: no node can split its connection", application.key());
+            self.add(&path, message, None);
         }
         let mut seen: BTreeSet<&str> = [file.from.as_str(), file.to.as_str()].into();
         for (i, node) in nodes.iter().enumerate() {

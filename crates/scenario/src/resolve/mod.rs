@@ -2,7 +2,6 @@
 //! is checked. Components that are wrong in themselves are left out, so that the others are still looked at.
 
 mod agents;
-mod calls;
 mod content;
 mod hops;
 mod linux;
@@ -22,16 +21,13 @@ mod station_file;
 mod stations;
 mod trace;
 mod traffic;
-mod video;
 mod wires;
 mod workloads;
 
 pub(crate) use agents::ISLS;
-pub(crate) use calls::call;
 pub(crate) use sky::walker;
 pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};
-pub(crate) use video::video;
 
 use crate::diagnostic::Problems;
 use crate::files::Shelf;

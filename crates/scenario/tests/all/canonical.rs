@@ -336,9 +336,10 @@ application = { requests = { request = "300 B", response = "10 kB", think = "1 s
 
 #[test]
 fn queues_errors_and_applications_arrive_in_the_engine() {
-    use skyhop_base::Duration;
+    use skyhop_base::{Bytes, Duration};
     use skyhop_sim::SimulationSpec;
-    use skyhop_sim::spec::{ApplicationConfig, Discipline, RedConfig, RedCounting, RedUnit};
+    use skyhop_sim::applications::FilesOptions;
+    use skyhop_sim::spec::{Discipline, RedConfig, RedCounting, RedUnit};
     let spec = toml(TRAFFIC).simulation_spec();
     let red = |link: usize, spec: &SimulationSpec| match &spec.links.wired[link].queue.discipline {
         Discipline::Red(red) => (spec.links.wired[link].queue.limit, RedConfig::clone(red)),
@@ -360,7 +361,7 @@ fn queues_errors_and_applications_arrive_in_the_engine() {
     assert_eq!(flow("bulk").jitter, Duration::from_millis(4));
     assert_eq!(
         flow("files").application,
-        ApplicationConfig::Files { sizes: vec![10_000, 1_000_000], pause: Duration::ZERO }
+        FilesOptions { sizes: vec![Bytes(10_000), Bytes(1_000_000)], pause: None }.into()
     );
 
     // ns-2's own RED counts bytes: 50 packets of 500 B, thresholds worked out for the link.
