@@ -16,6 +16,7 @@
 
 mod error;
 mod folder;
+mod measures;
 mod memory;
 mod paths;
 mod progress;
