@@ -1,12 +1,14 @@
 //! From a [`SimulationSpec`] to the components of a simulation.
 
+use crate::error::SimulationError;
 use crate::errors::{ErrorModel, Listed, Losses, LossyLink, SlotLosses, VaryingLosses};
 use crate::flow::{Flow, tick_phases};
+use crate::ground::Delay;
 use crate::link::{Link, Repaired, Repairs, ServedQueue};
 use crate::ns2_clock::Ns2Clock;
 use crate::pace::Pacemaker;
 use crate::records::DropCounts;
-use crate::simulation::{Delay, LinkState, SimulationError};
+use crate::simulation::LinkState;
 use crate::slots::SlotScheduler;
 use crate::spec::{Discipline, LinkConfig, LinkVariation, RunClock, SimulationSpec, TransportConfig};
 use skyhop_base::{Duration, Stream};
@@ -39,7 +41,7 @@ pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (Topolo
 pub(crate) fn build_flows(spec: &SimulationSpec, seed: u64) -> Vec<Flow> {
     let phases = tick_phases(&spec.flows, seed).into_iter().zip(&spec.flows);
     let mut flows: Vec<Flow> = phases.map(|(phase, flow)| Flow::new(flow, &spec.records, phase, seed)).collect();
-    for (flow, leg) in flows.iter_mut().zip(crate::relay::legs(&spec.flows)) {
+    for (flow, leg) in flows.iter_mut().zip(crate::legs::legs(&spec.flows)) {
         flow.acks_say_more |= leg.is_some();
         flow.leg = leg;
     }

@@ -1,8 +1,8 @@
 //! What a simulation cannot be made of.
 
 use crate::applications::Carrier;
+use crate::error::SimulationError;
 use crate::events::{LONGEST_RUN, MOST_SLOTS};
-use crate::simulation::SimulationError;
 use crate::spec::{AgentTask, FlowConfig, RunClock, SimulationSpec, SourceConfig, TransportConfig};
 use skyhop_topology::Topology;
 use skyhop_transport::Switch;

@@ -2,54 +2,12 @@
 
 use crate::errors::ListedClass;
 use crate::host::PacketKind;
+use crate::late::DelayedPacket;
 use crate::packet::{Flags, Packet};
 use crate::records::DropCause;
 use crate::simulation::Simulation;
 use skyhop_base::Time;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-/// A packet that arrives later than its link alone would have it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct DelayedPacket {
-    at: Time,
-    /// Packets of one instant keep their order.
-    number: u64,
-    link: u32,
-    /// When its transmission began.
-    start: Time,
-    packet: Packet,
-}
-
-impl PartialOrd for DelayedPacket {
-    fn partial_cmp(&self, other: &DelayedPacket) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for DelayedPacket {
-    fn cmp(&self, other: &DelayedPacket) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
-/// All packets that are late, of all links.
-#[derive(Debug, Default)]
-pub(crate) struct LatePackets {
-    waiting: BinaryHeap<Reverse<DelayedPacket>>,
-    number: u64,
-}
-
-impl LatePackets {
-    /// Packets that are in the network.
-    pub fn count(&self) -> u64 {
-        self.waiting.len() as u64
-    }
-
-    pub fn memory_bytes(&self) -> u64 {
-        (self.waiting.capacity() * size_of::<DelayedPacket>()) as u64
-    }
-}
 
 impl Simulation {
     /// Does to a packet what the lists of its link say. True: it is lost, or arrives later.

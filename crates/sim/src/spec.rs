@@ -3,11 +3,12 @@
 
 use crate::applications::{ApplicationConfig, Carrier};
 pub use crate::code::{BlockCode, ErrorUnit};
+use crate::distribution::Distribution;
 pub use crate::errors::ErrorConfig;
 use crate::host::endpoint::Transport;
+use crate::pages::PagesConfig;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
-use crate::workload::{TransferStart, WorkloadConfig};
 use skyhop_base::{Duration, Rate, Time};
 pub use skyhop_queue::QueueSpec;
 use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
@@ -395,6 +396,69 @@ pub enum RelayShare {
     OfTcp,
     /// At an equal share of the rate of the link that it leaves its proxy by.
     OfLink,
+}
+
+/// Transfers that a run can have at most: with a connection each they take some gigabytes.
+pub const MOST_TRANSFERS: u64 = 1_000_000;
+
+/// Transfers of one kind.
+#[derive(Clone, Debug)]
+pub struct WorkloadConfig {
+    /// Unique among workloads and flows; the name of its random streams.
+    pub name: String,
+    /// Each transfer draws one of these nodes, which sends, …
+    pub from: Vec<NodeId>,
+    /// … and one of these that is not the same, which receives. Every node of `from` needs one.
+    pub to: Vec<NodeId>,
+    pub transport: TransportConfig,
+    pub arrivals: ArrivalConfig,
+    /// In bytes, rounded up; at least one byte. Pages have sizes of their own.
+    pub sizes: Distribution,
+    /// Those of pages are their own.
+    pub connections: ConnectionUse,
+    /// How a transfer over UDP is sent: rate of payload, and payload of a datagram. Needs new connections.
+    pub burst: Option<(Rate, u32)>,
+    /// Visits of web pages take the place of transfers.
+    pub pages: Option<Arc<PagesConfig>>,
+    pub start: Time,
+    /// No transfer begins from here on; `None` means the end of the run.
+    pub stop: Option<Time>,
+    /// Transfers at most.
+    pub count: Option<u64>,
+    /// As of a flow.
+    pub ttl: u8,
+    /// As of a flow.
+    pub class: u8,
+    /// As of a flow.
+    pub jitter: Duration,
+}
+
+/// When transfers begin.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArrivalConfig {
+    /// Independent gaps in seconds, the first one from the start on. Exponential ones make a Poisson process.
+    Renewal(Distribution),
+    /// At these instants after the start, in their order; a size in bytes takes the place of a drawn one.
+    Given(Arc<[(Duration, Option<u64>)]>),
+}
+
+/// Which connection carries a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionUse {
+    /// Each transfer has a connection of its own.
+    New,
+    /// Each pair of nodes has so many, which take the pair's transfers in turn; a transfer waits for those before it on
+    /// its connection. A connection opens with its first transfer. At least one.
+    Persistent(u32),
+}
+
+/// A transfer on its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferStart {
+    pub at: Time,
+    pub bytes: u64,
+    /// Its row among the records of workloads.
+    pub row: u32,
 }
 
 /// What a run keeps besides its totals.

@@ -4,7 +4,7 @@
 //! accepted, so the link keeps its single event. Recordings begin anew after their period, as mahimahi's do (Netravali
 //! et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC 2015).
 
-use crate::link::Meter;
+use crate::meter::Meter;
 use skyhop_base::{Duration, Time};
 use std::sync::Arc;
 
