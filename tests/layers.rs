@@ -83,39 +83,17 @@ fn no_crate_but_one_has_unsafe_code() {
 
 /// Files that may depend on one another, by crate, each group with its reason; a name that ends with a slash is a
 /// folder. A group shall only shrink.
-const CYCLES: [(&str, &str, &[&str]); 3] = [
+const CYCLES: [(&str, &str, &[&str]); 4] = [
     (
         "sim",
-        "the simulation hands itself to its parts, and they call back: a packet's next step is the simulation's \
-         business",
-        &[
-            "ack_details",
-            "agents",
-            "agents/",
-            "application",
-            "aqm",
-            "build",
-            "check",
-            "code",
-            "deferred",
-            "errors",
-            "flow",
-            "ground",
-            "host/",
-            "jitter",
-            "limits",
-            "link",
-            "link/",
-            "listed",
-            "measure",
-            "ns2_clock",
-            "pace",
-            "recorder",
-            "relay",
-            "simulation",
-            "spec",
-            "workload",
-        ],
+        "the simulation holds its parts, and endpoints, agents and the recorder call it back: a packet's next step is \
+         the simulation's business",
+        &["agents", "agents/", "build", "flow", "host/", "recorder", "simulation"],
+    ),
+    (
+        "sim",
+        "a link is one type in several files: queue, late departures and repair share its ring",
+        &["deferred", "link", "link/"],
     ),
     (
         "scenario",

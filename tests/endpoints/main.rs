@@ -15,7 +15,7 @@ use skyhop_hosts::LinuxTcp;
 use skyhop_scenario::Scenario;
 use skyhop_sim::endpoint::Transport;
 use skyhop_sim::records::{DropCause, FlowSummary, Records};
-use skyhop_sim::spec::{ApplicationConfig, RunClock, TransportConfig};
+use skyhop_sim::spec::{RunClock, SourceConfig, TransportConfig};
 use skyhop_sim::{Simulation, SimulationSpec};
 use skyhop_tcp::{receiver, sender};
 use std::sync::Arc;
@@ -336,7 +336,7 @@ fn what_needs_the_own_tcp_is_refused() {
     let mut whole = spec(&dumbbell(), &reliable);
     let mut leg = whole.flows[0].clone();
     leg.name = "second".into();
-    leg.application = ApplicationConfig::Relay {
+    leg.application = SourceConfig::Relay {
         before: whole.flows[0].name.clone(),
         buffer_bytes: 1000,
         share: skyhop_sim::spec::RelayShare::OfTcp,

@@ -7,8 +7,8 @@ use skyhop_base::Rate;
 use skyhop_queue::QueueSpec;
 use skyhop_queue::fifo::FifoConfig;
 use skyhop_scenario::Scenario;
-use skyhop_scenario::format::ErrorFile;
 use skyhop_scenario::scenario::{Queue, Room, Transmitter};
+use skyhop_sim::errors::ErrorConfig;
 use skyhop_sim::spec::{OPPORTUNITY_BYTES, Service};
 use std::collections::BTreeMap;
 
@@ -255,7 +255,7 @@ fn way(transmitter: &Transmitter, delay_s: f64) -> Way {
         rate_bps: if is_steady { Rate::bps_f64(*rate) } else { f64::INFINITY },
         framing: framing.0,
         is_plain: is_steady && repair.is_none(),
-        keeps_spacing: !errors.iter().any(|model| matches!(model, ErrorFile::List(_))),
+        keeps_spacing: !errors.iter().any(|model| matches!(model, ErrorConfig::List(_))),
     }
 }
 

@@ -389,7 +389,7 @@ impl<'s> Draw<'s> {
     fn rate_bps(&mut self, place: &str) -> f64 {
         let usual = self.world.rate_bps;
         match place {
-            "ConstantRateFile.rate" | "SourceFile.rate" | "OnOffFile.rate" | "CodecValues.rate" => {
+            "ConstantRateOptions.rate" | "PoissonOptions.rate" | "OnOffOptions.rate" | "CodecValues.rate" => {
                 self.chance.magnitude(usual / 20.0, usual)
             }
             "AccessFile.rate" => self.chance.magnitude(usual, usual * 20.0),

@@ -5,12 +5,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod fault;
 pub mod id;
 pub mod random;
 pub mod rate;
 pub mod time;
 pub mod units;
 
+pub use fault::{Fault, FaultPlace, Faults, Step};
 pub use id::{Index, IndexVec};
 pub use random::Stream;
 pub use rate::{Rate, Serialiser};

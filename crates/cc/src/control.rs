@@ -1,25 +1,11 @@
-//! The list of controls. One line here registers an algorithm: with it come its variant of [`Control`] (static
-//! dispatch), its configuration in scenario files, its row in the documentation and its instance of every
-//! shared test.
+//! What the list of controls in `lib.rs` makes of each: its variant of [`Control`] (static dispatch), its configuration
+//! in scenario files, its row in the documentation and its instance of every shared test.
 
-use crate::{
-    AckSample, Bic, BicConfig, BicSpec, Bundle, CcState, ConfigError, CongestionControl, CongestionEvent, LossSample,
-    OptionRow, PathHint, Peach, PeachConfig, PeachSpec, Reno, RenoConfig, RenoSpec, SentSample, Start, Vegas,
-    VegasConfig, VegasSpec,
-};
-use crate::{
-    Compound, CompoundConfig, CompoundSpec, Cubic, CubicConfig, CubicSpec, Fast, FastConfig, FastSpec, Highspeed,
-    HighspeedConfig, HighspeedSpec, Htcp, HtcpConfig, HtcpSpec, Hybla, HyblaConfig, HyblaSpec, Illinois,
-    IllinoisConfig, IllinoisSpec, Lp, LpConfig, LpSpec, NaiveReno, NaiveRenoConfig, NaiveRenoSpec, Scalable,
-    ScalableConfig, ScalableSpec, Tibet, TibetConfig, TibetSpec, Veno, VenoConfig, VenoSpec, Westwood, WestwoodConfig,
-    WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec, WestwoodSpec, Yam, YamConfig, YamSpec, Yeah, YeahConfig,
-    YeahSpec,
-};
-use crate::{PluginConfig, PluginSpec, PythonConfig, PythonSpec};
+use crate::*;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use skyhop_base::{Rate, Segments};
+use skyhop_base::Rate;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -30,7 +16,7 @@ const PYTHON: &str = "python";
 const PLUGIN: &str = "plugin";
 
 macro_rules! controls {
-    ($($name:literal: $variant:ident, $config:ident, $spec:ident;)+) => {
+    ($($name:literal: $variant:ident, $config:ident, $spec:ident, $recovery:ident, $agent:ident;)+) => {
         /// A congestion control with static dispatch; `Boxed` is the way in for one from outside. Each stands in a
         /// place of its own: the largest is six times as large as Reno, and every sender would have room for it.
         #[derive(Debug)]
@@ -182,28 +168,7 @@ macro_rules! controls {
     };
 }
 
-controls! {
-    "reno": Reno, RenoConfig, RenoSpec;
-    "vegas": Vegas, VegasConfig, VegasSpec;
-    "bic": Bic, BicConfig, BicSpec;
-    "cubic": Cubic, CubicConfig, CubicSpec;
-    "westwood": Westwood, WestwoodConfig, WestwoodSpec;
-    "westwood+": WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec;
-    "tibet": Tibet, TibetConfig, TibetSpec;
-    "fast": Fast, FastConfig, FastSpec;
-    "hybla": Hybla, HyblaConfig, HyblaSpec;
-    "veno": Veno, VenoConfig, VenoSpec;
-    "htcp": Htcp, HtcpConfig, HtcpSpec;
-    "highspeed": Highspeed, HighspeedConfig, HighspeedSpec;
-    "scalable": Scalable, ScalableConfig, ScalableSpec;
-    "illinois": Illinois, IllinoisConfig, IllinoisSpec;
-    "yam": Yam, YamConfig, YamSpec;
-    "peach": Peach, PeachConfig, PeachSpec;
-    "yeah": Yeah, YeahConfig, YeahSpec;
-    "compound": Compound, CompoundConfig, CompoundSpec;
-    "lp": Lp, LpConfig, LpSpec;
-    "naive_reno": NaiveReno, NaiveRenoConfig, NaiveRenoSpec;
-}
+for_each_control!(controls);
 
 impl CongestionControl for Control {
     #[inline]

@@ -8,6 +8,36 @@
 
 extern crate self as skyhop_cc; // the options! macro writes this name
 
+/// The list of controls: the name in scenario files, the algorithm with its parameters, and what the TCP of that name
+/// is in `skyhop-transport`: its loss recovery, and the agent of ns-2 that is meant by it.
+#[macro_export]
+macro_rules! for_each_control {
+    ($declare:ident) => {
+        $declare! {
+            "reno": Reno, RenoConfig, RenoSpec, Reno, Ns2;
+            "vegas": Vegas, VegasConfig, VegasSpec, Vegas, Ns2Vegas;
+            "bic": Bic, BicConfig, BicSpec, Sack, Ns2Linux;
+            "cubic": Cubic, CubicConfig, CubicSpec, Sack, Ns2Linux;
+            "westwood": Westwood, WestwoodConfig, WestwoodSpec, Sack, Ns2Linux;
+            "westwood+": WestwoodPlus, WestwoodPlusConfig, WestwoodPlusSpec, Sack, Ns2Linux;
+            "tibet": Tibet, TibetConfig, TibetSpec, NewReno, Ns2;
+            "fast": Fast, FastConfig, FastSpec, NewReno, Ns2;
+            "hybla": Hybla, HyblaConfig, HyblaSpec, Sack, Ns2Linux;
+            "veno": Veno, VenoConfig, VenoSpec, Sack, Ns2Linux;
+            "htcp": Htcp, HtcpConfig, HtcpSpec, Sack, Ns2Linux;
+            "highspeed": Highspeed, HighspeedConfig, HighspeedSpec, Sack, Ns2Linux;
+            "scalable": Scalable, ScalableConfig, ScalableSpec, Sack, Ns2Linux;
+            "illinois": Illinois, IllinoisConfig, IllinoisSpec, Sack, Ns2Linux;
+            "yam": Yam, YamConfig, YamSpec, Yam, Ns2;
+            "peach": Peach, PeachConfig, PeachSpec, Peach, Ns2;
+            "yeah": Yeah, YeahConfig, YeahSpec, Sack, Ns2Linux;
+            "compound": Compound, CompoundConfig, CompoundSpec, Sack, Ns2Linux;
+            "lp": Lp, LpConfig, LpSpec, Sack, Ns2Linux;
+            "naive_reno": NaiveReno, NaiveRenoConfig, NaiveRenoSpec, Sack, Ns2Linux;
+        }
+    };
+}
+
 mod assigned;
 mod bandwidth;
 mod bic;

@@ -18,7 +18,8 @@ use crate::packet::MEMORY_OVERHEAD_BYTES;
 use crate::store::{Queue, Store, Waiting};
 use crate::watchdog::Watchdog;
 use crate::{
-    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Random, Verdict, Wake,
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Parameters, Random, Verdict,
+    Wake,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,24 +107,6 @@ const DEVICE_PACKETS: u64 = 10_240;
 const LEAST_MEMORY: u64 = 4 << 20;
 
 impl CakeConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
-        if let Some(bandwidth) = self.bandwidth {
-            within("bandwidth (bit/s)", bandwidth.bps(), 512..=1 << 45)?;
-        }
-        within("rtt (ns)", self.rtt.as_nanos(), 1000..=LONGEST_RTT_NS)?;
-        within("target (ns)", self.target().as_nanos(), 50..=self.rtt.as_nanos())?;
-        within("overhead", self.overhead, -64..=256)?;
-        within("mpu", self.mpu, 0..=256)?;
-        within("memory", self.memory_limit(), 1..=u64::from(u32::MAX))?;
-        within("mtu", self.mtu, 1..=1 << 16)?;
-        let longest = self.tins().iter().map(|tin| tin.control.interval).max().unwrap_or(0);
-        if longest > u64::from(u32::MAX) {
-            let reason = "a tin's full packet would take seconds: use fewer tins or more bandwidth";
-            return Err(ConfigError::new("bandwidth", self.bytes_per_second() * 8, reason));
-        }
-        Ok(())
-    }
-
     fn target(&self) -> Duration {
         self.target.unwrap_or(Duration::from_nanos(self.rtt.as_nanos() / 1000 / 20 * 1000))
     }
@@ -158,6 +141,34 @@ impl CakeConfig {
             Tins::DiffServ8 | Tins::Precedence => eighths(8),
         };
         shares.into_iter().map(|(rate, quantum)| Tin::new(self, rate, quantum)).collect()
+    }
+}
+
+impl Parameters for CakeConfig {
+    fn check(&self) -> Result<(), ConfigError> {
+        if let Some(bandwidth) = self.bandwidth {
+            within("bandwidth (bit/s)", bandwidth.bps(), 512..=1 << 45)?;
+        }
+        within("rtt (ns)", self.rtt.as_nanos(), 1000..=LONGEST_RTT_NS)?;
+        within("target (ns)", self.target().as_nanos(), 50..=self.rtt.as_nanos())?;
+        within("overhead", self.overhead, -64..=256)?;
+        within("mpu", self.mpu, 0..=256)?;
+        within("memory", self.memory_limit(), 1..=u64::from(u32::MAX))?;
+        within("mtu", self.mtu, 1..=1 << 16)?;
+        let longest = self.tins().iter().map(|tin| tin.control.interval).max().unwrap_or(0);
+        if longest > u64::from(u32::MAX) {
+            let reason = "a tin's full packet would take seconds: use fewer tins or more bandwidth";
+            return Err(ConfigError::new("bandwidth", self.bytes_per_second() * 8, reason));
+        }
+        Ok(())
+    }
+
+    fn build(&self, _now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(Cake::new(self.clone())))
+    }
+
+    fn sees_classes(&self) -> bool {
+        self.tins != Tins::BestEffort
     }
 }
 

@@ -19,7 +19,9 @@
 
 use crate::error::within;
 use crate::store::{Queue, Store, Waiting};
-use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict};
+use crate::{
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Parameters, Variant, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Time};
@@ -70,14 +72,6 @@ impl Default for CodelConfig {
 const LONGEST: Duration = Duration::from_secs(1000);
 
 impl CodelConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
-        let longest = LONGEST.as_nanos();
-        within("limit", self.limit, 1..=u32::MAX)?;
-        within("target (ns)", self.target.as_nanos(), 0..=longest)?;
-        within("interval (ns)", self.interval.as_nanos(), 1024..=longest)?;
-        within("ce_threshold (ns)", self.ce_threshold.unwrap_or(Duration::ZERO).as_nanos(), 0..=longest)
-    }
-
     /// The control law's parameters in the variant's units of time.
     pub(crate) fn control(&self) -> Control {
         let clock = |duration: Duration| clock(self.variant, duration.as_nanos());
@@ -91,6 +85,24 @@ impl CodelConfig {
             selector: self.ce_threshold_selector,
             mtu: u64::from(self.mtu),
         }
+    }
+}
+
+impl Parameters for CodelConfig {
+    fn check(&self) -> Result<(), ConfigError> {
+        let longest = LONGEST.as_nanos();
+        within("limit", self.limit, 1..=u32::MAX)?;
+        within("target (ns)", self.target.as_nanos(), 0..=longest)?;
+        within("interval (ns)", self.interval.as_nanos(), 1024..=longest)?;
+        within("ce_threshold (ns)", self.ce_threshold.unwrap_or(Duration::ZERO).as_nanos(), 0..=longest)
+    }
+
+    fn build(&self, _now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(CodelQueue::new(self)))
+    }
+
+    fn sees_classes(&self) -> bool {
+        self.ce_threshold.is_some() && self.ce_threshold_mask != 0
     }
 }
 

@@ -8,10 +8,12 @@
 use crate::error::within;
 use crate::list::{Links, List};
 use crate::store::{Queue, Store};
-use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Verdict};
+use crate::{
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Parameters, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::Bytes;
+use skyhop_base::{Bytes, Time};
 
 /// Parameters of deficit round robin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,8 +51,8 @@ impl Default for DrrConfig {
     }
 }
 
-impl DrrConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
+impl Parameters for DrrConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         let classes = self.classes.len();
         within("classes (entries)", classes, 1..=65536)?;
         for class in &self.classes {
@@ -60,6 +62,14 @@ impl DrrConfig {
         let Some(map) = &self.map else { return Ok(()) };
         within("map (entries)", map.len(), 1..=256)?;
         within("map", usize::from(map.iter().copied().max().unwrap_or(0)), 0..=classes - 1)
+    }
+
+    fn build(&self, _now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(Drr::new(self)))
+    }
+
+    fn sees_classes(&self) -> bool {
+        self.map.is_some()
     }
 }
 

@@ -20,8 +20,8 @@ use crate::error::within;
 use crate::packet::MEMORY_OVERHEAD_BYTES;
 use crate::store::{Queue, Store, Waiting};
 use crate::{
-    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Ecn, Packet, Random, Variant,
-    Verdict, Wake,
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Ecn, Packet, Parameters, Random,
+    Variant, Verdict, Wake,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,22 @@ impl Default for DualPi2Config {
 }
 
 impl DualPi2Config {
-    pub fn check(&self) -> Result<(), ConfigError> {
+    fn step(&self) -> Step {
+        let default = match self.variant {
+            Variant::Linux => Step::Sojourn(Duration::from_millis(1)),
+            Variant::Rfc => Step::Ramp { from: Duration::from_micros(800), range: Duration::from_micros(400) },
+        };
+        self.step.unwrap_or(default)
+    }
+
+    fn memory_limit(&self) -> u64 {
+        let default = (u64::from(self.limit) * 2 * u64::from(self.mtu)).min(u64::from(u32::MAX));
+        self.memory_limit.unwrap_or(default)
+    }
+}
+
+impl Parameters for DualPi2Config {
+    fn check(&self) -> Result<(), ConfigError> {
         within("limit", self.limit, 1..=u32::MAX)?;
         within("memory_limit", self.memory_limit(), 1..=u64::from(u32::MAX))?;
         within("target (ns)", self.target.as_nanos(), 0..=10_000_000_000)?;
@@ -130,17 +145,8 @@ impl DualPi2Config {
         within("mtu", self.mtu, 1..=1 << 16)
     }
 
-    fn step(&self) -> Step {
-        let default = match self.variant {
-            Variant::Linux => Step::Sojourn(Duration::from_millis(1)),
-            Variant::Rfc => Step::Ramp { from: Duration::from_micros(800), range: Duration::from_micros(400) },
-        };
-        self.step.unwrap_or(default)
-    }
-
-    fn memory_limit(&self) -> u64 {
-        let default = (u64::from(self.limit) * 2 * u64::from(self.mtu)).min(u64::from(u32::MAX));
-        self.memory_limit.unwrap_or(default)
+    fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(DualPi2::new(self.clone(), now)))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::error::within;
 use crate::store::{Queue, Store};
-use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Parameters, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::Bytes;
+use skyhop_base::{Bytes, Time};
 
 /// The room of a first-in, first-out queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,12 +21,16 @@ pub enum FifoConfig {
     ),
 }
 
-impl FifoConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
+impl Parameters for FifoConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         match *self {
             FifoConfig::Packets(packets) => within("packets", packets, 1..=u32::MAX),
             FifoConfig::Bytes(bytes) => within("bytes", bytes, 1..=u64::MAX / 2),
         }
+    }
+
+    fn build(&self, _now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(Fifo::new(*self)))
     }
 }
 

@@ -19,7 +19,9 @@ use crate::list::{Links, List};
 use crate::prio::DEFAULT_MAP;
 use crate::store::{Queue, Store};
 use crate::watchdog::Watchdog;
-use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Verdict, Wake};
+use crate::{
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Parameters, Verdict, Wake,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate, Time};
@@ -86,8 +88,8 @@ impl Default for FqConfig {
 
 const LOW_RATE: Rate = Rate::from_bps(550_000).unwrap();
 
-impl FqConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
+impl Parameters for FqConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         within("limit", self.limit, 1..=u32::MAX)?;
         within("flow_limit", self.flow_limit, 1..=u32::MAX)?;
         within("quantum", self.quantum, 1..=1 << 20)?;
@@ -98,6 +100,14 @@ impl FqConfig {
         }
         within("map (entries)", self.map.len(), 1..=256)?;
         within("map", self.map.iter().copied().max().unwrap_or(0), 0..=2)
+    }
+
+    fn build(&self, _now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(Fq::new(self.clone())))
+    }
+
+    fn sees_classes(&self) -> bool {
+        true
     }
 }
 

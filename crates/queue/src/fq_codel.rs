@@ -14,10 +14,12 @@ use crate::error::within;
 use crate::packet::MEMORY_OVERHEAD_BYTES;
 use crate::round::Round;
 use crate::store::{Queue, Store, Waiting};
-use crate::{Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict};
+use crate::{
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Parameters, Variant, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Bytes, Duration};
+use skyhop_base::{Bytes, Duration, Time};
 
 /// Parameters of FQ-CoDel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -94,13 +96,23 @@ impl FqCodelConfig {
             mtu: self.mtu,
         }
     }
+}
 
-    pub fn check(&self) -> Result<(), ConfigError> {
+impl Parameters for FqCodelConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         within("flows", self.flows, 1..=65536)?;
         within("quantum", self.quantum, LEAST_QUANTUM_BYTES..=1 << 20)?;
         within("drop_batch", self.drop_batch, 1..=u32::MAX)?;
         within("memory_limit", self.memory_limit, 1..=1 << 31)?;
         self.codel().check()
+    }
+
+    fn build(&self, _now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(FqCodel::new(self.clone())))
+    }
+
+    fn sees_classes(&self) -> bool {
+        self.ce_threshold.is_some() && self.ce_threshold_mask != 0
     }
 }
 

@@ -9,7 +9,8 @@ use crate::pie::{Control, Pie, PieConfig, UpdateTimer};
 use crate::round::Round;
 use crate::store::{Queue, Store};
 use crate::{
-    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict, Wake,
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Parameters, Variant, Verdict,
+    Wake,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,11 +88,17 @@ impl FqPieConfig {
             mtu: self.mtu,
         }
     }
+}
 
-    pub fn check(&self) -> Result<(), ConfigError> {
+impl Parameters for FqPieConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         within("flows", self.flows, 1..=65536)?;
         within("quantum", self.quantum, 1..=1 << 20)?;
         self.pie().check()
+    }
+
+    fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(FqPie::new(self, now)))
     }
 }
 

@@ -8,6 +8,48 @@
 //! the text. `docs/models/queues.md` lists the differences and their effect.
 #![forbid(unsafe_code)]
 
+/// The list of disciplines: what scenarios say of each, its variant of [`QueueSpec`], its parameters. Those of
+/// `by_name` have defaults.
+macro_rules! for_each_discipline {
+    ($declare:ident) => {
+        $declare! {
+            by_name {
+                /// CoDel: drops from the front when packets have waited too long (RFC 8289).
+                Codel(codel::CodelConfig),
+                /// FQ-CoDel: a queue with CoDel for each flow, in turn (RFC 8290).
+                FqCodel(fq_codel::FqCodelConfig),
+                /// PIE: drops arrivals at random, by the delay (RFC 8033).
+                Pie(pie::PieConfig),
+                /// FQ-PIE: a queue with PIE for each flow, in turn.
+                FqPie(fq_pie::FqPieConfig),
+                /// DualPI2: one queue for scalable flows, one for others, coupled (RFC 9332).
+                #[serde(rename = "dualpi2")]
+                DualPi2(dualpi2::DualPi2Config),
+                /// RED as Linux's sch_red and tc have it, in bytes.
+                #[serde(rename = "sch_red")]
+                Red(red::RedConfig),
+                /// SFQ: a queue for each flow, in turn (McKenney 1990).
+                Sfq(sfq::SfqConfig),
+                /// DRR: a queue for each class, in turn, weighted (Shreedhar and Varghese 1995).
+                Drr(drr::DrrConfig),
+                /// Strict priorities.
+                Prio(prio::PrioConfig),
+                /// FQ: fair queueing with pacing, Linux's sch_fq.
+                Fq(fq::FqConfig),
+                /// CAKE: a shaper, classes of service and a queue for each flow.
+                Cake(cake::CakeConfig),
+            }
+            with_values {
+                /// First in, first out, asked at each departure: `drop_tail` with its sojourns measured.
+                #[serde(rename = "fifo")]
+                DropTail(fifo::FifoConfig),
+                /// Token bucket filter: a shaper before a queue bounded in bytes.
+                Tbf(tbf::TbfConfig),
+            }
+        }
+    };
+}
+
 pub mod cake;
 mod cobalt;
 pub mod codel;
@@ -37,7 +79,7 @@ mod watchdog;
 pub use error::{ConfigError, within};
 pub use packet::{Cause, Dropped, Ecn, Packet};
 pub use random::Random;
-pub use spec::{DisciplineName, QueueSpec};
+pub use spec::{DisciplineName, Parameters, QueueSpec};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

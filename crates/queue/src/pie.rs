@@ -14,8 +14,8 @@
 use crate::error::within;
 use crate::store::{Queue, Store, Waiting};
 use crate::{
-    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Random, Variant, Verdict,
-    Wake,
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Parameters, Random, Variant,
+    Verdict, Wake,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,17 +70,6 @@ impl Default for PieConfig {
 }
 
 impl PieConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
-        let longest = Duration::from_secs(100).as_nanos();
-        within("limit", self.limit, 1..=u32::MAX)?;
-        within("target (ns)", self.target.as_nanos(), 1000..=longest)?;
-        within("update (ns)", self.update.as_nanos(), 1000..=longest)?;
-        within("alpha", self.alpha, 0..=32)?;
-        within("beta", self.beta, 0..=32)?;
-        within("ecn_limit", self.ecn_limit, 0..=100)?;
-        within("mtu", self.mtu, 1..=1 << 16)
-    }
-
     pub(crate) fn control(&self) -> Control {
         let gain = |sixteenths: u32| (u64::from(sixteenths) * (MAX_PROB / TICKS_PER_SECOND)) >> 4;
         Control {
@@ -99,6 +88,23 @@ impl PieConfig {
             departure_rate: self.departure_rate,
             mtu: u64::from(self.mtu),
         }
+    }
+}
+
+impl Parameters for PieConfig {
+    fn check(&self) -> Result<(), ConfigError> {
+        let longest = Duration::from_secs(100).as_nanos();
+        within("limit", self.limit, 1..=u32::MAX)?;
+        within("target (ns)", self.target.as_nanos(), 1000..=longest)?;
+        within("update (ns)", self.update.as_nanos(), 1000..=longest)?;
+        within("alpha", self.alpha, 0..=32)?;
+        within("beta", self.beta, 0..=32)?;
+        within("ecn_limit", self.ecn_limit, 0..=100)?;
+        within("mtu", self.mtu, 1..=1 << 16)
+    }
+
+    fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(PieQueue::new(self, now)))
     }
 }
 

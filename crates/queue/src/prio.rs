@@ -3,9 +3,10 @@
 
 use crate::error::within;
 use crate::store::{Queue, Store};
-use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Parameters, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use skyhop_base::Time;
 
 /// Parameters of strict priorities.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,13 +30,21 @@ impl Default for PrioConfig {
     }
 }
 
-impl PrioConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
+impl Parameters for PrioConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         let bands = self.limits.len();
         within("limits (entries)", bands, 1..=16)?;
         within("limits", self.limits.iter().copied().min().unwrap_or(0), 1..=u32::MAX)?;
         within("map (entries)", self.map.len(), 1..=256)?;
         within("map", self.map.iter().copied().max().unwrap_or(0), 0..=bands as u8 - 1)
+    }
+
+    fn build(&self, _now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(Prio::new(self)))
+    }
+
+    fn sees_classes(&self) -> bool {
+        true
     }
 }
 

@@ -16,7 +16,9 @@
 
 use crate::error::within;
 use crate::fifo::{Fifo, FifoConfig};
-use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Random, Variant, Verdict, Wake};
+use crate::{
+    Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Parameters, Random, Variant, Verdict, Wake,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate, Time};
@@ -100,7 +102,28 @@ pub struct IdleTable {
 }
 
 impl RedConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
+    fn burst(&self) -> u32 {
+        self.burst.unwrap_or((2 * self.min + self.max) / (3 * self.packet)).max(1)
+    }
+
+    /// As tc does: the smallest weight with which `burst` packets into an empty queue do not lift the average to `min`.
+    fn weight_log(&self) -> Result<u8, ConfigError> {
+        if let Some(log) = self.weight_log {
+            return Ok(log);
+        }
+        let burst = f64::from(self.burst());
+        let room = burst + 1.0 - f64::from(self.min) / f64::from(self.packet);
+        let fits = |log: &u8| {
+            let weight = libm::pow(0.5, f64::from(*log));
+            room <= (1.0 - libm::pow(1.0 - weight, burst)) / weight
+        };
+        let log = if room < 1.0 { None } else { (1..32).find(fits) };
+        log.ok_or_else(|| ConfigError::new("burst", self.burst(), "it must be above min / packet"))
+    }
+}
+
+impl Parameters for RedConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         within("limit", self.limit, 1..=u64::from(u32::MAX))?;
         within("max", self.max, 2..=1 << 24)?;
         within("min", self.min, 1..=self.max - 1)?;
@@ -120,23 +143,8 @@ impl RedConfig {
         within("idle.shifts", idle.shifts.iter().copied().max().unwrap_or(0), 0..=31)
     }
 
-    fn burst(&self) -> u32 {
-        self.burst.unwrap_or((2 * self.min + self.max) / (3 * self.packet)).max(1)
-    }
-
-    /// As tc does: the smallest weight with which `burst` packets into an empty queue do not lift the average to `min`.
-    fn weight_log(&self) -> Result<u8, ConfigError> {
-        if let Some(log) = self.weight_log {
-            return Ok(log);
-        }
-        let burst = f64::from(self.burst());
-        let room = burst + 1.0 - f64::from(self.min) / f64::from(self.packet);
-        let fits = |log: &u8| {
-            let weight = libm::pow(0.5, f64::from(*log));
-            room <= (1.0 - libm::pow(1.0 - weight, burst)) / weight
-        };
-        let log = if room < 1.0 { None } else { (1..32).find(fits) };
-        log.ok_or_else(|| ConfigError::new("burst", self.burst(), "it must be above min / packet"))
+    fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(Red::new(self, now)?))
     }
 }
 

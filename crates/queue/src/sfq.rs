@@ -12,7 +12,8 @@ use crate::list::{Links, List};
 use crate::red::{Action, LinuxControl, LinuxRed, RedConfig};
 use crate::store::{Queue, Store, Waiting};
 use crate::{
-    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Variant, Verdict, Wake,
+    Affected, Backlog, Cause, ConfigError, Context, DEVICE_MTU_BYTES, Discipline, Packet, Parameters, Variant, Verdict,
+    Wake,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,8 +64,8 @@ impl Default for SfqConfig {
 const MOST_DEPTH: u32 = 127;
 const MOST_FLOWS: u32 = 65408;
 
-impl SfqConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
+impl Parameters for SfqConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         within("limit", self.limit, 2..=u32::MAX)?;
         within("depth", self.depth, 1..=MOST_DEPTH)?;
         within("flows", self.flows, 1..=MOST_FLOWS)?;
@@ -89,6 +90,10 @@ impl SfqConfig {
             Some((name, _)) => Err(ConfigError::new(name, "given", "it has no effect inside sfq")),
             None => Ok(()),
         }
+    }
+
+    fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(Sfq::new(self, now)?))
     }
 }
 

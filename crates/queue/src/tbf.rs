@@ -5,7 +5,7 @@
 use crate::error::within;
 use crate::fifo::{Fifo, FifoConfig};
 use crate::watchdog::Watchdog;
-use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict, Wake};
+use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Parameters, Verdict, Wake};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Rate, Time};
@@ -49,14 +49,18 @@ pub struct Peak {
     pub burst: u32,
 }
 
-impl TbfConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
+impl Parameters for TbfConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         within("rate (bit/s)", self.rate.bps(), 8..=u64::MAX / 16)?;
         within("burst", self.burst, 1..=1 << 30)?;
         within("limit", self.limit, 1..=u64::MAX / 2)?;
         let Some(peak) = &self.peak else { return Ok(()) };
         within("peak.burst", peak.burst, 1..=1 << 30)?;
         within("peak.rate (bit/s)", peak.rate.bps(), self.rate.bps()..=u64::MAX / 16)
+    }
+
+    fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(Tbf::new(self, now)))
     }
 }
 

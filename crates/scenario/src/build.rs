@@ -1,13 +1,11 @@
 //! From a [`Scenario`] to what the engine runs: names become ids, which are ranks of names.
 
 use crate::format::{
-    ApplicationOptions, ClockName, ConstantRateFile, CountsName, DataErrors, EarthName, ErrorFile, FilesFile,
-    GatewaysName, GilbertElliottFile, MessagesFile, OnDownName, OnOffFile, PriorityName, RedCountingName,
-    RedSpacingName, RequestsFile, SourceFile, SpacingName, TelnetFile, TraceErrors,
+    ClockName, CountsName, EarthName, GatewaysName, OnDownName, PriorityName, RedCountingName, RedSpacingName,
 };
 use crate::instant::Instant;
 use crate::names::natural_order;
-use crate::resolve::{SINK, SOURCE, call, video};
+use crate::resolve::{SINK, SOURCE};
 use crate::scenario::{
     Constellation, Fifo, Gsl, LinkProfile, Queue, Red, RedRoom, Room, Scenario, Starlink, Transmitter, Transport,
 };
@@ -16,9 +14,9 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_quic::StreamUse;
 use skyhop_sim::spec::{
-    AdaptiveRed, ApplicationConfig, Discipline, ErrorConfig, ErrorUnit, FlowConfig, FullQueue, GilbertElliott,
-    LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting,
-    RedSpacing, RedUnit, RepairConfig, RunClock, SimulationSpec, SlotConfig, Spacing, TransportConfig,
+    AdaptiveRed, Discipline, FlowConfig, FullQueue, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig,
+    QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock, SimulationSpec,
+    SlotConfig, TransportConfig,
 };
 use skyhop_topology::{
     NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
@@ -59,12 +57,11 @@ impl Scenario {
     /// What the engine runs. Nodes, links and flows are in the order of their names, so that the order of the text
     /// decides nothing.
     pub fn simulation_spec(&self) -> SimulationSpec {
-        let flows = self.flow_index();
         let (topology, wires) = self.network();
         let sky = self.sky_options(&topology);
         let epoch = self.sky(|sky| sky.epoch);
         let gsl = self.sky(|sky| sky.gsl.as_ref());
-        let setting = Setting { flows: &flows, epoch, on_down: gsl.map_or(OnDown::Drop, |gsl| on_down(gsl.on_down)) };
+        let setting = Setting { epoch, on_down: gsl.map_or(OnDown::Drop, |gsl| on_down(gsl.on_down)) };
         let [uplink, feeder, downlink] = gsl.map(|gsl| ground_configs(gsl, &setting)).unwrap_or_default();
         let links = LinkConfigs {
             wired: wires.iter().map(|of| wire_config(of, &setting)).collect(),
@@ -203,18 +200,10 @@ impl Scenario {
         nodes
     }
 
-    /// The index of each flow: its rank among the names.
-    fn flow_index(&self) -> BTreeMap<String, usize> {
-        let legs = |flow: &crate::scenario::Flow| flow.names().flat_map(|name| flow.legs(&name)).collect::<Vec<_>>();
-        let mut names: Vec<String> = self.flows.iter().flat_map(legs).collect();
-        names.sort_by(|a, b| natural_order(a, b));
-        names.into_iter().enumerate().map(|(index, name)| (name, index)).collect()
-    }
-
     fn flow_configs(&self, ids: &BTreeMap<&str, NodeId>) -> Vec<FlowConfig> {
         let mut configs = Vec::new();
         for flow in &self.flows {
-            let streams = if has_end(&flow.application) { StreamUse::InTurn } else { StreamUse::Shared };
+            let streams = if flow.application.has_end() { StreamUse::InTurn } else { StreamUse::Shared };
             let transport = flow.transport.config(streams);
             for (index, name) in flow.names().enumerate() {
                 let (from, to) = match &flow.access {
@@ -226,7 +215,7 @@ impl Scenario {
                     from,
                     to,
                     transport: transport.clone(),
-                    application: application(&flow.application),
+                    application: flow.application.clone().into(),
                     start: at(flow.start_of(index as u64)),
                     stop: flow.stop.map(at),
                     ttl: flow.ttl,
@@ -238,16 +227,6 @@ impl Scenario {
         }
         configs.sort_by(|a, b| natural_order(&a.name, &b.name));
         configs
-    }
-}
-
-/// Whether the application's transfers have an end. Over QUIC each is then a stream of its own, whose end tells the
-/// source when it has arrived.
-fn has_end(application: &ApplicationOptions) -> bool {
-    match application {
-        ApplicationOptions::Ftp(ftp) => ftp.bytes.is_some(),
-        ApplicationOptions::Files(_) | ApplicationOptions::Requests(_) | ApplicationOptions::Video(_) => true,
-        _ => false,
     }
 }
 
@@ -285,8 +264,7 @@ fn on_down(name: OnDownName) -> OnDown {
 }
 
 /// What a transmitter has to know besides its own values.
-struct Setting<'s> {
-    flows: &'s BTreeMap<String, usize>,
+struct Setting {
     /// Of t = 0, if it has an instant of the calendar.
     epoch: Option<Instant>,
     /// What happens to waiting packets of links to satellites.
@@ -296,7 +274,7 @@ struct Setting<'s> {
 /// The transmitters of stations, of gateways if they differ, and of satellites. Through a bent pipe the way up to the
 /// network begins at terminals and the way down to them at gateways: these have the pace of the downlink, and the
 /// satellites, whose transmitters serve both, have none.
-fn ground_configs(gsl: &Gsl, setting: &Setting<'_>) -> [Option<LinkConfig>; 3] {
+fn ground_configs(gsl: &Gsl, setting: &Setting) -> [Option<LinkConfig>; 3] {
     let on_down = on_down(gsl.on_down);
     let up = link_config(&gsl.uplink, on_down, setting);
     let down = link_config(&gsl.downlink, on_down, setting);
@@ -304,12 +282,12 @@ fn ground_configs(gsl: &Gsl, setting: &Setting<'_>) -> [Option<LinkConfig>; 3] {
     if steady || gsl.gateways == GatewaysName::Any {
         return [Some(up), None, Some(down)];
     }
-    let satellite = steady_config(&gsl.downlink, on_down, setting);
-    let feeder = LinkConfig { queue: down.queue, ..steady_config(&gsl.uplink, on_down, setting) };
+    let satellite = steady_config(&gsl.downlink, on_down);
+    let feeder = LinkConfig { queue: down.queue, ..steady_config(&gsl.uplink, on_down) };
     [Some(up), Some(with_pace(feeder, &gsl.downlink, setting)), Some(satellite)]
 }
 
-fn wire_config(wire: &Wire<'_>, setting: &Setting<'_>) -> LinkConfig {
+fn wire_config(wire: &Wire<'_>, setting: &Setting) -> LinkConfig {
     match wire.transmitter {
         // Those of terrestrial networks go down like links to satellites, others never.
         Transmitted::Link(transmitter) => link_config(transmitter, setting.on_down, setting),
@@ -319,14 +297,13 @@ fn wire_config(wire: &Wire<'_>, setting: &Setting<'_>) -> LinkConfig {
             framing_bytes: 0,
             on_down: OnDown::Drop,
             errors: Vec::new(),
-            listed: Vec::new(),
             pace: LinkVariation::Steady,
             repair: RepairConfig::default(),
         },
     }
 }
 
-fn slots(starlink: &Starlink, setting: &Setting<'_>) -> SlotConfig {
+fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
     let every = starlink.every;
     let phase = match setting.epoch {
         Some(epoch) => slot_phase(epoch.0, starlink.at, every),
@@ -352,25 +329,15 @@ fn slots(starlink: &Starlink, setting: &Setting<'_>) -> SlotConfig {
     }
 }
 
-fn link_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'_>) -> LinkConfig {
-    with_pace(steady_config(transmitter, on_down, setting), transmitter, setting)
+fn link_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting) -> LinkConfig {
+    with_pace(steady_config(transmitter, on_down), transmitter, setting)
 }
 
 /// The same following the recording or the profile of the transmitter.
-fn with_pace(mut config: LinkConfig, transmitter: &Transmitter, setting: &Setting<'_>) -> LinkConfig {
+fn with_pace(mut config: LinkConfig, transmitter: &Transmitter, setting: &Setting) -> LinkConfig {
     match (&transmitter.trace, &transmitter.profile) {
-        (Some(trace), _) => {
-            if !trace.losses.is_empty() {
-                let (steps, period) = (trace.losses.clone(), trace.config.period);
-                config.errors.push(ErrorConfig::Varying { steps, period });
-            }
-            config.pace = LinkVariation::Trace(trace.config.clone());
-        }
-        (None, Some(LinkProfile::Starlink(starlink))) => {
-            let slots = slots(starlink, setting);
-            config.errors.push(ErrorConfig::Slots(slots.clone()));
-            config.pace = LinkVariation::Slots(slots);
-        }
+        (Some(trace), _) => config.pace = LinkVariation::Trace(trace.config.clone()),
+        (None, Some(LinkProfile::Starlink(starlink))) => config.pace = LinkVariation::Slots(slots(starlink, setting)),
         (None, None) => {
             if let Some(trace) = list::holds(transmitter) {
                 config.pace = LinkVariation::Trace(trace);
@@ -380,56 +347,15 @@ fn with_pace(mut config: LinkConfig, transmitter: &Transmitter, setting: &Settin
     config
 }
 
-fn steady_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting<'_>) -> LinkConfig {
-    let flows = setting.flows;
-    let independent = |unit, probability: &f64| vec![ErrorConfig::Independent { unit, probability: *probability }];
-    let errors = transmitter.errors.iter().flat_map(|error| match error {
-        ErrorFile::Packet(probability) => independent(ErrorUnit::Packet, probability),
-        ErrorFile::Byte(probability) => independent(ErrorUnit::Byte, probability),
-        ErrorFile::Bit(probability) => independent(ErrorUnit::Bit, probability),
-        ErrorFile::Data(errors) => {
-            let (unit, probability) = match errors {
-                DataErrors::Packet(probability) => (ErrorUnit::Packet, *probability),
-                DataErrors::Byte(probability) => (ErrorUnit::Byte, *probability),
-                DataErrors::Bit(probability) => (ErrorUnit::Bit, *probability),
-            };
-            vec![ErrorConfig::OfData(Box::new(ErrorConfig::Independent { unit, probability }))]
-        }
-        ErrorFile::GilbertElliott(GilbertElliottFile { to_bad, to_good, loss_good, loss_bad }) => {
-            vec![ErrorConfig::GilbertElliott(GilbertElliott {
-                to_bad: *to_bad,
-                to_good: *to_good,
-                loss_good: *loss_good,
-                loss_bad: *loss_bad,
-            })]
-        }
-        ErrorFile::Trace(TraceErrors { packets, during }) => {
-            let numbers = packets.clone().map(ErrorConfig::PacketNumbers);
-            let pairs =
-                |during: &Vec<[Duration; 2]>| during.iter().map(|[from, until]| (at(*from), at(*until))).collect();
-            let intervals = during.as_ref().map(|during| ErrorConfig::Intervals(pairs(during)));
-            numbers.into_iter().chain(intervals).collect()
-        }
-        ErrorFile::Segments(lost) => {
-            let lost_of = |&flow: &usize| ErrorConfig::Segments { flow, segments: lost.segments.clone() };
-            flows.get(&lost.flow).map(lost_of).into_iter().collect()
-        }
-        ErrorFile::List(list) => list.lose.iter().map(|lose| ErrorConfig::Intervals(list::times(lose))).collect(),
-    });
-    let repair = transmitter.repair.as_ref().map(repair::repair).unwrap_or_default();
-    let behind_code = |error| match repair.code {
-        Some(code) => repair::coded(error, code),
-        None => error,
-    };
+fn steady_config(transmitter: &Transmitter, on_down: OnDown) -> LinkConfig {
     LinkConfig {
         rate: transmitter.rate,
         queue: queue(&transmitter.queue),
         framing_bytes: packet_bytes(transmitter.framing),
         on_down,
-        errors: errors.map(behind_code).collect(),
-        listed: transmitter.errors.iter().flat_map(list::packets).collect(),
+        errors: transmitter.errors.clone(),
         pace: LinkVariation::Steady,
-        repair,
+        repair: transmitter.repair.as_ref().map(repair::repair).unwrap_or_default(),
     }
 }
 
@@ -501,44 +427,4 @@ fn red_queue(red: &Red) -> QueueConfig {
 /// Sizes of packets were found to fit.
 fn packet_bytes(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
-}
-
-fn application(options: &ApplicationOptions) -> ApplicationConfig {
-    match options {
-        ApplicationOptions::Ftp(ftp) => ApplicationConfig::Ftp { bytes: ftp.bytes.map(|bytes| bytes.0) },
-        ApplicationOptions::ConstantRate(ConstantRateFile { rate, payload, spacing }) => {
-            ApplicationConfig::ConstantRate {
-                rate: *rate,
-                payload_bytes: packet_bytes(*payload),
-                spacing: match spacing {
-                    Some(SpacingName::Random) => Spacing::Random,
-                    Some(SpacingName::Regular) | None => Spacing::Regular,
-                },
-            }
-        }
-        ApplicationOptions::Telnet(TelnetFile { payload, interval }) => {
-            ApplicationConfig::Telnet { payload_bytes: packet_bytes(*payload), interval: *interval }
-        }
-        ApplicationOptions::OnOff(OnOffFile { rate, payload, on, off }) => {
-            ApplicationConfig::OnOff { rate: *rate, payload_bytes: packet_bytes(*payload), on: *on, off: *off }
-        }
-        ApplicationOptions::Call(file) => ApplicationConfig::Call(Box::new(call(file))),
-        ApplicationOptions::Messages(MessagesFile { payload, every, deadline }) => {
-            ApplicationConfig::Messages { payload_bytes: packet_bytes(*payload), every: *every, deadline: *deadline }
-        }
-        ApplicationOptions::Files(FilesFile { sizes, pause }) => ApplicationConfig::Files {
-            sizes: sizes.iter().map(|bytes| bytes.0).collect(),
-            pause: pause.unwrap_or(Duration::ZERO),
-        },
-        ApplicationOptions::Video(file) => ApplicationConfig::Video(Box::new(video(file))),
-        ApplicationOptions::Requests(RequestsFile { request, response, think, count }) => ApplicationConfig::Requests {
-            request_bytes: packet_bytes(*request),
-            response_bytes: response.0,
-            think: *think,
-            count: *count,
-        },
-        ApplicationOptions::Poisson(SourceFile { rate, payload }) => {
-            ApplicationConfig::Poisson { rate: *rate, payload_bytes: packet_bytes(*payload) }
-        }
-    }
 }

@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_queue::{DisciplineName, QueueSpec};
+use skyhop_sim::applications::ApplicationConfig;
+use skyhop_sim::errors::ErrorConfig;
 use std::collections::BTreeMap;
 
 mod agents;
-mod calls;
 mod linux;
-mod list;
 mod profile;
 mod quic;
 mod repair;
@@ -19,9 +19,7 @@ mod trace;
 mod workloads;
 
 pub use agents::*;
-pub use calls::*;
 pub use linux::*;
-pub use list::*;
 pub use profile::*;
 pub use quic::*;
 pub use repair::*;
@@ -99,7 +97,7 @@ pub struct LinkFile {
     pub queue: Option<QueueFile>,
     /// Bytes added to each packet while it is sent.
     pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
+    pub errors: Option<Vec<ErrorConfig>>,
     /// What the link does about its errors.
     pub repair: Option<RepairFile>,
     /// A recording that both directions follow.
@@ -118,7 +116,7 @@ pub struct DirectionFile {
     pub delay: Option<Duration>,
     pub queue: Option<QueueFile>,
     pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
+    pub errors: Option<Vec<ErrorConfig>>,
     /// What the link does about its errors.
     pub repair: Option<RepairFile>,
     /// A recording that the direction follows.
@@ -260,80 +258,6 @@ pub enum CountsName {
     WithService,
 }
 
-/// Losses other than by congestion. The packet has used the link.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorFile {
-    /// Each packet is lost with this probability, independently of the others.
-    Packet(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Each byte is lost with this probability, and with it its packet; headers count, framing does not.
-    Byte(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Each bit is lost with this probability, and with it its packet; headers count, framing does not.
-    Bit(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Only packets of data meet these losses, not ACKs.
-    Data(DataErrors),
-    /// Losses in bursts: the link is good or bad, and may change after each packet.
-    GilbertElliott(GilbertElliottFile),
-    /// The losses are given.
-    Trace(TraceErrors),
-    /// Single packets of the link are named and lost, marked, late or doubled; times in which it loses or holds all.
-    List(ListFile),
-    /// These data segments of a flow are lost, each at its first transmission.
-    Segments(SegmentErrors),
-}
-
-/// Losses of data, as of ns-2's error model in front of a receiver.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DataErrors {
-    /// Each packet is lost with this probability, independently of the others.
-    Packet(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Each byte is lost with this probability, and with it its packet.
-    Byte(#[schemars(range(min = 0.0, max = 1.0))] f64),
-    /// Each bit is lost with this probability, and with it its packet.
-    Bit(#[schemars(range(min = 0.0, max = 1.0))] f64),
-}
-
-/// Two states of a link (Gilbert 1960, Elliott 1963). The mean loss is loss_good to_good / (to_good + to_bad) +
-/// loss_bad to_bad / (to_good + to_bad).
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GilbertElliottFile {
-    /// Probability of a step from good to bad, per packet.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub to_bad: f64,
-    /// Probability of a step from bad to good, per packet: a bad time lasts 1 / `to_good` packets on average.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub to_good: f64,
-    /// Probability of a loss in the good state.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss_good: f64,
-    /// Probability of a loss in the bad state.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss_bad: f64,
-}
-
-/// Losses one by one: packets by number, times from and until, or both.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TraceErrors {
-    /// Numbers of packets as they come over the link, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub packets: Option<Vec<u64>>,
-    /// Everything that arrives from the first to before the second moment of a pair.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub during: Option<Vec<[Duration; 2]>>,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SegmentErrors {
-    /// Name of the flow.
-    pub flow: String,
-    /// Numbers of the segments, counted as the sender numbers them: segment 0 opens the connection.
-    pub segments: Vec<u32>,
-}
-
 /// Traffic from one node to another: `tcp` or `udp`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -401,7 +325,7 @@ pub struct UdpFile {
 #[serde(untagged)]
 pub enum ApplicationFile {
     Named(ApplicationName),
-    Options(ApplicationOptions),
+    Options(ApplicationConfig),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -409,120 +333,6 @@ pub enum ApplicationFile {
 pub enum ApplicationName {
     /// Always has data to send.
     Ftp,
-}
-
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ApplicationOptions {
-    /// Always has data to send.
-    Ftp(FtpFile),
-    /// Equal portions in equal times.
-    ConstantRate(ConstantRateFile),
-    /// Equal portions at random, independent instants; the rate is the mean.
-    Poisson(SourceFile),
-    /// A user who types.
-    Telnet(TelnetFile),
-    /// A constant rate for a random time, then silence for a random time.
-    OnOff(OnOffFile),
-    /// One direction of a call: voice over RTP, rated by the E-model; needs UDP.
-    Call(CallFile),
-    /// Messages by the clock, each with a deadline.
-    Messages(MessagesFile),
-    /// Adaptive video; needs TCP or QUIC.
-    Video(VideoFile),
-    /// Files one after another; needs TCP.
-    Files(FilesFile),
-    /// The node `to` asks, the node `from` answers; needs TCP.
-    Requests(RequestsFile),
-}
-
-/// Equal portions in equal times.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ConstantRateFile {
-    /// Rate of the payload, without headers.
-    pub rate: Rate,
-    /// Size of each portion.
-    pub payload: Bytes,
-    /// Without it: "regular".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spacing: Option<SpacingName>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SpacingName {
-    Regular,
-    /// Each gap is from half to one and a half of the regular one.
-    Random,
-}
-
-/// Small portions at the pace of a user who types.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TelnetFile {
-    /// Size of each portion.
-    pub payload: Bytes,
-    /// Mean of exponential gaps. Without it the gaps are those of tcplib: Pareto, 1.1 s on average.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Duration>,
-}
-
-/// On and off for exponential times.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OnOffFile {
-    /// Rate of the payload while the source is on.
-    pub rate: Rate,
-    /// Size of each portion.
-    pub payload: Bytes,
-    /// Mean time for which it is on.
-    pub on: Duration,
-    /// Mean time for which it is off.
-    pub off: Duration,
-}
-
-/// Files of given sizes; each has its completion time in the table of transfers.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FilesFile {
-    pub sizes: Vec<Bytes>,
-    /// From the arrival of a file to the begin of the next. Without it: 0 s.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pause: Option<Duration>,
-}
-
-/// Requests and their answers; each has its completion time in the table of transfers.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RequestsFile {
-    /// Size of a request on the wire.
-    pub request: Bytes,
-    /// User data of an answer.
-    pub response: Bytes,
-    /// Mean of the exponential time from an answer to the next request.
-    pub think: Duration,
-    /// So many requests. Without it: no end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub count: Option<u32>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FtpFile {
-    /// So many bytes. Without it: no end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<Bytes>,
-}
-
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SourceFile {
-    /// Rate of the payload, without headers.
-    pub rate: Rate,
-    /// Size of each portion.
-    pub payload: Bytes,
 }
 
 /// Records that a run keeps besides its totals.

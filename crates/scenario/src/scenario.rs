@@ -4,8 +4,7 @@
 use crate::diagnostic::{Diagnostics, Problems};
 use crate::files::{Files, Shelf};
 use crate::format::{
-    ApplicationOptions, ClockName, CountsName, ErrorFile, PauseFile, PriorityName, RedCountingName, RedSpacingName,
-    RepairFile, UpToFile,
+    ClockName, CountsName, PauseFile, PriorityName, RedCountingName, RedSpacingName, RepairFile, UpToFile,
 };
 use crate::overrides::{self, Override};
 use crate::source::Source;
@@ -15,6 +14,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_queue::QueueSpec;
+use skyhop_sim::applications::ApplicationConfig;
+use skyhop_sim::errors::ErrorConfig;
 use skyhop_sim::{Simulation, SimulationError};
 use skyhop_transport::TcpConfig;
 use std::collections::BTreeMap;
@@ -103,7 +104,7 @@ pub struct Transmitter {
     pub rate: Rate,
     pub queue: Queue,
     pub framing: Bytes,
-    pub errors: Vec<ErrorFile>,
+    pub errors: Vec<ErrorConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<RepairFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -214,7 +215,7 @@ pub struct Flow {
     pub access: Option<Access>,
     #[serde(flatten)]
     pub transport: Transport,
-    pub application: ApplicationOptions,
+    pub application: ApplicationConfig,
     pub start: Duration,
     /// The flows of a count start evenly over this time, from `start` on.
     #[serde(skip_serializing_if = "Option::is_none")]

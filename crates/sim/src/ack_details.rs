@@ -1,7 +1,6 @@
 //! What an ACK carries besides numbers, while it travels: kept aside, so that a packet stays small.
 
 use crate::packet::Packet;
-use crate::simulation::Simulation;
 use skyhop_transport::SackBlocks;
 
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +70,17 @@ impl AckDetails {
         self.slots[packet.detail as usize].loss_marked = true;
     }
 
+    /// A gateway writes the error rate on an ACK that passes it.
+    pub fn write_error_rate(&mut self, packet: &mut Packet, error_rate: f64) {
+        if packet.detail == Packet::NO_DETAIL {
+            packet.detail = self.keep(AckDetail::default());
+        }
+        let path_errors = &mut self.slots[packet.detail as usize].path_errors;
+        if !matches!(path_errors, Some(PathErrors::Survival(_))) {
+            *path_errors = Some(PathErrors::ErrorRate(error_rate));
+        }
+    }
+
     /// The same details for another ACK.
     pub fn copy(&mut self, slot: u32) -> u32 {
         self.keep(self.slots[slot as usize])
@@ -79,26 +89,5 @@ impl AckDetails {
     pub fn take(&mut self, slot: u32) -> AckDetail {
         self.free.push(slot);
         self.slots[slot as usize]
-    }
-}
-
-impl Simulation {
-    /// The details of an ACK that says more than what has arrived.
-    #[cold]
-    pub(crate) fn detail_of_more(&mut self, flow_id: u32, blocks: SackBlocks) -> u32 {
-        let path_errors = self.agents.survival_of(flow_id).map(PathErrors::Survival);
-        let window = self.window_of(flow_id);
-        self.ack_details.keep(AckDetail { blocks, path_errors, window, ..AckDetail::default() })
-    }
-
-    /// A gateway writes the error rate on an ACK that passes it. Deviation: the option takes no bytes.
-    pub(crate) fn write_on_ack(&mut self, packet: &mut Packet, error_rate: f64) {
-        if packet.detail == Packet::NO_DETAIL {
-            packet.detail = self.ack_details.keep(AckDetail::default());
-        }
-        let path_errors = &mut self.ack_details.slots[packet.detail as usize].path_errors;
-        if !matches!(path_errors, Some(PathErrors::Survival(_))) {
-            *path_errors = Some(PathErrors::ErrorRate(error_rate));
-        }
     }
 }

@@ -1,14 +1,16 @@
 //! From a [`SimulationSpec`] to the components of a simulation.
 
-use crate::errors::ErrorModel;
+use crate::error::SimulationError;
+use crate::errors::{ErrorModel, Listed, Losses, LossyLink, SlotLosses, VaryingLosses};
 use crate::flow::{Flow, tick_phases};
-use crate::link::{Link, Repairs, ServedQueue};
-use crate::listed::Listed;
+use crate::ground::Delay;
+use crate::link::{Link, Repaired, Repairs, ServedQueue};
 use crate::ns2_clock::Ns2Clock;
 use crate::pace::Pacemaker;
 use crate::records::DropCounts;
-use crate::simulation::{Delay, LinkState, SimulationError};
-use crate::spec::{Discipline, LinkConfig, RunClock, SimulationSpec, TransportConfig};
+use crate::simulation::LinkState;
+use crate::slots::SlotScheduler;
+use crate::spec::{Discipline, LinkConfig, LinkVariation, RunClock, SimulationSpec, TransportConfig};
 use skyhop_base::{Duration, Stream};
 use skyhop_topology::{CheckTimes, HandoverPolicy, IslChecks, LinkKind, SkyOptions, Topology, TopologySpec};
 use std::collections::BTreeSet;
@@ -39,7 +41,7 @@ pub fn seeded(mut spec: TopologySpec, mut sky: SkyOptions, seed: u64) -> (Topolo
 pub(crate) fn build_flows(spec: &SimulationSpec, seed: u64) -> Vec<Flow> {
     let phases = tick_phases(&spec.flows, seed).into_iter().zip(&spec.flows);
     let mut flows: Vec<Flow> = phases.map(|(phase, flow)| Flow::new(flow, &spec.records, phase, seed)).collect();
-    for (flow, leg) in flows.iter_mut().zip(crate::relay::legs(&spec.flows)) {
+    for (flow, leg) in flows.iter_mut().zip(crate::legs::legs(&spec.flows)) {
         flow.acks_say_more |= leg.is_some();
         flow.leg = leg;
     }
@@ -67,6 +69,7 @@ pub(crate) fn build_links(
     let needed = |config: &'_ Option<LinkConfig>, kind| config.clone().ok_or(SimulationError::MissingConfig { kind });
     let mut wired = spec.links.wired.iter();
     let classes: Arc<[u8]> = spec.flows.iter().map(|flow| flow.class).collect();
+    let flows: Vec<&str> = spec.flows.iter().map(|flow| flow.name.as_str()).collect();
     let recorded: BTreeSet<&str> = spec.records.packets.iter().map(String::as_str).collect();
     topology
         .links()
@@ -86,11 +89,15 @@ pub(crate) fn build_links(
             let pace = Pacemaker::new(&config, seed, &link.name);
             // What a code makes of sizes is not worked out again when packets leave the queue.
             let deferred = pace.is_some() && (goes_down || config.repair.code.is_some());
-            let repairs = Repairs::new(&config.repair, &config.errors, seed, &link.name);
-            let errors = match repairs {
-                Some(_) => vec![ErrorModel::Repaired],
-                None => config.errors.iter().map(|error| ErrorModel::new(error, seed, &link.name)).collect(),
+            let lossy = LossyLink { seed, name: &link.name, code: config.repair.code, flows: &flows };
+            let (repairs, errors) = match config.repair.frames {
+                Some(scheme) => {
+                    let repairs = Repairs::new(&config.repair, scheme, losses(&config, &lossy));
+                    (Some(repairs), vec![Box::new(Repaired) as Box<dyn Losses>])
+                }
+                None => (None, losses(&config, &lossy)),
             };
+            let listed: Vec<_> = config.errors.iter().flat_map(ErrorModel::listed).collect();
             let built =
                 Link::new(config.rate, config.framing_bytes, &config.queue, config.on_down, stream).with_pace(pace);
             let built = if deferred { built.with_deferred_departures() } else { built.with_repairs(repairs) };
@@ -113,7 +120,7 @@ pub(crate) fn build_links(
                 plain: !recorded
                     && !by_ns2_clock
                     && errors.is_empty()
-                    && config.listed.is_empty()
+                    && listed.is_empty()
                     && !built.defers_departures(),
                 recorded,
                 watched: recorded || by_ns2_clock,
@@ -126,8 +133,23 @@ pub(crate) fn build_links(
                 errors,
                 drops: DropCounts::default(),
                 held: Vec::new(),
-                listed: Listed::new(config.listed.clone()),
+                listed: Listed::new(listed),
             })
         })
         .collect()
+}
+
+/// The errors of a link: its own, then those that a recording or slots bring with them.
+fn losses(config: &LinkConfig, link: &LossyLink<'_>) -> Vec<Box<dyn Losses>> {
+    let own = config.errors.iter().filter_map(|errors| errors.build(link));
+    let of_pace: Option<Box<dyn Losses>> = match &config.pace {
+        LinkVariation::Trace(trace) if !trace.losses.is_empty() => {
+            Some(Box::new(VaryingLosses::new(&trace.losses, trace.period, link)))
+        }
+        LinkVariation::Slots(slots) => {
+            Some(Box::new(SlotLosses::new(SlotScheduler::new(slots, link.seed, link.name), link)))
+        }
+        LinkVariation::Steady | LinkVariation::Trace(_) => None,
+    };
+    own.chain(of_pace).collect()
 }

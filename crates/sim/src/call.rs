@@ -9,8 +9,6 @@ pub const RTP_HEADER_BYTES: u32 = 12;
 /// One direction of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallConfig {
-    /// Of each packet, with RTP's header.
-    pub payload_bytes: u32,
     /// Voice in a packet; a packet leaves when it is full.
     pub frame: Duration,
     /// What the coder waits for beyond a frame.
@@ -212,7 +210,6 @@ mod tests {
 
     fn g711(playout: Playout) -> CallConfig {
         CallConfig {
-            payload_bytes: 172,
             frame: Duration::from_millis(20),
             lookahead: Duration::ZERO,
             playout,

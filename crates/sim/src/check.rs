@@ -1,8 +1,9 @@
 //! What a simulation cannot be made of.
 
+use crate::applications::Carrier;
+use crate::error::SimulationError;
 use crate::events::{LONGEST_RUN, MOST_SLOTS};
-use crate::simulation::SimulationError;
-use crate::spec::{AgentTask, ApplicationConfig, FlowConfig, RunClock, SimulationSpec, TransportConfig};
+use crate::spec::{AgentTask, FlowConfig, RunClock, SimulationSpec, SourceConfig, TransportConfig};
 use skyhop_topology::Topology;
 use skyhop_transport::Switch;
 use std::collections::BTreeSet;
@@ -23,17 +24,6 @@ pub fn check_size(spec: &SimulationSpec, topology: &Topology) -> Result<(), Simu
 /// Most bytes of a packet on the wire: `Packet::size` is a `u16`.
 const LARGEST_PACKET: u64 = u16::MAX as u64;
 
-/// The size of the packets by which the receiver's side of a flow asks.
-fn request_bytes(flow: &FlowConfig) -> Option<u32> {
-    match flow.application {
-        ApplicationConfig::Requests { request_bytes, .. } | ApplicationConfig::Pages { request_bytes, .. } => {
-            Some(request_bytes)
-        }
-        ApplicationConfig::Video(ref video) => Some(video.request_bytes),
-        _ => None,
-    }
-}
-
 /// The largest packets that a flow sends, in bytes on the wire: what they are, and their size with all headers.
 fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
     match &flow.transport {
@@ -47,27 +37,18 @@ fn largest_packets(flow: &FlowConfig) -> Vec<(&'static str, u64)> {
                 ("segment 0 (syn_size)", options.syn_size.0),
                 ("an ACK (ack_size + sack_option_size + SACK blocks)", options.ack_size.0 + sack),
             ];
-            if let Some(request_bytes) = request_bytes(flow) {
+            if let Some(request_bytes) = flow.application.request_bytes() {
                 sizes.push(("a request", u64::from(request_bytes)));
             }
             sizes
         }
         TransportConfig::Udp { header_bytes } => {
-            let payload = match flow.application {
-                ApplicationConfig::ConstantRate { payload_bytes, .. }
-                | ApplicationConfig::Poisson { payload_bytes, .. }
-                | ApplicationConfig::Telnet { payload_bytes, .. }
-                | ApplicationConfig::Messages { payload_bytes, .. }
-                | ApplicationConfig::Burst { payload_bytes, .. }
-                | ApplicationConfig::OnOff { payload_bytes, .. } => payload_bytes,
-                ApplicationConfig::Call(ref call) => call.payload_bytes,
-                _ => 0,
-            };
+            let payload = flow.application.payload_bytes().unwrap_or(0);
             vec![("a datagram (payload + header)", u64::from(payload) + u64::from(*header_bytes))]
         }
         // The size of their packets is a `u16`.
         TransportConfig::Hosts(_) => {
-            request_bytes(flow).map(|bytes| ("a request", u64::from(bytes))).into_iter().collect()
+            flow.application.request_bytes().map(|bytes| ("a request", u64::from(bytes))).into_iter().collect()
         }
     }
 }
@@ -97,10 +78,10 @@ fn needs_own_tcp(flow: &FlowConfig, spec: &SimulationSpec) -> Option<&'static st
         return None;
     }
     let feeds = |other: &FlowConfig| match &other.application {
-        ApplicationConfig::Relay { before, .. } => *before == flow.name,
+        SourceConfig::Relay { before, .. } => *before == flow.name,
         _ => false,
     };
-    if matches!(flow.application, ApplicationConfig::Relay { .. }) || spec.flows.iter().any(feeds) {
+    if matches!(flow.application, SourceConfig::Relay { .. }) || spec.flows.iter().any(feeds) {
         return Some("a split connection");
     }
     if !flow.jitter.is_zero() {
@@ -126,8 +107,9 @@ pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), Sim
             TransportConfig::Udp { .. } => false,
             TransportConfig::Hosts(transport) => transport.is_reliable(),
         };
-        let is_call = matches!(flow.application, ApplicationConfig::Call(_));
-        if is_call && !matches!(flow.transport, TransportConfig::Udp { .. }) {
+        let needs_datagrams = matches!(&flow.application,
+            SourceConfig::Application(application) if matches!(application.carrier(), Carrier::Datagrams(_)));
+        if needs_datagrams && !matches!(flow.transport, TransportConfig::Udp { .. }) {
             return Err(SimulationError::CallNeedsDatagrams { flow: name() });
         }
         if !reliable && flow.application.needs_tcp() {

@@ -6,7 +6,21 @@
 //! last block of a packet may be shorter, with all of its parity, as a shortened Reed-Solomon code has it. A packet is
 //! decoded when it is there as a whole, so that the delay of a code is the time that its parity takes.
 
-use crate::spec::{BlockCode, ErrorUnit};
+/// A block of `n` bytes carries `k` of data; up to `t` wrong ones are corrected. `n` >= `k` >= 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockCode {
+    pub n: u32,
+    pub k: u32,
+    pub t: u32,
+}
+
+/// What an error probability is per; sizes are those on the wire, headers included, framing not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorUnit {
+    Packet,
+    Byte,
+    Bit,
+}
 
 impl BlockCode {
     /// Bytes on the wire of a packet of so many.

@@ -1,11 +1,11 @@
 //! What happens when the network changes under the packets: routes, handovers, links that come and go.
 
 use crate::foresight::handed_over;
-use crate::ground::moving_delay;
+use crate::ground::{Delay, moving_delay};
 use crate::link::{Answer, QueueEvent};
 use crate::packet::Packet;
 use crate::records::{DropCause, HandoverRow, LinkChangeRow, PacketEvent, PathRow};
-use crate::simulation::{Delay, Simulation};
+use crate::simulation::Simulation;
 use crate::spec::OnDown;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, Handover, HandoverKind, LinkId, LinkKind, NodeId, NodeKind, Why};

@@ -4,10 +4,10 @@ use crate::application::Application;
 use crate::call::CallMeter;
 use crate::host::{Datagrams, Ends, Hosts, TcpEnds, UnackedSendTimes};
 use crate::jitter::Jitter;
+use crate::legs::Leg;
 use crate::measure::{ArrivalMeter, Histogram, TimeAverage};
-use crate::records::DropCounts;
-use crate::relay::Leg;
-use crate::spec::{ApplicationConfig, FlowConfig, RecordConfig, RelayShare, TransportConfig};
+use crate::spec::{FlowConfig, RecordConfig, RelayShare, SourceConfig, TransportConfig};
+use crate::totals::FlowTotals;
 use crate::updates::Updates;
 use skyhop_base::{Stream, Time};
 use skyhop_transport::{Notification, Receiver, Sender, TcpConfig, TickPhase, ns2_tick_phases};
@@ -31,29 +31,6 @@ fn with_ns2_phase(flow: &FlowConfig) -> Option<&TcpConfig> {
         TransportConfig::Tcp(tcp) => Some(&**tcp).filter(|tcp| tcp.options.ns2.tick_phase == TickPhase::Ns2),
         TransportConfig::Udp { .. } | TransportConfig::Hosts(_) => None,
     }
-}
-
-/// Running totals of a flow.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub struct FlowTotals {
-    pub received: u64,
-    pub duplicate: u64,
-    pub wire_bytes: u64,
-    pub bytes_delivered: u64,
-    pub acks_sent: u64,
-    pub acks_received: u64,
-    pub sent: u64,
-    /// Of the packets sent, …
-    pub sent_bytes: u64,
-    /// … the user bytes in them, …
-    pub sent_payload_bytes: u64,
-    /// … and of those sent again.
-    pub resent_bytes: u64,
-    /// Received packets that a helper on the path had sent again.
-    pub copies: u64,
-    pub drops: DropCounts,
-    pub ack_drops: DropCounts,
 }
 
 /// What can be seen of a flow while the simulation runs.
@@ -111,8 +88,8 @@ impl Flow {
                 if wants_survival(config) {
                     sender.draw_from(Stream::new(seed, &config.name, "cuts"));
                 }
-                if matches!(&config.application, ApplicationConfig::Relay { share: RelayShare::OfLink, .. }) {
-                    sender.replace_control(crate::relay::assigned(tcp));
+                if matches!(&config.application, SourceConfig::Relay { share: RelayShare::OfLink, .. }) {
+                    sender.replace_control(crate::legs::assigned(tcp));
                 }
                 Ends::Tcp(Box::new(TcpEnds::new(sender, Receiver::new(tcp))))
             }
@@ -136,7 +113,9 @@ impl Flow {
             ages: UnackedSendTimes::default(),
             updates: if followed { Updates::followed() } else { Updates::default() },
             call: match &config.application {
-                ApplicationConfig::Call(call) => Some(Box::new(CallMeter::new(call))),
+                SourceConfig::Application(application) => {
+                    application.call().map(|call| Box::new(CallMeter::new(&call)))
+                }
                 _ => None,
             },
             rtt: Histogram::default(),

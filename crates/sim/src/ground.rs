@@ -1,8 +1,17 @@
 //! The delay curves between stations and their satellites.
 
-use crate::simulation::Delay;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{DelaySegment, LinkKind, NodeId, Topology};
+
+/// How far it is to the other end of a link.
+#[derive(Debug)]
+pub(crate) enum Delay {
+    Fixed(Duration),
+    /// Between two satellites: the peer and the piece of the delay curve to it that were used last.
+    Moving(Box<Option<(u32, DelaySegment)>>),
+    /// Between the ground and the serving satellite; the curve is kept with the station.
+    Ground,
+}
 
 /// A satellite, and the piece of the delay curve to it that was used last.
 type Curve = Option<(u32, DelaySegment)>;

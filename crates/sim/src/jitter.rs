@@ -1,6 +1,5 @@
 //! A random time over what a sender's window releases, so that flows of equal periods do not stay in step.
 
-use crate::simulation::Simulation;
 use skyhop_base::{Duration, Stream, Time};
 
 /// A sender that takes a random time over what its window releases: `overhead_` of ns-2. The time begins when there is
@@ -34,33 +33,6 @@ impl Jitter {
 /// When a sender that takes its time sends; [`Time::MAX`] when there is nothing for it to do.
 pub fn sends_at(jitter: Option<&Jitter>) -> Time {
     jitter.and_then(|jitter| jitter.due).unwrap_or(Time::MAX)
-}
-
-impl Simulation {
-    /// Sends what leaves at once. Whether the rest may leave now: its time is over or was set by the pacer; else its
-    /// time begins.
-    #[cold]
-    pub(crate) fn jitter_lets_send(&mut self, flow_id: u32) -> bool {
-        let now = self.now;
-        loop {
-            let Some(tcp) = self.flows[flow_id as usize].ends.tcp_mut() else { return true };
-            let Some(segment) = tcp.sender.poll_urgent(now) else { break };
-            self.send_segment(flow_id, &segment);
-        }
-        let flow = &mut self.flows[flow_id as usize];
-        let (Some(tcp), Some(jitter)) = (flow.ends.tcp_mut(), &mut flow.jitter) else { return true };
-        if jitter.is_over(now) {
-            tcp.sender.release();
-            return true;
-        }
-        if tcp.sender.is_paced_now() {
-            return true;
-        }
-        if jitter.due.is_none() && tcp.sender.has_released(now) {
-            jitter.begin(now);
-        }
-        false
-    }
 }
 
 #[cfg(test)]

@@ -6,17 +6,16 @@
 //! the cursor has been moved to the present.
 
 mod departures;
-mod meter;
 mod repair;
 mod served;
 mod unsteady;
 
-pub use meter::Meter;
-pub use repair::{Answer, Reception, Repairs};
+pub use repair::{Answer, Reception, Repaired, Repairs};
 pub use served::{QueueEvent, Refused, ServedQueue};
 
 use crate::aqm::{Admission, QueueOnArrival, Red};
 use crate::deferred::{DeferredQueue, Overflow};
+use crate::meter::Meter;
 use crate::pace::Pacemaker;
 use crate::packet::{Flags, Packet};
 use crate::spec::{Discipline, FullQueue, OnDown, QueueConfig, QueueLimit};

@@ -1,134 +1,13 @@
 //! Outcomes of listed packets: single packets of a link, named by class and ordinal, are lost, marked, late or doubled.
 
+use crate::errors::ListedClass;
 use crate::host::PacketKind;
+use crate::late::DelayedPacket;
 use crate::packet::{Flags, Packet};
 use crate::records::DropCause;
 use crate::simulation::Simulation;
-use skyhop_base::{Duration, Time};
+use skyhop_base::Time;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
-/// The classes in which packets count, each from 1, in the order in which they come over the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListedClass {
-    /// From a source, with user data.
-    Data,
-    /// From a sink: acknowledges and opens nothing.
-    Ack,
-    /// Asks for a connection.
-    Syn,
-    /// Answers such a packet.
-    SynAck,
-}
-
-/// What happens to a packet that a list names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListedOutcome {
-    Drop,
-    /// It gets the mark "congestion experienced" if its transport is capable of ECN; otherwise nothing happens.
-    Mark,
-    /// It arrives so much later; others overtake it.
-    Delay(Duration),
-    /// A copy arrives so much after it.
-    Duplicate(Duration),
-}
-
-/// From the first to the last ordinal, with a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ListedPackets {
-    pub class: ListedClass,
-    pub first: u64,
-    pub last: u64,
-    pub step: u64,
-    pub outcome: ListedOutcome,
-}
-
-impl ListedPackets {
-    fn names(&self, class: ListedClass, ordinal: u64) -> bool {
-        let in_range = (self.first..=self.last).contains(&ordinal);
-        self.class == class && in_range && (ordinal - self.first).is_multiple_of(self.step.max(1))
-    }
-}
-
-/// The lists of a link, and how many packets of each class have come.
-#[derive(Debug)]
-pub(crate) struct Listed {
-    packets: Vec<ListedPackets>,
-    counts: [u64; 4],
-}
-
-/// What becomes of one packet. Delays add up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Outcome {
-    lost: bool,
-    marked: bool,
-    later: Duration,
-    copy: Option<Duration>,
-}
-
-impl Listed {
-    /// `None` where nothing is listed.
-    pub fn new(packets: Vec<ListedPackets>) -> Option<Box<Listed>> {
-        (!packets.is_empty()).then(|| Box::new(Listed { packets, counts: [0; 4] }))
-    }
-
-    fn outcome(&mut self, class: ListedClass) -> Outcome {
-        let count = &mut self.counts[class as usize];
-        *count += 1;
-        let (ordinal, mut outcome) = (*count, Outcome::default());
-        for listed in self.packets.iter().filter(|listed| listed.names(class, ordinal)) {
-            match listed.outcome {
-                ListedOutcome::Drop => outcome.lost = true,
-                ListedOutcome::Mark => outcome.marked = true,
-                ListedOutcome::Delay(by) => outcome.later += by,
-                ListedOutcome::Duplicate(after) => outcome.copy = Some(after),
-            }
-        }
-        outcome
-    }
-}
-
-/// A packet that arrives later than its link alone would have it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct DelayedPacket {
-    at: Time,
-    /// Packets of one instant keep their order.
-    number: u64,
-    link: u32,
-    /// When its transmission began.
-    start: Time,
-    packet: Packet,
-}
-
-impl PartialOrd for DelayedPacket {
-    fn partial_cmp(&self, other: &DelayedPacket) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for DelayedPacket {
-    fn cmp(&self, other: &DelayedPacket) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
-/// All packets that are late, of all links.
-#[derive(Debug, Default)]
-pub(crate) struct LatePackets {
-    waiting: BinaryHeap<Reverse<DelayedPacket>>,
-    number: u64,
-}
-
-impl LatePackets {
-    /// Packets that are in the network.
-    pub fn count(&self) -> u64 {
-        self.waiting.len() as u64
-    }
-
-    pub fn memory_bytes(&self) -> u64 {
-        (self.waiting.capacity() * size_of::<DelayedPacket>()) as u64
-    }
-}
 
 impl Simulation {
     /// Does to a packet what the lists of its link say. True: it is lost, or arrives later.
@@ -224,36 +103,5 @@ impl Simulation {
             self.arrive(link, start, packet);
         }
         self.arm_late();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_names_packets_by_class_and_ordinal() {
-        let listed = |class, first, last, step, outcome| ListedPackets { class, first, last, step, outcome };
-        let ms = Duration::from_millis;
-        let mut list = Listed::new(vec![
-            listed(ListedClass::Data, 2, 2, 1, ListedOutcome::Drop),
-            listed(ListedClass::Data, 3, 7, 2, ListedOutcome::Mark),
-            listed(ListedClass::Data, 5, 5, 1, ListedOutcome::Delay(ms(4))),
-            listed(ListedClass::Ack, 1, 1, 1, ListedOutcome::Duplicate(ms(2))),
-        ])
-        .unwrap();
-        let of_data: Vec<Outcome> = (0..7).map(|_| list.outcome(ListedClass::Data)).collect();
-        assert_eq!(
-            of_data.iter().map(|outcome| outcome.lost).collect::<Vec<_>>(),
-            [false, true, false, false, false, false, false]
-        );
-        assert_eq!(
-            of_data.iter().map(|outcome| outcome.marked).collect::<Vec<_>>(),
-            [false, false, true, false, true, false, true]
-        );
-        assert_eq!(of_data[4].later, ms(4));
-        assert_eq!(list.outcome(ListedClass::Ack).copy, Some(ms(2)));
-        assert_eq!(list.outcome(ListedClass::Syn), Outcome::default());
-        assert!(Listed::new(Vec::new()).is_none());
     }
 }

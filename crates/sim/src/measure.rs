@@ -1,7 +1,7 @@
 //! Measures of durations: exact mean and extremes, quantiles from a histogram of narrow logarithmic buckets.
 
-use crate::flow::FlowTotals;
 use crate::records::Distribution;
+use crate::totals::FlowTotals;
 use skyhop_base::{Duration, Time};
 use std::ops::Range;
 

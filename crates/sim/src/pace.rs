@@ -1,6 +1,6 @@
 //! When a link serves what, if it is not its rate and the sizes alone that say so.
 
-use crate::link::Meter;
+use crate::meter::Meter;
 use crate::ns2_clock::Ns2Transmitter;
 use crate::slots::SlotScheduler;
 use crate::spec::{BlockCode, LinkConfig, LinkVariation};

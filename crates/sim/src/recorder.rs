@@ -9,7 +9,7 @@ use crate::records::{
     LinkSeriesRow, LinkSummary, MessageSummary, PacketEvent, PositionRow, Records, Total, TransferRow,
 };
 use crate::simulation::Simulation;
-use crate::spec::{ApplicationConfig, FlowConfig, SimulationSpec};
+use crate::spec::SimulationSpec;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_orbit::{Earth, GroundPoint};
 use skyhop_topology::{Handover, NodeId, NodeKind, Topology};
@@ -48,7 +48,7 @@ impl Recorder {
             own_flows,
             used_at_grid: vec![0; topology.links().len()],
             drops_taken: 0,
-            messages: spec.flows.iter().enumerate().filter_map(message_summary).collect(),
+            messages: BTreeMap::new(),
             records: Records {
                 flow_names: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
                 link_names: topology
@@ -102,6 +102,14 @@ impl Recorder {
         self.records.transfers.push(TransferRow { time, flow, number, bytes, begin, arrived: true });
     }
 
+    /// Counts messages of flows, by rank, that have a deadline.
+    pub fn expect_messages(&mut self, deadlines: impl Iterator<Item = Option<Duration>>) {
+        let expected = (0..).zip(deadlines).filter_map(|(flow, deadline)| {
+            Some((flow, MessageSummary { flow, deadline: deadline?, messages: 0, late: 0, lost: 0 }))
+        });
+        self.messages = expected.collect();
+    }
+
     /// Counts the messages among `transfers` of which a run to `end` can tell whether they were in time.
     pub fn judge_messages(&mut self, transfers: &[TransferRow], end: Time) {
         for row in transfers {
@@ -129,13 +137,6 @@ impl Recorder {
             to_beam: handover.beams[1],
         });
     }
-}
-
-/// Where the messages of a flow are counted, if they have a deadline.
-fn message_summary((id, flow): (usize, &FlowConfig)) -> Option<(u32, MessageSummary)> {
-    let ApplicationConfig::Messages { deadline, .. } = flow.application else { return None };
-    let flow = id as u32;
-    Some((flow, MessageSummary { flow, deadline, messages: 0, late: 0, lost: 0 }))
 }
 
 /// The used share of `offered`; 0 where nothing was offered.
@@ -220,10 +221,6 @@ impl Simulation {
             flow.updates.end(self.now, id as u32, &mut self.recorder.records.transfers);
         }
         let (calls, messages) = self.of_people();
-        let flows_with_ids = self.flows.iter().enumerate();
-        let videos = flows_with_ids
-            .filter_map(|(id, flow)| Some(flow.application.player()?.summary(id as u32, self.now)))
-            .collect();
         let flows: Vec<FlowSummary> = (0..self.own_flows).map(|id| self.flow_summary(id)).collect();
         let links = (0..self.links.len()).map(|id| self.link_summary(id)).collect();
         let conservation = self.conservation();
@@ -235,7 +232,9 @@ impl Simulation {
         records.warnings = warnings;
         records.calls = calls;
         records.messages = messages;
-        records.videos = videos;
+        for (id, flow) in self.flows.iter().enumerate() {
+            flow.application.record(id as u32, self.now, &mut records);
+        }
         records.workloads = records.workload_summaries();
         records.total = total;
         records.flows = flows;

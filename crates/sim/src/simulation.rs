@@ -4,15 +4,16 @@ use crate::ack_details::AckDetails;
 use crate::agents::{Agents, SnoopOutcome};
 use crate::build::{build_flows, build_links, build_ns2_clock, seeded};
 use crate::check::{check_flows, check_size};
-use crate::errors::ErrorModel;
-use crate::events::{Event, EventQueue, MOST_SLOTS};
+use crate::error::SimulationError;
+use crate::errors::{Arrival, Listed, Losses};
+use crate::events::{Event, EventQueue};
 use crate::flow::{Flow, FlowState};
 use crate::foresight::Foresight;
-use crate::ground::{Ground, moving_delay};
+use crate::ground::{Delay, Ground, moving_delay};
 use crate::host::Payloads;
+use crate::late::LatePackets;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
 use crate::link::{Entry, Link, Offered, Reception};
-use crate::listed::{LatePackets, Listed};
 use crate::ns2_clock::Ns2Clock;
 use crate::packet::{Flags, Packet};
 use crate::recorder::Recorder;
@@ -21,76 +22,7 @@ use crate::spec::{OnDown, SimulationSpec};
 use crate::visit::Visit;
 use crate::workload;
 use skyhop_base::{Duration, Index, Time};
-use skyhop_topology::{Change, DelaySegment, Forwarding, NodeId, Topology, TopologyError};
-
-/// Why no simulation can be built.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SimulationError {
-    #[error(transparent)]
-    Topology(#[from] TopologyError),
-    #[error("{count} wired links have {configs} configurations: one each is needed")]
-    WiredConfigs { count: usize, configs: usize },
-    #[error("the topology has {kind} links, but none is configured")]
-    MissingConfig { kind: &'static str },
-    #[error("flow {flow}: node {node} does not exist")]
-    UnknownNode { flow: String, node: u32 },
-    #[error("flow {flow} leads from a node to itself")]
-    SelfFlow { flow: String },
-    #[error("flow {flow}: its application needs a TCP, datagrams have no acknowledged stream")]
-    TransferOverDatagrams { flow: String },
-    #[error("flow {flow}: a call needs datagrams (udp), in which late frames do not hold up others")]
-    CallNeedsDatagrams { flow: String },
-    #[error("flow {flow}: {what} needs Skyhop's own TCP, and this flow has another transport")]
-    NeedsTcp { flow: String, what: &'static str },
-    #[error("no link is called {name:?}, so its errors cannot be reported")]
-    UnknownWatchedLink { name: String },
-    #[error("the errors of {name:?} are reported to two agents")]
-    WatchedTwice { name: String },
-    #[error("what survives {name:?}, or is lost on it, is marked by two agents")]
-    MarkedTwice { name: String },
-    #[error("an agent is at node {node}, which does not exist")]
-    UnknownAgentNode { node: u32 },
-    #[error("no link is called {name:?}, so its packets cannot be recorded")]
-    UnknownRecordedLink { name: String },
-    #[error("flow {flow}: {what} has {size} B on the wire, at most 65535 B are possible")]
-    PacketTooLarge { flow: String, what: &'static str, size: u64 },
-    #[error("a run of {days:.0} days is too long: 52 days are possible")]
-    TooLong { days: f64 },
-    #[error("`clock = \"ns-2\"` requires links of constant rate; {link} is not one")]
-    NotByNs2Clock { link: String },
-    #[error("the queue of {link}: {error}")]
-    Queue { link: String, error: Box<skyhop_queue::ConfigError> },
-    #[error("workload {workload} makes more than {} transfers in this run", crate::workload::MOST_TRANSFERS)]
-    TooManyTransfers { workload: String },
-    #[error("{components} links and endpoints are too many: {MOST_SLOTS} are possible")]
-    TooLarge { components: usize },
-}
-
-impl SimulationError {
-    /// The name of the flow that is meant, if one is.
-    pub fn flow(&self) -> Option<&str> {
-        match self {
-            SimulationError::UnknownNode { flow, .. }
-            | SimulationError::SelfFlow { flow }
-            | SimulationError::TransferOverDatagrams { flow }
-            | SimulationError::NeedsTcp { flow, .. }
-            | SimulationError::CallNeedsDatagrams { flow }
-            | SimulationError::PacketTooLarge { flow, .. } => Some(flow),
-            _ => None,
-        }
-    }
-}
-
-/// How far it is to the other end of a link.
-#[derive(Debug)]
-pub(crate) enum Delay {
-    Fixed(Duration),
-    /// Between two satellites: the peer and the piece of the delay curve to it that were used last.
-    Moving(Box<Option<(u32, DelaySegment)>>),
-    /// Between the ground and the serving satellite; the curve is kept with the station.
-    Ground,
-}
+use skyhop_topology::{Change, Forwarding, NodeId, Topology};
 
 /// See [`Link`] for the order.
 #[repr(C, align(64))]
@@ -104,7 +36,7 @@ pub(crate) struct LinkState {
     pub watched: bool,
     pub delay: Delay,
     pub link: Link,
-    pub errors: Vec<ErrorModel>,
+    pub errors: Vec<Box<dyn Losses>>,
     pub drops: DropCounts,
     /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
     pub held: Vec<Packet>,
@@ -250,6 +182,7 @@ impl Simulation {
         let to = of_flows.chain(Simulation::channel_ends(&agents, destination)).collect();
         let mut recorder = Recorder::new(spec, own_flows, &topology);
         let flows = build_flows(spec, seed);
+        recorder.expect_messages(flows.iter().map(|flow| flow.application.deadline()));
         recorder.records.flow_names.extend(agents.names(&topology));
         let mut simulation = Simulation {
             now: Time::ZERO,
@@ -504,7 +437,10 @@ impl Simulation {
             };
             let lost = match state.link.take_reception() {
                 Some(reception) => reception == Reception::Lost,
-                None => state.errors.iter_mut().any(|model| model.loses(self.now, packet, key)),
+                None => {
+                    let arrival = Arrival { at: self.now, key, packet };
+                    state.errors.iter_mut().any(|model| model.loses(&arrival))
+                }
             };
             if self.agents.watches(link) {
                 self.checked(link, packet, lost);

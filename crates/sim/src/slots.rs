@@ -2,7 +2,7 @@
 //!
 //! Nothing is kept: what a slot is like is a function of the seed, the link's name and the number of the slot.
 
-use crate::link::Meter;
+use crate::meter::Meter;
 use crate::trace::{Idle, Served, first_with_rate, send};
 use skyhop_base::{Duration, Stream, Time};
 

@@ -1,13 +1,14 @@
 //! What a simulation is built from. Everything is resolved: names are ids, defaults are filled in, quantities
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
-use crate::call::CallConfig;
+use crate::applications::{ApplicationConfig, Carrier};
+pub use crate::code::{BlockCode, ErrorUnit};
+use crate::distribution::Distribution;
+pub use crate::errors::ErrorConfig;
 use crate::host::endpoint::Transport;
-use crate::listed::ListedPackets;
+use crate::pages::PagesConfig;
 pub use crate::slots::SlotConfig;
 pub use crate::trace::{OPPORTUNITY_BYTES, Service, TraceConfig};
-use crate::video::VideoConfig;
-use crate::workload::{TransferStart, WorkloadConfig};
 use skyhop_base::{Duration, Rate, Time};
 pub use skyhop_queue::QueueSpec;
 use skyhop_topology::{NodeId, SkyOptions, TopologySpec};
@@ -67,10 +68,8 @@ pub struct LinkConfig {
     /// Bytes added to each packet while it is serialised, and to nothing else: ns-2's satellite interfaces add 16.
     pub framing_bytes: u32,
     pub on_down: OnDown,
-    /// Packets lost behind the queue, after they used the link.
+    /// Packets lost behind the queue, after they used the link. Lists of single packets go before other errors.
     pub errors: Vec<ErrorConfig>,
-    /// What happens to single packets, before errors take others.
-    pub listed: Vec<ListedPackets>,
     pub pace: LinkVariation,
     /// What the link does about its errors.
     pub repair: RepairConfig,
@@ -85,14 +84,6 @@ pub struct RepairConfig {
     pub frames: Option<FrameRepair>,
     /// Order of delivery of packets repaired by repetition or parity.
     pub order: DeliveryOrder,
-}
-
-/// A block of `n` bytes carries `k` of data; up to `t` wrong ones are corrected. `n` >= `k` >= 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockCode {
-    pub n: u32,
-    pub k: u32,
-    pub t: u32,
 }
 
 /// Repair of whole packets.
@@ -314,52 +305,6 @@ pub enum OnDown {
     Drain,
 }
 
-/// Losses other than congestion.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ErrorConfig {
-    /// Each unit of the direction is lost with this probability, independently, and the packet with any of its units.
-    Independent { unit: ErrorUnit, probability: f64 },
-    /// The same where a code corrects some: needs a unit of bytes or bits.
-    Coded { unit: ErrorUnit, probability: f64, code: BlockCode },
-    /// Losses in bursts: the channel is good or bad, and may change with each packet.
-    GilbertElliott(GilbertElliott),
-    /// The packets of these numbers are lost, counted from 0 as they come over the link.
-    PacketNumbers(Vec<u64>),
-    /// Packets that arrive from the first instant of a pair to before the second are lost.
-    Intervals(Vec<(Time, Time)>),
-    /// Each packet is lost with the probability of the time at which it arrives, which holds until the next one of the
-    /// list; the list begins anew after the period.
-    Varying { steps: Vec<(Duration, f64)>, period: Duration },
-    /// Each packet is lost with the probability that the slot gives to the instant at which it arrives.
-    Slots(SlotConfig),
-    /// Only packets of data meet these errors: ns-2's error model in front of a receiver.
-    OfData(Box<ErrorConfig>),
-    /// The named data segments of the named flow (an index) are lost once each, at their first transmission.
-    Segments { flow: usize, segments: Vec<u32> },
-}
-
-/// Of what an error probability is; sizes are those on the wire, headers included, framing not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorUnit {
-    Packet,
-    Byte,
-    Bit,
-}
-
-/// Gilbert, "Capacity of a burst-noise channel", 1960; Elliott, "Estimates of error rates for codes on burst-noise
-/// channels", 1963: two states, a step with every packet.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GilbertElliott {
-    /// Probability of a step from good to bad.
-    pub to_bad: f64,
-    /// Probability of a step from bad to good: bursts last 1 / `to_good` packets on average.
-    pub to_good: f64,
-    /// Probability of a loss in the good state.
-    pub loss_good: f64,
-    /// Probability of a loss in the bad state.
-    pub loss_bad: f64,
-}
-
 /// Traffic from one node to another.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
@@ -368,7 +313,7 @@ pub struct FlowConfig {
     pub from: NodeId,
     pub to: NodeId,
     pub transport: TransportConfig,
-    pub application: ApplicationConfig,
+    pub application: SourceConfig,
     pub start: Time,
     /// When the application stops producing; `None` means at the end of the run.
     pub stop: Option<Time>,
@@ -393,27 +338,13 @@ pub enum TransportConfig {
     Hosts(Arc<dyn Transport>),
 }
 
+/// Where the data of a flow comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ApplicationConfig {
-    /// Always has data to send, up to `bytes` if given.
-    Ftp { bytes: Option<u64> },
-    /// Datagrams or writes of `payload_bytes` at a constant rate of payload.
-    ConstantRate { rate: Rate, payload_bytes: u32, spacing: Spacing },
-    /// Datagrams or writes of `payload_bytes` at random, independent instants; `rate` is the mean rate of payload.
-    Poisson { rate: Rate, payload_bytes: u32 },
-    /// A user who types: writes of `payload_bytes` with exponential gaps of the mean `interval`, or without it with
-    /// tcplib's gaps.
-    Telnet { payload_bytes: u32, interval: Option<Duration> },
-    /// A constant rate for a time, then nothing for a time; both are exponential with these means.
-    OnOff { rate: Rate, payload_bytes: u32, on: Duration, off: Duration },
-    /// Transfers of these sizes, each begun this long after the source knows that the one before has arrived.
-    Files { sizes: Vec<u64>, pause: Duration },
+pub enum SourceConfig {
+    /// An application that a scenario names.
+    Application(ApplicationConfig),
     /// A leg of a split connection: what has arrived at the end of the flow `before`, from a buffer of so many bytes.
     Relay { before: String, buffer_bytes: u64, share: RelayShare },
-    /// Frames of voice, with a playout buffer at the receiver. Needs datagrams.
-    Call(Box<CallConfig>),
-    /// A message at each tick, which the receiver should be able to read before its deadline.
-    Messages { payload_bytes: u32, every: Duration, deadline: Duration },
     /// The transfers of one connection of a workload, each written at its instant.
     Transfers(Arc<[TransferStart]>),
     /// A transfer of a workload over UDP: datagrams of `payload_bytes`, the last one shorter, at a constant rate of
@@ -421,21 +352,40 @@ pub enum ApplicationConfig {
     Burst { arrival: TransferStart, rate: Rate, payload_bytes: u32 },
     /// A connection of a visit of web pages; the receiver's side asks with packets of this size.
     Pages { visit: u32, place: u32, request_bytes: u32 },
-    /// The receiver's side asks for one segment of a video after another, each in a quality that it chooses.
-    Video(Box<VideoConfig>),
-    /// The receiver's side asks with a packet, the sender's side answers with so many bytes; after the answer has
-    /// arrived an exponential time of the mean `think` passes. Without `count` there is no end.
-    Requests { request_bytes: u32, response_bytes: u64, think: Duration, count: Option<u32> },
 }
 
-impl ApplicationConfig {
+impl<A: Into<ApplicationConfig>> From<A> for SourceConfig {
+    fn from(application: A) -> SourceConfig {
+        SourceConfig::Application(application.into())
+    }
+}
+
+impl SourceConfig {
     /// Whether it goes by what has arrived.
     pub fn needs_tcp(&self) -> bool {
-        use ApplicationConfig::{Files, Ftp, Pages, Relay, Requests, Transfers, Video};
-        matches!(
-            self,
-            Ftp { .. } | Files { .. } | Requests { .. } | Relay { .. } | Transfers(_) | Pages { .. } | Video(_)
-        )
+        match self {
+            SourceConfig::Application(application) => application.carrier() == Carrier::Reliable,
+            SourceConfig::Relay { .. } | SourceConfig::Transfers(_) | SourceConfig::Pages { .. } => true,
+            SourceConfig::Burst { .. } => false,
+        }
+    }
+
+    /// The size of the packets by which the receiver's side asks.
+    pub fn request_bytes(&self) -> Option<u32> {
+        match self {
+            SourceConfig::Application(application) => application.request_bytes(),
+            SourceConfig::Pages { request_bytes, .. } => Some(*request_bytes),
+            SourceConfig::Relay { .. } | SourceConfig::Transfers(_) | SourceConfig::Burst { .. } => None,
+        }
+    }
+
+    /// User bytes of the largest datagram.
+    pub fn payload_bytes(&self) -> Option<u32> {
+        match self {
+            SourceConfig::Application(application) => application.payload_bytes(),
+            SourceConfig::Burst { payload_bytes, .. } => Some(*payload_bytes),
+            SourceConfig::Relay { .. } | SourceConfig::Transfers(_) | SourceConfig::Pages { .. } => None,
+        }
     }
 }
 
@@ -448,12 +398,67 @@ pub enum RelayShare {
     OfLink,
 }
 
-/// Gaps of a constant rate.
+/// Transfers that a run can have at most: with a connection each they take some gigabytes.
+pub const MOST_TRANSFERS: u64 = 1_000_000;
+
+/// Transfers of one kind.
+#[derive(Clone, Debug)]
+pub struct WorkloadConfig {
+    /// Unique among workloads and flows; the name of its random streams.
+    pub name: String,
+    /// Each transfer draws one of these nodes, which sends, …
+    pub from: Vec<NodeId>,
+    /// … and one of these that is not the same, which receives. Every node of `from` needs one.
+    pub to: Vec<NodeId>,
+    pub transport: TransportConfig,
+    pub arrivals: ArrivalConfig,
+    /// In bytes, rounded up; at least one byte. Pages have sizes of their own.
+    pub sizes: Distribution,
+    /// Those of pages are their own.
+    pub connections: ConnectionUse,
+    /// How a transfer over UDP is sent: rate of payload, and payload of a datagram. Needs new connections.
+    pub burst: Option<(Rate, u32)>,
+    /// Visits of web pages take the place of transfers.
+    pub pages: Option<Arc<PagesConfig>>,
+    pub start: Time,
+    /// No transfer begins from here on; `None` means the end of the run.
+    pub stop: Option<Time>,
+    /// Transfers at most.
+    pub count: Option<u64>,
+    /// As of a flow.
+    pub ttl: u8,
+    /// As of a flow.
+    pub class: u8,
+    /// As of a flow.
+    pub jitter: Duration,
+}
+
+/// When transfers begin.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArrivalConfig {
+    /// Independent gaps in seconds, the first one from the start on. Exponential ones make a Poisson process.
+    Renewal(Distribution),
+    /// At these instants after the start, in their order; a size in bytes takes the place of a drawn one.
+    Given(Arc<[(Duration, Option<u64>)]>),
+}
+
+/// Which connection carries a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spacing {
-    Regular,
-    /// Each from half to one and a half of the regular one: `random_` of ns-2.
-    Random,
+pub enum ConnectionUse {
+    /// Each transfer has a connection of its own.
+    New,
+    /// Each pair of nodes has so many, which take the pair's transfers in turn; a transfer waits for those before it on
+    /// its connection. A connection opens with its first transfer. At least one.
+    Persistent(u32),
+}
+
+/// A transfer on its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferStart {
+    pub at: Time,
+    pub bytes: u64,
+    /// Its row among the records of workloads.
+    pub row: u32,
 }
 
 /// What a run keeps besides its totals.

@@ -4,7 +4,7 @@
 //! accepted, so the link keeps its single event. Recordings begin anew after their period, as mahimahi's do (Netravali
 //! et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC 2015).
 
-use crate::link::Meter;
+use crate::meter::Meter;
 use skyhop_base::{Duration, Time};
 use std::sync::Arc;
 
@@ -18,6 +18,9 @@ pub struct TraceConfig {
     pub service: Service,
     /// Added to the link's own delay, by when a packet departs. Each holds until the next; the first also before it.
     pub delays: Arc<[(Duration, Duration)]>,
+    /// The probability that a packet is lost, by when it arrives. Each holds until the next; before the first there are
+    /// no losses.
+    pub losses: Arc<[(Duration, f64)]>,
     /// After so long everything begins anew. Longer than zero, and not before the last entry.
     pub period: Duration,
 }
@@ -237,7 +240,7 @@ mod tests {
     }
 
     fn trace(service: Service, period: Duration) -> Trace {
-        Trace::new(TraceConfig { service, delays: Arc::from([]), period })
+        Trace::new(TraceConfig { service, delays: Arc::from([]), losses: Arc::from([]), period })
     }
 
     /// The rules of mahimahi's link_queue.cc, followed by hand.
@@ -312,7 +315,8 @@ mod tests {
     #[test]
     fn delays_hold_until_the_next() {
         let delays = Arc::from([(ms(10), ms(7)), (ms(20), ms(9))]);
-        let trace = Trace::new(TraceConfig { service: Service::Constant, delays, period: ms(100) });
+        let trace =
+            Trace::new(TraceConfig { service: Service::Constant, delays, losses: Arc::from([]), period: ms(100) });
         let found: Vec<Duration> = [0, 10, 19, 20, 99, 110, 121].into_iter().map(|n| trace.delay(at(n))).collect();
         assert_eq!(found, [7, 7, 7, 9, 9, 7, 9].map(ms));
     }

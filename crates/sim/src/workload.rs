@@ -3,79 +3,17 @@
 //! All of them are drawn before the run, each workload from streams of its own: so the seed decides when they begin and
 //! how large they are, whatever the network does with them, and two transports meet the same transfers.
 
-use crate::distribution::Distribution;
+use crate::error::SimulationError;
 use crate::pages::PagesConfig;
 use crate::records::WorkloadTransferRow;
-use crate::simulation::SimulationError;
-use crate::spec::{ApplicationConfig, FlowConfig, SimulationSpec, TransportConfig};
+use crate::spec::{FlowConfig, SimulationSpec, SourceConfig};
 use crate::visit::Visit;
-use skyhop_base::{Duration, Rate, Stream, Time};
+use skyhop_base::{Duration, Stream, Time};
 use skyhop_topology::NodeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Transfers that a run can have at most: with a connection each they take some gigabytes.
-pub const MOST_TRANSFERS: u64 = 1_000_000;
-
-/// Transfers of one kind.
-#[derive(Clone, Debug)]
-pub struct WorkloadConfig {
-    /// Unique among workloads and flows; the name of its random streams.
-    pub name: String,
-    /// Each transfer draws one of these nodes, which sends, …
-    pub from: Vec<NodeId>,
-    /// … and one of these that is not the same, which receives. Every node of `from` needs one.
-    pub to: Vec<NodeId>,
-    pub transport: TransportConfig,
-    pub arrivals: ArrivalConfig,
-    /// In bytes, rounded up; at least one byte. Pages have sizes of their own.
-    pub sizes: Distribution,
-    /// Those of pages are their own.
-    pub connections: ConnectionUse,
-    /// How a transfer over UDP is sent: rate of payload, and payload of a datagram. Needs new connections.
-    pub burst: Option<(Rate, u32)>,
-    /// Visits of web pages take the place of transfers.
-    pub pages: Option<Arc<PagesConfig>>,
-    pub start: Time,
-    /// No transfer begins from here on; `None` means the end of the run.
-    pub stop: Option<Time>,
-    /// Transfers at most.
-    pub count: Option<u64>,
-    /// As of a flow.
-    pub ttl: u8,
-    /// As of a flow.
-    pub class: u8,
-    /// As of a flow.
-    pub jitter: Duration,
-}
-
-/// When transfers begin.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ArrivalConfig {
-    /// Independent gaps in seconds, the first one from the start on. Exponential ones make a Poisson process.
-    Renewal(Distribution),
-    /// At these instants after the start, in their order; a size in bytes takes the place of a drawn one.
-    Given(Arc<[(Duration, Option<u64>)]>),
-}
-
-/// Which connection carries a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionUse {
-    /// Each transfer has a connection of its own.
-    New,
-    /// Each pair of nodes has so many, which take the pair's transfers in turn; a transfer waits for those before it on
-    /// its connection. A connection opens with its first transfer. At least one.
-    Persistent(u32),
-}
-
-/// A transfer on its connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TransferStart {
-    pub at: Time,
-    pub bytes: u64,
-    /// Its row among the records of workloads.
-    pub row: u32,
-}
+pub use crate::spec::{ArrivalConfig, ConnectionUse, MOST_TRANSFERS, TransferStart, WorkloadConfig};
 
 impl WorkloadConfig {
     /// When no transfer begins any more.
@@ -146,12 +84,12 @@ impl WorkloadConfig {
     fn flow(&self, name: String, from: NodeId, to: NodeId, arrivals: Vec<TransferStart>) -> FlowConfig {
         let start = arrivals.first().map_or(self.start, |first| first.at);
         let application = match (self.burst, arrivals.as_slice()) {
-            (Some((rate, payload_bytes)), &[arrival]) => ApplicationConfig::Burst { arrival, rate, payload_bytes },
+            (Some((rate, payload_bytes)), &[arrival]) => SourceConfig::Burst { arrival, rate, payload_bytes },
             (Some((rate, payload_bytes)), _) => {
                 let arrival = TransferStart { at: start, bytes: 0, row: 0 };
-                ApplicationConfig::Burst { arrival, rate, payload_bytes }
+                SourceConfig::Burst { arrival, rate, payload_bytes }
             }
-            (None, _) => ApplicationConfig::Transfers(arrivals.into()),
+            (None, _) => SourceConfig::Transfers(arrivals.into()),
         };
         self.connection(name, (from, to), start, application)
     }
@@ -161,7 +99,7 @@ impl WorkloadConfig {
         name: String,
         (from, to): (NodeId, NodeId),
         start: Time,
-        application: ApplicationConfig,
+        application: SourceConfig,
     ) -> FlowConfig {
         FlowConfig {
             name,
@@ -199,8 +137,8 @@ pub(crate) fn with_samples(spec: &SimulationSpec) -> SimulationSpec {
     with
 }
 
-fn page_application(pages: &PagesConfig, visit: u32, place: u32) -> ApplicationConfig {
-    ApplicationConfig::Pages { visit, place, request_bytes: pages.request_bytes }
+fn page_application(pages: &PagesConfig, visit: u32, place: u32) -> SourceConfig {
+    SourceConfig::Pages { visit, place, request_bytes: pages.request_bytes }
 }
 
 /// What workloads bring to a run.
@@ -336,6 +274,8 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distribution::Distribution;
+    use crate::spec::TransportConfig;
 
     fn workload(arrivals: ArrivalConfig, sizes: Distribution) -> WorkloadConfig {
         WorkloadConfig {

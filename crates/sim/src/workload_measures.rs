@@ -1,7 +1,8 @@
 //! Measures of workloads: when transfers begin and end, and their percentiles by size.
 
+use crate::ground::Delay;
 use crate::records::{Records, SIZE_CLASSES, WorkloadSummary, WorkloadTransferRow};
-use crate::simulation::{Delay, Simulation};
+use crate::simulation::Simulation;
 use crate::workload::{Step, TransferStart};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::NodeId;

@@ -1,15 +1,16 @@
 //! The engine against queueing theory and against arithmetic done by hand.
 
-use skyhop_base::{Duration, Rate, Time};
+use skyhop_base::{Bytes, Duration, Rate, Time};
 use skyhop_orbit::Earth;
 use skyhop_queue::QueueSpec;
 use skyhop_queue::codel::CodelConfig;
 use skyhop_queue::fifo::FifoConfig;
 use skyhop_queue::tbf::TbfConfig;
+use skyhop_sim::applications::{ConstantRateOptions, PoissonOptions};
+use skyhop_sim::errors::PacketErrors;
 use skyhop_sim::spec::{
-    ApplicationConfig, ErrorConfig, ErrorUnit, FlowConfig, FrameRepair, LinkConfig, LinkConfigs, LinkVariation, OnDown,
-    QueueConfig, QueueLimit, RecordConfig, RepairConfig, Repeats, RunClock, Service, Spacing, TraceConfig,
-    TransportConfig,
+    ErrorConfig, FlowConfig, FrameRepair, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit,
+    RecordConfig, RepairConfig, Repeats, RunClock, Service, SourceConfig, TraceConfig, TransportConfig,
 };
 use skyhop_sim::{Records, Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
@@ -24,14 +25,13 @@ fn link(rate_bps: u64, limit: QueueLimit) -> LinkConfig {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
-        listed: Vec::new(),
         pace: LinkVariation::Steady,
         repair: RepairConfig::default(),
     }
 }
 
 /// Two nodes, one link each way of the given delay, datagrams from left to right.
-fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: ApplicationConfig) -> SimulationSpec {
+fn one_link(link: LinkConfig, delay: Duration, duration: Duration, application: SourceConfig) -> SimulationSpec {
     let node = |name: &str| NodeSpec { name: name.into(), kind: NodeKind::Wired };
     SimulationSpec {
         duration,
@@ -77,7 +77,7 @@ fn waiting_time_is_that_of_an_md1_queue() {
     for (load, seed) in [(0.5, 1), (0.7, 2), (0.8, 3)] {
         // 125 B at 1 Mbit/s: a service of 1 ms.
         let rate = Rate::from_bps((load * 1e6) as u64).unwrap();
-        let application = ApplicationConfig::Poisson { rate, payload_bytes: 125 };
+        let application = SourceConfig::from(PoissonOptions { rate, payload: Bytes(125) });
         let seconds = 4000;
         let link = link(1_000_000, QueueLimit::Unlimited);
         let records = run(&one_link(link, Duration::from_millis(5), Duration::from_secs(seconds), application), seed);
@@ -95,7 +95,7 @@ fn waiting_time_is_that_of_an_md1_queue() {
 #[test]
 fn an_overloaded_link_loses_what_it_cannot_carry() {
     let rate = Rate::from_bps(2_000_000).unwrap();
-    let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 125, spacing: Spacing::Regular };
+    let application = SourceConfig::from(ConstantRateOptions { rate, payload: Bytes(125), spacing: None });
     let link = link(1_000_000, QueueLimit::Packets(10));
     let records = run(&one_link(link, Duration::from_millis(5), Duration::from_secs(10), application), 1);
     let flow = &records.flows[0];
@@ -112,7 +112,7 @@ fn an_overloaded_link_loses_what_it_cannot_carry() {
 #[test]
 fn the_delay_of_a_lone_packet_is_serialisation_and_propagation() {
     let rate = Rate::from_bps(1_000).unwrap();
-    let application = ApplicationConfig::ConstantRate { rate, payload_bytes: 1500, spacing: Spacing::Regular };
+    let application = SourceConfig::from(ConstantRateOptions { rate, payload: Bytes(1500), spacing: None });
     let link = link(3_000_000, QueueLimit::Unlimited);
     let records = run(&one_link(link, Duration::from_millis(250), Duration::from_secs(60), application), 1);
     let delay = records.flows[0].delay;
@@ -124,13 +124,13 @@ fn the_delay_of_a_lone_packet_is_serialisation_and_propagation() {
 
 #[test]
 fn random_losses_hit_the_share_asked_for_and_hang_on_the_seed() {
-    let application = ApplicationConfig::ConstantRate {
+    let application = SourceConfig::from(ConstantRateOptions {
         rate: Rate::from_bps(500_000).unwrap(),
-        payload_bytes: 125,
-        spacing: Spacing::Regular,
-    };
+        payload: Bytes(125),
+        spacing: None,
+    });
     let mut link = link(1_000_000, QueueLimit::Unlimited);
-    link.errors = vec![ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.05 }];
+    link.errors = vec![ErrorConfig::Packet(PacketErrors(0.05))];
     let spec = one_link(link, Duration::from_millis(5), Duration::from_secs(100), application);
     let lost = |seed| run(&spec, seed).flows[0].drops[1] as f64;
     // 50,001 packets; four standard deviations of the binomial count are 195.
@@ -144,7 +144,7 @@ fn random_losses_hit_the_share_asked_for_and_hang_on_the_seed() {
 /// services.
 #[test]
 fn dropping_from_the_front_loses_as_much_and_delays_less() {
-    let under = |queue: QueueConfig, application: ApplicationConfig| {
+    let under = |queue: QueueConfig, application: SourceConfig| {
         let config = LinkConfig { queue, ..link(1_000_000, QueueLimit::Unlimited) };
         let records = run(&one_link(config, Duration::from_millis(5), Duration::from_secs(100), application), 3);
         (records.flows[0].drops, records.flows[0].delay, records.links[0].clone())
@@ -152,14 +152,14 @@ fn dropping_from_the_front_loses_as_much_and_delays_less() {
     let rate = Rate::from_bps(2_000_000).unwrap();
     let limit = QueueLimit::Packets(10);
     let (tail, front) = (QueueConfig::drop_tail(limit), QueueConfig::drop_front(limit));
-    let source = ApplicationConfig::Poisson { rate, payload_bytes: 125 };
+    let source = SourceConfig::from(PoissonOptions { rate, payload: Bytes(125) });
     let (lost, delay, of_tail) = under(tail.clone(), source.clone());
     let (lost_at_front, delay_at_front, of_front) = under(front.clone(), source);
     assert_eq!(lost[0], lost_at_front[0]);
     assert_eq!(of_tail.packets, of_front.packets);
     assert!((of_tail.queue_mean_packets / of_front.queue_mean_packets - 1.0).abs() < 1e-9);
     assert!(delay_at_front.mean_s < delay.mean_s - 3e-3, "{delay_at_front:?} {delay:?}");
-    let source = ApplicationConfig::ConstantRate { rate, payload_bytes: 125, spacing: Spacing::Regular };
+    let source = SourceConfig::from(ConstantRateOptions { rate, payload: Bytes(125), spacing: None });
     // A service, 5 ms of propagation; ten services of 1 ms, or ten gaps of 0.5 ms, each to one of them.
     let (_, delay, _) = under(tail, source.clone());
     assert!((delay.p95_s - 0.016).abs() < 0.001, "{delay:?}");
@@ -167,20 +167,20 @@ fn dropping_from_the_front_loses_as_much_and_delays_less() {
     assert!((delay.p95_s - 0.011).abs() < 0.001, "{delay:?}");
 }
 
-fn poisson(bps: u64) -> ApplicationConfig {
-    ApplicationConfig::Poisson { rate: Rate::from_bps(bps).unwrap(), payload_bytes: 125 }
+fn poisson(bps: u64) -> SourceConfig {
+    PoissonOptions { rate: Rate::from_bps(bps).unwrap(), payload: Bytes(125) }.into()
 }
 
 fn every_link() -> Vec<(&'static str, LinkConfig)> {
     let steady = link(1_000_000, QueueLimit::Packets(10));
     let recorded = |service| {
         let period = Duration::from_millis(100);
-        LinkVariation::Trace(TraceConfig { service, delays: [].into(), period })
+        LinkVariation::Trace(TraceConfig { service, delays: [].into(), losses: [].into(), period })
     };
     let ms = Duration::from_millis;
     let opportunities: Vec<Duration> = (0..8).map(|n| ms(7 * n + n * n)).collect();
     let rates = [(ms(0), 1_500_000), (ms(40), 0), (ms(60), 800_000)];
-    let failing = vec![ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.2 }];
+    let failing = vec![ErrorConfig::Packet(PacketErrors(0.2))];
     let arq = |repeats| {
         let arq = FrameRepair::Arq { tries: 3, repeats, round_trip: None, answer_bytes: 0 };
         RepairConfig { frames: Some(arq), ..RepairConfig::default() }
@@ -256,7 +256,7 @@ fn a_shaper_before_a_faster_link_sends_at_its_own_rate() {
 fn codel_follows_a_link_that_changes_its_rate() {
     let s = Duration::from_secs;
     let service = Service::Rates([(s(0), 1_000_000), (s(20), 100_000), (s(40), 1_000_000)].into());
-    let pace = LinkVariation::Trace(TraceConfig { service, delays: [].into(), period: s(60) });
+    let pace = LinkVariation::Trace(TraceConfig { service, delays: [].into(), losses: [].into(), period: s(60) });
     let codel = QueueConfig::served(QueueSpec::Codel(CodelConfig { limit: 100_000, ..CodelConfig::default() }));
     let config = LinkConfig { queue: codel, pace, ..link(1_000_000, QueueLimit::Unlimited) };
     let records = run(&one_link(config, Duration::from_millis(5), s(60), poisson(500_000)), 1);

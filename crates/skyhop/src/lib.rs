@@ -17,6 +17,7 @@
 mod error;
 mod folder;
 mod long_tables;
+mod measures;
 mod memory;
 mod paths;
 mod progress;

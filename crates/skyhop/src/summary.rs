@@ -1,10 +1,10 @@
 //! The totals of a run in one small object: `summary.json`, and what `skyhop run --json` prints.
 //! Definitions of the measures: `docs/models/measures.md`. A value that was not measured is null.
 
-use crate::tables::completion_s;
+use crate::measures;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
-use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, Records, Total};
+use skyhop_sim::records::{FlowSummary, LinkSummary, Records, Total};
 
 /// `flows` and `links` in the order of the records; `jain`, the index over the goodputs; `total`, all flows together
 /// over the time of the run; and `warnings`.
@@ -18,8 +18,6 @@ pub(crate) struct Summary<'a>(pub &'a Records);
 struct Flow<'a>(&'a FlowSummary, &'a Records);
 struct LinkRow<'a>(&'a LinkSummary, &'a Records);
 struct TotalOf<'a>(&'a Total);
-/// Every cause is named, also those that took no packet.
-struct Drops<'a>(&'a DropCounts);
 
 impl Serialize for Summary<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -50,33 +48,7 @@ impl Serialize for Flow<'_> {
         map.serialize_entry("name", &name(&records.flow_names, Some(flow.flow)))?;
         map.serialize_entry("from", &name(&records.node_names, Some(flow.from)))?;
         map.serialize_entry("to", &name(&records.node_names, Some(flow.to)))?;
-        map.serialize_entry("start_s", &flow.start.as_secs_f64())?;
-        map.serialize_entry("stop_s", &flow.stop.as_secs_f64())?;
-        map.serialize_entry("completion_s", &completion_s(flow))?;
-        map.serialize_entry("goodput_bps", &flow.goodput_bps)?;
-        map.serialize_entry("throughput_bps", &flow.throughput_bps)?;
-        map.serialize_entry("packets_sent", &flow.packets_sent)?;
-        map.serialize_entry("packets_received", &flow.packets_received)?;
-        map.serialize_entry("packets_duplicate", &flow.packets_duplicate)?;
-        map.serialize_entry("retransmissions", &flow.retransmissions)?;
-        map.serialize_entry("probes", &flow.probes)?;
-        map.serialize_entry("timeouts", &flow.timeouts)?;
-        map.serialize_entry("fast_retransmits", &flow.fast_retransmits)?;
-        map.serialize_entry("cwnd_cuts", &flow.cwnd_cuts)?;
-        map.serialize_entry("bytes_delivered", &flow.bytes_delivered)?;
-        map.serialize_entry("drops", &Drops(&flow.drops))?;
-        map.serialize_entry("acks_dropped", &flow.ack_drops.iter().sum::<u64>())?;
-        map.serialize_entry("delivery_fraction", &flow.delivery_fraction)?;
-        map.serialize_entry("tcp_efficiency", &flow.tcp_efficiency)?;
-        map.serialize_entry("information_efficiency", &flow.information_efficiency)?;
-        map.serialize_entry("cwnd_mean", &flow.cwnd_mean)?;
-        let measures =
-            [("rtt", flow.rtt), ("delay", flow.delay), ("jitter", flow.jitter), ("interarrival", flow.interarrival)];
-        for (measure, distribution) in measures {
-            for (statistic, value) in statistics(&distribution) {
-                map.serialize_entry(&format_args!("{measure}_{statistic}_s"), &value)?;
-            }
-        }
+        measures::entries(*flow, measures::OF_FLOWS, &mut map)?;
         map.end()
     }
 }
@@ -89,22 +61,7 @@ impl Serialize for LinkRow<'_> {
         map.serialize_entry("kind", link.kind)?;
         map.serialize_entry("from", &name(&records.node_names, Some(link.from)))?;
         map.serialize_entry("to", &name(&records.node_names, link.to))?;
-        map.serialize_entry("rate_bps", &link.rate_bps)?;
-        map.serialize_entry("utilisation", &link.utilisation)?;
-        map.serialize_entry("packets", &link.packets)?;
-        map.serialize_entry("bytes", &link.bytes)?;
-        map.serialize_entry("queue_mean_packets", &link.queue_mean_packets)?;
-        map.serialize_entry("queue_max_packets", &link.queue_max_packets)?;
-        map.serialize_entry("marked", &link.marked)?;
-        map.serialize_entry("drops", &Drops(&link.drops))?;
-        if let Some(early) = link.early {
-            map.serialize_entry("dropped_early", &early)?;
-        }
-        if let Some(sojourn) = &link.sojourn {
-            for (statistic, value) in statistics(sojourn).into_iter().filter(|(statistic, _)| *statistic != "min") {
-                map.serialize_entry(&format_args!("sojourn_{statistic}_s"), &value)?;
-            }
-        }
+        measures::entries(*link, measures::OF_LINKS, &mut map)?;
         map.end()
     }
 }
@@ -118,18 +75,6 @@ impl Serialize for TotalOf<'_> {
         map.serialize_entry("throughput_bps", throughput_bps)?;
         map.end()
     }
-}
-
-impl Serialize for Drops<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(DropCause::ALL.iter().map(|cause| cause.name()).zip(self.0))
-    }
-}
-
-/// The statistics of a measure by the name that stands between the measure's and the unit; none without samples.
-pub(crate) fn statistics(d: &Distribution) -> [(&'static str, Option<f64>); 5] {
-    [("mean", d.mean_s), ("median", d.median_s), ("p95", d.p95_s), ("min", d.min_s), ("max", d.max_s)]
-        .map(|(statistic, value)| (statistic, (d.count > 0).then_some(value)))
 }
 
 fn name(names: &[String], id: Option<u32>) -> Option<&str> {

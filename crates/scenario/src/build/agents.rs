@@ -5,8 +5,8 @@ use crate::format::{ShareName, UnitName};
 use crate::resolve::ISLS;
 use crate::scenario::{Agent, Flow, Pep, Scenario, Task};
 use skyhop_sim::spec::{
-    AgentConfig, AgentTask, ApplicationConfig, CountUnit, ElnConfig, ErrorReportConfig, FlowConfig, RelayShare,
-    SnoopConfig, SurvivalConfig, TransportConfig, WatchedLinks,
+    AgentConfig, AgentTask, CountUnit, ElnConfig, ErrorReportConfig, FlowConfig, RelayShare, SnoopConfig, SourceConfig,
+    SurvivalConfig, TransportConfig, WatchedLinks,
 };
 use skyhop_topology::NodeId;
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ impl Scenario {
             if let Some((before, pep)) = legs.last().zip(i.checked_sub(1).and_then(|i| self.pep_at(&flow.via[i]))) {
                 leg.from = before.to;
                 leg.transport = TransportConfig::Tcp(Box::new(pep.tcp.clone()));
-                leg.application = ApplicationConfig::Relay {
+                leg.application = SourceConfig::Relay {
                     before: before.name.clone(),
                     buffer_bytes: pep.buffer.0,
                     share: match pep.share {

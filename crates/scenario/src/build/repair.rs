@@ -2,7 +2,7 @@
 
 use super::packet_bytes;
 use crate::format::{OrderName, RepairFile, RepeatsName};
-use skyhop_sim::spec::{BlockCode, DeliveryOrder, ErrorConfig, FrameRepair, RepairConfig, Repeats};
+use skyhop_sim::spec::{BlockCode, DeliveryOrder, FrameRepair, RepairConfig, Repeats};
 
 pub(super) fn repair(file: &RepairFile) -> RepairConfig {
     let arq = file.arq.map(|arq| FrameRepair::Arq {
@@ -30,14 +30,5 @@ pub(super) fn repair(file: &RepairFile) -> RepairConfig {
             Some(OrderName::AsItComes) => DeliveryOrder::AsItComes,
             Some(OrderName::Kept) | None => DeliveryOrder::Kept,
         },
-    }
-}
-
-/// Errors behind a code.
-pub(super) fn coded(error: ErrorConfig, code: BlockCode) -> ErrorConfig {
-    match error {
-        ErrorConfig::Independent { unit, probability } => ErrorConfig::Coded { unit, probability, code },
-        ErrorConfig::OfData(of_data) => ErrorConfig::OfData(Box::new(coded(*of_data, code))),
-        other => other,
     }
 }

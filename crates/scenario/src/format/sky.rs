@@ -1,10 +1,11 @@
 //! Constellations, ground stations and routing.
 
-use super::{ErrorFile, LinkProfileFile, QueueFile, RepairFile, TraceFile};
+use super::{LinkProfileFile, QueueFile, RepairFile, TraceFile};
 use crate::instant::Instant;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Angle, Bytes, Duration, Length, Rate};
+use skyhop_sim::errors::ErrorConfig;
 use std::borrow::Cow;
 
 /// Satellites: a preset, shells, published elements, satellites that are given one by one.
@@ -153,7 +154,7 @@ pub struct IslFile {
     pub on_down: Option<OnDownName>,
     /// Bytes added to each packet while it is sent.
     pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
+    pub errors: Option<Vec<ErrorConfig>>,
     /// What the link does about its errors.
     pub repair: Option<RepairFile>,
     /// Whether the first and the last plane of a star are linked.
@@ -244,7 +245,7 @@ pub struct GslFile {
     pub on_down: Option<OnDownName>,
     /// Bytes added to each packet while it is sent.
     pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
+    pub errors: Option<Vec<ErrorConfig>>,
     /// What the link does about its errors.
     pub repair: Option<RepairFile>,
     /// A recording that the transmitters of both directions follow, each for itself.
@@ -344,7 +345,7 @@ pub struct TransmitterFile {
     pub rate: Option<Rate>,
     pub queue: Option<QueueFile>,
     pub framing: Option<Bytes>,
-    pub errors: Option<Vec<ErrorFile>>,
+    pub errors: Option<Vec<ErrorConfig>>,
     /// What the link does about its errors.
     pub repair: Option<RepairFile>,
     /// A recording that the transmitters follow, each for itself.

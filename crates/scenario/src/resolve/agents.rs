@@ -3,8 +3,8 @@
 use super::wires::LARGEST_PACKET;
 use super::{Kind, Resolver};
 use crate::format::{
-    AgentFile, ApplicationFile, ApplicationOptions, DataErrors, ElnFile, ErrorFile, ErrorReportFile, FlowFile, PepFile,
-    ShareName, SnoopFile, SurvivalFile, UnitName,
+    AgentFile, ApplicationFile, ElnFile, ErrorReportFile, FlowFile, PepFile, ShareName, SnoopFile, SurvivalFile,
+    UnitName,
 };
 use crate::names::{natural_order, shorten};
 use crate::scenario::{
@@ -12,6 +12,7 @@ use crate::scenario::{
 };
 use crate::tree::{Node, Path};
 use skyhop_base::Bytes;
+use skyhop_sim::errors::{ErrorModel, ErrorUnit};
 use skyhop_sim::spec::{ErrorReportConfig, SnoopConfig};
 use skyhop_transport::{Notification, Pacing, Recovery, SackRules};
 use std::collections::BTreeSet;
@@ -127,8 +128,12 @@ impl Resolver<'_, '_, '_> {
         if file.tcp.is_none() && file.quic.is_none() {
             self.add(&path, "needs TCP", None);
         }
-        if matches!(file.application, Some(ApplicationFile::Options(ApplicationOptions::Requests(_)))) {
-            self.add(&path, "requests ask the other end itself: no node can split their connection", None);
+        if let Some(ApplicationFile::Options(application)) = &file.application
+            && application.request_bytes().is_some()
+        {
+            let message =
+                format!("{:?} asks the other end itself: no node can split its connection", application.key());
+            self.add(&path, message, None);
         }
         let mut seen: BTreeSet<&str> = [file.from.as_str(), file.to.as_str()].into();
         for (i, node) in nodes.iter().enumerate() {
@@ -328,12 +333,8 @@ fn snoop_with_all(file: &SnoopFile) -> Snoop {
 
 /// Whether a link loses bytes.
 fn has_errors_per_byte(name: &str, sky: Option<&Constellation>, links: &[(WiredLink, Path)]) -> bool {
-    let loses_bytes = |transmitter: &Transmitter| {
-        transmitter
-            .errors
-            .iter()
-            .any(|error| matches!(error, ErrorFile::Byte(_) | ErrorFile::Data(DataErrors::Byte(_))))
-    };
+    let loses_bytes =
+        |transmitter: &Transmitter| transmitter.errors.iter().any(|error| error.unit() == ErrorUnit::Byte);
     let by_sky = sky.is_some_and(|sky| {
         let of_isls = name == ISLS && sky.isl.as_ref().is_some_and(|isl| loses_bytes(&isl.transmitter));
         let of_uplinks = name.ends_with("->sky") && sky.gsl.as_ref().is_some_and(|gsl| loses_bytes(&gsl.uplink));

@@ -2,7 +2,6 @@
 //! is checked. Components that are wrong in themselves are left out, so that the others are still looked at.
 
 mod agents;
-mod calls;
 mod content;
 mod hops;
 mod linux;
@@ -22,26 +21,24 @@ mod station_file;
 mod stations;
 mod trace;
 mod traffic;
-mod video;
 mod wires;
 mod workloads;
 
 pub(crate) use agents::ISLS;
-pub(crate) use calls::call;
 pub(crate) use sky::walker;
 pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};
-pub(crate) use video::video;
 
 use crate::diagnostic::Problems;
 use crate::files::Shelf;
-use crate::format::{ClockName, ErrorFile, FORMAT, MetricName, ProfileName, RecordsFile, RoutingFile};
+use crate::format::{ClockName, FORMAT, MetricName, ProfileName, RecordsFile, RoutingFile};
 use crate::names;
 use crate::scenario::{Queue, Records, Routing, Scenario, Transmitter, WiredLink};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
-use skyhop_base::Duration;
+use skyhop_base::{Duration, Faults, Step};
 use skyhop_sim::LONGEST_RUN;
+use skyhop_sim::errors::ErrorConfig;
 use std::collections::BTreeMap;
 
 /// Most satellites, stations and links each: more would be a mistake of the file.
@@ -202,6 +199,17 @@ impl Resolver<'_, '_, '_> {
         self.problems.add(&origin, path, message, help);
     }
 
+    /// What a component says about its parameters, which stand at `path`.
+    fn add_faults(&mut self, faults: Faults, path: &Path) {
+        for fault in faults.0 {
+            let place = fault.at.iter().fold(path.clone(), |place, step| match step {
+                Step::Key(key) => place.key(key),
+                Step::Index(index) => place.index(*index),
+            });
+            self.add(&place, fault.message, fault.help);
+        }
+    }
+
     /// The profile's value. "linux" is about TCP alone.
     fn by_profile<T>(&self, rfc: T, ns2: T) -> T {
         match self.profile {
@@ -280,7 +288,7 @@ impl Resolver<'_, '_, '_> {
         let steady = |transmitter: &Transmitter| {
             let Transmitter { queue, repair, trace, profile, errors, .. } = transmitter;
             let is_precomputed = matches!(queue, Queue::Unlimited | Queue::DropTail(_) | Queue::Red(_));
-            let has_list = errors.iter().any(|error| matches!(error, ErrorFile::List(_)));
+            let has_list = errors.iter().any(|error| matches!(error, ErrorConfig::List(_)));
             repair.is_none() && trace.is_none() && profile.is_none() && !has_list && is_precomputed
         };
         let unsteady =

@@ -6,13 +6,10 @@ use crate::format::{
     WebProtocolFile, WebProtocolName, WebProtocolOptions, WorkloadFile,
 };
 use crate::tree::Path;
-use skyhop_base::{Bytes, Duration};
+use skyhop_base::Duration;
+use skyhop_sim::applications::REQUEST;
 use skyhop_sim::distribution::Distribution;
 use skyhop_sim::pages::{Namer, ObjectGroup, PagesConfig, median_2024};
-
-/// A request with its headers: "header sizes of 700-800 bytes is common" (M. Belshe and R. Peon, "SPDY: an experimental
-/// protocol for a faster web", Google 2009).
-pub(super) const REQUEST: Bytes = Bytes(700);
 
 /// Connections to a server that browsers open under HTTP/1.1: six, as all of them have since 2008 (S. Souders, "Roundup
 /// on parallel connections", 2008).

@@ -2,11 +2,10 @@
 
 use super::Resolver;
 use super::wires::LARGEST_PACKET;
-use crate::format::{
-    ArqFile, CodeFile, DataErrors, ErasureFile, ErrorFile, OrderName, RepairFile, RepeatsName, TraceErrors,
-};
+use crate::format::{ArqFile, CodeFile, ErasureFile, OrderName, RepairFile, RepeatsName};
 use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
+use skyhop_sim::errors::{ErrorConfig, ErrorModel, ErrorUnit};
 
 /// A usual packet: what fills a block in time does so at the full rate of the link.
 const USUAL_PACKET_BYTES: u32 = 1500;
@@ -14,7 +13,7 @@ const USUAL_PACKET_BYTES: u32 = 1500;
 /// The link whose errors are repaired.
 pub(super) struct Repaired<'l> {
     pub rate: Option<Rate>,
-    pub errors: &'l [ErrorFile],
+    pub errors: &'l [ErrorConfig],
     pub errors_path: &'l Path,
     /// It follows a recording or a profile.
     pub paced: bool,
@@ -86,22 +85,13 @@ impl Resolver<'_, '_, '_> {
     fn check_repairable(&mut self, coded: bool, frames: bool, link: &Repaired<'_>) {
         for (i, error) in link.errors.iter().enumerate() {
             let path = link.errors_path.index(i);
-            let by_symbol = matches!(
-                error,
-                ErrorFile::Byte(_) | ErrorFile::Bit(_) | ErrorFile::Data(DataErrors::Byte(_) | DataErrors::Bit(_))
-            );
-            if coded && !by_symbol {
+            if coded && error.unit() == ErrorUnit::Packet {
                 let help = "use byte or bit, or arq or erasure without code".to_owned();
                 self.add(&path, "a block code corrects bytes: it says nothing about losses of packets", Some(help));
             }
-            let names_packets = match error {
-                ErrorFile::Segments(_) => Some("segments"),
-                ErrorFile::Trace(TraceErrors { packets: Some(_), .. }) => Some("trace"),
-                _ => None,
-            };
-            if let Some(key) = names_packets.filter(|_| frames) {
+            if frames && error.names_packets() {
                 let message = "names packets, of which a link that repairs sends several copies";
-                self.add(&path.key(key), message, Some("use a probability, bursts or times".to_owned()));
+                self.add(&path.key(error.key()), message, Some("use a probability, bursts or times".to_owned()));
             }
         }
     }

@@ -99,9 +99,10 @@ impl Resolver<'_, '_, '_> {
             None if rows.rates.is_empty() => Service::Constant,
             None => Service::Rates(rows.rates.into()),
         };
-        let config = TraceConfig { service, delays: Arc::from(by_line.unwrap_or(rows.delays)), period };
+        let delays_over_time = Arc::from(by_line.unwrap_or(rows.delays));
+        let config = TraceConfig { service, delays: delays_over_time, losses: rows.losses.into(), period };
         let delays_every = delays.is_some().then_some(every);
-        Some(Trace { opportunities, table, delays, delays_every, period, config, losses: rows.losses })
+        Some(Trace { opportunities, table, delays, delays_every, period, config })
     }
 
     /// A file of the recording with what it says; a line that says nothing is a problem.

@@ -2,15 +2,13 @@
 
 use super::red::Line;
 use super::{Kind, Resolver};
-use crate::format::{
-    AccessFile, ApplicationFile, ApplicationName, ApplicationOptions, ConstantRateFile, FilesFile, FlowFile, FtpFile,
-    OnOffFile, QueueFile, QueueName, RequestsFile, SourceFile, SpacingName, TelnetFile,
-};
-use crate::names::natural_order;
+use crate::format::{AccessFile, ApplicationFile, ApplicationName, FlowFile, QueueFile, QueueName};
+use crate::names::{self, natural_order};
 use crate::scenario::{Access, Flow, Transport};
 use crate::tree::{Node, Path};
-use skyhop_base::{Bytes, Duration};
+use skyhop_base::{Bytes, Duration, Faults};
 use skyhop_cc::ConfigError;
+use skyhop_sim::applications::{ApplicationConfig, Carrier, FtpOptions};
 use std::collections::BTreeMap;
 
 /// More flows than a run can hold in memory.
@@ -199,91 +197,36 @@ impl Resolver<'_, '_, '_> {
         self.add(&place, error.to_string(), None);
     }
 
-    fn application(&mut self, file: &FlowFile, path: &Path) -> Option<ApplicationOptions> {
+    fn application(&mut self, file: &FlowFile, path: &Path) -> Option<ApplicationConfig> {
         let path = path.key("application");
-        let application = match &file.application {
-            Some(ApplicationFile::Named(ApplicationName::Ftp)) => ApplicationOptions::Ftp(FtpFile::default()),
+        let mut application = match &file.application {
+            Some(ApplicationFile::Named(ApplicationName::Ftp)) => FtpOptions::default().into(),
             Some(ApplicationFile::Options(options)) => options.clone(),
-            None if file.tcp.is_some() || file.quic.is_some() || file.udp.is_none() => {
-                ApplicationOptions::Ftp(FtpFile::default())
-            }
+            None if file.tcp.is_some() || file.quic.is_some() || file.udp.is_none() => FtpOptions::default().into(),
             None => {
                 let help = "write application = { constant_rate = { rate = \"1 Mbit/s\", payload = \"1000 B\" } }";
                 self.add(&path, "is missing: UDP does not say how fast to send", Some(help.to_owned()));
                 return None;
             }
         };
-        let needs_tcp = matches!(
-            application,
-            ApplicationOptions::Ftp(_)
-                | ApplicationOptions::Files(_)
-                | ApplicationOptions::Requests(_)
-                | ApplicationOptions::Video(_)
-        );
-        if needs_tcp && file.udp.is_some() && file.tcp.is_none() && file.quic.is_none() {
-            let help = "UDP carries constant_rate, poisson, telnet, on_off, call or messages".to_owned();
-            self.add(&path, "a file transfer needs TCP", Some(help));
+        let is_reliable = file.tcp.is_some() || file.quic.is_some();
+        match application.carrier() {
+            Carrier::Reliable if file.udp.is_some() && !is_reliable => {
+                let all = ApplicationConfig::ALL.iter();
+                let others = all.filter(|(_, carrier)| *carrier != Carrier::Reliable).map(|(key, _)| *key);
+                let help = format!("UDP carries {}", names::list(others, "or"));
+                self.add(&path, "a file transfer needs TCP", Some(help));
+            }
+            Carrier::Datagrams(message) if file.udp.is_none() => {
+                self.add(&path, message, Some("write udp = {} in place of the other transport".to_owned()));
+            }
+            Carrier::Any | Carrier::Reliable | Carrier::Datagrams(_) => {}
         }
-        if matches!(application, ApplicationOptions::Call(_)) && file.udp.is_none() {
-            let help = "write udp = {} in place of the other transport".to_owned();
-            self.add(&path, "a call needs UDP, in which a late frame does not hold up others", Some(help));
-        }
-        self.check_sizes(&application, &path);
-        Some(in_short(application))
-    }
-
-    /// Sizes and times of an application.
-    fn check_sizes(&mut self, application: &ApplicationOptions, path: &Path) {
-        let nothing = "there must be something to send";
-        match application {
-            ApplicationOptions::Ftp(FtpFile { bytes: Some(Bytes(0)) }) => {
-                self.add(&path.key("ftp").key("bytes"), nothing, None);
-            }
-            ApplicationOptions::Ftp(_) => {}
-            ApplicationOptions::ConstantRate(ConstantRateFile { payload, .. }) => {
-                self.check_packet_size(*payload, 1, &path.key("constant_rate").key("payload"));
-            }
-            ApplicationOptions::Poisson(SourceFile { payload, .. }) => {
-                self.check_packet_size(*payload, 1, &path.key("poisson").key("payload"));
-            }
-            ApplicationOptions::Telnet(TelnetFile { payload, interval }) => {
-                let path = path.key("telnet");
-                self.check_packet_size(*payload, 1, &path.key("payload"));
-                self.check_positive(*interval, &path.key("interval"));
-            }
-            ApplicationOptions::OnOff(OnOffFile { payload, on, off, .. }) => {
-                let path = path.key("on_off");
-                self.check_packet_size(*payload, 1, &path.key("payload"));
-                self.check_positive(Some(*on), &path.key("on"));
-                self.check_positive(Some(*off), &path.key("off"));
-            }
-            ApplicationOptions::Call(call) => self.check_call(call, &path.key("call")),
-            ApplicationOptions::Video(video) => self.check_video(video, &path.key("video")),
-            ApplicationOptions::Messages(messages) => self.check_messages(messages, &path.key("messages")),
-            ApplicationOptions::Files(FilesFile { sizes, .. }) => {
-                let path = path.key("files").key("sizes");
-                if sizes.is_empty() {
-                    self.add(&path, nothing, None);
-                }
-                for i in (0..sizes.len()).filter(|&i| sizes[i] == Bytes(0)) {
-                    self.add(&path.index(i), nothing, None);
-                }
-            }
-            ApplicationOptions::Requests(RequestsFile { request, response, think, .. }) => {
-                let path = path.key("requests");
-                self.check_packet_size(*request, 1, &path.key("request"));
-                if *response == Bytes(0) {
-                    self.add(&path.key("response"), nothing, None);
-                }
-                self.check_positive(Some(*think), &path.key("think"));
-            }
-        }
-    }
-
-    pub(super) fn check_positive(&mut self, duration: Option<Duration>, path: &Path) {
-        if duration.is_some_and(|duration| duration.is_zero()) {
-            self.add(path, "must be more than 0 s", None);
-        }
+        let mut faults = Faults::default();
+        application.check(&mut faults);
+        self.add_faults(faults, &path.key(application.key()));
+        application.tidy();
+        Some(application)
     }
 
     /// No two flows may have one name, also not one that a count makes.
@@ -334,20 +277,6 @@ pub(crate) const SOURCE: &str = ".source";
 
 /// Behind a flow's name: the node behind its access link at the receiver.
 pub(crate) const SINK: &str = ".sink";
-
-/// What says the default is left out.
-fn in_short(mut application: ApplicationOptions) -> ApplicationOptions {
-    match &mut application {
-        ApplicationOptions::ConstantRate(source) => {
-            source.spacing = source.spacing.filter(|&spacing| spacing != SpacingName::Regular);
-        }
-        ApplicationOptions::Call(call) => *call = super::calls::in_full(std::mem::take(call)),
-        ApplicationOptions::Video(video) => *video = super::video::in_full(std::mem::take(video)),
-        ApplicationOptions::Files(files) => files.pause = files.pause.filter(|pause| !pause.is_zero()),
-        _ => {}
-    }
-    application
-}
 
 /// The first place below `path` where `key` stands.
 fn find_key(node: &Node, path: &Path, key: &str) -> Option<Path> {

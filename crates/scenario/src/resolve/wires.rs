@@ -1,22 +1,22 @@
 //! Wired links, and what every transmitter has: rate, queue, framing, errors.
 
-use super::list::ListedLink;
 use super::profile::{self, ProfilePlace};
 use super::red::Line;
 use super::repair::Repaired;
 use super::trace::mean_rate;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
-    CountsName, DataErrors, DirectionFile, DropTailFile, ErrorFile, LinkFile, LinkProfileFile, PriorityName, QueueFile,
-    QueueName, QueueOptions, RedFile, SegmentErrors, StarlinkDirection, TraceErrors, TransmitterFile,
+    CountsName, DirectionFile, DropTailFile, LinkFile, LinkProfileFile, PriorityName, QueueFile, QueueName,
+    QueueOptions, RedFile, StarlinkDirection, TransmitterFile,
 };
 use crate::names::{natural_order, shorten};
 use crate::scenario::{Direction, Fifo, Flow, Queue, Room, Scenario, Transmitter, Transport, WiredLink};
 use crate::tree::{Node, Path};
 use serde::de::DeserializeOwned;
-use skyhop_base::{Bytes, Duration};
+use skyhop_base::{Bytes, Duration, Faults};
 use skyhop_queue::QueueSpec;
 use skyhop_queue::drr::DrrConfig;
+use skyhop_sim::errors::{ErrorConfig, ErrorModel, LinkFacts};
 use skyhop_sim::spec::Service;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -229,13 +229,11 @@ impl Resolver<'_, '_, '_> {
         self.check_packet_size(framing, 0, &at(own.framing.is_some(), "framing"));
         let errors = own.errors.as_ref().or(common.and_then(|c| c.errors.as_ref()));
         let errors_path = at(own.errors.is_some(), "errors");
-        self.check_traces(errors.map_or(&[], Vec::as_slice), &errors_path);
-        let listed = ListedLink {
-            paced: trace.is_some() || profile.is_some(),
+        let facts = LinkFacts {
+            is_paced: trace.is_some() || profile.is_some(),
             repairs: own.repair.is_some() || common.is_some_and(|common| common.repair.is_some()),
         };
-        self.check_lists(errors.map_or(&[], Vec::as_slice), &listed, &errors_path);
-        let errors = errors.map(|errors| tidy(errors)).unwrap_or_default();
+        let errors = self.errors(errors.map_or(&[], Vec::as_slice), &facts, &errors_path);
         let repair = own.repair.as_ref().or(common.and_then(|c| c.repair.as_ref())).map(|repair| {
             let paced = trace.is_some() || profile.is_some();
             let link = Repaired { rate, errors: &errors, errors_path: &errors_path, paced };
@@ -347,22 +345,20 @@ impl Resolver<'_, '_, '_> {
         Room::Packets { packets, counts }
     }
 
-    /// Traces must name something, and times that are some.
-    fn check_traces(&mut self, errors: &[ErrorFile], path: &Path) {
-        for (i, error) in errors.iter().enumerate() {
-            if loses_all(error) {
+    /// The errors of a link, found right as far as it goes, in their canonical form.
+    fn errors(&mut self, errors: &[ErrorConfig], link: &LinkFacts, path: &Path) -> Vec<ErrorConfig> {
+        let mut errors = errors.to_vec();
+        for (i, error) in errors.iter_mut().enumerate() {
+            if error.loses_all() {
                 self.warn(&path.index(i), "loses every packet that it concerns");
             }
-            let ErrorFile::Trace(TraceErrors { packets, during }) = error else { continue };
-            let path = path.index(i).key("trace");
-            if packets.is_none() && during.is_none() {
-                let help = "write packets = [17, 18] or during = [[\"10 s\", \"12 s\"]]".to_owned();
-                self.add(&path, "names no losses", Some(help));
-            }
-            for (j, [from, until]) in during.iter().flatten().enumerate().filter(|(_, [from, until])| from >= until) {
-                self.add(&path.key("during").index(j), format!("{until} is not after {from}"), None);
-            }
+            let mut faults = Faults::default();
+            error.check(link, &mut faults);
+            self.add_faults(faults, &path.index(i).key(error.key()));
+            error.tidy();
         }
+        self.check_holds(&errors, path);
+        errors
     }
 
     /// Flows that errors name must exist.
@@ -437,26 +433,6 @@ pub(super) fn in_order(between: [String; 2], forward: Direction, backward: Direc
     }
 }
 
-/// Segments in order, each once.
-fn tidy(errors: &[ErrorFile]) -> Vec<ErrorFile> {
-    let tidy_one = |error: &ErrorFile| match error {
-        ErrorFile::Trace(TraceErrors { packets, during }) => {
-            let mut during = during.clone();
-            during.iter_mut().for_each(|pairs| pairs.sort_unstable());
-            let in_order =
-                |numbers: &Vec<u64>| numbers.iter().copied().collect::<BTreeSet<u64>>().into_iter().collect();
-            ErrorFile::Trace(TraceErrors { packets: packets.as_ref().map(in_order), during })
-        }
-        ErrorFile::Segments(SegmentErrors { flow, segments }) => {
-            let segments: BTreeSet<u32> = segments.iter().copied().collect();
-            ErrorFile::Segments(SegmentErrors { flow: flow.clone(), segments: segments.into_iter().collect() })
-        }
-        ErrorFile::List(list) => ErrorFile::List(super::list::tidy(list)),
-        other => other.clone(),
-    };
-    errors.iter().map(tidy_one).collect()
-}
-
 /// Whether the key says so, not its default.
 fn asks_for_priority(queue: &QueueFile) -> bool {
     let asked = match queue {
@@ -496,16 +472,6 @@ fn with_room_of(queue: Option<&QueueFile>, of_profile: Option<QueueFile>) -> Opt
     let packets = given.packets.or(usual.packets.filter(|_| given.bytes.is_none()));
     let counts = given.counts.or(usual.counts.filter(|_| given.bytes.is_none()));
     Some(QueueFile::Options(QueueOptions::DropFront(DropTailFile { packets, counts, ..given })))
-}
-
-/// Whether no packet is spared.
-fn loses_all(error: &ErrorFile) -> bool {
-    match error {
-        ErrorFile::Packet(p) | ErrorFile::Byte(p) | ErrorFile::Bit(p) => *p >= 1.0,
-        ErrorFile::Data(DataErrors::Packet(p) | DataErrors::Byte(p) | DataErrors::Bit(p)) => *p >= 1.0,
-        ErrorFile::GilbertElliott(file) => file.loss_good >= 1.0 && file.loss_bad >= 1.0,
-        ErrorFile::Trace(_) | ErrorFile::Segments(_) | ErrorFile::List(_) => false,
-    }
 }
 
 /// Every place `errors[..].segments.flow` in the tree, with the name there.

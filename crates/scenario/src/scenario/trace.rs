@@ -17,10 +17,7 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delays_every: Option<Duration>,
     pub period: Duration,
-    /// What they say about service and delay.
+    /// What they say about service, delay and losses.
     #[serde(skip)]
     pub config: TraceConfig,
-    /// Probability of a loss from each instant on.
-    #[serde(skip)]
-    pub losses: Vec<(Duration, f64)>,
 }

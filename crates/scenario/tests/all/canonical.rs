@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use skyhop_scenario::{Override, Scenario};
-use skyhop_sim::spec::{ErrorConfig, ErrorUnit, OnDown, QueueConfig, QueueLimit, TransportConfig};
+use skyhop_sim::errors::{ErrorConfig, PacketErrors, SegmentErrors, TraceErrors};
+use skyhop_sim::spec::{OnDown, QueueConfig, QueueLimit, TransportConfig};
 use skyhop_topology::{NodeKind, Topology};
 use std::fs;
 use std::path::Path;
@@ -242,8 +243,8 @@ tcp = "reno"
     assert_eq!(spec.flows[3].name, "f-2");
     assert_eq!(spec.flows[11].name, "f-10");
     let errors: Vec<&ErrorConfig> = spec.links.wired.iter().flat_map(|link| &link.errors).collect();
-    let segments = ErrorConfig::Segments { flow: 3, segments: vec![100, 105] };
-    assert_eq!(errors, [&segments, &ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.25 }]);
+    let segments = ErrorConfig::Segments(SegmentErrors { flow: "f-2".into(), segments: vec![100, 105] });
+    assert_eq!(errors, [&segments, &ErrorConfig::Packet(PacketErrors(0.25))]);
 }
 
 #[test]
@@ -335,9 +336,10 @@ application = { requests = { request = "300 B", response = "10 kB", think = "1 s
 
 #[test]
 fn queues_errors_and_applications_arrive_in_the_engine() {
-    use skyhop_base::Duration;
+    use skyhop_base::{Bytes, Duration};
     use skyhop_sim::SimulationSpec;
-    use skyhop_sim::spec::{ApplicationConfig, Discipline, RedConfig, RedCounting, RedUnit};
+    use skyhop_sim::applications::FilesOptions;
+    use skyhop_sim::spec::{Discipline, RedConfig, RedCounting, RedUnit};
     let spec = toml(TRAFFIC).simulation_spec();
     let red = |link: usize, spec: &SimulationSpec| match &spec.links.wired[link].queue.discipline {
         Discipline::Red(red) => (spec.links.wired[link].queue.limit, RedConfig::clone(red)),
@@ -350,14 +352,16 @@ fn queues_errors_and_applications_arrive_in_the_engine() {
     let (limit, backward) = red(1, &spec);
     assert_eq!((limit, backward.weight), (QueueLimit::Packets(50), 0.002));
     assert_eq!((backward.counting, backward.mark_up_to), (RedCounting::Floyd, None));
-    // The trace names packets and times: two models.
-    assert_eq!(spec.links.wired[0].errors.len(), 5);
-    assert_eq!(spec.links.wired[0].errors[3], ErrorConfig::PacketNumbers(vec![3, 5]));
+    assert_eq!(spec.links.wired[0].errors.len(), 4);
+    let ErrorConfig::Trace(TraceErrors { packets, during: Some(during) }) = &spec.links.wired[0].errors[3] else {
+        panic!("{:?}", spec.links.wired[0].errors)
+    };
+    assert_eq!((packets.as_deref(), during.len()), (Some(&[3, 5][..]), 2));
     let flow = |name: &str| spec.flows.iter().find(|flow| flow.name == name).unwrap();
     assert_eq!(flow("bulk").jitter, Duration::from_millis(4));
     assert_eq!(
         flow("files").application,
-        ApplicationConfig::Files { sizes: vec![10_000, 1_000_000], pause: Duration::ZERO }
+        FilesOptions { sizes: vec![Bytes(10_000), Bytes(1_000_000)], pause: None }.into()
     );
 
     // ns-2's own RED counts bytes: 50 packets of 500 B, thresholds worked out for the link.

@@ -6,7 +6,7 @@ use skyhop_base::Duration;
 use skyhop_orbit::Orbit;
 use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
-use skyhop_sim::spec::{ErrorConfig, LinkVariation, Service};
+use skyhop_sim::spec::{LinkVariation, Service};
 use skyhop_topology::{
     CheckTimes, GatewayRule, HandoverPolicy, IslChecks, IslLayout, Metric, NodeKind, StationOptions, Switching,
 };
@@ -310,7 +310,7 @@ fn links_follow_recordings() {
     let scenario = link(json!({ "table": { "text": table } }));
     let spec = scenario.simulation_spec();
     assert_eq!(spec.links.wired[0].rate.bps(), 2_000_000);
-    assert!(matches!(&spec.links.wired[0].errors[0], ErrorConfig::Varying { steps, .. } if steps.len() == 2));
+    assert!(matches!(&spec.links.wired[0].pace, LinkVariation::Trace(trace) if trace.losses.len() == 2));
     let records = Simulation::new(&spec, 1).unwrap().run();
     let flow = &records.flows[0];
     // Packets wait up to 1 s for the service; what arrives in the first 60 ms of a pause may be lost.

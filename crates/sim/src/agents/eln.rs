@@ -13,8 +13,9 @@
 //! is a bit and takes no bytes.
 
 use super::{Agents, NOBODY, claim, report};
+use crate::error::SimulationError;
 use crate::packet::Packet;
-use crate::simulation::{Simulation, SimulationError};
+use crate::simulation::Simulation;
 use crate::spec::ElnConfig;
 use skyhop_topology::{NodeId, Topology};
 use std::collections::{BTreeMap, BTreeSet};

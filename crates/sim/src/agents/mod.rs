@@ -7,9 +7,10 @@ mod report;
 mod snoop;
 mod survival;
 
+use crate::error::SimulationError;
 use crate::packet::{Flags, Packet};
 use crate::records::{DropCause, DropCounts};
-use crate::simulation::{Destination, Simulation, SimulationError};
+use crate::simulation::{Destination, Simulation};
 use crate::spec::{AgentTask, SimulationSpec};
 use eln::Markers;
 use report::{Gateway, Notice, Watch};

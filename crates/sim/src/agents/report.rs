@@ -12,8 +12,9 @@
 
 use super::estimator::{Estimator, Integrity};
 use super::{Agents, NOBODY};
+use crate::error::SimulationError;
 use crate::packet::Packet;
-use crate::simulation::{Simulation, SimulationError};
+use crate::simulation::Simulation;
 use crate::spec::{ErrorReportConfig, WatchedLinks};
 use skyhop_base::{Index, Time};
 use skyhop_topology::{LinkId, LinkKind, NodeId, Topology};

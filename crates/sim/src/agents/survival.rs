@@ -8,8 +8,8 @@
 
 use super::estimator::{Estimator, Integrity};
 use super::{Agents, NOBODY, claim, report};
+use crate::error::SimulationError;
 use crate::packet::Packet;
-use crate::simulation::SimulationError;
 use crate::spec::SurvivalConfig;
 use skyhop_topology::Topology;
 use std::collections::BTreeMap;

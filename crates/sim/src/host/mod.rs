@@ -2,9 +2,12 @@
 //!
 //! `endpoint.rs` is the contract, `ends.rs` the kinds of endpoints, `tcp.rs` and `boxed.rs` drive them.
 
+mod ack_details;
 mod boxed;
 pub mod endpoint;
 mod ends;
+mod jitter;
+mod ns2_timers;
 mod payloads;
 mod tcp;
 

@@ -24,9 +24,9 @@
 
 use super::{Entry, Link};
 use crate::deferred::DeferredQueue;
-use crate::errors::ErrorModel;
+use crate::errors::{Arrival, Losses};
 use crate::packet::{Flags, Packet};
-use crate::spec::{DeliveryOrder, ErrorConfig, FrameRepair, RepairConfig, Repeats};
+use crate::spec::{DeliveryOrder, FrameRepair, RepairConfig, Repeats};
 use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -70,7 +70,7 @@ struct Block {
 pub struct Repairs {
     config: RepairConfig,
     scheme: FrameRepair,
-    errors: Vec<ErrorModel>,
+    errors: Vec<Box<dyn Losses>>,
     /// Sent and not passed on, in the order of their first transmissions.
     frames: VecDeque<Frame>,
     next_number: u64,
@@ -111,14 +111,23 @@ enum Job {
     Parity,
 }
 
+/// Errors of a link that repairs them: it knows itself what it could not repair ([`Link::take_reception`]).
+#[derive(Debug)]
+pub struct Repaired;
+
+impl Losses for Repaired {
+    fn loses(&mut self, _arrival: &Arrival<'_>) -> bool {
+        false
+    }
+}
+
 impl Repairs {
-    /// The repairs of a link with these errors, of which its own code corrects some; `None` if packets are not
-    /// repaired.
-    pub fn new(config: &RepairConfig, errors: &[ErrorConfig], seed: u64, link: &str) -> Option<Repairs> {
-        Some(Repairs {
+    /// The repairs, by `scheme`, of a link with these errors, of which its own code corrects some.
+    pub fn new(config: &RepairConfig, scheme: FrameRepair, errors: Vec<Box<dyn Losses>>) -> Repairs {
+        Repairs {
             config: config.clone(),
-            scheme: config.frames?,
-            errors: errors.iter().map(|error| ErrorModel::new(error, seed, link)).collect(),
+            scheme,
+            errors,
             frames: VecDeque::new(),
             next_number: 0,
             again: VecDeque::new(),
@@ -128,7 +137,7 @@ impl Repairs {
             parity_sent: 0,
             receptions: VecDeque::new(),
             answers: VecDeque::new(),
-        })
+        }
     }
 
     /// When the transmitter has something to do, not before `free_at`, or the far end something to say.
@@ -195,7 +204,7 @@ impl Repairs {
         let key = u64::from(tries) << 32 | u64::from(packet.flow);
         let mut lost = false;
         for model in &mut self.errors {
-            lost |= model.loses(arrival, packet, key);
+            lost |= model.loses(&Arrival { at: arrival, key, packet });
         }
         if lost { Reception::Lost } else { Reception::Sound }
     }

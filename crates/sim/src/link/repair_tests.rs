@@ -1,8 +1,9 @@
 //! Against the closed formulas of the worked examples: a saturated link of 8 Mbit/s, 1000 B take 1 ms.
 
 use super::*;
+use crate::errors::{ByteErrors, ErrorConfig, ErrorModel, GilbertElliott, LossyLink, PacketErrors, TraceErrors};
 use crate::link::Offered;
-use crate::spec::{BlockCode, ErrorUnit, GilbertElliott, OnDown, QueueConfig, QueueLimit};
+use crate::spec::{BlockCode, ErrorUnit, OnDown, QueueConfig, QueueLimit};
 use skyhop_base::{Rate, Stream};
 
 fn example(name: &str) -> serde_json::Value {
@@ -15,8 +16,13 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
+/// Times from and until which everything is lost, in milliseconds.
+fn bad_times(pairs: &[[u64; 2]]) -> ErrorConfig {
+    ErrorConfig::Trace(TraceErrors { packets: None, during: Some(pairs.iter().map(|pair| pair.map(ms)).collect()) })
+}
+
 fn packet_errors(probability: f64) -> ErrorConfig {
-    ErrorConfig::Independent { unit: ErrorUnit::Packet, probability }
+    ErrorConfig::Packet(PacketErrors(probability))
 }
 
 fn arq(tries: u32, repeats: Repeats) -> RepairConfig {
@@ -30,12 +36,9 @@ fn arq(tries: u32, repeats: Repeats) -> RepairConfig {
 fn built(config: &RepairConfig, error: ErrorConfig) -> Link {
     let stream = Stream::new(1, "link", "queue");
     let queue = QueueConfig::drop_tail(QueueLimit::Unlimited);
-    Link::new(Rate::from_bps(8_000_000).unwrap(), 0, &queue, OnDown::Drop, stream).with_repairs(Repairs::new(
-        config,
-        &[error],
-        1,
-        "link",
-    ))
+    let lossy = LossyLink { seed: 1, name: "link", code: config.code, flows: &[] };
+    let repairs = config.frames.map(|scheme| Repairs::new(config, scheme, error.build(&lossy).into_iter().collect()));
+    Link::new(Rate::from_bps(8_000_000).unwrap(), 0, &queue, OnDown::Drop, stream).with_repairs(repairs)
 }
 
 fn packet(number: u32) -> Packet {
@@ -124,8 +127,7 @@ fn what_four_tries_leave_is_the_fourth_power() {
 /// Followed by hand: packet 1 of five fails once. Its end is at 2 ms, its failure known at 12 ms.
 #[test]
 fn a_failed_packet_leaves_again_a_round_trip_later_and_the_others_wait_for_it() {
-    let bad = (Time::ZERO + ms(7), Time::ZERO + ms(8));
-    let errors = || ErrorConfig::Intervals(vec![bad]);
+    let errors = || bad_times(&[[7, 8]]);
     let times = |link: &mut Link| {
         (0..5).for_each(|n| offer(link, n, Time::ZERO));
         let ms_of = |packet: &Arrived| (packet.number, packet.at.as_nanos() / 1_000_000);
@@ -163,9 +165,8 @@ fn a_failed_packet_leaves_again_a_round_trip_later_and_the_others_wait_for_it() 
 fn a_failure_is_known_when_its_answer_is_there() {
     let answered = |repeats| {
         let frames = Some(FrameRepair::Arq { tries: 9, repeats, round_trip: None, answer_bytes: 2000 });
-        let bad = (Time::ZERO + ms(7), Time::ZERO + ms(8));
-        let mut link = built(&RepairConfig { frames, ..RepairConfig::default() }, ErrorConfig::Intervals(vec![bad]));
-        let back = ErrorConfig::Independent { unit: ErrorUnit::Packet, probability: 0.0 };
+        let mut link = built(&RepairConfig { frames, ..RepairConfig::default() }, bad_times(&[[7, 8]]));
+        let back = packet_errors(0.0);
         let mut back = built(&RepairConfig::default(), back);
         (0..5).for_each(|n| offer(&mut link, n, Time::ZERO));
         let mut times = Vec::new();
@@ -202,8 +203,7 @@ fn frames_and_repairs_leave_the_rest_of_the_rate_for_packets() {
     assert_eq!(framed.packet_rate_bps(), 8e6, "nothing has been sent");
     (0..3).for_each(|n| offer(&mut framed, n, Time::ZERO));
     assert!((framed.packet_rate_bps() - 6.4e6).abs() < 1e-3, "{}", framed.packet_rate_bps());
-    let bad = ErrorConfig::Intervals(vec![(Time::ZERO + ms(6), Time::ZERO + ms(7))]);
-    let mut link = built(&arq(9, Repeats::Selective), bad);
+    let mut link = built(&arq(9, Repeats::Selective), bad_times(&[[6, 7]]));
     (0..2).for_each(|n| offer(&mut link, n, Time::ZERO));
     run(&mut link, 2, 0);
     assert!((link.packet_rate_bps() - 8e6 * 2.0 / 3.0).abs() < 1e-3, "{}", link.packet_rate_bps());
@@ -212,8 +212,7 @@ fn frames_and_repairs_leave_the_rest_of_the_rate_for_packets() {
 /// A new packet that is being sent is not interrupted, and a repetition goes before those that wait.
 #[test]
 fn repetitions_go_before_what_waits() {
-    let bad = (Time::ZERO + ms(6), Time::ZERO + ms(7));
-    let mut link = built(&arq(9, Repeats::Selective), ErrorConfig::Intervals(vec![bad]));
+    let mut link = built(&arq(9, Repeats::Selective), bad_times(&[[6, 7]]));
     // 0 ends at 1 ms and fails; known at 11 ms, when 11 begins unless 0 goes first.
     (0..20).for_each(|n| offer(&mut link, n, Time::ZERO));
     let arrived = run(&mut link, 20, 0);
@@ -277,9 +276,7 @@ fn parity_repairs_the_blocks_of_the_worked_example() {
 fn a_missing_packet_waits_for_the_parity_of_its_block() {
     let frames = FrameRepair::Erasure { n: 4, k: 3, within: ms(20) };
     let config = RepairConfig { frames: Some(frames), ..RepairConfig::default() };
-    let bad = |from, until| (Time::ZERO + ms(from), Time::ZERO + ms(until));
-    let errors = ErrorConfig::Intervals(vec![bad(7, 8), bad(10, 11)]);
-    let mut link = built(&config, errors);
+    let mut link = built(&config, bad_times(&[[7, 8], [10, 11]]));
     (0..5).for_each(|n| offer(&mut link, n, Time::ZERO));
     let arrived = run(&mut link, 5, 0);
     let times: Vec<_> = arrived.iter().map(|packet| (packet.number, packet.at.as_nanos() / 1_000_000)).collect();
@@ -294,7 +291,7 @@ fn a_missing_packet_waits_for_the_parity_of_its_block() {
 fn a_block_that_lost_too_much_gives_up_what_it_lost_and_no_more() {
     let frames = FrameRepair::Erasure { n: 4, k: 3, within: ms(20) };
     let config = RepairConfig { frames: Some(frames), ..RepairConfig::default() };
-    let mut link = built(&config, ErrorConfig::Intervals(vec![(Time::ZERO + ms(6), Time::ZERO + ms(8))]));
+    let mut link = built(&config, bad_times(&[[6, 8]]));
     (0..3).for_each(|n| offer(&mut link, n, Time::ZERO));
     let receptions: Vec<_> = run(&mut link, 3, 0).iter().map(|p| (p.reception, p.at.as_nanos() / 1_000_000)).collect();
     assert_eq!(receptions, [(Reception::Lost, 9), (Reception::Lost, 9), (Reception::Sound, 9)]);
@@ -306,7 +303,7 @@ fn a_block_that_lost_too_much_gives_up_what_it_lost_and_no_more() {
 fn a_code_and_repetition_work_together() {
     let code = BlockCode { n: 255, k: 223, t: 16 };
     let config = RepairConfig { code: Some(code), ..arq(1000, Repeats::Selective) };
-    let error = ErrorConfig::Coded { unit: ErrorUnit::Byte, probability: 0.05, code };
+    let error = ErrorConfig::Byte(ByteErrors(0.05));
     let failure = crate::code::CodedChannel::new(code, ErrorUnit::Byte, 0.05).failure(1000);
     let least = 1.0 - (1.0f64 - 0.141_386_037_999_794_2).powi(4);
     assert!(failure > least && failure < least + 0.002, "{failure} {least}");
@@ -320,7 +317,7 @@ fn a_code_and_repetition_work_together() {
 #[test]
 fn packets_that_wait_for_repetition_can_be_withdrawn_and_free_those_behind_them() {
     for repeats in [Repeats::Selective, Repeats::GoBackN] {
-        let mut link = built(&arq(9, repeats), ErrorConfig::Intervals(vec![(Time::ZERO + ms(6), Time::ZERO + ms(7))]));
+        let mut link = built(&arq(9, repeats), bad_times(&[[6, 7]]));
         (0..3).for_each(|n| offer(&mut link, n, Time::ZERO));
         [1, 2].into_iter().for_each(|at| link.begin_service(Time::ZERO + ms(at), |_, _| ms(5)));
         let mut out = Vec::new();

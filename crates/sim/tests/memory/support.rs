@@ -2,9 +2,10 @@
 
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_orbit::Earth;
+use skyhop_sim::applications::FtpOptions;
 use skyhop_sim::spec::{
-    ApplicationConfig, FlowConfig, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit,
-    RecordConfig, RepairConfig, RunClock, TransportConfig,
+    FlowConfig, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit, RecordConfig, RepairConfig,
+    RunClock, TransportConfig,
 };
 use skyhop_sim::{Simulation, SimulationSpec};
 use skyhop_topology::{NodeId, NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
@@ -57,7 +58,6 @@ pub fn spec(flows: usize, transport: &TransportConfig) -> SimulationSpec {
         framing_bytes: 0,
         on_down: OnDown::Drop,
         errors: Vec::new(),
-        listed: Vec::new(),
         pace: LinkVariation::Steady,
         repair: RepairConfig::default(),
     };
@@ -66,7 +66,7 @@ pub fn spec(flows: usize, transport: &TransportConfig) -> SimulationSpec {
         from: NodeId::new(0),
         to: NodeId::new(1),
         transport: transport.clone(),
-        application: ApplicationConfig::Ftp { bytes: None },
+        application: FtpOptions { bytes: None }.into(),
         start: START,
         stop: None,
         ttl: 64,

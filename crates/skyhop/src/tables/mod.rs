@@ -12,11 +12,12 @@ pub use content::{RECORDS_FORMAT, records_hash};
 pub(crate) use content::{RecordsHasher, row_order};
 
 use crate::Error;
+use crate::measures::{self, Measure, column, statistics, without_least};
 use arrow_array::RecordBatch;
 use builder::{Names, TableBuilder};
 use skyhop_base::Duration;
 use skyhop_sim::headers::Protocol;
-use skyhop_sim::records::{Distribution, DropCause, DropCounts, FlowSummary, LinkSummary, PacketRow, PathRow, Records};
+use skyhop_sim::records::{Distribution, DropCause, FlowSummary, LinkSummary, PacketRow, PathRow, Records};
 
 /// Every table that a run can have, in the order in which they are written and hashed.
 pub const TABLES: [&str; 18] = [
@@ -150,57 +151,21 @@ pub fn empty_table(name: &str) -> Result<RecordBatch, Error> {
 }
 
 fn flow_table(rows: &[FlowSummary], flows: &Names, nodes: &Names) -> RecordBatch {
-    let table = TableBuilder::over(rows)
-        .name("flow", flows, |r| r.flow)
-        .name("from", nodes, |r| r.from)
-        .name("to", nodes, |r| r.to)
-        .time("start_s", |r| r.start)
-        .time("stop_s", |r| r.stop)
-        .real("completion_s", completion_s)
-        .real("goodput_bps", |r| r.goodput_bps)
-        .real("throughput_bps", |r| r.throughput_bps)
-        .count("packets_sent", |r| r.packets_sent)
-        .count("packets_received", |r| r.packets_received)
-        .count("packets_duplicate", |r| r.packets_duplicate)
-        .count("retransmissions", |r| r.retransmissions)
-        .count("probes", |r| r.probes)
-        .count("timeouts", |r| r.timeouts)
-        .count("fast_retransmits", |r| r.fast_retransmits)
-        .count("cwnd_cuts", |r| r.cwnd_cuts)
-        .count("bytes_delivered", |r| r.bytes_delivered);
-    let table = drop_columns(table, |r| &r.drops)
-        .count("acks_dropped", |r| r.ack_drops.iter().sum::<u64>())
-        .real("delivery_fraction", |r| r.delivery_fraction)
-        .real("tcp_efficiency", |r| r.tcp_efficiency)
-        .real("information_efficiency", |r| r.information_efficiency);
-    let table = distribution_columns(table, "rtt", |r| &r.rtt);
-    let table = distribution_columns(table, "delay", |r| &r.delay);
-    let table = distribution_columns(table, "jitter", |r| &r.jitter);
-    let table = distribution_columns(table, "interarrival", |r| &r.interarrival);
-    table.real("cwnd_mean", |r| r.cwnd_mean).finish()
+    let table = TableBuilder::over(rows).name("flow", flows, |r| r.flow).name("from", nodes, |r| r.from).name(
+        "to",
+        nodes,
+        |r| r.to,
+    );
+    columns(table, measures::OF_FLOWS).finish()
 }
 
 fn link_table(rows: &[LinkSummary], links: &Names, nodes: &Names) -> RecordBatch {
-    let sojourn = |r: &LinkSummary| r.sojourn.filter(|sojourn| sojourn.count > 0);
     let table = TableBuilder::over(rows)
         .name("link", links, |r| r.link)
         .text("kind", |r| r.kind)
         .name("from", nodes, |r| r.from)
-        .name("to", nodes, |r| r.to)
-        .real("rate_bps", |r| r.rate_bps)
-        .real("utilisation", |r| r.utilisation)
-        .count("packets", |r| r.packets)
-        .count("bytes", |r| r.bytes)
-        .real("queue_mean_packets", |r| r.queue_mean_packets)
-        .count("queue_max_packets", |r| u64::from(r.queue_max_packets))
-        .count("marked", |r| r.marked);
-    drop_columns(table, |r| &r.drops)
-        .count("dropped_early", |r| r.early)
-        .real("sojourn_mean_s", |r| sojourn(r).map(|sojourn| sojourn.mean_s))
-        .real("sojourn_median_s", |r| sojourn(r).map(|sojourn| sojourn.median_s))
-        .real("sojourn_p95_s", |r| sojourn(r).map(|sojourn| sojourn.p95_s))
-        .real("sojourn_max_s", |r| sojourn(r).map(|sojourn| sojourn.max_s))
-        .finish()
+        .name("to", nodes, |r| r.to);
+    columns(table, measures::OF_LINKS).finish()
 }
 
 fn flow_series_table(records: &Records, flows: &Names) -> RecordBatch {
@@ -257,30 +222,32 @@ fn path_table(records: &Records, flows: &Names) -> RecordBatch {
         .finish()
 }
 
-fn drop_columns<'a, R>(table: TableBuilder<'a, R>, drops: impl Fn(&R) -> &DropCounts + Copy) -> TableBuilder<'a, R> {
-    let total = table.count("dropped", |r| drops(r).iter().sum::<u64>());
-    DropCause::ALL.iter().enumerate().fold(total, |table, (i, cause)| {
-        table.count(&format!("dropped_{}", cause.name().replace('-', "_")), |r| drops(r)[i])
+/// The columns of measures.
+fn columns<'a, R>(table: TableBuilder<'a, R>, measures: &[Measure<R>]) -> TableBuilder<'a, R> {
+    measures.iter().fold(table, |table, measure| match measure {
+        Measure::Real(name, value) => table.real(name, value),
+        Measure::Count(name, value) | Measure::CountOfSome(name, value) => table.count(name, value),
+        Measure::Times(name, value) => {
+            let names = statistics(&Distribution::default()).into_iter().enumerate();
+            names.fold(table, |table, (i, (statistic, _))| {
+                table.real(&column(name, statistic), |r| statistics(&value(r))[i].1)
+            })
+        }
+        Measure::TimesOfSome(name, value) => {
+            let names = without_least(statistics(&Distribution::default()));
+            names.fold(table, |table, (statistic, _)| {
+                let of_statistic =
+                    |times: Distribution| statistics(&times).into_iter().find(|(one, _)| *one == statistic);
+                table.real(&column(name, statistic), |r| value(r).and_then(of_statistic).and_then(|(_, value)| value))
+            })
+        }
+        Measure::Drops(drops) => {
+            let total = table.count("dropped", |r| drops(r).iter().sum::<u64>());
+            DropCause::ALL.iter().enumerate().fold(total, |table, (i, cause)| {
+                table.count(&format!("dropped_{}", cause.name().replace('-', "_")), |r| drops(r)[i])
+            })
+        }
     })
-}
-
-fn distribution_columns<'a, R>(
-    table: TableBuilder<'a, R>,
-    measure: &str,
-    get: impl Fn(&R) -> &Distribution + Copy,
-) -> TableBuilder<'a, R> {
-    let measured = |r: &R, value: fn(&Distribution) -> f64| (get(r).count > 0).then(|| value(get(r)));
-    table
-        .real(&format!("{measure}_mean_s"), |r| measured(r, |d| d.mean_s))
-        .real(&format!("{measure}_median_s"), |r| measured(r, |d| d.median_s))
-        .real(&format!("{measure}_p95_s"), |r| measured(r, |d| d.p95_s))
-        .real(&format!("{measure}_min_s"), |r| measured(r, |d| d.min_s))
-        .real(&format!("{measure}_max_s"), |r| measured(r, |d| d.max_s))
-}
-
-/// Flow completion time: from the flow's start to the arrival of the last byte.
-pub(crate) fn completion_s(flow: &FlowSummary) -> Option<f64> {
-    flow.completed.map(|t| t.since(flow.start).as_secs_f64())
 }
 
 #[cfg(test)]

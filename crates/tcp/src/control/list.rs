@@ -1,4 +1,4 @@
-//! The list of controls. One line registers a control: its name in scenarios and its options, which build it.
+//! What the list of controls in `mod.rs` makes of each: its name in scenarios and its options, which build it.
 
 use std::fmt::Debug;
 
@@ -6,19 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_cc::ConfigError;
 
-use super::bbr::BbrOptions;
-use super::bbr3::Bbr3Options;
-use super::copa::CopaOptions;
-use super::cubic::CubicOptions;
-use super::dctcp::DctcpOptions;
-use super::ledbat::LedbatOptions;
-use super::ledbat_plus_plus::LedbatPlusPlusOptions;
-use super::leocc::LeoccOptions;
 use super::parameters::{About, Parameter};
-use super::prague::PragueOptions;
-use super::reno::RenoOptions;
-use super::satcp::SatcpOptions;
-use super::vivace::VivaceOptions;
 use super::{Control, EcnUse};
 
 /// The options of a control. In a file each of them may be left out.
@@ -42,11 +30,11 @@ pub trait ControlOptions: Debug + Clone + PartialEq + Default {
 }
 
 macro_rules! controls {
-    ($($(#[doc = $about:literal])+ $name:literal: $variant:ident($options:ty);)+) => {
+    ($($(#[doc = $about:literal])+ $name:literal: $variant:ident($module:ident::$options:ident);)+) => {
         /// A congestion control with its options, as in `{ cubic = { tcp_friendliness = "off" } }`.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[schemars(rename = "LinuxControl")]
-        pub enum ControlKind { $($(#[doc = $about])+ #[serde(rename = $name)] $variant($options),)+ }
+        pub enum ControlKind { $($(#[doc = $about])+ #[serde(rename = $name)] $variant(super::$module::$options),)+ }
 
         /// A congestion control whose options have their defaults.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,12 +65,12 @@ macro_rules! controls {
 
             /// Source, year, signal and advice.
             pub fn about(&self) -> About {
-                match self { $(ControlKind::$variant(_) => <$options as ControlOptions>::ABOUT,)+ }
+                match self { $(ControlKind::$variant(_) => <super::$module::$options as ControlOptions>::ABOUT,)+ }
             }
 
             /// The parameters with their ranges and sources.
             pub fn parameters(&self) -> Vec<Parameter> {
-                match self { $(ControlKind::$variant(_) => <$options as ControlOptions>::parameters(),)+ }
+                match self { $(ControlKind::$variant(_) => <super::$module::$options as ControlOptions>::parameters(),)+ }
             }
 
             /// How the control uses ECN; the receiver's echo has to suit it.
@@ -104,29 +92,4 @@ macro_rules! controls {
     };
 }
 
-controls! {
-    /// Reno (RFC 5681).
-    "reno": Reno(RenoOptions);
-    /// CUBIC (RFC 9438) with the kernel's arithmetic.
-    "cubic": Cubic(CubicOptions);
-    /// BBR version 1 (draft-cardwell-iccrg-bbr-00).
-    "bbr": Bbr(BbrOptions);
-    /// BBR version 3 (draft-ietf-ccwg-bbr).
-    "bbr3": Bbr3(Bbr3Options);
-    /// DCTCP (RFC 8257); asks for ECN by itself and for an exact echo of marks.
-    "dctcp": Dctcp(DctcpOptions);
-    /// Prague; asks for Accurate ECN (RFC 9768) by itself and sends ECT(1).
-    "prague": Prague(PragueOptions);
-    /// Copa (NSDI 2018).
-    "copa": Copa(CopaOptions);
-    /// LEDBAT (RFC 6817).
-    "ledbat": Ledbat(LedbatOptions);
-    /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
-    "ledbat++": LedbatPlusPlus(LedbatPlusPlusOptions);
-    /// CUBIC with hints of handovers (SaTCP, INFOCOM 2023).
-    "satcp": Satcp(SatcpOptions);
-    /// BBR that measures the path anew at handovers (LeoCC, SIGCOMM 2025).
-    "leocc": Leocc(LeoccOptions);
-    /// PCC Vivace (NSDI 2018).
-    "vivace": Vivace(VivaceOptions);
-}
+for_each_control!(controls);

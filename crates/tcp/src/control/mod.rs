@@ -3,6 +3,38 @@
 //! The trait has the shape of the kernel's: a control either names the threshold after a loss and lets the window grow
 //! per ACK (reno, cubic), or sets window and pacing rate itself from samples of the delivery rate (bbr).
 
+/// The list of controls: documentation, name in scenarios, and the options, which build it.
+macro_rules! for_each_control {
+    ($declare:ident) => {
+        $declare! {
+            /// Reno (RFC 5681).
+            "reno": Reno(reno::RenoOptions);
+            /// CUBIC (RFC 9438) with the kernel's arithmetic.
+            "cubic": Cubic(cubic::CubicOptions);
+            /// BBR version 1 (draft-cardwell-iccrg-bbr-00).
+            "bbr": Bbr(bbr::BbrOptions);
+            /// BBR version 3 (draft-ietf-ccwg-bbr).
+            "bbr3": Bbr3(bbr3::Bbr3Options);
+            /// DCTCP (RFC 8257); asks for ECN by itself and for an exact echo of marks.
+            "dctcp": Dctcp(dctcp::DctcpOptions);
+            /// Prague; asks for Accurate ECN (RFC 9768) by itself and sends ECT(1).
+            "prague": Prague(prague::PragueOptions);
+            /// Copa (NSDI 2018).
+            "copa": Copa(copa::CopaOptions);
+            /// LEDBAT (RFC 6817).
+            "ledbat": Ledbat(ledbat::LedbatOptions);
+            /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
+            "ledbat++": LedbatPlusPlus(ledbat_plus_plus::LedbatPlusPlusOptions);
+            /// CUBIC with hints of handovers (SaTCP, INFOCOM 2023).
+            "satcp": Satcp(satcp::SatcpOptions);
+            /// BBR that measures the path anew at handovers (LeoCC, SIGCOMM 2025).
+            "leocc": Leocc(leocc::LeoccOptions);
+            /// PCC Vivace (NSDI 2018).
+            "vivace": Vivace(vivace::VivaceOptions);
+        }
+    };
+}
+
 pub mod bbr;
 pub mod bbr3;
 mod bbr_policer;
