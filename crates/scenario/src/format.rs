@@ -5,11 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_queue::{DisciplineName, QueueSpec};
-use skyhop_sim::applications::ApplicationConfig;
+use skyhop_sim::agents::config::AgentFile;
 use skyhop_sim::errors::ErrorConfig;
 use std::collections::BTreeMap;
 
-mod agents;
 mod linux;
 mod profile;
 mod quic;
@@ -18,7 +17,7 @@ mod sky;
 mod trace;
 mod workloads;
 
-pub use agents::*;
+pub use crate::flows::{AccessFile, ApplicationFile, ApplicationName, FlowFile, UdpFile};
 pub use linux::*;
 pub use profile::*;
 pub use quic::*;
@@ -256,83 +255,6 @@ pub enum CountsName {
     Waiting,
     /// Also the one that is being sent, as ns-2 counts.
     WithService,
-}
-
-/// Traffic from one node to another: `tcp` or `udp`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FlowFile {
-    pub name: String,
-    /// So many flows of this kind: a count of 3 makes ftp-0, ftp-1 and ftp-2 of "ftp".
-    #[schemars(range(min = 1))]
-    pub count: Option<u32>,
-    /// The node that sends.
-    pub from: String,
-    /// The node that receives.
-    pub to: String,
-    /// Nodes on the path, in order, that split the connection: each has an agent with `pep`. Needs TCP.
-    pub via: Option<Vec<String>>,
-    /// An own link to `from` and one from `to` for each flow, between which it runs.
-    pub access: Option<AccessFile>,
-    /// TCP: a name, or a table of its parts and options.
-    pub tcp: Option<TcpFile>,
-    /// UDP.
-    pub udp: Option<UdpFile>,
-    /// A real QUIC stack: a name, or a table of its options.
-    pub quic: Option<QuicFile>,
-    /// Where the data comes from. With TCP or QUIC and without this key: "ftp".
-    pub application: Option<ApplicationFile>,
-    /// Without it: 0 s.
-    pub start: Option<Duration>,
-    /// Time over which the flows of a count start, evenly: flow i of n (from 0) starts at `start` + i/n of this. Needs
-    /// `count`. Without it: all start together.
-    pub start_spread: Option<Duration>,
-    /// When the application stops producing data. Without it: at the end.
-    pub stop: Option<Duration>,
-    /// Hops that a packet may take; behind them it is dropped. Without it: 255, under `ns-2` 32.
-    #[schemars(range(min = 1))]
-    pub ttl: Option<u8>,
-    /// Traffic class of the flow's packets, data and ACKs: the DSCP (cake, codel) or priority (prio, fq) by which
-    /// queues tell packets apart. Without it: 0.
-    #[schemars(range(max = 63))]
-    pub class: Option<u8>,
-    /// Longest time that the sender takes before it sends what its window releases, each time a random one between zero
-    /// and this; breaks the lock-step of flows. Needs TCP. Without it: 0 s.
-    pub jitter: Option<Duration>,
-}
-
-/// Links of a flow's own: from its source to the node `from`, and from the node `to` to its sink.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AccessFile {
-    pub rate: Rate,
-    /// One-way propagation delay of each of the two.
-    pub delay: Duration,
-    /// Without it: "unlimited".
-    pub queue: Option<QueueFile>,
-}
-
-/// UDP: datagrams without acknowledgement.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct UdpFile {
-    /// Bytes added to each datagram on the wire.
-    pub header: Option<Bytes>,
-}
-
-/// Where data comes from, by its name alone or with its options.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum ApplicationFile {
-    Named(ApplicationName),
-    Options(ApplicationConfig),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ApplicationName {
-    /// Always has data to send.
-    Ftp,
 }
 
 /// Records that a run keeps besides its totals.

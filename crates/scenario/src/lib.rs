@@ -16,6 +16,7 @@ mod check;
 mod diagnostic;
 mod effect;
 mod files;
+mod flows;
 pub mod format;
 mod instant;
 mod names;

@@ -3,9 +3,7 @@
 
 use crate::diagnostic::{Diagnostics, Problems};
 use crate::files::{Files, Shelf};
-use crate::format::{
-    ClockName, CountsName, PauseFile, PriorityName, RedCountingName, RedSpacingName, RepairFile, UpToFile,
-};
+use crate::format::{ClockName, PauseFile, RepairFile, UpToFile};
 use crate::overrides::{self, Override};
 use crate::source::Source;
 use crate::tree::{DEEPEST, Node, Origin, Path};
@@ -13,11 +11,8 @@ use crate::{check, effect, resolve, schema, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use skyhop_base::{Bytes, Duration, Rate};
-use skyhop_queue::QueueSpec;
-use skyhop_sim::applications::ApplicationConfig;
 use skyhop_sim::errors::ErrorConfig;
 use skyhop_sim::{Simulation, SimulationError};
-use skyhop_transport::TcpConfig;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
@@ -26,16 +21,21 @@ use std::sync::{Arc, OnceLock};
 mod agents;
 mod effective;
 mod linux;
+mod queue;
 mod quic;
 mod sky;
 mod trace;
+mod transport;
 mod workloads;
 
+pub use crate::flows::{Access, Flow};
 pub use agents::*;
 pub use linux::*;
+pub use queue::{Fifo, Queue, Red, RedRoom, Room};
 pub use quic::{Quic, QuicControl};
 pub use sky::*;
 pub use trace::*;
+pub use transport::Transport;
 pub use workloads::*;
 
 /// One network with its traffic, as a file describes it.
@@ -140,115 +140,6 @@ pub struct Starlink {
     pub loss: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Queue {
-    Unlimited,
-    DropTail(Fifo),
-    DropFront(Fifo),
-    Red(Red),
-    /// Asked for a packet at each departure.
-    #[serde(untagged)]
-    Discipline(Box<QueueSpec>),
-}
-
-/// First in, first out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Fifo {
-    #[serde(flatten)]
-    pub room: Room,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mark_above: Option<u32>,
-    /// Absent where no packet can give way: behind a recording or a profile, which have served packets already.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<PriorityName>,
-}
-
-/// Random early detection with every value worked out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Red {
-    #[serde(flatten)]
-    pub room: RedRoom,
-    pub min: f64,
-    pub max: f64,
-    pub max_p: f64,
-    pub weight: f64,
-    pub gentle: bool,
-    pub adaptive: bool,
-    pub mean_packet: Bytes,
-    pub spacing: RedSpacingName,
-    pub counting: RedCountingName,
-    pub ecn: bool,
-    /// With `ecn`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mark_p: Option<f64>,
-    /// Absent where no packet can give way: behind a recording or a profile, which have served packets already.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<PriorityName>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RedRoom {
-    Packets(u32),
-    Bytes(Bytes),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Room {
-    Packets { packets: u32, counts: CountsName },
-    Bytes { bytes: Bytes },
-}
-
-/// A flow, or `count` of them.
-#[derive(Clone, Debug, Serialize)]
-pub struct Flow {
-    pub name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<u32>,
-    pub from: String,
-    pub to: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub via: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub access: Option<Access>,
-    #[serde(flatten)]
-    pub transport: Transport,
-    pub application: ApplicationConfig,
-    pub start: Duration,
-    /// The flows of a count start evenly over this time, from `start` on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub start_spread: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Duration>,
-    pub ttl: u8,
-    pub class: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub jitter: Option<Duration>,
-}
-
-/// A flow's own links.
-#[derive(Clone, Debug, Serialize)]
-pub struct Access {
-    pub rate: Rate,
-    pub delay: Duration,
-    pub queue: Queue,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Transport {
-    Tcp(Box<TcpConfig>),
-    /// Under the same key: its table says so.
-    #[serde(rename = "tcp")]
-    Linux(Box<Linux>),
-    Udp {
-        header: Bytes,
-    },
-    Quic(Box<Quic>),
-}
-
 #[derive(Clone, Debug, Serialize)]
 pub struct Records {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -258,32 +149,6 @@ pub struct Records {
     pub packets: Vec<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub updates: bool,
-}
-
-impl Flow {
-    /// The names of the flows that this entry makes: "ftp", or "ftp-0", "ftp-1" with a count.
-    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
-        let single = self.count.is_none().then(|| self.name.clone());
-        let several = (0..self.count.unwrap_or(0)).map(|index| format!("{}-{index}", self.name));
-        single.into_iter().chain(several)
-    }
-
-    /// When the flow with this index in the count starts: the starts divide `start_spread` evenly.
-    pub fn start_of(&self, index: u64) -> Duration {
-        let count = u64::from(self.count.unwrap_or(1)).max(1);
-        let spread = self.start_spread.unwrap_or(Duration::ZERO).as_nanos();
-        let after = u128::from(spread) * u128::from(index) / u128::from(count);
-        // The quotient is below `spread`, which is 64 bits wide.
-        self.start + Duration::from_nanos(after as u64)
-    }
-}
-
-impl Flow {
-    /// The names of the legs of one of its flows, in the order of the path: the last leg has the name of the flow.
-    pub fn legs(&self, name: &str) -> Vec<String> {
-        let before = self.via.iter().map(|node| format!("{name}.to-{node}"));
-        before.chain([name.to_owned()]).collect()
-    }
 }
 
 impl Scenario {

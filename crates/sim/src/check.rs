@@ -1,9 +1,10 @@
 //! What a simulation cannot be made of.
 
+use crate::agents::config::AgentTask;
 use crate::applications::Carrier;
 use crate::error::SimulationError;
 use crate::events::{LONGEST_RUN, MOST_SLOTS};
-use crate::spec::{AgentTask, FlowConfig, RunClock, SimulationSpec, SourceConfig, TransportConfig};
+use crate::spec::{FlowConfig, RunClock, SimulationSpec, SourceConfig, TransportConfig};
 use skyhop_topology::Topology;
 use skyhop_transport::Switch;
 use std::collections::BTreeSet;
@@ -62,10 +63,10 @@ fn check_packets(spec: &SimulationSpec) -> Result<(), SimulationError> {
     }
     for agent in &spec.agents {
         let AgentTask::ErrorReport(report) = &agent.task else { continue };
-        for (what, size) in [("a probe", report.probe_bytes), ("a report", report.report_bytes)] {
-            if u64::from(size) > LARGEST_PACKET {
+        for (what, size) in [("a probe", report.probe.0), ("a report", report.report.0)] {
+            if size > LARGEST_PACKET {
                 let flow = "of the agent".to_owned();
-                return Err(SimulationError::PacketTooLarge { flow, what, size: size.into() });
+                return Err(SimulationError::PacketTooLarge { flow, what, size });
             }
         }
     }

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod ack_details;
-mod agents;
+pub mod agents;
 mod application;
 pub mod applications;
 mod aqm;

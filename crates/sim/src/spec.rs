@@ -1,6 +1,7 @@
 //! What a simulation is built from. Everything is resolved: names are ids, defaults are filled in, quantities
 //! are types. The scenario crate makes this from a file; a Rust user may make it by hand.
 
+use crate::agents::config::AgentTask;
 use crate::applications::{ApplicationConfig, Carrier};
 pub use crate::code::{BlockCode, ErrorUnit};
 use crate::distribution::Distribution;
@@ -479,106 +480,4 @@ pub struct RecordConfig {
 pub struct AgentConfig {
     pub node: NodeId,
     pub task: AgentTask,
-}
-
-#[derive(Clone, Debug)]
-pub enum AgentTask {
-    /// Tells senders which of their packets were corrupted.
-    ErrorReport(ErrorReportConfig),
-    /// Repairs losses behind its node.
-    Snoop(SnoopConfig),
-    /// Marks data with the probability that they survive.
-    Survival(SurvivalConfig),
-    /// Marks ACKs that ask for what was corrupted.
-    Eln(ElnConfig),
-}
-
-/// Links of which the far ends note what is missing; the model and its sources stand in `agents/eln.rs`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ElnConfig {
-    pub links: Vec<WatchedLinks>,
-}
-
-/// A node that keeps the data of TCP that it forwards; the model and its sources stand in `agents/snoop.rs`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SnoopConfig {
-    /// Kept per connection at most.
-    pub packets: u32,
-    /// Largest number of repetitions of one packet.
-    pub repeats: u32,
-    pub least_timer: Duration,
-}
-
-impl Default for SnoopConfig {
-    /// `algorithms.md` §3.2.
-    fn default() -> SnoopConfig {
-        SnoopConfig { packets: 100, repeats: 10, least_timer: Duration::from_millis(100) }
-    }
-}
-
-/// Links whose far ends tell data how many errors they make; the model stands in `agents/survival.rs`.
-#[derive(Clone, Debug)]
-pub struct SurvivalConfig {
-    pub links: Vec<WatchedLinks>,
-    /// As of [`ErrorReportConfig`].
-    pub window: u32,
-    pub weight: f64,
-    pub unit: CountUnit,
-}
-
-/// A gateway that is told of corruption on some links and passes it on; the model and its sources stand in
-/// `agents/report.rs`.
-#[derive(Clone, Debug)]
-pub struct ErrorReportConfig {
-    pub links: Vec<WatchedLinks>,
-    /// Packets of one estimate.
-    pub window: u32,
-    /// EWMA gain applied to each new estimate.
-    pub weight: f64,
-    pub unit: CountUnit,
-    /// Size on the wire of what a satellite sends the gateway for a packet when nothing waits for the way down, …
-    pub probe_bytes: u32,
-    /// … and of the same as an option of packets that wait.
-    pub option_bytes: u32,
-    /// Size on the wire of what the gateway sends a source.
-    pub report_bytes: u32,
-}
-
-impl Default for ErrorReportConfig {
-    /// Window and weight of the paper's section 4.1.2; packets without data are 40 B, an IP option of two words 8 B.
-    fn default() -> ErrorReportConfig {
-        ErrorReportConfig {
-            links: Vec::new(),
-            window: 10,
-            weight: 0.2,
-            unit: CountUnit::Bit,
-            probe_bytes: 40,
-            option_bytes: 8,
-            report_bytes: 40,
-        }
-    }
-}
-
-/// Links whose far ends check what arrives.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WatchedLinks {
-    Named(String),
-    /// All between satellites.
-    Isls,
-}
-
-/// What an error rate is per.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CountUnit {
-    Byte,
-    Bit,
-}
-
-impl CountUnit {
-    pub const fn per_byte(self) -> u32 {
-        match self {
-            CountUnit::Byte => 1,
-            CountUnit::Bit => 8,
-        }
-    }
 }

@@ -1,54 +1,24 @@
 //! Helpers at nodes, as the engine takes them.
 
-use super::packet_bytes;
-use crate::format::{ShareName, UnitName};
-use crate::resolve::ISLS;
 use crate::scenario::{Agent, Flow, Pep, Scenario, Task};
-use skyhop_sim::spec::{
-    AgentConfig, AgentTask, CountUnit, ElnConfig, ErrorReportConfig, FlowConfig, RelayShare, SnoopConfig, SourceConfig,
-    SurvivalConfig, TransportConfig, WatchedLinks,
-};
+use skyhop_sim::agents::config::ShareName;
+use skyhop_sim::spec::{AgentConfig, FlowConfig, RelayShare, SourceConfig, TransportConfig};
 use skyhop_topology::NodeId;
 use std::collections::BTreeMap;
 
 /// What an agent does in the engine; those that split connections are legs of flows.
 pub(super) fn agent(agent: &Agent, ids: &BTreeMap<&str, NodeId>) -> Option<AgentConfig> {
-    let link = |name: &String| if name == ISLS { WatchedLinks::Isls } else { WatchedLinks::Named(name.clone()) };
-    let links = |names: &[String]| names.iter().map(link).collect();
-    let unit = |unit| match unit {
-        UnitName::Byte => CountUnit::Byte,
-        UnitName::Bit => CountUnit::Bit,
-    };
-    let task = match &agent.task {
-        Task::Pep(_) => return None,
-        Task::ErrorReport(report) => AgentTask::ErrorReport(ErrorReportConfig {
-            links: links(&report.links),
-            window: report.window,
-            weight: report.weight,
-            unit: unit(report.unit),
-            probe_bytes: packet_bytes(report.probe),
-            option_bytes: packet_bytes(report.option),
-            report_bytes: packet_bytes(report.report),
-        }),
-        Task::Snoop(snoop) => {
-            AgentTask::Snoop(SnoopConfig { packets: snoop.packets, repeats: snoop.repeats, least_timer: snoop.timer })
-        }
-        Task::Eln(eln) => AgentTask::Eln(ElnConfig { links: links(&eln.links) }),
-        Task::Survival(survival) => AgentTask::Survival(SurvivalConfig {
-            links: links(&survival.links),
-            window: survival.window,
-            weight: survival.weight,
-            unit: unit(survival.unit),
-        }),
-    };
-    Some(AgentConfig { node: ids[agent.at.as_str()], task })
+    match &agent.task {
+        Task::Pep(_) => None,
+        Task::Engine(task) => Some(AgentConfig { node: ids[agent.at.as_str()], task: task.clone() }),
+    }
 }
 
 impl Scenario {
     fn pep_at(&self, node: &str) -> Option<&Pep> {
         self.agents.iter().filter(|agent| agent.at == node).find_map(|agent| match &agent.task {
             Task::Pep(pep) => Some(&**pep),
-            Task::ErrorReport(_) | Task::Snoop(_) | Task::Survival(_) | Task::Eln(_) => None,
+            Task::Engine(_) => None,
         })
     }
 

@@ -1,27 +1,18 @@
 //! Helpers at nodes.
 
-use super::wires::LARGEST_PACKET;
 use super::{Kind, Resolver};
-use crate::format::{
-    AgentFile, ApplicationFile, ElnFile, ErrorReportFile, FlowFile, PepFile, ShareName, SnoopFile, SurvivalFile,
-    UnitName,
-};
+use crate::format::{ApplicationFile, FlowFile};
 use crate::names::{natural_order, shorten};
-use crate::scenario::{
-    Agent, Constellation, Eln, ErrorReport, Pep, Scenario, Snoop, Survival, Task, Transmitter, Transport, WiredLink,
-};
+use crate::scenario::{Agent, Constellation, Pep, Scenario, Task, Transmitter, Transport, WiredLink};
 use crate::tree::{Node, Path};
-use skyhop_base::Bytes;
+use skyhop_base::{Bytes, Faults};
+use skyhop_sim::agents::config::{AgentFile, AgentTask, CountUnit, ISLS, PepOptions, ShareName};
 use skyhop_sim::errors::{ErrorModel, ErrorUnit};
-use skyhop_sim::spec::{ErrorReportConfig, SnoopConfig};
 use skyhop_transport::{Notification, Pacing, Recovery, SackRules};
 use std::collections::BTreeSet;
 
 /// The largest receiver window without scaling (RFC 9293 §3.1).
 const LARGEST_PLAIN_WINDOW: Bytes = Bytes(65_535);
-
-/// In a list of links: all between satellites.
-pub(crate) const ISLS: &str = "isl";
 
 impl Resolver<'_, '_, '_> {
     /// All agents, in the order of the names of their nodes, each with its place.
@@ -35,22 +26,11 @@ impl Resolver<'_, '_, '_> {
             let at = file.at.clone();
             self.look_up(&at, &path.key("at"));
             let has_one = self.the_only_task(&file, &path);
-            let task = match file {
+            let task = match (file.task(), file.pep) {
                 _ if !has_one => None,
-                AgentFile { at, error_report: Some(report), .. } => {
-                    let path = path.key("error_report");
-                    Some(Task::ErrorReport(self.error_report(&at, report, sky, links, &path)))
-                }
-                AgentFile { at, survival: Some(survival), .. } => {
-                    Some(Task::Survival(self.survival(&at, survival, sky, links, &path.key("survival"))))
-                }
-                AgentFile { at, eln: Some(ElnFile { links: given }), .. } => {
-                    let links = self.checked_links(&at, given, sky, links, &path.key("eln"));
-                    Some(Task::Eln(Eln { links }))
-                }
-                AgentFile { pep: Some(pep), .. } => self.pep(pep, &path.key("pep")),
-                AgentFile { snoop: Some(snoop), .. } => Some(Task::Snoop(snoop_with_all(&snoop))),
-                AgentFile { .. } => None,
+                (Some(task), _) => Some(Task::Engine(self.task(&at, task, sky, links, &path))),
+                (None, Some(pep)) => self.pep(pep, &path.key("pep")),
+                (None, None) => None,
             };
             if let Some(task) = task {
                 agents.push((Agent { at, task }, path));
@@ -64,26 +44,23 @@ impl Resolver<'_, '_, '_> {
 
     /// Whether an agent has one task, as it should.
     fn the_only_task(&mut self, file: &AgentFile, path: &Path) -> bool {
-        let tasks = [
-            ("error_report", file.error_report.is_some()),
-            ("survival", file.survival.is_some()),
-            ("snoop", file.snoop.is_some()),
-            ("eln", file.eln.is_some()),
-            ("pep", file.pep.is_some()),
-        ];
-        let mut given = tasks.iter().filter(|(_, given)| *given).map(|(key, _)| key);
-        let Some(first) = given.next() else {
-            let help = "write error_report = {}, survival = {}, snoop = {}, eln = {} or pep = {}".to_owned();
+        let given = file.given();
+        let Some(first) = given.first() else {
+            let keys = AgentFile::KEYS.iter().map(|key| format!("{key} = {{}}")).collect::<Vec<_>>();
+            let help = match keys.split_last() {
+                Some((last, rest)) => format!("write {} or {last}", rest.join(", ")),
+                None => String::new(),
+            };
             self.add(path, "has nothing to do", Some(help));
             return false;
         };
-        let Some(second) = given.next() else { return true };
+        let Some(second) = given.get(1) else { return true };
         let help = "write another [[agents]] with the same node for one of them".to_owned();
         self.add(&path.key(second), format!("excludes {first:?}"), Some(help));
         false
     }
 
-    fn pep(&mut self, file: PepFile, path: &Path) -> Option<Task> {
+    fn pep(&mut self, file: PepOptions, path: &Path) -> Option<Task> {
         let share = file.share.unwrap_or_default();
         let mut table = file.tcp.unwrap_or_default();
         if share == ShareName::Link {
@@ -159,31 +136,27 @@ impl Resolver<'_, '_, '_> {
         }
     }
 
-    fn error_report(
+    /// An agent of the engine with every value filled in.
+    fn task(
         &mut self,
         at: &str,
-        file: ErrorReportFile,
+        mut task: AgentTask,
         sky: Option<&Constellation>,
         links: &[(WiredLink, Path)],
         path: &Path,
-    ) -> ErrorReport {
-        let defaults = ErrorReportConfig::default();
-        let names = self.checked_links(at, file.links, sky, links, path);
-        let sizes = [("probe", file.probe), ("option", file.option), ("report", file.report)];
-        for (key, size) in sizes.into_iter().filter_map(|(key, size)| Some((key, size?))) {
-            if size.0 == 0 || size.0 > LARGEST_PACKET {
-                self.add(&path.key(key), format!("must be 1 to {LARGEST_PACKET} B"), None);
-            }
+    ) -> AgentTask {
+        let path = path.key(task.key());
+        let model = task.model();
+        let mut faults = Faults::default();
+        model.check(&mut faults);
+        self.add_faults(faults, &path);
+        let Some(given) = model.links() else { return task };
+        let names = self.checked_links(at, given.take(), sky, links, &path);
+        *given = Some(names.clone());
+        if let Some(unit) = model.unit() {
+            unit.get_or_insert_with(|| usual_unit(&names, sky, links));
         }
-        ErrorReport {
-            window: file.window.unwrap_or(defaults.window),
-            weight: file.weight.unwrap_or(defaults.weight),
-            unit: file.unit.unwrap_or_else(|| usual_unit(&names, sky, links)),
-            probe: file.probe.unwrap_or(Bytes(defaults.probe_bytes.into())),
-            option: file.option.unwrap_or(Bytes(defaults.option_bytes.into())),
-            report: file.report.unwrap_or(Bytes(defaults.report_bytes.into())),
-            links: names,
-        }
+        task
     }
 
     /// The links whose far ends check what arrives: those given, or those that leave the node.
@@ -217,24 +190,6 @@ impl Resolver<'_, '_, '_> {
         names
     }
 
-    fn survival(
-        &mut self,
-        at: &str,
-        file: SurvivalFile,
-        sky: Option<&Constellation>,
-        links: &[(WiredLink, Path)],
-        path: &Path,
-    ) -> Survival {
-        let defaults = ErrorReportConfig::default();
-        let names = self.checked_links(at, file.links, sky, links, path);
-        Survival {
-            window: file.window.unwrap_or(defaults.window),
-            weight: file.weight.unwrap_or(defaults.weight),
-            unit: file.unit.unwrap_or_else(|| usual_unit(&names, sky, links)),
-            links: names,
-        }
-    }
-
     /// Links that agents watch must exist, each have one agent, and senders that listen need one.
     pub(super) fn check_agents(&mut self, scenario: &Scenario, agents: &[Path]) {
         if !self.problems.is_empty() {
@@ -253,35 +208,27 @@ impl Resolver<'_, '_, '_> {
         known.insert(ISLS);
         // Only to be offered in place of a wrong name: those that were given stand for their directions by now.
         known.extend(scenario.links.iter().filter_map(|link| link.name.as_deref()));
-        let mut watched = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
+        let mut watched: BTreeSet<(&str, String)> = BTreeSet::new();
         for (agent, path) in scenario.agents.iter().zip(agents) {
-            let (key, links, watched) = match &agent.task {
-                Task::ErrorReport(report) => ("error_report", &report.links, &mut watched[0]),
-                Task::Survival(survival) => ("survival", &survival.links, &mut watched[1]),
-                Task::Eln(eln) => ("eln", &eln.links, &mut watched[2]),
-                Task::Pep(_) | Task::Snoop(_) => continue,
-            };
-            let path = path.key(key).key("links");
-            for name in links {
+            let Task::Engine(task) = &agent.task else { continue };
+            let (mut task, path) = (task.clone(), path.key(task.key()).key("links"));
+            let key = task.key();
+            let claim = task.model().claim();
+            for name in task.model().links().and_then(Option::take).unwrap_or_default() {
                 if !known.contains(name.as_str()) {
-                    let help = self.problems.name_help(name, known.iter().copied());
-                    self.add(&path, format!("no link is called {:?}", shorten(name)), help);
-                } else if !watched.insert(name.as_str()) {
-                    let message = match agent.task {
-                        Task::Survival(_) => format!("another agent already marks survivors of {name:?}"),
-                        Task::Eln(_) => format!("another agent already marks losses on {name:?}"),
-                        _ => format!("another agent already reports the errors of {name:?}"),
-                    };
-                    self.add(&path, message, None);
+                    let help = self.problems.name_help(&name, known.iter().copied());
+                    self.add(&path, format!("no link is called {:?}", shorten(&name)), help);
+                } else if !watched.insert((key, name.clone())) {
+                    self.add(&path, format!("another agent already {claim} {name:?}"), None);
                 }
             }
         }
     }
 
     fn check_listeners(&mut self, scenario: &Scenario) {
-        let reports = scenario.agents.iter().any(|agent| matches!(agent.task, Task::ErrorReport(_)));
-        let marks = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Survival(_)));
-        let marks_losses = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Eln(_)));
+        let reports = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Engine(AgentTask::ErrorReport(_))));
+        let marks = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Engine(AgentTask::Survival(_))));
+        let marks_losses = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Engine(AgentTask::Eln(_))));
         let path = Path::root().key("flows");
         for flow in &scenario.flows {
             let notification = match &flow.transport {
@@ -317,18 +264,9 @@ fn leaving(at: &str, links: &[(WiredLink, Path)]) -> Vec<String> {
 }
 
 /// The unit of the links' errors.
-fn usual_unit(names: &[String], sky: Option<&Constellation>, links: &[(WiredLink, Path)]) -> UnitName {
+fn usual_unit(names: &[String], sky: Option<&Constellation>, links: &[(WiredLink, Path)]) -> CountUnit {
     let per_byte = names.iter().any(|name| has_errors_per_byte(name, sky, links));
-    if per_byte { UnitName::Byte } else { UnitName::Bit }
-}
-
-fn snoop_with_all(file: &SnoopFile) -> Snoop {
-    let defaults = SnoopConfig::default();
-    Snoop {
-        packets: file.packets.unwrap_or(defaults.packets),
-        repeats: file.repeats.unwrap_or(defaults.repeats),
-        timer: file.timer.unwrap_or(defaults.least_timer),
-    }
+    if per_byte { CountUnit::Byte } else { CountUnit::Bit }
 }
 
 /// Whether a link loses bytes.

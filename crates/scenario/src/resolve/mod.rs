@@ -24,7 +24,6 @@ mod traffic;
 mod wires;
 mod workloads;
 
-pub(crate) use agents::ISLS;
 pub(crate) use sky::walker;
 pub(crate) use stations::track;
 pub(crate) use traffic::{SINK, SOURCE};

@@ -12,11 +12,11 @@
 //! from there. Deviation: where the far end moves, as satellites do, what the old one knew the new one knows. The mark
 //! is a bit and takes no bytes.
 
+use super::config::ElnOptions;
 use super::{Agents, NOBODY, claim, report};
 use crate::error::SimulationError;
 use crate::packet::Packet;
 use crate::simulation::Simulation;
-use crate::spec::ElnConfig;
 use skyhop_topology::{NodeId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,9 +65,14 @@ pub(super) struct Markers {
 }
 
 impl Markers {
-    pub(super) fn add(&mut self, node: NodeId, config: &ElnConfig, topology: &Topology) -> Result<(), SimulationError> {
+    pub(super) fn add(
+        &mut self,
+        node: NodeId,
+        config: &ElnOptions,
+        topology: &Topology,
+    ) -> Result<(), SimulationError> {
         self.of_link.resize(topology.links().len(), NOBODY);
-        for link in report::watched(&config.links, topology)? {
+        for link in report::watched(config.links.as_deref(), topology)? {
             claim(&mut self.of_link, link, self.markers.len(), topology)
                 .map_err(|name| SimulationError::MarkedTwice { name })?;
         }

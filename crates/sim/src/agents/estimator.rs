@@ -1,7 +1,7 @@
 //! How a gateway estimates the error rate of a link from the outcomes of packets alone (Govindarajan and Kousalya 2016,
 //! equations 2 to 5, after Anderson 2011).
 
-use crate::spec::CountUnit;
+use super::config::CountUnit;
 
 /// The estimate of one link.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Helpers at nodes of the network, and the notices that some of them send. A run without them pays for one comparison
 //! per hop.
 
+pub mod config;
 mod eln;
 pub(crate) mod estimator;
 mod report;
@@ -11,7 +12,8 @@ use crate::error::SimulationError;
 use crate::packet::{Flags, Packet};
 use crate::records::{DropCause, DropCounts};
 use crate::simulation::{Destination, Simulation};
-use crate::spec::{AgentTask, SimulationSpec};
+use crate::spec::SimulationSpec;
+use config::AgentTask;
 use eln::Markers;
 use report::{Gateway, Notice, Watch};
 use skyhop_base::{Stream, Time};
@@ -95,7 +97,7 @@ impl Agents {
             };
             agents.watch_of.resize(topology.links().len(), NOBODY);
             let gateway = agents.gateways.len();
-            let links = report::watched(&config.links, topology)?;
+            let links = report::watched(config.links.as_deref(), topology)?;
             for &link in &links {
                 claim(&mut agents.watch_of, link, agents.watches.len(), topology)
                     .map_err(|name| SimulationError::WatchedTwice { name })?;

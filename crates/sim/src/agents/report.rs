@@ -10,12 +10,13 @@
 //! - A report holds the estimate from before its packet is counted (algorithm 1). The rates of several
 //!   watched links on a path combine to 1 - Π (1 - rate).
 
+use super::config::{CountUnit, ErrorReportOptions, ISLS};
 use super::estimator::{Estimator, Integrity};
 use super::{Agents, NOBODY};
+use crate::applications::packet_bytes;
 use crate::error::SimulationError;
 use crate::packet::Packet;
 use crate::simulation::Simulation;
-use crate::spec::{ErrorReportConfig, WatchedLinks};
 use skyhop_base::{Index, Time};
 use skyhop_topology::{LinkId, LinkKind, NodeId, Topology};
 use skyhop_transport::ErrorReport;
@@ -26,13 +27,13 @@ const MOST_RECORDS: usize = 4096;
 
 pub(super) struct Gateway {
     pub(super) node: u32,
-    pub(super) config: ErrorReportConfig,
+    pub(super) config: ErrorReportOptions,
     /// By link whether what comes over it may come from where a watched link ends: a satellite, the far end of a wire.
     brings: Vec<bool>,
 }
 
 impl Gateway {
-    pub(super) fn new(node: NodeId, config: &ErrorReportConfig, watched: &[usize], topology: &Topology) -> Gateway {
+    pub(super) fn new(node: NodeId, config: &ErrorReportOptions, watched: &[usize], topology: &Topology) -> Gateway {
         let links = topology.links();
         let ends: Vec<NodeId> = watched.iter().filter_map(|&link| links.get(LinkId::from_usize(link))?.to).collect();
         let brings = |link: &skyhop_topology::NetworkLink| {
@@ -69,10 +70,10 @@ pub(super) enum Notice {
 }
 
 impl Watch {
-    pub(super) fn new(gateway: usize, config: &ErrorReportConfig) -> Watch {
+    pub(super) fn new(gateway: usize, config: &ErrorReportOptions) -> Watch {
         Watch {
             gateway,
-            estimator: Estimator::new(config.window, config.weight, config.unit),
+            estimator: Estimator::new(config.window, config.weight, config.unit.unwrap_or(CountUnit::Bit)),
             records: VecDeque::new(),
             learned: 0,
         }
@@ -93,18 +94,18 @@ impl Watch {
     }
 }
 
-/// The links of these names.
-pub(super) fn watched(links: &[WatchedLinks], topology: &Topology) -> Result<Vec<usize>, SimulationError> {
+/// The links of these names; none without any.
+pub(super) fn watched(links: Option<&[String]>, topology: &Topology) -> Result<Vec<usize>, SimulationError> {
     let mut found = Vec::new();
-    for wanted in links {
+    for wanted in links.unwrap_or_default() {
         let before = found.len();
-        let is_wanted = |link: &skyhop_topology::NetworkLink| match wanted {
-            WatchedLinks::Named(name) => link.name == *name,
-            WatchedLinks::Isls => link.kind == LinkKind::Isl,
+        let is_wanted = |link: &skyhop_topology::NetworkLink| match wanted.as_str() {
+            ISLS => link.kind == LinkKind::Isl,
+            name => link.name == name,
         };
         found.extend(topology.links().enumerated().filter(|(_, link)| is_wanted(link)).map(|(id, _)| id.index()));
-        if let (WatchedLinks::Named(name), true) = (wanted, found.len() == before) {
-            return Err(SimulationError::UnknownWatchedLink { name: name.clone() });
+        if wanted != ISLS && found.len() == before {
+            return Err(SimulationError::UnknownWatchedLink { name: wanted.clone() });
         }
     }
     Ok(found)
@@ -143,7 +144,7 @@ impl Simulation {
             let record = watch.learned + watch.records.len() as u64 - 1;
             let gateway = &self.agents.gateways[watch.gateway];
             let (node, to) = (packet.to, gateway.node);
-            let (probe, option) = (gateway.config.probe_bytes, gateway.config.option_bytes);
+            let (probe, option) = (packet_bytes(gateway.config.probe), packet_bytes(gateway.config.option));
             let size = if self.waits_towards(node, to) { option } else { probe };
             let notice = Notice::Corrupted { watch: index, record, flow: packet.flow, seq: packet.seq };
             self.send_notice(node, to, size, notice);
@@ -165,7 +166,8 @@ impl Simulation {
             Notice::Corrupted { watch, record, flow, seq } => {
                 self.agents.watches[watch as usize].learn_before(record);
                 let report = ErrorReport { seq, error_rate: Some(self.error_rate(flow)) };
-                let size = self.agents.gateways[self.agents.watches[watch as usize].gateway].config.report_bytes;
+                let gateway = self.agents.watches[watch as usize].gateway;
+                let size = packet_bytes(self.agents.gateways[gateway].config.report);
                 self.agents.watches[watch as usize].learn_before(record + 1);
                 let source = self.data_ends(flow as usize).0;
                 self.send_notice(node, source, size, Notice::Report { flow, report });

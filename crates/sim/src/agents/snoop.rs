@@ -15,9 +15,9 @@
 //! their ACKs.
 
 use super::Agents;
+use super::config::SnoopOptions;
 use crate::packet::Packet;
 use crate::simulation::Simulation;
-use crate::spec::SnoopConfig;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::NodeId;
 use std::collections::BTreeMap;
@@ -75,12 +75,12 @@ enum AckAction {
 }
 
 impl Connection {
-    fn timeout(&self, config: &SnoopConfig) -> Duration {
+    fn timeout(&self, config: &SnoopOptions) -> Duration {
         let (srtt, deviation) = match self.measured {
-            None => return INITIAL_TIMER.max(config.least_timer),
+            None => return INITIAL_TIMER.max(config.timer),
             Some(measured) => measured,
         };
-        Duration::from_secs_f64(srtt + 4.0 * deviation).max(config.least_timer)
+        Duration::from_secs_f64(srtt + 4.0 * deviation).max(config.timer)
     }
 
     fn measure(&mut self, rtt: Duration) {
@@ -95,13 +95,13 @@ impl Connection {
         });
     }
 
-    fn restart_timer(&mut self, now: Time, config: &SnoopConfig) {
+    fn restart_timer(&mut self, now: Time, config: &SnoopOptions) {
         let timeout = self.timeout(config);
         self.timer = (!self.kept.is_empty()).then(|| now + timeout);
     }
 
     /// Data pass. `room`: the queue ahead would take another.
-    fn on_data(&mut self, now: Time, packet: &Packet, room: Room, config: &SnoopConfig) {
+    fn on_data(&mut self, now: Time, packet: &Packet, room: Room, config: &SnoopOptions) {
         let seq = packet.seq;
         if seq < self.acknowledged {
             return;
@@ -124,7 +124,7 @@ impl Connection {
         self.high = self.high.max(seq + 1);
     }
 
-    fn on_ack(&mut self, now: Time, next: u32, config: &SnoopConfig) -> AckAction {
+    fn on_ack(&mut self, now: Time, next: u32, config: &SnoopOptions) -> AckAction {
         if next < self.acknowledged {
             return AckAction::Forward;
         }
@@ -152,7 +152,7 @@ impl Connection {
     }
 
     /// Sends again what `next` is; `seen` duplicate ACKs of its present absence have come.
-    fn repeat(&mut self, now: Time, next: u32, seen: u32, config: &SnoopConfig) -> Packet {
+    fn repeat(&mut self, now: Time, next: u32, seen: u32, config: &SnoopOptions) -> Packet {
         let last = self.kept[&next].order;
         let behind = self.kept.range(next + 1..).filter(|(_, kept)| kept.order > last).count() as u32;
         self.expected = behind.saturating_sub(seen);
@@ -170,7 +170,7 @@ impl Connection {
     }
 
     /// The time of the timer has come.
-    fn on_timer(&mut self, now: Time, config: &SnoopConfig) -> Option<Packet> {
+    fn on_timer(&mut self, now: Time, config: &SnoopOptions) -> Option<Packet> {
         self.timer = None;
         let next = self.acknowledged;
         let kept = self.kept.get(&next)?;
@@ -191,13 +191,13 @@ enum Room {
 /// The helper at a node.
 pub(super) struct Snoop {
     node: u32,
-    config: SnoopConfig,
+    config: SnoopOptions,
     connections: BTreeMap<u32, Connection>,
     copies: u32,
 }
 
 impl Snoop {
-    pub(super) fn new(node: NodeId, config: &SnoopConfig) -> Snoop {
+    pub(super) fn new(node: NodeId, config: &SnoopOptions) -> Snoop {
         Snoop { node: node.as_u32(), config: config.clone(), connections: BTreeMap::new(), copies: COPIES }
     }
 
@@ -317,7 +317,7 @@ mod tests {
     }
 
     /// A connection whose segments 0 to `until` have passed, one per ms, and of which 0 is acknowledged at 100 ms.
-    fn passed(until: u32, config: &SnoopConfig) -> Connection {
+    fn passed(until: u32, config: &SnoopOptions) -> Connection {
         let mut connection = Connection::default();
         (0..until).for_each(|seq| connection.on_data(ms(seq.into()), &data(seq), Room::Some, config));
         assert_eq!(connection.on_ack(ms(100), 1, config), AckAction::Forward);
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn the_first_duplicate_repeats_and_those_expected_are_suppressed() {
-        let config = SnoopConfig::default();
+        let config = SnoopOptions::default();
         let mut connection = passed(6, &config);
         // 1 is lost; 2 to 5 make four duplicates.
         let mut duplicate = |at| connection.on_ack(ms(at), 1, &config);
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn what_congestion_took_or_the_sender_repeats_is_the_sender_s() {
-        let config = SnoopConfig::default();
+        let config = SnoopOptions::default();
         let mut connection = passed(1, &config);
         // 1 never came here.
         connection.on_data(ms(101), &data(2), Room::Some, &config);
@@ -356,13 +356,13 @@ mod tests {
         connection.on_ack(ms(400), 3, &config);
         connection.on_data(ms(410), &data(3), Room::None, &config);
         assert_eq!(connection.on_ack(ms(500), 3, &config), AckAction::Forward);
-        let few = SnoopConfig { packets: 2, ..config };
+        let few = SnoopOptions { packets: 2, ..config };
         assert_eq!(passed(6, &few).kept.len(), 1, "0 and 1 were kept, 0 is acknowledged");
     }
 
     #[test]
     fn the_timer_repeats_ten_times_and_then_gives_up() {
-        let config = SnoopConfig::default();
+        let config = SnoopOptions::default();
         let mut connection = passed(3, &config);
         // One sample of 100 ms: 100 + 4 · 50 ms after the ACK.
         assert_eq!(connection.timer, Some(ms(400)));
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn round_trips_are_those_of_packets_that_were_sent_once() {
-        let config = SnoopConfig::default();
+        let config = SnoopOptions::default();
         let mut connection = passed(4, &config);
         assert_eq!(connection.measured, Some((0.1, 0.05)));
         connection.on_ack(ms(102), 1, &config);

@@ -6,11 +6,11 @@
 //! ([`super::estimator`]); a packet of L units survives the link with (1 − rate)^L. Deviation: the option takes no
 //! bytes.
 
+use super::config::{CountUnit, SurvivalOptions};
 use super::estimator::{Estimator, Integrity};
 use super::{Agents, NOBODY, claim, report};
 use crate::error::SimulationError;
 use crate::packet::Packet;
-use crate::spec::SurvivalConfig;
 use skyhop_topology::Topology;
 use std::collections::BTreeMap;
 
@@ -27,12 +27,12 @@ pub(super) struct Survival {
 }
 
 impl Survival {
-    pub(super) fn mark(&mut self, config: &SurvivalConfig, topology: &Topology) -> Result<(), SimulationError> {
+    pub(super) fn mark(&mut self, config: &SurvivalOptions, topology: &Topology) -> Result<(), SimulationError> {
         self.of_link.resize(topology.links().len(), NOBODY);
-        for link in report::watched(&config.links, topology)? {
+        for link in report::watched(config.links.as_deref(), topology)? {
             claim(&mut self.of_link, link, self.estimators.len(), topology)
                 .map_err(|name| SimulationError::MarkedTwice { name })?;
-            self.estimators.push(Estimator::new(config.window, config.weight, config.unit));
+            self.estimators.push(Estimator::new(config.window, config.weight, config.unit.unwrap_or(CountUnit::Bit)));
         }
         Ok(())
     }
@@ -84,7 +84,6 @@ impl Agents {
 mod tests {
     use super::*;
     use crate::packet::Flags;
-    use crate::spec::CountUnit;
     use skyhop_base::Time;
 
     /// Three links that lose 1 %, 2 % and none of packets of 1000 B, as the worked example has it.
