@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from skyhop import _core, completion, export_command, fits, folders, import_command, sky, sweep_command
-from skyhop.terminal import FAILED, apart, bar, defined, interruptible, print_json, runs_kept
+from skyhop.terminal import FAILED, apart, bar, defined, interruptible, print_json, runs_kept, say_default
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
 from skyhop.terminal import limit_memory as _limit_memory
@@ -138,6 +138,7 @@ def run(
             result = api.run(scenario, seed=seed, progress=progress)
         without_csv = result.write_into(staging, csv=csv)
     _warn(result, but=scenario.warnings)
+    say_default(scenario)
     if without_csv:
         names = ", ".join(without_csv)
         typer.echo(f"More than 100,000 rows, so Parquet only: {names}. Add --csv to write them as CSV, too.", err=True)
