@@ -163,6 +163,7 @@ def main() -> None:
         scenarios = {
             name: skyhop.scenario(
                 duration="60 s",
+                profile="rfc",
                 links=[{"between": ["a", "b"], "rate": "50 Mbit/s", "delay": "10 ms"}],
                 flows=[{"name": "f", "from": "a", "to": "b", "application": "ftp", "tcp": {"control": control}}],
             )

@@ -16,6 +16,7 @@ HYPATIA = """\
 # the sender of one NewReno flow and the receiver of another, all links 10 Mbit/s with room for 100 packets, everything
 # looked at anew every 100 ms. Written by sky/workloads.py.
 duration = "120 s"
+profile = "rfc"
 routing = { every = "100 ms" }
 
 [constellation]
@@ -32,6 +33,7 @@ handover = { policy = "highest-elevation", every = "100 ms" }
 STARLINK = """\
 # Starlink's first shell with 1,000 flows that share 1 Gbit/s: ten from each of 100 cities. Written by sky/workloads.py.
 duration = "60 s"
+profile = "rfc"
 
 [constellation]
 preset = "starlink-1"

@@ -52,7 +52,7 @@ def scenario(link: Link, duration_s: float) -> dict[str, Any]:
     """A transfer over the link: 270 ms one way, a queue of half the bandwidth-delay product."""
     packets = math.ceil(0.5 * link.rate_mbps * 1e6 * 0.54 / (8 * 1500))
     return {
-        "duration": f"{duration_s} s",
+        "duration": f"{duration_s} s", "profile": "rfc",
         "links": [{"between": ["hub", "ship"], "rate": f"{link.rate_mbps} Mbit/s", "delay": "270 ms",
                    "errors": [{"packet": link.loss}], "queue": {"drop_tail": {"packets": packets}}}],
         "flows": [{"name": "f", "from": "hub", "to": "ship", "application": "ftp",

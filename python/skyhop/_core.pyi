@@ -208,6 +208,10 @@ class Scenario:
         """The scenario with every default written out."""
 
     @property
+    def has_tcp_by_default(self) -> bool:
+        """Whether flows have the TCP of Linux because nothing names a profile or a version of the format."""
+
+    @property
     def warnings(self) -> list[str]:
         """What to know about a scenario that is right: old elements, entries of files that were left out."""
 

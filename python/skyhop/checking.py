@@ -293,7 +293,7 @@ def _trace(kind: str) -> Reader:
 def _workload(kind: str) -> Reader:
     def read(path: Path) -> Checked:
         text = {"text": _content(path)}
-        workload: dict[str, Any] = {"name": "w", "from": "a", "to": "b", "tcp": "newreno"}
+        workload: dict[str, Any] = {"name": "w", "from": "a", "to": "b", "tcp": "cubic"}
         if kind == "sizes":
             workload |= {"arrivals": {"at": {"text": "time_s\n0\n"}}, "sizes": {"empirical": text}}
         else:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from skyhop import _core, completion, export_command, fits, folders, import_command, sky, sweep_command
-from skyhop.terminal import FAILED, apart, bar, defined, interruptible, print_json, runs_kept
+from skyhop.terminal import FAILED, apart, bar, defined, interruptible, print_json, runs_kept, say_default
 from skyhop.terminal import console as _console
 from skyhop.terminal import fail as _fail
 from skyhop.terminal import limit_memory as _limit_memory
@@ -137,6 +137,7 @@ def run(
         with bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
             result = api.run_into(scenario, folder, seed=seed, progress=progress, csv=csv)
     _warn(result, but=scenario.warnings)
+    say_default(scenario)
     if result.without_csv:
         names = ", ".join(result.without_csv)
         typer.echo(f"More than 100,000 rows, so Parquet only: {names}. Add --csv to write them as CSV, too.", err=True)

@@ -159,7 +159,8 @@ class FlowEnv(gymnasium.Env[np.ndarray[Any, Any], np.ndarray[Any, Any]]):
         tcp = flows[0].get("tcp")
         if not isinstance(tcp, Mapping) or "recovery" not in tcp:
             raise ValueError(
-                f"the flow {flows[0]['name']!r} does not run Skyhop's own TCP, whose window an agent can set"
+                f"the flow {flows[0]['name']!r} does not run Skyhop's own TCP, whose window an agent can set: write "
+                'profile = "rfc" at the top of the scenario'
             )
         source_text = f"from skyhop.gym import agent_of\nAgent = agent_of({self._token!r})\n"
         flows[0]["tcp"] = {**tcp, "control": {"python": {"class": "agent:Agent", "source": source_text}}}

@@ -33,6 +33,7 @@ __all__ = [
     "print_json",
     "read_scenario",
     "runs_kept",
+    "say_default",
     "seconds",
     "shares",
     "table",
@@ -70,6 +71,13 @@ def read_scenario(file: Path, overrides: list[str] | None) -> _core.Scenario:
 def warn(what: _core.Scenario | Run, *, but: Sequence[str] = ()) -> None:
     """Prints what to know about a scenario that is right, or about a run; not again what has been said (`but`)."""
     warn_all([warning for warning in what.warnings if warning not in but])
+
+
+def say_default(scenario: _core.Scenario) -> None:
+    """Prints whose TCP runs where nothing in the scenario says it: the default was another one before format 2."""
+    if scenario.has_tcp_by_default:
+        note = 'TCP is that of Linux 6.18, the default; profile = "rfc" at the top takes Skyhop\'s own'
+        typer.echo(note, err=True)
 
 
 def warn_all(warnings: Sequence[str]) -> None:

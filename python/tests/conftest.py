@@ -33,6 +33,7 @@ scale = 1e3
 
 DUMBBELL = """\
 duration = "20 s"
+profile = "rfc"
 
 [records]
 grid = "500 ms"

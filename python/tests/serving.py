@@ -22,6 +22,7 @@ from skyhop.server.jobs import Limits
 
 SMALL = """# A small run
 duration = "2 s"
+profile = "rfc"
 
 [[links]]
 between = ["left", "right"]

@@ -21,7 +21,7 @@ needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark
 
 #: A lossy link with a short queue, and both of Skyhop's TCPs over it.
 LOSSY = {
-    "duration": "15 s",
+    "duration": "15 s", "profile": "rfc",
     "links": [
         {"between": ["left", "right"], "rate": "4 Mbit/s", "delay": "40 ms", "errors": [{"packet": 0.005}],
          "queue": {"drop_tail": {"packets": 60}}},
@@ -37,7 +37,7 @@ LOSSY = {
 
 #: A fast link before the bottleneck, and nothing is lost: every acknowledged segment is a sample of the RTT.
 CLEAN = {
-    "duration": "15 s",
+    "duration": "15 s", "profile": "rfc",
     "links": [
         {"between": ["left", "mid"], "rate": "1 Gbit/s", "delay": "1 ms"},
         {"between": ["mid", "right"], "rate": "4 Mbit/s", "delay": "40 ms", "queue": "unlimited"},
@@ -110,7 +110,7 @@ def test_flags_and_ecn_stand_in_the_headers(tmp_path: Path) -> None:
     link = {"between": ["left", "right"], "rate": "2 Mbit/s", "delay": "20 ms", "queue": red}
     flow = {"name": "f", "from": "left", "to": "right", "tcp": {"name": "newreno", "ecn": "on"}, "application": "ftp"}
     records = {"packets": ["left->right", "right->left"]}
-    run = skyhop.run({"duration": "10 s", "links": [link], "flows": [flow], "records": records})
+    run = skyhop.run({"duration": "10 s", "profile": "rfc", "links": [link], "flows": [flow], "records": records})
     table = run.table("packets")
     write(run, "pcapng", tmp_path / "right.pcapng", nodes=["right"])
     found = packets(tmp_path / "right.pcapng")
@@ -244,7 +244,7 @@ def test_qlog_of_quic_has_what_the_stack_sent_lost_and_heard_of(stack: str, tmp_
     quic = {"stack": stack, "stream_window": "8 MB"}
     link = {"between": ["left", "right"], "delay": "50 ms", "rate": "20 Mbit/s"}
     run = skyhop.run({
-        "duration": "15 s",
+        "duration": "15 s", "profile": "rfc",
         "links": [link | {"forward": {"errors": [{"packet": 0.01}]}, "queue": {"drop_tail": {"packets": 100}}}],
         "flows": [{"name": "a", "from": "left", "to": "right", "quic": quic,
                    "application": {"ftp": {"bytes": "1 MB"}}}],
@@ -302,7 +302,7 @@ def test_qlog_has_the_end_of_a_connection_in_the_words_of_the_stack(tmp_path: Pa
     quic = {"stack": "quinn", "idle_timeout": "2 s"}
     flow = {"name": "a", "from": "left", "to": "right", "quic": quic}
     records = {"grid": "100 ms", "packets": ["left->right", "right->left"]}
-    run = skyhop.run({"duration": "9 s", "links": [link], "flows": [flow], "records": records})
+    run = skyhop.run({"duration": "9 s", "profile": "rfc", "links": [link], "flows": [flow], "records": records})
     write(run, "qlog", tmp_path / "out.qlog")
     (trace,) = json.loads((tmp_path / "out.qlog").read_text())["traces"]
     (closed,) = (event for event in trace["events"] if event["name"] == "connectivity:connection_closed")
@@ -317,7 +317,7 @@ def test_qlog_says_that_connections_of_workloads_have_no_trace(tmp_path: Path) -
            "arrivals": {"at": {"text": "time_s\n0\n1\n"}}}  # fmt: skip
     link = {"between": ["left", "right"], "delay": "5 ms", "rate": "20 Mbit/s"}
     records = {"packets": ["left->right", "right->left"]}
-    run = skyhop.run({"duration": "3 s", "links": [link], "workloads": [web], "records": records})
+    run = skyhop.run({"duration": "3 s", "profile": "rfc", "links": [link], "workloads": [web], "records": records})
     written = write(run, "qlog", tmp_path / "out.qlog")
     assert "connections of workloads have no trace, and 2 of them have packets here" in written.notes
     assert json.loads((tmp_path / "out.qlog").read_text())["traces"] == []

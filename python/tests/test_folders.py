@@ -177,6 +177,7 @@ COMMANDS = {
 
 SKY = """\
 duration = "2 s"
+profile = "rfc"
 [constellation]
 preset = "iridium"
 gsl = { rate = "1.5 Mbit/s" }

@@ -35,7 +35,7 @@ class Reno(skyhop.CongestionControl):
 def scenario(control: object, **more: object) -> dict[str, object]:
     """A lossy link that a TCP with this control crosses."""
     return {
-        "duration": "30 s",
+        "duration": "30 s", "profile": "rfc",
         "links": [{"between": ["left", "right"], "rate": "4 Mbit/s", "delay": "50 ms", "errors": [{"packet": 0.003}],
                    "queue": {"drop_tail": {"packets": 30}}}],
         "flows": [{"name": "f", "from": "left", "to": "right", "application": "ftp",
@@ -85,7 +85,7 @@ def test_another_source_is_another_scenario(tmp_path: Path) -> None:
     for source in (RENO, RENO.replace("0.5", "0.6")):
         (tmp_path / "mine.py").write_text(source, encoding="utf-8")
         file.write_text(
-            'duration = "30 s"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
+            'duration = "30 s"\nprofile = "rfc"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
             'flows = [{ name = "f", from = "a", to = "b", application = "ftp",'
             ' tcp = { control = { python = "mine:Reno" } } }]\n',
             encoding="utf-8",
@@ -134,7 +134,7 @@ def test_the_program_prints_the_traceback_and_leaves_no_folder(tmp_path: Path) -
         "import skyhop\nclass Mine(skyhop.CongestionControl):\n    def on_ack(self, ack):\n        return ack.nothing\n"
     )
     (tmp_path / "s.toml").write_text(
-        'duration = "5 s"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
+        'duration = "5 s"\nprofile = "rfc"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
         'flows = [{ name = "f", from = "a", to = "b", application = "ftp",'
         ' tcp = { control = { python = "mine:Mine" } } }]\n'
     )
@@ -168,7 +168,7 @@ def test_the_page_runs_controls_only_where_it_was_told_to(tmp_path: Path, monkey
 
     (tmp_path / "mine.py").write_text(RENO, encoding="utf-8")
     text = (
-        'duration = "3 s"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
+        'duration = "3 s"\nprofile = "rfc"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
         'flows = [{ name = "f", from = "a", to = "b", application = "ftp",'
         ' tcp = { control = { python = "mine:Reno" } } }]\n'
     )

@@ -14,6 +14,7 @@ from skyhop import packets
 
 #: Two flows and losses; the links of both directions are recorded in one run and left out in the other.
 TEXT = """duration = "6 s"
+profile = "rfc"
 [[links]]
 name = "wire"
 between = ["left", "right"]

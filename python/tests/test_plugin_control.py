@@ -96,7 +96,7 @@ def build(tmp_path: Path) -> Build:
 def scenario(control: object, **more: object) -> dict[str, Any]:
     """A lossy link that a TCP with this control crosses."""
     return {
-        "duration": "30 s",
+        "duration": "30 s", "profile": "rfc",
         "links": [{"between": ["left", "right"], "rate": "4 Mbit/s", "delay": "50 ms", "errors": [{"packet": 0.003}],
                    "queue": {"drop_tail": {"packets": 30}}}],
         "flows": [{"name": "f", "from": "left", "to": "right", "application": "ftp",
@@ -205,7 +205,7 @@ def test_two_flows_with_two_plug_ins_keep_apart_and_repeat(build: Build) -> None
 def test_another_library_is_another_scenario(build: Build, tmp_path: Path) -> None:
     file = build()
     toml = (
-        'duration = "5 s"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
+        'duration = "5 s"\nprofile = "rfc"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
         'flows = [{ name = "f", from = "a", to = "b", application = "ftp",'
         ' tcp = { control = { plugin = "libreno.so" } } }]\n'
     )
@@ -336,7 +336,7 @@ def test_the_page_runs_plug_ins_only_where_it_was_told_to(
 
     build()
     text = (
-        'duration = "3 s"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
+        'duration = "3 s"\nprofile = "rfc"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
         'flows = [{ name = "f", from = "a", to = "b", application = "ftp",'
         ' tcp = { control = { plugin = "libreno.so" } } }]\n'
     )

@@ -397,6 +397,7 @@ def test_a_scenario_names_a_catalogue_and_no_other_file(tmp_path: Path) -> None:
     (tmp_path / "secret.tle").write_text((tmp_path / "catalogues" / "circles.tle").read_text())
     (tmp_path / "catalogues" / "linked.tle").symlink_to(tmp_path / "secret.tle")
     text = """duration = "10 s"
+    profile = "rfc"
 [constellation]
 elements = "NAME"
 gsl = { rate = "5 Mbit/s", elevation_mask = "10 deg" }

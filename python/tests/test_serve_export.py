@@ -16,6 +16,7 @@ from skyhop.server import app
 
 SCENARIO = """
 duration = "2 s"
+profile = "rfc"
 
 [[links]]
 between = ["left", "right"]

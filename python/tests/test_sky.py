@@ -15,6 +15,7 @@ from skyhop.cli import app
 
 SCENARIO = """
 duration = "600 s"
+profile = "rfc"
 
 [constellation]
 preset = "iridium"
@@ -122,7 +123,7 @@ def test_passes_say_what_was_in_sight_before_and_stays() -> None:
 
 def test_wires_alone_have_no_sky(tmp_path: Path) -> None:
     file, folder = tmp_path / "wires.toml", tmp_path / "run"
-    wires = 'links = [{ between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }]\nduration = "1 s"\n'
+    wires = 'links = [{ between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }]\nduration = "1 s"\nprofile = "rfc"\n'
     file.write_text(wires + 'flows = [{ name = "f", from = "a", to = "b", tcp = "reno" }]\n', encoding="utf-8")
     assert "no sky to show" in call("sky", file, "--out", tmp_path / "map.png").stderr
     assert call("run", file, "--out", folder).exit_code == 0

@@ -15,6 +15,7 @@ from skyhop.warned import Warned, sentences
 #: Every packet of the flow is lost.
 SILENT = """
 duration = "5 s"
+profile = "rfc"
 
 [[links]]
 between = ["left", "right"]

@@ -16,6 +16,7 @@ from skyhop.verdict import DefinitionError
 #: Twenty small transfers, and one that does not finish.
 TRANSFERS = """
 duration = "30 s"
+profile = "rfc"
 [[links]]
 name = "access"
 between = ["a", "b"]

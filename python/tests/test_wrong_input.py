@@ -283,6 +283,7 @@ CASES = [
 
 SKY = """\
 duration = "3 s"
+profile = "rfc"
 [constellation]
 preset = "iridium"
 gsl = { rate = "1.5 Mbit/s" }

@@ -94,7 +94,10 @@ def scenario(duel: Duel) -> dict[str, Any]:
         "delay": f"{duel.rtt_s / 2 - 0.002:.6f} s",
         "queue": {"drop_tail": {"packets": queue_packets(duel.rtt_s)}},
     }
-    return {"duration": f"{duel.times_s[0]} s", "links": [link], "flows": flows, "records": {"grid": "10 s"}}
+    records = {"grid": "10 s"}
+    return {
+        "duration": f"{duel.times_s[0]} s", "profile": "rfc", "links": [link], "flows": flows, "records": records,
+    }  # fmt: skip
 
 
 def fight(duel: Duel) -> Outcome:

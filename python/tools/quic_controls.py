@@ -39,7 +39,8 @@ def run_of(key: str, transport: dict[str, Any], *, losses: bool) -> skyhop.Run:
         "queue": {"drop_tail": {"packets": 1221, "counts": "waiting"}},
     }
     flow = {"name": "a", "from": "left", "to": "right", key: transport}
-    return skyhop.run({"duration": "60 s", "links": [link], "flows": [flow], "records": {"grid": "50 ms"}})
+    records = {"grid": "50 ms"}
+    return skyhop.run({"duration": "60 s", "profile": "rfc", "links": [link], "flows": [flow], "records": records})
 
 
 def measured(key: str, transport: dict[str, Any]) -> tuple[float, float]:

@@ -27,6 +27,7 @@ NEEDED = (
 
 SCENARIO = """\
 duration = "20 s"
+profile = "rfc"
 [records]
 grid = "100 ms"
 [[links]]

@@ -22,6 +22,7 @@ HEAD = """\
 # Floats on the sea send what they have measured over one passing satellite to a data centre on Majuro. The matrix sets
 # the TCP and the rate of the channel. Written by floats.py.
 duration = "3300 s"
+profile = "rfc"
 
 [constellation]
 # Aquarius/SAC-D: 657 km, 98 degrees (Lagerloef et al., Oceanography 21, 2008). One satellite.

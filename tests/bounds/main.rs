@@ -45,7 +45,7 @@ fn every_transport_fills_a_clean_link() {
     let share = |name: &str| {
         let tcp = json!({ "name": name, "window": 10_000, "initial_ssthresh": 80 });
         let network = json!({
-            "duration": "100 s",
+            "duration": "100 s", "profile": "rfc",
             "links": [{ "between": ["left", "right"], "rate": "10 Mbit/s", "delay": "50 ms",
                         "queue": { "drop_tail": { "packets": 83 } } }],
             "flows": [{ "name": "flow", "from": "left", "to": "right", "tcp": tcp }],
@@ -146,7 +146,7 @@ fn flows_of_different_times_add_up_to_the_capacity_at_most() {
         "start": format!("{n} s"), "stop": format!("{} s", n + 1) })
     };
     let network = json!({
-        "duration": "10 s",
+        "duration": "10 s", "profile": "rfc",
         "links": [{ "between": ["left", "right"], "rate": "10 Mbit/s", "delay": "1 ms" }],
         "flows": (0..10).map(flow).collect::<Vec<_>>(),
     });
@@ -162,7 +162,7 @@ fn flows_of_different_times_add_up_to_the_capacity_at_most() {
 fn a_run_takes_no_more_memory_than_it_may() {
     let network = |grid: &str| {
         json!({
-            "duration": "100 s",
+            "duration": "100 s", "profile": "rfc",
             "links": [{ "between": ["left", "right"], "rate": "1 kbit/s", "delay": "1 ms" }],
             "flows": [{ "name": "a", "from": "left", "to": "right", "udp": {},
                 "application": { "constant_rate": { "rate": "8 Mbit/s", "payload": "100 B" } } }],

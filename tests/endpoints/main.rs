@@ -53,7 +53,7 @@ fn run_saw(network: &Value, transport: &StopAndWait) -> Records {
 /// Two hosts behind access links of 100 Mbit/s and 1 ms, a bottleneck of 8 Mbit/s and 10 ms.
 fn dumbbell() -> Value {
     json!({
-        "duration": "20 s",
+        "duration": "20 s", "profile": "rfc",
         "links": [{ "between": ["left", "right"], "rate": "8 Mbit/s", "delay": "10 ms",
                     "queue": { "drop_tail": { "packets": 20 } } }],
         "flows": [{ "name": "saw", "from": "left", "to": "right", "tcp": "newreno",
@@ -114,7 +114,7 @@ fn stop_and_wait_over_a_lossy_link_delivers_every_byte() {
 
 fn over_iridium(on_down: &str, mask: &str) -> Value {
     json!({
-        "duration": "600 s",
+        "duration": "600 s", "profile": "rfc",
         "constellation": {
             "preset": "iridium",
             "isl": { "rate": "25 Mbit/s", "queue": { "drop_tail": { "packets": 50 } }, "on_down": on_down },
@@ -170,7 +170,7 @@ fn no_payload_is_left_wherever_packets_die() {
         let fields = part.as_object().cloned().into_iter().flatten();
         fields.for_each(|(key, value)| link[key] = value);
         let network = json!({
-            "duration": "20 s", "links": [link],
+            "duration": "20 s", "profile": "rfc", "links": [link],
             "flows": [{ "name": "blast", "from": "left", "to": "right", "udp": { "header": "28 B" },
                         "application": { "constant_rate": { "rate": "100 kbit/s", "payload": "1000 B" } } }],
         });
@@ -284,7 +284,7 @@ fn payloads_count_in_the_memory_of_a_run() {
 #[test]
 fn the_tcp_of_linux_sends_the_same_segments_over_this_engine_as_over_its_own_path() {
     let network = json!({
-        "duration": "8 s",
+        "duration": "8 s", "profile": "rfc",
         // A byte takes a microsecond, so neither side rounds.
         "links": [{ "between": ["left", "right"], "rate": "8 Mbit/s", "delay": "20 ms",
                     "forward": { "queue": { "drop_tail": { "packets": 25 } } }, "backward": { "queue": "unlimited" } }],

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// Both ends of a lossy link; data and ACKs are lost.
 fn lossy(tcp: &Value) -> SimulationSpec {
     let scenario = json!({
-        "duration": "20 s",
+        "duration": "20 s", "profile": "rfc",
         "links": [{ "between": ["left", "right"], "rate": "4 Mbit/s",
             "delay": "40 ms", "errors": [{ "packet": 0.01 }] }],
         "flows": [{ "name": "f", "from": "left", "to": "right", "tcp": tcp,

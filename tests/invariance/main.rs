@@ -12,7 +12,7 @@ fn network() -> Value {
         })
     };
     json!({
-        "duration": "20 s",
+        "duration": "20 s", "profile": "rfc",
         "links": [
             { "between": ["left", "middle"], "rate": "2 Mbit/s", "delay": "20 ms",
               "queue": { "drop_tail": { "packets": 20 } }, "errors": [{ "packet": 0.002 }] },

@@ -24,7 +24,7 @@ queue = {{ drop_tail = {{ packets = {room} }} }}
 """
 
 MANY = (
-    '# Many flows\nduration = "20 s"\n'
+    '# Many flows\nduration = "20 s"\nprofile = "rfc"\n'
     + WIRE.format(rate="20 Mbit/s", room=100)
     + """
 [[flows]]
@@ -40,7 +40,7 @@ grid = "200 ms"
 )
 
 MILLION = (
-    '# A million steps\nduration = "1000 s"\n'
+    '# A million steps\nduration = "1000 s"\nprofile = "rfc"\n'
     + WIRE.format(rate="1 Mbit/s", room=20)
     + """
 [[flows]]
@@ -54,7 +54,7 @@ grid = "1 ms"
 )
 
 SHORT = (
-    '# Slow start\nduration = "6 s"\n'
+    '# Slow start\nduration = "6 s"\nprofile = "rfc"\n'
     + WIRE.format(rate="5 Mbit/s", room=2000).replace("20 ms", "280 ms")
     + """
 [[flows]]
@@ -69,6 +69,7 @@ grid = "20 ms"
 
 NEAREST = """# ISLs to the nearest
 duration = "40 s"
+profile = "rfc"
 [constellation]
 shells = [{ name = "leo", planes = 8, per_plane = 12, altitude = "1200 km", inclination = "60 deg" }]
 [constellation.isl]
@@ -94,6 +95,7 @@ positions = "5 s"
 #: A link that is gone for 1.1 s; ten flows, of which the last has most of the capacity.
 OUTAGE = """# An outage
 duration = "40 s"
+profile = "rfc"
 [[links]]
 between = ["left", "middle"]
 rate = "100 Mbit/s"
@@ -130,6 +132,7 @@ OUTAGE_PACKETS = OUTAGE + 'packets = ["left->middle"]\n'
 #: Every handover leaves the station without a link for 1.1 s.
 HANDOVER = """# A stall at a handover
 duration = "60 s"
+profile = "rfc"
 [constellation]
 shells = [{ name = "leo", planes = 24, per_plane = 22, altitude = "550 km", inclination = "53 deg", phasing = 5 }]
 isl = { rate = "100 Mbit/s" }
@@ -155,6 +158,7 @@ positions = "5 s"
 #: At 40 s the user's packets take another gateway, with a slow and long wire; at 60 s the user leaves the satellites.
 GATEWAYS = """# Gateways and a network on the ground
 duration = "80 s"
+profile = "rfc"
 [constellation]
 shells = [{ name = "leo", planes = 24, per_plane = 22, altitude = "550 km", inclination = "53 deg", phasing = 5 }]
 [constellation.gsl]
@@ -194,7 +198,7 @@ positions = "5 s"
 
 #: Every packet at the sender's link, through losses in slow start and later; QUIC joins for the last seconds.
 PACKETS = (
-    '# Packets\nduration = "20 s"\n'
+    '# Packets\nduration = "20 s"\nprofile = "rfc"\n'
     + WIRE.format(rate="2 Mbit/s", room=20).replace("20 ms", "100 ms")
     + """
 [[flows]]
@@ -216,7 +220,7 @@ packets = ["left->right"]
 
 #: Vegas backs off from the queue that two others keep full, and never stalls.
 SHARE = (
-    '# A share that is too small\nduration = "60 s"\n'
+    '# A share that is too small\nduration = "60 s"\nprofile = "rfc"\n'
     + WIRE.format(rate="6 Mbit/s", room=150)
     + """
 [[flows]]
@@ -276,7 +280,7 @@ packets = ["left->right"]
 
 #: Senders that pace at rates of their own, and one that does not.
 PACING = (
-    '# Pacing\nduration = "10 s"\n'
+    '# Pacing\nduration = "10 s"\nprofile = "rfc"\n'
     + WIRE.format(rate="8 Mbit/s", room=60)
     + """
 [[flows]]
@@ -303,6 +307,7 @@ grid = "100 ms"
 #: Losses by chance, so that seeds differ.
 CHANCE = """# Losses by chance
 duration = "10 s"
+profile = "rfc"
 [[links]]
 between = ["left", "right"]
 rate = "5 Mbit/s"

@@ -232,7 +232,8 @@ describe("the page", { skip: reason, timeout: 1_200_000 }, () => {
     const text = () => page.locator(".cm-content").innerText();
     await type(
       page,
-      'duration = "20 s"\n[[links]]\nbetween = ["left", "right"]\nrate = "2 Mbit/s"\ndelay = "20 ' +
+      'duration = "20 s"\nprofile = "rfc"\n[[links]]\nbetween = ["left", "right"]\nrate = "2 Mbit/s"\n' +
+      'delay = "20 ' +
         'ms"\n[[flows]]\nname = "a"\nfrom = "left"\nto = "right"\ntcp = "reno"\n[records]\ngrid = "100 ms"\n',
     );
     // A field changes the text, the text a field; the engine judges either.

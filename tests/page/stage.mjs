@@ -19,6 +19,7 @@ const TIMEOUT = 60_000;
 /** A run that only ends when it is cancelled. */
 export const ENDLESS = `# A run without end
 duration = "50 d"
+profile = "rfc"
 
 [[links]]
 between = ["left", "right"]

@@ -29,9 +29,11 @@ pub fn draw(schema: &Schema, defaults: &Defaults, seed: u64) -> Json {
     let mut scenario = Map::new();
     let run = super::values::duration(&mut draw.chance, duration_s);
     scenario.insert("duration".to_owned(), run.into());
-    if draw.chance.happens(0.3) {
-        scenario.insert("profile".to_owned(), "ns-2".into());
-    }
+    let profile = *draw.chance.pick(&[None, Some("linux"), Some("rfc"), Some("ns-2")]);
+    let format = *draw.chance.pick(&[None, None, None, None, Some(1), Some(2)]);
+    scenario.extend(profile.map(|profile| ("profile".to_owned(), profile.into())));
+    scenario.extend(format.map(|format| ("format".to_owned(), format.into())));
+    draw.world.is_linux = profile.unwrap_or(if format == Some(1) { "rfc" } else { "linux" }) == "linux";
     let mut nodes = Vec::new();
     let is_mixed = has_sky && draw.chance.happens(0.4);
     if has_sky {
@@ -327,10 +329,8 @@ fn flows(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, nodes: &[String]
             (false, false) => "udp",
         };
         let mut transport = value(draw, key);
-        let linux =
-            key == "tcp" && transport.as_str().is_some_and(|name| !skyhop_transport::TcpSpec::names().contains(&name));
-        if linux && draw.chance.happens(0.7) {
-            transport = json!({ "profile": "linux", "name": transport });
+        if key == "tcp" {
+            transport = draw.with_profile(transport);
         }
         flow.insert(key.to_owned(), transport);
         let application = loop {
@@ -447,6 +447,10 @@ fn agents(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>) {
                 drawn.remove("links");
             }
             full.insert(key.clone(), drawn);
+        }
+        // A split needs Skyhop's own TCP.
+        if draw.world.is_linux && full.contains_key("pep") && full["pep"].get("tcp").is_none_or(Json::is_string) {
+            full["pep"]["tcp"] = json!({ "profile": "rfc" });
         }
         *agent = full.into();
     }

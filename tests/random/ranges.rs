@@ -22,6 +22,8 @@ pub const DECIDED: &[(&str, &[&str])] = &[
     (
         ROOT,
         &[
+            "format",
+            "profile",
             "duration",
             "constellation",
             "stations",

@@ -23,6 +23,8 @@ pub struct World {
     pub links: Vec<String>,
     /// Names of flows, counted ones one by one.
     pub flows: Vec<String>,
+    /// A TCP without a profile of its own is that of Linux.
+    pub is_linux: bool,
 }
 
 pub struct Draw<'s> {
@@ -35,6 +37,19 @@ pub struct Draw<'s> {
 }
 
 impl<'s> Draw<'s> {
+    /// Mostly a TCP that the scenario's profile does not have names its own.
+    pub fn with_profile(&mut self, tcp: Json) -> Json {
+        let Some(name) = tcp.as_str() else { return tcp };
+        let other = match (self.world.is_linux, skyhop_transport::TcpSpec::names().contains(&name)) {
+            (true, true) if !skyhop_tcp::control::ControlKind::NAMES.contains(&name) => {
+                *self.chance.pick(&["rfc", "rfc", "ns-2"])
+            }
+            (false, false) => "linux",
+            _ => return tcp,
+        };
+        if self.chance.happens(0.9) { json!({ "profile": other, "name": name }) } else { tcp }
+    }
+
     /// A value of `shape` for `key`.
     pub fn value(&mut self, shape: Shape<'s>, key: &str) -> Json {
         if let Some(value) = self.known(shape, key) {
@@ -114,6 +129,11 @@ impl<'s> Draw<'s> {
 
     /// What holds between keys of one table.
     fn tidy(&mut self, name: &str, table: &mut Map<String, Json>) {
+        // Options of Skyhop's own TCP go with its profiles.
+        if name == "TcpTable" && self.world.is_linux && self.chance.happens(0.95) {
+            let profile = *self.chance.pick(&["rfc", "ns-2"]);
+            table.entry("profile").or_insert_with(|| profile.into());
+        }
         let number = |table: &Map<String, Json>, key: &str| table.get(key).and_then(Json::as_u64);
         match name {
             "CodeFile" | "ErasureFile" => {

@@ -32,7 +32,10 @@ pub fn insert(draw: &mut Draw<'_>, scenario: &mut Map<String, Json>, nodes: &[St
     let is_udp = draw.chance.happens(0.2) && !workload.contains_key("pages");
     for key in if is_udp { &["udp", "burst"][..] } else { &["tcp"] } {
         let inner = draw.schema.shape(shape.name, &shape.json["properties"][*key]);
-        let value = draw.value(inner, &format!("WorkloadFile.{key}"));
+        let mut value = draw.value(inner, &format!("WorkloadFile.{key}"));
+        if *key == "tcp" {
+            value = draw.with_profile(value);
+        }
         workload.insert((*key).to_owned(), value);
     }
     let mut workload = draw.table(shape, workload);

@@ -73,7 +73,7 @@ fn ours(case: &BTreeMap<String, String>, spread_s: f64, seed: u64) -> Found {
         }));
     }
     let network = json!({
-        "duration": format!("{SECONDS} s"),
+        "duration": format!("{SECONDS} s"), "profile": "rfc",
         "links": [{
             "between": ["left", "right"], "rate": format!("{RATE_BPS} bit/s"), "delay": format!("{DELAY_S} s"),
             // The frame of ns-3's PointToPointNetDevice.

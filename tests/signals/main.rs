@@ -16,7 +16,7 @@ fn network(queue: &Value, flows: &[Value], duration: &str) -> Value {
         })
     };
     json!({
-        "duration": duration,
+        "duration": duration, "profile": "rfc",
         "links": [{
             "between": ["left", "right"], "rate": "5 Mbit/s", "delay": "50 ms",
             "forward": { "queue": queue }, "backward": { "queue": "unlimited" },

@@ -34,7 +34,7 @@ impl Path<'_> {
         }
         let flow = |i: u32| json!({ "name": format!("f{i}"), "from": "left", "to": "right", "tcp": tcp });
         let network = json!({
-            "duration": format!("{} s", self.seconds),
+            "duration": format!("{} s", self.seconds), "profile": "rfc",
             "records": { "grid": "100 ms" },
             "links": [{
                 "between": ["left", "right"], "delay": self.delay, "rate": format!("{} Mbit/s", self.rates[0].1),

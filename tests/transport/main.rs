@@ -26,7 +26,7 @@ fn bottleneck(tcp: &str, flows: u32, queue: Value) -> Run {
                 "start": format!("{} ms", 100 * i) })
     };
     let network = json!({
-        "duration": format!("{SECONDS} s"),
+        "duration": format!("{SECONDS} s"), "profile": "rfc",
         "links": [{ "between": ["left", "right"], "rate": "10 Mbit/s", "delay": "50 ms", "queue": queue }],
         "flows": (0..flows).map(flow).collect::<Vec<_>>(),
     });

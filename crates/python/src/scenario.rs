@@ -93,6 +93,11 @@ impl Scenario {
     }
 
     #[getter]
+    fn has_tcp_by_default(&self) -> bool {
+        self.0.has_tcp_by_default()
+    }
+
+    #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.all_warnings()
     }

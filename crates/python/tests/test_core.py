@@ -16,6 +16,7 @@ from skyhop import _core
 
 DUMBBELL = """
 duration = "10 s"
+profile = "rfc"
 
 [[links]]
 between = ["left", "right"]

@@ -6,7 +6,7 @@
 //! quantities.
 
 use crate::diagnostic::Problems;
-use crate::format::FORMAT;
+use crate::format::{FORMAT, ProfileName, name_of_other_profile};
 use crate::names;
 use crate::quantity;
 use crate::tree::{Entry, Node, Path, Step, Value};
@@ -199,7 +199,9 @@ impl<'c> Checker<'c, '_, '_> {
         let of_a_tag = entries.keys().any(|key| tagged.iter().any(|(name, _)| name == key));
         if !untagged.is_empty() && !of_a_tag {
             if let Some(place) = self.form_told_apart(&untagged, entries) {
-                self.check(untagged[place], node, path);
+                if !self.is_named_as_other_form(untagged[place], entries, path) {
+                    self.check(untagged[place], node, path);
+                }
                 self.others.clear();
                 return;
             }
@@ -239,8 +241,7 @@ impl<'c> Checker<'c, '_, '_> {
     }
 
     /// The form of a table that one key tells: each form allows values of it that no other one does, as `profile` of
-    /// TCP. A table without this key has the value that stands at the root, else the first form. Keeps the others for
-    /// messages.
+    /// TCP. A table without this key has the value of the file. Keeps the others for messages.
     fn form_told_apart(&mut self, forms: &[&'c Json], entries: &BTreeMap<String, Entry>) -> Option<usize> {
         let [first, _, ..] = forms else { return None };
         let (key, values) = first.get("properties")?.as_object()?.keys().find_map(|key| {
@@ -254,10 +255,23 @@ impl<'c> Checker<'c, '_, '_> {
         })?;
         let text = |node: &'_ Node| node.text().map(str::to_owned);
         let given = entries.get(key).map(|entry| &entry.node).or(self.root.get(key)).and_then(text);
+        let given = given.or_else(|| (key == "profile").then(|| ProfileName::of_file(self.root).name().to_owned()));
         let chosen = given.and_then(|given| values.iter().position(|of| of.contains(&given.as_str()))).unwrap_or(0);
         let others = forms.iter().zip(&values).enumerate().filter(|&(place, _)| place != chosen);
         self.others = others.map(|(_, (form, values))| (format!("{key} = {:?}", values[0]), *form)).collect();
         Some(chosen)
+    }
+
+    /// Whether the name in a table is one of another form alone, which is said: the other keys are meant for that form.
+    fn is_named_as_other_form(&mut self, form: &'c Json, entries: &BTreeMap<String, Entry>, path: &Path) -> bool {
+        let Some(entry) = entries.get("name") else { return false };
+        let Some(name) = entry.node.text() else { return false };
+        let has_name = form.get("properties").and_then(|properties| properties.get("name")).is_some();
+        let Some((message, help)) = name_of_other_profile(name, self.root, path).filter(|_| has_name) else {
+            return false;
+        };
+        self.problems.add(&entry.node.origin, &path.key("name"), message, Some(help));
+        true
     }
 
     /// The texts that a schema allows; `None` where it allows others.
@@ -360,7 +374,7 @@ impl<'c> Checker<'c, '_, '_> {
         if integer < lowest || integer > highest {
             let of_format = path.to_string() == "format";
             let message = if of_format {
-                format!("format {integer} is unknown: this version of Skyhop reads format {FORMAT}")
+                format!("format {integer} is unknown: this version of Skyhop reads format 1 to {FORMAT}")
             } else {
                 format!("{integer} is out of range")
             };
@@ -504,10 +518,12 @@ fn elsewhere(key: &str, others: &[(String, &Json)]) -> Option<String> {
     if others.is_empty() {
         return None;
     }
-    if let Some((_, instead)) = INSTEAD.iter().find(|(asked, _)| *asked == key) {
-        return Some((*instead).to_owned());
-    }
     let knows = |form: &Json| form.get("properties").is_some_and(|properties| properties.get(key).is_some());
+    if let Some((_, instead)) = INSTEAD.iter().find(|(asked, _)| *asked == key) {
+        let of_other = others.iter().find(|(_, form)| knows(form));
+        let of_other = of_other.map(|(told, _)| format!("; {key} goes with {told}")).unwrap_or_default();
+        return Some(format!("{instead}{of_other}"));
+    }
     others.iter().find(|(_, form)| knows(form)).map(|(told, _)| format!("it goes with {told}"))
 }
 

@@ -26,19 +26,24 @@ pub use sky::*;
 pub use trace::*;
 pub use workloads::*;
 
-/// Version of the scenario format. It rises when a file that was right before gets another meaning or is refused.
-pub const FORMAT: u32 = 1;
+/// Newest version of the scenario format. It rises when a file that was right before gets another meaning or is
+/// refused. Version 2 differs from version 1 in the default of `profile` alone ([`ProfileName::of_file`]).
+pub const FORMAT: u32 = 2;
+
+/// The version in which canonical forms are written. They state every value, so a new default need not change their
+/// text, and with it the hash of a scenario. In version 1 a TCP without `profile` is Skyhop's own.
+pub const CANONICAL_FORMAT: u32 = 1;
 
 /// A network with its traffic.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioFile {
-    /// Version of this format. Another number is refused. Without it: 1.
-    #[schemars(range(min = 1, max = 1))]
+    /// Version of this format. In version 1 `profile` is "rfc" by default. Another number is refused. Without it: 2.
+    #[schemars(range(min = 1, max = 2))]
     pub format: Option<u32>,
     /// Simulated time.
     pub duration: Duration,
-    /// Defaults to start from. Without it: "rfc".
+    /// Defaults to start from, and whose TCP the flows have. Without it: "linux"; in files with `format = 1`: "rfc".
     pub profile: Option<ProfileName>,
     /// What orders the events of a run. Without it: "nanoseconds".
     pub clock: Option<ClockName>,

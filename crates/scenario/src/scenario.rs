@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostics, Problems};
 use crate::files::{Files, Shelf};
-use crate::format::{ClockName, PauseFile, RepairFile, UpToFile};
+use crate::format::{ClockName, PauseFile, ProfileName, RepairFile, UpToFile};
 use crate::overrides::{self, Override};
 use crate::source::Source;
 use crate::tree::{DEEPEST, Node, Origin, Path};
@@ -41,7 +41,7 @@ pub use workloads::*;
 /// One network with its traffic, as a file describes it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scenario {
-    /// Version of the format in which the file is written: `format::FORMAT`.
+    /// Version of the format in which the canonical form is written: `format::CANONICAL_FORMAT`.
     pub format: u32,
     /// Simulated time.
     pub duration: Duration,
@@ -313,6 +313,17 @@ impl Scenario {
             written.idle.get_or_init(|| effect::keys_without_effect(&written.tree, &shelf, self)).clone()
         });
         self.warnings.iter().cloned().chain(idle.into_iter().flatten()).collect()
+    }
+
+    /// Whether flows have the TCP of Linux because nothing names a profile or a version of the format: what a file that
+    /// was written before format 2 may not mean.
+    pub fn has_tcp_by_default(&self) -> bool {
+        let Some(written) = &self.written else { return false };
+        let is_linux = |transport: &Transport| matches!(transport, Transport::Linux(_));
+        let flows = self.flows.iter().map(|flow| &flow.transport);
+        let mut transports = flows.chain(self.workloads.iter().map(|workload| &workload.transport));
+        let is_open = ["profile", "format"].iter().all(|key| written.tree.get(key).is_none());
+        is_open && transports.any(is_linux) && !ProfileName::all_tcps_name_theirs(&written.tree)
     }
 
     /// Leaves out of [`Scenario::all_warnings`] the keys without effect, which take longer to find than a short run:

@@ -82,7 +82,7 @@ def link(
     notes: Sequence[str],
     extra: Mapping[str, Any] | None = None,
 ) -> Draft:
-    """A server and a client over a link that follows recordings, with a NewReno flow to the client.
+    """A server and a client over a link that follows recordings, with a CUBIC flow to the client.
 
     `needs` are those of "rate" and "delay" that the recordings do not say.
     """
@@ -101,7 +101,7 @@ def link(
         said.append("Both directions follow the one recording.")
     else:
         made |= {"forward": {"trace": traces[0]}, "backward": {"trace": traces[1]}}
-    flow = {"name": "download", "from": "server", "to": "client", "tcp": "newreno", "application": "ftp"}
-    said.append("The flow is an example: a NewReno download that always has data.")
+    flow = {"name": "download", "from": "server", "to": "client", "tcp": "cubic", "application": "ftp"}
+    said.append("The flow is an example: a CUBIC download that always has data.")
     sections = {"duration": wanted.duration or seconds(duration_s), "links": [made], "flows": [flow]}
     return Draft(sections, files, tuple(said))

@@ -66,7 +66,7 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
         },
         "stations": {"terminal": {"latitude": f"{first[1]} deg", "longitude": f"{first[2]} deg"}},
         "station_classes": {"gateway": {"file": "gateways.csv", "wire": wire}},
-        "flows": [{"name": "download", "from": _POP, "to": "terminal", "tcp": "newreno", "application": "ftp"}],
+        "flows": [{"name": "download", "from": _POP, "to": "terminal", "tcp": "cubic", "application": "ftp"}],
     }
     said = [f"{len(lines)} gateways from {source.name}."]
     if twice:

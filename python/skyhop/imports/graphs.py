@@ -148,7 +148,7 @@ def _draft(
             flows = [tuple(links[0]["between"])]
         notes.append("The flow is an example; --flow FROM,TO chooses others.")
     listed = [
-        {"name": f"flow-{number}", "from": a, "to": b, "tcp": "newreno", "application": "ftp"}
+        {"name": f"flow-{number}", "from": a, "to": b, "tcp": "cubic", "application": "ftp"}
         for number, (a, b) in enumerate(flows)
     ]
     sections = {"duration": wanted.duration or seconds(DURATION_S), "links": links, "flows": listed}

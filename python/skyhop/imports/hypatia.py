@@ -74,6 +74,8 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
             )
     sections = {
         "duration": wanted.duration or seconds(int(_number(str(end), "end")) / 1e9),
+        # The TCPs of ns-3 follow papers and RFCs, as Skyhop's own do.
+        "profile": "rfc",
         "routing": {"every": every},
         "constellation": {
             "elements": "satellites.tle", "epoch": epoch.strftime("%Y-%m-%dT%H:%M:%SZ"), "isl": isl, "gsl": gsl,

@@ -207,6 +207,7 @@ def _transfer(case: Mapping[str, str], transfer: Transfer, profile: dict[str, An
         run = api.run(
             {
                 "duration": f"{begin_s + duration:.3f} s",
+                "profile": "rfc",
                 "links": [{"between": ["terminal", "server"], "delay": f"{delay_ms:.3f} ms", **profile}],
                 "flows": flows,
                 "records": {"grid": "1 s"},

@@ -1,5 +1,7 @@
 //! Profiles, and TCP as Linux runs it.
 
+use crate::names;
+use crate::tree::{Node, Path, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
@@ -12,11 +14,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// A named bundle of defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Profile")]
 pub enum ProfileName {
     /// The text of the standards.
-    #[default]
     #[serde(rename = "rfc")]
     Rfc,
     /// What the agents of ns-2 2.35 do, the network of the papers.
@@ -28,6 +29,46 @@ pub enum ProfileName {
 }
 
 impl ProfileName {
+    /// The profile of a file: the one that it names, else the default of the version of the format that it states.
+    pub(crate) fn of_file(root: &Node) -> ProfileName {
+        let named = root.get("profile").and_then(Node::text).and_then(ProfileName::named);
+        named.unwrap_or_else(|| ProfileName::usual(root))
+    }
+
+    /// The default: files that state `format = 1` were written when it was "rfc".
+    fn usual(root: &Node) -> ProfileName {
+        match root.get("format").map(|node| &node.value) {
+            Some(Value::Integer(1)) => ProfileName::Rfc,
+            _ => ProfileName::Linux,
+        }
+    }
+
+    /// The profile of the TCP at `path`: its own, or that of the file.
+    pub(crate) fn of_tcp(root: &Node, path: &Path) -> ProfileName {
+        let own = root.find(path).and_then(|tcp| tcp.get("profile")).and_then(Node::text);
+        own.and_then(ProfileName::named).unwrap_or_else(|| ProfileName::of_file(root))
+    }
+
+    /// Whether every TCP of the file names its own profile.
+    pub(crate) fn all_tcps_name_theirs(root: &Node) -> bool {
+        let lists = ["flows", "workloads"].into_iter().filter_map(|key| root.get(key)?.list());
+        let mut tcps = lists.flatten().filter_map(|flow| flow.get("tcp"));
+        tcps.all(|tcp| tcp.get("profile").is_some())
+    }
+
+    fn named(name: &str) -> Option<ProfileName> {
+        ProfileName::deserialize(de::value::StrDeserializer::<de::value::Error>::new(name)).ok()
+    }
+
+    /// As the file has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ProfileName::Rfc => "rfc",
+            ProfileName::Ns2 => "ns-2",
+            ProfileName::Linux => "linux",
+        }
+    }
+
     /// The profile of Skyhop's own TCP and of the network; `None` where TCP is another one.
     pub fn own(self) -> Option<Profile> {
         match self {
@@ -36,6 +77,30 @@ impl ProfileName {
             ProfileName::Linux => None,
         }
     }
+}
+
+/// What is wrong with the name of the TCP at `path`, and what helps: only the other kind of TCP has it. `None` where
+/// the profile has the name, or no profile.
+pub(crate) fn name_of_other_profile(name: &str, root: &Node, path: &Path) -> Option<(String, String)> {
+    let profile = ProfileName::of_tcp(root, path);
+    let (own, linux) = (TcpSpec::named(name).is_ok(), ControlKind::named(name).is_some());
+    let other = match profile {
+        ProfileName::Linux if own && !linux => ProfileName::Rfc,
+        ProfileName::Rfc | ProfileName::Ns2 if linux && !own => ProfileName::Linux,
+        _ => return None,
+    };
+    let is_given = root.get("profile").is_some() || root.find(path).is_some_and(|tcp| tcp.get("profile").is_some());
+    let by_default = if is_given { "" } else { ", the default" };
+    let (here, other) = (profile.name(), other.name());
+    let message = format!("{name:?} is a TCP of profile = {other:?}, and the profile here is {here:?}{by_default}");
+    let mut help = format!("write tcp = {{ profile = {other:?}, name = {name:?} }}");
+    if !is_given {
+        help += &format!(", or profile = {other:?} at the top for all flows");
+    }
+    if profile == ProfileName::Linux {
+        help += &format!("; the TCP of Linux has {}", names::list(ControlKind::NAMES.iter().copied(), "and"));
+    }
+    Some((message, help))
 }
 
 /// The profile of a flow whose TCP is that of Linux.

@@ -74,8 +74,12 @@ impl Resolver<'_, '_, '_> {
         }
         let buffer = file.buffer.unwrap_or(LARGEST_PLAIN_WINDOW);
         let Some(profile) = table.0.profile.or(self.profile.own()) else {
-            let help = "write tcp = { profile = \"rfc\" } here and in the flow".to_owned();
-            self.add(path, "a split connection needs Skyhop's own TCP, and the profile is \"linux\"", Some(help));
+            let help = "write profile = \"rfc\" at the top, or tcp = { profile = \"rfc\" } here and in the flow";
+            self.add(
+                path,
+                "a split connection needs Skyhop's own TCP, and the profile is \"linux\"",
+                Some(help.to_owned()),
+            );
             return None;
         };
         match table.resolve(profile) {
@@ -197,6 +201,7 @@ impl Resolver<'_, '_, '_> {
         }
         self.check_listeners(scenario);
         self.check_splits(scenario);
+        self.check_helped(scenario, agents);
         if scenario.agents.is_empty() {
             return;
         }
@@ -222,6 +227,28 @@ impl Resolver<'_, '_, '_> {
                     self.add(&path, format!("another agent already {claim} {name:?}"), None);
                 }
             }
+        }
+    }
+
+    /// Helpers of Skyhop's own TCP do nothing where every TCP is that of Linux.
+    fn check_helped(&mut self, scenario: &Scenario, agents: &[Path]) {
+        let flows = scenario.flows.iter().map(|flow| &flow.transport);
+        let transports = || flows.clone().chain(scenario.workloads.iter().map(|workload| &workload.transport));
+        let has_own = transports().any(|transport| matches!(transport, Transport::Tcp(_)));
+        if has_own || !transports().any(|transport| matches!(transport, Transport::Linux(_))) {
+            return;
+        }
+        for (agent, path) in scenario.agents.iter().zip(agents) {
+            let key = match &agent.task {
+                Task::ErrorReport(_) => "error_report",
+                Task::Survival(_) => "survival",
+                Task::Eln(_) => "eln",
+                Task::Snoop(_) => "snoop",
+                Task::Pep(_) => continue,
+            };
+            let message = "helps Skyhop's own TCP alone, and each TCP here is that of Linux";
+            let help = "write profile = \"rfc\" at the top, or tcp = { profile = \"rfc\", ... } in a flow".to_owned();
+            self.add(&path.key(key), message, Some(help));
         }
     }
 

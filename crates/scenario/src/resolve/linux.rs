@@ -1,8 +1,9 @@
 //! TCP of a flow: the profile says whose it is.
 
 use super::Resolver;
-use crate::format::{LinuxControlFile, LinuxName, LinuxOptions, LinuxSpec, LinuxTable, ProfileName};
-use crate::names;
+use crate::format::{
+    LinuxControlFile, LinuxName, LinuxOptions, LinuxSpec, LinuxTable, ProfileName, name_of_other_profile,
+};
 use crate::scenario::{Linux, Transport};
 use crate::tree::{Node, Path};
 use skyhop_base::{Bytes, Duration};
@@ -18,26 +19,14 @@ const BUFFER: [u64; 2] = [2304, 1 << 30];
 const LARGEST_BURST: u32 = 100_000;
 
 impl Resolver<'_, '_, '_> {
-    /// The profile of the TCP at `path`: its own, or the scenario's.
-    pub(super) fn tcp_profile(&self, path: &Path) -> ProfileName {
-        let given = self.tree.find(path).and_then(|node| node.get("profile")).and_then(Node::text);
-        match given {
-            Some("linux") => ProfileName::Linux,
-            Some("ns-2") => ProfileName::Ns2,
-            Some("rfc") => ProfileName::Rfc,
-            _ => self.profile,
-        }
-    }
-
     /// The TCP of the flow or workload at `path`, and what else is asked of it: nodes that split the connection, random
     /// times.
     pub(super) fn tcp(&mut self, via: &[String], jitter: Option<Duration>, path: &Path) -> Option<Transport> {
         let tcp = path.key("tcp");
-        let profile = self.tcp_profile(&tcp);
-        if !self.knows_name(profile, &tcp) {
+        if !self.knows_name(&tcp) {
             return None;
         }
-        match profile.own() {
+        match ProfileName::of_tcp(self.tree, &tcp).own() {
             Some(profile) => match self.take::<TcpSpec>(&tcp)?.resolve(profile) {
                 Ok(mut config) => {
                     self.read_code(&mut config.control, path)?;
@@ -63,34 +52,21 @@ impl Resolver<'_, '_, '_> {
     }
 
     /// A name that only the other kind of TCP has is answered with where it stands.
-    fn knows_name(&mut self, profile: ProfileName, tcp: &Path) -> bool {
+    fn knows_name(&mut self, tcp: &Path) -> bool {
         let Some(node) = self.tree.find(tcp) else { return true };
         let (name, place) = match (node.text(), node.get("name").and_then(Node::text)) {
             (Some(name), _) => (name, tcp.clone()),
             (None, Some(name)) => (name, tcp.key("name")),
             (None, None) => return true,
         };
-        let (own, linux) = (TcpSpec::named(name).is_ok(), ControlKind::named(name).is_some());
-        let (message, help) = match profile {
-            ProfileName::Linux if own && !linux => {
-                let all = names::list(ControlKind::NAMES.iter().copied(), "or");
-                let message = format!("the TCP of Linux has no {name:?} here");
-                let help = format!("use {all}, or Skyhop's own TCP: tcp = {{ profile = \"rfc\", name = {name:?} }}");
-                (message, help)
-            }
-            ProfileName::Rfc | ProfileName::Ns2 if linux && !own => {
-                let message = format!("Skyhop's own TCP has no {name:?}");
-                (message, format!("the TCP of Linux has it: tcp = {{ profile = \"linux\", name = {name:?} }}"))
-            }
-            _ => return true,
-        };
+        let Some((message, help)) = name_of_other_profile(name, self.tree, tcp) else { return true };
         self.add(&place, message, Some(help));
         false
     }
 
     /// What asks Skyhop's own TCP for something that other hosts do not do.
     fn refuse_what_needs_own_tcp(&mut self, via: &[String], jitter: Option<Duration>, path: &Path) {
-        let help = || Some("write tcp = { profile = \"rfc\", ... }".to_owned());
+        let help = || Some("write profile = \"rfc\" at the top, or tcp = { profile = \"rfc\", ... }".to_owned());
         if !via.is_empty() {
             let message = "a split connection needs Skyhop's own TCP, and this is that of Linux";
             self.add(&path.key("via"), message, help());

@@ -30,7 +30,7 @@ pub(crate) use traffic::{SINK, SOURCE};
 
 use crate::diagnostic::Problems;
 use crate::files::Shelf;
-use crate::format::{ClockName, FORMAT, MetricName, ProfileName, RecordsFile, RoutingFile};
+use crate::format::{CANONICAL_FORMAT, ClockName, MetricName, ProfileName, RecordsFile, RoutingFile};
 use crate::names;
 use crate::scenario::{Queue, Records, Routing, Scenario, Transmitter, WiredLink};
 use crate::tree::{Node, Path};
@@ -55,7 +55,7 @@ const RESERVED_NAMES: [&str; 3] = ["sky", "ground", "seam"];
 /// The scenario of a tree that the schema has been compared with. `None` when it has problems, which are added.
 /// Files that it names come from `shelf`.
 pub(crate) fn resolve(tree: &Node, shelf: &Shelf<'_>, problems: &mut Problems<'_>) -> Option<Scenario> {
-    let (profile, nodes, warnings) = (ProfileName::Rfc, Nodes::default(), Vec::new());
+    let (profile, nodes, warnings) = (ProfileName::of_file(tree), Nodes::default(), Vec::new());
     let queues_by_flow = Vec::new();
     let mut resolver = Resolver { tree, shelf, problems, profile, duration: None, nodes, warnings, queues_by_flow };
     let (mut scenario, flows, agents) = resolver.run()?;
@@ -120,7 +120,6 @@ impl Resolver<'_, '_, '_> {
     /// The scenario, and the places of its flows and agents.
     fn run(&mut self) -> Option<(Scenario, Vec<Path>, Vec<Path>)> {
         let root = Path::root();
-        self.profile = self.take(&root.key("profile")).unwrap_or_default();
         self.duration = self.take(&root.key("duration"));
         if self.duration.is_some_and(Duration::is_zero) {
             self.add(&root.key("duration"), "must be longer than zero", None);
@@ -153,7 +152,7 @@ impl Resolver<'_, '_, '_> {
         let routing = self.routing();
         let records = self.records(&links);
         let scenario = Scenario {
-            format: FORMAT,
+            format: CANONICAL_FORMAT,
             duration: self.duration?,
             clock,
             constellation,

@@ -178,7 +178,7 @@ impl Resolver<'_, '_, '_> {
                 None
             }
             (None, None) => {
-                let help = "write tcp = \"newreno\", quic = \"quinn\", or udp = {} with application = { constant_rate \
+                let help = "write tcp = \"cubic\", quic = \"quinn\", or udp = {} with application = { constant_rate \
                     = { ... } }";
                 self.add(path, "has no transport", Some(help.to_owned()));
                 None

@@ -6,7 +6,7 @@ use skyhop_sim::Simulation;
 
 fn scenario(flow: &Value, rest: &Value) -> Result<Scenario, String> {
     let mut whole = json!({
-        "duration": "2 s",
+        "duration": "2 s", "profile": "rfc",
         "links": [{ "between": ["a", "b"], "rate": "1 Mbit/s", "delay": "1 ms" }],
         "flows": [{ "name": "f", "from": "a", "to": "b" }],
     });

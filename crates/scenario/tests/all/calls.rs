@@ -6,7 +6,7 @@ use skyhop_sim::call::mos;
 
 fn network(link: &str, flow: &str) -> String {
     format!(
-        "duration = \"60 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\n{link}\n\
+        "duration = \"60 s\"\nprofile = \"rfc\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\n{link}\n\
          [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
     )
 }

@@ -97,6 +97,7 @@ start = "1 s"
     let dumbbell = toml(
         r#"
 duration = "60 s"
+profile = "rfc"
 
 [[links]]
 between = ["left", "right"]
@@ -144,8 +145,9 @@ fn the_order_of_declaration_means_nothing() {
     ];
     let flow = |name: &str| json!({ "name": name, "from": "a", "to": "c", "tcp": "reno" });
     let flows = [flow("f-10"), flow("f-2"), flow("e")];
-    let build =
-        |links: Vec<&Value>, flows: Vec<&Value>| json(&json!({ "duration": "9 s", "links": links, "flows": flows }));
+    let build = |links: Vec<&Value>, flows: Vec<&Value>| {
+        json(&json!({ "duration": "9 s", "profile": "rfc", "links": links, "flows": flows }))
+    };
     let first = build(links.iter().collect(), flows.iter().collect());
     let second = build(links.iter().rev().collect(), flows.iter().rev().collect());
     assert_eq!(first.canonical_json(), second.canonical_json());
@@ -218,6 +220,7 @@ fn errors_name_flows_by_their_rank() {
     let scenario = toml(
         r#"
 duration = "9 s"
+profile = "rfc"
 
 [[links]]
 between = ["left", "right"]
@@ -277,6 +280,7 @@ fn queues_are_what_they_say() {
 /// One scenario with everything that queues, errors and applications can be.
 const TRAFFIC: &str = r#"
 duration = "60 s"
+profile = "rfc"
 
 [[links]]
 between = ["a", "b"]
@@ -365,7 +369,7 @@ fn queues_errors_and_applications_arrive_in_the_engine() {
     );
 
     // ns-2's own RED counts bytes: 50 packets of 500 B, thresholds worked out for the link.
-    let text = format!("profile = \"ns-2\"\n{TRAFFIC}");
+    let text = TRAFFIC.replace("\"rfc\"", "\"ns-2\"");
     let spec = toml(&text).simulation_spec();
     let (limit, red) = red(1, &spec);
     assert_eq!((limit, red.unit, red.gentle), (QueueLimit::Backlog(25_000), RedUnit::Bytes, true));
@@ -377,7 +381,8 @@ fn marks_and_priorities_arrive_in_the_engine() {
     use skyhop_sim::spec::{Discipline, FullQueue};
     let queue = |queue: &str| {
         let text = format!(
-            "duration = \"1 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\nqueue = \
+            "duration = \"1 s\"\nprofile = \"rfc\"\n\
+             [[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\nqueue = \
              {queue}"
         );
         let scenario = toml(&text);
@@ -402,7 +407,7 @@ fn marks_and_priorities_arrive_in_the_engine() {
 
 #[test]
 fn traffic_has_one_canonical_form() {
-    for text in [TRAFFIC.to_owned(), format!("profile = \"ns-2\"\n{TRAFFIC}")] {
+    for text in [TRAFFIC.to_owned(), TRAFFIC.replace("\"rfc\"", "\"ns-2\"")] {
         let scenario = toml(&text);
         assert_eq!(json(&scenario.canonical()).canonical_json(), scenario.canonical_json());
     }
@@ -416,6 +421,7 @@ fn a_recording_whose_period_no_duration_can_state_is_refused() {
         format!(
             r#"
 duration = "1 s"
+profile = "rfc"
 links = [{{ between = ["a", "b"], delay = "1 ms", trace = {{ {more} table = {{ text = """
 time_s,rate_bps
 0,1e6

@@ -15,7 +15,7 @@ fn run(scenario: &Json) -> Records {
 #[test]
 fn copies_of_a_helper_are_no_packets_of_the_source() {
     let records = run(&json!({
-        "duration": "30 s",
+        "duration": "30 s", "profile": "rfc",
         "links": [
             { "between": ["left", "middle"], "rate": "625 kbit/s", "delay": "1 ms" },
             { "between": ["middle", "right"], "rate": "300 kbit/s", "delay": "20 ms", "errors": [{ "packet": 0.02 }] },
@@ -45,7 +45,7 @@ fn what_an_idle_recording_holds_back_is_in_the_maximum() {
     for trace in traces {
         for queue in ["drop_tail", "drop_front"] {
             let records = run(&json!({
-                "duration": "20 s",
+                "duration": "20 s", "profile": "rfc",
                 "links": [{
                     "between": ["left", "right"], "delay": "1 ms", "rate": "1 Mbit/s",
                     "forward": { "trace": trace, "queue": queue },
@@ -68,7 +68,7 @@ fn what_an_idle_recording_holds_back_is_in_the_maximum() {
 #[test]
 fn access_links_at_a_satellite_are_refused_before_the_run() {
     let scenario = json!({
-        "duration": "1 s",
+        "duration": "1 s", "profile": "rfc",
         "constellation": { "satellites": [{ "name": "g", "geostationary": "10 deg" }], "gsl": { "rate": "1 Mbit/s" } },
         "stations": { "palermo": { "city": "Palermo" } },
         "flows": [{

@@ -8,7 +8,7 @@ fn read(text: &str) -> Scenario {
     Scenario::from_toml(text, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-const WIRE: &str = "duration = \"10 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"1 ms\"\n";
+const WIRE: &str = "duration = \"10 s\"\nprofile = \"rfc\"\n[[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"1 ms\"\n";
 const FLOW: &str = "[[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = \"reno\"\n";
 
 #[test]

@@ -15,6 +15,7 @@ fn simulation(text: &str, cancelled: bool, memory_bytes: u64) -> Simulation {
 /// its window. Entries of the queue, ages and send times of 72 B each are 72 MB in all.
 const BURST: &str = r#"
 duration = "10 s"
+profile = "rfc"
 
 [[links]]
 between = ["left", "right"]
@@ -58,6 +59,7 @@ fn a_burst_within_one_event_ends_at_the_limit_of_memory() {
 /// are lost.
 const LOSSES: &str = r#"
 duration = "100 s"
+profile = "rfc"
 
 [[links]]
 between = ["left", "right"]

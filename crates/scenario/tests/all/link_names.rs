@@ -4,7 +4,8 @@ use crate::support::run;
 use skyhop_scenario::{Override, Scenario};
 use skyhop_sim::Simulation;
 
-const TEXT: &str = "duration = \"20 s\"\n[[links]]\nname = \"uplink\"\nbetween = [\"user\", \"hub\"]\nrate = \"2 \
+const TEXT: &str = "duration = \"20 s\"\nprofile = \"rfc\"\n\
+    [[links]]\nname = \"uplink\"\nbetween = [\"user\", \"hub\"]\nrate = \"2 \
     Mbit/s\"\ndelay = \"20 ms\"\n\
                     errors = [{ packet = 0.01 }]\n[[links]]\nbetween = [\"hub\", \"server\"]\nrate = \"10 \
                     Mbit/s\"\ndelay = \"5 ms\"\n\

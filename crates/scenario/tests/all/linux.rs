@@ -43,6 +43,52 @@ fn the_profile_of_the_scenario_and_that_of_a_flow_mean_the_same_tcp() {
     assert_eq!(ns2["sack_rules"], "ns-2-sack1");
 }
 
+/// Only `format = 1` keeps the default of its time, and only where no profile is named. Names that both TCPs have follow
+/// the default.
+#[test]
+fn the_version_of_the_format_decides_the_default() {
+    let network = dumbbell("linux", &flow("f", "tcp = \"cubic\""));
+    let with = |keys: &str| read(&network.replace("profile = \"linux\"\n", keys)).unwrap();
+    let (linux, rfc) = (with("profile = \"linux\"\n"), with("profile = \"rfc\"\n"));
+    assert_ne!(linux.hash(), rfc.hash());
+    let cases = [
+        ("", &linux, true),
+        ("format = 2\n", &linux, false),
+        ("format = 1\n", &rfc, false),
+        ("format = 1\nprofile = \"linux\"\n", &linux, false),
+        ("format = 2\nprofile = \"rfc\"\n", &rfc, false),
+        ("profile = \"linux\"\n", &linux, false),
+    ];
+    for (keys, meant, by_default) in cases {
+        let found = with(keys);
+        assert_eq!(found.canonical(), meant.canonical(), "{keys}");
+        assert_eq!(found.has_tcp_by_default(), by_default, "{keys}");
+        let idle: Vec<_> = found.all_warnings().into_iter().filter(|text| text.starts_with("format")).collect();
+        assert!(idle.is_empty(), "{keys}: {idle:?}");
+        // A canonical form names its version, and so keeps its meaning under any default.
+        let form = found.canonical();
+        assert_eq!(form["format"], 1);
+        let again = Scenario::from_json(&form, "again", &[]).unwrap();
+        assert_eq!((again.canonical(), again.has_tcp_by_default()), (form, false), "{keys}");
+    }
+    let own = flow("f", "tcp = { profile = \"linux\", name = \"cubic\" }");
+    let own = read(&dumbbell("linux", &own).replace("profile = \"linux\"\nrecords", "records")).unwrap();
+    assert!(!own.has_tcp_by_default(), "the flow names it");
+}
+
+/// What helps Skyhop's own TCP may stand beside flows of both kinds, and not where no flow hears of it.
+#[test]
+fn helpers_need_a_tcp_that_they_help() {
+    let agent = "[[agents]]\nat = \"b\"\nsnoop = {}\n";
+    let linux = flow("f", "tcp = \"cubic\"");
+    let own = flow("own", "tcp = { profile = \"rfc\", name = \"reno\" }");
+    let problems = read(&dumbbell("linux", &format!("{linux}{agent}"))).unwrap_err();
+    assert!(problems.contains("agents[0].snoop: helps Skyhop's own TCP alone"), "{problems}");
+    assert!(problems.contains("profile = \"rfc\" at the top"), "{problems}");
+    assert!(read(&dumbbell("linux", &format!("{linux}{own}{agent}"))).is_ok());
+    assert!(read(&dumbbell("rfc", &format!("{linux}{agent}"))).is_ok());
+}
+
 #[test]
 fn what_is_not_there_is_answered_with_what_there_is() {
     let cases = [

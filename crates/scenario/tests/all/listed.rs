@@ -17,7 +17,8 @@ fn text(tcp: &str, list: &str, back: &str) -> String {
     let errors =
         |list: &str| if list.is_empty() { String::new() } else { format!("errors = [{{ list = {{ {list} }} }}]") };
     format!(
-        "duration = \"30 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \
+        "duration = \"30 s\"\nprofile = \"rfc\"\n\
+         [[links]]\nbetween = [\"a\", \"b\"]\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \
          \"unlimited\"\n\
          forward = {{ {} }}\nbackward = {{ {} }}\n\
          [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = {tcp}\napplication = {{ ftp = {{ bytes = \"300 kB\" \

@@ -93,6 +93,7 @@ fn rate_at_random_losses(tcp: &str, p: f64, rtt_s: f64) -> f64 {
     let text = format!(
         r#"
         duration = "{SECONDS} s"
+        profile = "rfc"
 
         [[links]]
         between = ["left", "right"]

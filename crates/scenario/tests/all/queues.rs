@@ -131,6 +131,7 @@ fn a_sparse_flow_waits_for_no_greedy_one() {
         let text = format!(
             r#"
             duration = "60 s"
+            profile = "rfc"
 
             [[links]]
             between = ["left", "right"]
@@ -195,6 +196,7 @@ fn shares(queue: &str, flows: &[(&str, u32, u8)]) -> Vec<(f64, f64)> {
     let text = format!(
         r#"
         duration = "100 s"
+        profile = "rfc"
         links = [{{ between = ["left", "right"], rate = "1 Mbit/s", delay = "5 ms", queue = {queue} }}]
         {flows}
         "#
@@ -235,6 +237,7 @@ fn over_iridium(queue: &str, on_down: &str, seed: u64) -> Records {
     let text = format!(
         r#"
         duration = "600 s"
+        profile = "rfc"
 
         [constellation]
         preset = "iridium"
@@ -303,6 +306,7 @@ fn problem(queue: &str) -> String {
     let text = format!(
         r#"
         duration = "1 s"
+        profile = "rfc"
         links = [{{ between = ["left", "right"], rate = "1 Mbit/s", delay = "5 ms", queue = {queue} }}]
         flows = [{{ name = "a", count = 20, from = "left", to = "right", tcp = "newreno" }}]
         "#
@@ -341,6 +345,7 @@ fn a_class_without_effect_is_said() {
         let text = format!(
             r#"
             duration = "1 s"
+            profile = "rfc"
             links = [{{ between = ["left", "right"], rate = "1 Mbit/s", delay = "5 ms", queue = {queue} }}]
             flows = [{{ name = "a", from = "left", to = "right", tcp = "newreno", class = 46 }}]
             "#

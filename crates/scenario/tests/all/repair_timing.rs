@@ -7,6 +7,7 @@ fn scenario(error: f64, repair: &str) -> String {
     format!(
         r#"
         duration = "3 s"
+        profile = "rfc"
 
         [[links]]
         between = ["left", "right"]

@@ -13,6 +13,7 @@ fn datagrams_over(link: &str, seconds: u32) -> Records {
     run(&format!(
         r#"
         duration = "{seconds} s"
+        profile = "rfc"
 
         [[links]]
         between = ["left", "right"]
@@ -144,6 +145,7 @@ fn a_tcp_over_a_repaired_link_is_bound_by_its_window_alone() {
         let records = run(&format!(
             r#"
             duration = "300 s"
+            profile = "rfc"
 
             [[links]]
             between = ["left", "right"]

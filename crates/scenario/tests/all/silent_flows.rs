@@ -12,7 +12,8 @@ fn chain(hops: usize, flow: &str) -> String {
     };
     let links: String = (0..hops).map(link).collect();
     format!(
-        "duration = \"5 s\"\n{links}\n[[flows]]\nname = \"flow\"\nfrom = \"n0\"\nto = \"n{hops}\"\ntcp = \
+        "duration = \"5 s\"\nprofile = \"rfc\"\n\
+         {links}\n[[flows]]\nname = \"flow\"\nfrom = \"n0\"\nto = \"n{hops}\"\ntcp = \
          \"newreno\"\n{flow}\n"
     )
 }
@@ -43,6 +44,7 @@ fn iridium(mask: &str, flow: &str) -> String {
     format!(
         r#"
         duration = "30 s"
+        profile = "rfc"
 
         [constellation]
         preset = "iridium"

@@ -57,7 +57,8 @@ fn elements_come_from_a_file_beside_the_scenario() {
     folder.file("iss.tle", ISS);
     let text = |epoch: &str| {
         format!(
-            "duration = \"60 s\"\n[constellation]\nelements = \"iss.tle\"\n{epoch}\ngsl = {{ rate = \"1 Mbit/s\" }}\n\
+            "duration = \"60 s\"\nprofile = \"rfc\"\n\
+             [constellation]\nelements = \"iss.tle\"\n{epoch}\ngsl = {{ rate = \"1 Mbit/s\" }}\n\
              [stations]\npalermo = {{ city = \"Palermo\" }}\n"
         )
     };
@@ -86,7 +87,7 @@ fn elements_come_from_a_file_beside_the_scenario() {
 #[test]
 fn the_rules_of_the_sky_reach_the_engine() {
     let scenario = json(&json!({
-        "duration": "600 s",
+        "duration": "600 s", "profile": "rfc",
         "routing": { "metric": "hops" },
         "constellation": {
             "preset": "iridium-next",
@@ -144,7 +145,7 @@ fn the_rules_of_the_sky_reach_the_engine() {
 fn stations_come_from_files() {
     let with = |stations: &str| {
         json(&json!({
-            "duration": "60 s",
+            "duration": "60 s", "profile": "rfc",
             "constellation": { "preset": "iridium" },
             "stations": { "palermo": { "city": "Palermo" } },
             "stations_file": { "text": stations },
@@ -175,7 +176,7 @@ fn stations_come_from_files() {
 fn classes_of_stations() {
     let with = |rest: serde_json::Value| {
         let mut scenario = json!({
-            "duration": "60 s",
+            "duration": "60 s", "profile": "rfc",
             "constellation": {
                 "preset": "iridium", "gsl": { "handover": { "policy": "nearest" }, "gateways": "bent-pipe" },
             },
@@ -266,7 +267,7 @@ fn classes_of_stations() {
 #[test]
 fn geostationary_satellites_and_lists_of_links() {
     let scenario = json(&json!({
-        "duration": "60 s",
+        "duration": "60 s", "profile": "rfc",
         "constellation": {
             "preset": "geo",
             "longitudes": ["10 deg", "-30 deg"],
@@ -286,7 +287,7 @@ fn geostationary_satellites_and_lists_of_links() {
 fn links_follow_recordings() {
     let link = |trace: serde_json::Value| {
         json(&json!({
-            "duration": "20 s",
+            "duration": "20 s", "profile": "rfc",
             "links": [{ "between": ["a", "b"], "delay": "1 ms", "queue": "unlimited",
                 "forward": { "trace": trace }, "backward": { "rate": "1 Gbit/s" } }],
             "flows": [{ "name": "f", "from": "a", "to": "b", "udp": { "header": "0 B" }, "application":
@@ -322,7 +323,7 @@ fn links_follow_recordings() {
 #[test]
 fn beams_gateways_and_terrestrial_networks_have_handovers() {
     let scenario = json(&json!({
-        "duration": "1800 s",
+        "duration": "1800 s", "profile": "rfc",
         "constellation": { "preset": "iridium", "isl": { "layout": "none" }, "gsl": {
             "gateways": "bent-pipe", "handover": { "policy": "highest-elevation" },
             "beams": { "rings": [1, 6, 12], "outage": "20 ms" } } },
@@ -372,6 +373,7 @@ fn an_access_link_makes_no_gateway() {
         let text = format!(
             r#"
             duration = "20 s"
+            profile = "rfc"
             links = [{{ between = ["gate", "server"], rate = "1 Gbit/s", delay = "1 ms" }}]
             flows = [{{ name = "f", from = "home", to = "server", tcp = "cubic"{access} }}]
             [stations]
@@ -400,7 +402,7 @@ fn an_access_link_makes_no_gateway() {
 #[test]
 fn a_wire_by_distance_is_as_long_as_light_takes_in_fibre() {
     let scenario = json(&json!({
-        "duration": "10 s",
+        "duration": "10 s", "profile": "rfc",
         "constellation": { "preset": "starlink-1", "gsl": { "rate": "10 Mbit/s" } },
         "stations": {
             "dish": { "city": "London" },

@@ -75,6 +75,7 @@ fn a_full_buffer_holds_the_leg_before_back() {
 fn a_file_arrives_whole_through_two_proxies() {
     let text = r#"
         duration = "100 s"
+        profile = "rfc"
 
         [[links]]
         between = ["a", "b"]

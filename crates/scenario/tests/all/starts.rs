@@ -6,6 +6,7 @@ fn text(flow: &str) -> String {
     format!(
         r#"
 duration = "40 s"
+profile = "rfc"
 [[links]]
 between = ["left", "right"]
 rate = "2 Mbit/s"

@@ -114,7 +114,8 @@ impl Network {
     fn scenario(&self, options: &[(&str, &str)]) -> Result<Scenario, String> {
         let Network { seconds, delay, wire, flow, tcp } = self;
         let text = format!(
-            "duration = \"{seconds} s\"\n[[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"{delay}\"\n{wire}[[flows]]\n\
+            "duration = \"{seconds} s\"\nprofile = \"rfc\"\n\
+             [[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"{delay}\"\n{wire}[[flows]]\n\
              name = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = {{ name = \"sack\" }}\n{flow}[records]\ngrid = \"100 ms\"\n"
         );
         let set = |(key, value): &(&str, &str)| Override::new(&format!("flows.f.tcp.{key}"), value).unwrap();

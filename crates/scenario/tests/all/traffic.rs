@@ -5,7 +5,8 @@ use skyhop_sim::Records;
 
 fn network(link: &str, flow: &str) -> String {
     format!(
-        "duration = \"60 s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"50 ms\"\n{link}\n\
+        "duration = \"60 s\"\nprofile = \"rfc\"\n\
+         [[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\ndelay = \"50 ms\"\n{link}\n\
          [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
     )
 }

@@ -10,6 +10,7 @@ fn greedy(link: &str, seconds: u32, grid: &str) -> Records {
         &format!(
             r#"
             duration = "{seconds} s"
+            profile = "rfc"
             records = {{ grid = "{grid}" }}
 
             [[links]]
@@ -161,6 +162,7 @@ fn links_to_satellites_are_used_once_through_outages() {
             let text = format!(
                 r#"
                 duration = "400 s"
+                profile = "rfc"
                 records = {{ grid = "500 ms" }}
 
                 [constellation]
@@ -196,6 +198,7 @@ fn answers_count_before_the_first_packet() {
     let records = run(
         r#"
         duration = "8 s"
+        profile = "rfc"
         records = { grid = "1 s" }
 
         [[links]]

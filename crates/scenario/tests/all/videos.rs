@@ -5,7 +5,8 @@ use skyhop_scenario::Scenario;
 
 fn network(duration_s: u32, rate: &str, video: &str) -> String {
     format!(
-        "duration = \"{duration_s} s\"\n[[links]]\nbetween = [\"server\", \"user\"]\nrate = \"{rate}\"\ndelay = \"20 \
+        "duration = \"{duration_s} s\"\nprofile = \"rfc\"\n\
+         [[links]]\nbetween = [\"server\", \"user\"]\nrate = \"{rate}\"\ndelay = \"20 \
          ms\"\n\
          queue = {{ drop_tail = {{ packets = 10000 }} }}\n\
          [[flows]]\nname = \"tv\"\nfrom = \"server\"\nto = \"user\"\n\

@@ -6,7 +6,8 @@ use skyhop_sim::Records;
 
 fn network(duration_s: u32, rate: &str, link: &str, workload: &str) -> String {
     format!(
-        "duration = \"{duration_s} s\"\n[[links]]\nbetween = [\"server\", \"user\"]\nrate = \"{rate}\"\n{link}\n\
+        "duration = \"{duration_s} s\"\nprofile = \"rfc\"\n\
+         [[links]]\nbetween = [\"server\", \"user\"]\nrate = \"{rate}\"\n{link}\n\
          [[workloads]]\nname = \"web\"\nfrom = \"server\"\nto = \"user\"\n{workload}\n"
     )
 }

@@ -7,7 +7,8 @@ use skyhop_sim::Records;
 /// One link of 10 Mbit/s with a queue that serves flows in turn, of two packets each time.
 fn network(duration_s: u32, delay: &str, workload: &str) -> String {
     format!(
-        "duration = \"{duration_s} s\"\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\ndelay = \
+        "duration = \"{duration_s} s\"\nprofile = \"rfc\"\n\
+         [[links]]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mbit/s\"\ndelay = \
          \"{delay}\"\n\
          queue = {{ fq_codel = {{ quantum = \"1500 B\", target = \"10 s\", interval = \"100 s\", limit = 1000000, \
          memory_limit = \"1 GB\", flows = 65536 }} }}\n\

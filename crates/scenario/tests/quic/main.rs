@@ -34,7 +34,7 @@ fn has(stack: StackKind) -> bool {
 fn path(delay: &str, flows: &Value) -> Value {
     let queue = json!({ "drop_tail": { "packets": 1221, "counts": "waiting" } });
     json!({
-        "duration": "60 s",
+        "duration": "60 s", "profile": "rfc",
         "links": [{ "between": ["left", "right"], "delay": delay, "queue": queue,
                     "forward": { "rate": "20 Mbit/s" }, "backward": { "rate": "2 Mbit/s" } }],
         "flows": flows,
@@ -229,7 +229,7 @@ fn marks_of_a_queue_reach_the_stack() {
 fn a_connection_lives_through_handovers_losses_and_pauses() {
     for (stack, control) in pairs() {
         let network = json!({
-            "duration": "10 min",
+            "duration": "10 min", "profile": "rfc",
             "constellation": { "preset": "iridium", "gsl": { "errors": [{ "packet": 0.005 }] } },
             "stations": {
                 "berkeley": { "latitude": "37.9 deg", "longitude": "-122.3 deg" },
@@ -512,7 +512,7 @@ fn workloads_run_over_quic() {
             for (key, value) in more.as_object().into_iter().flatten() {
                 workload[key] = value.clone();
             }
-            json!({ "duration": "10 s", "workloads": [workload],
+            json!({ "duration": "10 s", "profile": "rfc", "workloads": [workload],
                     "links": [{ "between": ["left", "right"], "delay": "100 ms", "rate": "100 Mbit/s" }] })
         };
         let completions = |connections: Value| -> Vec<f64> {
@@ -551,7 +551,8 @@ fn each_object_of_a_page_over_quic_is_a_stream() {
             }
             let workload = json!({ "name": "web", "from": "left", "to": "right", "quic": stack.to_string(),
                                    "arrivals": { "at": { "text": "time_s\n1\n" } }, "pages": pages });
-            json!({ "duration": "20 s", "workloads": [workload], "records": { "packets": ["left->right"] },
+            json!({ "duration": "20 s", "profile": "rfc", "workloads": [workload],
+                "records": { "packets": ["left->right"] },
                     "links": [{ "between": ["left", "right"], "delay": "100 ms", "rate": "100 Mbit/s" }] })
         };
         let run = run_json(&scenario(5, "1 kB", Value::Null), 1);
