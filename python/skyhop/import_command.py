@@ -10,7 +10,7 @@ import typer
 from skyhop.terminal import fail
 
 #: The formats, for the help; `skyhop.imports` has them with what they are.
-_NAMES = "mahimahi, netem, csv, graphml, edges, hypatia, gateways"
+_NAMES = "mahimahi, netem, csv, graphml, edges, hypatia, gateways, pops"
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +22,11 @@ def import_(
     form: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of: {_NAMES}.", show_default=False)],
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH...", help="File or folder; of a link up to two, up and down.", show_default=False),
+        typer.Argument(
+            metavar="PATH...",
+            help="File or folder; of a link up to two, up and down; of PoPs the geofeed and the names.",
+            show_default=False,
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for scenario.toml and what it names.")],
     rate: Annotated[str | None, typer.Option("--rate", metavar="RATE", help="Where the source says none.")] = None,

@@ -256,3 +256,55 @@ def test_the_command_writes_a_folder_and_says_what_to_know(skyhop_program: Skyho
     assert skyhop_program("run", "link/scenario.toml", "--json").returncode == 0
     wrong = skyhop_program("import", "mahimahi", "up", "--delay", "10 miles", "--out", "other")
     assert wrong.returncode == 2 and "miles" in wrong.stderr and not (skyhop_program.folder / "other").exists()
+
+
+FEED = """# prefix,country,region,city,postal
+98.97.32.0/24,US,US-WA,Seattle,
+98.97.33.0/24,US,US-OR,Portland,
+206.83.100.0/23,US,US-WA,Seattle,
+2a0d:3340:f400::/40,DE,DE-HE,Frankfurt am Main,
+14.1.64.0/24,PH,PH-00,Manila,
+9.9.9.0/24,PH,PH-00,Manila,
+"""
+NAMES = """32.97.98.in-addr.arpa. 3600 IN NS ns.example.net.
+1.32.97.98.in-addr.arpa\tname = customer.sttlwax1.pop.starlinkisp.net.
+98.97.33.7,customer.sttlwax1.pop.starlinkisp.net
+206.83.101.1 customer.sttlwax1.pop.starlinkisp.net
+2a0d:3340:f400::1 undefined.FRNTDEU1.pop.starlinkisp.net
+14.1.64.0/24,customer.xqzwphl1.pop.starlinkisp.net
+"""
+
+
+def test_pops_have_the_city_of_their_letters_and_the_delay_to_the_cities_that_they_serve(tmp_path: Path) -> None:
+    (tmp_path / "feed.csv").write_text(FEED)
+    (tmp_path / "names.txt").write_text(NAMES)
+    draft = imports.read("pops", [tmp_path / "feed.csv", tmp_path / "names.txt"])
+    imports.write(draft, tmp_path / "out")
+    pops = (tmp_path / "out" / "pops.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in pops[1:]] == ["frntdeu1", "sttlwax1"]
+    assert pops[2].startswith("sttlwax1,47.6") and ",-122.3" in pops[2]
+    cities = {
+        line.split(",")[0]: line.split(",") for line in (tmp_path / "out" / "cities.csv").read_text().splitlines()
+    }
+    assert cities["Seattle"][1:] == ["US", "sttlwax1", "2", "0", "0.00"]
+    # Some 233 km to Portland, 1.5 times as much fibre at 204 km a millisecond.
+    assert cities["Portland"][4] in ("233", "234") and 1.70 < float(cities["Portland"][5]) < 1.73
+    assert any("xqzwphl1" in note for note in draft.notes) and any("1 of them without a name" in n for n in draft.notes)
+    assert goodput_bps(skyhop.scenario(tmp_path / "out" / "scenario.toml")) > 1e6
+
+
+@pytest.mark.parametrize(
+    ("feed", "names", "said"),
+    [
+        ("", NAMES, "feed.csv holds no prefix"),
+        ("1.2.3.0/24,US\n", NAMES, "line 1: has 2 fields"),
+        ("1.2.3/24,US,US-WA,Seattle\n", NAMES, "line 1: '1.2.3/24' is not a prefix"),
+        (FEED, "1.2.3.4 host.example.net\n", "names.txt holds no address with a name such as"),
+        ("1.2.3.0/24,US,US-WA,Seattle\n", "1.2.3.4 customer.xqzwwax1.pop.starlinkisp.net\n", "no city of the list"),
+    ],
+)
+def test_wrong_lists_of_pops_get_a_sentence(tmp_path: Path, feed: str, names: str, said: str) -> None:
+    (tmp_path / "feed.csv").write_text(feed)
+    (tmp_path / "names.txt").write_text(names)
+    with pytest.raises(ImportProblem, match=said):
+        imports.read("pops", [tmp_path / "feed.csv", tmp_path / "names.txt"])

@@ -75,6 +75,11 @@ impl Utc {
         Duration::from_nanos(self.nanos.rem_euclid(60 * NANOS_PER_SECOND) as u64)
     }
 
+    /// Since the last midnight, for what follows the hours of the day.
+    pub fn time_of_day(self) -> Duration {
+        Duration::from_nanos((self.nanos + NANOS_PER_DAY / 2).rem_euclid(NANOS_PER_DAY) as u64)
+    }
+
     /// Greenwich mean sidereal time in radians, from 0 to 2π: the IAU expression of 1982 (Aoki et al., "The new
     /// definition of universal time", Astronomy and Astrophysics 105, 1982; Vallado, "Fundamentals of Astrodynamics
     /// and Applications", eq. 3-47), which belongs to the frame TEME.

@@ -76,6 +76,7 @@ impl GroundStation {
             up: Vec3::new(cos_lat * cos_lon, cos_lat * sin_lon, sin_lat),
             east: Vec3::new(-sin_lon, cos_lon, 0.0),
             north: Vec3::new(-sin_lat * cos_lon, -sin_lat * sin_lon, cos_lat),
+            heading_rad: 0.0,
         }
     }
 }
@@ -96,6 +97,8 @@ pub struct Site {
     up: Vec3,
     east: Vec3,
     north: Vec3,
+    /// Where a moving station's front points, from north over east; 0 for one that stands.
+    heading_rad: f64,
 }
 
 /// A direction and a distance.
@@ -122,7 +125,21 @@ impl Site {
             up,
             east: Vec3::new(-sin_lon, cos_lon, 0.0),
             north: Vec3::new(-up.z * cos_lon, -up.z * sin_lon, cos_lat),
+            heading_rad: 0.0,
         }
+    }
+
+    /// The same place, with its front towards the place whose vertical is `ahead`.
+    pub(crate) fn heading_for(self, ahead: Vec3) -> Site {
+        Site { heading_rad: libm::atan2(ahead.dot(self.east), ahead.dot(self.north)), ..self }
+    }
+
+    /// The azimuth of an Earth-fixed position from the front of a moving station, clockwise, 0° to 360°; from north for
+    /// a station that stands.
+    pub fn bearing_deg(&self, target: Vec3) -> f64 {
+        let line = target - self.position;
+        let azimuth = libm::atan2(line.dot(self.east), line.dot(self.north)) - self.heading_rad;
+        azimuth.to_degrees().rem_euclid(360.0)
     }
 
     /// Unit vector towards the zenith.

@@ -48,7 +48,8 @@ impl Track {
     /// The place at `t`, with its horizon.
     pub fn site(&self, earth: &Earth, t: Time) -> Site {
         let next = self.waypoints.partition_point(|waypoint| waypoint.at <= t);
-        let (up, height_km) = match (next.checked_sub(1).map(|last| self.waypoints[last]), self.waypoints.get(next)) {
+        let (before, after) = (next.checked_sub(1).map(|last| self.waypoints[last]), self.waypoints.get(next));
+        let (up, height_km) = match (before, after) {
             (Some(a), Some(b)) => {
                 let share = t.since(a.at).as_nanos() as f64 / b.at.since(a.at).as_nanos() as f64;
                 (between(a.up, b.up, share), a.height_km + share * (b.height_km - a.height_km))
@@ -56,7 +57,14 @@ impl Track {
             (Some(only), None) => (only.up, only.height_km),
             (None, first) => first.map_or((Vec3::ZERO, 0.0), |first| (first.up, first.height_km)),
         };
-        Site::with_vertical(earth, up, height_km)
+        let site = Site::with_vertical(earth, up, height_km);
+        // At the end it stands as it came, at the beginning as it will go.
+        let ahead = match (next, after) {
+            (0, _) => self.waypoints.get(1).map(|second| second.up),
+            (_, Some(after)) => Some(after.up),
+            (_, None) => self.waypoints.len().checked_sub(2).map(|n| up * 2.0 - self.waypoints[n].up),
+        };
+        ahead.map_or(site, |ahead| site.heading_for(ahead))
     }
 
     /// Never moves.

@@ -303,6 +303,9 @@ fn wire_config(wire: &Wire<'_>, setting: &Setting) -> LinkConfig {
     }
 }
 
+/// Packets this close share a grant: the recorder of SpaceNetLab/LeoCC sends a ping every 5 ms beside a flood.
+const BUSY_WITHIN: Duration = Duration::from_millis(5);
+
 fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
     let every = starlink.every;
     let phase = match setting.epoch {
@@ -320,12 +323,19 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         jitter: starlink.jitter.quantiles(),
         spread: if starlink.spread.is_empty() { vec![1.0] } else { starlink.spread.clone() },
         jitter_every: starlink.jitter_every,
+        busy_jitter: starlink.busy_jitter.as_ref().map(UpToFile::quantiles).unwrap_or_default(),
+        busy_within: BUSY_WITHIN,
+        ripple: starlink.ripple.clone(),
+        correlation: starlink.correlation,
+        hours: starlink.hours.clone(),
+        time_of_day: setting.epoch.map_or(Duration::ZERO, |epoch| epoch.0.time_of_day()),
         spike: starlink.spike.clone(),
         before: starlink.before,
         after: starlink.after,
         pause: starlink.pause.quantiles(),
         edge_loss: starlink.edge_loss.map(at_edge),
         loss: starlink.loss,
+        obstructed: starlink.obstructed.clone(),
     }
 }
 

@@ -24,6 +24,17 @@ pub struct SlotConfig {
     pub spread: Vec<f64>,
     /// More than zero.
     pub jitter_every: Duration,
+    /// In place of `jitter` for packets whose service begins at most so long after the end of the one before; empty:
+    /// `jitter` for all.
+    pub busy_jitter: Vec<Duration>,
+    pub busy_within: Duration,
+    /// Factors of the rate of which each interval of `jitter_every` draws one; empty: the slot's rate throughout.
+    pub ripple: Vec<f64>,
+    /// Correlation of rate, step and spread of neighbouring slots, of the normal numbers behind their draws.
+    pub correlation: f64,
+    /// Factors of the rate for the hours of a day, 24 or none, and the time of day at t = 0.
+    pub hours: Vec<f64>,
+    pub time_of_day: Duration,
     /// Added to the delay from `before` until `after` each edge.
     pub spike: Vec<Duration>,
     pub before: Duration,
@@ -33,6 +44,8 @@ pub struct SlotConfig {
     /// Probability of a loss from `before` until `after` each edge, and at other times.
     pub edge_loss: [f64; 2],
     pub loss: f64,
+    /// How long each slot is obstructed, in both directions of the link at once: all packets are lost meanwhile.
+    pub obstructed: Vec<Duration>,
 }
 
 /// The kinds of draws for a slot.
@@ -45,6 +58,24 @@ enum Draw {
     Jitter,
     Pause,
     Spread,
+    Ripple,
+    Obstruction,
+    Obstructed,
+}
+
+/// The second kind of draw of a pair of which a normal number is made.
+const SECOND: u64 = 32;
+
+/// Slots further apart than this many times the correlation share nothing that counts: ρⁿ < 0.001.
+const FORGOTTEN: f64 = 1e-3;
+
+/// What the slot of the last service drew, where neighbouring slots are correlated and a draw is a long sum.
+#[derive(Clone, Copy, Debug, Default)]
+struct Drawn {
+    slot: u64,
+    rate: f64,
+    step: f64,
+    spread: f64,
 }
 
 /// The slots of one link.
@@ -52,13 +83,29 @@ enum Draw {
 pub struct SlotScheduler {
     config: SlotConfig,
     draws: Stream,
+    /// The draws that both directions of the link have in common.
+    shared: Stream,
+    drawn: Option<Drawn>,
+    /// The end of the last service, and whether it followed the one before it within `busy_within`.
+    last: Option<Time>,
+    busy: bool,
     /// See [`send`].
     debt: u128,
 }
 
 impl SlotScheduler {
     pub fn new(config: &SlotConfig, seed: u64, link: &str) -> SlotScheduler {
-        SlotScheduler { config: config.clone(), draws: Stream::new(seed, link, "slots"), debt: 0 }
+        let mut ends: Vec<&str> = link.split("->").collect();
+        ends.sort_unstable();
+        SlotScheduler {
+            config: config.clone(),
+            draws: Stream::new(seed, link, "slots"),
+            shared: Stream::new(seed, &ends.join("--"), "slots"),
+            drawn: None,
+            last: None,
+            busy: false,
+            debt: 0,
+        }
     }
 
     /// The number of the slot at an instant; 0 lies before the first edge.
@@ -86,17 +133,64 @@ impl SlotScheduler {
         self.draws.uniform_of(what as u64, n)
     }
 
+    /// A draw of a slot that its neighbours correlate with.
+    fn correlated(&self, what: Draw, slot: u64) -> f64 {
+        if self.config.correlation <= 0.0 {
+            return self.draw(what, slot);
+        }
+        match (self.drawn.filter(|drawn| drawn.slot == slot), what) {
+            (Some(drawn), Draw::Rate) => drawn.rate,
+            (Some(drawn), Draw::Step) => drawn.step,
+            (Some(drawn), Draw::Spread) => drawn.spread,
+            _ => self.chain(what, slot),
+        }
+    }
+
+    /// A number that is uniform in [0, 1): the share of a standard normal number of the autoregressive process of the
+    /// first order x(n) = ρ x(n - 1) + √(1 - ρ²) z(n), with z(n) independent and x(0) = z(0).
+    fn chain(&self, what: Draw, slot: u64) -> f64 {
+        let correlation = self.config.correlation;
+        let innovation = libm::sqrt(1.0 - correlation * correlation);
+        let (mut sum, mut weight, mut n) = (0.0, 1.0, slot);
+        while n > 0 && weight > FORGOTTEN {
+            sum += weight * innovation * self.normal(what, n);
+            weight *= correlation;
+            n -= 1;
+        }
+        // The first one stands for all before it, so that the variance is 1.
+        let x = sum + weight * self.normal(what, n);
+        (0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)).min(1.0 - f64::EPSILON)
+    }
+
+    /// A standard normal number (Box and Muller 1958).
+    fn normal(&self, what: Draw, n: u64) -> f64 {
+        let [a, b] = [0, SECOND].map(|offset| self.draws.uniform_of(SECOND + what as u64 + offset, n));
+        libm::sqrt(-2.0 * libm::log(1.0 - a)) * libm::cos(std::f64::consts::TAU * b)
+    }
+
     /// The rate at an instant, in bit/s, and until when it holds.
     fn piece(&self, ns: u64) -> (u64, u64) {
         let slot = self.slot(ns);
+        let edge = self.edge(slot);
         let pause = length(&self.config.pause, self.draw(Draw::Pause, slot));
-        let begin = self.edge(slot) + pause.as_nanos();
+        let begin = edge + pause.as_nanos();
         if slot > 0 && ns < begin {
             return (0, begin);
         }
-        let ([least, most], part) = between(&self.config.rates, self.draw(Draw::Rate, slot));
-        let rate = least as f64 + part * most.saturating_sub(least) as f64;
-        ((rate as u64).max(1), self.edge(slot + 1))
+        let ([least, most], part) = between(&self.config.rates, self.correlated(Draw::Rate, slot));
+        let mut rate = least as f64 + part * most.saturating_sub(least) as f64;
+        let mut until = self.edge(slot + 1);
+        if !self.config.hours.is_empty() {
+            rate *= factor(&self.config.hours, edge + self.config.time_of_day.as_nanos());
+        }
+        if !self.config.ripple.is_empty() {
+            let every = self.config.jitter_every.as_nanos();
+            let interval = ns / every;
+            let ([least, most], part) = between(&self.config.ripple, self.draw(Draw::Ripple, interval));
+            rate *= least + part * (most - least);
+            until = until.min((interval + 1) * every);
+        }
+        ((rate as u64).max(1), until)
     }
 
     /// The first instant from `ready` on at which something can be sent.
@@ -108,30 +202,66 @@ impl SlotScheduler {
         if idle == Idle::Yes {
             self.debt = 0;
         }
+        if self.config.correlation > 0.0 {
+            let slot = self.slot(ready.as_nanos());
+            if self.drawn.is_none_or(|drawn| drawn.slot != slot) {
+                let [rate, step, spread] = [Draw::Rate, Draw::Step, Draw::Spread].map(|what| self.chain(what, slot));
+                self.drawn = Some(Drawn { slot, rate, step, spread });
+            }
+        }
         let (served, debt) = send(|ns| self.piece(ns), ready, bytes, self.debt, meter);
         self.debt = debt;
+        self.busy = self.last.is_some_and(|last| served.start.since(last) <= self.config.busy_within);
+        self.last = Some(served.departure);
         served
     }
 
-    /// Delay added to the link's own for a packet that departs at `t`.
+    /// Delay added to the link's own for the packet that was served last and departs at `t`.
     pub fn delay(&self, t: Time) -> Duration {
         let ns = t.as_nanos();
         let slot = self.slot(ns);
-        let step = length(&self.config.step, self.draw(Draw::Step, slot));
+        let step = length(&self.config.step, self.correlated(Draw::Step, slot));
         let interval = ns / self.config.jitter_every.as_nanos();
-        let ([least, most], part) = between(&self.config.spread, self.draw(Draw::Spread, slot));
-        let jitter =
-            share(length(&self.config.jitter, self.draw(Draw::Jitter, interval)), least + part * (most - least));
+        let ([least, most], part) = between(&self.config.spread, self.correlated(Draw::Spread, slot));
+        let of_busy = self.busy && !self.config.busy_jitter.is_empty();
+        let jitter = if of_busy { &self.config.busy_jitter } else { &self.config.jitter };
+        let jitter = share(length(jitter, self.draw(Draw::Jitter, interval)), least + part * (most - least));
         let spike = self.near_edge(t).map(|slot| length(&self.config.spike, self.draw(Draw::Spike, slot)));
         step + jitter + spike.unwrap_or(Duration::ZERO)
     }
 
     /// The probability that a packet is lost that arrives at `t`.
     pub fn loss(&self, t: Time) -> f64 {
+        if self.is_obstructed(t.as_nanos()) {
+            return 1.0;
+        }
         let [least, most] = self.config.edge_loss;
         let near = self.near_edge(t).map(|slot| least + self.draw(Draw::Loss, slot) * (most - least));
         near.unwrap_or(self.config.loss)
     }
+}
+
+impl SlotScheduler {
+    /// Something stands before the satellite: for a part of the slot that begins anywhere in it and lies within it.
+    fn is_obstructed(&self, ns: u64) -> bool {
+        if self.config.obstructed.is_empty() {
+            return false;
+        }
+        let slot = self.slot(ns);
+        let drawn = |what: Draw| self.shared.uniform_of(what as u64, slot);
+        let obstructed = length(&self.config.obstructed, drawn(Draw::Obstructed)).as_nanos();
+        let free = self.config.every.as_nanos().saturating_sub(obstructed);
+        // Counted from a slot before t = 0, in whose end slot 0 lies.
+        let edge = self.config.phase.as_nanos() + slot * self.config.every.as_nanos();
+        let begin = edge + (drawn(Draw::Obstruction) * free as f64) as u64;
+        (begin..begin + obstructed).contains(&(ns + self.config.every.as_nanos()))
+    }
+}
+
+/// The factor of an hour; `ns` since a midnight.
+fn factor(hours: &[f64], ns: u64) -> f64 {
+    let hour = ns / Duration::from_secs(3600).as_nanos();
+    hours.get((hour % 24) as usize).copied().unwrap_or(1.0)
 }
 
 /// The two quantiles between which a draw from [0, 1) falls, and how far it is between them.
@@ -180,6 +310,13 @@ mod tests {
             pause: vec![Duration::ZERO],
             edge_loss: [0.0; 2],
             loss: 0.0,
+            busy_jitter: Vec::new(),
+            busy_within: Duration::ZERO,
+            ripple: Vec::new(),
+            correlation: 0.0,
+            hours: Vec::new(),
+            time_of_day: Duration::ZERO,
+            obstructed: Vec::new(),
         }
     }
 

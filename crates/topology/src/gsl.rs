@@ -91,13 +91,25 @@ impl Gsls {
         }
     }
 
-    /// Whether a satellite at `place` (Earth-fixed, km) is above the terminal's mask and near enough.
+    /// Whether a satellite at `place` (Earth-fixed, km) is above the terminal's mask, near enough and not hidden.
     pub fn sees(&self, n: usize, site: &Site, place: Vec3) -> bool {
-        site.sin_elevation(place) > self.terminals[n].sin_mask && self.is_near(site, place)
+        site.sin_elevation(place) > self.terminals[n].sin_mask && self.reaches(n, site, place)
     }
 
-    fn is_near(&self, site: &Site, place: Vec3) -> bool {
-        self.longest_km == f64::INFINITY || (place - site.position()).norm() <= self.longest_km
+    /// The same for a satellite above the mask.
+    fn reaches(&self, n: usize, site: &Site, place: Vec3) -> bool {
+        let near = self.longest_km == f64::INFINITY || (place - site.position()).norm() <= self.longest_km;
+        near && !self.is_hidden(n, site, place)
+    }
+
+    fn is_hidden(&self, n: usize, site: &Site, place: Vec3) -> bool {
+        let obstructions = &self.terminals[n].obstructions;
+        if obstructions.is_empty() {
+            return false;
+        }
+        let elevation_deg = libm::asin(site.sin_elevation(place)).to_degrees();
+        let bearing_deg = site.bearing_deg(place);
+        obstructions.iter().any(|obstruction| obstruction.hides(bearing_deg, elevation_deg))
     }
 
     pub fn downlink(&self, satellite: NodeId) -> Option<LinkId> {
@@ -332,7 +344,7 @@ impl Gsls {
         let mut found = std::mem::take(&mut self.found);
         self.index.visible(site, self.terminals[n].sin_mask, positions.as_slice(), &mut found);
         let above_the_mask = found.iter().map(|&node| NodeId::from_usize(node as usize));
-        let in_sight = above_the_mask.filter(|&node| self.is_near(site, sky.positions()[node])).collect();
+        let in_sight = above_the_mask.filter(|&node| self.reaches(n, site, sky.positions()[node])).collect();
         self.found = found;
         choose::choose(self, n, &View { site, now, in_sight, places: None }, sky)
     }

@@ -37,8 +37,8 @@ pub use delay::DelaySegment;
 pub use error::TopologyError;
 pub use link::{LinkKind, NetworkLink};
 pub use options::{
-    GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, PlaneNeighbours, SkyOptions, StationOptions,
-    Switching, slot_phase,
+    GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, Obstruction, PlaneNeighbours, SkyOptions,
+    StationOptions, Switching, slot_phase,
 };
 pub use path::{Path, PathHop};
 pub use route::{Forwarding, Hop};

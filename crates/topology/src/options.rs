@@ -128,12 +128,41 @@ pub struct StationOptions {
     pub elevation_mask: Option<Angle>,
     /// How it takes its satellites; `None`: as the rules and `gateway_policy` say.
     pub policy: Option<HandoverPolicy>,
+    /// Parts of its sky in which it sees no satellite.
+    pub obstructions: Vec<Obstruction>,
+}
+
+/// A part of a station's sky behind a tree, a building or a mast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Obstruction {
+    /// From the first clockwise to the second: of a station that moves from its front, of one that stands from north.
+    pub azimuth: [Angle; 2],
+    /// From the first up to the second.
+    pub elevation: [Angle; 2],
+}
+
+impl Obstruction {
+    /// Whether a direction lies in it; `bearing_deg` from 0° to 360°.
+    pub(crate) fn hides(&self, bearing_deg: f64, elevation_deg: f64) -> bool {
+        let [from, to] = self.azimuth.map(Angle::degrees);
+        let width = to - from;
+        let within = width >= 360.0 || (bearing_deg - from).rem_euclid(360.0) <= width.rem_euclid(360.0);
+        let [low, high] = self.elevation.map(Angle::degrees);
+        within && (low..=high).contains(&elevation_deg)
+    }
 }
 
 impl StationOptions {
     /// One antenna, at the point of the node, by the rules of all.
     pub fn new(station: NodeId) -> StationOptions {
-        StationOptions { station, antennas: 1, track: None, elevation_mask: None, policy: None }
+        StationOptions {
+            station,
+            antennas: 1,
+            track: None,
+            elevation_mask: None,
+            policy: None,
+            obstructions: Vec::new(),
+        }
     }
 }
 

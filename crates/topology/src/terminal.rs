@@ -2,7 +2,7 @@
 
 use crate::sky::next_multiple;
 use crate::terrestrial::Terrestrial;
-use crate::{CheckTimes, GslRules, HandoverPolicy, LinkId, NodeId};
+use crate::{CheckTimes, GslRules, HandoverPolicy, LinkId, NodeId, Obstruction};
 use skyhop_base::{Angle, Duration, Stream, Time};
 use skyhop_orbit::{Earth, Site, Track};
 use std::ops::Range;
@@ -37,6 +37,8 @@ pub(crate) struct Terminal {
     /// It sees satellites above this elevation only.
     pub mask_rad: f64,
     pub sin_mask: f64,
+    /// It sees none there.
+    pub obstructions: Vec<Obstruction>,
     /// The satellite that it points at.
     pub serving: Option<NodeId>,
     /// Until when that satellite is being acquired; the link comes up then.
@@ -64,6 +66,7 @@ pub(crate) struct Mount {
     /// Its own mask and policy, if it has them.
     pub mask: Option<Angle>,
     pub policy: Option<HandoverPolicy>,
+    pub obstructions: Vec<Obstruction>,
 }
 
 impl Terminal {
@@ -81,7 +84,7 @@ impl Terminal {
             _ => 0,
         };
         let draws = Stream::new(seed, name, "handover choice");
-        let Mount { node, place, uplink, gateway, siblings, terrestrial, .. } = mount;
+        let Mount { node, place, uplink, gateway, siblings, terrestrial, obstructions, .. } = mount;
         Terminal {
             node,
             place,
@@ -91,6 +94,7 @@ impl Terminal {
             policy,
             mask_rad,
             sin_mask: libm::sin(mask_rad),
+            obstructions,
             serving: None,
             ready: None,
             beam: None,

@@ -392,6 +392,7 @@ fn build_terminals(
                 terrestrial,
                 mask: own.and_then(|own| own.elevation_mask),
                 policy: own.and_then(|own| own.policy),
+                obstructions: own.map(|own| own.obstructions.clone()).unwrap_or_default(),
             };
             terminals.push(Terminal::new(mount, &format!("{}{suffix}", spec.name), rules, options.gsl.gateway_policy));
         }

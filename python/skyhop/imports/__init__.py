@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from skyhop import _core, folders
-from skyhop.imports import gateways, graphs, hypatia, link_csv, mahimahi, netem
+from skyhop.imports import gateways, graphs, hypatia, link_csv, mahimahi, netem, pops
 from skyhop.imports.draft import Draft, ImportProblem, Wanted
 from skyhop.imports.toml import as_toml
 
@@ -38,6 +38,7 @@ FORMATS = {
     "edges": Format("a network as CSV with a line for each link", graphs.read_edges, _LINK | {"flows"}),
     "hypatia": Format("Hypatia's folder of a constellation, and the folder of a run", hypatia.read, _LINK - {"delay"}),
     "gateways": Format("places of gateways as CSV, GeoJSON or KML", gateways.read, _LINK),
+    "pops": Format("Starlink's PoPs: its geofeed, and names of addresses", pops.read, _LINK - {"delay"}),
 }  # fmt: skip
 
 

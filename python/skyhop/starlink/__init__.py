@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from skyhop.starlink.fitting import Fit, Parameter, fit, table
 from skyhop.starlink.measuring import EDGE_S, SLOT_S, measures
-from skyhop.starlink.recordings import Recording, Transfer, read_round_trips, read_transfer
+from skyhop.starlink.recordings import Recording, read_round_trips
+from skyhop.starlink.transfers import Transfer, read_transfer
 
 __all__ = [
     "EDGE_S",

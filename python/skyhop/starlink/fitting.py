@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skyhop.starlink.measuring import EDGE_S, SLOT_S, Slotted, calm, slotted
+from skyhop.starlink.measuring import EDGE_S, SLOT_S, Slotted, by_the_clock, calm, slotted
 from skyhop.starlink.recordings import Floats, Recording
 
 #: Evenly spaced quantiles of each distribution: 5 % apart.
 QUANTILES = 21
 
-#: The ends of the distributions, which single packets decide otherwise, are cut at these shares.
+#: The lengths of pauses, whose distribution has no end, are cut at these shares, and the least jitter at the first.
 ENDS = (0.005, 0.995)
 
 #: Delays in this time after the edge tell the pause; in these steps of the phase, s.
@@ -51,6 +51,8 @@ class Fit:
     jitter_ms: tuple[float, ...]
     spread: tuple[float, ...]
     pause_ms: tuple[float, ...]
+    correlation: float
+    """Correlation of the normal scores of neighbouring slots."""
     base_ms: float
     """Least round trip of the recording's place: not a value of the profile but of the link's delay."""
     loss_near_edges: float
@@ -70,20 +72,23 @@ class _Parts:
 def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -> Fit:
     """Fits all recordings together; each is taken less its own least delay of a slot.
 
-    Raises ValueError for fewer than 20 slots with 20 round trips or more away from the edges.
+    Raises ValueError for fewer than 20 slots with 10 round trips or more away from the edges.
     """
     slots: list[Slotted] = []
     base_ms = math.inf
-    for recording in recordings:
+    numbers: list[float] = []
+    for place, recording in enumerate(recordings):
         trips = slotted(recording)
         whole = _slots(trips)
         if whole:
             floor = float(np.percentile([np.percentile(one.rtt_ms, 2) for one in whole], 1))
             base_ms = min(base_ms, floor)
             slots += [Slotted(one.slot, one.phase_s, one.rtt_ms - floor) for one in whole]
+            # Slots of different recordings are not neighbours.
+            numbers += [float(one.slot[0]) + 1e12 * place for one in whole]
     if len(slots) < LEAST_SLOTS:
         raise ValueError(
-            f"{len(slots)} slots with 20 round trips or more are not enough for a fit: record five minutes at least"
+            f"{len(slots)} slots with 10 round trips or more are not enough for a fit: record five minutes at least"
         )
     parts = _parts(slots)
     generator = np.random.Generator(np.random.PCG64(seed))
@@ -101,12 +106,17 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     for name, of in summaries.items():
         low, high = np.percentile([of(one) for one in drawn], [5, 95]) if drawn else (math.nan, math.nan)
         parameters.append(Parameter(name, of(parts), float(low), float(high)))
+    correlation, pairs = _correlation(np.array(numbers), parts.floors)
+    error = 1.645 / math.sqrt(max(pairs, 1))
+    name = "correlation of neighbouring slots"
+    parameters.append(Parameter(name, correlation, correlation - error, correlation + error))
     mean, deviation = parts.pause
     shares = np.linspace(*ENDS, QUANTILES)
     pause = tuple(round(1e3 * math.exp(mean + deviation * _normal(float(share))), 1) for share in shares)
     return Fit(
         step_ms=_rounded(_quantiles(parts.floors)), jitter_ms=_rounded(_quantiles(parts.jitter)),
-        spread=_rounded(_quantiles(parts.factors, zero=False), 3), pause_ms=pause, base_ms=base_ms,
+        spread=_rounded(_quantiles(parts.factors, zero=False), 3), pause_ms=pause,
+        correlation=round(min(max(correlation, 0.0), 0.9), 2), base_ms=base_ms,
         loss_near_edges=_near_edges(recordings), slots=len(slots), parameters=tuple(parameters),
     )  # fmt: skip
 
@@ -175,10 +185,21 @@ def _pause(phases_s: Floats, rests_ms: Floats, standard: Floats) -> tuple[float,
     return best
 
 
+def _correlation(numbers: Floats, values: Floats) -> tuple[float, int]:
+    """Correlation of the normal scores of neighbours, and the number of pairs; independent ones err by 1/√pairs."""
+    order = np.argsort(numbers)
+    ranks = np.argsort(np.argsort(values[order], kind="stable"), kind="stable")
+    scores = np.array([_normal((float(rank) + 0.5) / ranks.size) for rank in ranks])
+    beside = np.diff(numbers[order]) == 1
+    if np.count_nonzero(beside) < LEAST_SLOTS:
+        return 0.0, int(np.count_nonzero(beside))
+    return float(np.mean(scores[:-1][beside] * scores[1:][beside]) / np.var(scores)), int(np.count_nonzero(beside))
+
+
 def _near_edges(recordings: Sequence[Recording]) -> float:
     near = total = 0
     for recording in recordings:
-        lost = np.isnan(recording.rtt_ms)
+        lost = np.isnan(recording.rtt_ms) & ~by_the_clock(recording)
         phase = (recording.sent_s[lost] - 12.0) % SLOT_S
         near += int(np.count_nonzero((phase < 0.75) | (phase >= SLOT_S - 0.75)))
         total += int(lost.sum())
@@ -186,7 +207,15 @@ def _near_edges(recordings: Sequence[Recording]) -> float:
 
 
 def _quantiles(values: Floats, *, zero: bool = True) -> Floats:
-    found = np.quantile(values, np.linspace(*ENDS, QUANTILES))
+    """Evenly spaced quantiles, from `zero` on from the least of them.
+
+    The profile draws evenly between two of them. So the ends stand where the outermost gaps have the means of the
+    values there; at the outermost values themselves they would stretch the distribution.
+    """
+    found = np.quantile(values, np.linspace(0, 1, QUANTILES))
+    low, high = values[values <= found[1]], values[values >= found[-2]]
+    found[0] = min(max(2 * float(np.mean(low)) - found[1], found[0]), found[1])
+    found[-1] = max(min(2 * float(np.mean(high)) - found[-2], found[-1]), found[-2])
     return np.asarray(np.maximum(found - found[0], 0.0) if zero else found)
 
 
@@ -212,12 +241,13 @@ def table(found: Fit, *, direction: str = "up") -> str:
     lines += [
         f"# Least round trip of the place: {found.base_ms:.1f} ms. It belongs to the delay of the link.",
         "[starlink]",
-        'values = "fitted"',
+        'values = "loaded"',
         f'direction = "{direction}"',
         f"step = {lengths(found.step_ms)}",
         f"jitter = {lengths(found.jitter_ms)}",
         f"spread = [{', '.join(f'{value:g}' for value in found.spread)}]",
         f"pause = {lengths(found.pause_ms)}",
+        f"correlation = {found.correlation:g}",
         'spike = ["0 ms", "0 ms"]',
         'before = "0 s"',
     ]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from skyhop.starlink.recordings import Floats, Recording
+
+Bools = npt.NDArray[np.bool_]
 
 #: Slots of 15 s begin at :12, :27, :42 and :57 of each minute (Tanveer et al., CoNEXT Companion 2023).
 SLOT_S = 15.0
@@ -16,8 +19,14 @@ FIRST_S = 12.0
 #: back where it was after 0.3 s.
 EDGE_S = 0.3
 
-#: Slots with fewer round trips away from the edges are left out.
-LEAST = 20
+#: Losses closer than this, in round trips, are a burst and not regular.
+REGULAR_FROM = 5
+
+#: Fewer round trips say little of a loss of a fraction of a percent.
+LEAST_FOR_LOSS = 1000
+
+#: Slots with fewer round trips away from the edges are left out. A ping every second has 13 there.
+LEAST = 10
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,7 @@ def measures(recording: Recording) -> dict[str, float]:
     - `slot autocorrelation`: of the medians of slots, one slot apart (no unit).
     - `trip autocorrelation`: of successive round trips less their slot's median (no unit).
     - `spread`: median over slots of the distance from the 10 % to the 90 % quantile.
-    - `loss`: share of round trips lost; `burst`: mean number lost in a row.
+    - `loss`: share of round trips lost; `burst`: mean number lost in a row. Only where `by_the_clock` says nothing.
     """
     trips = slotted(recording)
     numbers, medians, spreads = calm(trips)
@@ -79,16 +88,47 @@ def measures(recording: Recording) -> dict[str, float]:
     found["slot autocorrelation"] = _correlation(medians[:-1][neighbours], medians[1:][neighbours])
     median_of = np.full(trips.rtt_ms.size, np.nan)
     where = np.searchsorted(numbers, trips.slot)
-    known = (where < numbers.size) & (numbers[np.minimum(where, numbers.size - 1)] == trips.slot)
+    known = where < numbers.size
+    known[known] = numbers[where[known]] == trips.slot[known]
     median_of[known] = medians[where[known]]
     rest = trips.rtt_ms - median_of
     both = known[1:] & known[:-1] & (trips.slot[1:] == trips.slot[:-1]) & (trips.phase_s[:-1] > 2 * EDGE_S)
     found["trip autocorrelation"] = _correlation(rest[:-1][both], rest[1:][both])
     found["spread"] = float(np.median(spreads)) if spreads.size else float("nan")
-    lost = np.isnan(recording.rtt_ms)
+    counts = ~by_the_clock(recording)
+    if np.count_nonzero(counts) < LEAST_FOR_LOSS:
+        return {**found, "loss": float("nan"), "burst": float("nan")}
+    lost = np.isnan(recording.rtt_ms[counts])
     bursts = int(np.count_nonzero(lost[1:] & ~lost[:-1]) + (1 if lost.size and lost[0] else 0))
     found["loss"] = float(np.mean(lost))
     found["burst"] = float(lost.sum()) / bursts if bursts else float("nan")
+    return found
+
+
+def by_the_clock(recording: Recording) -> Bools:
+    """Which round trips lie where losses come at equal distances, as a limit on answers makes it and no radio link.
+
+    Independent losses have at most 7 % of their distances within a tenth of any one. Where a quarter of at least 20
+    lies within a tenth of one distance, losses that have such a distance before or behind them are by the clock; and so
+    is everything from the first of at least five such losses to the last, unless ten distances pass without one.
+    """
+    lost = np.isnan(recording.rtt_ms)
+    found = np.zeros(lost.size, dtype=bool)
+    at = np.nonzero(lost)[0]
+    gaps = np.diff(at)
+    if gaps.size < 20:
+        return found
+    ordered = np.sort(gaps[gaps >= REGULAR_FROM])
+    within = np.searchsorted(ordered, 1.1 * ordered, "right") - np.searchsorted(ordered, 0.9 * ordered)
+    if not within.size or within.max() < 0.25 * gaps.size:
+        return found
+    middle = ordered[np.argmax(within)]
+    regular = np.abs(gaps - middle) <= 0.15 * middle
+    marked = np.unique(np.concatenate([at[1:][regular], at[:-1][regular]]))
+    for group in np.split(marked, np.nonzero(np.diff(marked) > 10 * middle)[0] + 1):
+        # A few such distances come about by chance.
+        if group.size >= 5:
+            found[group[0] : group[-1] + 1] = True
     return found
 
 

@@ -249,6 +249,9 @@ def starlink(
         for row in rows:
             table.add_row(*starlink_links.cells(row))
         terminal.console().print(table)
+        for row in rows:
+            if row.note:
+                typer.echo(f"{row.case}, {row.measure}: {row.note}")
         typer.echo(starlink_links.starlink_summary(rows))
     if any(not row.ok for row in rows):
         raise typer.Exit(terminal.FAILED)

@@ -2,8 +2,8 @@
 
 use crate::format::{
     CoverageFile, EarthName, GatewaysName, HandoverChecksFile, HandoverChecksName, HandoverChecksOptions,
-    HandoverPolicyName, IslChecksName, LayoutFile, LayoutOptions, MetricName, SwitchingFile, SwitchingOptions,
-    TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName, TerrestrialRuleOptions,
+    HandoverPolicyName, IslChecksName, LayoutFile, LayoutOptions, MetricName, ObstructionFile, SwitchingFile,
+    SwitchingOptions, TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName, TerrestrialRuleOptions,
 };
 use crate::resolve::{track, walker};
 use crate::scenario::{Constellation, Handover, Isl, Scenario, Station};
@@ -11,8 +11,8 @@ use skyhop_base::{Duration, Index, Length, Time};
 use skyhop_orbit::{Earth, GroundPoint, Orbit};
 use skyhop_topology::{
     BeamOptions, CheckTimes, CrossSeam, GatewayRule, GslOptions, GslRules, HandoverPolicy, IslChecks, IslLayout,
-    IslOptions, IslRules, Metric, NodeId, NodeKind, PlaneNeighbours, SkyOptions, StationOptions, Switching,
-    TerrestrialOptions, TerrestrialRule, TopologySpec, slot_phase,
+    IslOptions, IslRules, Metric, NodeId, NodeKind, Obstruction, PlaneNeighbours, SkyOptions, StationOptions,
+    Switching, TerrestrialOptions, TerrestrialRule, TopologySpec, slot_phase,
 };
 
 /// The satellites of all shells, and behind them as shells of their own those from elements and those that were given
@@ -125,7 +125,9 @@ impl Scenario {
             gateway_policy: gsl.handover.gateways.map(policy),
         });
         let own = |station: &Station| station.elevation_mask.is_some() || station.handover.is_some();
-        let is_special = |station: &Station| station.antennas > 1 || station.track.is_some() || own(station);
+        let hidden = |station: &Station| !station.obstructions.is_empty();
+        let is_special =
+            |station: &Station| station.antennas > 1 || station.track.is_some() || own(station) || hidden(station);
         let special = self.stations.iter().filter(|(_, station)| is_special(station));
         let stations = special.filter_map(|(name, station)| {
             Some(StationOptions {
@@ -134,6 +136,7 @@ impl Scenario {
                 track: station.track.as_ref().and_then(|points| track(points).ok()),
                 elevation_mask: station.elevation_mask,
                 policy: station.handover.map(policy),
+                obstructions: station.obstructions.iter().map(obstruction).collect(),
             })
         });
         let of_gsl = sky.gsl.as_ref().and_then(|gsl| gsl.beams.as_ref());
@@ -155,6 +158,10 @@ impl Scenario {
         let stations = stations.collect();
         SkyOptions { isl, gsl: gsl.unwrap_or_default(), metric, stations, beams, terrestrial, hosts }
     }
+}
+
+fn obstruction(&ObstructionFile { azimuth, elevation }: &ObstructionFile) -> Obstruction {
+    Obstruction { azimuth, elevation }
 }
 
 fn terrestrial_rule(terrestrial: &TerrestrialFile) -> TerrestrialRule {

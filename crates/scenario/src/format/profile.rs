@@ -44,7 +44,8 @@ pub struct StarlinkFile {
     pub every: Option<Duration>,
     /// A slot begins so much after each full minute. Without it: 12 s.
     pub at: Option<Duration>,
-    /// Rate of a slot. Without it: `rate`, or 10 to 70 Mbit/s up (recorded: 38 to 58), 10 to 370 Mbit/s down.
+    /// Rate of a slot. Without it: `rate`, or 10 to 70 Mbit/s up (recorded: 38 to 58), 10 to 370 Mbit/s down (loaded:
+    /// quantiles within these ranges).
     #[schemars(length(min = 2, max = 1001))]
     pub rates: Option<Vec<Rate>>,
     /// Largest delay that a slot adds, or the quantiles of what it adds. Without it: 3.8 ms (recorded: 3 ms); links to
@@ -58,6 +59,21 @@ pub struct StarlinkFile {
     pub spread: Option<Vec<f64>>,
     /// Without it: 20 ms.
     pub jitter_every: Option<Duration>,
+    /// `jitter` of packets whose service begins within 5 ms after the end of the one before. Without it: `jitter`
+    /// (loaded, up: 5 ms).
+    pub busy_jitter: Option<UpToFile>,
+    /// Quantiles of the factor by which the rate of each interval of `jitter_every` differs from its slot's. Without
+    /// it: 1 for all (loaded, up: its own).
+    #[schemars(length(min = 2, max = 1001))]
+    pub ripple: Option<Vec<f64>>,
+    /// Correlation of neighbouring slots in rate, step and spread (of the normal numbers behind them). Without it: 0
+    /// (loaded: 0.06).
+    #[schemars(range(min = 0.0, max = 0.9))]
+    pub correlation: Option<f64>,
+    /// 24 factors of the rate, for the hours of a day from 0 to 1 h UTC on; without an epoch t = 0 is midnight. A slot
+    /// has that of its begin. Without it: 1 for all.
+    #[schemars(length(equal = 24))]
+    pub hours: Option<Vec<f64>>,
     /// Delay added around an edge. Without it: 15 to 25 ms (recorded: 0 ms).
     #[schemars(length(min = 2, max = 1001))]
     pub spike: Option<Vec<Duration>>,
@@ -73,6 +89,10 @@ pub struct StarlinkFile {
     /// Probability that a packet is lost at other times. Without it: 0.002 up, 0.0001 down.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: Option<f64>,
+    /// How long something stands before the satellite in each slot, as quantiles: all packets are lost meanwhile, in
+    /// both directions at once. Only on wires; a station has `obstructions`. Without it: never.
+    #[schemars(length(min = 2, max = 1001))]
+    pub obstructed: Option<Vec<Duration>>,
 }
 
 /// One length, or between which two each edge draws its own.
@@ -120,6 +140,9 @@ pub enum StarlinkValues {
     Recorded,
     /// What `skyhop fit starlink` finds in a recording of Seattle; rates are as recorded, the rest is as published.
     Fitted,
+    /// As fitted, and what published transfers and a recorded uplink tell of a loaded link: rates, their change within
+    /// a slot, jitter of packets that follow one another, losses around edges.
+    Loaded,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

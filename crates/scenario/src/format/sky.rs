@@ -459,6 +459,18 @@ pub struct StationFile {
     pub elevation_mask: Option<Angle>,
     /// How the station takes its satellites. Without it: as the class says, or `constellation.gsl.handover`.
     pub handover: Option<HandoverPolicyName>,
+    /// Parts of the sky in which the station sees no satellite. Without it: none.
+    pub obstructions: Option<Vec<ObstructionFile>>,
+}
+
+/// A part of a station's sky behind a tree, a building or a mast.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ObstructionFile {
+    /// From the first clockwise to the second: from north, or on a `track` from the direction in which it goes.
+    pub azimuth: [Angle; 2],
+    /// From the first up to the second.
+    pub elevation: [Angle; 2],
 }
 
 /// What stations of one kind have in common.

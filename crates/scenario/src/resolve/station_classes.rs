@@ -146,10 +146,12 @@ impl Resolver<'_, '_, '_> {
         for (name, _) in classes.iter().filter(|(_, class)| class.members.is_empty()) {
             self.warn(&root().key(name), "has no effect: no station is of this class");
         }
-        let has_rule = |station: &Station| station.elevation_mask.is_some() || station.handover.is_some();
+        let has_rule = |station: &Station| {
+            station.elevation_mask.is_some() || station.handover.is_some() || !station.obstructions.is_empty()
+        };
         for (name, _) in stations.iter().filter(|(_, station)| sky.is_none() && has_rule(station)) {
             let path = Path::root().key("stations").key(name);
-            self.warn(&path, "elevation_mask and handover have no effect: there is no constellation");
+            self.warn(&path, "elevation_mask, handover and obstructions have no effect: there is no constellation");
         }
     }
 }

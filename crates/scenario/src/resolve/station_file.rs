@@ -100,6 +100,7 @@ fn checked(
             track: None,
             antennas: antennas.unwrap_or(NOT_TOLD),
             elevation_mask: None,
+            obstructions: Vec::new(),
             handover: None,
             terrestrial: None,
         },

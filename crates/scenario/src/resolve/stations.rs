@@ -3,8 +3,8 @@
 use super::station_classes::Classes;
 use super::{Kind, MOST_COMPONENTS, Resolver};
 use crate::format::{
-    GatewaysName, StationFile, TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName, TerrestrialRuleOptions,
-    WaypointFile,
+    GatewaysName, ObstructionFile, StationFile, TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName,
+    TerrestrialRuleOptions, WaypointFile,
 };
 use crate::places;
 use crate::scenario::{Constellation, Station, WiredLink};
@@ -39,6 +39,7 @@ impl Resolver<'_, '_, '_> {
             let Some(file) = self.take::<StationFile>(&path) else { continue };
             let Some(place) = self.place(&file, &path) else { continue };
             self.check_mask(file.elevation_mask, &path);
+            self.check_obstructions(file.obstructions.as_deref().unwrap_or_default(), &path.key("obstructions"));
             let class = self.class_of(name, &file, classes, &path);
             let track = self.track(file.track.as_deref().unwrap_or_default(), &path.key("track"));
             let mut station = Station {
@@ -50,6 +51,7 @@ impl Resolver<'_, '_, '_> {
                 elevation_mask: file.elevation_mask,
                 handover: file.handover,
                 terrestrial: file.terrestrial.map(with_rule),
+                obstructions: file.obstructions.unwrap_or_default(),
             };
             if let Some(class) = class {
                 class.give(&mut station);
@@ -174,6 +176,21 @@ impl Resolver<'_, '_, '_> {
         if point.longitude.degrees().abs() > 360.0 {
             let message = format!("a longitude of {} does not exist: use -180 to 180 deg", point.longitude);
             self.add(&path.key("longitude"), message, None);
+        }
+    }
+
+    fn check_obstructions(&mut self, obstructions: &[ObstructionFile], path: &Path) {
+        for (i, obstruction) in obstructions.iter().enumerate() {
+            let path = path.index(i);
+            let [from, to] = obstruction.azimuth.map(Angle::degrees);
+            if !(-360.0..=360.0).contains(&from) || !(-360.0..=360.0).contains(&to) || from == to {
+                let message = "must be two different azimuths from 0 to 360 deg, clockwise";
+                self.add(&path.key("azimuth"), message, None);
+            }
+            let [low, high] = obstruction.elevation.map(Angle::degrees);
+            if !(-90.0..=90.0).contains(&low) || !(low..=90.0).contains(&high) || low == high {
+                self.add(&path.key("elevation"), "must be two elevations up to 90 deg, the lower one first", None);
+            }
         }
     }
 

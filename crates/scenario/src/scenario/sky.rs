@@ -3,7 +3,8 @@
 use super::Transmitter;
 use crate::format::{
     BeamsOptions, EarthName, GatewaysName, HandoverChecksFile, HandoverPolicyName, InlineFile, IslChecksName,
-    LayoutFile, MetricName, OnDownName, PatternName, PhasingFile, SwitchingFile, TerrestrialFile, WaypointFile,
+    LayoutFile, MetricName, ObstructionFile, OnDownName, PatternName, PhasingFile, SwitchingFile, TerrestrialFile,
+    WaypointFile,
 };
 use crate::instant::Instant;
 use serde::Serialize;
@@ -144,6 +145,8 @@ pub struct Station {
     pub handover: Option<HandoverPolicyName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terrestrial: Option<TerrestrialFile>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub obstructions: Vec<ObstructionFile>,
 }
 
 #[derive(Clone, Debug, Serialize)]

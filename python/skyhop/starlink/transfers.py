@@ -1,0 +1,142 @@
+"""Reader of recorded transfers: JSON of iperf3, TCP and UDP, up and down, one stream or several."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from skyhop.starlink.recordings import Floats, object_of
+from skyhop.texts import text_of
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What a run of iperf3 says, over all streams. Intervals of its warm-up (`-O`) are left out."""
+
+    name: str
+    start_s: float
+    """Unix time at which the transfer began, before the warm-up."""
+    omitted_s: float
+    """Length of the warm-up."""
+    begins_s: Floats
+    """Begin of each interval, from the end of the warm-up."""
+    lengths_s: Floats
+    rate_bps: Floats
+    """Rate of each interval: as received, or as the sender's application wrote it if the file is the sender's."""
+    mean_bps: float
+    """Rate at which user data arrived over the whole transfer, if the file tells it; else the mean of the intervals."""
+    retransmits: Floats | None
+    """Of each interval; None where the file does not tell, as for `-R`."""
+    cwnd_bytes: Floats | None
+    """Of each interval, the mean over the streams; None where the file does not tell."""
+    streams: int
+    least_rtt_ms: float | None
+    """The least smoothed round trip of the sender's TCP; None where the file does not tell."""
+    control: str | None
+    """Congestion control of the sender; None where the file does not tell."""
+    reverse: bool
+    """Whether the server sent (`-R`)."""
+    offered_bps: float | None
+    """UDP: the rate of all streams that was asked for; 0 is as fast as possible. TCP: None."""
+    lost: float | None
+    """UDP: the share of packets lost. TCP: None."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length without the warm-up."""
+        return float(self.begins_s[-1] + self.lengths_s[-1])
+
+    def per_second(self) -> Floats:
+        """Rate of each full second, bit/s."""
+        return in_seconds(self.begins_s, self.lengths_s, self.rate_bps)
+
+
+def in_seconds(begins_s: Floats, lengths_s: Floats, rate_bps: Floats) -> Floats:
+    """Mean rate of each full second from rates of intervals, which count in the second that holds their middle."""
+    second = np.floor(begins_s + lengths_s / 2).astype(int)
+    bits = np.bincount(second, weights=rate_bps * lengths_s)
+    time_s = np.bincount(second, weights=lengths_s)
+    # A second that the recording covers by less than 90 % would look slow or fast by chance.
+    return np.asarray(bits[time_s > 0.9] / time_s[time_s > 0.9])
+
+
+def read_transfer(path: str | os.PathLike[str]) -> Transfer:
+    """Reads what `iperf3 -J` or `iperf3 --json-stream` writes. Raises ValueError for anything else."""
+    name = Path(path).name
+    document = _document(text_of(path), name)
+    intervals = document.get("intervals") or []
+    if document.get("error") and len(intervals) < 2:
+        raise ValueError(f"{name}: iperf3 says: {document['error']}")
+    if any("sum_bidir_reverse" in one for one in intervals):
+        raise ValueError(f"{name}: --bidir sends both ways at once; record one direction in a file")
+    try:
+        start = document["start"]
+        test = start["test_start"]
+        start_s = float(start["timestamp"]["timesecs"])
+        kept = [one for one in intervals if not one["sum"].get("omitted")]
+        sums = [one["sum"] for one in kept]
+        begins = np.array([one["start"] for one in sums], dtype=float)
+        lengths = np.array([one["seconds"] for one in sums], dtype=float)
+        rates = np.array([one["bits_per_second"] for one in sums], dtype=float)
+        streams = len(start.get("connected") or []) or int(test["num_streams"])
+        is_udp = str(test["protocol"]).upper() == "UDP"
+        offered = float(test.get("target_bitrate", start.get("target_bitrate", 0))) * streams if is_udp else None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ValueError(
+            f"{name}: not what `iperf3 -J` writes: needs start.timestamp, start.test_start and intervals[].sum"
+        ) from None
+    if begins.size < 2 or lengths.min() <= 0:
+        raise ValueError(f"{name}: {begins.size} intervals that count, two are needed")
+    end = document.get("end") or {}
+    received = end.get("sum_received") or {}
+    loss = (end.get("sum") or {}).get("lost_percent")
+    mean = float(received.get("bits_per_second") or 0.0) or float(np.average(rates, weights=lengths))
+    if not received and loss is not None and not test.get("reverse"):
+        # Older versions tell only what the sender of datagrams sent, and how many of them came.
+        mean *= 1 - float(loss) / 100
+    senders = [one.get("sender", {}) for one in end.get("streams", [])]
+    rtts_us = [float(one["min_rtt"]) for one in senders if one.get("min_rtt")]
+    if not rtts_us:
+        rtts_us = [float(one["rtt"]) for entry in kept for one in entry.get("streams", []) if one.get("rtt")]
+    told = all("retransmits" in one for one in sums)
+    windows = [[float(one["snd_cwnd"]) for one in entry.get("streams", []) if "snd_cwnd" in one] for entry in kept]
+    return Transfer(
+        name=name,
+        start_s=start_s,
+        omitted_s=float(test.get("omit", 0) or 0),
+        begins_s=begins,
+        lengths_s=lengths,
+        rate_bps=rates,
+        mean_bps=mean,
+        retransmits=np.array([one["retransmits"] for one in sums], dtype=float) if told else None,
+        cwnd_bytes=np.array([np.mean(one) for one in windows]) if all(windows) else None,
+        streams=streams,
+        least_rtt_ms=min(rtts_us) / 1e3 if rtts_us else None,
+        control=end.get("sender_tcp_congestion"),
+        reverse=bool(test.get("reverse")),
+        offered_bps=offered,
+        lost=float(loss) / 100 if is_udp and loss is not None else None,
+    )
+
+
+def _document(text: str, name: str) -> dict[str, Any]:
+    """One object, or the events of `--json-stream`, one a line, put together as one."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not (len(lines) > 1 and lines[0].lstrip().startswith('{"event"')):
+        return object_of(text, name)
+    found: dict[str, Any] = {"intervals": []}
+    for number, line in enumerate(lines, start=1):
+        try:
+            event = json.loads(line)
+            if event["event"] == "interval":
+                found["intervals"].append(event["data"])
+            else:
+                found[event["event"]] = event["data"]
+        except (json.JSONDecodeError, KeyError, TypeError):
+            raise ValueError(f"{name}, line {number}: not an event of `iperf3 --json-stream`") from None
+    return found

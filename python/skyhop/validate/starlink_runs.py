@@ -1,0 +1,157 @@
+"""Simulated round trips and transfers over the profile `starlink`, to hold beside recorded ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skyhop import api
+from skyhop.starlink.recordings import Floats, Recording
+from skyhop.starlink.transfers import Transfer, in_seconds
+
+#: One-way delay of the wire where nothing tells it, ms: half of the least round trip in the recording of the fit.
+DELAY_MS = 9.8
+
+#: User data of a segment of Linux over Ethernet, with timestamps, B; also of a simulated datagram.
+SEGMENT_B = 1448
+
+#: Step of the series of simulated transfers, s.
+STEP_S = 0.1
+
+#: So much of a transfer is simulated to find the delay at which its least round trip is the recorded one, s.
+TRIAL_S = 30.0
+
+#: A UDP sender without a rate is simulated with this one, bit/s, faster than any terminal.
+FASTEST_BPS = 600e6
+
+
+def round_trips(recording: Recording, profile: Mapping[str, Any], seed: int) -> Recording:
+    """Round trips over the profile that leave when the recorded ones left: one datagram each, there and back."""
+    minute = math.floor(recording.sent_s[0] / 60) * 60
+    since = recording.sent_s - minute
+    up = _one_way(since, "terminal", "gateway", profile, seed)
+    back = np.full(since.size, np.nan)
+    came = ~np.isnan(up)
+    # The answers leave in the order in which the questions came.
+    arrivals = since[came] + up[came]
+    order = np.argsort(arrivals, kind="stable")
+    down = np.empty(order.size)
+    down[order] = _one_way(arrivals[order], "gateway", "terminal", profile, seed)
+    back[came] = down
+    return Recording(recording.name, recording.sent_s, 1e3 * (up + back))
+
+
+def _one_way(times_s: Floats, source: str, sink: str, profile: Mapping[str, Any], seed: int) -> Floats:
+    """Delays in s of datagrams that leave at these times, which do not decrease; NaN where one is lost."""
+    text = "time_s\n" + "\n".join(f"{time:.9f}" for time in times_s) + "\n"
+    run = api.run(
+        {
+            "duration": f"{times_s[-1] + 5:.3f} s",
+            "profile": "linux",
+            "links": [{"between": ["terminal", "gateway"], "delay": f"{DELAY_MS} ms", **profile}],
+            "workloads": [
+                {
+                    "name": "probes",
+                    "from": source,
+                    "to": sink,
+                    "udp": {"header": "0 B"},
+                    "burst": {"rate": "1 Gbit/s", "payload": "64 B"},
+                    "arrivals": {"at": {"text": text}},
+                    "sizes": {"constant": "64 B"},
+                }
+            ],
+        },
+        seed=seed,
+    )
+    table = run.table("workload_transfers").sort("number")
+    return np.asarray(table["completion_s"].cast(float).fill_null(np.nan).to_numpy(), dtype=float)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated transfer, over all flows."""
+
+    mean_bps: float
+    per_second_bps: Floats
+    losses_s: Floats
+    """Unix times modulo a minute, s, at which data was lost."""
+    lost: float
+    """Share of the data packets sent."""
+    cwnd_bytes: float
+    """Mean over time and flows; NaN for UDP."""
+    least_rtt_ms: float
+    """The least smoothed round trip; NaN for UDP."""
+
+
+def delay_ms(transfer: Transfer, down: bool, control: str, least_ms: float | None, profile: Mapping[str, Any]) -> float:
+    """One-way delay of the wire at which the least smoothed round trip of a trial is `least_ms`.
+
+    It is the offset of the place: what a transfer meets besides the profile.
+    """
+    if least_ms is None or transfer.offered_bps is not None:
+        return DELAY_MS if least_ms is None else max(least_ms / 2, 1.0)
+    trial = transfer_run(transfer, down, control, DELAY_MS, profile, seed=1, longest_s=TRIAL_S)
+    return max(DELAY_MS + (least_ms - trial.least_rtt_ms) / 2, 1.0)
+
+
+def transfer_run(
+    transfer: Transfer,
+    down: bool,
+    control: str,
+    delay_ms: float,
+    profile: Mapping[str, Any],
+    *,
+    seed: int,
+    longest_s: float = math.inf,
+) -> Simulated:
+    """One run of the recorded transfer's flows, from its second of the minute on, over a wire with the profile."""
+    begin_s = transfer.start_s % 60
+    count_s = begin_s + transfer.omitted_s
+    end_s = min(count_s + transfer.duration_s, begin_s + longest_s)
+    ends = {"from": "server", "to": "terminal"} if down else {"from": "terminal", "to": "server"}
+    if transfer.offered_bps is None:
+        kind: dict[str, Any] = {"tcp": control}
+    else:
+        rate = (transfer.offered_bps or FASTEST_BPS) / transfer.streams
+        kind = {
+            "udp": {"header": "28 B"},
+            "application": {"constant_rate": {"rate": f"{rate:.0f} bit/s", "payload": f"{SEGMENT_B} B"}},
+        }
+    run = api.run(
+        {
+            "duration": f"{end_s:.3f} s",
+            "profile": "linux",
+            "links": [{"between": ["terminal", "server"], "delay": f"{delay_ms:.3f} ms", **profile}],
+            "flows": [{"name": f"f{n}", **ends, **kind, "start": f"{begin_s:.3f} s"} for n in range(transfer.streams)],
+            "records": {"grid": f"{STEP_S} s"},
+        },
+        seed=seed,
+    )
+    series = run.flow_series.filter(run.flow_series["time_s"] > count_s + STEP_S / 2)
+    steps = series.group_by("time_s").agg(_sum("goodput_bps")).sort("time_s")
+    begins = steps["time_s"].to_numpy() - STEP_S - count_s
+    rates = steps["goodput_bps"].to_numpy()
+    losses = run.drops
+    link = "{from}->{to}".format(**ends)
+    losses = losses.filter((losses["link"] == link) & (losses["time_s"] > count_s))
+    sent = float(run.flows["packets_sent"].sum())
+    lost = float(run.drops.filter(run.drops["link"] == link).height)
+    cwnd, srtt = (series[key].drop_nulls().to_numpy() for key in ("cwnd", "srtt_s"))
+    return Simulated(
+        mean_bps=float(np.mean(rates)) if rates.size else math.nan,
+        per_second_bps=in_seconds(begins, np.full(begins.size, STEP_S), rates) if rates.size else rates,
+        losses_s=losses["time_s"].to_numpy(),
+        lost=lost / sent if sent else math.nan,
+        cwnd_bytes=float(np.mean(cwnd)) * SEGMENT_B if cwnd.size else math.nan,
+        least_rtt_ms=1e3 * float(np.min(srtt)) if srtt.size else math.nan,
+    )
+
+
+def _sum(column: str) -> Any:
+    import polars as pl
+
+    return pl.col(column).sum()
