@@ -240,6 +240,10 @@ impl Application {
         }
     }
 
+    pub fn config(&self) -> &ApplicationConfig {
+        &self.config
+    }
+
     pub fn next_event(&self) -> Option<Time> {
         self.next.map(|(time, _)| time)
     }
