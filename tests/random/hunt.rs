@@ -3,11 +3,12 @@
 
 use skyhop_tests::random::finding::Finding;
 use skyhop_tests::random::judge::{Judgement, judge, judge_drawn, records_hash};
+use skyhop_tests::random::parts::{self, Outcome, Tally};
 use skyhop_tests::random::{Coverage, Defaults, Schema, hashes, network, shrink, variants};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Seconds between lines of progress.
@@ -19,6 +20,7 @@ const USAGE: &str =
      hunt --replay FILE.toml [--from SEED]
      hunt --hashes [FILE.toml …] [--from SEED] [--count N]
      hunt --renew-hashes same|new
+     hunt --cut [FILE.toml …] [--from SEED] [--count N]
 
   --from SEED    the first seed (1); of a replay: the run's seed
   --count N      so many scenarios (1000)
@@ -45,6 +47,7 @@ struct Options {
     show: bool,
     replay: Option<PathBuf>,
     hashes: bool,
+    cut: bool,
     renew: Option<String>,
     files: Vec<PathBuf>,
 }
@@ -66,6 +69,7 @@ fn main() {
         Some(file) => replay(file, &options),
         None if options.renew.is_some() => renew_hashes(options.renew.as_deref() == Some("new")),
         None if options.hashes => print_hashes(&options),
+        None if options.cut => compare_cuts(&options),
         None if options.show => {
             let schema = Schema::default();
             let drawn = network::draw(&schema, &options.defaults(&schema), options.from);
@@ -89,6 +93,7 @@ fn read_options() -> Result<Options, String> {
         show: false,
         replay: None,
         hashes: false,
+        cut: false,
         renew: None,
         files: Vec::new(),
     };
@@ -98,7 +103,11 @@ fn read_options() -> Result<Options, String> {
             options.hashes = true;
             continue;
         }
-        if options.hashes && !word.starts_with("--") {
+        if word == "--cut" {
+            options.cut = true;
+            continue;
+        }
+        if (options.hashes || options.cut) && !word.starts_with("--") {
             options.files.push(word.into());
             continue;
         }
@@ -138,6 +147,39 @@ fn print_hashes(options: &Options) -> bool {
         }
     }
     true
+}
+
+/// Compares runs in parts with whole ones; a line for each scenario, and how many came to which end.
+fn compare_cuts(options: &Options) -> bool {
+    let schema = Schema::default();
+    let defaults = options.defaults(&schema);
+    let next = AtomicU64::new(0);
+    let tally = Mutex::new(Tally::default());
+    let count = if options.files.is_empty() { options.count } else { options.files.len() as u64 };
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count {
+                return;
+            }
+            let (name, value, seed) = match options.files.get(at as usize) {
+                Some(file) => (file.display().to_string(), read_file(file), options.from),
+                None => {
+                    let seed = options.from + at;
+                    (format!("seed {seed}"), network::draw(&schema, &defaults, seed), seed)
+                }
+            };
+            let outcome = parts::compare(value, seed);
+            if matches!(outcome, Outcome::Differs(_)) || !options.files.is_empty() {
+                println!("{name}: {outcome:?}");
+            }
+            tally.lock().unwrap_or_else(PoisonError::into_inner).add(&outcome);
+        }
+    };
+    std::thread::scope(|scope| (0..options.threads).for_each(|_| _ = scope.spawn(work)));
+    let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    tally.0.iter().for_each(|(what, count)| println!("{count:6} {what}"));
+    !tally.0.contains_key("DIFFERENT")
 }
 
 /// Writes `tests/random/hashes.jsonl`.

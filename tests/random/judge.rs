@@ -65,6 +65,19 @@ pub fn records_hash(value: Json, seed: u64, limit: Duration) -> String {
     records_of(&mended.value, seed, limit).map_or_else(|why| why, |run| run.records_hash().to_owned())
 }
 
+/// A scenario that is valid.
+///
+/// # Errors
+/// In a word why there is none.
+pub fn simulation_of(value: &Json) -> Result<Scenario, String> {
+    match read(value) {
+        Ok(Ok(scenario)) => Ok(scenario),
+        Ok(Err(_)) => Err("invalid".into()),
+        Err(Stop::Long) => Err("long".into()),
+        Err(Stop::Finding(finding)) => Err(finding.kind),
+    }
+}
+
 /// The run of a scenario.
 ///
 /// # Errors

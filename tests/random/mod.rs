@@ -9,6 +9,7 @@ pub mod hashes;
 pub mod judge;
 pub mod mend;
 pub mod network;
+pub mod parts;
 pub mod ranges;
 pub mod schema;
 pub mod shrink;

@@ -67,6 +67,11 @@ impl Track {
         ahead.map_or(site, |ahead| site.heading_for(ahead))
     }
 
+    /// The greatest height above the ellipsoid, km.
+    pub fn highest_km(&self) -> f64 {
+        self.waypoints.iter().map(|waypoint| waypoint.height_km).fold(f64::NEG_INFINITY, f64::max)
+    }
+
     /// Never moves.
     pub fn stands_still(&self) -> bool {
         self.waypoints.iter().all(|w| (w.up, w.height_km) == (self.waypoints[0].up, self.waypoints[0].height_km))

@@ -158,6 +158,20 @@ impl Application {
         }
     }
 
+    /// Whether the two ends of the flow know of each other faster than light.
+    pub fn couples_ends(&self) -> bool {
+        matches!(self.work, Work::InTurn(_) | Work::Relayed | Work::Pages { .. })
+    }
+
+    /// User bytes that it writes in all, of a connection of a workload.
+    pub fn scheduled_bytes(&self) -> Option<u64> {
+        match &self.work {
+            Work::Scheduled(schedule) => Some(schedule.bytes()),
+            Work::Burst(burst) => Some(burst.left),
+            _ => None,
+        }
+    }
+
     pub fn next_event(&self) -> Option<Time> {
         self.next.map(|(time, _)| time)
     }

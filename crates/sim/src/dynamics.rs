@@ -10,8 +10,15 @@ use crate::spec::OnDown;
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{Change, Handover, HandoverKind, LinkId, LinkKind, NodeId, NodeKind, Why};
 
+/// Places within a check of the sky: packets that waited for a link are released first, …
+const AFTER_RELEASES: u64 = 1 << 40;
+/// … then those that were displaced go on, and then sources hear of handovers.
+const AFTER_DISPLACED: u64 = 1 << 41;
+
 /// A packet that has left the queue in which it waited, and the node where it is.
 struct Displaced {
+    /// The place of its queue among those that a check empties.
+    place: u64,
     node: u32,
     packet: Packet,
     policy: OnDown,
@@ -24,14 +31,16 @@ impl Simulation {
         changes.clear();
         self.topology.advance(self.now, &mut changes);
         let mut displaced = Vec::new();
-        for change in &changes {
+        for (place, change) in changes.iter().enumerate() {
+            // Two queues at most are emptied for a change.
+            let place = 2 * place as u64;
             match change {
                 Change::LinkUp { link, why } => self.record_link_change(*link, true, *why),
                 Change::LinkDown { link, why } => {
                     self.record_link_change(*link, false, *why);
-                    self.displace(*link, |_| true, &mut displaced);
+                    self.displace(place, *link, |_| true, &mut displaced);
                 }
-                Change::Handover(handover) => self.on_handover(handover, &mut displaced),
+                Change::Handover(handover) => self.on_handover(place, handover, &mut displaced),
                 Change::Routes => {}
             }
         }
@@ -39,7 +48,8 @@ impl Simulation {
             self.renew_routes();
             self.release_held(&changes);
         }
-        for Displaced { node, mut packet, policy } in displaced {
+        for Displaced { place, node, mut packet, policy } in displaced {
+            self.at_place(AFTER_RELEASES + place);
             match policy {
                 OnDown::Drop => self.drop_at(&packet, DropCause::LinkChange, None, node),
                 _ => {
@@ -50,11 +60,14 @@ impl Simulation {
             }
         }
         // Sources may send at once, over the new routes.
-        for terminal in handed_over(&changes) {
-            self.tell_of_handover(terminal, Duration::ZERO);
+        for (place, terminal) in handed_over(&changes).enumerate() {
+            self.tell_of_handover(AFTER_DISPLACED, place, terminal, Duration::ZERO);
         }
         self.changes = changes;
         self.arm_topology();
+        if let Some(part) = &mut self.part {
+            part.sky_has_changed();
+        }
     }
 
     fn record_link_change(&mut self, link: LinkId, up: bool, why: Why) {
@@ -62,7 +75,7 @@ impl Simulation {
         self.recorder.records.link_changes.push(row);
     }
 
-    fn on_handover(&mut self, handover: &Handover, displaced: &mut Vec<Displaced>) {
+    fn on_handover(&mut self, place: u64, handover: &Handover, displaced: &mut Vec<Displaced>) {
         self.recorder.handover(handover);
         if handover.kind == HandoverKind::Beam {
             // The satellite stays; an outage is a link that goes down.
@@ -71,19 +84,22 @@ impl Simulation {
         let station = handover.terminal;
         let Some(old) = handover.from else { return };
         if let Some(uplink) = self.topology.uplink(station) {
-            self.displace(uplink, |packet| packet.to == old.as_u32(), displaced);
+            self.displace(place, uplink, |packet| packet.to == old.as_u32(), displaced);
         }
         if let Some(downlink) = self.topology.downlink(old) {
-            self.displace(downlink, |packet| packet.to == station.as_u32(), displaced);
+            self.displace(place + 1, downlink, |packet| packet.to == station.as_u32(), displaced);
         }
     }
 
-    /// Tells the sources of the flows that begin or end at this terminal and are told so long before.
-    pub(crate) fn tell_of_handover(&mut self, terminal: u32, lead: Duration) {
+    /// Tells the sources of the flows that begin or end at this terminal and are told so long before. `handover` counts
+    /// those of this instant.
+    pub(crate) fn tell_of_handover(&mut self, from: u64, handover: usize, terminal: u32, lead: Duration) {
         for flow_id in 0..self.flows.len() {
-            if self.to[flow_id].iter().all(|end| end.node != terminal) {
+            let ends = &self.to[flow_id];
+            if ends.iter().all(|end| end.node != terminal) || self.is_elsewhere(ends[1].node) {
                 continue;
             }
+            self.at_place(from + (handover * self.flows.len() + flow_id) as u64);
             let ends = &mut self.flows[flow_id].ends;
             if ends.handover_lead() == Some(lead) {
                 ends.on_handover(self.now);
@@ -93,7 +109,13 @@ impl Simulation {
     }
 
     /// Applies the link's policy to those of its waiting packets that `affected` names.
-    fn displace(&mut self, link: LinkId, affected: impl Fn(&Packet) -> bool, displaced: &mut Vec<Displaced>) {
+    fn displace(
+        &mut self,
+        place: u64,
+        link: LinkId,
+        affected: impl Fn(&Packet) -> bool,
+        displaced: &mut Vec<Displaced>,
+    ) {
         let Simulation { now, links, topology, ground, .. } = self;
         let state = &mut links[link.index()];
         let (from, policy) = (state.from, state.link.on_down);
@@ -109,7 +131,8 @@ impl Simulation {
                 if policy == OnDown::Hold && topology.links()[link].kind == LinkKind::Isl {
                     state.held.append(&mut out);
                 } else {
-                    displaced.extend(out.into_iter().map(|packet| Displaced { node: from, packet, policy }));
+                    let of_queue = out.into_iter().map(|packet| Displaced { place, node: from, packet, policy });
+                    displaced.extend(of_queue);
                 }
                 if repairs {
                     // What waited behind packets that are gone may go on.
@@ -121,7 +144,8 @@ impl Simulation {
 
     /// Packets that waited for a link that is there again go to it, in the order in which they came.
     fn release_held(&mut self, changes: &[Change]) {
-        for change in changes {
+        for (place, change) in changes.iter().enumerate() {
+            self.at_place(1 + place as u64);
             let link = match change {
                 Change::LinkUp { link, .. } => Some(*link),
                 Change::Handover(handover) if handover.to.is_some() => self.topology.uplink(handover.terminal),
@@ -319,8 +343,10 @@ impl Simulation {
     pub(crate) fn on_foresight(&mut self) {
         let Some(mut foresight) = self.foresight.take() else { return };
         foresight.look(self.now);
+        let mut place = 0;
         while let Some((terminal, lead)) = foresight.pop_due(self.now) {
-            self.tell_of_handover(terminal, lead);
+            self.tell_of_handover(0, place, terminal, lead);
+            place += 1;
         }
         self.foresight = Some(foresight);
         self.arm_foresight();

@@ -43,6 +43,11 @@ impl LatePackets {
         self.waiting.len() as u64
     }
 
+    /// Takes over those of another part of the run.
+    pub fn absorb(&mut self, other: LatePackets) {
+        self.waiting.extend(other.waiting);
+    }
+
     pub fn memory_bytes(&self) -> u64 {
         (self.waiting.capacity() * size_of::<DelayedPacket>()) as u64
     }

@@ -5,6 +5,7 @@
 //! One cursor splits the ring into packets whose service has begun and packets that wait; occupancy is exact after
 //! the cursor has been moved to the present.
 
+mod crossing;
 mod departures;
 mod repair;
 mod served;

@@ -216,7 +216,9 @@ impl Simulation {
 
     /// Ends the run: sums up, checks that every packet is accounted for, hands the records over.
     pub fn finish(mut self) -> Records {
-        self.finish_packets();
+        self.record_begun();
+        self.number_bytes();
+        self.recorder.records.packets.sort_by_key(|row| row.time);
         for (id, flow) in self.flows.iter().enumerate() {
             flow.updates.end(self.now, id as u32, &mut self.recorder.records.transfers);
         }
@@ -259,7 +261,7 @@ impl Simulation {
 
     /// Departures are written when a packet has arrived: those of packets still in flight are missing, and the
     /// order is that of writing.
-    fn finish_packets(&mut self) {
+    fn record_begun(&mut self) {
         let now = self.now;
         let recorded = self.links.iter().enumerate().filter(|(_, state)| state.recorded);
         let begun = recorded.flat_map(|(id, state)| {
@@ -267,10 +269,17 @@ impl Simulation {
             begun.map(move |entry| (id as u32, entry.start, entry.packet))
         });
         for (link, start, packet) in begun.collect::<Vec<_>>() {
+            self.at_place(link.into());
             self.record_packet(start, link, PacketEvent::Dequeue, &packet);
         }
-        self.number_bytes();
-        self.recorder.records.packets.sort_by_key(|row| row.time);
+    }
+
+    /// The same in a part of a run, before it is merged with the others.
+    pub(crate) fn record_begun_of_part(&mut self) {
+        self.after_last_event();
+        self.record_begun();
+        self.at_place(u64::MAX);
+        self.links.iter_mut().for_each(|state| state.recorded = false);
     }
 
     fn flow_summary(&mut self, id: usize) -> FlowSummary {

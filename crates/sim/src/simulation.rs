@@ -16,6 +16,7 @@ use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
 use crate::link::{Entry, Link, Offered, Reception};
 use crate::ns2_clock::Ns2Clock;
 use crate::packet::{Flags, Packet};
+use crate::parts::Part;
 use crate::recorder::Recorder;
 use crate::records::{DropCause, DropCounts, PacketEvent, Records};
 use crate::spec::{OnDown, SimulationSpec};
@@ -73,8 +74,8 @@ pub(crate) struct EventSlots {
     pub senders: u32,
     pub receivers: u32,
     pub applications: u32,
-    grid: u32,
-    positions: u32,
+    pub grid: u32,
+    pub positions: u32,
 }
 
 impl EventSlots {
@@ -104,7 +105,7 @@ pub struct Simulation {
     pub(crate) now: Time,
     pub(crate) end: Time,
     /// Scheduling time of the event that is being handled.
-    scheduled: Time,
+    pub(crate) scheduled: Time,
     pub(crate) events: EventQueue,
     /// ns-2's clock, in a run by it.
     pub(crate) ns2_clock: Option<Box<Ns2Clock>>,
@@ -138,6 +139,8 @@ pub struct Simulation {
     pub(crate) before: Time,
     pub(crate) limits: Option<Box<Limits>>,
     pub(crate) halted: Option<Halt>,
+    /// Set where this simulation handles only a part of the network.
+    pub(crate) part: Option<Box<Part>>,
 }
 
 impl Simulation {
@@ -213,6 +216,7 @@ impl Simulation {
             before: Time::ZERO,
             limits: None,
             halted: None,
+            part: None,
         };
         simulation.arm_first_events();
         Ok(simulation)
@@ -258,6 +262,11 @@ impl Simulation {
     /// The present of the simulation.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// Packets delivered over one link, so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.packet_hops
     }
 
     /// The end of the run.
@@ -316,7 +325,7 @@ impl Simulation {
     }
 
     #[inline(always)]
-    fn handle(&mut self, Event { slot, .. }: Event) {
+    pub(crate) fn handle(&mut self, Event { slot, .. }: Event) {
         let slots = self.slots;
         let link = slot.wrapping_sub(slots.links);
         if link < self.links.len() as u32 {
@@ -388,6 +397,11 @@ impl Simulation {
         if state.recorded {
             self.record_packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }
+        if let Some(part) = &mut self.part
+            && part.leaves(&entry.packet)
+        {
+            return;
+        }
         if entry.packet.flags.has(Flags::UNREACHABLE) {
             self.links[link as usize].link.take_reception();
             return self.drop_packet(&entry.packet, DropCause::LinkChange, Some(link));
@@ -437,10 +451,13 @@ impl Simulation {
             };
             let lost = match state.link.take_reception() {
                 Some(reception) => reception == Reception::Lost,
-                None => {
-                    let arrival = Arrival { at: self.now, key, packet };
-                    state.errors.iter_mut().any(|model| model.loses(&arrival))
-                }
+                None => match self.part.as_mut().and_then(|part| part.verdict(link)) {
+                    Some(lost) => lost,
+                    None => {
+                        let arrival = Arrival { at: self.now, key, packet };
+                        state.errors.iter_mut().any(|model| model.loses(&arrival))
+                    }
+                },
             };
             if self.agents.watches(link) {
                 self.checked(link, packet, lost);
@@ -528,6 +545,9 @@ impl Simulation {
 
     #[inline(never)]
     fn offer_watched(&mut self, link: u32, packet: &Packet) -> Offered {
+        if let Some(part) = &mut self.part {
+            part.note_offer(link);
+        }
         if let Some(clock) = &self.ns2_clock {
             self.links[link as usize].link.set_moment(clock.now);
         }

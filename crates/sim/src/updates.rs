@@ -25,7 +25,7 @@ struct Followed {
     count: u32,
     written: u64,
     waiting: VecDeque<Written>,
-    /// Payloads of the segments from `first` on, as they were first sent.
+    /// Payloads of the segments from `first` on that have arrived; 0 for the others.
     payloads: VecDeque<u32>,
     first: u32,
     /// User bytes that the receiver has without a gap.
@@ -52,9 +52,9 @@ impl Updates {
     }
 
     #[inline]
-    pub fn segment_sent(&mut self, seq: u32, payload: u32) {
+    pub fn segment_arrived(&mut self, seq: u32, payload: u32) {
         if let Some(followed) = &mut self.0 {
-            followed.segment_sent(seq, payload);
+            followed.segment_arrived(seq, payload);
         }
     }
 
@@ -96,10 +96,12 @@ impl Followed {
         self.count += 1;
     }
 
-    fn segment_sent(&mut self, seq: u32, payload: u32) {
-        if seq.checked_sub(self.first).is_some_and(|index| index as usize == self.payloads.len()) {
-            self.payloads.push_back(payload);
+    fn segment_arrived(&mut self, seq: u32, payload: u32) {
+        let Some(index) = seq.checked_sub(self.first).map(|index| index as usize) else { return };
+        if index >= self.payloads.len() {
+            self.payloads.resize(index + 1, 0);
         }
+        self.payloads[index] = payload;
     }
 
     fn received_before(&mut self, now: Time, next: u32, flow: u32, rows: &mut Vec<TransferRow>) {
@@ -151,15 +153,15 @@ mod tests {
             updates.written(at(time), 80);
             // The opening segment is empty; the third update goes out in two segments.
             match number {
-                0 => [(0, 0), (1, 80)].iter().for_each(|&(seq, payload)| updates.segment_sent(seq, payload)),
-                1 => updates.segment_sent(2, 80),
-                _ => [(3, 50), (4, 30)].iter().for_each(|&(seq, payload)| updates.segment_sent(seq, payload)),
+                0 => updates.segment_arrived(0, 0),
+                1 => updates.segment_arrived(2, 80),
+                _ => updates.segment_arrived(3, 50),
             }
         }
         // Segment 1 is lost and comes later: until then nothing can be read.
         updates.received_before(at(40), 1, 7, &mut rows);
         assert!(rows.is_empty());
-        updates.segment_sent(1, 80);
+        updates.segment_arrived(1, 80);
         updates.received_before(at(50), 4, 7, &mut rows);
         assert_eq!(ages(&rows), [(0, 40, true), (1, 30, true)]);
         updates.end(at(60), 7, &mut rows);

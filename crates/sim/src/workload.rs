@@ -242,6 +242,11 @@ impl Schedule {
         self.arrivals.get(self.written).map(|next| next.at)
     }
 
+    /// User bytes of all transfers.
+    pub fn bytes(&self) -> u64 {
+        self.arrivals.iter().map(|transfer| transfer.bytes).sum()
+    }
+
     /// The transfer that was written last.
     pub fn newest(&self) -> Option<TransferStart> {
         self.written.checked_sub(1).and_then(|last| self.arrivals.get(last)).copied()

@@ -18,7 +18,7 @@ pub(crate) enum Side {
 
 /// Both hosts of a flow.
 pub(crate) struct Hosts {
-    ends: [Box<dyn Endpoint>; 2],
+    pub(crate) ends: [Box<dyn Endpoint>; 2],
     /// For when the slot of each is armed, [`Time::MAX`] when it is not.
     armed: [Time; 2],
 }
@@ -152,6 +152,7 @@ impl Simulation {
         // A window can release a burst that takes longer than anybody waits: see `limits.rs`.
         while self.send_some_of_host(flow_id, side) && !self.is_to_end() {}
         let mut lost = Vec::new();
+        let mut told = Vec::new();
         let flow = &mut self.flows[flow_id as usize];
         let Some(hosts) = flow.ends.hosts_mut() else { return };
         while let Some(fact) = hosts.end(side).poll_fact() {
@@ -164,11 +165,20 @@ impl Simulation {
                 }
                 // Round trips are those of the data.
                 Fact::Rtt(_) => {}
+                Fact::Event(name) if side == Side::Sink => told.push(name),
                 Fact::Event(name) => self.recorder.flow_event(now, flow_id, name, Some(hosts.report())),
             }
         }
         if let (Side::Source, Some(average), Some(cwnd)) = (side, &mut flow.cwnd, hosts.report().cwnd) {
             average.set(now, cwnd);
+        }
+        if let (Side::Source, Some(part)) = (side, &mut self.part)
+            && part.remembers(flow_id)
+        {
+            part.remember(flow_id, hosts.report());
+        }
+        for name in told {
+            self.source_event(flow_id, name);
         }
         for (seq, packet, size) in lost.into_iter().filter(|_| side == Side::Source) {
             self.record_lost_packet(flow_id, seq, packet, size);

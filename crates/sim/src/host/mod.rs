@@ -18,8 +18,7 @@ use crate::simulation::Simulation;
 pub(crate) use boxed::{Hosts, Side};
 use endpoint::{Codepoint, Payload};
 pub(crate) use ends::{Datagrams, Ends};
-use payloads::Load;
-pub(crate) use payloads::{PacketKind, Payloads};
+pub(crate) use payloads::{Load, PacketKind, Payloads};
 use skyhop_base::Time;
 pub(crate) use tcp::{TcpEnds, UnackedSendTimes};
 
@@ -36,6 +35,7 @@ impl Simulation {
         flow.meter.arrived(now, packet.stamp);
         match &mut flow.ends {
             Ends::Tcp(tcp) => {
+                flow.updates.segment_arrived(packet.seq, packet.detail);
                 tcp.receiver.on_segment(now, &crate::wire::segment(packet), packet.stamp);
                 self.after_segment(packet.flow);
             }
@@ -69,9 +69,10 @@ impl Simulation {
             self.recorder.transfer(now, flow_id, &transfer);
             if is_last {
                 flow.completed = Some(now);
-                self.recorder.flow_event(now, flow_id, "complete", flow.ends.report());
+                self.source_event(flow_id, "complete");
             }
         }
+        let flow = &mut self.flows[flow_id as usize];
         if flow.application.next_event() != planned {
             self.arm_application(flow_id);
         }
@@ -149,6 +150,18 @@ impl Simulation {
         }
     }
 
+    /// An event of a flow's source in the records, which the sink tells. The source may be in another part.
+    #[cold]
+    pub(crate) fn source_event(&mut self, flow_id: u32, event: &'static str) {
+        match &mut self.part {
+            Some(part) if part.is_elsewhere(self.to[flow_id as usize][1].node) => part.ask_for_report(flow_id, event),
+            _ => {
+                let report = self.flows[flow_id as usize].ends.report();
+                self.recorder.flow_event(self.now, flow_id, event, report);
+            }
+        }
+    }
+
     pub(crate) fn send_request(&mut self, flow_id: u32, number: u32, size_bytes: u32) {
         // Every packet of a flow carries a payload, or none does.
         let detail = if self.flows[flow_id as usize].ends.carries_payloads() {
@@ -199,6 +212,9 @@ impl Simulation {
 
     pub(crate) fn on_application(&mut self, flow_id: u32) {
         let now = self.now;
+        if self.is_elsewhere(self.data_ends(flow_id as usize).0) {
+            return self.follow_application(flow_id);
+        }
         let delivered = self.delivered_in_all(flow_id);
         let flow = &mut self.flows[flow_id as usize];
         let step = flow.application.step(delivered);

@@ -73,6 +73,13 @@ impl Payloads {
         load.map_or_else(Default::default, |load| (load.payload.header(), load.user_bytes.into()))
     }
 
+    /// Takes over those of another part of the run, under other handles.
+    pub fn absorb(&mut self, other: Payloads) {
+        for load in other.slots.into_iter().flatten() {
+            self.keep(load);
+        }
+    }
+
     /// Payloads in the network.
     pub fn count(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64

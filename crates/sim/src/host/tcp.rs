@@ -229,6 +229,11 @@ impl Simulation {
         while let Some(event) = tcp.sender.poll_event() {
             self.recorder.flow_event(now, flow_id, event_name(event), Some(tcp.report()));
         }
+        if let Some(part) = &mut self.part
+            && part.remembers(flow_id)
+        {
+            part.remember(flow_id, tcp.report());
+        }
         // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
         let deadline = tcp.sender.next_timeout().min(sends_at(flow.jitter.as_deref()));
         if self.ns2_clock.is_some() {
@@ -284,7 +289,6 @@ impl Simulation {
         // A probe repeats a segment, but is neither its repair nor its age.
         if segment.priority == Priority::Normal {
             flow.ages.sent(self.now, segment.seq);
-            flow.updates.segment_sent(segment.seq, segment.payload);
             if segment.transmission == Transmission::Again {
                 flow.totals.resent_bytes += u64::from(segment.size);
             }

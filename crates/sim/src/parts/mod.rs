@@ -1,0 +1,392 @@
+//! One run on several cores: the network is cut into parts, each with an event queue of its own.
+//!
+//! The parts run through windows of time side by side. A packet that leaves a part takes at least the delay of the link
+//! that it crosses, so a window that is no longer than the shortest of these delays ends before anything arrives that
+//! was sent in it (conservative synchronisation: R. Fujimoto, "Parallel discrete event simulation", CACM 33(10), 1990).
+//! After each window the threads meet. Records are those of one thread, bit for bit: rows are merged in the order in
+//! which one event queue would have written them. See `docs/decisions/one-run-on-several-cores.md`.
+
+mod barrier;
+mod merge;
+mod part;
+mod partition;
+mod plan;
+
+use crate::error::SimulationError;
+use crate::flow::FlowState;
+use crate::limits::{Halt, Limits};
+use crate::records::Records;
+use crate::simulation::Simulation;
+use crate::spec::SimulationSpec;
+use barrier::{Broken, Meeting, Word};
+use part::Mail;
+pub(crate) use part::Part;
+use plan::{Plan, Wish};
+use skyhop_base::{Duration, Index, Time};
+use skyhop_topology::{LinkKind, NodeId};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, PoisonError};
+
+/// Delays between satellites are looked at anew after so long.
+const LOOKS_AGAIN: Duration = Duration::from_millis(50);
+/// No two bodies about the Earth approach each other faster than twice its escape speed, 11.2 km/s: so much of a delay
+/// can go in a unit of time.
+const SHRINKS: f64 = 2.0 * 11.2 / 299_792.0;
+
+/// How a run was divided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Division {
+    /// Threads that share the run.
+    pub threads: usize,
+    pub parts: usize,
+    /// Why the run has one part, if more were asked for.
+    pub reason: Option<String>,
+    /// Windows so far.
+    pub windows: u64,
+    /// Sum over the windows of the events of the part that had most, where one thread runs all parts: the events that
+    /// a core for each part would have to handle one after the other.
+    pub critical_events: u64,
+}
+
+/// A run on one or several threads. The same specification and seed give the same records, however many there are.
+pub struct Execution {
+    /// One without a [`Part`], or several that have one each.
+    parts: Vec<Simulation>,
+    /// From the second index to the first, `to * parts + from`; two sets in turn.
+    mail: [Vec<Mutex<Mail>>; 2],
+    lookahead: Lookahead,
+    division: Division,
+    limits: Option<Limits>,
+    again: (SimulationSpec, u64),
+}
+
+/// The least time that a packet takes from part to part.
+#[derive(Clone, Copy, Debug)]
+struct Lookahead {
+    /// Over wires and to the ground.
+    fixed: Duration,
+    /// Whether links between satellites are cut, whose delays move.
+    moves: bool,
+}
+
+impl Execution {
+    /// A run of `spec` on so many threads, or on one where the network cannot be cut or a cut would not pay:
+    /// [`Execution::division`] says why.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn new(spec: &SimulationSpec, seed: u64, threads: usize) -> Result<Execution, SimulationError> {
+        let threads = threads.max(1);
+        Execution::divided(spec, seed, Wish { threads, parts: threads, always: false })
+    }
+
+    /// The same with a number of parts, which are cut whether that pays or not, if they can be.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn with_parts(
+        spec: &SimulationSpec,
+        seed: u64,
+        threads: usize,
+        parts: usize,
+    ) -> Result<Execution, SimulationError> {
+        Execution::divided(spec, seed, Wish { threads: threads.clamp(1, parts.max(1)), parts, always: true })
+    }
+
+    fn divided(spec: &SimulationSpec, seed: u64, wish: Wish) -> Result<Execution, SimulationError> {
+        let first = Simulation::new(spec, seed)?;
+        let again = (spec.clone(), seed);
+        let whole = |first, reason| Execution {
+            parts: vec![first],
+            mail: Default::default(),
+            lookahead: Lookahead { fixed: Duration::MAX, moves: false },
+            division: Division { threads: 1, parts: 1, reason, ..Division::default() },
+            limits: None,
+            again: again.clone(),
+        };
+        if wish.parts <= 1 {
+            return Ok(whole(first, None));
+        }
+        let Plan { owners, parts: count, fixed_lookahead } = match plan::plan(&first, spec, wish) {
+            Ok(plan) => plan,
+            Err(reason) => return Ok(whole(first, Some(reason))),
+        };
+        let threads = wish.threads.min(count);
+        let moves = first.topology.next_change() != Time::MAX
+            && first.topology.links().iter().any(|link| link.kind == LinkKind::Isl);
+        let mut parts = vec![first.as_part(0, &owners, count)];
+        for me in 1..count as u32 {
+            parts.push(Simulation::new(spec, seed)?.as_part(me, &owners, count));
+        }
+        let boxes = || (0..count * count).map(|_| Mutex::default()).collect();
+        Ok(Execution {
+            parts,
+            mail: [boxes(), boxes()],
+            lookahead: Lookahead { fixed: fixed_lookahead, moves },
+            division: Division { threads, parts: count, ..Division::default() },
+            limits: None,
+            again,
+        })
+    }
+
+    /// The same run within limits. The memory is that of all parts together.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Execution {
+        self.limits = Some(limits.clone());
+        let share = Limits { memory_bytes: limits.memory_bytes / self.parts.len() as u64, ..limits };
+        self.parts = self.parts.into_iter().map(|part| part.with_limits(share.clone())).collect();
+        self
+    }
+
+    /// How the run is divided.
+    pub fn division(&self) -> &Division {
+        &self.division
+    }
+
+    /// Why the run has ended early, if it has.
+    pub fn halted(&self) -> Option<Halt> {
+        self.parts.iter().find_map(Simulation::halted)
+    }
+
+    /// Looks whether a limit ends the run.
+    pub fn look_at_limits(&mut self) {
+        self.parts.iter_mut().for_each(Simulation::look_at_limits);
+    }
+
+    /// The present of the run.
+    pub fn now(&self) -> Time {
+        self.parts[0].now()
+    }
+
+    /// How a flow is doing now.
+    ///
+    /// # Panics
+    /// If there is no flow of that rank.
+    pub fn flow_state(&self, flow: usize) -> FlowState {
+        let part_of = |end: usize| match &self.parts[0].part {
+            Some(part) => part.owners[self.parts[0].to[flow][end].node as usize] as usize,
+            None => 0,
+        };
+        let (sink, source) = (self.parts[part_of(0)].flow_state(flow), self.parts[part_of(1)].flow_state(flow));
+        FlowState { bytes_delivered: sink.bytes_delivered, cwnd: source.cwnd }
+    }
+
+    /// Handles every event up to `until`, that instant included; fewer if a limit ends the run.
+    ///
+    /// # Panics
+    /// With the panic of a thread.
+    pub fn run_until(&mut self, until: Time) {
+        if let [whole] = &mut self.parts[..] {
+            return whole.run_until(until);
+        }
+        let until = until.min(self.parts[0].end());
+        if self.halted().is_some() {
+            return;
+        }
+        let per_thread = self.parts.len().div_ceil(self.division.threads);
+        let meeting = Meeting::new(self.parts.len().div_ceil(per_thread));
+        let shared = Shared {
+            mail: &self.mail,
+            meeting: &meeting,
+            lookahead: self.lookahead,
+            parts: self.parts.len(),
+            before: until + Duration::from_nanos(1),
+        };
+        let work = |(thread, parts): (usize, &mut [Simulation])| {
+            let done = catch_unwind(AssertUnwindSafe(|| shared.work(thread, parts)));
+            if done.is_err() {
+                shared.meeting.break_off();
+            }
+            done
+        };
+        let results: Vec<_> = std::thread::scope(|scope| {
+            let mut chunks = self.parts.chunks_mut(per_thread).enumerate();
+            let first = chunks.next();
+            let threads: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();
+            let mine = first.map(work);
+            let others = threads.into_iter().map(|thread| thread.join().and_then(|done| done));
+            mine.into_iter().chain(others).collect()
+        });
+        for result in results {
+            match result {
+                Ok(Ok(windows)) => {
+                    self.division.windows = self.division.windows.max(windows.count);
+                    self.division.critical_events += windows.critical_events;
+                }
+                Ok(Err(Broken)) => {}
+                Err(panic) => resume_unwind(panic),
+            }
+        }
+        if self.parts.iter().any(|part| part.part.as_ref().is_some_and(|part| part.overtaken)) {
+            return self.begin_again(until);
+        }
+        if self.halted().is_none() {
+            self.parts.iter_mut().for_each(|part| part.now = until);
+        }
+    }
+
+    /// A packet has come faster than any should: the records could be wrong, so the run begins again on one thread.
+    #[cold]
+    fn begin_again(&mut self, until: Time) {
+        let (spec, seed) = &self.again;
+        let Ok(whole) = Simulation::new(spec, *seed) else { return };
+        let whole = match &self.limits {
+            Some(limits) => whole.with_limits(limits.clone()),
+            None => whole,
+        };
+        self.parts = vec![whole];
+        let reason = "a packet crossed the cut faster than its bound, so the run began again on one thread";
+        self.division = Division { threads: 1, parts: 1, reason: Some(reason.to_owned()), ..Division::default() };
+        self.parts[0].run_until(until);
+    }
+
+    /// Runs to the end and gives the records.
+    pub fn run(mut self) -> Records {
+        self.run_until(Time::MAX);
+        self.finish()
+    }
+
+    /// Ends the run: merges what the parts have recorded, and sums up.
+    pub fn finish(self) -> Records {
+        merge::merged(self.parts).finish()
+    }
+}
+
+/// The windows that a thread has gone through.
+#[derive(Clone, Copy, Debug, Default)]
+struct Windows {
+    count: u64,
+    critical_events: u64,
+}
+
+/// What the threads of a run share.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    mail: &'a [Vec<Mutex<Mail>>; 2],
+    meeting: &'a Meeting,
+    lookahead: Lookahead,
+    parts: usize,
+    /// Events from here on are not handled for now.
+    before: Time,
+}
+
+impl Shared<'_> {
+    /// Runs some of the parts, window by window.
+    fn work(&self, thread: usize, parts: &mut [Simulation]) -> Result<Windows, Broken> {
+        let mut windows = Windows::default();
+        let mut halted = false;
+        for round in 0_usize.. {
+            let next = parts.iter_mut().map(Simulation::next_time).min().unwrap_or(Time::MAX);
+            let lookahead = parts.iter_mut().map(|part| part.lookahead(self.lookahead)).min();
+            let word = Word { next, lookahead: lookahead.unwrap_or(Duration::MAX), halted };
+            let word = self.meeting.meet(thread, word)?;
+            parts.iter_mut().for_each(|part| self.take_in(part, (round + 1) % 2));
+            if word.halted || word.next >= self.before {
+                break;
+            }
+            let Some(end) = self.end_of_window(&word, &parts[0]) else {
+                parts.iter_mut().for_each(|part| part.renew_lookahead(word.next, self.lookahead));
+                continue;
+            };
+            windows.count += 1;
+            let mut most = 0;
+            for part in &mut *parts {
+                let before = part.event_count;
+                part.run_window(end);
+                most = most.max(part.event_count - before);
+                part.tell_begun(end);
+                self.post(part, round % 2);
+                halted |= part.halted.is_some();
+            }
+            if parts.len() == self.parts {
+                windows.critical_events += most;
+            }
+        }
+        Ok(windows)
+    }
+
+    /// When the window that begins with the next event ends; none if the bounds of delays must be looked at before.
+    fn end_of_window(&self, word: &Word, part: &Simulation) -> Option<Time> {
+        let valid_until = part.part.as_ref().map_or(Time::MAX, |part| part.bound.valid_until);
+        if word.next >= valid_until {
+            return None;
+        }
+        // Links that come up at a check of the sky may be shorter, so it has a window of its own.
+        let sky = part.topology.next_change();
+        let sky = if sky > word.next { sky } else { word.next + Duration::from_nanos(1) };
+        let end = word.next.saturating_add(word.lookahead);
+        Some(end.min(sky).min(valid_until).min(self.before))
+    }
+
+    /// Takes what other parts have sent in the last window.
+    fn take_in(&self, part: &mut Simulation, parity: usize) {
+        let me = part.part.as_ref().map_or(0, |part| part.me as usize);
+        for mail in &self.mail[parity][me * self.parts..(me + 1) * self.parts] {
+            let mut mail = mail.lock().unwrap_or_else(PoisonError::into_inner);
+            if !mail.is_empty() {
+                part.take_in(&mut mail);
+            }
+        }
+        part.forget_window();
+    }
+
+    /// Hands over what a part has for others.
+    fn post(&self, part: &mut Simulation, parity: usize) {
+        let Some(part) = &mut part.part else { return };
+        let me = part.me as usize;
+        for (to, mail) in part.mail.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
+            let mut place = self.mail[parity][to * self.parts + me].lock().unwrap_or_else(PoisonError::into_inner);
+            debug_assert!(place.is_empty(), "mail of an earlier window");
+            std::mem::swap(&mut *place, mail);
+        }
+    }
+}
+
+/// How long a packet of this part takes to another one at least.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    least: Duration,
+    valid_until: Time,
+}
+
+impl Bound {
+    pub const NONE: Bound = Bound { least: Duration::ZERO, valid_until: Time::ZERO };
+}
+
+impl Simulation {
+    /// The least delay of the links that leave this part, looked at anew where it is no longer valid.
+    fn lookahead(&mut self, all: Lookahead) -> Duration {
+        let Some(part) = &self.part else { return Duration::MAX };
+        if part.sky_changed || part.told_before >= part.bound.valid_until {
+            self.renew_lookahead(part.told_before, all);
+        }
+        self.part.as_ref().map_or(Duration::MAX, |part| part.bound.least)
+    }
+
+    #[cold]
+    fn renew_lookahead(&mut self, at: Time, all: Lookahead) {
+        let Some(mut part) = self.part.take() else { return };
+        let mut least = all.fixed;
+        let mut valid_until = Time::MAX;
+        if all.moves {
+            valid_until = at.saturating_add(LOOKS_AGAIN);
+            let drift = LOOKS_AGAIN.as_secs_f64() * SHRINKS;
+            for (id, link) in self.topology.links().enumerated() {
+                if link.kind != LinkKind::Isl || part.is_elsewhere(link.from.as_u32()) {
+                    continue;
+                }
+                // A link that has gone down may still send what waits.
+                let state = &self.links[id.index()].link;
+                let waits = || state.next_begin(at).is_some() || state.holds_deferred();
+                let peer = self.topology.peer(id).or_else(|| link.to.filter(|_| waits()));
+                let Some(peer) = peer.filter(|peer: &NodeId| part.is_elsewhere(peer.as_u32())) else { continue };
+                let delay = self.topology.delay_segment(link.from, peer, at).at(at);
+                least = least.min(Duration::from_secs_f64((delay.as_secs_f64() - drift).max(1e-9)));
+            }
+        }
+        part.bound = Bound { least, valid_until };
+        part.sky_changed = false;
+        self.part = Some(part);
+    }
+}

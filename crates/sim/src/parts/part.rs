@@ -1,0 +1,460 @@
+//! What a simulation of one part of a network does besides a whole one: it hands packets that leave the part to the
+//! part that they go to, and notes the order of its rows.
+//!
+//! Every part is a whole simulation, built from the same specification and seed. It handles the events of the nodes that
+//! it owns: a link's queue and transmitter belong to the near node, its arrivals to the far one, a sender to the flow's
+//! source, a receiver to its sink. The sky, routes and handovers follow from time alone, so each part has its own.
+
+use super::Bound;
+use crate::ack_details::AckDetail;
+use crate::application::AppStep;
+use crate::errors::Arrival;
+use crate::host::Load;
+use crate::host::endpoint::Report;
+use crate::link::Entry;
+use crate::packet::{Flags, Packet};
+use crate::records::Records;
+use crate::simulation::{Simulation, TOPOLOGY};
+use skyhop_base::{Index, Time};
+use skyhop_topology::{LinkKind, NodeId, NodeKind};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A packet on its way to another part.
+#[derive(Debug)]
+pub(crate) struct Crossing {
+    link: u32,
+    entry: Entry,
+    cargo: Cargo,
+    /// Whether the errors of the link take it, where its near end judges.
+    lost: Option<bool>,
+}
+
+/// What a packet carries beside itself.
+#[derive(Debug)]
+enum Cargo {
+    Nothing,
+    Details(AckDetail),
+    Load(Load),
+}
+
+/// An event of a source that its sink tells: the row waits for the state in which the source was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    flow: u32,
+    event: &'static str,
+    time: Time,
+    order: u128,
+    place: u64,
+}
+
+/// What one part sends another at the end of a window.
+#[derive(Debug, Default)]
+pub(crate) struct Mail {
+    crossings: Vec<Crossing>,
+    asked: Vec<Asked>,
+}
+
+impl Mail {
+    pub fn is_empty(&self) -> bool {
+        self.crossings.is_empty() && self.asked.is_empty()
+    }
+}
+
+/// Where a part's rows stand in the order of the whole run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Logged {
+    /// Of the event; of one that came late, of the last before it.
+    pub order: u128,
+    /// Within the event.
+    pub place: u64,
+    /// Rows of each table from then on.
+    pub lengths: Lengths,
+}
+
+/// Rows of the tables that are written event by event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lengths {
+    pub drops: u32,
+    pub flow_events: u32,
+    pub transfers: u32,
+    pub packets: u32,
+    pub pages: u32,
+}
+
+impl Lengths {
+    #[inline]
+    fn of(records: &Records) -> Lengths {
+        Lengths {
+            drops: records.drops.len() as u32,
+            flow_events: records.flow_events.len() as u32,
+            transfers: records.transfers.len() as u32,
+            packets: records.packets.len() as u32,
+            pages: records.pages.len() as u32,
+        }
+    }
+}
+
+/// The window and the threshold of a source, after an event.
+#[derive(Clone, Copy, Debug)]
+struct Remembered {
+    flow: u32,
+    order: u128,
+    cwnd: Option<f64>,
+    ssthresh: Option<f64>,
+}
+
+/// A row of an event of a source that another part's sink has told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LateRow {
+    pub order: u128,
+    pub place: u64,
+    pub row: crate::records::FlowEventRow,
+}
+
+/// See the head of the file.
+///
+/// Large because it stands beside every structure of a simulation.
+pub(crate) struct Part {
+    pub me: u32,
+    /// The part of each node.
+    pub owners: Arc<[u32]>,
+    /// Links that leave the part and have packets whose begin was not yet told, …
+    outgoing: Vec<u32>,
+    /// … and whether a link is among them.
+    is_outgoing: Vec<bool>,
+    /// Links whose near end judges the errors, because packets of one link go to several parts.
+    judged: Vec<bool>,
+    /// What was judged of the packets to come, by link.
+    verdicts: Vec<VecDeque<bool>>,
+    /// Services that begin before it have been told.
+    pub told_before: Time,
+    /// The first known begin of a service that is not told, and the first arrival that was told last.
+    pub next_known: Time,
+    /// By part.
+    pub mail: Vec<Mail>,
+    order: u128,
+    place: u64,
+    lengths: Lengths,
+    pub log: Vec<Logged>,
+    /// Events that the whole run does not have, or that another part counts.
+    pub uncounted: u64,
+    /// Flows of whose source a sink elsewhere may tell events.
+    remembers: Vec<bool>,
+    remembered: Vec<Remembered>,
+    last_remembered: Vec<(Option<f64>, Option<f64>)>,
+    pub late_rows: Vec<LateRow>,
+    /// The topology has made a check since the last look.
+    pub sky_changed: bool,
+    /// A packet came too late: the lookahead was wrong.
+    pub overtaken: bool,
+    pub bound: Bound,
+}
+
+impl Part {
+    #[inline]
+    pub fn is_elsewhere(&self, node: u32) -> bool {
+        self.owners[node as usize] != self.me
+    }
+
+    /// A packet of a link that leaves the part has arrived: whether it did so in another one.
+    pub fn leaves(&mut self, packet: &Packet) -> bool {
+        let leaves = self.is_elsewhere(packet.to);
+        self.uncounted += u64::from(leaves);
+        leaves
+    }
+
+    /// What the near end of a link has found about the packet that has arrived.
+    pub fn verdict(&mut self, link: u32) -> Option<bool> {
+        self.verdicts[link as usize].pop_front()
+    }
+
+    /// A packet is offered to a link.
+    pub fn note_offer(&mut self, link: u32) {
+        if !std::mem::replace(&mut self.is_outgoing[link as usize], true) {
+            self.outgoing.push(link);
+        }
+    }
+
+    pub fn sky_has_changed(&mut self) {
+        self.sky_changed = true;
+    }
+
+    #[inline]
+    pub fn remembers(&self, flow: u32) -> bool {
+        self.remembers[flow as usize]
+    }
+
+    /// Keeps the state of a source until all parts have told of events up to now.
+    pub fn remember(&mut self, flow: u32, report: Report) {
+        let Report { cwnd, ssthresh, .. } = report;
+        self.remembered.push(Remembered { flow, order: self.order, cwnd, ssthresh });
+    }
+
+    /// The sink of a flow tells an event of the source. It does so only during an event.
+    pub fn ask_for_report(&mut self, flow: u32, event: &'static str) {
+        self.waiting_asks().push(Asked { flow, event, time: Time::ZERO, order: 0, place: 0 });
+    }
+
+    fn waiting_asks(&mut self) -> &mut Vec<Asked> {
+        let me = self.me as usize;
+        &mut self.mail[me].asked
+    }
+}
+
+impl Simulation {
+    /// Whether a node belongs to another part.
+    #[inline]
+    pub(crate) fn is_elsewhere(&self, node: u32) -> bool {
+        self.part.as_ref().is_some_and(|part| part.is_elsewhere(node))
+    }
+
+    /// The same simulation of the nodes that `me` owns, before its first event.
+    pub(crate) fn as_part(mut self, me: u32, owners: &Arc<[u32]>, parts: usize) -> Simulation {
+        let topology = &self.topology;
+        let is_foreign = |node: NodeId| owners[node.index()] != me;
+        let any = |wanted: fn(&NodeKind) -> bool| {
+            topology.nodes().enumerated().any(|(id, node)| wanted(&node.kind) && is_foreign(id))
+        };
+        let foreign_satellites = any(|kind| matches!(kind, NodeKind::Satellite { .. }));
+        let foreign_stations = any(|kind| matches!(kind, NodeKind::Station(_)));
+        let mut judged = vec![false; self.links.len()];
+        for (id, link) in topology.links().enumerated() {
+            let state = &mut self.links[id.index()];
+            let leaves = !is_foreign(link.from)
+                && match (link.to, link.kind) {
+                    (Some(to), _) => is_foreign(to),
+                    (None, LinkKind::Downlink) => foreign_stations,
+                    (None, _) => foreign_satellites,
+                };
+            if leaves {
+                (state.plain, state.watched) = (false, true);
+                judged[id.index()] = link.to.is_none() && !state.errors.is_empty();
+            }
+        }
+        let mut remembers = vec![false; self.flows.len()];
+        for id in 0..self.flows.len() {
+            let [to, from] = self.to[id].map(|end| owners[end.node as usize]);
+            if from == to {
+                if from != me {
+                    self.events.disarm(self.slots.applications + id as u32);
+                }
+                continue;
+            }
+            remembers[id] = from == me && id < self.own_flows && self.flows[id].ends.report().is_some();
+            if from != me && to != me {
+                self.events.disarm(self.slots.applications + id as u32);
+            }
+        }
+        if me != 0 {
+            self.events.disarm(self.slots.positions);
+        }
+        self.part = Some(Box::new(Part {
+            me,
+            owners: Arc::clone(owners),
+            outgoing: Vec::new(),
+            is_outgoing: vec![false; self.links.len()],
+            verdicts: vec![VecDeque::new(); self.links.len()],
+            judged,
+            told_before: Time::ZERO,
+            next_known: Time::MAX,
+            mail: (0..parts).map(|_| Mail::default()).collect(),
+            order: 0,
+            place: 0,
+            lengths: Lengths::of(&self.recorder.records),
+            log: Vec::new(),
+            uncounted: 0,
+            last_remembered: vec![(None, None); if remembers.contains(&true) { self.flows.len() } else { 0 }],
+            remembers,
+            remembered: Vec::new(),
+            late_rows: Vec::new(),
+            sky_changed: false,
+            overtaken: false,
+            bound: Bound::NONE,
+        }));
+        self
+    }
+
+    /// Rows from here on have this place within the event.
+    #[cold]
+    pub(crate) fn at_place(&mut self, place: u64) {
+        if self.part.is_some() {
+            self.note_rows();
+        }
+        if let Some(part) = &mut self.part {
+            part.place = place;
+        }
+    }
+
+    /// Notes where the rows of an event stand, if there are any.
+    #[inline]
+    fn note_rows(&mut self) {
+        let lengths = Lengths::of(&self.recorder.records);
+        let Some(part) = &mut self.part else { return };
+        if lengths != part.lengths {
+            part.lengths = lengths;
+            let (order, place) = (part.order, part.place);
+            match part.log.last_mut() {
+                Some(last) if (last.order, last.place) == (order, place) => last.lengths = lengths,
+                _ => part.log.push(Logged { order, place, lengths }),
+            }
+        }
+        let me = part.me as usize;
+        if !part.mail[me].asked.is_empty() {
+            for asked in std::mem::take(&mut part.mail[me].asked) {
+                let source = part.owners[self.to[asked.flow as usize][1].node as usize];
+                let asked = Asked { time: self.now, order: part.order, place: part.place, ..asked };
+                part.mail[source as usize].asked.push(asked);
+            }
+        }
+    }
+
+    /// What follows comes after all events.
+    pub(crate) fn after_last_event(&mut self) {
+        self.at_place(0);
+        if let Some(part) = &mut self.part {
+            part.order = u128::MAX;
+        }
+    }
+
+    /// Handles the events before an instant; fewer if a limit ends the run.
+    pub(crate) fn run_window(&mut self, before: Time) {
+        self.before = before;
+        let mut handled = 0_u32;
+        while let Some(event) = self.events.first().filter(|event| event.time < self.before) {
+            (self.now, self.scheduled) = (event.time, event.scheduled);
+            if let Some(part) = &mut self.part {
+                (part.order, part.place) = (part.order.max(event.order()), 0);
+                let slot = event.slot;
+                let of_all = slot == TOPOLOGY || slot == self.slots.grid || slot == self.slots.foresight();
+                part.uncounted += u64::from(of_all && part.me != 0);
+            }
+            self.handle(event);
+            self.note_rows();
+            handled += 1;
+            if handled == crate::limits::BETWEEN_LOOKS {
+                self.event_count += u64::from(std::mem::take(&mut handled));
+                if self.is_to_end() {
+                    return;
+                }
+            }
+        }
+        self.event_count += u64::from(handled);
+    }
+
+    /// Puts the packets whose service begins before the end of the window into the mail of the parts that they go to.
+    pub(crate) fn tell_begun(&mut self, before: Time) {
+        let Some(mut part) = self.part.take() else { return };
+        let from = part.told_before;
+        part.next_known = Time::MAX;
+        let mut outgoing = std::mem::take(&mut part.outgoing);
+        outgoing.retain(|&link| {
+            self.tell_begun_on(&mut part, link, from, before);
+            let state = &self.links[link as usize];
+            let begin = state.link.next_begin(before);
+            part.next_known = part.next_known.min(begin.unwrap_or(Time::MAX));
+            let stays = begin.is_some() || state.link.holds_deferred();
+            part.is_outgoing[link as usize] = stays;
+            stays
+        });
+        part.outgoing = outgoing;
+        part.told_before = before;
+        self.part = Some(part);
+    }
+
+    fn tell_begun_on(&mut self, part: &mut Part, link: u32, from: Time, before: Time) {
+        let Simulation { links, flows, ack_details, payloads, .. } = self;
+        let state = &mut links[link as usize];
+        let judges = part.judged[link as usize];
+        for entry in state.link.begun_between(from, before) {
+            let packet = &entry.packet;
+            let lost = (judges && !packet.flags.has(Flags::UNREACHABLE)).then(|| {
+                let key = flows.get(packet.flow as usize).map_or(0, |flow| flow.key);
+                let arrival = Arrival { at: entry.arrival, key, packet };
+                state.errors.iter_mut().any(|model| model.loses(&arrival))
+            });
+            let owner = part.owners[packet.to as usize];
+            if owner == part.me {
+                part.verdicts[link as usize].extend(lost);
+                continue;
+            }
+            let cargo = match packet.payload() {
+                Some(handle) => payloads.take(handle).map_or(Cargo::Nothing, Cargo::Load),
+                None if packet.is_ack() && packet.detail != Packet::NO_DETAIL => {
+                    Cargo::Details(ack_details.take(packet.detail))
+                }
+                None => Cargo::Nothing,
+            };
+            part.next_known = part.next_known.min(entry.arrival);
+            part.mail[owner as usize].crossings.push(Crossing { link, entry: *entry, cargo, lost });
+        }
+    }
+
+    /// Takes in what another part has sent.
+    pub(crate) fn take_in(&mut self, mail: &mut Mail) {
+        for Crossing { link, mut entry, cargo, lost } in mail.crossings.drain(..) {
+            match cargo {
+                Cargo::Nothing => {}
+                Cargo::Details(details) => entry.packet.detail = self.ack_details.keep(details),
+                Cargo::Load(load) => entry.packet.detail = Packet::PAYLOAD | self.payloads.keep(load),
+            }
+            if let Some(part) = &mut self.part {
+                part.verdicts[link as usize].extend(lost);
+                part.overtaken |= entry.arrival < part.told_before;
+            }
+            if let Some((arrival, start)) = self.links[link as usize].link.receive(entry) {
+                self.events.arm(self.slots.links + link, arrival, start);
+            }
+        }
+        self.answer_asked(&mut mail.asked);
+    }
+
+    /// Writes the rows of events that sinks elsewhere have told of sources here.
+    fn answer_asked(&mut self, asked: &mut Vec<Asked>) {
+        let Some(part) = &mut self.part else { return };
+        for Asked { flow, event, time, order, place } in asked.drain(..) {
+            if !part.remembers[flow as usize] {
+                continue;
+            }
+            let newest = part.remembered.iter().rev().find(|state| state.flow == flow && state.order < order);
+            let (cwnd, ssthresh) = match newest {
+                Some(state) => (state.cwnd, state.ssthresh),
+                None => part.last_remembered[flow as usize],
+            };
+            let row = crate::records::FlowEventRow { time, flow, event, cwnd, ssthresh };
+            part.late_rows.push(LateRow { order, place, row });
+        }
+    }
+
+    /// All parts have told of the events of the last window.
+    pub(crate) fn forget_window(&mut self) {
+        let Some(part) = &mut self.part else { return };
+        for Remembered { flow, cwnd, ssthresh, .. } in part.remembered.drain(..) {
+            part.last_remembered[flow as usize] = (cwnd, ssthresh);
+        }
+    }
+
+    /// When the part, or a packet that it has sent to another one, does something next.
+    pub(crate) fn next_time(&mut self) -> Time {
+        let own = self.events.first().map_or(Time::MAX, |event| event.time);
+        self.part.as_ref().map_or(own, |part| own.min(part.next_known))
+    }
+
+    /// The application of a flow whose source is elsewhere goes on by the clock, as far as the sink needs to know.
+    #[cold]
+    pub(crate) fn follow_application(&mut self, flow_id: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[flow_id as usize];
+        let step = flow.application.step(0);
+        if let (Some(AppStep::Start | AppStep::Produce), Some(bytes)) = (step, flow.application.portion_bytes()) {
+            flow.updates.written(now, bytes);
+        }
+        if step == Some(AppStep::Stop) {
+            flow.at_stop = Some(Box::new(flow.totals));
+        }
+        self.arm_application(flow_id);
+        if let Some(part) = &mut self.part {
+            part.uncounted += 1;
+        }
+    }
+}
