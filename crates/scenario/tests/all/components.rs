@@ -37,8 +37,8 @@ fn shadows_take_their_share_of_the_packets() {
 fn a_heavy_tailed_source_has_its_mean_rate() {
     let application = |shape: &str| {
         format!(
-            "udp = {{}}\napplication = {{ pareto_on_off = {{ rate = \"400 kbit/s\", payload = \"500 B\", on = \"500 ms\", \
-             off = \"1.5 s\", shape = {shape} }} }}"
+            "udp = {{}}\napplication = {{ pareto_on_off = {{ rate = \"400 kbit/s\", payload = \"500 B\", \
+             on = \"500 ms\", off = \"1.5 s\", shape = {shape} }} }}"
         )
     };
     let flow = &run(&network("", &application("1.9")), 1).flows[0];

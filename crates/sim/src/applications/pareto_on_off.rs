@@ -1,6 +1,6 @@
-//! Bursts of heavy-tailed length, whose sum over many sources is self-similar: W. Willinger, M. S. Taqqu, R. Sherman and
-//! D. V. Wilson, "Self-similarity through high-variability", IEEE/ACM Transactions on Networking 5(1), 1997. ns-2 has
-//! the same as Application/Traffic/Pareto.
+//! Bursts of heavy-tailed length, whose sum over many sources is self-similar: W. Willinger, M. S. Taqqu, R. Sherman
+//! and D. V. Wilson, "Self-similarity through high-variability", IEEE/ACM Transactions on Networking 5(1), 1997. ns-2
+//! has the same as Application/Traffic/Pareto.
 
 use super::{ApplicationModel, FlowOfSource, Gaps, Source, check_packet_size, check_positive, packet_bytes};
 use schemars::JsonSchema;

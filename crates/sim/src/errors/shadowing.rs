@@ -2,8 +2,8 @@
 //! communication channel: recording, statistics, and channel model", IEEE Transactions on Vehicular Technology 40(2),
 //! 1991, §IV: a good state in view of the satellite and a bad one behind buildings and trees, each for a random time.
 //!
-//! Times are exponential, as the paper's Markov chain has them. What fading does within a state is left to two
-//! probabilities of a loss. In contrast to `gilbert_elliott` the channel changes with time, whether packets come or not.
+//! Times are exponential, as the paper's Markov chain has them. Two probabilities of a loss stand for the fading within
+//! a state. In contrast to `gilbert_elliott` the channel changes with time, whether packets come or not.
 
 use super::{Arrival, ErrorModel, LinkFacts, Losses, LossyLink};
 use schemars::JsonSchema;
@@ -101,7 +101,7 @@ mod tests {
     use super::super::tests::{link, packet};
     use super::*;
 
-    /// What arrives every 10 ms for so long: lost or not.
+    /// The outcomes of packets that arrive every 10 ms for so long: lost or not.
     fn outcomes(parameters: &Shadowing, seconds: u32) -> Vec<bool> {
         let mut channel = parameters.build(&link(7)).unwrap();
         let at = |n: u32| Time::ZERO + Duration::from_millis(10) * u64::from(n);

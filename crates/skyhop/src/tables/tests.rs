@@ -171,8 +171,7 @@ fn not_a_number_and_nothing_are_the_same() {
 #[path = "../../../../docs/howto/power.rs"]
 mod power;
 
-/// `docs/howto/add-a-measure.md` is true: its example is compiled, becomes a column and an entry, and is quoted word for
-/// word.
+/// `docs/howto/add-a-measure.md` is true: its example is compiled, becomes a column, and is quoted word for word.
 #[test]
 fn the_measure_of_the_howto_is_a_column() {
     let page = include_str!("../../../../docs/howto/add-a-measure.md");
