@@ -1,5 +1,5 @@
-//! What is wrong with the parameters of a component, said at the parameter. A component checks itself and knows no
-//! file; whoever read the parameters knows at which line and column each of them stands.
+//! Faults in the parameters of a component, each at its parameter. A component checks itself and knows no file; whoever
+//! read the parameters knows at which line and column each of them stands.
 
 use std::fmt::Display;
 
@@ -15,9 +15,9 @@ pub enum Step {
 pub struct Fault {
     /// Where, from the component's own table on; nothing for the component as a whole.
     pub at: Vec<Step>,
-    /// What is wrong, for example "must be more than 0 s".
+    /// The fault, for example "must be more than 0 s".
     pub message: String,
-    /// What would be right.
+    /// The way to do it right.
     pub help: Option<String>,
 }
 

@@ -22,6 +22,8 @@ macro_rules! for_each_discipline {
                 Pie(pie::PieConfig),
                 /// FQ-PIE: a queue with PIE for each flow, in turn.
                 FqPie(fq_pie::FqPieConfig),
+                /// BLUE: drops arrivals at random, more after overflows, fewer after idle times (Feng et al. 2002).
+                Blue(blue::BlueConfig),
                 /// DualPI2: one queue for scalable flows, one for others, coupled (RFC 9332).
                 #[serde(rename = "dualpi2")]
                 DualPi2(dualpi2::DualPi2Config),
@@ -50,6 +52,7 @@ macro_rules! for_each_discipline {
     };
 }
 
+pub mod blue;
 pub mod cake;
 mod cobalt;
 pub mod codel;

@@ -1,5 +1,5 @@
-//! The application of one flow while it runs: when something is written, and when an exchange is complete. What is
-//! written and when is the business of its source (`applications/`, workloads, visits of web pages).
+//! The application of one flow while it runs: when something is written, and when an exchange is complete. Its source
+//! (`applications/`, workloads, visits of web pages) decides how much is written and when.
 
 use crate::applications::{FlowOfSource, Gaps, Source, Transfers};
 use crate::records::Records;
@@ -66,7 +66,7 @@ enum Work {
     },
     /// Transfers one after another.
     InTurn(Box<dyn Transfers>),
-    /// What comes from the leg before, of a split connection.
+    /// A leg of a split connection: the leg before it brings the data.
     Relayed,
     /// The transfers of a connection of a workload.
     Scheduled(Box<Schedule>),

@@ -1,5 +1,5 @@
-//! The memory that a run takes, added up from the structures that grow and not asked of the system, so that it is that of
-//! the run alone; and the looks at what may end the run early.
+//! The memory that a run takes, added up from the structures that grow and not asked of the system, so that it is that
+//! of the run alone; and the looks at what may end the run early.
 
 use crate::call::CallMeter;
 use crate::flow::Flow;

@@ -1,4 +1,4 @@
-//! What is counted of each flow.
+//! Counts of packets and bytes of each flow.
 
 use crate::records::DropCounts;
 

@@ -1,19 +1,15 @@
-//! `docs/howto/add-a-queue-discipline.md` is true: its example is compiled, run, and quoted word for word.
+//! `docs/howto/add-a-queue-discipline.md` is true: its example is the discipline BLUE, quoted word for word.
 
 use skyhop_base::{Duration, Rate, Stream, Time};
+use skyhop_queue::blue::{Blue, BlueConfig};
 use skyhop_queue::replay::{Arrival, End, LinkStep, replay};
-use skyhop_queue::{Cause, Discipline, Packet};
-
-#[path = "../../../../docs/howto/blue.rs"]
-mod blue;
-
-use blue::{Blue, BlueConfig};
+use skyhop_queue::{Cause, Discipline, Packet, Parameters};
 
 #[test]
 fn the_page_quotes_the_example() {
     let page = include_str!("../../../../docs/howto/add-a-queue-discipline.md");
-    let example = include_str!("../../../../docs/howto/blue.rs");
-    assert!(page.contains(&format!("```rust\n{example}```\n")), "the page and docs/howto/blue.rs differ");
+    let example = include_str!("../../src/blue.rs");
+    assert!(page.contains(&format!("```rust\n{example}```\n")), "the page and crates/queue/src/blue.rs differ");
 }
 
 /// Packets of 1000 B at random times at 120 % of 10 Mbit/s, then at 50 %.

@@ -2,6 +2,7 @@
 //! kept, a flow's packets stay in order, and nothing panics. Parameters, arrivals and outages are drawn.
 
 use skyhop_base::{Duration, Rate, Stream, Time};
+use skyhop_queue::blue::BlueConfig;
 use skyhop_queue::cake::{CakeConfig, Isolation, Tins};
 use skyhop_queue::codel::CodelConfig;
 use skyhop_queue::drr::{DrrClass, DrrConfig};
@@ -71,6 +72,16 @@ fn drop_tail(dice: &mut Dice) -> QueueSpec {
     let packets = FifoConfig::Packets(dice.small(1, 200));
     let bytes = FifoConfig::Bytes(dice.order(1, 200_000));
     QueueSpec::DropTail(if dice.flag() { packets } else { bytes })
+}
+
+fn blue(dice: &mut Dice) -> QueueSpec {
+    QueueSpec::Blue(BlueConfig {
+        limit: dice.small(1, 300),
+        increase: 0.1,
+        decrease: 0.01,
+        freeze: dice.micros(1, 50_000),
+        ecn: dice.flag(),
+    })
 }
 
 fn codel(dice: &mut Dice) -> QueueSpec {
@@ -268,6 +279,7 @@ fn cake(dice: &mut Dice) -> QueueSpec {
 fn most_packets(spec: &QueueSpec) -> Option<u64> {
     let limit = match spec {
         QueueSpec::DropTail(FifoConfig::Packets(limit)) => *limit,
+        QueueSpec::Blue(config) => config.limit,
         QueueSpec::Codel(config) => config.limit,
         QueueSpec::FqCodel(config) => config.limit,
         QueueSpec::Pie(config) => config.limit,
@@ -474,13 +486,13 @@ macro_rules! every_discipline {
     )+};
 }
 
-every_discipline!(drop_tail, codel, fq_codel, pie, fq_pie, dualpi2, red, tbf, sfq, drr, prio, fq, cake);
+every_discipline!(drop_tail, codel, fq_codel, pie, fq_pie, dualpi2, red, tbf, sfq, drr, prio, fq, cake, blue);
 
 /// A configuration as a scenario would write it, and back.
 #[test]
 fn specs_are_read_as_they_are_written() {
     let dice = &mut Dice::new(1, "files");
-    for make in [drop_tail, codel, fq_codel, pie, fq_pie, dualpi2, red, tbf, sfq, drr, prio, fq, cake] {
+    for make in [drop_tail, codel, fq_codel, pie, fq_pie, dualpi2, red, tbf, sfq, drr, prio, fq, cake, blue] {
         let mut spec = make(dice);
         // Text holds real numbers to the last bit, rates and times in their own units.
         if let QueueSpec::Red(config) = &mut spec {

@@ -3,6 +3,7 @@
 mod builds;
 mod calls;
 mod canonical;
+mod components;
 mod counts;
 mod defaults;
 mod diagnostics;

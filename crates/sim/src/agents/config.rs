@@ -99,8 +99,10 @@ agents! {
 }
 
 /// Backward explicit error notification (Govindarajan and Kousalya 2016). Senders listen whose `tcp` has a
-/// `notification`. Window and weight are those of the paper's section 4.1.2; packets without data are 40 B, an IP option
-/// of two words 8 B. The model stands in `report.rs`.
+/// `notification`.
+//
+// Window and weight are those of the paper's section 4.1.2; packets without data are 40 B, an IP option of two words
+// 8 B. The model stands in `report.rs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ErrorReportOptions {
@@ -160,7 +162,9 @@ impl AgentModel for ErrorReportOptions {
 }
 
 /// Snoop (Balakrishnan et al. 1995): losses behind the node are repaired from there, and duplicate ACKs of them do not
-/// reach the sender. Defaults: `algorithms.md` §3.2. The model stands in `snoop.rs`.
+/// reach the sender.
+//
+// The defaults are those of `algorithms.md` §3.2; the model stands in `snoop.rs`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SnoopOptions {
@@ -182,7 +186,7 @@ impl Default for SnoopOptions {
 impl AgentModel for SnoopOptions {}
 
 /// Cumulative explicit notification (Eddy et al. 2004): data carry the probability that no link corrupts them.
-/// Senders listen whose `tcp` has the notification "ceten". The model stands in `survival.rs`.
+/// Senders listen whose `tcp` has the notification "ceten".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SurvivalOptions {
@@ -221,7 +225,7 @@ impl AgentModel for SurvivalOptions {
 
 /// Explicit loss notification (Balakrishnan and Katz 1998): the far ends of some links note which segments are missing,
 /// and ACKs that ask for one of them are marked when they come to the node. Senders listen whose `tcp` has the
-/// notification "eln". The model stands in `eln.rs`.
+/// notification "eln".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ElnOptions {

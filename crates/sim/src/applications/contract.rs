@@ -59,7 +59,7 @@ pub enum Carrier {
 /// The flow that an application is for.
 #[derive(Clone, Copy)]
 pub struct FlowOfSource<'f> {
-    /// Of the run.
+    /// The seed of the run.
     pub seed: u64,
     pub name: &'f str,
     /// When the application stops; `None` means at the end of the run.
@@ -132,5 +132,5 @@ pub fn check_positive(duration: Duration, place: FaultPlace<'_>) {
     }
 }
 
-/// What is said about a transfer of nothing.
+/// The message for a transfer without bytes.
 pub(super) const NOTHING: &str = "there must be something to send";

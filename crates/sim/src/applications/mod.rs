@@ -9,6 +9,7 @@ mod files;
 mod ftp;
 mod messages;
 mod on_off;
+mod pareto_on_off;
 mod poisson;
 mod requests;
 mod telnet;
@@ -23,6 +24,7 @@ pub use files::FilesOptions;
 pub use ftp::FtpOptions;
 pub use messages::MessagesOptions;
 pub use on_off::OnOffOptions;
+pub use pareto_on_off::ParetoOnOffOptions;
 pub use poisson::PoissonOptions;
 pub use requests::RequestsOptions;
 pub use telnet::TelnetOptions;
@@ -84,6 +86,8 @@ applications! {
     "telnet": Telnet(TelnetOptions);
     /// A constant rate for a random time, then silence for a random time.
     "on_off": OnOff(OnOffOptions);
+    /// A constant rate for a heavy-tailed time, then silence for a heavy-tailed time.
+    "pareto_on_off": ParetoOnOff(ParetoOnOffOptions);
     /// One direction of a call: voice over RTP, rated by the E-model; needs UDP.
     "call": Call(CallOptions);
     /// Messages by the clock, each with a deadline.

@@ -58,7 +58,7 @@ pub struct LinkFacts {
 /// The link that a model is built for.
 #[derive(Clone, Copy)]
 pub struct LossyLink<'l> {
-    /// Of the run.
+    /// The seed of the run.
     pub seed: u64,
     pub name: &'l str,
     /// The code with which it protects packets.

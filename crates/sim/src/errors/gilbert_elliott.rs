@@ -1,5 +1,6 @@
-//! The channel of Gilbert and Elliott: E. N. Gilbert, "Capacity of a burst-noise channel", Bell System Technical Journal
-//! 39, 1960; E. O. Elliott, "Estimates of error rates for codes on burst-noise channels", same journal 42, 1963.
+//! The channel of Gilbert and Elliott: E. N. Gilbert, "Capacity of a burst-noise channel", Bell System Technical
+//! Journal 39, 1960; E. O. Elliott, "Estimates of error rates for codes on burst-noise channels", same journal 42,
+//! 1963.
 //!
 //! Its state belongs to the link, so a packet's outcome depends on the number of packets before it, of whichever flow.
 

@@ -11,6 +11,7 @@ mod intervals;
 mod list;
 mod listed;
 mod segments;
+mod shadowing;
 mod trace;
 mod varying;
 
@@ -22,6 +23,7 @@ pub use list::{ListErrors, ListedEntry, Ordinals, Outcome};
 pub(crate) use listed::Listed;
 pub use listed::{ListedClass, ListedOutcome, ListedPackets};
 pub use segments::SegmentErrors;
+pub use shadowing::Shadowing;
 pub use trace::TraceErrors;
 pub(crate) use varying::{SlotLosses, VaryingLosses};
 
@@ -68,6 +70,8 @@ error_models! {
     "data": Data(DataErrors);
     /// Losses in bursts: the link is good or bad, and may change after each packet.
     "gilbert_elliott": GilbertElliott(GilbertElliott);
+    /// Losses in the shadow of buildings and trees: the link is good or bad for random times.
+    "shadowing": Shadowing(Shadowing);
     /// The losses are given.
     "trace": Trace(TraceErrors);
     /// Single packets of the link are named and lost, marked, late or doubled; times in which it loses or holds all.

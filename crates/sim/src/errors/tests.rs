@@ -1,4 +1,4 @@
-//! What the tests of the models share.
+//! What the tests of the models share; `docs/howto/add-an-error-model.md` is true.
 
 use super::{Arrival, Losses, LossyLink};
 use crate::packet::{Flags, Packet};
@@ -34,4 +34,11 @@ pub fn vector(name: &str) -> serde_json::Value {
     let all: serde_json::Value =
         serde_json::from_str(include_str!("../../../../tests/vectors/algorithms_vectors.json")).unwrap();
     all["vectors"].as_array().unwrap().iter().find(|v| v["name"] == name).cloned().unwrap()
+}
+
+#[test]
+fn the_page_quotes_the_example() {
+    let page = include_str!("../../../../docs/howto/add-an-error-model.md");
+    let example = include_str!("shadowing.rs").split("\n#[cfg(test)]").next().unwrap();
+    assert!(page.contains(&format!("```rust\n{example}```\n")), "the page and shadowing.rs differ");
 }

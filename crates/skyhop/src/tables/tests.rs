@@ -167,3 +167,19 @@ fn not_a_number_and_nothing_are_the_same() {
     records.flow_series[0].jitter_mean_s = None; // what NaN is read as
     assert_eq!(records_hash(&records), records_hash(&sample::records()));
 }
+
+#[path = "../../../../docs/howto/power.rs"]
+mod power;
+
+/// `docs/howto/add-a-measure.md` is true: its example is compiled, becomes a column, and is quoted word for word.
+#[test]
+fn the_measure_of_the_howto_is_a_column() {
+    let page = include_str!("../../../../docs/howto/add-a-measure.md");
+    let example = include_str!("../../../../docs/howto/power.rs");
+    assert!(page.contains(&format!("```rust\n{example}```\n")), "the page and docs/howto/power.rs differ");
+    let mut records = sample::records();
+    let (goodput, delay) = (records.flows[0].goodput_bps, records.flows[0].delay.mean_s);
+    records.flows[1].delay.count = 0;
+    let table = super::columns(TableBuilder::over(&records.flows), &[power::POWER]).finish();
+    assert_eq!(cells(&table, "power_bps_per_s"), [(goodput / delay).to_string(), "-".to_owned()]);
+}

@@ -70,7 +70,9 @@ macro_rules! controls {
 
             /// The parameters with their ranges and sources.
             pub fn parameters(&self) -> Vec<Parameter> {
-                match self { $(ControlKind::$variant(_) => <super::$module::$options as ControlOptions>::parameters(),)+ }
+                match self {
+                    $(ControlKind::$variant(_) => <super::$module::$options as ControlOptions>::parameters(),)+
+                }
             }
 
             /// How the control uses ECN; the receiver's echo has to suit it.

@@ -6,10 +6,10 @@
 //!
 //! Known limits: one queue for all flows; the probability needs as long as several `freeze` to follow a change of load.
 
+use crate::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Parameters, Verdict, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Duration, Time};
-use skyhop_queue::{Affected, Backlog, Cause, ConfigError, Context, Discipline, Packet, Verdict, within};
 use std::collections::VecDeque;
 
 /// Parameters of BLUE.
@@ -34,11 +34,15 @@ impl Default for BlueConfig {
     }
 }
 
-impl BlueConfig {
-    pub fn check(&self) -> Result<(), ConfigError> {
+impl Parameters for BlueConfig {
+    fn check(&self) -> Result<(), ConfigError> {
         within("limit", self.limit, 1..=u32::MAX)?;
         within("increase", self.increase, 0.0..=1.0)?;
         within("decrease", self.decrease, 0.0..=1.0)
+    }
+
+    fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
+        Ok(Box::new(Blue::new(self, now)))
     }
 }
 
