@@ -165,7 +165,7 @@ fn whole_numbers_that_overflow_stop_the_test_run() {
 /// Two nodes and a flow.
 fn pipe() -> Json {
     json!({
-        "duration": "2 s", "records": { "grid": "100 ms", "packets": ["left->right"] },
+        "duration": "2 s", "profile": "rfc", "records": { "grid": "100 ms", "packets": ["left->right"] },
         "links": [{ "between": ["left", "right"], "rate": "1 Mbit/s", "delay": "10 ms" }],
         "flows": [{ "name": "a", "from": "left", "to": "right", "tcp": "newreno" }],
     })
