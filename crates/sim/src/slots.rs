@@ -431,4 +431,86 @@ mod tests {
         let both: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
         assert!((change(&both) - 5.6).abs() < 0.56, "{}", change(&both));
     }
+
+    #[test]
+    fn neighbouring_slots_correlate_as_they_are_told_and_keep_their_distribution() {
+        let config = SlotConfig { step: vec![ms(0), ms(100)], correlation: 0.8, ..bare() };
+        let slots = slots(&config);
+        let drawn: Vec<f64> = (0..4000).map(|n| slots.delay(at(12_001 + 15_000 * n)).as_secs_f64() * 10.0).collect();
+        let mean = drawn.iter().sum::<f64>() / 4000.0;
+        let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 4000.0;
+        let lag = |n: usize| {
+            let products: f64 = drawn.iter().zip(&drawn[n..]).map(|(a, b)| (a - mean) * (b - mean)).sum();
+            products / (4000 - n) as f64 / variance
+        };
+        // Uniform in [0, 1): mean 1/2, variance 1/12. Of uniform numbers behind normal ones of correlation ρ it is
+        // 6/π asin(ρ/2): 0.786, and 0.622 for ρ². Four standard errors of 4000 numbers of which one in nine counts.
+        assert!((mean - 0.5).abs() < 0.055 && (variance - 1.0 / 12.0).abs() < 0.015, "{mean} {variance}");
+        assert!((lag(1) - 0.786).abs() < 0.06 && (lag(2) - 0.622).abs() < 0.08, "{} {}", lag(1), lag(2));
+        assert!(lag(40).abs() < 0.2, "{}", lag(40));
+        // A cached draw is the same draw.
+        let mut served = slots.clone();
+        for n in [0_u64, 7, 7, 8, 3] {
+            let t = at(12_001 + 15_000 * n);
+            served.serve(t, 125, Idle::Yes, &mut Meter::default());
+            assert_eq!(served.delay(t), slots.delay(t));
+        }
+    }
+
+    #[test]
+    fn the_rate_ripples_within_a_slot_around_its_mean() {
+        let config = SlotConfig { rates: vec![10_000_000], ripple: vec![0.5, 1.5], jitter_every: ms(20), ..bare() };
+        let mut slots = slots(&config);
+        let mut took = |n: u64| slots.serve(at(20 * n), 1250, Idle::Yes, &mut Meter::default()).busy.as_secs_f64();
+        let rates: Vec<f64> = (0..2000).map(|n| 10_000.0 / took(n) / 10e6).collect();
+        let mean = rates.iter().sum::<f64>() / 2000.0;
+        // Uniform in [0.5, 1.5): standard deviation 0.289; five standard errors are 0.032.
+        assert!((mean - 1.0).abs() < 0.032 && rates.iter().all(|rate| (0.499..=1.501).contains(rate)), "{mean}");
+        // A packet that takes longer than an interval meets the next rate: 100 ms at 1 Mbit/s on average.
+        let long = slots.serve(at(60_000), 125_000, Idle::Yes, &mut Meter::default()).busy;
+        assert!((ms(70)..ms(150)).contains(&long), "{long}");
+    }
+
+    #[test]
+    fn hours_and_time_of_day_scale_the_rate_of_a_slot() {
+        let mut hours = vec![1.0; 24];
+        hours[23] = 0.25;
+        let time_of_day = Duration::from_secs(23 * 3600 + 3599);
+        let config = SlotConfig { rates: vec![1_000_000], hours, time_of_day, ..bare() };
+        let mut slots = slots(&config);
+        let mut took = |t| slots.serve(at(t), 125, Idle::Yes, &mut Meter::default()).busy;
+        // Slot 0 began before midnight, slot 1 after it; a day later the same.
+        assert_eq!((took(500), took(11_000), took(12_500)), (ms(4), ms(4), ms(1)));
+        assert_eq!((took(86_400_500 - 15_000), took(86_412_500)), (ms(4), ms(1)));
+    }
+
+    #[test]
+    fn packets_that_follow_one_another_have_their_own_jitter() {
+        let config = SlotConfig { jitter: vec![ms(50)], busy_jitter: vec![ms(2)], busy_within: ms(5), ..bare() };
+        let mut slots = slots(&config);
+        let mut delay = |t| {
+            let served = slots.serve(at(t), 125, Idle::Yes, &mut Meter::default());
+            slots.delay(served.departure)
+        };
+        // Each takes 1 ms: the first comes alone, the next 4 ms after its end, then 6 ms after.
+        assert_eq!([delay(0), delay(5), delay(12), delay(13)], [ms(50), ms(2), ms(50), ms(2)]);
+    }
+
+    #[test]
+    fn an_obstruction_lies_within_its_slot_in_both_directions_at_once() {
+        let config = SlotConfig { obstructed: vec![ms(0), ms(0), ms(3000)], loss: 0.01, ..bare() };
+        let [up, down] = ["a->b", "b->a"].map(|name| SlotScheduler::new(&config, 1, name));
+        let hidden = |slots: &SlotScheduler, slot: u64| {
+            (0..1500).filter(|n| slots.loss(at(12_000 + 15_000 * slot + 10 * n)) == 1.0).count()
+        };
+        let of: Vec<usize> = (0..400).map(|slot| hidden(&up, slot)).collect();
+        assert_eq!(of, (0..400).map(|slot| hidden(&down, slot)).collect::<Vec<_>>());
+        // Half of the slots are clear, the others hidden for 1.5 s on average; five standard errors.
+        let clear = of.iter().filter(|&&n| n == 0).count();
+        let mean = of.iter().sum::<usize>() as f64 / 400.0 / 100.0;
+        assert!(clear.abs_diff(200) < 50 && (mean - 0.75).abs() < 0.25, "{clear} {mean}");
+        assert!(of.iter().all(|&n| n <= 300), "within the slot");
+        let other = SlotScheduler::new(&config, 2, "a->b");
+        assert_ne!(of, (0..400).map(|slot| hidden(&other, slot)).collect::<Vec<_>>());
+    }
 }

@@ -5,8 +5,8 @@ use skyhop_base::{Duration, Index, Length, Time};
 use skyhop_orbit::{Earth, GroundPoint, Orbit, Pattern, Phasing, Track, Utc, Walker, visibility};
 use skyhop_topology::{
     Change, CheckTimes, GatewayRule, GslOptions, GslRules, HandoverPolicy, IslChecks, IslLayout, IslOptions, LinkKind,
-    Metric, NodeId, NodeKind, NodeSpec, SkyOptions, StationOptions, Switching, Topology, TopologyError, TopologySpec,
-    Why, slot_phase,
+    Metric, NodeId, NodeKind, NodeSpec, Obstruction, SkyOptions, StationOptions, Switching, Topology, TopologyError,
+    TopologySpec, Why, slot_phase,
 };
 
 fn delta(planes: u32, per_plane: u32, km: f64, phasing: u32) -> Walker {
@@ -307,6 +307,80 @@ fn stations_have_masks_and_policies_of_their_own() {
     let wrong = StationOptions { elevation_mask: Some(degrees(90.0)), ..StationOptions::new(node) };
     let options = SkyOptions { stations: vec![wrong], ..SkyOptions::default() };
     assert!(matches!(Topology::with_options(spec, options).unwrap_err(), TopologyError::ElevationMask { .. }));
+}
+
+/// A station takes no satellite behind an obstruction, and the best of the others; without any it has an outage.
+#[test]
+fn a_station_sees_nothing_behind_an_obstruction() {
+    let hides = |azimuth: [f64; 2], elevation: [f64; 2]| Obstruction {
+        azimuth: azimuth.map(degrees),
+        elevation: elevation.map(degrees),
+    };
+    // From south over west to north-east, and a low one in the rest, over north.
+    let walls = vec![hides([180.0, 45.0], [0.0, 90.0]), hides([45.0, 180.0], [0.0, 40.0])];
+    for others in [0, 12] {
+        let names = ["free", "walled", "buried"];
+        let places = names.iter().map(|name| station(name, 48.0, 11.0)).chain(cities(others)).collect();
+        let spec = low_shell(places, HandoverPolicy::HighestElevation, CheckTimes::Regular);
+        let first = (spec.nodes.len() - names.len()) as u32 - others;
+        let own = |n: u32, obstructions: Vec<Obstruction>| StationOptions {
+            obstructions,
+            ..StationOptions::new(NodeId::new(first + n))
+        };
+        let stations = vec![own(1, walls.clone()), own(2, vec![hides([0.0, 360.0], [-90.0, 90.0])])];
+        let options = SkyOptions { stations, ..SkyOptions::default() };
+        let mut topology = Topology::with_options(spec, options).unwrap();
+        let [free, walled, buried] = names.map(|name| node(&topology, name));
+        let (mut outages, mut forced) = (0, 0);
+        for step in 0..200 {
+            let t = at(15 * step);
+            run_to(&mut topology, t);
+            assert_eq!(topology.serving(buried), None);
+            // What is left, by looking at all satellites.
+            let left = satellites(&topology).into_iter().filter(|&satellite| {
+                let look = topology.look(walled, satellite, t).unwrap();
+                look.elevation.degrees() > 40.0 && (45.0..180.0).contains(&look.azimuth.degrees())
+            });
+            let height = |satellite: &NodeId| elevation(&topology, walled, *satellite, t);
+            let best = left.max_by(|a, b| height(a).total_cmp(&height(b)));
+            assert_eq!(topology.serving(walled), best, "{t:?}");
+            outages += u32::from(best.is_none());
+            forced += u32::from(best.is_some() && best != topology.serving(free));
+        }
+        assert!(outages > 5 && forced > 5, "{outages} {forced}");
+    }
+}
+
+/// What is bolted to a vehicle turns with it: a wall on its left hides the north while it goes east, and the south while
+/// it goes back.
+#[test]
+fn obstructions_of_a_user_on_the_move_turn_with_it() {
+    let point = |longitude: f64| GroundPoint {
+        latitude: degrees(0.0),
+        longitude: degrees(longitude),
+        altitude: Length::from_km(0.0),
+    };
+    let track = Track::new(&[(at(0), point(0.0)), (at(1000), point(0.2)), (at(2000), point(0.0))]).unwrap();
+    let spec = low_shell(vec![station("car", 0.0, 0.0)], HandoverPolicy::HighestElevation, CheckTimes::Regular);
+    let car = NodeId::new(spec.nodes.len() as u32 - 1);
+    let left = Obstruction { azimuth: [degrees(200.0), degrees(340.0)], elevation: [degrees(0.0), degrees(90.0)] };
+    let own = StationOptions { track: Some(track), obstructions: vec![left], ..StationOptions::new(car) };
+    let options = SkyOptions { stations: vec![own], ..SkyOptions::default() };
+    let mut topology = Topology::with_options(spec, options).unwrap();
+    let mut seen = [0, 0];
+    for step in 0..130 {
+        let t = at(15 * step);
+        run_to(&mut topology, t);
+        let Some(satellite) = topology.serving(car) else { continue };
+        let azimuth = topology.look(car, satellite, t).unwrap().azimuth.degrees();
+        let leg = usize::from(15 * step >= 1000);
+        // Its front is east first, then west; what is left of the sky is from 20° left of its front over the right.
+        let front = [90.0, 270.0][leg];
+        let bearing = (azimuth - front + 360.0) % 360.0;
+        assert!(!(200.5..339.5).contains(&bearing), "{t:?}: {azimuth}");
+        seen[leg] += 1;
+    }
+    assert!(seen[0] > 30 && seen[1] > 30, "{seen:?}");
 }
 
 #[test]
