@@ -2,11 +2,14 @@
 # `make` alone says what there is.
 
 PYTHON ?= python3
-# Parts of the engine that are left out by default, with commas: make build FEATURES=quinn,noq.
-FEATURES ?=
+# QUIC stacks beside quinn, with commas: make build FEATURES=noq,picoquic. By default picoquic, where the registry has
+# its C sources; FEATURES= leaves it out.
+FEATURES ?= default
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
 MATURIN := env -u CONDA_PREFIX VIRTUAL_ENV=$(VENV) $(BIN)/maturin
+# Fetches picoquic's sources if they are wanted.
+FEATURE_ARGUMENTS = $$($(BIN)/python python/tools/picoquic.py --features "$(FEATURES)")
 DEMO := iridium-vegas-reno-bic
 
 .DEFAULT_GOAL := help
@@ -16,7 +19,7 @@ help: ## Say what there is.
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 build: page $(VENV)/ready ## Everything up to .venv/bin/skyhop; cheap when nothing has changed.
-	$(MATURIN) develop --quiet --release --skip-install $(if $(FEATURES),--features $(FEATURES))
+	$(MATURIN) develop --quiet --release --skip-install $(FEATURE_ARGUMENTS)
 	@test -e python/skyhop/page/index.html || echo "Built without the page: there is no npm here. Install Node.js 20.19" \
 	  "or newer and run make build again; without it skyhop serve has nothing to show. Everything else works."
 
@@ -26,7 +29,7 @@ $(VENV)/ready: pyproject.toml requirements-dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Skyhop needs Python 3.10 or later" if sys.version_info < (3, 10) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(MATURIN) develop --release $(if $(FEATURES),--features $(FEATURES))
+	$(MATURIN) develop --release $(FEATURE_ARGUMENTS)
 	@touch $@
 
 page: ## The page that `skyhop serve` shows (Node.js 20.19 or newer).
@@ -58,10 +61,10 @@ docs: build ## The documents with the pages of the Python and Rust APIs as one s
 	$(BIN)/python python/tools/site.py
 
 test: build ## All tests, Rust and Python, with formatting, types and stubs.
-	FEATURES=$(FEATURES) $(BIN)/python python/tools/run_tests.py
+	FEATURES="$(FEATURES)" $(BIN)/python python/tools/run_tests.py
 
 lint: build ## Formatting, lints, types, stubs and Rust's documentation, without tests.
-	$(BIN)/python python/tools/run_tests.py --static
+	FEATURES="$(FEATURES)" $(BIN)/python python/tools/run_tests.py --static
 
 lock: ## Renew requirements-dev.lock: the newest versions that pyproject.toml allows (needs uv: pip install uv).
 	uv pip compile pyproject.toml --upgrade --extra dev --universal --python-version 3.10 --generate-hashes \

@@ -382,7 +382,7 @@ def _stack(entry: Table) -> str:
 
 
 #: QUIC stacks that a build may have (crates/quic/src/config.rs).
-_STACKS = ("quinn", "noq")
+_STACKS = ("quinn", "noq", "picoquic")
 
 #: Keys of a part that the study may set for all of them.
 _OF_PARTS = ("deterministic", "start_within")

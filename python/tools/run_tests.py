@@ -3,8 +3,8 @@
 All of them run even when one fails. `--static` leaves out the tests proper. In continuous integration (CI is set)
 published advisories are looked up, too. Rust's tests are built first. Then they run beside the tests in Python and
 those of the page and the server, because each of the three leaves one of two cores idle most of the time; their output
-appears when each ends. The variable FEATURES ("quinn,noq") names parts of the engine that are left out by default:
-Rust's tests run with them, and `make test FEATURES=quinn,noq` gives Python's tests the build that has them.
+appears when each ends. The variable FEATURES ("noq,picoquic") names QUIC stacks beside quinn, with which Rust's tests
+run; `make test FEATURES=noq,picoquic` gives Python's tests the build that has them. Without it: as `make build` has it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
+
+import picoquic
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = sys.executable
@@ -86,7 +88,7 @@ Step = tuple[str, list[str], Callable[[str, int], Count]]
 
 def features() -> list[str]:
     """Arguments of cargo for the optional parts that FEATURES names."""
-    names = [name for name in os.environ.get("FEATURES", "").split(",") if name]
+    names = picoquic.features(os.environ.get("FEATURES", "default"))
     return ["--features", ",".join(f"skyhop-python/{name}" for name in names)] if names else []
 
 

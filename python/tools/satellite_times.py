@@ -1,7 +1,8 @@
 """How long 100 MB take over picoquic's satellite links, by transport: the table in docs/models/quic.md.
 
 `python python/tools/satellite_times.py` prints it; with `--renew` it is written into the page. It needs a build with
-every stack of the table (`make build FEATURES=noq`) and half a minute of CPU time.
+every stack of the table (`make build FEATURES=noq,picoquic`), what `picoquic_native.py` needs, and two minutes of CPU
+time.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+import picoquic_native
 import quic_tables
+from picoquic_native import Native
 
 import skyhop
 
@@ -26,21 +29,30 @@ class Path100MB(NamedTuple):
     rate: int
     back: int
     #: Seconds that picoquic allows itself, by congestion control.
-    bounds: str
+    bounds: dict[str, float]
     #: One data packet in 64 is lost.
     loses: bool = False
     #: The connection knows the path's bandwidth-delay product from an earlier one.
     knows: bool = False
 
+    def native(self, control: str) -> Native:
+        """The same in picoquic's own simulator."""
+        return Native(control, self.rate, self.back, self.loses, self.knows)
+
 
 PATHS = (
-    Path100MB("`basic`, `cubic`", 250, 3, "BBR 6.3 s, CUBIC 11.0 s"),
-    Path100MB("`loss`, `cubic_loss`", 250, 3, "BBR 8.0 s, CUBIC 12.1 s", loses=True),
-    Path100MB("`seeded`", 250, 3, "BBR 4.8 s", knows=True),
-    Path100MB("`medium`", 50, 10, "BBR 18.0 s"),
-    Path100MB("`small`", 10, 2, "BBR 81.0 s"),
-    Path100MB("`small_up`", 2, 10, "BBR 400.0 s"),
+    Path100MB("`basic`, `cubic`", 250, 3, {"bbr": 5.5, "cubic": 6.5}),
+    Path100MB("`loss`, `cubic_loss`", 250, 3, {"bbr": 8.0, "cubic": 7.5}, loses=True),
+    Path100MB("`seeded`, `cubic_seeded`", 250, 3, {"bbr": 4.9, "cubic": 5.0}, knows=True),
+    Path100MB("`medium`", 50, 10, {"bbr": 18.2}),
+    Path100MB("`small`", 10, 2, {"bbr": 81.5}),
+    Path100MB("`small_up`", 2, 10, {"bbr": 400.0}),
 )
+
+
+def _picoquic(control: str) -> dict[str, Any]:
+    # As in its tests: its own windows, and no program around it.
+    return {"quic": {"stack": "picoquic", "control": control, "payload": "1440 B", "runtime": "exact"}}
 
 
 def _quic(stack: str, control: str) -> dict[str, Any]:
@@ -54,6 +66,8 @@ def _tcp(name: str) -> dict[str, Any]:
 
 
 TRANSPORTS = {
+    "picoquic BBR": _picoquic("bbr"),
+    "picoquic CUBIC": _picoquic("cubic"),
     "quinn CUBIC": _quic("quinn", "cubic"),
     "quinn BBR": _quic("quinn", "bbr"),
     "noq CUBIC": _quic("noq", "cubic"),
@@ -65,6 +79,8 @@ TRANSPORTS = {
 
 #: Its simulator divides picoseconds by 2^20 for microseconds (sim_link.c), so its links are so much faster than named.
 FASTER = 2**20 / 1e6
+#: Its packets have no headers of IP and UDP. Ours have 28 B; the data's link is as much faster for full packets.
+HEADERS = 1468 / 1440
 
 _ENDED = re.compile(r"ended after ([\d.]+) s")
 
@@ -76,7 +92,10 @@ def knowing(path: Path100MB, transport: dict[str, Any]) -> dict[str, Any] | None
     """The transport with a first window of a bandwidth-delay product; None where it has no such option."""
     product = path.rate * FASTER * 1e6 / 8 * 0.6
     if quic := transport.get("quic"):
-        return {"quic": quic | {"initial_window": f"{product:.0f} B"}}
+        known = {"initial_window": f"{product:.0f} B"}
+        if quic["stack"] == "picoquic":
+            known = {"initial_window": f"{path.rate * 1e6 / 8 * 0.6:.0f} B", "initial_rtt": "600 ms"}
+        return {"quic": quic | known}
     tcp = transport["tcp"]
     if tcp["name"] != "cubic":
         return None
@@ -85,6 +104,11 @@ def knowing(path: Path100MB, transport: dict[str, Any]) -> dict[str, Any] | None
     rest = {key: value for key, value in tcp.items() if key not in ("name", "receive_memory")}
     # The receiver opens its window at once: autotuning would hold the jump back.
     return {"tcp": rest | {"control": {"cubic": {"resume": resume}}, "receive_buffer": "128 MB"}}
+
+
+def _direction(rate: float) -> dict[str, Any]:
+    """`rate` in Mbit/s. A packet that would wait for 600 ms is dropped."""
+    return {"rate": f"{rate:.6f} Mbit/s", "queue": {"drop_tail": {"bytes": f"{rate * 1e6 / 8 * 0.6:.0f} B"}}}
 
 
 def took(path: Path100MB, transport: dict[str, Any]) -> str:
@@ -98,9 +122,8 @@ def took(path: Path100MB, transport: dict[str, Any]) -> str:
     link = {
         "between": ["client", "server"],
         "delay": "300 ms",
-        "queue": "unlimited",
-        "forward": {"rate": f"{path.rate * FASTER:.6f} Mbit/s", "errors": errors},
-        "backward": {"rate": f"{path.back * FASTER:.6f} Mbit/s"},
+        "forward": _direction(path.rate * FASTER * HEADERS) | {"errors": errors},
+        "backward": _direction(path.back * FASTER),
     }
     application = {"ftp": {"bytes": "100 MB"}}
     flow = {"name": "upload", "from": "client", "to": "server", "application": application, **transport}
@@ -112,18 +135,29 @@ def took(path: Path100MB, transport: dict[str, Any]) -> str:
     return f"dies at {float(died[0]):.1f} s" if died else f"over {LONGEST_S} s"
 
 
+def allowed(path: Path100MB, native: dict[Native, float]) -> str:
+    """What picoquic needs in its own simulator, and what its tests allow it."""
+    said = []
+    for control, name in (("bbr", "BBR"), ("cubic", "CUBIC")):
+        bound = f" of {path.bounds[control]:.1f}" if control in path.bounds else ""
+        said.append(f"{name} {native[path.native(control)]:.1f}{bound} s")
+    return ", ".join(said)
+
+
 def table() -> str:
     """In Markdown: a row for each path."""
     lines = [
-        "| tests | Mbit/s, back | lost | picoquic's bounds | " + " | ".join(TRANSPORTS) + " |",
+        "| tests | Mbit/s, back | lost | picoquic in its own simulator | " + " | ".join(TRANSPORTS) + " |",
         "|---" * 4 + "|---:" * len(TRANSPORTS) + "|",
     ]
+    native = picoquic_native.times([path.native(control) for path in PATHS for control in ("bbr", "cubic")])
     for path in PATHS:
         cells = [took(path, transport) for transport in TRANSPORTS.values()]
         lost = "1 in 64" if path.loses else ""
-        lines.append(f"| {path.tests} | {path.rate}, {path.back} | {lost} | {path.bounds} | {' | '.join(cells)} |")
+        own = allowed(path, native)
+        lines.append(f"| {path.tests} | {path.rate}, {path.back} | {lost} | {own} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    quic_tables.main(__doc__, BEGIN, END, {"quinn", "noq"}, table)
+    quic_tables.main(__doc__, BEGIN, END, {"quinn", "noq", "picoquic"}, table)

@@ -1,8 +1,8 @@
 //! Congestion controls from shared libraries, over the interface of `skyhop_cc.h`.
 //!
-//! This is the only crate with unsafe code. A plug-in is code of its own that runs with the rights of the process, so
-//! that no check here can make a wrong one safe; what can be checked is: version and size of its table, and every
-//! number that it gives.
+//! This crate and `skyhop-picoquic` are the only ones with unsafe code. A plug-in is code of its own that runs with the
+//! rights of the process, so that no check here can make a wrong one safe; what can be checked is: version and size of
+//! its table, and every number that it gives.
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::multiple_unsafe_ops_per_block)]
 

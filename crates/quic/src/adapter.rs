@@ -8,7 +8,7 @@ macro_rules! adapter {
         use crate::config::{Config, ConfigError, Control, Governor};
         use crate::stack::{Batch, Ecn, Event, Incoming, Measures, Read, Seen, Stack, StreamId};
         use crate::watch::{self, Watch};
-        use crate::{entropy, ours, tls};
+        use crate::{entropy, identity, ours, tls};
         use bytes::{Bytes, BytesMut};
         use skyhop_base::{Duration, Stream, Time};
         use std::collections::VecDeque;
@@ -220,7 +220,7 @@ macro_rules! adapter {
                 let Some(config) = self.client.clone() else { return Err("a server does not connect".into()) };
                 let (now, remote) = (self.at(now), self.remote);
                 let Endpoint { endpoint, guest, .. } = self;
-                let made = guest.lend(|| endpoint.connect(now, config, remote, tls::SERVER_NAME));
+                let made = guest.lend(|| endpoint.connect(now, config, remote, identity::SERVER_NAME));
                 self.connection = Some(made.map_err(|error| error.to_string())?);
                 Ok(())
             }

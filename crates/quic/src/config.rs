@@ -12,15 +12,18 @@ pub enum StackKind {
     Quinn,
     /// noq-proto 1.4.0, the protocol of noq 1.4.0.
     Noq,
+    /// picoquic 1.1.53.0 of 2026-10-08.
+    Picoquic,
 }
 
 impl StackKind {
-    pub const ALL: [StackKind; 2] = [StackKind::Quinn, StackKind::Noq];
+    pub const ALL: [StackKind; 3] = [StackKind::Quinn, StackKind::Noq, StackKind::Picoquic];
 
     pub fn name(self) -> &'static str {
         match self {
             StackKind::Quinn => "quinn",
             StackKind::Noq => "noq",
+            StackKind::Picoquic => "picoquic",
         }
     }
 
@@ -29,6 +32,7 @@ impl StackKind {
         match self {
             StackKind::Quinn => cfg!(feature = "quinn"),
             StackKind::Noq => cfg!(feature = "noq"),
+            StackKind::Picoquic => cfg!(feature = "picoquic"),
         }
     }
 
@@ -37,6 +41,16 @@ impl StackKind {
         match self {
             StackKind::Quinn => &[Control::NewReno, Control::Cubic, Control::Bbr],
             StackKind::Noq => &[Control::NewReno, Control::Cubic, Control::Bbr3],
+            StackKind::Picoquic => &[
+                Control::NewReno,
+                Control::Cubic,
+                Control::DCubic,
+                Control::Fast,
+                Control::Bbr,
+                Control::Bbr1,
+                Control::Prague,
+                Control::C4,
+            ],
         }
     }
 }
@@ -61,14 +75,34 @@ impl FromStr for StackKind {
 pub enum Control {
     NewReno,
     Cubic,
-    /// quinn's BBR, after version 1.
+    /// quinn's BBR, after version 1; picoquic's, after version 3.
     Bbr,
     /// noq's BBR, version 3.
     Bbr3,
+    /// picoquic's BBR, after version 1.
+    Bbr1,
+    /// picoquic's CUBIC that reacts to delay.
+    DCubic,
+    /// picoquic's FastCC, which reacts to delay.
+    Fast,
+    /// picoquic's Prague (L4S).
+    Prague,
+    /// picoquic's C4 (draft-huitema-ccwg-c4-design).
+    C4,
 }
 
 impl Control {
-    pub const ALL: [Control; 4] = [Control::NewReno, Control::Cubic, Control::Bbr, Control::Bbr3];
+    pub const ALL: [Control; 9] = [
+        Control::NewReno,
+        Control::Cubic,
+        Control::Bbr,
+        Control::Bbr3,
+        Control::Bbr1,
+        Control::DCubic,
+        Control::Fast,
+        Control::Prague,
+        Control::C4,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -76,6 +110,11 @@ impl Control {
             Control::Cubic => "cubic",
             Control::Bbr => "bbr",
             Control::Bbr3 => "bbr3",
+            Control::Bbr1 => "bbr1",
+            Control::DCubic => "dcubic",
+            Control::Fast => "fast",
+            Control::Prague => "prague",
+            Control::C4 => "c4",
         }
     }
 
@@ -169,6 +208,9 @@ impl Config {
         if !self.stack.is_built() {
             return Err(ConfigError::NotBuilt(self.stack));
         }
+        if self.stack == StackKind::Picoquic {
+            self.check_picoquic()?;
+        }
         match &self.control {
             Governor::Stack(control) if !self.stack.controls().contains(control) => {
                 return Err(ConfigError::NotItsControl { stack: self.stack, control: control.name() });
@@ -207,13 +249,36 @@ impl Config {
     }
 }
 
+impl Config {
+    /// What picoquic has no place for.
+    fn check_picoquic(&self) -> Result<(), ConfigError> {
+        // PICOQUIC_MAX_PACKET_SIZE is 1536, headers of IP and UDP included.
+        const LARGEST: u16 = 1536 - 28;
+        if matches!(self.control, Governor::Ours(_)) {
+            return Err(ConfigError::NoOurs);
+        }
+        if self.ack_frequency.is_some() {
+            let why = "it asks the receiver by its own rule, from the rate and the RTT";
+            return Err(ConfigError::NotPicoquics { option: "ack_every", why });
+        }
+        if self.initial_window.is_some() != self.initial_rtt.is_some() {
+            return Err(ConfigError::HalfSeed);
+        }
+        if self.udp_payload > LARGEST {
+            return Err(ConfigError::NotPicoquics { option: "payload", why: "a datagram carries 1508 bytes at most" });
+        }
+        Ok(())
+    }
+}
+
 /// Why a stack cannot be set up so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    #[error("no QUIC stack is called \"{0}\"; there are \"quinn\" and \"noq\"")]
+    #[error("no QUIC stack is called \"{0}\"; there are \"quinn\", \"noq\" and \"picoquic\"")]
     UnknownStack(String),
     #[error(
-        "no congestion control is called \"{0}\"; there are \"newreno\", \"cubic\", \"bbr\" (quinn) and \"bbr3\" (noq)"
+        "no congestion control is called \"{0}\"; there are \"newreno\", \"cubic\", \"bbr\" (quinn, picoquic), \
+         \"bbr3\" (noq), \"bbr1\", \"dcubic\", \"fast\", \"prague\" and \"c4\" (picoquic)"
     )]
     UnknownControl(String),
     #[error("this build has no {0}; build with `make build FEATURES={0}`")]
@@ -227,6 +292,15 @@ pub enum ConfigError {
          stack = \"noq\""
     )]
     NoSpacing,
+    #[error("picoquic runs its own congestion controls: write control = \"cubic\", or stack = \"quinn\" or \"noq\"")]
+    NoOurs,
+    #[error("picoquic does not take {option}: {why}")]
+    NotPicoquics { option: &'static str, why: &'static str },
+    #[error(
+        "picoquic takes initial_window together with initial_rtt, as what an earlier connection has measured: give \
+         both or neither"
+    )]
+    HalfSeed,
     #[error("{name} is {value} bytes; QUIC allows 1 to 2^62 - 1")]
     Window { name: &'static str, value: u64 },
     #[error("a full datagram carries {0} bytes; QUIC over IPv4 allows 1200 to 65507")]

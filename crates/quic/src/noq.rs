@@ -35,9 +35,9 @@ mod dialect {
         }
         match control {
             Control::NewReno => made!(NewRenoConfig),
-            // `Config::check` refuses bbr.
-            Control::Cubic | Control::Bbr => made!(CubicConfig),
             Control::Bbr3 => made!(Bbr3Config),
+            // `Config::check` refuses the others.
+            _ => made!(CubicConfig),
         }
     }
 

@@ -33,9 +33,9 @@ mod dialect {
         }
         match control {
             Control::NewReno => made!(NewRenoConfig),
-            // `Config::check` refuses bbr3.
-            Control::Cubic | Control::Bbr3 => made!(CubicConfig),
             Control::Bbr => made!(BbrConfig),
+            // `Config::check` refuses the others.
+            _ => made!(CubicConfig),
         }
     }
 

@@ -3,7 +3,8 @@
 
 use skyhop_base::{Duration, Time};
 
-/// Most datagrams that quinn and noq hand over in one send call (generic segmentation offload).
+/// Most datagrams that quinn and noq hand over in one send call (generic segmentation offload), and that picoquic's
+/// packet loop sends before it reads again.
 pub const SEGMENTS: usize = 10;
 /// After this many datagrams quinn's and noq's drivers let other tasks run before they go on.
 pub(crate) const DATAGRAMS_PER_TURN: usize = 20;
@@ -47,6 +48,12 @@ impl Runtime {
         let phase = skyhop_base::Stream::new(seed, name, "timer phase").bits() % TICK;
         let timers = Timers::Milliseconds { phase: Duration::from_nanos(phase) };
         Runtime { segments: SEGMENTS, timers, latency: Runtime::LATENCY, jitter: Runtime::JITTER }
+    }
+
+    /// picoquic's packet loop (`sockloop.c`): it waits in `select`, whose timers fire by the microsecond. The latency
+    /// is that of tokio's process: nobody has measured another one.
+    pub fn select() -> Runtime {
+        Runtime { segments: SEGMENTS, timers: Timers::Exact, latency: Runtime::LATENCY, jitter: Runtime::JITTER }
     }
 
     /// Single datagrams, exact timers and no latency, as a harness without a runtime has them.

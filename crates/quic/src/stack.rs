@@ -168,6 +168,8 @@ pub fn build(config: &Config, server: bool, seed: u64, name: &str) -> Result<Box
         crate::config::StackKind::Quinn => Ok(Box::new(crate::quinn::Endpoint::new(config, server, seed, name)?)),
         #[cfg(feature = "noq")]
         crate::config::StackKind::Noq => Ok(Box::new(crate::noq::Endpoint::new(config, server, seed, name)?)),
+        #[cfg(feature = "picoquic")]
+        crate::config::StackKind::Picoquic => Ok(Box::new(crate::picoquic::Endpoint::new(config, server, seed, name)?)),
         #[allow(unreachable_patterns)]
         other => Err(ConfigError::NotBuilt(other)),
     }

@@ -9,6 +9,7 @@
 mod cipher;
 
 use crate::entropy;
+use crate::identity::{CERTIFICATE, KEY};
 use ring::agreement::{self, EphemeralPrivateKey, UnparsedPublicKey};
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -24,12 +25,6 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Valid until 2126; made with OpenSSL for this project and used for nothing else.
-const CERTIFICATE: &[u8] = include_bytes!("tls/certificate.der");
-/// The private key to it, PKCS #8. It protects nothing: both ends run in one process.
-const KEY: &[u8] = include_bytes!("tls/key.der");
-/// The name that the client asks for.
-pub(crate) const SERVER_NAME: &str = "localhost";
 /// What TLS takes for the time of day, so that tickets and certificates do not depend on the machine's clock:
 /// 2030-01-01 00:00:00 UTC.
 pub(crate) const TIME_OF_DAY: Duration = Duration::from_secs(1_893_456_000);

@@ -5,7 +5,7 @@
 //! random stream. Watching changes no byte.
 
 // A build without one of the stacks has nobody who calls all of this.
-#![cfg_attr(not(all(feature = "quinn", feature = "noq")), allow(dead_code))]
+#![cfg_attr(not(all(feature = "quinn", feature = "noq", feature = "picoquic")), allow(dead_code))]
 
 use skyhop_base::Duration;
 use std::cell::RefCell;
@@ -100,6 +100,8 @@ pub(crate) struct Watch {
     /// Lengths of such packets that are neither acknowledged nor declared lost, by number.
     outstanding: BTreeMap<u64, u64>,
     newest: Option<Duration>,
+    /// When a stack that tells of each lost packet did so last, in its own unit.
+    detected: Option<u64>,
 }
 
 impl Watch {
@@ -125,7 +127,7 @@ thread_local! {
 }
 
 /// Runs `call` with `watch` seeing what it does.
-#[cfg(feature = "tls")]
+#[cfg(feature = "entropy")]
 pub(crate) fn lend<T>(watch: &mut Watch, call: impl FnOnce() -> T) -> T {
     LENT.set(Some(std::mem::take(watch)));
     let result = call();
@@ -206,6 +208,26 @@ pub(crate) fn lost(number: u64) {
             watch.lost.push(number);
         }
     });
+}
+
+/// A stack that tells its control of each lost packet, one by one, has told of one: at `now` in its own unit, with the
+/// window before and after. Packets of one instant are one detection.
+pub(crate) fn lost_packet(number: u64, now: u64, by_timer: bool, windows: [u64; 2]) {
+    let mut is_new = false;
+    with(|watch| is_new = watch.detected.replace(now) != Some(now));
+    let is_cut = windows[1] < windows[0];
+    if is_new || is_cut {
+        congestion(0, by_timer && is_cut, false, windows);
+    }
+    if !is_new && is_cut {
+        with(|watch| watch.totals.losses -= 1);
+    }
+    lost(number);
+}
+
+/// A stack has measured the round-trip time.
+pub(crate) fn rtt(rtt: Duration) {
+    with(|watch| watch.rtts.push(rtt));
 }
 
 /// A stack that names no packets has declared so many bytes lost. Both rules of RFC 9002, section 6.1, take the oldest
@@ -414,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "entropy")]
     fn lost_bytes_are_those_of_the_oldest_packets() {
         let mut watch = Watch::default();
         lend(&mut watch, || {

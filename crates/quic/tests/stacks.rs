@@ -128,7 +128,8 @@ fn a_peer_that_never_answers_ends_the_flow_in_the_stacks_words() {
             sent += host.take_output().count();
         }
         let (at, words) = host.progress().ended.clone().expect("it ends");
-        assert_eq!((at.as_secs_f64(), words.as_str()), (3.0, "TimedOut"), "{stack}");
+        assert_eq!(at.as_secs_f64(), 3.0, "{stack}");
+        assert!(words.starts_with("TimedOut"), "{stack}: {words}");
         assert!(sent > 1, "{stack} tries again");
     }
 }
@@ -149,7 +150,7 @@ fn wrong_configurations_are_refused_in_a_sentence() {
         assert!(error.to_string().starts_with(words), "{error}");
         assert!(Host::server(&config, Runtime::exact(), (1, "server")).is_err());
     }
-    assert!("picoquic".parse::<StackKind>().unwrap_err().to_string().contains("\"quinn\" and \"noq\""));
+    assert!("msquic".parse::<StackKind>().unwrap_err().to_string().contains("\"noq\" and \"picoquic\""));
 }
 
 fn verdicts(folder: &Path, seeds: Seeds, wanted: impl Fn(&Case) -> bool) -> Vec<CaseResult> {

@@ -20,6 +20,8 @@ pub enum QuicStackName {
     Quinn,
     /// noq-proto 1.4.0.
     Noq,
+    /// picoquic 1.1.53.0 of 2026-10-08, in C.
+    Picoquic,
 }
 
 /// A QUIC stack and how both its ends are set up. The source is the client: it connects with its first data.
@@ -30,19 +32,23 @@ pub struct QuicOptions {
     /// The stack's own congestion control, or one of Skyhop's in its place, as in { ours = "vegas" }. Without it: the
     /// stack's "cubic".
     pub control: Option<QuicControlFile>,
-    /// Bytes of a stream that the receiver grants ahead. Without it: the stack's 1.25 MB.
+    /// Bytes of a stream that the receiver grants ahead. Without it: 1.25 MB of quinn and noq; picoquic begins with 64
+    /// kB and widens by what was read.
     pub stream_window: Option<Bytes>,
-    /// Bytes of all streams together that the receiver grants ahead. Without it: no limit, as the stacks have it.
+    /// Bytes of all streams together that the receiver grants ahead. Without it: no limit of quinn and noq; picoquic
+    /// begins with 1 MB and widens by what has come.
     pub connection_window: Option<Bytes>,
-    /// Bytes that the sender keeps until they are acknowledged. Without it: the stack's 10 MB.
+    /// Bytes that the sender keeps until they are acknowledged. Without it: 10 MB of quinn and noq, no limit of
+    /// picoquic.
     pub send_window: Option<Bytes>,
-    /// Congestion window at the start. Without it: the stack's.
+    /// Congestion window at the start. Without it: the stack's. picoquic takes it together with `initial_rtt`, as what
+    /// an earlier connection has measured, and uses it once its first measurement confirms the RTT.
     pub initial_window: Option<Bytes>,
-    /// Round-trip time that the stack assumes before it has measured one. Without it: 333 ms, as both stacks have
-    /// it.
+    /// Round-trip time that the stack assumes before it has measured one. Without it: 333 ms of quinn and noq, 250 ms
+    /// of picoquic, which takes it together with `initial_window` only.
     pub initial_rtt: Option<Duration>,
-    /// UDP payload of a full datagram, to which 28 bytes of headers come; no larger one is looked for. Without it:
-    /// 1200 B.
+    /// UDP payload of a full datagram, to which 28 bytes of headers come; no larger one is looked for. picoquic takes
+    /// 1508 B at most. Without it: 1200 B.
     pub payload: Option<Bytes>,
     /// The connection ends after this time without a packet. Without it: 300 s.
     pub idle_timeout: Option<Duration>,
@@ -53,12 +59,13 @@ pub struct QuicOptions {
     /// Longest delay of an acknowledgement that the receiver is asked for. The stacks keep it below 25 ms, or below
     /// the RTT where that is longer. Needs `ack_every`. Without it: the receiver's own, 25 ms.
     pub ack_delay: Option<Duration>,
-    /// Habits of the program around the stack; `batch` and `timers` change single ones. Without it: "tokio".
+    /// Habits of the program around the stack; `batch` and `timers` change single ones. Without it: "tokio" of quinn
+    /// and noq, "select" of picoquic, as each has it by default.
     pub runtime: Option<QuicRuntimeName>,
     /// Most datagrams of one send call, which leave together. Without it: 10, with `runtime = "exact"` 1.
     #[schemars(range(min = 1, max = 10))]
     pub batch: Option<u32>,
-    /// When timers fire. Without it: "milliseconds", with `runtime = "exact"` "exact".
+    /// When timers fire. Without it: "milliseconds" of `runtime = "tokio"`, "exact" of the others.
     pub timers: Option<QuicTimersName>,
 }
 
@@ -86,12 +93,27 @@ pub enum QuicControlName {
     /// RFC 9438.
     #[serde(rename = "cubic")]
     Cubic,
-    /// quinn's BBR, after version 1.
+    /// quinn's BBR, after version 1; picoquic's, after version 3.
     #[serde(rename = "bbr")]
     Bbr,
     /// noq's BBR, version 3.
     #[serde(rename = "bbr3")]
     Bbr3,
+    /// picoquic's BBR, after version 1.
+    #[serde(rename = "bbr1")]
+    Bbr1,
+    /// picoquic's CUBIC that reacts to delay.
+    #[serde(rename = "dcubic")]
+    DCubic,
+    /// picoquic's FastCC, which reacts to delay.
+    #[serde(rename = "fast")]
+    Fast,
+    /// picoquic's Prague, for L4S.
+    #[serde(rename = "prague")]
+    Prague,
+    /// picoquic's C4 (draft-huitema-ccwg-c4-design).
+    #[serde(rename = "c4")]
+    C4,
 }
 
 /// The program that drives a stack.
@@ -101,6 +123,9 @@ pub enum QuicRuntimeName {
     /// As the stacks run by default on Linux: send calls of up to 10 datagrams, timers by the millisecond, and 50
     /// µs and more (90 µs on average) until the process acts.
     Tokio,
+    /// As picoquic's packet loop: send calls of up to 10 datagrams, timers by the microsecond, and the same time to
+    /// act as "tokio".
+    Select,
     /// Single datagrams, timers at their instant, and no time to act.
     Exact,
 }

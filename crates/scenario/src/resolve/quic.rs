@@ -41,9 +41,14 @@ impl Resolver<'_, '_, '_> {
             let help = "leave \"clock\" out".to_owned();
             self.add(&place, "does not go with the clock of ns-2", Some(help));
         }
-        let runtime = options.runtime.unwrap_or(QuicRuntimeName::Tokio);
+        let usual = match options.stack {
+            QuicStackName::Quinn | QuicStackName::Noq => QuicRuntimeName::Tokio,
+            QuicStackName::Picoquic => QuicRuntimeName::Select,
+        };
+        let runtime = options.runtime.unwrap_or(usual);
         let (batch, timers) = match runtime {
             QuicRuntimeName::Tokio => (SEGMENTS as u32, QuicTimersName::Milliseconds),
+            QuicRuntimeName::Select => (SEGMENTS as u32, QuicTimersName::Exact),
             QuicRuntimeName::Exact => (1, QuicTimersName::Exact),
         };
         let control = match &options.control {

@@ -53,12 +53,18 @@ impl Quic {
         let stack = match self.stack {
             QuicStackName::Quinn => StackKind::Quinn,
             QuicStackName::Noq => StackKind::Noq,
+            QuicStackName::Picoquic => StackKind::Picoquic,
         };
         let control = match &self.control {
             QuicControl::Named(QuicControlName::NewReno) => Control::NewReno.into(),
             QuicControl::Named(QuicControlName::Cubic) => Control::Cubic.into(),
             QuicControl::Named(QuicControlName::Bbr) => Control::Bbr.into(),
             QuicControl::Named(QuicControlName::Bbr3) => Control::Bbr3.into(),
+            QuicControl::Named(QuicControlName::Bbr1) => Control::Bbr1.into(),
+            QuicControl::Named(QuicControlName::DCubic) => Control::DCubic.into(),
+            QuicControl::Named(QuicControlName::Fast) => Control::Fast.into(),
+            QuicControl::Named(QuicControlName::Prague) => Control::Prague.into(),
+            QuicControl::Named(QuicControlName::C4) => Control::C4.into(),
             QuicControl::Ours { ours } => Governor::Ours(ours.clone()),
         };
         let config = Config {
@@ -77,6 +83,7 @@ impl Quic {
             QuicRuntimeName::Tokio => {
                 Runtime { latency: Runtime::LATENCY, jitter: Runtime::JITTER, ..Runtime::exact() }
             }
+            QuicRuntimeName::Select => Runtime::select(),
             QuicRuntimeName::Exact => Runtime::exact(),
         };
         let timers = match self.timers {
