@@ -323,7 +323,7 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         jitter: starlink.jitter.quantiles(),
         spread: if starlink.spread.is_empty() { vec![1.0] } else { starlink.spread.clone() },
         jitter_every: starlink.jitter_every,
-        busy_jitter: starlink.busy_jitter.as_ref().map(UpToFile::quantiles).unwrap_or_default(),
+        busy_jitter: starlink.busy_jitter.as_ref().map(|jitter| jitter.quantiles()).unwrap_or_default(),
         busy_within: BUSY_WITHIN,
         ripple: starlink.ripple.clone(),
         correlation: starlink.correlation,

@@ -239,16 +239,10 @@ impl Resolver<'_, '_, '_> {
             return;
         }
         for (agent, path) in scenario.agents.iter().zip(agents) {
-            let key = match &agent.task {
-                Task::ErrorReport(_) => "error_report",
-                Task::Survival(_) => "survival",
-                Task::Eln(_) => "eln",
-                Task::Snoop(_) => "snoop",
-                Task::Pep(_) => continue,
-            };
+            let Task::Engine(task) = &agent.task else { continue };
             let message = "helps Skyhop's own TCP alone, and each TCP here is that of Linux";
             let help = "write profile = \"rfc\" at the top, or tcp = { profile = \"rfc\", ... } in a flow".to_owned();
-            self.add(&path.key(key), message, Some(help));
+            self.add(&path.key(task.key()), message, Some(help));
         }
     }
 
