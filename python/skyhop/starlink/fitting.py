@@ -156,9 +156,28 @@ def _parts(slots: Sequence[Slotted]) -> _Parts:
     scale = np.exp(np.log(scale) * shrink)
     least = float(np.quantile(standard, ENDS[0]))
     jitter = np.maximum(standard - least, 0.0)
-    floors = np.array(medians) + scale * least
+    floors = _independent(np.array(medians) + scale * least, scale * float(np.median(jitter)), np.array(medians))
     pause = _pause(np.concatenate(early_phases), np.concatenate(early_rests), standard)
     return _Parts(floors, scale, jitter, pause)
+
+
+def _independent(floors: Floats, rest: Floats, medians: Floats) -> Floats:
+    """The floors, drawn together so that floors and `rest` drawn independently are as far apart as the medians.
+
+    In the recording a slot's floor is its median less `rest`, so both are related: drawn independently they would give
+    steps between slots that are too large. The mean stays, and the scale is found by halving.
+    """
+    generator = np.random.Generator(np.random.PCG64(11))
+    size = 40 * floors.size
+    first, second, third, fourth = (generator.integers(0, floors.size, size) for _ in range(4))
+    wanted = float(np.mean(np.abs(medians[first] - medians[second])))
+    middle = float(np.mean(floors))
+    low, high = 0.0, 1.5
+    for _ in range(30):
+        factor = (low + high) / 2
+        apart = factor * (floors[first] - floors[second]) + rest[third] - rest[fourth]
+        low, high = (factor, high) if float(np.mean(np.abs(apart))) < wanted else (low, factor)
+    return np.asarray(middle + (floors - middle) * low)
 
 
 def _pause(phases_s: Floats, rests_ms: Floats, standard: Floats) -> tuple[float, float]:
@@ -236,8 +255,11 @@ def table(found: Fit, *, direction: str = "up") -> str:
     def lengths(values: Sequence[float]) -> str:
         return "[" + ", ".join(f'"{value:g} ms"' for value in values) + "]"
 
-    lines = [f"# Fitted to {found.slots} slots; 90 % intervals over draws of slots:"]
-    lines += [f"# {one.name}: {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for one in found.parameters]
+    told = any(one.name.startswith("step") and one.low == one.low for one in found.parameters)
+    lines = [f"# Fitted to {found.slots} slots{'; 90 % intervals over draws of slots' if told else ''}:"]
+    for one in found.parameters:
+        interval = f" ({one.low:.3g} to {one.high:.3g})" if one.low == one.low else ""
+        lines.append(f"# {one.name}: {one.value:.3g}{interval}")
     lines += [
         f"# Least round trip of the place: {found.base_ms:.1f} ms. It belongs to the delay of the link.",
         "[starlink]",

@@ -108,18 +108,19 @@ mod loaded {
     /// the lowest quarter ends halfway.
     pub const RATES_DOWN: [u64; 5] = [10_000_000, 75_000_000, 135_000_000, 180_000_000, 370_000_000];
 
-    /// As in `fitted`, of the same recording; the outermost values stand where the gaps there have the recorded means.
+    /// As in `fitted`, of the same recording. The outermost values stand where the gaps there have the recorded means,
+    /// and steps and spreads drawn independently are as far apart as the recorded medians of slots.
     pub const STEP_MS: [f64; 21] = [
-        0.0, 5.9, 7.5, 8.6, 9.7, 10.2, 11.0, 12.1, 12.8, 13.7, 14.5, 15.4, 16.3, 18.0, 20.1, 21.5, 24.7, 28.1, 34.1,
-        42.8, 77.5,
+        0.0, 4.8, 6.2, 7.1, 8.0, 8.5, 9.1, 9.9, 10.6, 11.3, 11.9, 12.7, 13.6, 15.0, 16.7, 17.9, 20.6, 23.3, 28.1, 35.1,
+        64.2,
     ];
     pub const JITTER_MS: [f64; 21] = [
-        0.0, 3.8, 5.4, 6.7, 7.9, 9.1, 10.2, 11.5, 13.0, 13.8, 14.4, 14.9, 15.8, 17.4, 19.1, 20.7, 22.9, 25.4, 28.3,
-        33.1, 48.5,
+        0.0, 3.8, 5.4, 6.7, 7.9, 9.1, 10.2, 11.5, 13.0, 13.9, 14.4, 15.0, 15.9, 17.4, 19.1, 20.8, 22.9, 25.5, 28.3,
+        33.2, 48.7,
     ];
     pub const SPREAD: [f64; 21] = [
-        0.447, 0.565, 0.654, 0.722, 0.752, 0.793, 0.847, 0.908, 0.948, 0.972, 1.0, 1.033, 1.098, 1.153, 1.204, 1.267,
-        1.371, 1.452, 1.628, 1.845, 2.439,
+        0.449, 0.566, 0.655, 0.722, 0.752, 0.793, 0.849, 0.908, 0.947, 0.971, 1.0, 1.032, 1.098, 1.155, 1.201, 1.263,
+        1.366, 1.45, 1.631, 1.845, 2.485,
     ];
     /// Correlation of the normal scores of neighbouring slots' steps.
     pub const CORRELATION: f64 = 0.06;
