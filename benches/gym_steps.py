@@ -27,7 +27,8 @@ import skyhop
 from skyhop import gym
 
 SCENARIO = {
-    "duration": "120 s", "profile": "rfc",
+    "duration": "120 s",
+    "profile": "rfc",
     "links": [{"between": ["a", "b"], "rate": "2 Mbit/s", "delay": "10 ms", "errors": [{"packet": 0.001}]}],
     "flows": [{"name": "f", "from": "a", "to": "b", "tcp": {"recovery": "sack"}, "application": "ftp"}],
 }

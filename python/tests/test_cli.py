@@ -44,7 +44,7 @@ def test_every_problem_is_shown_at_once_and_nothing_written(skyhop_program: Skyh
     done = skyhop_program(command, "broken.toml")
     assert done.returncode == 2
     assert done.stdout == ""
-    for line, said in ((9, '"msec"'), (10, "pakets"), (17, "newreeno")):
+    for line, said in ((10, '"msec"'), (11, "pakets"), (18, "newreeno")):
         assert any(part.startswith(f"broken.toml:{line}:") and said in part for part in done.stderr.splitlines()), said
     assert 'did you mean "ms"?' in done.stderr
     assert "newreno" in done.stderr

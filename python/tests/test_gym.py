@@ -19,7 +19,8 @@ import skyhop
 from skyhop.gym import FlowEnv, FlowVectorEnv
 
 SCENARIO = {
-    "duration": "5 s", "profile": "rfc",
+    "duration": "5 s",
+    "profile": "rfc",
     "links": [{"between": ["a", "b"], "rate": "4 Mbit/s", "delay": "50 ms", "errors": [{"packet": 0.002}]}],
     "flows": [{"name": "f", "from": "a", "to": "b", "tcp": {"recovery": "sack"}, "application": "ftp"}],
 }

@@ -85,7 +85,8 @@ def test_another_source_is_another_scenario(tmp_path: Path) -> None:
     for source in (RENO, RENO.replace("0.5", "0.6")):
         (tmp_path / "mine.py").write_text(source, encoding="utf-8")
         file.write_text(
-            'duration = "30 s"\nprofile = "rfc"\nlinks = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
+            'duration = "30 s"\nprofile = "rfc"\n'
+            'links = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "50 ms" }]\n'
             'flows = [{ name = "f", from = "a", to = "b", application = "ftp",'
             ' tcp = { control = { python = "mine:Reno" } } }]\n',
             encoding="utf-8",

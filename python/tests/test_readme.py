@@ -25,8 +25,8 @@ def test_the_scenario_and_the_python_run(
     exec(compile(block("python"), "README.md", "exec"), {})
     shown = capsys.readouterr().out
     assert "goodput_bps" in shown
-    rates = re.findall(r"^(reno|vegas|bic) ([0-9.]+) ([0-9.]+)$", shown, re.MULTILINE)
-    assert [name for name, _, _ in rates] == ["reno", "vegas", "bic"]
+    rates = re.findall(r"^(reno|cubic|bbr) ([0-9.]+) ([0-9.]+)$", shown, re.MULTILINE)
+    assert [name for name, _, _ in rates] == ["reno", "cubic", "bbr"]
     assert all(1e6 < float(goodput) < 2e6 for _, goodput, _ in rates)
     assert Path("cwnd.svg").read_text(encoding="utf-8").startswith("<?xml")
 

@@ -95,7 +95,7 @@ def test_every_problem_is_a_diagnostic() -> None:
     with pytest.raises(_core.ScenarioError) as caught:
         _core.Scenario.from_toml(broken, origin="broken.toml")
     diagnostics = caught.value.diagnostics
-    assert [one["line"] for one in diagnostics] == [6, 14]
+    assert [one["line"] for one in diagnostics] == [7, 15]
     assert {one["file"] for one in diagnostics} == {"broken.toml"}
     assert all(one["message"] in str(caught.value) for one in diagnostics)
     again = pickle.loads(pickle.dumps(caught.value))

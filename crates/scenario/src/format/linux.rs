@@ -79,8 +79,8 @@ impl ProfileName {
     }
 }
 
-/// What is wrong with the name of the TCP at `path`, and what helps: only the other kind of TCP has it. `None` where
-/// the profile has the name, or no profile.
+/// The message and its help for the name of the TCP at `path` where only the other kind of TCP has it. `None` where the
+/// profile has the name, or no profile does.
 pub(crate) fn name_of_other_profile(name: &str, root: &Node, path: &Path) -> Option<(String, String)> {
     let profile = ProfileName::of_tcp(root, path);
     let (own, linux) = (TcpSpec::named(name).is_ok(), ControlKind::named(name).is_some());

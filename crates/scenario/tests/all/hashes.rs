@@ -117,8 +117,8 @@ fn agents_at_one_node_are_the_same_in_every_order() {
         let agents: Vec<Value> = [order % 4, order / 4 % 3, order / 12, 0].map(|i| rest.remove(i)).to_vec();
         let link = |a, b| json!({ "between": [a, b], "rate": "1 Mbit/s", "delay": "1 ms" });
         let flow = json!({ "name": "f", "from": "a", "to": "c", "tcp": "reno" });
-        let value = json!({ "duration": "1 s", "profile": "rfc", "links": [link("a", "b"), link("b", "c")], "flows": [flow],
-            "agents": agents });
+        let links = [link("a", "b"), link("b", "c")];
+        let value = json!({ "duration": "1 s", "profile": "rfc", "links": links, "flows": [flow], "agents": agents });
         hashes.insert(hash(&value).unwrap());
     }
     assert_eq!(hashes.len(), 1);

@@ -43,8 +43,8 @@ fn the_profile_of_the_scenario_and_that_of_a_flow_mean_the_same_tcp() {
     assert_eq!(ns2["sack_rules"], "ns-2-sack1");
 }
 
-/// Only `format = 1` keeps the default of its time, and only where no profile is named. Names that both TCPs have follow
-/// the default.
+/// Only `format = 1` keeps the default of its time, and only where no profile is named. Names that both TCPs have
+/// follow the default.
 #[test]
 fn the_version_of_the_format_decides_the_default() {
     let network = dumbbell("linux", &flow("f", "tcp = \"cubic\""));
