@@ -22,7 +22,7 @@ CONTROLS = (
 )  # fmt: skip
 STACKS = ("quinn", "noq")
 #: 1228 B on the wire, as QUIC's full datagrams, and RFC 9002's first window.
-TCP = {"recovery": "sack", "mss": "1188 B", "initial_window": 10, "window": 4000}
+TCP = {"profile": "rfc", "recovery": "sack", "mss": "1188 B", "initial_window": 10, "window": 4000}
 QUIC = {"stream_window": "8 MB", "runtime": "exact"}
 #: The same packets are lost under every transport: the 400th, then every 2000th.
 LOST = [{"packets": 400}, {"packets": [2000, 60_000], "every": 2000}]
@@ -94,9 +94,23 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def own() -> str:
+    """The stacks' own NewReno and CUBIC beside ours in their place, in Markdown."""
+    lines = ["| stack | its own | ours in its place | window | goodput |", "|---|---|---|---:|---:|"]
+    for stack in STACKS:
+        for name, of_ours in (("newreno", "reno"), ("cubic", "cubic")):
+            its = measured("quic", QUIC | {"stack": stack, "control": name})
+            ours = measured("quic", QUIC | {"stack": stack, "control": {"ours": of_ours}})
+            cells = [f"`{label}`: {cwnd:.0f} / {rate:.1f}" for label, (cwnd, rate) in ((name, its), (of_ours, ours))]
+            apart = [f"{100 * (one / other - 1):+.1f} %" for one, other in zip(its, ours, strict=True)]
+            lines.append(f"| {stack} | {' | '.join(cells + apart)} |")
+    return "\n".join(lines)
+
+
 def tables() -> str:
     """All of them, in Markdown."""
-    return f"{table()}\n\nWithout losses:\n\n{of_vegas()}"
+    beside = "The stacks' own controls over the same path, with the same losses, and how far they are from ours:"
+    return f"{table()}\n\nWithout losses:\n\n{of_vegas()}\n\n{beside}\n\n{own()}"
 
 
 if __name__ == "__main__":

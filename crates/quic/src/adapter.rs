@@ -193,7 +193,7 @@ macro_rules! adapter {
                     incoming: VecDeque::new(),
                     events: VecDeque::new(),
                     wishes: VecDeque::new(),
-                    guest: Guest { random, watch: Watch::default() },
+                    guest: Guest { random, watch: Watch::new(config.packet_protection) },
                     first_window,
                     base,
                     // The address carries no meaning: the network around decides where a datagram goes.

@@ -170,6 +170,9 @@ pub struct Config {
     pub offload: bool,
     /// The congestion window at the start, in bytes.
     pub initial_window: Option<u64>,
+    /// Whether packets are encrypted. Off: they have the same lengths, and their frames stand in them as they are; the
+    /// handshake of TLS and the protection of headers stay. Both ends must agree.
+    pub packet_protection: bool,
     /// How often the peer is asked to acknowledge (draft-ietf-quic-ack-frequency). `None`: it decides itself.
     pub ack_frequency: Option<AckFrequency>,
 }
@@ -197,6 +200,7 @@ impl Config {
             idle_timeout: Duration::from_secs(300),
             offload: true,
             initial_window: None,
+            packet_protection: true,
             ack_frequency: None,
         }
     }

@@ -49,6 +49,7 @@ const HOOKS: Hooks = Hooks {
         // Every call of C is made within `lend`.
         entropy::fill(target);
     },
+    is_plain: watch::is_plain,
     sealing: watch::encrypting,
     opened: watch::decrypted,
     rtt: |rtt| watch::rtt(Duration::from_micros(rtt)),
@@ -106,7 +107,7 @@ impl Endpoint {
             endpoint: made.map_err(ConfigError::Refused)?,
             is_server: server,
             random,
-            watch: Watch::default(),
+            watch: Watch::new(config.packet_protection),
             full: usize::from(config.udp_payload),
             offload: config.offload,
             is_connected: false,

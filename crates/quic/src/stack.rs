@@ -93,7 +93,7 @@ impl Measures {
     /// The rate at which the pacer earns what it may send, in bits per second of UDP payload; `None` where it holds
     /// nothing back. The pacers of quinn-proto 0.11 and noq-proto 1.4 (`connection/pacing.rs`) take the control's rate,
     /// at least a byte per second, else 5/4 windows per smoothed RTT (RFC 9002, section 7.7), and nothing for windows
-    /// above 2^32 - 1 bytes.
+    /// above 2^32 - 1 bytes. picoquic's controls set a rate each.
     pub fn pacing_bps(&self) -> Option<f64> {
         if let Some(bytes) = self.control_rate {
             return Some(bytes.max(1) as f64 * 8.0);

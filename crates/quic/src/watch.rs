@@ -92,6 +92,8 @@ pub(crate) struct Watch {
     pub rtts: Vec<Duration>,
     /// What happened to the congestion window, as events of the records.
     pub events: Vec<&'static str>,
+    /// Packets are not encrypted: [`crate::Config::packet_protection`].
+    pub is_plain: bool,
     /// Sent, and neither acknowledged nor declared lost, in bytes of UDP payload.
     pub in_flight: u64,
     pub totals: Totals,
@@ -105,6 +107,12 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// `protects`: packets are encrypted.
+    #[cfg(feature = "entropy")]
+    pub fn new(protects: bool) -> Watch {
+        Watch { is_plain: !protects, ..Watch::default() }
+    }
+
     /// The lowest number of a packet with application data that is neither acknowledged nor declared lost.
     pub fn oldest_outstanding(&self) -> Option<u64> {
         self.outstanding.first_key_value().map(|(&number, _)| number)
@@ -135,6 +143,12 @@ pub(crate) fn lend<T>(watch: &mut Watch, call: impl FnOnce() -> T) -> T {
         *watch = used;
     }
     result
+}
+
+/// Whether the endpoint that is being called leaves its packets as they are.
+#[cfg(feature = "entropy")]
+pub(crate) fn is_plain() -> bool {
+    LENT.with_borrow(|lent| lent.as_ref().is_some_and(|watch| watch.is_plain))
 }
 
 fn with(note: impl FnOnce(&mut Watch)) {

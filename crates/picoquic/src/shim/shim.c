@@ -354,6 +354,12 @@ static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes,
         skyhop_rs_fill(endpoint->owner, stream, place, size);
         return 0;
     }
+    case picoquic_callback_almost_ready:
+        /* A client has its keys and may send; it is ready only a round trip later, when the server has said so. */
+        if (connection->client_mode) {
+            skyhop_rs_ready(endpoint->owner);
+        }
+        return 0;
     case picoquic_callback_ready:
         skyhop_rs_ready(endpoint->owner);
         return 0;

@@ -50,6 +50,9 @@ pub struct QuicOptions {
     /// UDP payload of a full datagram, to which 28 bytes of headers come; no larger one is looked for. picoquic takes
     /// 1508 B at most. Without it: 1200 B.
     pub payload: Option<Bytes>,
+    /// Whether packets are encrypted. Off, they have the same lengths and the same frames in the clear; TLS shakes
+    /// hands all the same. Without it: true.
+    pub packet_protection: Option<bool>,
     /// The connection ends after this time without a packet. Without it: 300 s.
     pub idle_timeout: Option<Duration>,
     /// The receiver is asked to acknowledge at least every so many packets (draft-ietf-quic-ack-frequency). Without

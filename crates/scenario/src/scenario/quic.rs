@@ -33,6 +33,9 @@ pub struct Quic {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_rtt: Option<Duration>,
     pub payload: Bytes,
+    /// Written where it is off, so that scenarios keep their hash.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub packet_protection: bool,
     pub idle_timeout: Duration,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_every: Option<u32>,
@@ -74,6 +77,7 @@ impl Quic {
             initial_window: bytes(self.initial_window),
             initial_rtt: self.initial_rtt,
             udp_payload: u16::try_from(self.payload.0).unwrap_or(u16::MAX),
+            packet_protection: self.packet_protection,
             idle_timeout: self.idle_timeout,
             ack_frequency: self.ack_every.map(|packets| AckFrequency { packets, max_delay: self.ack_delay }),
             offload: self.batch > 1,

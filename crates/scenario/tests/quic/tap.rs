@@ -24,12 +24,14 @@ impl Hash {
 #[derive(Debug)]
 struct Tapped {
     inner: Arc<dyn Transport>,
+    /// The bytes count, and not only how many.
+    contents: bool,
     hash: Arc<Mutex<Hash>>,
 }
 
 impl Tapped {
     fn end(&self, inner: Box<dyn Endpoint>, mark: u8) -> Box<dyn Endpoint> {
-        Box::new(End { inner, mark, hash: Arc::clone(&self.hash) })
+        Box::new(End { inner, mark, contents: self.contents, hash: Arc::clone(&self.hash) })
     }
 }
 
@@ -47,6 +49,7 @@ impl Transport for Tapped {
 struct End {
     inner: Box<dyn Endpoint>,
     mark: u8,
+    contents: bool,
     hash: Arc<Mutex<Hash>>,
 }
 
@@ -78,7 +81,11 @@ impl Endpoint for End {
         hash.1 += 1;
         hash.mix(&now.as_nanos().to_le_bytes());
         hash.mix(&[self.mark, packet.ecn as u8]);
-        hash.mix(&sealed.bytes);
+        if self.contents {
+            hash.mix(&sealed.bytes);
+        } else {
+            hash.mix(&sealed.bytes.len().to_le_bytes());
+        }
         packet.payload = Payload::of(sealed);
         Some(packet)
     }
@@ -108,14 +115,15 @@ impl Endpoint for End {
     }
 }
 
-/// Runs a network and hashes time, direction, mark and bytes of each datagram; also says how many there were.
-pub fn hash(network: &Value, seed: u64) -> (u64, u64) {
+/// Runs a network and hashes time, direction, mark and bytes of each datagram, or with `contents` false its length
+/// instead of its bytes; also says how many there were.
+pub fn hash(network: &Value, seed: u64, contents: bool) -> (u64, u64) {
     let scenario = Scenario::from_json(network, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let mut spec = scenario.simulation_spec();
     let hash = Arc::new(Mutex::new(Hash(0xCBF2_9CE4_8422_2325, 0)));
     for flow in &mut spec.flows {
         let TransportConfig::Hosts(inner) = &flow.transport else { panic!("no hosts") };
-        let tapped = Tapped { inner: Arc::clone(inner), hash: Arc::clone(&hash) };
+        let tapped = Tapped { inner: Arc::clone(inner), contents, hash: Arc::clone(&hash) };
         flow.transport = TransportConfig::Hosts(Arc::new(tapped));
     }
     let mut simulation = Simulation::new(&spec, seed).unwrap_or_else(|error| panic!("{error}"));
