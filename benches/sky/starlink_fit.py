@@ -17,7 +17,7 @@ import numpy as np
 
 from skyhop.starlink import measures, read_round_trips
 from skyhop.starlink.measuring import calm, slotted
-from skyhop.validate import starlink_links
+from skyhop.validate import starlink_links, starlink_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,12 +27,12 @@ def main() -> None:
     plt.rcParams |= {"svg.hashsalt": "skyhop", "font.size": 9}
     recording = read_round_trips(sys.argv[1]).part(0.5, 1.0)
     fit = {"starlink": {**starlink_links.values_of(sys.argv[2]), "direction": "up"}}
-    down = {"starlink": {"values": "fitted"}}
+    down = {"starlink": {"values": starlink_links.VALUES}}
     links = {"recorded": recording}
     profiles = {"fitted": (fit, down), "published": ("starlink", "starlink")}
     for name, (forward, backward) in profiles.items():
         profile = {"forward": {"profile": forward}, "backward": {"profile": backward}}
-        links[name] = starlink_links._simulated(recording, profile, 1)
+        links[name] = starlink_runs.round_trips(recording, profile, 1)
     middle = {name: np.nanmedian(one.rtt_ms) for name, one in links.items()}
     figure, (whole, edge, steps) = plt.subplots(1, 3, figsize=(9.6, 2.8))
     for (name, one), colour in zip(links.items(), ("black", "#d62728", "#1f77b4"), strict=True):

@@ -85,6 +85,8 @@ class _Read:
     transfer: Transfer
     down: bool
     control: str
+    notes: tuple[str, ...]
+    """What the file says otherwise than `cases.csv`."""
 
 
 def starlink(
@@ -137,13 +139,15 @@ def starlink(
 
 def _read(case: Case, root: Path) -> _Read:
     transfer = transfers.read_transfer(root / case.recording)
+    notes = []
     if case.flows is not None and case.flows != transfer.streams:
-        raise ValueError(f"{transfer.name}: cases.csv says {case.flows} flows, the file {transfer.streams}")
-    if case.control and transfer.control and case.control != transfer.control.lower():
-        raise ValueError(f"{transfer.name}: cases.csv says {case.control}, the file {transfer.control}")
+        notes.append(f"cases.csv says {case.flows} flows, the file {transfer.streams}, which counts")
+    control = (transfer.control or case.control or "cubic").lower()
+    if case.control and case.control != control:
+        notes.append(f"cases.csv says {case.control}, the file {control}, which counts")
     # Recordings are made at the terminal, where nothing else is said.
     down = transfer.reverse if not case.direction else case.direction == "down"
-    return _Read(case, transfer, down, (case.control or transfer.control or "cubic").lower())
+    return _Read(case, transfer, down, control, tuple(notes))
 
 
 def _unread(case: Case, why: str) -> Row:
@@ -219,7 +223,7 @@ def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) ->
     if own_ms is None:
         note = f"no least round trip is known of this place: one-way delay {delay_ms:.1f} ms"
     mean = float(np.mean([run.mean_bps for run in runs]))
-    rows = [_row(name, "goodput", transfer.mean_bps, mean, note)]
+    rows = [_row(name, "goodput", transfer.mean_bps, mean, "; ".join([*one.notes, note]))]
     per_second = np.concatenate([run.per_second_bps for run in runs])
     theirs = transfer.per_second()
     # A sender of datagrams that keeps its rate has no distribution to compare.

@@ -29,8 +29,24 @@ TRIAL_S = 30.0
 FASTEST_BPS = 600e6
 
 
+#: So many round trips are simulated in one run: each datagram is a transfer of its own, which costs memory.
+AT_ONCE = 20_000
+
+
 def round_trips(recording: Recording, profile: Mapping[str, Any], seed: int) -> Recording:
-    """Round trips over the profile that leave when the recorded ones left: one datagram each, there and back."""
+    """Round trips over the profile that leave when the recorded ones left: one datagram each, there and back.
+
+    A long recording is simulated in pieces, each with draws of its own.
+    """
+    pieces = []
+    for number, begin in enumerate(range(0, recording.sent_s.size, AT_ONCE)):
+        kept = slice(begin, begin + AT_ONCE)
+        piece = Recording(recording.name, recording.sent_s[kept], recording.rtt_ms[kept])
+        pieces.append(_piece(piece, profile, seed + 1000 * number).rtt_ms)
+    return Recording(recording.name, recording.sent_s, np.concatenate(pieces))
+
+
+def _piece(recording: Recording, profile: Mapping[str, Any], seed: int) -> Recording:
     minute = math.floor(recording.sent_s[0] / 60) * 60
     since = recording.sent_s - minute
     up = _one_way(since, "terminal", "gateway", profile, seed)

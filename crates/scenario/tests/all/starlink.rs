@@ -144,6 +144,69 @@ fn fitted_values_and_quantiles() {
     }
 }
 
+/// What a loaded link has beyond the fitted round trips, in the right direction; keys that are wrong get a sentence.
+#[test]
+fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
+    let loaded = json!({ "profile": { "starlink": { "values": "loaded" } } });
+    let spec = wire(&loaded, &probes(), &json!({})).simulation_spec();
+    let [down, up] = &spec.links.wired[..] else { panic!() };
+    let (down, up) = (slots(down), slots(up));
+    assert_eq!((up.rates.len(), down.rates.len(), up.ripple.len(), down.ripple.len()), (5, 5, 21, 0));
+    assert_eq!(
+        (&up.busy_jitter[..], &down.busy_jitter[..]),
+        (&[Duration::ZERO, Duration::from_millis(5)][..], &[][..])
+    );
+    assert_eq!((up.correlation, down.correlation, up.busy_within), (0.06, 0.06, Duration::from_millis(5)));
+    // In 140 ms as much as in 1.205 s without an edge.
+    assert!((up.edge_loss[0] - 0.002 * 1.205 / 0.14).abs() < 1e-9 && up.loss == 0.002, "{:?}", up.edge_loss);
+    assert!(up.hours.is_empty() && up.obstructed.is_empty());
+    let own = json!({ "profile": { "starlink": { "hours": vec![0.5; 24], "obstructed": ["0 s", "15 s"],
+        "ripple": [0.5, 1.5], "correlation": 0.9, "busy_jitter": "1 ms" } } });
+    let scenario = wire(&own, &probes(), &json!({}));
+    let spec = scenario.simulation_spec();
+    let up = slots(&spec.links.wired[1]);
+    assert_eq!((up.hours.len(), up.obstructed.len(), up.ripple.len(), up.correlation), (24, 2, 2, 0.9));
+    for (key, value, said) in [
+        ("hours", json!([1.0, 2.0]), "hours"),
+        ("hours", json!(vec![-1.0; 24]), "must be factors from 0 to 100"),
+        ("correlation", json!(0.95), "0.95 is out of range"),
+        ("ripple", json!([2.0, 1.0]), "the first must not be more than the second"),
+        ("busy_jitter", json!("2 s"), "2 s is more than 1 s"),
+        ("obstructed", json!(["0 s", "16 s"]), "must not be longer than a slot, 15 s"),
+        ("obstructed", json!(["2 s", "1 s"]), "the first must not be more than the second"),
+    ] {
+        let value = json!({ "duration": "1 s", "links": [{ "between": ["a", "b"], "delay": "1 ms",
+            "profile": { "starlink": { key: value } } }] });
+        let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains(said), "{key}: {problems}");
+    }
+    let mut value = sky();
+    value["constellation"]["gsl"]["uplink"] = json!({ "profile": { "starlink": { "obstructed": ["0 s", "1 s"] } } });
+    let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
+    assert!(problems.contains("is for wires") && problems.contains("`obstructions`"), "{problems}");
+}
+
+/// A wall around a station reaches the network; a wrong one gets a sentence.
+#[test]
+fn stations_have_obstructions() {
+    let mut value = sky();
+    value["stations"]["palermo"]["obstructions"] =
+        json!([{ "azimuth": ["0 deg", "360 deg"], "elevation": ["0 deg", "90 deg"] }]);
+    let walled = scenario(&value);
+    let records = Simulation::new(&walled.simulation_spec(), 1).unwrap().run();
+    assert_eq!(records.flows.iter().map(|flow| flow.packets_received).sum::<u64>(), 0);
+    assert_ne!(walled.hash(), scenario(&sky()).hash());
+    for (wall, said) in [
+        (json!({ "azimuth": ["10 deg", "10 deg"], "elevation": ["0 deg", "9 deg"] }), "two different azimuths"),
+        (json!({ "azimuth": ["10 deg", "20 deg"], "elevation": ["9 deg", "0 deg"] }), "the lower one first"),
+        (json!({ "azimuth": ["10 deg"], "elevation": ["0 deg", "9 deg"] }), "azimuth"),
+    ] {
+        value["stations"]["palermo"]["obstructions"] = json!([wall]);
+        let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains(said), "{problems}");
+    }
+}
+
 /// A bent pipe: the gateway is not a terminal.
 fn sky() -> serde_json::Value {
     json!({

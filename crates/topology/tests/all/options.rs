@@ -336,7 +336,7 @@ fn a_station_sees_nothing_behind_an_obstruction() {
             let t = at(15 * step);
             run_to(&mut topology, t);
             assert_eq!(topology.serving(buried), None);
-            // What is left, by looking at all satellites.
+            // The satellites that are left, by looking at all.
             let left = satellites(&topology).into_iter().filter(|&satellite| {
                 let look = topology.look(walled, satellite, t).unwrap();
                 look.elevation.degrees() > 40.0 && (45.0..180.0).contains(&look.azimuth.degrees())
@@ -351,8 +351,7 @@ fn a_station_sees_nothing_behind_an_obstruction() {
     }
 }
 
-/// What is bolted to a vehicle turns with it: a wall on its left hides the north while it goes east, and the south while
-/// it goes back.
+/// A wall on the left of a vehicle hides the north while it goes east, and the south while it goes back.
 #[test]
 fn obstructions_of_a_user_on_the_move_turn_with_it() {
     let point = |longitude: f64| GroundPoint {
@@ -374,7 +373,7 @@ fn obstructions_of_a_user_on_the_move_turn_with_it() {
         let Some(satellite) = topology.serving(car) else { continue };
         let azimuth = topology.look(car, satellite, t).unwrap().azimuth.degrees();
         let leg = usize::from(15 * step >= 1000);
-        // Its front is east first, then west; what is left of the sky is from 20° left of its front over the right.
+        // Its front is east first, then west; it sees from 20° left of its front over the right to 20° behind it.
         let front = [90.0, 270.0][leg];
         let bearing = (azimuth - front + 360.0) % 360.0;
         assert!(!(200.5..339.5).contains(&bearing), "{t:?}: {azimuth}");
