@@ -72,7 +72,7 @@ def test_problems_have_their_place(server: Server) -> None:
     status, verdict = server.ask("POST", "/api/check", {"text": SMALL.replace('"reno"', '"renno"')})
     assert (status, verdict["ok"]) == (200, False)
     (problem,) = verdict["diagnostics"]
-    assert problem["line"] == 13
+    assert problem["line"] == 14
     assert "renno" in problem["message"]
     assert "reno" in problem["help"]
     status, refused = server.ask("POST", "/api/jobs", {"text": "duration = 3", "seed": 1})
