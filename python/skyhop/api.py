@@ -49,6 +49,7 @@ def run(
     overrides: Sequence[str] = (),
     progress: _core.Progress | None = None,
     memory_bytes: int | None = None,
+    threads: int = 1,
 ) -> Run:
     """Simulates a scenario once. Other Python threads continue during the run.
 
@@ -56,12 +57,16 @@ def run(
     another thread. `memory_bytes` limits the memory of the run; the default is SKYHOP_MEMORY, or half of the
     machine's memory.
 
-    Raises ScenarioError for a scenario that is wrong, MemoryError when the run needs more memory than it may take.
+    `threads` share the run: the network is cut at links with a long delay, and each thread handles a part. Records are
+    the same for any number. A network that cannot be cut, or would not gain from it, runs on one thread;
+    `manifest["one_thread_because"]` says why. Several runs at once use several cores better.
+
+    Raises ScenarioError for a scenario that is wrong, MemoryError when the run needs more memory than it may take,
+    ValueError for no `threads`.
     """
     validated = scenario(source, overrides=overrides)
-    return Run(
-        _core.run(validated, seed=seed, progress=progress, memory_bytes=memory_bytes), scenario=validated, seed=seed
-    )
+    core = _core.run(validated, seed=seed, progress=progress, memory_bytes=memory_bytes, threads=threads)
+    return Run(core, scenario=validated, seed=seed)
 
 
 def _html(scenario: _core.Scenario) -> str:

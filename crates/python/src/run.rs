@@ -4,7 +4,7 @@ use crate::errors::to_python;
 use crate::own;
 use crate::scenario::Scenario;
 use crate::table::Table;
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use skyhop::{CsvTables, RunOptions};
 use std::panic::resume_unwind;
@@ -96,16 +96,21 @@ fn csv_tables(all: bool) -> CsvTables {
 /// Runs the scenario in a thread of its own. The calling thread only waits and, where it is Python's main thread,
 /// minds Ctrl-C.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed = 1, progress = None, memory_bytes = None))]
+#[pyo3(signature = (scenario, *, seed = 1, progress = None, memory_bytes = None, threads = 1))]
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
     seed: u64,
     progress: Option<&Progress>,
     memory_bytes: Option<u64>,
+    threads: usize,
 ) -> PyResult<Run> {
+    if threads == 0 {
+        return Err(PyValueError::new_err("threads is 0: a run needs at least one"));
+    }
     let progress = progress.map_or_else(Arc::default, |progress| Arc::clone(&progress.0));
-    let (scenario, options) = (&scenario.0, RunOptions::with_seed(seed).with_memory(memory_bytes));
+    let options = RunOptions::with_seed(seed).with_memory(memory_bytes).with_threads(threads);
+    let scenario = &scenario.0;
     let waited = py.detach(|| {
         thread::scope(|scope| {
             let (done, wait) = channel();
