@@ -87,9 +87,9 @@ fn no_crate_but_two_has_unsafe_code() {
 const CYCLES: [(&str, &str, &[&str]); 4] = [
     (
         "sim",
-        "the simulation holds its parts, and endpoints, agents and the recorder call it back: a packet's next step is \
-         the simulation's business",
-        &["agents", "agents/", "build", "flow", "host/", "recorder", "simulation"],
+        "the simulation holds its parts, and endpoints, agents, the recorder and the division into parts call it back: \
+         a packet's next step is the simulation's business",
+        &["agents", "agents/", "build", "flow", "host/", "parts/", "recorder", "simulation"],
     ),
     (
         "sim",

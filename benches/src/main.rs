@@ -4,20 +4,21 @@
 //! measured. Each runs five times, and the median counts. `--json` runs each once and prints a line of JSON, which
 //! `peers/run.py` reads; `--describe` prints the scenario with every default filled, from which `peers/run.py` tells
 //! the peers what to simulate. CPU time and packet-hops count from the simulated instant `--mark` on; without it from
-//! the start, building included. The queue is averaged from `--queue-from` on.
+//! the start, building included. The queue is averaged from `--queue-from` on. With `--threads N` each run is on so
+//! many threads where its network can be cut, and CPU time counts all of them (`--bin threads` compares wall times).
 
 #![forbid(unsafe_code)]
 
 use cpu_time::ProcessTime;
 use skyhop_base::{Duration, Time};
 use skyhop_scenario::{Override, Scenario};
-use skyhop_sim::{Records, Simulation, SimulationSpec};
+use skyhop_sim::{Execution, Records, Simulation, SimulationSpec};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 const RUNS: usize = 5;
 const USAGE: &str = "usage: skyhop-benches [--json | --describe] [--mark DURATION] [--queue-from DURATION] [--seed N] \
-     [--set KEY=VALUE]... [WORKLOAD.toml]...";
+     [--threads N] [--set KEY=VALUE]... [WORKLOAD.toml]...";
 
 /// The numbers printed for each workload.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,7 @@ struct Measurement {
     mark: Option<Duration>,
     queue_from: Duration,
     seed: u64,
+    threads: usize,
 }
 
 struct Measured {
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
 }
 
 fn arguments() -> Result<Arguments, String> {
-    let measurement = Measurement { mark: None, queue_from: Duration::ZERO, seed: 1 };
+    let measurement = Measurement { mark: None, queue_from: Duration::ZERO, seed: 1, threads: 1 };
     let mut found = Arguments { output: Output::Table, measurement, overrides: Vec::new(), workloads: Vec::new() };
     let mut rest = std::env::args().skip(1);
     while let Some(argument) = rest.next() {
@@ -80,6 +82,11 @@ fn arguments() -> Result<Arguments, String> {
             "--seed" => {
                 let text = rest.next().ok_or(USAGE)?;
                 found.measurement.seed = text.parse().map_err(|error| format!("--seed: {error}"))?;
+            }
+            "--threads" => {
+                let text = rest.next().ok_or(USAGE)?;
+                let threads = text.parse().ok().filter(|&threads| threads > 0);
+                found.measurement.threads = threads.ok_or(format!("--threads: {text:?} is not a number above 0"))?;
             }
             "--set" => {
                 let text = rest.next().ok_or(USAGE)?;
@@ -130,13 +137,14 @@ fn report(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(scenario: &Scenario, Measurement { mark, queue_from, seed }: Measurement) -> Result<Measured, String> {
+fn measure(scenario: &Scenario, measurement: Measurement) -> Result<Measured, String> {
+    let Measurement { mark, queue_from, seed, threads } = measurement;
     let spec = scenario.simulation_spec();
     let build = |spec: &SimulationSpec| Simulation::new(spec, seed).map_err(|error| error.to_string());
     // A run that ends at an instant tells what went before.
     let before = |instant| build(&SimulationSpec { duration: instant, ..spec.clone() }).map(Simulation::run);
     let mut start = ProcessTime::now();
-    let mut simulation = build(&spec)?;
+    let mut simulation = Execution::new(&spec, seed, threads).map_err(|error| error.to_string())?;
     if let Some(mark) = mark {
         simulation.run_until(Time::ZERO + mark);
         start = ProcessTime::now();

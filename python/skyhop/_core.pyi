@@ -375,11 +375,18 @@ def write_file(path: str | PathLike[str], content: bytes) -> None:
     Raises FileExistsError if `path` is a folder, OSError if it cannot be written.
     """
 
-def run(scenario: Scenario, *, seed: int = 1, progress: Progress | None = None, memory_bytes: int | None = None) -> Run:
+def run(
+    scenario: Scenario,
+    *,
+    seed: int = 1,
+    progress: Progress | None = None,
+    memory_bytes: int | None = None,
+    threads: int = 1,
+) -> Run:
     """Simulates the whole scenario. Other threads of Python go on; Ctrl-C interrupts.
 
     Raises Cancelled after `progress.cancel()`, MemoryError when it needs more than `memory_bytes` (without it
-    `memory_limit()`).
+    `memory_limit()`), ValueError for no `threads`.
     """
 
 def run_into(
@@ -390,6 +397,7 @@ def run_into(
     seed: int = 1,
     progress: Progress | None = None,
     memory_bytes: int | None = None,
+    threads: int = 1,
     csv: bool = False,
 ) -> WrittenRun:
     """Simulates the whole scenario, with the files of a run folder in a folder that is there and holds none of them.

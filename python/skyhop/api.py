@@ -49,6 +49,7 @@ def run(
     overrides: Sequence[str] = (),
     progress: _core.Progress | None = None,
     memory_bytes: int | None = None,
+    threads: int = 1,
 ) -> Run:
     """Simulates a scenario once. Other Python threads continue during the run.
 
@@ -56,12 +57,16 @@ def run(
     another thread. `memory_bytes` limits the memory of the run; the default is SKYHOP_MEMORY, or half of the
     machine's memory.
 
-    Raises ScenarioError for a scenario that is wrong, MemoryError when the run needs more memory than it may take.
+    `threads` share the run: the network is cut at links with a long delay, and each thread handles a part. Records are
+    the same for any number. A network that cannot be cut, or would not gain from it, runs on one thread;
+    `manifest["one_thread_because"]` says why. Several runs at once use several cores better.
+
+    Raises ScenarioError for a scenario that is wrong, MemoryError when the run needs more memory than it may take,
+    ValueError for no `threads`.
     """
     validated = scenario(source, overrides=overrides)
-    return Run(
-        _core.run(validated, seed=seed, progress=progress, memory_bytes=memory_bytes), scenario=validated, seed=seed
-    )
+    core = _core.run(validated, seed=seed, progress=progress, memory_bytes=memory_bytes, threads=threads)
+    return Run(core, scenario=validated, seed=seed)
 
 
 def run_into(
@@ -73,13 +78,15 @@ def run_into(
     overrides: Sequence[str] = (),
     progress: _core.Progress | None = None,
     memory_bytes: int | None = None,
+    threads: int = 1,
     csv: bool = False,
 ) -> WrittenRun:
     """Simulates a scenario once and writes its run folder while the run goes on.
 
     The records are those of `run(…).write(folder)`, and long tables take no memory: use it for runs of hours with a
     fine grid. The folder appears whole or not at all, in place of an older run folder. Tables of more than 100,000 rows
-    are written as Parquet alone, unless `csv`. The other arguments are those of `run`.
+    are written as Parquet alone, unless `csv`. The other arguments are those of `run`; a run that is divided among
+    threads keeps its rows in memory until the end.
 
     Raises what `run` raises, FileExistsError if `folder` holds anything that is not part of a run folder, and OSError
     if it cannot be written.
@@ -88,8 +95,9 @@ def run_into(
     place = Path(folder)
     with folders.staged(place, "run") as staging:
         core = _core.run_into(
-            validated, staging, shown=place, seed=seed, progress=progress, memory_bytes=memory_bytes, csv=csv
-        )
+            validated, staging, shown=place, seed=seed, progress=progress, memory_bytes=memory_bytes,
+            threads=threads, csv=csv,
+        )  # fmt: skip
     return WrittenRun(core, folder=place, scenario=validated, seed=seed)
 
 

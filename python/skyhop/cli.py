@@ -123,6 +123,15 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json instead of a table.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Write tables of more than 100,000 rows as CSV, too.")] = False,
     memory: Memory = None,
+    threads: Annotated[
+        int,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=1,
+            help="Cores that share the run where its network can be cut; the records are the same.",
+        ),
+    ] = 1,
 ) -> None:
     """Simulate a scenario and write its run folder."""
     _limit_memory(memory)
@@ -135,9 +144,11 @@ def run(
     with interruptible(lambda: f"no run folder was written to {folder}."):
         progress = _core.Progress()
         with bar(f"{file.name}, seed {seed}", lambda: progress.fraction):
-            result = api.run_into(scenario, folder, seed=seed, progress=progress, csv=csv)
+            result = api.run_into(scenario, folder, seed=seed, progress=progress, threads=threads, csv=csv)
     _warn(result, but=scenario.warnings)
     say_default(scenario)
+    if reason := result.manifest.get("one_thread_because"):
+        typer.echo(f"Ran on one thread: {reason}.", err=True)
     if result.without_csv:
         names = ", ".join(result.without_csv)
         typer.echo(f"More than 100,000 rows, so Parquet only: {names}. Add --csv to write them as CSV, too.", err=True)

@@ -5,7 +5,7 @@
 use serde_json::{Value as Json, json};
 use skyhop_tests::random::judge::{judge, judge_drawn};
 use skyhop_tests::random::{
-    Coverage, Defaults, Schema, bounds, finding::Findings, hashes, mend, network, shrink, tables,
+    Coverage, Defaults, Schema, bounds, finding::Findings, hashes, mend, network, parts, shrink, tables,
 };
 use std::time::{Duration, Instant};
 
@@ -123,6 +123,22 @@ fn kept_scenarios_have_the_records_that_they_had() {
         kept.len(),
         differences.join("\n")
     );
+}
+
+/// Step through the kept scenarios that are run in parts; `hunt --cut` runs as many as one likes.
+const EVERY: usize = 8;
+
+#[test]
+fn runs_in_parts_have_the_records_of_one_thread() {
+    let kept = hashes::read();
+    let tried = || kept.iter().step_by(EVERY);
+    let outcomes: Vec<(u64, parts::Outcome)> =
+        tried().map(|one| (one.seed, parts::compare(one.scenario.clone(), one.seed))).collect();
+    let differences: Vec<_> =
+        outcomes.iter().filter(|(_, outcome)| matches!(outcome, parts::Outcome::Differs(_))).collect();
+    assert!(differences.is_empty(), "{differences:#?}");
+    let cut = outcomes.iter().filter(|(_, outcome)| matches!(outcome, parts::Outcome::Same { .. })).count();
+    assert!(cut * 3 > outcomes.len(), "only {cut} of {} were cut", outcomes.len());
 }
 
 #[test]

@@ -12,14 +12,15 @@ use std::collections::BTreeMap;
 /// Threads and parts of the runs that are compared with that of one thread.
 pub const CUTS: [(usize, usize); 3] = [(1, 2), (2, 3), (1, 5)];
 
-/// What came of the runs of one scenario.
+/// The outcome of the runs of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It cannot be cut, for a reason.
+    /// It cannot be cut, for this reason.
     Whole(String),
-    /// Some runs in so many parts had the same records.
-    Same(usize),
-    /// What differs.
+    /// Runs in up to so many parts had the same records. With two parts, the heavier one of each window had so many
+    /// events per thousand.
+    Same { parts: usize, critical: u64 },
+    /// The first difference.
     Differs(String),
     /// It is not a scenario, or has too many packets for a test.
     NotTried,
@@ -53,7 +54,7 @@ pub fn compare_scenario(scenario: &Scenario, seed: u64, most_hops: u64) -> Outco
     }
     whole.run_until(skyhop::Time::MAX);
     let whole = Run::of(whole.finish());
-    let mut most = 0;
+    let (mut most, mut critical) = (0, 0);
     for cut_as in CUTS {
         let mut execution = cut(cut_as);
         // In steps, as a run that tells its progress.
@@ -66,14 +67,17 @@ pub fn compare_scenario(scenario: &Scenario, seed: u64, most_hops: u64) -> Outco
             return Outcome::Differs(format!("{cut_as:?}: {reason}"));
         }
         most = most.max(division.parts);
+        if cut_as == CUTS[0] {
+            critical = division.critical_events * 1000 / whole.records.events.max(1);
+        }
         if let Some(difference) = whole.difference(&Run::of(execution.finish())) {
             return Outcome::Differs(format!("{cut_as:?}, {} parts: {difference}", division.parts));
         }
     }
-    Outcome::Same(most)
+    Outcome::Same { parts: most, critical }
 }
 
-/// What of a run is compared.
+/// The compared content of a run.
 struct Run {
     records: Records,
     summary: Json,
@@ -148,7 +152,7 @@ impl Tally {
                 let quoted = reason.split('"').enumerate().filter(|(at, _)| at % 2 == 0).map(|(_, text)| text);
                 format!("whole: {}", quoted.collect::<String>())
             }
-            Outcome::Same(parts) => format!("same, up to {parts} parts"),
+            Outcome::Same { parts, .. } => format!("same, up to {parts} parts"),
             Outcome::Differs(_) => "DIFFERENT".to_owned(),
             Outcome::NotTried => "not tried".to_owned(),
         };

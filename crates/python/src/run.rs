@@ -4,7 +4,7 @@ use crate::errors::to_python;
 use crate::own;
 use crate::scenario::Scenario;
 use crate::table::Table;
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use skyhop::{CsvTables, RunOptions};
 use std::panic::resume_unwind;
@@ -120,21 +120,22 @@ impl WrittenRun {
 
 /// Runs the scenario in a thread of its own.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed = 1, progress = None, memory_bytes = None))]
+#[pyo3(signature = (scenario, *, seed = 1, progress = None, memory_bytes = None, threads = 1))]
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
     seed: u64,
     progress: Option<&Progress>,
     memory_bytes: Option<u64>,
+    threads: usize,
 ) -> PyResult<Run> {
-    let options = RunOptions::with_seed(seed).with_memory(memory_bytes);
+    let options = options(seed, memory_bytes, threads)?;
     waited(py, progress, |progress| skyhop::run(&scenario.0, &options, progress)).map(Run)
 }
 
 /// The same, with long tables written into a folder while the run goes on.
 #[pyfunction]
-#[pyo3(signature = (scenario, folder, *, shown, seed = 1, progress = None, memory_bytes = None, csv = false))]
+#[pyo3(signature = (scenario, folder, *, shown, seed = 1, progress = None, memory_bytes = None, threads = 1, csv = false))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn run_into(
     py: Python<'_>,
@@ -144,12 +145,20 @@ pub fn run_into(
     seed: u64,
     progress: Option<&Progress>,
     memory_bytes: Option<u64>,
+    threads: usize,
     csv: bool,
 ) -> PyResult<WrittenRun> {
-    let options = RunOptions::with_seed(seed).with_memory(memory_bytes);
+    let options = options(seed, memory_bytes, threads)?;
     let csv = csv_tables(csv);
     waited(py, progress, |progress| skyhop::run_into(&scenario.0, &options, progress, &folder, &shown, csv))
         .map(WrittenRun)
+}
+
+fn options(seed: u64, memory_bytes: Option<u64>, threads: usize) -> PyResult<RunOptions> {
+    if threads == 0 {
+        return Err(PyValueError::new_err("threads is 0: a run needs at least one"));
+    }
+    Ok(RunOptions::with_seed(seed).with_memory(memory_bytes).with_threads(threads))
 }
 
 /// Does `work` in a thread of its own. The calling thread only waits and, where it is Python's main thread, minds

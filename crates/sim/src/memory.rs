@@ -47,7 +47,8 @@ impl Simulation {
     pub(crate) fn is_to_end(&mut self) -> bool {
         let Some(limits) = &self.limits else { return false };
         let cancelled = limits.cancelled.load(Ordering::Relaxed);
-        let bytes = self.memory_bytes();
+        let own = self.memory_bytes();
+        let bytes = self.part.as_ref().map_or(own, |part| part.memory_of_all(own));
         if cancelled {
             self.halted = Some(Halt::Cancelled);
         } else if bytes > limits.memory_bytes {

@@ -398,7 +398,7 @@ impl Simulation {
             self.record_packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }
         if let Some(part) = &mut self.part
-            && part.leaves(&entry.packet)
+            && part.leaves(&entry)
         {
             return;
         }

@@ -12,7 +12,7 @@ use skyhop_base::Time;
 use skyhop_cc::outside;
 use skyhop_scenario::Scenario;
 use skyhop_sim::records::Records;
-use skyhop_sim::{Halt, Limits, Simulation};
+use skyhop_sim::{Division, Execution, Halt, Limits};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -25,6 +25,9 @@ pub struct RunOptions {
     pub seed: u64,
     /// Memory in bytes that the run may take; `None`: [`crate::memory_limit`].
     pub memory_bytes: Option<u64>,
+    /// Threads that share the run, at least one. The records are the same for any number. A network that cannot be cut
+    /// runs on one; the manifest says why.
+    pub threads: usize,
 }
 
 impl Default for RunOptions {
@@ -35,12 +38,17 @@ impl Default for RunOptions {
 
 impl RunOptions {
     pub fn with_seed(seed: u64) -> RunOptions {
-        RunOptions { seed, memory_bytes: None }
+        RunOptions { seed, memory_bytes: None, threads: 1 }
     }
 
     /// The same with a limit of memory in bytes.
     pub fn with_memory(self, memory_bytes: Option<u64>) -> RunOptions {
         RunOptions { memory_bytes, ..self }
+    }
+
+    /// The same on so many threads, at least one.
+    pub fn with_threads(self, threads: usize) -> RunOptions {
+        RunOptions { threads: threads.max(1), ..self }
     }
 }
 
@@ -80,8 +88,8 @@ pub struct WrittenRun {
 
 /// Simulates the whole of `scenario` and writes the files of [`Run::write`] into `folder`, which is there and holds none
 /// of them. Long tables are written while the run goes on, so its memory does not grow with the rows that it records;
-/// rows of packets, paths, pages and transfers of workloads stay in memory until the end. `shown` is the folder that
-/// errors name.
+/// rows of packets, paths, pages and transfers of workloads stay in memory until the end, and so do all rows of a run
+/// that is divided among threads. `shown` is the folder that errors name.
 ///
 /// # Errors
 /// As [`run`], and [`Error::Write`] if a file cannot be written; the others stay.
@@ -141,9 +149,9 @@ fn simulate(
     options: &RunOptions,
     progress: &Progress,
     needed_bytes: u64,
-    on_step: &mut dyn FnMut(&mut Simulation) -> Result<(), Error>,
+    on_step: &mut dyn FnMut(&mut Execution) -> Result<(), Error>,
 ) -> Result<Run, Error> {
-    let (wall, cpu) = (Instant::now(), cpu_time_s());
+    let (wall, cpu) = (Instant::now(), cpu_time_s(options.threads));
     let spec = scenario.simulation_spec();
     let duration_ns = spec.duration.as_nanos();
     progress.begin(duration_ns, spec.flows.iter().map(|flow| flow.name.clone()));
@@ -152,7 +160,7 @@ fn simulate(
         return Err(Error::NeedsMemory { needed_bytes, limit_bytes });
     }
     let limits = Limits { cancelled: progress.cancelled(), memory_bytes: limit_bytes };
-    let mut simulation = Simulation::new(&spec, options.seed)?.with_limits(limits);
+    let mut simulation = Execution::new(&spec, options.seed, options.threads)?.with_limits(limits);
     let mut pace = ProgressSteps::new(duration_ns);
     let mut reached = 0;
     while reached < duration_ns {
@@ -172,11 +180,13 @@ fn simulate(
         progress.reach(reached, |flow| simulation.flow_state(flow))?;
         pace.took(begin.elapsed());
     }
+    let division = simulation.division().clone();
     let mut records = simulation.finish();
     records.warnings.splice(0..0, scenario.all_warnings());
     let cost = Cost {
         wall_time_s: wall.elapsed().as_secs_f64(),
-        cpu_time_s: cpu.zip(cpu_time_s()).map(|(before, after)| after - before),
+        cpu_time_s: cpu.zip(cpu_time_s(options.threads)).map(|(before, after)| after - before),
+        division,
     };
     let manifest = manifest(scenario, options, &records, &cost);
     Ok(Run { records, manifest, hash: OnceLock::new() })
@@ -269,6 +279,7 @@ impl Run {
 struct Cost {
     wall_time_s: f64,
     cpu_time_s: Option<f64>,
+    division: Division,
 }
 
 fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: &Cost) -> Value {
@@ -298,20 +309,31 @@ fn manifest(scenario: &Scenario, options: &RunOptions, records: &Records, cost: 
         "warnings": records.warnings,
         "scenario": scenario.canonical(),
     });
+    if options.threads > 1 {
+        // Nothing of it changes a record.
+        manifest["threads"] = cost.division.threads.into();
+        manifest["parts"] = cost.division.parts.into();
+        manifest["threads_asked"] = options.threads.into();
+        manifest["one_thread_because"] = cost.division.reason.clone().into();
+    }
     if let Some(planes) = crate::sky::element_planes(scenario) {
         manifest["planes"] = planes;
     }
     manifest
 }
 
-/// Processor time that the calling thread has used, where the system tells.
-fn cpu_time_s() -> Option<f64> {
+/// Processor time that the calling thread has used, or with several threads the process, where the system tells.
+fn cpu_time_s(threads: usize) -> Option<f64> {
     #[cfg(unix)]
     {
         use rustix::time::{ClockId, clock_gettime};
-        let time = clock_gettime(ClockId::ThreadCPUTime);
+        let clock = if threads > 1 { ClockId::ProcessCPUTime } else { ClockId::ThreadCPUTime };
+        let time = clock_gettime(clock);
         Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
     }
     #[cfg(not(unix))]
-    None
+    {
+        let _ = threads;
+        None
+    }
 }

@@ -123,10 +123,8 @@ mod tests {
     #[test]
     fn a_halt_ends_the_meeting_in_which_it_is_said_and_a_panic_lets_all_go() {
         let meeting = Meeting::new(2);
+        let halted = |halted| Word { halted, ..word(4) };
         std::thread::scope(|scope| {
-            fn halted(halted: bool) -> Word {
-                Word { halted, ..word(4) }
-            }
             let other = scope.spawn(|| [false, true].map(|said| meeting.meet(1, halted(said)).expect("both meet")));
             let mine = [false, false].map(|said| meeting.meet(0, halted(said)).expect("both meet"));
             assert_eq!(mine, [halted(false), halted(true)]);

@@ -126,7 +126,7 @@ fn merge_rows(whole: &mut Simulation, others: &mut [Simulation], states: &[Box<P
         pieces.extend(late.map(|row| Piece { order: row.order, place: row.place, part, rows: Rows::Late(*row) }));
     }
     pieces.sort_by_key(|piece| (piece.order, piece.place, piece.part));
-    // What follows from the sky is the same in all parts.
+    // Rows of the sky are the same in all parts.
     let mut all = take(&mut parts[0]);
     let first = Records {
         drops: take(&mut all.drops),

@@ -25,7 +25,8 @@ use plan::{Plan, Wish};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{LinkKind, NodeId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Delays between satellites are looked at anew after so long.
 const LOOKS_AGAIN: Duration = Duration::from_millis(50);
@@ -115,10 +116,8 @@ impl Execution {
         let threads = wish.threads.min(count);
         let moves = first.topology.next_change() != Time::MAX
             && first.topology.links().iter().any(|link| link.kind == LinkKind::Isl);
-        let mut parts = vec![first.as_part(0, &owners, count)];
-        for me in 1..count as u32 {
-            parts.push(Simulation::new(spec, seed)?.as_part(me, &owners, count));
-        }
+        let memory: Arc<[AtomicU64]> = (0..count).map(|_| AtomicU64::new(0)).collect();
+        let parts = build(first, (spec, seed), threads, &owners, &memory)?;
         let boxes = || (0..count * count).map(|_| Mutex::default()).collect();
         Ok(Execution {
             parts,
@@ -133,9 +132,8 @@ impl Execution {
     /// The same run within limits. The memory is that of all parts together.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Execution {
-        self.limits = Some(limits.clone());
-        let share = Limits { memory_bytes: limits.memory_bytes / self.parts.len() as u64, ..limits };
-        self.parts = self.parts.into_iter().map(|part| part.with_limits(share.clone())).collect();
+        self.parts = self.parts.into_iter().map(|part| part.with_limits(limits.clone())).collect();
+        self.limits = Some(limits);
         self
     }
 
@@ -208,16 +206,18 @@ impl Execution {
             let others = threads.into_iter().map(|thread| thread.join().and_then(|done| done));
             mine.into_iter().chain(others).collect()
         });
+        let mut count = 0;
         for result in results {
             match result {
                 Ok(Ok(windows)) => {
-                    self.division.windows = self.division.windows.max(windows.count);
+                    count = count.max(windows.count);
                     self.division.critical_events += windows.critical_events;
                 }
                 Ok(Err(Broken)) => {}
                 Err(panic) => resume_unwind(panic),
             }
         }
+        self.division.windows += count;
         if self.parts.iter().any(|part| part.part.as_ref().is_some_and(|part| part.overtaken)) {
             return self.begin_again(until);
         }
@@ -241,6 +241,13 @@ impl Execution {
         self.parts[0].run_until(until);
     }
 
+    /// [`Simulation::take_rows`] of a run in one part; several parts keep their rows until the end, when they are merged.
+    pub fn take_rows(&mut self, least: usize, take: impl FnOnce(&Records)) {
+        if let [whole] = &mut self.parts[..] {
+            whole.take_rows(least, take);
+        }
+    }
+
     /// Runs to the end and gives the records.
     pub fn run(mut self) -> Records {
         self.run_until(Time::MAX);
@@ -251,6 +258,26 @@ impl Execution {
     pub fn finish(self) -> Records {
         merge::merged(self.parts).finish()
     }
+}
+
+/// Builds the parts but the first, which is there, on so many threads.
+fn build(
+    first: Simulation,
+    (spec, seed): (&SimulationSpec, u64),
+    threads: usize,
+    owners: &Arc<[u32]>,
+    memory: &Arc<[AtomicU64]>,
+) -> Result<Vec<Simulation>, SimulationError> {
+    let part = |me: u32| Simulation::new(spec, seed).map(|whole| whole.as_part(me, owners, memory));
+    let others: Vec<u32> = (1..memory.len() as u32).collect();
+    let built: Vec<Result<Simulation, SimulationError>> = std::thread::scope(|scope| {
+        let chunks = others.chunks(others.len().div_ceil(threads).max(1));
+        let work = |chunk: &[u32]| chunk.iter().map(|&me| part(me)).collect::<Vec<_>>();
+        let workers: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();
+        let built = workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        built.collect()
+    });
+    std::iter::once(Ok(first.as_part(0, owners, memory))).chain(built).collect()
 }
 
 /// The windows that a thread has gone through.
@@ -388,5 +415,122 @@ impl Simulation {
         part.bound = Bound { least, valid_until };
         part.sky_changed = false;
         self.part = Some(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{
+        ApplicationConfig, FlowConfig, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit,
+        RecordConfig, RepairConfig, RunClock, Spacing, TransportConfig,
+    };
+    use skyhop_base::Rate;
+    use skyhop_orbit::Earth;
+    use skyhop_topology::{NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
+
+    /// A row of three nodes, 10 ms apart, over which datagrams go.
+    fn row() -> SimulationSpec {
+        let node = |name: &str| NodeSpec { name: name.into(), kind: NodeKind::Wired };
+        let wires = [(0, 1), (1, 0), (1, 2), (2, 1)].map(|(from, to)| WiredLink {
+            from: NodeId::new(from),
+            to: NodeId::new(to),
+            delay: Duration::from_millis(10),
+        });
+        let rate = Rate::from_bps(1_000_000).unwrap();
+        let link = LinkConfig {
+            rate,
+            queue: QueueConfig::drop_tail(QueueLimit::Packets(5)),
+            framing_bytes: 0,
+            on_down: OnDown::Drop,
+            errors: Vec::new(),
+            listed: Vec::new(),
+            pace: LinkVariation::Steady,
+            repair: RepairConfig::default(),
+        };
+        SimulationSpec {
+            duration: Duration::from_secs(2),
+            clock: RunClock::default(),
+            sky: SkyOptions::default(),
+            topology: TopologySpec {
+                earth: Earth::WGS84,
+                nodes: ["a", "b", "c"].map(node).to_vec(),
+                wired: wires.to_vec(),
+                isl: None,
+                gsl: None,
+                routing: RoutingRules::default(),
+            },
+            links: LinkConfigs { wired: vec![link; 4], ..LinkConfigs::default() },
+            flows: vec![FlowConfig {
+                name: "flow".into(),
+                from: NodeId::new(0),
+                to: NodeId::new(2),
+                transport: TransportConfig::Udp { header_bytes: 28 },
+                application: ApplicationConfig::ConstantRate { rate, payload_bytes: 472, spacing: Spacing::Random },
+                start: Time::ZERO,
+                stop: None,
+                ttl: 64,
+                class: 0,
+                jitter: Duration::ZERO,
+            }],
+            labels: Default::default(),
+            workloads: Vec::new(),
+            agents: Vec::new(),
+            records: RecordConfig::default(),
+        }
+    }
+
+    fn totals(records: &Records) -> String {
+        format!("{:?} {:?} {:?} {}", records.flows, records.links, records.drops, records.events)
+    }
+
+    #[test]
+    fn parts_on_threads_have_the_records_of_one() {
+        let alone = Simulation::new(&row(), 1).unwrap().run();
+        assert!(alone.drops.len() > 10);
+        for (threads, parts) in [(1, 2), (2, 2), (2, 3), (3, 3)] {
+            let mut execution = Execution::with_parts(&row(), 1, threads, parts).unwrap();
+            assert_eq!((execution.division().threads, execution.division().parts), (threads, parts));
+            execution.run_until(Time::from_secs_f64(0.7));
+            assert_eq!(execution.now(), Time::from_secs_f64(0.7));
+            execution.run_until(Time::MAX);
+            let windows = execution.division().windows;
+            // 10 ms each; a window begins with an event, of which there is one in 4 ms or less.
+            assert!((150..=204).contains(&windows), "{windows}");
+            assert_eq!(totals(&execution.finish()), totals(&alone));
+        }
+    }
+
+    #[test]
+    fn a_wrong_bound_is_noticed_and_costs_no_record() {
+        let mut execution = Execution::with_parts(&row(), 1, 2, 2).unwrap();
+        execution.lookahead.fixed = Duration::from_millis(50);
+        execution.run_until(Time::MAX);
+        let reason = execution.division().reason.clone().unwrap_or_default();
+        assert!(reason.contains("faster than its bound"), "{reason}");
+        assert_eq!(totals(&execution.finish()), totals(&Simulation::new(&row(), 1).unwrap().run()));
+    }
+
+    #[test]
+    fn a_limit_ends_all_parts() {
+        let cancelled = Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let limits = Limits { cancelled, memory_bytes: u64::MAX };
+        let mut execution = Execution::with_parts(&row(), 1, 2, 2).unwrap().with_limits(limits);
+        execution.look_at_limits();
+        assert_eq!(execution.halted(), Some(Halt::Cancelled));
+        let limits = Limits { cancelled: Default::default(), memory_bytes: 1 };
+        let mut execution = Execution::with_parts(&row(), 1, 2, 2).unwrap().with_limits(limits);
+        execution.run_until(Time::from_secs_f64(0.1));
+        execution.look_at_limits();
+        assert!(matches!(execution.halted(), Some(Halt::Memory { .. })));
+    }
+
+    #[test]
+    fn what_does_not_pay_stays_whole_and_says_why() {
+        let execution = Execution::new(&row(), 1, 4).unwrap();
+        let Division { threads, parts, reason, .. } = execution.division();
+        assert_eq!((*threads, *parts), (1, 1));
+        assert!(reason.as_deref().is_some_and(|reason| reason.starts_with("a cut would not pay")), "{reason:?}");
+        assert_eq!(Execution::new(&row(), 1, 1).unwrap().division().reason, None);
     }
 }

@@ -1,8 +1,8 @@
-//! What a simulation of one part of a network does besides a whole one: it hands packets that leave the part to the
-//! part that they go to, and notes the order of its rows.
+//! A simulation of one part of a network: it hands packets that leave the part to the part that they go to, and notes
+//! the order of its rows.
 //!
-//! Every part is a whole simulation, built from the same specification and seed. It handles the events of the nodes that
-//! it owns: a link's queue and transmitter belong to the near node, its arrivals to the far one, a sender to the flow's
+//! Every part is a whole simulation, built from the same specification and seed. It handles the events of the nodes
+//! that it owns: a link's queue and transmitter belong to the near node, its arrivals to the far one, a sender to the flow's
 //! source, a receiver to its sink. The sky, routes and handovers follow from time alone, so each part has its own.
 
 use super::Bound;
@@ -19,6 +19,7 @@ use skyhop_base::{Index, Time};
 use skyhop_topology::{LinkKind, NodeId, NodeKind};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A packet on its way to another part.
 #[derive(Debug)]
@@ -125,7 +126,7 @@ pub(crate) struct Part {
     is_outgoing: Vec<bool>,
     /// Links whose near end judges the errors, because packets of one link go to several parts.
     judged: Vec<bool>,
-    /// What was judged of the packets to come, by link.
+    /// Verdicts about the packets to come, by link.
     verdicts: Vec<VecDeque<bool>>,
     /// Services that begin before it have been told.
     pub told_before: Time,
@@ -133,6 +134,8 @@ pub(crate) struct Part {
     pub next_known: Time,
     /// By part.
     pub mail: Vec<Mail>,
+    /// Memory that each part takes, as of its last look, bytes.
+    memory: Arc<[AtomicU64]>,
     order: u128,
     place: u64,
     lengths: Lengths,
@@ -158,9 +161,11 @@ impl Part {
     }
 
     /// A packet of a link that leaves the part has arrived: whether it did so in another one.
-    pub fn leaves(&mut self, packet: &Packet) -> bool {
-        let leaves = self.is_elsewhere(packet.to);
+    pub fn leaves(&mut self, entry: &Entry) -> bool {
+        let leaves = self.is_elsewhere(entry.packet.to);
         self.uncounted += u64::from(leaves);
+        // It was to be told first.
+        self.overtaken |= leaves && entry.start >= self.told_before;
         leaves
     }
 
@@ -174,6 +179,12 @@ impl Part {
         if !std::mem::replace(&mut self.is_outgoing[link as usize], true) {
             self.outgoing.push(link);
         }
+    }
+
+    /// Memory of all parts, of which this one takes so much now.
+    pub fn memory_of_all(&self, own: u64) -> u64 {
+        self.memory[self.me as usize].store(own, Ordering::Relaxed);
+        self.memory.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum()
     }
 
     pub fn sky_has_changed(&mut self) {
@@ -210,7 +221,7 @@ impl Simulation {
     }
 
     /// The same simulation of the nodes that `me` owns, before its first event.
-    pub(crate) fn as_part(mut self, me: u32, owners: &Arc<[u32]>, parts: usize) -> Simulation {
+    pub(crate) fn as_part(mut self, me: u32, owners: &Arc<[u32]>, memory: &Arc<[AtomicU64]>) -> Simulation {
         let topology = &self.topology;
         let is_foreign = |node: NodeId| owners[node.index()] != me;
         let any = |wanted: fn(&NodeKind) -> bool| {
@@ -258,7 +269,8 @@ impl Simulation {
             judged,
             told_before: Time::ZERO,
             next_known: Time::MAX,
-            mail: (0..parts).map(|_| Mail::default()).collect(),
+            mail: memory.iter().map(|_| Mail::default()).collect(),
+            memory: Arc::clone(memory),
             order: 0,
             place: 0,
             lengths: Lengths::of(&self.recorder.records),
@@ -309,7 +321,7 @@ impl Simulation {
         }
     }
 
-    /// What follows comes after all events.
+    /// Rows from here on come after all events.
     pub(crate) fn after_last_event(&mut self) {
         self.at_place(0);
         if let Some(part) = &mut self.part {

@@ -1,7 +1,7 @@
 //! Where a network is cut, and whether it can be and is worth it.
 //!
-//! Ends that know of each other faster than light, or share a state, stay in one part; so do nodes whose link is shorter
-//! than the window. What is left is divided so that each part has the same number of packet-hops to handle, by an
+//! Ends that know of each other faster than light, or share a state, stay in one part; so do nodes whose link is
+//! shorter than the window. The rest is divided so that each part has the same number of packet-hops to handle, by an
 //! estimate: each flow sends what its application writes, or its equal share of the narrowest link of its path.
 
 use super::partition::{Graph, Groups};
@@ -66,7 +66,7 @@ pub(crate) struct Plan {
     pub fixed_lookahead: Duration,
 }
 
-/// What of a network bears on its division.
+/// The facts of a network that bear on its division.
 struct Survey {
     groups: Groups,
     graph: Graph,
@@ -108,7 +108,7 @@ pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -
     Ok(plan)
 }
 
-/// What stands against any division.
+/// The reason against any division, if there is one.
 fn obstacle(simulation: &Simulation, spec: &SimulationSpec) -> Option<String> {
     if spec.clock == RunClock::Ns2 {
         return Some("ns-2's clock is one for all events".to_owned());
@@ -198,11 +198,11 @@ impl Survey {
         let samples = if moves { wanted.min(MOST_SAMPLES) } else { 1 };
         for sample in 0..samples {
             let at = Time::from_nanos(spec.duration.as_nanos() / samples * sample);
-            if sample == 0 {
-                self.add_load(simulation, &simulation.forwarding, &demands, 1.0 / samples as f64);
-                note_delays(&simulation.topology, Time::ZERO, &mut least);
-                continue;
+            if !moves {
+                self.add_load(simulation, &simulation.forwarding, &demands, 1.0);
+                break;
             }
+            // Before the first check, at t = 0, no link of the sky is up.
             let mut topology = simulation.topology.clone();
             topology.advance(at, &mut Vec::new());
             let mut forwarding = Forwarding::default();
@@ -262,12 +262,17 @@ impl Survey {
         delays.retain(|&delay| delay >= SHORTEST);
         delays.sort_unstable();
         let mut windows: Vec<Duration> = Vec::new();
-        for delay in delays.into_iter().rev() {
+        for &delay in delays.iter().rev() {
             let is_new = windows.last().is_none_or(|last| delay.as_secs_f64() < NEXT_WINDOW * last.as_secs_f64());
             if is_new && windows.len() < MOST_WINDOWS {
                 windows.push(delay);
             }
         }
+        // No longer than the way to the ground, or all stations and satellites are one; and no link too short.
+        windows.extend(self.ground.filter(|&ground| ground >= SHORTEST));
+        windows.extend(delays.first());
+        windows.sort_unstable_by(|a, b| b.cmp(a));
+        windows.dedup();
         windows
     }
 

@@ -1,0 +1,64 @@
+"""One run on several threads, from Python and from the command line."""
+
+import json
+import pathlib
+
+import pytest
+import skyhop
+from typer.testing import CliRunner
+
+#: Two ways apart by 50 ms: enough packets in a window for a cut to pay.
+WIDE = """
+duration = "2 s"
+
+[[links]]
+between = ["left", "right"]
+rate = "400 Mbit/s"
+delay = "50 ms"
+
+[[flows]]
+name = "there"
+from = "left"
+to = "right"
+udp = {}
+application = { constant_rate = { rate = "200 Mbit/s", payload = "1000 B" } }
+
+[[flows]]
+name = "back"
+from = "right"
+to = "left"
+udp = {}
+application = { constant_rate = { rate = "200 Mbit/s", payload = "1000 B" } }
+"""
+
+
+def test_records_are_the_same_on_two_threads() -> None:
+    alone, shared = skyhop.run(WIDE), skyhop.run(WIDE, threads=2)
+    assert (shared.manifest["threads"], shared.manifest["parts"]) == (2, 2)
+    assert shared.manifest["one_thread_because"] is None
+    assert shared.manifest["records_hash"] == alone.manifest["records_hash"]
+    assert shared.summary == alone.summary
+    assert "threads" not in alone.manifest
+
+
+def test_a_network_that_stays_whole_says_why() -> None:
+    run = skyhop.run(WIDE, overrides=["duration=100 ms", "links[0].delay=0 s"], threads=2)
+    assert run.manifest["threads"] == 1
+    assert "no link between them is long enough" in run.manifest["one_thread_because"]
+
+
+def test_no_threads_is_an_error() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        skyhop.run(WIDE, threads=0)
+
+
+def test_the_command_line_says_why_it_used_one_thread(tmp_path: pathlib.Path) -> None:
+    from skyhop.cli import app
+
+    file = tmp_path / "wide.toml"
+    file.write_text(WIDE)
+    arguments = ["run", str(file), "--out", str(tmp_path / "run"), "--threads", "2", "--set", "links[0].delay=0 s"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert "Ran on one thread" in done.stderr
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["threads_asked"] == 2
