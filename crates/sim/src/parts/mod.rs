@@ -421,11 +421,12 @@ impl Simulation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::applications::{ConstantRateOptions, SpacingName};
     use crate::spec::{
-        ApplicationConfig, FlowConfig, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit,
-        RecordConfig, RepairConfig, RunClock, Spacing, TransportConfig,
+        FlowConfig, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit, RecordConfig,
+        RepairConfig, RunClock, TransportConfig,
     };
-    use skyhop_base::Rate;
+    use skyhop_base::{Bytes, Rate};
     use skyhop_orbit::Earth;
     use skyhop_topology::{NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
 
@@ -444,7 +445,6 @@ mod tests {
             framing_bytes: 0,
             on_down: OnDown::Drop,
             errors: Vec::new(),
-            listed: Vec::new(),
             pace: LinkVariation::Steady,
             repair: RepairConfig::default(),
         };
@@ -466,7 +466,8 @@ mod tests {
                 from: NodeId::new(0),
                 to: NodeId::new(2),
                 transport: TransportConfig::Udp { header_bytes: 28 },
-                application: ApplicationConfig::ConstantRate { rate, payload_bytes: 472, spacing: Spacing::Random },
+                application: ConstantRateOptions { rate, payload: Bytes(472), spacing: Some(SpacingName::Random) }
+                    .into(),
                 start: Time::ZERO,
                 stop: None,
                 ttl: 64,
