@@ -2,8 +2,9 @@
 //! the order of its rows.
 //!
 //! Every part is a whole simulation, built from the same specification and seed. It handles the events of the nodes
-//! that it owns: a link's queue and transmitter belong to the near node, its arrivals to the far one, a sender to the flow's
-//! source, a receiver to its sink. The sky, routes and handovers follow from time alone, so each part has its own.
+//! that it owns: a link's queue and transmitter belong to the near node, its arrivals to the far one, a sender to the
+//! flow's source, a receiver to its sink. The sky, routes and handovers follow from time alone, so each part has its
+//! own.
 
 use super::Bound;
 use crate::ack_details::AckDetail;

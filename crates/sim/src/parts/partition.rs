@@ -3,7 +3,8 @@
 //! Recursive bisection. A half is grown from a seed by the node that is tied to it most (greedy graph growing), from
 //! several seeds, and the best is improved by moving single nodes (C. Fiduccia and R. Mattheyses, "A linear-time
 //! heuristic for improving network partitions", DAC 1982): G. Karypis and V. Kumar, "A fast and high quality multilevel
-//! scheme for partitioning irregular graphs", SIAM Journal on Scientific Computing 20(1), 1998, §3.2 and §3.3, without its coarsening.
+//! scheme for partitioning irregular graphs", SIAM Journal on Scientific Computing 20(1), 1998, §3.2 and §3.3, without
+//! its coarsening.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
