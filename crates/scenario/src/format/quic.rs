@@ -56,10 +56,10 @@ pub struct QuicOptions {
     /// The connection ends after this time without a packet. Without it: 300 s.
     pub idle_timeout: Option<Duration>,
     /// The receiver is asked to acknowledge at least every so many packets (draft-ietf-quic-ack-frequency). Without
-    /// it: the extension is off, and the receiver acknowledges every second packet.
+    /// it: the extension is off, and the receiver acknowledges every second packet; picoquic asks by a rule of its own.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub ack_every: Option<u32>,
-    /// Longest delay of an acknowledgement that the receiver is asked for. The stacks keep it below 25 ms, or below
+    /// Longest delay of an acknowledgement that the receiver is asked for. quinn and noq keep it below 25 ms, or below
     /// the RTT where that is longer. Needs `ack_every`. Without it: the receiver's own, 25 ms.
     pub ack_delay: Option<Duration>,
     /// Habits of the program around the stack; `batch` and `timers` change single ones. Without it: "tokio" of quinn
