@@ -378,8 +378,8 @@ fn with_pace(mut config: LinkConfig, transmitter: &Transmitter, setting: &Settin
         }
         (None, Some(LinkProfile::Starlink(starlink))) => {
             let slots = slots(starlink, setting);
-            config.errors.push(ErrorConfig::Slots(slots.clone()));
-            config.pace = LinkVariation::Slots(slots);
+            config.errors.push(ErrorConfig::Slots(Box::new(slots.clone())));
+            config.pace = LinkVariation::Slots(Box::new(slots));
         }
         (None, None) => {
             if let Some(trace) = list::holds(transmitter) {

@@ -32,7 +32,7 @@ pub enum ErrorModel {
         stream: Stream,
     },
     Slots {
-        slots: SlotScheduler,
+        slots: Box<SlotScheduler>,
         stream: Stream,
     },
     Segments {
@@ -120,7 +120,7 @@ impl ErrorModel {
                 stream: Stream::new(seed, link, "varying loss"),
             },
             ErrorConfig::Slots(config) => ErrorModel::Slots {
-                slots: SlotScheduler::new(config, seed, link),
+                slots: Box::new(SlotScheduler::new(config, seed, link)),
                 stream: Stream::new(seed, link, "loss of slots"),
             },
             ErrorConfig::OfData(config) => ErrorModel::OfData(Box::new(ErrorModel::new(config, seed, link))),

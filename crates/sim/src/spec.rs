@@ -146,7 +146,7 @@ pub enum LinkVariation {
     /// A recording.
     Trace(TraceConfig),
     /// A scheduler that works in slots.
-    Slots(SlotConfig),
+    Slots(Box<SlotConfig>),
 }
 
 /// A queue. Limits count packets that wait; what the transmitter serves is not counted.
@@ -331,7 +331,7 @@ pub enum ErrorConfig {
     /// list; the list begins anew after the period.
     Varying { steps: Vec<(Duration, f64)>, period: Duration },
     /// Each packet is lost with the probability that the slot gives to the instant at which it arrives.
-    Slots(SlotConfig),
+    Slots(Box<SlotConfig>),
     /// Only packets of data meet these errors: ns-2's error model in front of a receiver.
     OfData(Box<ErrorConfig>),
     /// The named data segments of the named flow (an index) are lost once each, at their first transmission.
