@@ -347,7 +347,9 @@ fn link_config(transmitter: &Transmitter, on_down: OnDown, setting: &Setting) ->
 fn with_pace(mut config: LinkConfig, transmitter: &Transmitter, setting: &Setting) -> LinkConfig {
     match (&transmitter.trace, &transmitter.profile) {
         (Some(trace), _) => config.pace = LinkVariation::Trace(trace.config.clone()),
-        (None, Some(LinkProfile::Starlink(starlink))) => config.pace = LinkVariation::Slots(slots(starlink, setting)),
+        (None, Some(LinkProfile::Starlink(starlink))) => {
+            config.pace = LinkVariation::Slots(Box::new(slots(starlink, setting)));
+        }
         (None, None) => {
             if let Some(trace) = list::holds(transmitter) {
                 config.pace = LinkVariation::Trace(trace);

@@ -11,7 +11,7 @@ use skyhop_base::{Duration, Time};
 #[derive(Debug)]
 pub enum Pacemaker {
     Trace(Trace),
-    Slots(SlotScheduler),
+    Slots(Box<SlotScheduler>),
     /// A code makes packets longer.
     Code(BlockCode),
     /// The link's rate, by ns-2's clock.
@@ -24,7 +24,7 @@ impl Pacemaker {
             // What repairs packets knows of their code itself.
             LinkVariation::Steady => config.repair.code.filter(|_| config.repair.frames.is_none()).map(Pacemaker::Code),
             LinkVariation::Trace(trace) => Some(Pacemaker::Trace(Trace::new(trace.clone()))),
-            LinkVariation::Slots(slots) => Some(Pacemaker::Slots(SlotScheduler::new(slots, seed, link))),
+            LinkVariation::Slots(slots) => Some(Pacemaker::Slots(Box::new(SlotScheduler::new(slots, seed, link)))),
         }
     }
 

@@ -138,7 +138,7 @@ pub enum LinkVariation {
     /// A recording.
     Trace(TraceConfig),
     /// A scheduler that works in slots.
-    Slots(SlotConfig),
+    Slots(Box<SlotConfig>),
 }
 
 /// A queue. Limits count packets that wait; what the transmitter serves is not counted.
