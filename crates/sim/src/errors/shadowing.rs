@@ -90,7 +90,8 @@ impl Losses for Channel {
     fn loses(&mut self, arrival: &Arrival<'_>) -> bool {
         while self.until <= arrival.at {
             self.is_bad = !self.is_bad;
-            self.until = self.until + self.stay();
+            let stay = self.stay();
+            self.until += stay;
         }
         arrival.draw(&self.draws) < self.losses[usize::from(self.is_bad)]
     }
