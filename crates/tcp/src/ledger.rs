@@ -172,10 +172,16 @@ impl Ledger {
     }
 
     /// Adds the segment sent last.
-    pub fn push(&mut self, record: Record) -> Id {
+    pub fn push(&mut self, mut record: Record) -> Id {
         let id = self.base + self.records.len() as u64;
+        // As `link_last` does it, without a look at what the record was linked to.
+        (record.linked, record.earlier, record.later) = (true, self.latest, NIL);
+        match self.latest {
+            NIL => self.earliest = id,
+            latest => self.get_mut(Id(latest)).later = id,
+        }
+        self.latest = id;
         self.records.push_back(record);
-        self.link_last(Id(id));
         Id(id)
     }
 

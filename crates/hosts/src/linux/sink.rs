@@ -5,17 +5,20 @@ use skyhop_base::Time;
 use skyhop_sim::endpoint::{Counters, Endpoint, Incoming, Outgoing};
 use skyhop_tcp::path::Endpoint as _;
 use skyhop_tcp::receiver::Host;
+use skyhop_tcp::segment::Segment;
 
 #[derive(Debug)]
 pub(super) struct Sink {
     host: Host,
     syn_bytes: u32,
     duplicates: u64,
+    /// The box of the last segment that arrived.
+    spare: Option<Box<Segment>>,
 }
 
 impl Sink {
     pub fn new(host: Host, syn_bytes: u32) -> Sink {
-        Sink { host, syn_bytes, duplicates: 0 }
+        Sink { host, syn_bytes, duplicates: 0, spare: None }
     }
 }
 
@@ -28,6 +31,7 @@ impl Endpoint for Sink {
             self.duplicates += 1;
         }
         self.host.on_segment(now, &segment);
+        self.spare = Some(segment);
     }
 
     fn next_timeout(&self) -> Time {
@@ -40,7 +44,7 @@ impl Endpoint for Sink {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
         let segment = self.host.transmit(now)?;
-        Some(packet(segment, self.syn_bytes, false))
+        Some(packet(segment, self.spare.take(), self.syn_bytes, false))
     }
 
     fn delivered_bytes(&self) -> u64 {
@@ -54,6 +58,7 @@ impl Endpoint for Sink {
     }
 
     fn memory_bytes(&self) -> u64 {
-        size_of::<Sink>() as u64 + self.host.receiver.memory_bytes()
+        let spare = self.spare.iter().map(|spare| size_of_val(&**spare)).sum::<usize>();
+        (size_of::<Sink>() + spare) as u64 + self.host.receiver.memory_bytes()
     }
 }

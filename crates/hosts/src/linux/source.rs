@@ -5,7 +5,7 @@ use skyhop_base::{Duration, Time};
 use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Report};
 use skyhop_tcp::control::PathHint;
 use skyhop_tcp::flow::CaState;
-use skyhop_tcp::segment::Seq;
+use skyhop_tcp::segment::{Segment, Seq};
 use skyhop_tcp::sender::{Counts, Sender};
 use std::collections::VecDeque;
 
@@ -25,9 +25,13 @@ pub(super) struct Source {
     /// The end of the data sent so far.
     highest: Seq,
     repeats: u64,
+    /// A sample of the RTT that came before all of `facts`, which mostly have none: every ACK gives one.
+    rtt: Option<Duration>,
     facts: VecDeque<Fact>,
     /// State and counts at the last look.
     seen: (CaState, Counts),
+    /// The box of the last segment that arrived.
+    spare: Option<Box<Segment>>,
 }
 
 impl Source {
@@ -41,8 +45,10 @@ impl Source {
             syn_bytes,
             highest: 0,
             repeats: 0,
+            rtt: None,
             facts: VecDeque::new(),
             seen,
+            spare: None,
         }
     }
 
@@ -67,8 +73,12 @@ impl Source {
 
     /// Notes what an input has changed.
     fn observe(&mut self) {
-        if let Some(rtt_us) = self.sender.take_rtt() {
-            self.facts.push_back(Fact::Rtt(Duration::from_micros(rtt_us)));
+        if let Some(rtt) = self.sender.take_rtt().map(Duration::from_micros) {
+            if self.rtt.is_none() && self.facts.is_empty() {
+                self.rtt = Some(rtt);
+            } else {
+                self.facts.push_back(Fact::Rtt(rtt));
+            }
         }
         let (state, counts) = (self.sender.ca_state(), self.sender.counts());
         let (before, counted) = std::mem::replace(&mut self.seen, (state, counts));
@@ -108,6 +118,7 @@ impl Endpoint for Source {
     fn on_packet(&mut self, now: Time, packet: Incoming) {
         let Some(segment) = segment(packet) else { return };
         self.sender.on_segment(now, &segment);
+        self.spare = Some(segment);
         self.fill(now);
         self.observe();
     }
@@ -135,11 +146,11 @@ impl Endpoint for Source {
         let repeats = segment.len > 0 && segment.end() <= self.highest;
         self.repeats += u64::from(repeats);
         self.highest = self.highest.max(segment.end());
-        Some(packet(segment, self.syn_bytes, repeats))
+        Some(packet(segment, self.spare.take(), self.syn_bytes, repeats))
     }
 
     fn poll_fact(&mut self) -> Option<Fact> {
-        self.facts.pop_front()
+        self.rtt.take().map(Fact::Rtt).or_else(|| self.facts.pop_front())
     }
 
     fn backlog_bytes(&self) -> u64 {
@@ -172,6 +183,10 @@ impl Endpoint for Source {
         }
     }
 
+    fn cwnd(&self) -> Option<f64> {
+        Some(self.sender.cwnd().into())
+    }
+
     fn counters(&self) -> Counters {
         let counts = self.sender.counts();
         Counters {
@@ -186,6 +201,7 @@ impl Endpoint for Source {
 
     fn memory_bytes(&self) -> u64 {
         let facts = self.facts.capacity() * size_of::<Fact>();
-        (size_of::<Source>() + facts) as u64 + self.sender.memory_bytes()
+        let spare = self.spare.iter().map(|spare| size_of_val(&**spare)).sum::<usize>();
+        (size_of::<Source>() + facts + spare) as u64 + self.sender.memory_bytes()
     }
 }

@@ -60,6 +60,10 @@ impl Hosts {
         self.ends[Side::Source as usize].report()
     }
 
+    pub fn cwnd(&self) -> Option<f64> {
+        self.ends[Side::Source as usize].cwnd()
+    }
+
     pub fn counters(&self) -> Counters {
         let [source, sink] = &self.ends;
         Counters { duplicates: sink.counters().duplicates, ..source.counters() }
@@ -169,7 +173,9 @@ impl Simulation {
                 Fact::Event(name) => self.recorder.flow_event(now, flow_id, name, Some(hosts.report())),
             }
         }
-        if let (Side::Source, Some(average), Some(cwnd)) = (side, &mut flow.cwnd, hosts.report().cwnd) {
+        if let (Side::Source, Some(average)) = (side, &mut flow.cwnd)
+            && let Some(cwnd) = hosts.cwnd()
+        {
             average.set(now, cwnd);
         }
         if let (Side::Source, Some(part)) = (side, &mut self.part)

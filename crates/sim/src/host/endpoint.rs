@@ -86,6 +86,11 @@ pub trait Endpoint: Debug + Send {
         Report::default()
     }
 
+    /// The congestion window of the report, which the engine asks for after each input.
+    fn cwnd(&self) -> Option<f64> {
+        self.report().cwnd
+    }
+
     /// Totals so far, for the records.
     fn counters(&self) -> Counters {
         Counters::default()
@@ -148,6 +153,11 @@ impl Payload {
         }
     }
 
+    /// The same of a value in a box: a host may send the next packet in the box of one that arrived.
+    pub fn of_boxed<T: Any + Send + Clone>(value: Box<T>) -> Payload {
+        Payload { content: value, bytes: size_of::<T>() as u32, opens: false, copy: copy_of::<T>, header: no_header }
+    }
+
     /// The same of a packet that asks for a connection, or of the answer to it.
     #[must_use]
     pub fn opening(self, opens: bool) -> Payload {
@@ -183,6 +193,11 @@ impl Payload {
     /// The value, if it is of this type. [`Payload::bytes`] holds a `Vec<u8>`.
     pub fn take<T: Any>(self) -> Option<T> {
         self.content.downcast().ok().map(|value| *value)
+    }
+
+    /// The same in its box.
+    pub fn take_boxed<T: Any>(self) -> Option<Box<T>> {
+        self.content.downcast().ok()
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {

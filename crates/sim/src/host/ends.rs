@@ -161,7 +161,7 @@ impl Ends {
         match self {
             Ends::Tcp(tcp) => Some(tcp.sender.cwnd()),
             Ends::Datagrams(_) => None,
-            Ends::Hosts(hosts) => hosts.report().cwnd,
+            Ends::Hosts(hosts) => hosts.cwnd(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A receiving host on a path: the receiver and an application that may pause.
 
-use super::Receiver;
+use super::{Receiver, sooner};
 use crate::path::Endpoint;
 use crate::segment::Segment;
 use skyhop_base::Time;
@@ -35,7 +35,8 @@ impl Endpoint for Host {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.pauses.into_iter().chain([self.receiver.next_timeout()]).flatten().min()
+        let [from, to] = self.pauses;
+        sooner(sooner(from, to), self.receiver.next_timeout())
     }
 
     fn transmit(&mut self, now: Time) -> Option<Segment> {

@@ -66,6 +66,14 @@ struct Options {
     sack: bool,
 }
 
+/// The earlier one of two timers. Asked for after each segment, where chained iterators take several times as long.
+fn sooner(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
 /// Segments for which the standard library makes room at first.
 const USUAL_OUTBOX: usize = 4;
 
@@ -155,8 +163,11 @@ impl Receiver {
     /// When [`Receiver::on_timeout`] is due.
     pub fn next_timeout(&self) -> Option<Time> {
         let delayed = self.acks.timer.filter(|_| self.acks.pending.timer || self.acks.compressed > 0);
-        let delayed = delayed.map(|(_, fires)| fires);
-        [self.handshake.timer(), delayed, self.acks.compression_timer, self.reader.timer()].into_iter().flatten().min()
+        let mut first = delayed.map(|(_, fires)| fires);
+        for other in [self.handshake.timer(), self.acks.compression_timer, self.reader.timer()] {
+            first = sooner(first, other);
+        }
+        first
     }
 
     /// When the delayed-ACK timer sends an ACK.

@@ -16,19 +16,22 @@ impl Sender {
         if ack.number + self.max_window < prior_una || self.flow.packets_out == 0 {
             return;
         }
-        let mut blocks: Vec<(Seq, Seq, bool)> = Vec::with_capacity(SackBlocks::MOST);
+        let mut valid = [(0, 0, false); SackBlocks::MOST];
+        let mut count = 0;
         for (i, block) in segment.sack.iter().enumerate() {
             let duplicate = i == 0 && dsack;
             if self.is_valid(block.start, block.end, duplicate) && block.end > prior_una {
-                blocks.push((block.start, block.end, duplicate));
+                valid[count] = (block.start, block.end, duplicate);
+                count += 1;
             }
         }
+        let blocks = &mut valid[..count];
         blocks.sort_unstable();
-        for &(start, end, duplicate) in &blocks {
+        for &(start, end, duplicate) in &*blocks {
             self.take_block(start, end, duplicate, ack);
         }
         let mut cache = SackBlocks::default();
-        for &(start, end, _) in &blocks {
+        for &(start, end, _) in &*blocks {
             cache.push(start..end);
         }
         self.sack_cache = cache;
