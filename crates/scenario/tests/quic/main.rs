@@ -409,7 +409,8 @@ fn options_change_what_they_are_for() {
         let is_picoquic = stack == StackKind::Picoquic;
         let mut known = json!({ "initial_window": "120 kB" });
         if is_picoquic {
-            known["initial_rtt"] = json!("600 ms");
+            // Its CUBIC leaves slow start at the known window: one of the path, 1.5 MB.
+            known = json!({ "initial_window": "1500 kB", "initial_rtt": "600 ms" });
         } else {
             let acks = |run: &Records| (run.conservation.sent - run.flows[0].packets_sent) as f64;
             let fewer = acks(&run(json!({ "ack_every": 10 }))) / acks(&plain);
@@ -439,7 +440,9 @@ fn options_change_what_they_are_for() {
         }
         let late = |runtime: &str| completed(&run(json!({ "runtime": runtime })), 0) - completed(&plain, 0);
         let (tokio, select) = (late("tokio"), late("select"));
-        assert!(tokio > 0.0 && select > 0.0 && tokio != select, "{stack}: {tokio}, {select}");
+        assert!(tokio != 0.0 && select != 0.0 && tokio != select, "{stack}: {tokio}, {select}");
+        // picoquic does without some acknowledgements where datagrams are read together.
+        assert!(is_picoquic || tokio > 0.0 && select > 0.0, "{stack}: {tokio}, {select}");
     }
 }
 
@@ -537,9 +540,10 @@ fn the_pacing_rate_is_that_of_the_stacks_pacer() {
             let fill = before.max(after) / 8.0 * 1e-3;
             owed = (owed + bytes - fill).max(0.0);
             (used, allowed) = (used + bytes, allowed + fill);
-            // A burst of ten datagrams or of 2 ms; and what the pacers earned since they last looked counts at the rate
-            // of now, which has risen in slow start.
-            let burst = 2.0 * 12_000.0f64.max(2.0 * fill);
+            // A burst of ten datagrams (16 of picoquic: `pacing.c`) or of 2 ms; and what the pacers earned since they
+            // last looked counts at the rate of now, which has risen in slow start.
+            let datagrams = if stack == StackKind::Picoquic { 16.0 } else { 10.0 };
+            let burst = 2.0 * (1200.0 * datagrams).max(2.0 * fill);
             most_owed = most_owed.max(owed / burst);
             if !of_control {
                 let windows = after * pair[1].srtt.expect("has one").as_secs_f64() / (pair[1].cwnd.unwrap() * 9600.0);
