@@ -110,6 +110,7 @@ const CYCLES: [(&str, &str, &[&str]); 3] = [
             "measure",
             "ns2_clock",
             "pace",
+            "parts",
             "parts/",
             "recorder",
             "relay",
