@@ -89,7 +89,7 @@ const CYCLES: [(&str, &str, &[&str]); 4] = [
         "sim",
         "the simulation holds its parts, and endpoints, agents, the recorder and the division into parts call it back: \
          a packet's next step is the simulation's business",
-        &["agents", "agents/", "build", "flow", "host/", "parts/", "recorder", "simulation"],
+        &["agents", "agents/", "build", "flow", "host/", "parts", "parts/", "recorder", "simulation"],
     ),
     (
         "sim",
