@@ -19,6 +19,7 @@ __all__ = [
     "Staging",
     "Start",
     "Table",
+    "WrittenRun",
     "empty_table",
     "is_whole",
     "json_schema",
@@ -29,6 +30,7 @@ __all__ = [
     "reaction_packets",
     "reference_scenarios",
     "run",
+    "run_into",
     "sweep",
     "table_names",
     "validate_flows",
@@ -301,6 +303,7 @@ class WrittenRun:
     def manifest_json(self) -> str:
         """The content of manifest.json."""
 
+@final
 class Run:
     """A finished run."""
 

@@ -18,7 +18,7 @@ from skyhop import _core
 from skyhop.program import FAILED, USAGE
 
 if TYPE_CHECKING:
-    from skyhop.results import Run
+    from skyhop.results import Run, WrittenRun
 
 __all__ = [
     "FAILED",
@@ -68,7 +68,7 @@ def read_scenario(file: Path, overrides: list[str] | None) -> _core.Scenario:
     return scenario
 
 
-def warn(what: _core.Scenario | Run, *, but: Sequence[str] = ()) -> None:
+def warn(what: _core.Scenario | Run | WrittenRun, *, but: Sequence[str] = ()) -> None:
     """Prints what to know about a scenario that is right, or about a run; not again what has been said (`but`)."""
     warn_all([warning for warning in what.warnings if warning not in but])
 

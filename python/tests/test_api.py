@@ -133,9 +133,7 @@ def test_write_replaces_an_older_run_whole_and_nothing_else(dumbbell: Path, tmp_
 
 def test_a_run_written_as_it_goes_is_the_run(tmp_path: Path) -> None:
     # 200,000 rows: some pieces of the table leave the memory while the run goes on.
-    fine = DUMBBELL.replace("[records]", "[records]\ngrid = \"0.2 ms\"") if "[records]" in DUMBBELL else (
-        'records = { grid = "0.2 ms" }\n' + DUMBBELL
-    )
+    fine = DUMBBELL.replace('grid = "500 ms"', 'grid = "0.2 ms"')
     run = skyhop.run(fine, seed=4)
     run.write(tmp_path / "whole")
     written = skyhop.run_into(fine, tmp_path / "pieces", seed=4)

@@ -4,8 +4,9 @@ import json
 import pathlib
 
 import pytest
-import skyhop
 from typer.testing import CliRunner
+
+import skyhop
 
 #: Two ways apart by 50 ms: enough packets in a window for a cut to pay.
 WIDE = """

@@ -135,7 +135,9 @@ pub fn run(
 
 /// The same, with long tables written into a folder while the run goes on.
 #[pyfunction]
-#[pyo3(signature = (scenario, folder, *, shown, seed = 1, progress = None, memory_bytes = None, threads = 1, csv = false))]
+#[pyo3(signature = (
+    scenario, folder, *, shown, seed = 1, progress = None, memory_bytes = None, threads = 1, csv = false
+))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn run_into(
     py: Python<'_>,

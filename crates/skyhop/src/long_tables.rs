@@ -179,8 +179,13 @@ mod tests {
     const SCENARIO: &str = r#"
         duration = "14 s"
         profile = "rfc"
-        links = [{ between = ["left", "right"], rate = "1 Mbit/s", delay = "10 ms", queue = { drop_tail = { packets = 9 } } }]
         records = { grid = "0.1 ms" }
+
+        [[links]]
+        between = ["left", "right"]
+        rate = "1 Mbit/s"
+        delay = "10 ms"
+        queue = { drop_tail = { packets = 9 } }
 
         [[flows]]
         name = "z"

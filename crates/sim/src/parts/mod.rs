@@ -241,7 +241,8 @@ impl Execution {
         self.parts[0].run_until(until);
     }
 
-    /// [`Simulation::take_rows`] of a run in one part; several parts keep their rows until the end, when they are merged.
+    /// [`Simulation::take_rows`] of a run in one part. Several parts keep their rows until the end, when they are
+    /// merged.
     pub fn take_rows(&mut self, least: usize, take: impl FnOnce(&Records)) {
         if let [whole] = &mut self.parts[..] {
             whole.take_rows(least, take);
