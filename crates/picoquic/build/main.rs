@@ -1,5 +1,7 @@
 //! Compiles picoquic and picotls, whose sources `python/tools/picoquic.py` has fetched, together with the shim.
 
+#![allow(clippy::print_stdout, reason = "a build script tells cargo by its output")]
+
 #[cfg(feature = "native")]
 mod sources;
 

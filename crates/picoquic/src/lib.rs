@@ -1,8 +1,8 @@
 //! picoquic, a QUIC stack in C, as an endpoint that knows no sockets, no clock and no randomness of its own.
 //!
 //! The C library is compiled from its own sources, which `python/tools/picoquic.py` fetches; without the feature
-//! `native` this crate is empty. [`Endpoint`] is one end of at most one connection: datagrams and the time go in,
-//! datagrams and the next time come out. What it draws, and what it does behind its encryption, goes through [`Hooks`].
+//! `native` this crate is empty. `Endpoint` is one end of at most one connection: datagrams and the time go in,
+//! datagrams and the next time come out. What it draws, and what it does behind its encryption, goes through `Hooks`.
 //!
 //! This crate and `skyhop-plugin` are the only ones with unsafe code: calls of C functions. The C side is
 //! `src/shim/shim.c`, which hands no structure of picoquic's over. picoquic's own faults can still end the process: a

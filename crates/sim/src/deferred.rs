@@ -24,6 +24,8 @@ pub enum Overflow {
 pub struct DeferredQueue {
     waiting: VecDeque<(Packet, Time)>,
     bytes: u64,
+    /// Waiting packets of low priority. Without any, an overflow need not look for one.
+    low: usize,
     overflow: Overflow,
     /// When the present end of service was foreseen.
     pub foreseen: Time,
@@ -49,6 +51,7 @@ impl DeferredQueue {
         DeferredQueue {
             waiting: VecDeque::new(),
             bytes: 0,
+            low: 0,
             overflow,
             foreseen: Time::ZERO,
             displaced: Vec::new(),
@@ -106,11 +109,13 @@ impl DeferredQueue {
             let front = if ever && self.overflow == Overflow::Front { self.waiting.pop_front() } else { None };
             let Some((dropped, since)) = front else { return Kept::No };
             self.bytes -= u64::from(dropped.size);
+            self.low -= usize::from(dropped.is_low());
             *waited += now.since(since);
             self.displaced.push(dropped);
             kept = Kept::Displacing;
         }
         self.bytes += u64::from(packet.size);
+        self.low += usize::from(packet.is_low());
         self.waiting.push_back((packet, now));
         kept
     }
@@ -124,7 +129,7 @@ impl DeferredQueue {
     /// Packets of low priority leave for a packet of normal one that found no room, the newest first, as many as are
     /// needed; none if that is not enough. Adds to `waited` the time that they have.
     pub fn evict_low(&mut self, packet: &Packet, now: Time, limit: QueueLimit, waited: &mut Duration) {
-        if packet.is_low() {
+        if packet.is_low() || self.low == 0 {
             return;
         }
         let (mut packets, mut bytes) = (self.packets(), self.bytes);
@@ -140,6 +145,7 @@ impl DeferredQueue {
                 && let Some((low, since)) = self.waiting.remove(at)
             {
                 self.bytes -= u64::from(low.size);
+                self.low -= 1;
                 *waited += now.since(since);
                 self.displaced.push(low);
             }
@@ -157,6 +163,7 @@ impl DeferredQueue {
         }
         let (packet, since) = self.waiting.pop_front()?;
         self.bytes -= u64::from(packet.size);
+        self.low -= usize::from(packet.is_low());
         Some((packet, since))
     }
 
@@ -168,7 +175,7 @@ impl DeferredQueue {
         out: &mut Vec<Packet>,
     ) -> Duration {
         let mut waited = Duration::ZERO;
-        let mut bytes = 0;
+        let (mut bytes, mut low) = (0, 0);
         if let Some(repairs) = &mut self.repairs {
             repairs.withdraw(&mut affected, out);
         }
@@ -181,11 +188,13 @@ impl DeferredQueue {
             if !stays {
                 out.push(packet);
                 bytes += u64::from(packet.size);
+                low += usize::from(packet.is_low());
                 waited += now.since(since);
             }
             stays
         });
         self.bytes -= bytes;
+        self.low -= low;
         waited
     }
 

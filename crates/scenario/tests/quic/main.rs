@@ -529,7 +529,7 @@ fn the_pacing_rate_is_that_of_the_stacks_pacer() {
             // A burst of ten datagrams (16 of picoquic: `pacing.c`) or of 2 ms; and what the pacers earned since they
             // last looked counts at the rate of now, which has risen in slow start.
             let datagrams = if stack == StackKind::Picoquic { 16.0 } else { 10.0 };
-            let burst = 2.0 * (1200.0 * datagrams).max(2.0 * fill);
+            let burst = 2.0 * f64::max(1200.0 * datagrams, 2.0 * fill);
             most_owed = most_owed.max(owed / burst);
             if !of_control {
                 let windows = after * pair[1].srtt.expect("has one").as_secs_f64() / (pair[1].cwnd.unwrap() * 9600.0);
