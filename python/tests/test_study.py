@@ -314,7 +314,7 @@ def test_a_headline_says_why_claims_were_not_judged(folder: Path, monkeypatch: p
         ('["goodput", "late"]', '["goodput", "lag"]', "parts.daily.metrics: is among"),
         ("seeds = [1]", "seeds = []", "parts.daily.seeds: is a list of whole numbers"),
         ("long = true", "lang = true", "parts.whole.lang: has no meaning here"),
-        ("long = true", 'stack = "picoquic"', "parts.whole.stack: is among quinn, noq, not 'picoquic'"),
+        ("long = true", 'stack = "lsquic"', "parts.whole.stack: is among quinn, noq, picoquic, not 'lsquic'"),
     ],
 )
 def test_parts_that_cannot_be_meant(folder: Path, old: str, new: str, said: str) -> None:
@@ -378,7 +378,7 @@ def test_a_broken_scenario_of_a_study_is_reported_and_nothing_is_written(folder:
     change(folder / "scenario.toml", 'rate = "2 Mbit/s"', 'rate = "2 Mbits/s"')
     done = skyhop_program("study", "run", "queues")
     assert done.returncode == 2
-    assert "scenario.toml:8" in done.stderr
+    assert "scenario.toml:9" in done.stderr
     assert not (skyhop_program.folder / "runs").exists()
 
 

@@ -101,6 +101,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
     "completion": {"shell": [[one] for one in ("", "sh", "\udcff")]},
     "run": {
         "memory": [["good.toml", "--memory", one] for one in MEMORY],
+        "threads": [["good.toml", "--threads", one] for one in ("0", "-1", "x", "1.5")],
         "file": [[one] for one in FILES],
         "out": [["good.toml", "--out", one] for one in PLACES],
         "seed": [["good.toml", "--seed", one] for one in ("-1", str(2**64), "x", "", "1.5")],

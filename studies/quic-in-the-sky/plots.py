@@ -8,9 +8,7 @@ from skyhop.plots import Measure
 from skyhop.report import study_figure
 
 LOSSES = {"none": "no random loss", "1 %": "1 % random loss"}
-TRANSPORTS = [
-    "quinn cubic", "quinn bbr", "noq cubic", "noq bbr3", "picoquic cubic", "picoquic bbr", "tcp cubic", "tcp bbr",
-]  # fmt: skip
+TRANSPORTS = ["quinn cubic", "quinn bbr", "noq cubic", "noq bbr3", "tcp cubic", "tcp bbr"]
 
 
 def _dots(results: pl.DataFrame, sky: str, metric: str, measure: Measure) -> Figure:

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const AT_LEAST: u64 = 60;
 
 /// So many scenarios use everything that the format has.
-const FOR_COVERAGE: u64 = 8000;
+const FOR_COVERAGE: u64 = 12_000;
 
 /// A run of more is ended and counted.
 const LONG: Duration = Duration::from_secs(10);
