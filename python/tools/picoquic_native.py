@@ -122,8 +122,8 @@ def times(paths: list[Native]) -> dict[Native, float]:
 
 def main() -> None:
     """Prints the times of both controls over all paths."""
-    rates = (((250, 3), False, False), ((250, 3), True, False), ((250, 3), False, True))
-    rates += (((50, 10), False, False), ((10, 2), False, False), ((2, 10), False, False))
+    rates = [((250, 3), False, False), ((250, 3), True, False), ((250, 3), False, True)]
+    rates += [((50, 10), False, False), ((10, 2), False, False), ((2, 10), False, False)]
     paths = [Native(control, *pair, loses, knows) for pair, loses, knows in rates for control in ("bbr", "cubic")]
     for path, seconds in times(paths).items():
         kind = " lossy" * path.loses + " seeded" * path.knows
