@@ -187,7 +187,7 @@ class Reference:
 
 
 #: Controls of Linux that have the name of one of Skyhop's own TCP.
-_OF_LINUX = {"RenoOptions": "Reno of Linux", "CubicOptions": "Cubic of Linux"}
+_OF_LINUX = {"RenoOptions": "Reno of Linux", "CubicOptions": "Cubic of Linux", "PoissonFile": "Poisson arrivals"}
 
 
 def title(name: str) -> str:
