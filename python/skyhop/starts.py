@@ -19,7 +19,7 @@ def spread(scenario: _core.Scenario, *, seed: int, within_s: float) -> _core.Sce
         digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
         return int(int.from_bytes(digest[:8], "big") / 2**64 * within_s * 1e9)
 
-    data = _one_by_one(scenario)
+    data = one_by_one(scenario)
     for flow in data["flows"]:
         flow["start"] = f"{_start_ns(flow) + later_ns(flow['name'])} ns"
     return api.scenario(data)
@@ -27,14 +27,14 @@ def spread(scenario: _core.Scenario, *, seed: int, within_s: float) -> _core.Sce
 
 def one_later(scenario: _core.Scenario) -> _core.Scenario:
     """The last flow starts a microsecond later, the others as before."""
-    data = _one_by_one(scenario)
+    data = one_by_one(scenario)
     if data["flows"]:
         last = data["flows"][-1]
         last["start"] = f"{_start_ns(last) + 1000} ns"
     return api.scenario(data)
 
 
-def _one_by_one(scenario: _core.Scenario) -> dict[str, Any]:
+def one_by_one(scenario: _core.Scenario) -> dict[str, Any]:
     """The scenario with every flow of a `count` by itself, named as the engine names it."""
     data: dict[str, Any] = json.loads(scenario.canonical_json())
     flows = []

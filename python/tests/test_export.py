@@ -273,7 +273,9 @@ def test_qlog_of_quic_has_what_the_stack_sent_lost_and_heard_of(stack: str, tmp_
     # The path's own table says which packets did not arrive.
     gone = run.table("drops").filter(~pl.col("is_ack"))["seq"].to_list()
     assert len(sent) == len(set(sent)) and len(lost) == len(set(lost)) > 5
-    assert set(lost) <= set(gone) and not set(lost) & acked and acked <= set(sent)
+    # picoquic closes at once, so it never misses a packet without data that is lost then.
+    unnoticed = set(gone) - set(lost) if stack == "picoquic" else set()
+    assert set(lost) == set(gone) - unnoticed and not set(lost) & acked and acked <= set(sent)
     # Nothing is under way any more: what is left needed no acknowledgement.
     bare = set(sent) - acked - set(lost)
     carried = {
@@ -284,8 +286,7 @@ def test_qlog_of_quic_has_what_the_stack_sent_lost_and_heard_of(stack: str, tmp_
         if event["data"]["header"]["packet_type"] == "1RTT"
     }
     assert all(carried[number] == 0 for number in bare)
-    # A packet that is lost when the connection closes is never missed.
-    assert all(number in bare for number in set(gone) - set(lost))
+    assert unnoticed <= bare
     payloads = run.table("packets").filter((pl.col("event") == "deq") & ~pl.col("is_ack"))["payload_bytes"].sum()
     assert sum(carried.values()) == payloads
     # A period of recovery for each reduction of the window that lies outside of another.

@@ -312,7 +312,7 @@ def test_starts_are_drawn_by_seed_and_flow_and_move_nothing_else() -> None:
     one, other = (starts.spread(base, seed=seed, within_s=0.5) for seed in (1, 2))
     assert one.hash == starts.spread(base, seed=1, within_s=0.5).hash != other.hash
     counted = api.scenario(DUMBBELL.replace('name = "b"', 'name = "b"\ncount = 3'))
-    flows = starts._one_by_one(starts.spread(counted, seed=1, within_s=0.5))["flows"]
+    flows = starts.one_by_one(starts.spread(counted, seed=1, within_s=0.5))["flows"]
     assert [flow["name"] for flow in flows] == ["a", "b-0", "b-1", "b-2"]
     begins_ns = [starts._start_ns(flow) for flow in flows]
     assert len(set(begins_ns)) == 4

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from skyhop import _core, folders
 from skyhop.export import pcap, qlog, summaries, wire
+from skyhop.starts import one_by_one
 
 if TYPE_CHECKING:
     import polars as pl
@@ -204,7 +205,10 @@ def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     title = f"Skyhop, scenario {run.manifest['scenario_hash'][:12]}, seed {run.manifest['seed']}"
     ends = ends_of(run)
     tables = (packets_of(run), series, run.table("flow_events"), ends, run.table("links"))
-    folders.write(out, qlog.document(*tables, title=title, warnings=run.manifest["warnings"]))
+    flows = [flow for flow in one_by_one(run.scenario)["flows"] if "quic" in flow]
+    payloads = {flow["name"]: int(flow["quic"]["payload"].removesuffix(" B")) for flow in flows}
+    text = qlog.document(*tables, title=title, warnings=run.manifest["warnings"], payloads=payloads)
+    folders.write(out, text)
     notes = ["the run has no time series, so there are no windows: set [records] grid"] if series.is_empty() else []
     if others := len(set(packets_of(run)["flow"]) - ends.keys()):
         notes.append(f"connections of workloads have no trace, and {others} of them have packets here")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,8 +47,13 @@ def document(
     *,
     title: str,
     warnings: Sequence[str] = (),
+    payloads: Mapping[str, int],
 ) -> str:
-    """The JSON text of all flows that have recorded packets. `warnings` are those of the run."""
+    """The JSON text of all flows that have recorded packets.
+
+    `warnings` are those of the run. `payloads` has the bytes of a full datagram of each flow of QUIC, in which the
+    records count windows: the largest packet does not tell them, because picoquic sends some that are larger.
+    """
     import polars as pl
 
     place = {row["link"]: (row["from"], row["to"]) for row in links.iter_rows(named=True)}
@@ -64,8 +69,7 @@ def document(
         # A run folder of an earlier version lacks the column.
         if "quic_type" in own.columns and (own["quic_type"] != "").any():
             told = flow_events.filter(pl.col("flow") == flow)
-            # The window of QUIC is in datagrams without the headers of IP and UDP.
-            full = int(own.filter(~pl.col("is_ack"))["size_bytes"].max() or 29) - 28  # type: ignore[arg-type]
+            full = payloads[flow]
             events = [*_quic_packets(own, source, place), *_metrics(steps, full, with_states=False)]
             events += _quic_states(own, steps, told, source, place)
             events += _quic_ends(told, reasons.get(flow))
