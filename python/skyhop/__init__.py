@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skyhop.frames import Grid, study, sweep
     from skyhop.loading import load
     from skyhop.own import CongestionControl, include
-    from skyhop.results import Run, WrittenRun
+    from skyhop.results import Run
 
     __version__: str
 
@@ -31,7 +31,6 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
-    "WrittenRun",
     "__version__",
     "include",
     "load",
@@ -50,7 +49,6 @@ _HOMES = {
     "Run": "skyhop.results",
     "Scenario": "skyhop._core",
     "ScenarioError": "skyhop._core",
-    "WrittenRun": "skyhop.results",
     "include": "skyhop.own",
     "load": "skyhop.loading",
     "run": "skyhop.api",

@@ -19,7 +19,6 @@ __all__ = [
     "Staging",
     "Start",
     "Table",
-    "WrittenRun",
     "empty_table",
     "is_whole",
     "json_schema",
@@ -286,24 +285,6 @@ class Table:
     def __len__(self) -> int: ...
 
 @final
-class WrittenRun:
-    """A finished run whose tables are in its folder only."""
-
-    @property
-    def warnings(self) -> list[str]:
-        """What a reader of the results should know, a sentence each."""
-
-    @property
-    def without_csv(self) -> list[str]:
-        """Tables that have rows but no CSV file."""
-
-    def summary_json(self) -> str:
-        """The content of summary.json."""
-
-    def manifest_json(self) -> str:
-        """The content of manifest.json."""
-
-@final
 class Run:
     """A finished run."""
 
@@ -402,7 +383,7 @@ def run_into(
     memory_bytes: int | None = None,
     threads: int = 1,
     csv: bool = False,
-) -> WrittenRun:
+) -> None:
     """Simulates the whole scenario, with the files of a run folder in a folder that is there and holds none of them.
 
     Long tables are written while the run goes on. Errors name files as in `shown`. Otherwise as `run`; raises OSError

@@ -6,10 +6,13 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from skyhop import _core, folders
-from skyhop.results import Run, WrittenRun
+from skyhop.results import Run
+
+if TYPE_CHECKING:
+    from skyhop.kept import KeptRun
 
 #: A scenario, the path of a scenario file, TOML text (anything with a line break), or the same as nested dicts.
 Source: TypeAlias = "_core.Scenario | str | os.PathLike[str] | Mapping[str, Any]"
@@ -80,8 +83,8 @@ def run_into(
     memory_bytes: int | None = None,
     threads: int = 1,
     csv: bool = False,
-) -> WrittenRun:
-    """Simulates a scenario once and writes its run folder while the run goes on.
+) -> KeptRun:
+    """Simulates a scenario once and writes its run folder while the run goes on; the run reads its tables from there.
 
     The records are those of `run(…).write(folder)`, and long tables take no memory: use it for runs of hours with a
     fine grid. The folder appears whole or not at all, in place of an older run folder. Tables of more than 100,000 rows
@@ -94,11 +97,14 @@ def run_into(
     validated = scenario(source, overrides=overrides)
     place = Path(folder)
     with folders.staged(place, "run") as staging:
-        core = _core.run_into(
+        _core.run_into(
             validated, staging, shown=place, seed=seed, progress=progress, memory_bytes=memory_bytes,
             threads=threads, csv=csv,
         )  # fmt: skip
-    return WrittenRun(core, folder=place, scenario=validated, seed=seed)
+    # What reads kept runs makes runs itself.
+    from skyhop.kept import KeptRun
+
+    return KeptRun(place, scenario=validated, seed=seed)
 
 
 def _html(scenario: _core.Scenario) -> str:

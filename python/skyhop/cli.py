@@ -149,8 +149,8 @@ def run(
     say_default(scenario)
     if reason := result.manifest.get("one_thread_because"):
         typer.echo(f"Ran on one thread: {reason}.", err=True)
-    if result.without_csv:
-        names = ", ".join(result.without_csv)
+    if without_csv := result.manifest.get("tables_without_csv"):
+        names = ", ".join(without_csv)
         typer.echo(f"More than 100,000 rows, so Parquet only: {names}. Add --csv to write them as CSV, too.", err=True)
     if as_json:
         print_json(result.summary)

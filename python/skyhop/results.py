@@ -16,44 +16,6 @@ if TYPE_CHECKING:
     from skyhop.plots import RunPlots
 
 
-class WrittenRun:
-    """One scenario simulated with one seed, whose tables are in a run folder only; `skyhop.load(run.folder)` has them.
-
-    Columns and units: `docs/models/measures.md`.
-    """
-
-    def __init__(self, core: _core.WrittenRun, /, *, folder: Path, scenario: _core.Scenario, seed: int) -> None:
-        self._core = core
-        self.folder = folder
-        self.scenario = scenario
-        self.seed = seed
-
-    def __repr__(self) -> str:
-        return f"<skyhop.WrittenRun {self.scenario.hash[:12]} seed {self.seed} in {self.folder}>"
-
-    @property
-    def warnings(self) -> list[str]:
-        """What a reader of the results should know, a sentence each."""
-        return self._core.warnings
-
-    @property
-    def without_csv(self) -> list[str]:
-        """Tables that have rows but no CSV file, because they are long."""
-        return self._core.without_csv
-
-    @cached_property
-    def summary(self) -> dict[str, Any]:
-        """What `summary.json` holds."""
-        summary: dict[str, Any] = json.loads(self._core.summary_json())
-        return summary
-
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """What `manifest.json` holds: version, hashes, seed, packets by outcome."""
-        manifest: dict[str, Any] = json.loads(self._core.manifest_json())
-        return manifest
-
-
 class Run:
     """One scenario simulated with one seed. Tables are polars DataFrames over the engine's own memory.
 

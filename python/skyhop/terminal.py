@@ -18,7 +18,8 @@ from skyhop import _core
 from skyhop.program import FAILED, USAGE
 
 if TYPE_CHECKING:
-    from skyhop.results import Run, WrittenRun
+    from skyhop.kept import KeptRun
+    from skyhop.results import Run
 
 __all__ = [
     "FAILED",
@@ -68,7 +69,7 @@ def read_scenario(file: Path, overrides: list[str] | None) -> _core.Scenario:
     return scenario
 
 
-def warn(what: _core.Scenario | Run | WrittenRun, *, but: Sequence[str] = ()) -> None:
+def warn(what: _core.Scenario | Run | KeptRun, *, but: Sequence[str] = ()) -> None:
     """Prints what to know about a scenario that is right, or about a run; not again what has been said (`but`)."""
     warn_all([warning for warning in what.warnings if warning not in but])
 

@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::{Cancelled, ControlError, ScenarioError};
     #[pymodule_export]
-    use super::run::{Progress, Run, WrittenRun, memory_limit, run, run_into};
+    use super::run::{Progress, Run, memory_limit, run, run_into};
     #[pymodule_export]
     use super::scenario::{Scenario, json_schema, places, presets_json};
     #[pymodule_export]

@@ -93,31 +93,6 @@ fn csv_tables(all: bool) -> CsvTables {
     if all { CsvTables::All } else { CsvTables::Short }
 }
 
-/// A run whose tables are in its folder only.
-#[pyclass(frozen, module = "skyhop._core")]
-pub struct WrittenRun(skyhop::WrittenRun);
-
-#[pymethods]
-impl WrittenRun {
-    #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.0.warnings.clone()
-    }
-
-    #[getter]
-    fn without_csv(&self) -> Vec<&'static str> {
-        self.0.without_csv.clone()
-    }
-
-    fn summary_json(&self) -> String {
-        self.0.summary.to_string()
-    }
-
-    fn manifest_json(&self) -> String {
-        self.0.manifest.to_string()
-    }
-}
-
 /// Runs the scenario in a thread of its own.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, seed = 1, progress = None, memory_bytes = None, threads = 1))]
@@ -149,11 +124,10 @@ pub fn run_into(
     memory_bytes: Option<u64>,
     threads: usize,
     csv: bool,
-) -> PyResult<WrittenRun> {
+) -> PyResult<()> {
     let options = options(seed, memory_bytes, threads)?;
     let csv = csv_tables(csv);
-    waited(py, progress, |progress| skyhop::run_into(&scenario.0, &options, progress, &folder, &shown, csv))
-        .map(WrittenRun)
+    waited(py, progress, |progress| skyhop::run_into(&scenario.0, &options, progress, &folder, &shown, csv)).map(drop)
 }
 
 fn options(seed: u64, memory_bytes: Option<u64>, threads: usize) -> PyResult<RunOptions> {

@@ -35,12 +35,25 @@ fn settled<R: Timed>(rows: &mut Vec<R>, least: usize) -> Vec<R> {
 
 impl Simulation {
     /// Gives `take` the rows recorded so far of each table that has at least `least` of them, and forgets them:
-    /// [`Simulation::finish`] returns the others. Every row taken is earlier than each row that its table gets later.
+    /// [`Simulation::finish`] returns the others. It is not called where no table has so many. Every row taken is earlier than each row that its table gets later.
     ///
     /// The tables of packets, paths, pages and transfers of workloads stay whole, because the end of the run completes
     /// or reads their rows.
     pub fn take_rows(&mut self, least: usize, take: impl FnOnce(&Records)) {
         let records = &mut self.recorder.records;
+        let lengths = [
+            records.flow_series.len(),
+            records.link_series.len(),
+            records.flow_events.len(),
+            records.handovers.len(),
+            records.link_changes.len(),
+            records.positions.len(),
+            records.drops.len(),
+            records.transfers.len(),
+        ];
+        if lengths.iter().all(|&length| length < least) {
+            return;
+        }
         let mut taken = Records {
             flow_series: settled(&mut records.flow_series, least),
             link_series: settled(&mut records.link_series, least),

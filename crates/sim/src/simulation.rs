@@ -277,7 +277,7 @@ impl Simulation {
     /// How a flow is doing now.
     ///
     /// # Panics
-    /// If there is no flow of that rank.
+    /// If the run has no flow of that rank.
     pub fn flow_state(&self, flow: usize) -> FlowState {
         let Flow { ends, totals, .. } = &self.flows[flow];
         FlowState { bytes_delivered: totals.bytes_delivered, cwnd: ends.cwnd() }

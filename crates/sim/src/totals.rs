@@ -13,11 +13,11 @@ pub struct FlowTotals {
     pub acks_sent: u64,
     pub acks_received: u64,
     pub sent: u64,
-    /// Of the packets sent, …
+    /// Bytes of the packets sent, …
     pub sent_bytes: u64,
-    /// … the user bytes in them, …
+    /// … user bytes in them, …
     pub sent_payload_bytes: u64,
-    /// … and of those sent again.
+    /// … and bytes of the packets sent again.
     pub resent_bytes: u64,
     /// Received packets that a helper on the path had sent again.
     pub copies: u64,

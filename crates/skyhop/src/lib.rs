@@ -27,15 +27,15 @@ mod sample;
 mod sky;
 mod staging;
 mod summary;
+mod table_files;
 mod tables;
 pub mod validate;
 
 pub use error::Error;
-pub use folder::CsvTables;
 pub use memory::{MEMORY_VARIABLE, memory_limit};
 pub use paths::{paths_at, ways_over};
 pub use progress::{Glance, Progress};
-pub use run::{Run, RunOptions, WrittenRun, least_memory, least_memory_in_folder, run, run_into};
+pub use run::{Run, RunOptions, least_memory, least_memory_in_folder, run, run_into};
 pub use sky::{ephemeris, passes_of, planes_of, presets, sky_at};
 pub use skyhop_base::{Duration, Rate, Time};
 /// What a congestion control from outside is told, and who makes it.
@@ -46,4 +46,5 @@ pub use skyhop_scenario::{
 pub use skyhop_sim::records;
 pub use staging::{FolderKind, LIST, Staging, is_whole, sweep, write_file};
 pub use summary::summary;
+pub use table_files::CsvTables;
 pub use tables::{RECORDS_FORMAT, TABLES, empty_table, records_hash, table};

@@ -5,8 +5,8 @@
 //! reads the finished file back, column by column.
 
 use crate::Error;
-use crate::folder::{Csv, CsvTables, Files, Parquet};
-use crate::tables::{RecordsHasher, TABLES, row_order, table};
+use crate::table_files::{Csv, CsvTables, Files, Parquet};
+use crate::tables::{RecordsHasher, TABLES, has_rows_in_order, row_order, table};
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
@@ -21,17 +21,17 @@ use std::io;
 pub(crate) const LONG_ROWS: usize = 1 << 17;
 const _: () = assert!(LONG_ROWS > CsvTables::SHORT_ROWS);
 
-/// Tables with files that are not finished.
+/// The tables of a run on their way into a folder; those that are open have files that are not finished.
 pub(crate) struct LongTables<'a> {
-    files: Files<'a>,
-    csv: CsvTables,
+    files: &'a Files<'a>,
+    /// `None` for no CSV at all.
+    csv: Option<CsvTables>,
     open: BTreeMap<&'static str, LongTable>,
 }
 
 struct LongTable {
     parquet: Parquet,
     csv: Option<Csv>,
-    rows: usize,
     /// Rows of each piece.
     pieces: Vec<usize>,
     /// Whether every piece has its rows in the order in which the hash takes them.
@@ -39,8 +39,12 @@ struct LongTable {
 }
 
 impl<'a> LongTables<'a> {
-    pub fn new(files: Files<'a>, csv: CsvTables) -> LongTables<'a> {
+    pub fn new(files: &'a Files<'a>, csv: Option<CsvTables>) -> LongTables<'a> {
         LongTables { files, csv, open: BTreeMap::new() }
+    }
+
+    pub fn files(&self) -> &'a Files<'a> {
+        self.files
     }
 
     /// Writes the rows of `records`, which are later than all that a table has by now.
@@ -58,14 +62,14 @@ impl<'a> LongTables<'a> {
     }
 
     fn add_to(&mut self, name: &'static str, batch: &RecordBatch) -> Result<(), Error> {
-        let (files, csv) = (&self.files, self.csv);
+        let (files, csv) = (self.files, self.csv);
         if !self.open.contains_key(name) {
             let csv = match csv {
-                CsvTables::All => Some(files.create(&csv_name(name), |file| Csv::new(file, batch))?),
-                CsvTables::Short => None,
+                Some(CsvTables::All) => Some(files.create(&csv_name(name), |file| Csv::new(file, batch))?),
+                Some(CsvTables::Short) | None => None,
             };
             let parquet = files.create(&parquet_name(name), |file| Parquet::new(file, batch))?;
-            let table = LongTable { parquet, csv, rows: 0, pieces: Vec::new(), in_order: true };
+            let table = LongTable { parquet, csv, pieces: Vec::new(), in_order: true };
             self.open.insert(name, table);
         }
         let long = self.open.get_mut(name).expect("it is open by now");
@@ -73,17 +77,18 @@ impl<'a> LongTables<'a> {
         if let Some(csv) = &mut long.csv {
             files.written(&csv_name(name), csv.add(batch))?;
         }
-        long.rows += batch.num_rows();
         long.pieces.push(batch.num_rows());
-        long.in_order = long.in_order && row_order(batch).is_sorted();
+        long.in_order = long.in_order && has_rows_in_order(batch);
         Ok(())
     }
 
-    /// Writes what is left in `records`, adds all tables to `hasher`, and returns those without a CSV file.
+    /// Writes what is left in `records`. Returns the tables that have rows but no CSV file, and the hash over all
+    /// tables: each is made once, for its files and for the hash.
     ///
     /// # Errors
     /// [`Error::Write`], which names the file.
-    pub fn finish(mut self, records: &Records, hasher: &mut RecordsHasher) -> Result<Vec<&'static str>, Error> {
+    pub fn finish(mut self, records: &Records) -> Result<(Vec<&'static str>, String), Error> {
+        let mut hasher = RecordsHasher::default();
         let mut without = Vec::new();
         for name in TABLES {
             let batch = table(records, name).expect("every name of TABLES is a table");
@@ -91,28 +96,28 @@ impl<'a> LongTables<'a> {
                 if batch.num_rows() > 0 {
                     self.add_to(name, &batch)?;
                 }
-                if self.csv == CsvTables::Short {
+                if self.csv == Some(CsvTables::Short) {
                     without.push(name);
                 }
-                self.close(name, hasher)?;
+                self.close(name, &mut hasher)?;
                 continue;
             }
             hasher.table(name, &batch);
-            if !self.files.write_table(name, &batch, Some(self.csv))? {
+            if !self.files.write_table(name, &batch, self.csv)? {
                 without.push(name);
             }
         }
-        Ok(without)
+        Ok((without, hasher.finish()))
     }
 
     fn close(&mut self, name: &'static str, hasher: &mut RecordsHasher) -> Result<(), Error> {
-        let LongTable { parquet, csv, rows, pieces, in_order } = self.open.remove(name).expect("it is open");
+        let LongTable { parquet, csv, pieces, in_order } = self.open.remove(name).expect("it is open");
         let file = parquet_name(name);
         self.files.written(&file, parquet.finish())?;
         if let Some(csv) = csv {
             self.files.written(&csv_name(name), csv.finish())?;
         }
-        let hashed = self.files.open(&file).and_then(|file| hash(&file, name, rows, &pieces, in_order, hasher));
+        let hashed = self.files.open(&file).and_then(|file| hash(&file, name, &pieces, in_order, hasher));
         self.files.written(&file, hashed)
     }
 }
@@ -126,16 +131,9 @@ fn csv_name(table: &str) -> String {
 }
 
 /// Adds the table in `file` to `hasher` as [`RecordsHasher::table`] does with a whole one.
-fn hash(
-    file: &File,
-    name: &str,
-    rows: usize,
-    pieces: &[usize],
-    in_order: bool,
-    hasher: &mut RecordsHasher,
-) -> io::Result<()> {
+fn hash(file: &File, name: &str, pieces: &[usize], in_order: bool, hasher: &mut RecordsHasher) -> io::Result<()> {
     let schema = ParquetRecordBatchReaderBuilder::try_new(file.try_clone()?)?.schema().clone();
-    hasher.begin(name, rows, schema.fields().len());
+    hasher.begin(name, pieces.iter().sum(), schema.fields().len());
     // The order within an instant depends on the columns of text.
     let keys = schema
         .fields()
@@ -219,9 +217,10 @@ mod tests {
         let (wide, narrow) = (parent.path().join("whole"), parent.path().join("pieces"));
         whole.write_with(&wide, CsvTables::All).unwrap();
         fs::create_dir(&narrow).unwrap();
-        let written = run_into(&scenario, &options, &progress, &narrow, &narrow, CsvTables::All).unwrap();
-        assert_eq!(written.manifest["records_hash"], whole.records_hash());
-        assert_eq!(written.summary, whole.summary());
+        let manifest = run_into(&scenario, &options, &progress, &narrow, &narrow, CsvTables::All).unwrap();
+        assert_eq!(manifest["records_hash"], whole.records_hash());
+        let summary = |folder: &Path| fs::read(folder.join("summary.json")).unwrap();
+        assert_eq!(summary(&narrow), summary(&wide));
         assert!(whole.records.messages[0].messages > 200, "{:?}", whole.records.messages);
         let mut pieces = 0;
         for name in TABLES {
@@ -250,9 +249,8 @@ mod tests {
         let folder = parent.path().join("run");
         fs::create_dir(&folder).unwrap();
         let into = |shown: &str| run_into(&scenario, &options, &progress, &folder, shown.as_ref(), CsvTables::Short);
-        let written = into("elsewhere").unwrap();
-        assert_eq!(written.without_csv, ["flow_series", "link_series"]);
-        assert_eq!(written.manifest["tables_without_csv"], serde_json::json!(["flow_series", "link_series"]));
+        let manifest = into("elsewhere").unwrap();
+        assert_eq!(manifest["tables_without_csv"], serde_json::json!(["flow_series", "link_series"]));
         assert!(!folder.join("flow_series.csv").exists() && folder.join("flows.csv").exists());
         let error = into("elsewhere").unwrap_err().to_string();
         assert!(error.contains("elsewhere/") && error.contains("series.parquet"), "{error}");

@@ -1,10 +1,10 @@
 //! One scenario with one seed, from start to end.
 
-use crate::folder::Files;
 use crate::long_tables::{LONG_ROWS, LongTables};
 use crate::memory::memory_limit;
 use crate::progress::{Progress, ProgressSteps};
-use crate::tables::{RECORDS_FORMAT, RecordsHasher, records_hash, table};
+use crate::table_files::Files;
+use crate::tables::{RECORDS_FORMAT, records_hash, table};
 use crate::{CsvTables, Error, TABLES, folder};
 use arrow_array::RecordBatch;
 use serde_json::{Value, json};
@@ -73,19 +73,6 @@ pub fn least_memory_in_folder(scenario: &Scenario) -> u64 {
     skyhop_sim::least_memory_with_rows(&scenario.simulation_spec(), LONG_ROWS as u64)
 }
 
-/// A run whose tables are in its folder only.
-#[derive(Clone, Debug)]
-pub struct WrittenRun {
-    /// The totals; the content of `summary.json`.
-    pub summary: Value,
-    /// Identity of the run and outcomes of its packets; the content of `manifest.json`.
-    pub manifest: Value,
-    /// As [`Run::warnings`].
-    pub warnings: Vec<String>,
-    /// Tables that have rows but no CSV file.
-    pub without_csv: Vec<&'static str>,
-}
-
 /// Simulates the whole of `scenario` and writes the files of [`Run::write`] into `folder`, which is there and holds
 /// none of them. Long tables are written while the run goes on, so its memory does not grow with the rows that it
 /// records. Rows of packets, paths, pages and transfers of workloads stay in memory until the end, and so do all rows
@@ -100,21 +87,17 @@ pub fn run_into(
     folder: &Path,
     shown: &Path,
     csv: CsvTables,
-) -> Result<WrittenRun, Error> {
-    let mut tables = LongTables::new(Files { folder, shown }, csv);
-    let needed_bytes = least_memory_in_folder(scenario);
+) -> Result<Value, Error> {
+    let files = Files { folder, shown };
+    let mut tables = LongTables::new(&files, Some(csv));
     let run = heard(progress, || {
-        simulate(scenario, options, progress, needed_bytes, &mut |simulation| {
+        simulate(scenario, options, progress, LONG_ROWS as u64, &mut |simulation| {
             let mut written = Ok(());
             simulation.take_rows(LONG_ROWS, |records| written = tables.add(records));
             written
         })
     })?;
-    let mut hasher = RecordsHasher::default();
-    let without_csv = tables.finish(&run.records, &mut hasher)?;
-    run.hash_is(hasher.finish());
-    let manifest = folder::write_json(&run, &Files { folder, shown }, &without_csv)?;
-    Ok(WrittenRun { summary: run.summary(), manifest, warnings: run.records.warnings, without_csv })
+    folder::finish(&run, tables).map(|(_, manifest)| manifest)
 }
 
 /// Simulates the whole of `scenario`.
@@ -124,7 +107,7 @@ pub fn run_into(
 /// [`Error::Control`] if a plug-in failed, [`Error::NeedsMemory`] and [`Error::OutOfMemory`] if it needs more memory
 /// than it may take, [`Error::MemoryVariable`].
 pub fn run(scenario: &Scenario, options: &RunOptions, progress: &Progress) -> Result<Run, Error> {
-    heard(progress, || simulate(scenario, options, progress, least_memory(scenario), &mut |_| Ok(())))
+    heard(progress, || simulate(scenario, options, progress, u64::MAX, &mut |_| Ok(())))
 }
 
 /// A run with what its controls from outside said.
@@ -143,12 +126,12 @@ fn heard(progress: &Progress, simulate: impl FnOnce() -> Result<Run, Error>) -> 
     Ok(run)
 }
 
-/// `on_step` is called every now and then, at the latest after a thousandth of the run.
+/// `on_step` is called at least once in a thousandth of the run; a table has some `rows_in_memory` rows at most then.
 fn simulate(
     scenario: &Scenario,
     options: &RunOptions,
     progress: &Progress,
-    needed_bytes: u64,
+    rows_in_memory: u64,
     on_step: &mut dyn FnMut(&mut Execution) -> Result<(), Error>,
 ) -> Result<Run, Error> {
     let (wall, cpu) = (Instant::now(), cpu_time_s(options.threads));
@@ -156,6 +139,7 @@ fn simulate(
     let duration_ns = spec.duration.as_nanos();
     progress.begin(duration_ns, spec.flows.iter().map(|flow| flow.name.clone()));
     let limit_bytes = options.memory_bytes.map_or_else(memory_limit, Ok)?;
+    let needed_bytes = skyhop_sim::least_memory_with_rows(&spec, rows_in_memory);
     if needed_bytes > limit_bytes {
         return Err(Error::NeedsMemory { needed_bytes, limit_bytes });
     }

@@ -17,12 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from skyhop.imports import link_csv
+from skyhop.imports.distance import FIBRE_M_S, great_circle_m
 from skyhop.imports.draft import DURATION_S, Draft, ImportProblem, Wanted, named, seconds, text_of
-
-#: Speed of light in fibre, m/s: the refractive index of G.652 fibre at 1550 nm is 1.468.
-_FIBRE = 299_792_458.0 / 1.468
-#: Mean radius of the Earth, m.
-_EARTH = 6_371_008.8
 
 
 @dataclass
@@ -111,7 +107,7 @@ def _draft(
         rate, delay = _told(edge)
         used |= {key for key, value in (("rate", rate), ("delay", delay)) if value is None}
         if delay is None and wanted.delay is None and edge.a in places and edge.b in places:
-            delay = seconds(_distance_m(places[edge.a], places[edge.b]) / _FIBRE)
+            delay = seconds(great_circle_m(places[edge.a], places[edge.b]) / FIBRE_M_S)
             by_distance += 1
         for name, value in (("rate", rate or wanted.rate), ("delay", delay or wanted.delay)):
             if value is None:
@@ -166,12 +162,6 @@ def _place(values: Mapping[str, str]) -> tuple[float, float] | None:
     except ValueError:
         return None
     return (degrees[0], degrees[1]) if len(degrees) == 2 else None
-
-
-def _distance_m(a: tuple[float, float], b: tuple[float, float]) -> float:
-    """Along the great circle, by the haversine."""
-    half = math.sin((b[0] - a[0]) / 2) ** 2 + math.cos(a[0]) * math.cos(b[0]) * math.sin((b[1] - a[1]) / 2) ** 2
-    return 2 * _EARTH * math.asin(math.sqrt(half))
 
 
 def _told(edge: _Edge) -> tuple[str | None, str | None]:

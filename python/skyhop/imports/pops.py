@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from skyhop import _core
+from skyhop.imports.distance import FIBRE_M_S, great_circle_m
 from skyhop.imports.draft import Draft, ImportProblem, Wanted, seconds, text_of
 
 #: A PoP's code in the name of an address: city, then state and x in the USA, else country; and a number.
@@ -28,11 +29,6 @@ _ARPA = re.compile(r"\b((?:\d{1,3}\.){4})in-addr\.arpa\b|\b((?:[0-9a-f]\.){32})i
 _ADDRESS = re.compile(
     r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w.:])", re.IGNORECASE
 )
-
-#: Light in fibre, km/s: c over the index of G.652 fibre at 1550 nm.
-_FIBRE_KM_S = 299_792.458 / 1.468
-
-_EARTH_KM = 6371.0
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -79,9 +75,9 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
             if spot is None:
                 nowhere += 1
                 continue
-            km = _great_circle_km(latitude, longitude, *spot)
+            km = _great_circle_km((latitude, longitude), spot)
             label = city.replace(",", " ")
-            rows.append(f"{label},{country},{code},{count},{km:.0f},{1e3 * fibre_km(km) / _FIBRE_KM_S:.2f}")
+            rows.append(f"{label},{country},{code},{count},{km:.0f},{1e6 * fibre_km(km) / FIBRE_M_S:.2f}")
     largest = max(places, key=lambda code: (sum(serves[code].values()), code))
     city, latitude, longitude = places[largest]
     wire: dict[str, Any] = {
@@ -198,9 +194,7 @@ def _known(city: str, country: str) -> tuple[float, float] | None:
     return _spots().get((city.lower(), country))
 
 
-def _great_circle_km(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
-    a, b = math.radians(latitude), math.radians(other_latitude)
-    turn = math.radians(other_longitude - longitude)
-    north = math.cos(a) * math.sin(b) - math.sin(a) * math.cos(b) * math.cos(turn)
-    across = math.hypot(math.cos(b) * math.sin(turn), north)
-    return _EARTH_KM * math.atan2(across, math.sin(a) * math.sin(b) + math.cos(a) * math.cos(b) * math.cos(turn))
+def _great_circle_km(a: tuple[float, float], b: tuple[float, float]) -> float:
+    """Between two places in degrees."""
+    (a_latitude, a_longitude), (b_latitude, b_longitude) = map(math.radians, a), map(math.radians, b)
+    return great_circle_m((a_latitude, a_longitude), (b_latitude, b_longitude)) / 1e3

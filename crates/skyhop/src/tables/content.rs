@@ -120,17 +120,35 @@ impl RecordsHasher {
 
 /// Rows sorted by time and then by every column of text, from left to right. Equal rows keep their order.
 pub(crate) fn row_order(batch: &RecordBatch) -> Vec<u32> {
-    let time = batch.column_by_name("time_s").and_then(|c| c.as_any().downcast_ref::<Float64Array>());
-    let texts: Vec<&StringViewArray> = batch.columns().iter().filter_map(|c| c.as_any().downcast_ref()).collect();
-    fn text(column: &StringViewArray, row: usize) -> Option<&str> {
-        column.is_valid(row).then(|| column.value(row))
-    }
-    let compare = |&a: &u32, &b: &u32| {
-        let (a, b) = (a as usize, b as usize);
-        let by_time = time.map_or(Ordering::Equal, |t| t.value(a).total_cmp(&t.value(b)));
-        texts.iter().fold(by_time, |order, column| order.then_with(|| text(column, a).cmp(&text(column, b))))
-    };
+    let keys = RowKeys::of(batch);
     let mut order: Vec<u32> = (0..batch.num_rows() as u32).collect();
-    order.sort_by(compare);
+    order.sort_by(|&a, &b| keys.compare(a as usize, b as usize));
     order
+}
+
+/// Whether [`row_order`] leaves every row where it is.
+pub(crate) fn has_rows_in_order(batch: &RecordBatch) -> bool {
+    let keys = RowKeys::of(batch);
+    (1..batch.num_rows()).all(|row| keys.compare(row - 1, row).is_le())
+}
+
+/// The columns by which rows are ordered.
+struct RowKeys<'a> {
+    time: Option<&'a Float64Array>,
+    texts: Vec<&'a StringViewArray>,
+}
+
+impl<'a> RowKeys<'a> {
+    fn of(batch: &'a RecordBatch) -> RowKeys<'a> {
+        RowKeys {
+            time: batch.column_by_name("time_s").and_then(|c| c.as_any().downcast_ref()),
+            texts: batch.columns().iter().filter_map(|c| c.as_any().downcast_ref()).collect(),
+        }
+    }
+
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        let text = |column: &'a StringViewArray, row: usize| column.is_valid(row).then(|| column.value(row));
+        let by_time = self.time.map_or(Ordering::Equal, |time| time.value(a).total_cmp(&time.value(b)));
+        self.texts.iter().fold(by_time, |order, column| order.then_with(|| text(column, a).cmp(&text(column, b))))
+    }
 }
