@@ -186,14 +186,15 @@ class Reference:
         return f"[{title(name)}](#{anchor(title(name))})"
 
 
-#: Controls of Linux that have the name of one of Skyhop's own TCP.
-_OF_LINUX = {"RenoOptions": "Reno of Linux", "CubicOptions": "Cubic of Linux", "PoissonFile": "Poisson arrivals"}
+#: Definitions that would have the words of another one: controls of Linux with the name of one of Skyhop's own TCP, and
+#: arrivals with that of an application.
+_TOLD_APART = {"RenoOptions": "Reno of Linux", "CubicOptions": "Cubic of Linux", "PoissonFile": "Poisson arrivals"}
 
 
 def title(name: str) -> str:
     """A definition's name in words: `DropTailFile` is a drop tail."""
-    if name in _OF_LINUX:
-        return _OF_LINUX[name]
+    if name in _TOLD_APART:
+        return _TOLD_APART[name]
     stem = re.sub(r"(File|Table|Spec|Options|Name)$", "", name)
     # The parameters of a queue that is asked at each departure.
     stem = re.sub(r"Config$", "Queue", stem)

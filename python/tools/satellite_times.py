@@ -51,7 +51,7 @@ PATHS = (
 
 
 def _picoquic(control: str) -> dict[str, Any]:
-    # As in its tests: the receiver opens its windows at once, and there is no program around the stack.
+    # picoquic's tests open the windows of the receiver at once and run the stack without a program around it.
     windows = {"stream_window": "128 MB", "connection_window": "128 MB"}
     return {"quic": {"stack": "picoquic", "control": control, "payload": "1440 B", "runtime": "exact", **windows}}
 

@@ -181,7 +181,7 @@ impl Endpoint {
                 Ok(Endpoint { raw, state, pending: Vec::new(), has_told_ready: false, has_told_closed: false })
             }
             _ => {
-                // SAFETY: C has not kept it: there is no endpoint.
+                // SAFETY: no endpoint was made, so C holds no copy of the pointer.
                 drop(unsafe { Box::from_raw(state) });
                 // SAFETY: the shim ends its words with a zero.
                 Err(unsafe { ffi::text(words.as_ptr()) })

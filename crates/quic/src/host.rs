@@ -595,18 +595,8 @@ mod tests {
         fn connect(&mut self, _now: Time) -> Result<(), String> {
             Ok(())
         }
-        fn accept(&mut self, _now: Time, _answers: &mut Vec<Vec<u8>>) -> Result<(), String> {
-            Ok(())
-        }
         fn receive(&mut self, _: Time, _: &[u8], _: Ecn, _: &mut Vec<Vec<u8>>) -> Incoming {
             Incoming::ForConnection
-        }
-        fn process(&mut self) {}
-        fn forward(&mut self) -> bool {
-            false
-        }
-        fn endpoint(&mut self) -> bool {
-            false
         }
         fn transmit(&mut self, _now: Time, _segments: usize, _buffer: &mut Vec<u8>) -> Option<Batch> {
             (self.fault)()

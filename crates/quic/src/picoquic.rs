@@ -27,7 +27,7 @@ pub struct Endpoint {
     full: usize,
     offload: bool,
     is_connected: bool,
-    /// Of the last call, in microseconds.
+    /// The time of the last call, in microseconds.
     now: u64,
     /// picoquic had nothing to send at this time, in microseconds. It may say all the same that it wants to be called
     /// at once: it counts on a clock that goes on.
@@ -142,11 +142,6 @@ impl Stack for Endpoint {
         self.lend(|endpoint| endpoint.connect(now, identity::SERVER_NAME))
     }
 
-    /// picoquic accepts by itself.
-    fn accept(&mut self, _now: Time, _answers: &mut Vec<Vec<u8>>) -> Result<(), String> {
-        Ok(())
-    }
-
     fn receive(&mut self, now: Time, datagram: &[u8], ecn: Ecn, _answers: &mut Vec<Vec<u8>>) -> Incoming {
         self.now = micros(now);
         self.idle = None;
@@ -162,17 +157,6 @@ impl Stack for Endpoint {
         self.keep(result);
         // picoquic's own answers (version negotiation, resets) come out of `transmit`, too.
         Incoming::ForConnection
-    }
-
-    /// [`Stack::receive`] has done it.
-    fn process(&mut self) {}
-
-    fn forward(&mut self) -> bool {
-        false
-    }
-
-    fn endpoint(&mut self) -> bool {
-        false
     }
 
     fn transmit(&mut self, now: Time, segments: usize, buffer: &mut Vec<u8>) -> Option<Batch> {

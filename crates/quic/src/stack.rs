@@ -124,16 +124,24 @@ pub struct Seen {
 pub trait Stack: std::fmt::Debug + Send {
     /// Starts the connection of a client.
     fn connect(&mut self, now: Time) -> Result<(), String>;
-    /// Takes the connection that a client asks for. Whatever the endpoint answers by itself goes to `answers`.
-    fn accept(&mut self, now: Time, answers: &mut Vec<Vec<u8>>) -> Result<(), String>;
+    /// Takes the connection that a client asks for. Whatever the endpoint answers by itself goes to `answers`. A stack
+    /// that accepts by itself leaves this out.
+    fn accept(&mut self, _now: Time, _answers: &mut Vec<Vec<u8>>) -> Result<(), String> {
+        Ok(())
+    }
     /// The endpoint reads a datagram; a connection's part of it waits for [`Stack::process`].
     fn receive(&mut self, now: Time, datagram: &[u8], ecn: Ecn, answers: &mut Vec<Vec<u8>>) -> Incoming;
-    /// The connection processes what came in.
-    fn process(&mut self);
+    /// The connection processes what came in. A stack without an endpoint of its own does so in [`Stack::receive`], and
+    /// leaves out this and the next two.
+    fn process(&mut self) {}
     /// The connection's wishes to its endpoint (more connection ids, …). True if any is there.
-    fn forward(&mut self) -> bool;
+    fn forward(&mut self) -> bool {
+        false
+    }
     /// The endpoint's answers to them. True if the connection has to process one.
-    fn endpoint(&mut self) -> bool;
+    fn endpoint(&mut self) -> bool {
+        false
+    }
     /// The next batch of at most `segments` datagrams, into the emptied `buffer`.
     fn transmit(&mut self, now: Time, segments: usize, buffer: &mut Vec<u8>) -> Option<Batch>;
     fn timeout(&mut self) -> Option<Time>;

@@ -27,7 +27,7 @@ pub use trace::*;
 pub use workloads::*;
 
 /// Newest version of the scenario format. It rises when a file that was right before gets another meaning or is
-/// refused. Version 2 differs from version 1 in the default of `profile` alone ([`ProfileName::of_file`]).
+/// refused. Version 2 differs from version 1 in the default of `profile` alone (`ProfileName::of_file`).
 pub const FORMAT: u32 = 2;
 
 /// The version in which canonical forms are written. They state every value, so a new default need not change their

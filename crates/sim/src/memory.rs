@@ -146,7 +146,7 @@ pub fn least_memory_with_rows(spec: &SimulationSpec, rows: u64) -> u64 {
     [traffic, flow_rows, link_rows, positions].into_iter().fold(network, u64::saturating_add)
 }
 
-/// Of the transfers that a workload makes on average, and of their connections.
+/// Memory in bytes of the transfers that a workload makes on average, and of their connections.
 fn of_workload(workload: &WorkloadConfig, duration: Duration) -> u64 {
     let transfers = workload.expected_transfers(duration);
     let pairs = (workload.from.len() * workload.to.len()) as f64;

@@ -172,17 +172,11 @@ impl Ledger {
     }
 
     /// Adds the segment sent last.
-    pub fn push(&mut self, mut record: Record) -> Id {
-        let id = self.base + self.records.len() as u64;
-        // As `link_last` does it, without a look at what the record was linked to.
-        (record.linked, record.earlier, record.later) = (true, self.latest, NIL);
-        match self.latest {
-            NIL => self.earliest = id,
-            latest => self.get_mut(Id(latest)).later = id,
-        }
-        self.latest = id;
+    pub fn push(&mut self, record: Record) -> Id {
+        let id = Id(self.base + self.records.len() as u64);
         self.records.push_back(record);
-        Id(id)
+        self.append(id);
+        id
     }
 
     pub fn first(&self) -> Option<Id> {
@@ -285,6 +279,11 @@ impl Ledger {
     /// Puts a segment at the end of the list by time: it was sent just now.
     pub fn link_last(&mut self, id: Id) {
         self.unlink(id);
+        self.append(id);
+    }
+
+    /// The same of a segment that is not in the list.
+    fn append(&mut self, id: Id) {
         let latest = self.latest;
         let record = self.get_mut(id);
         record.linked = true;

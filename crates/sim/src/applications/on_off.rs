@@ -3,7 +3,7 @@
 use super::{ApplicationModel, FlowOfSource, Gaps, Source, check_packet_size, check_positive, packet_bytes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Bytes, Duration, Faults, Rate, Serialiser, Stream};
+use skyhop_base::{Bytes, Duration, Faults, Rate, Serialiser};
 
 /// On and off for exponential times.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -27,13 +27,8 @@ impl ApplicationModel for OnOffOptions {
     }
 
     fn source(&self, flow: &FlowOfSource<'_>) -> Source {
-        let payload_bytes = packet_bytes(self.payload);
         let mut stream = flow.stream("arrivals");
-        let (on_s, off_s) = (self.on.as_secs_f64(), self.off.as_secs_f64());
-        let left_s = stream.exponential(on_s);
-        let serialiser = Serialiser::new(self.rate);
-        let gaps = Box::new(OnOff { serialiser, payload_bytes, on_s, off_s, left_s, stream });
-        Source::Clock { payload_bytes, first_gap: Duration::ZERO, gaps }
+        source(self.rate, self.payload, [self.on, self.off], move |mean_s| stream.exponential(mean_s))
     }
 
     fn payload_bytes(&self) -> Option<u32> {
@@ -41,17 +36,32 @@ impl ApplicationModel for OnOffOptions {
     }
 }
 
-struct OnOff {
+/// Portions at this rate for a time, then silence for a time, and so on. `means` are those of the two times; `draw` draws
+/// a time in seconds, given the mean.
+pub(super) fn source(
+    rate: Rate,
+    payload: Bytes,
+    means: [Duration; 2],
+    mut draw: impl FnMut(f64) -> f64 + Send + 'static,
+) -> Source {
+    let payload_bytes = packet_bytes(payload);
+    let [on_s, off_s] = means.map(Duration::as_secs_f64);
+    let left_s = draw(on_s);
+    let gaps = Box::new(OnOff { serialiser: Serialiser::new(rate), payload_bytes, on_s, off_s, left_s, draw });
+    Source::Clock { payload_bytes, first_gap: Duration::ZERO, gaps }
+}
+
+struct OnOff<D> {
     serialiser: Serialiser,
     payload_bytes: u32,
     on_s: f64,
     off_s: f64,
     /// Rest of the present on-period, seconds.
     left_s: f64,
-    stream: Stream,
+    draw: D,
 }
 
-impl Gaps for OnOff {
+impl<D: FnMut(f64) -> f64 + Send> Gaps for OnOff<D> {
     fn next_gap(&mut self) -> Duration {
         let gap = self.serialiser.next(self.payload_bytes);
         self.left_s -= gap.as_secs_f64();
@@ -59,10 +69,10 @@ impl Gaps for OnOff {
             return gap;
         }
         // The silence begins when the time was up, not when the next portion would have been written.
-        let silence_s = self.stream.exponential(self.off_s);
+        let silence_s = (self.draw)(self.off_s);
         let gap_s = gap.as_secs_f64() + self.left_s + silence_s;
         self.serialiser.reset();
-        self.left_s = self.stream.exponential(self.on_s);
+        self.left_s = (self.draw)(self.on_s);
         Duration::from_secs_f64(gap_s)
     }
 }

@@ -2,10 +2,10 @@
 //! and D. V. Wilson, "Self-similarity through high-variability", IEEE/ACM Transactions on Networking 5(1), 1997. ns-2
 //! has the same as Application/Traffic/Pareto.
 
-use super::{ApplicationModel, FlowOfSource, Gaps, Source, check_packet_size, check_positive, packet_bytes};
+use super::{ApplicationModel, FlowOfSource, Source, check_packet_size, check_positive, on_off, packet_bytes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skyhop_base::{Bytes, Duration, Faults, Rate, Serialiser, Stream};
+use skyhop_base::{Bytes, Duration, Faults, Rate};
 
 /// The longest time that is drawn, s: no run is so long, and it fits a duration.
 const LONGEST_S: f64 = 1e8;
@@ -45,55 +45,16 @@ impl ApplicationModel for ParetoOnOffOptions {
     }
 
     fn source(&self, flow: &FlowOfSource<'_>) -> Source {
-        let payload_bytes = packet_bytes(self.payload);
-        let mut gaps = ParetoOnOff {
-            serialiser: Serialiser::new(self.rate),
-            payload_bytes,
-            means_s: [self.on, self.off].map(Duration::as_secs_f64),
-            shape: self.shape,
-            left_s: 0.0,
-            stream: flow.stream("arrivals"),
-        };
-        gaps.left_s = gaps.draw_s(gaps.means_s[0]);
-        Source::Clock { payload_bytes, first_gap: Duration::ZERO, gaps: Box::new(gaps) }
+        let (shape, mut stream) = (self.shape, flow.stream("arrivals"));
+        // P[X > x] = (b / x)^a from b = mean (a − 1) / a on.
+        on_off::source(self.rate, self.payload, [self.on, self.off], move |mean_s| {
+            let least_s = mean_s * (shape - 1.0) / shape;
+            (least_s * libm::pow(1.0 - stream.uniform(), -1.0 / shape)).min(LONGEST_S)
+        })
     }
 
     fn payload_bytes(&self) -> Option<u32> {
         Some(packet_bytes(self.payload))
-    }
-}
-
-struct ParetoOnOff {
-    serialiser: Serialiser,
-    payload_bytes: u32,
-    /// On, off.
-    means_s: [f64; 2],
-    shape: f64,
-    /// Rest of the present on-period, seconds.
-    left_s: f64,
-    stream: Stream,
-}
-
-impl ParetoOnOff {
-    /// P[X > x] = (b / x)^a from b = mean (a − 1) / a on.
-    fn draw_s(&mut self, mean_s: f64) -> f64 {
-        let least_s = mean_s * (self.shape - 1.0) / self.shape;
-        (least_s * libm::pow(1.0 - self.stream.uniform(), -1.0 / self.shape)).min(LONGEST_S)
-    }
-}
-
-impl Gaps for ParetoOnOff {
-    fn next_gap(&mut self) -> Duration {
-        let gap = self.serialiser.next(self.payload_bytes);
-        self.left_s -= gap.as_secs_f64();
-        if self.left_s > 0.0 {
-            return gap;
-        }
-        // The silence begins when the time was up, not when the next portion would have been written.
-        let gap_s = gap.as_secs_f64() + self.left_s + self.draw_s(self.means_s[1]);
-        self.serialiser.reset();
-        self.left_s = self.draw_s(self.means_s[0]);
-        Duration::from_secs_f64(gap_s)
     }
 }
 

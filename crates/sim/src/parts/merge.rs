@@ -32,8 +32,8 @@ pub(super) fn merged(mut parts: Vec<Simulation>) -> Simulation {
         }
         whole.links[link].drops = drops;
     }
-    for flow in 0..whole.flows.len() {
-        merge_flow(&mut whole, &mut others, flow, sources[flow]);
+    for (flow, &ends) in sources.iter().enumerate().take(whole.flows.len()) {
+        merge_flow(&mut whole, &mut others, flow, ends);
     }
     whole.event_count -= first.uncounted;
     for (part, state) in others.into_iter().zip(&states[1..]) {

@@ -1,8 +1,8 @@
 //! One run on several cores: the network is cut into parts, each with an event queue of its own.
 //!
 //! The parts run through windows of time side by side. A packet that leaves a part takes at least the delay of the link
-//! that it crosses, so a window that is no longer than the shortest of these delays ends before anything arrives that
-//! was sent in it (conservative synchronisation: R. Fujimoto, "Parallel discrete event simulation", CACM 33(10), 1990).
+//! that it crosses. A window is at most as long as the shortest of these delays, so it ends before a packet that was
+//! sent in it arrives (conservative synchronisation: R. Fujimoto, "Parallel discrete event simulation", CACM 33(10), 1990).
 //! After each window the threads meet. Records are those of one thread, bit for bit: rows are merged in the order in
 //! which one event queue would have written them. See `docs/decisions/one-run-on-several-cores.md`.
 
@@ -59,7 +59,8 @@ pub struct Execution {
     lookahead: Lookahead,
     division: Division,
     limits: Option<Limits>,
-    again: (SimulationSpec, u64),
+    /// From what a divided run begins again.
+    again: Option<(SimulationSpec, u64)>,
 }
 
 /// The least time that a packet takes from part to part.
@@ -97,14 +98,13 @@ impl Execution {
 
     fn divided(spec: &SimulationSpec, seed: u64, wish: Wish) -> Result<Execution, SimulationError> {
         let first = Simulation::new(spec, seed)?;
-        let again = (spec.clone(), seed);
         let whole = |first, reason| Execution {
             parts: vec![first],
             mail: Default::default(),
             lookahead: Lookahead { fixed: Duration::MAX, moves: false },
             division: Division { threads: 1, parts: 1, reason, ..Division::default() },
             limits: None,
-            again: again.clone(),
+            again: None,
         };
         if wish.parts <= 1 {
             return Ok(whole(first, None));
@@ -125,7 +125,7 @@ impl Execution {
             lookahead: Lookahead { fixed: fixed_lookahead, moves },
             division: Division { threads, parts: count, ..Division::default() },
             limits: None,
-            again,
+            again: Some((spec.clone(), seed)),
         })
     }
 
@@ -160,7 +160,7 @@ impl Execution {
     /// How a flow is doing now.
     ///
     /// # Panics
-    /// If there is no flow of that rank.
+    /// If the run has no flow of that rank.
     pub fn flow_state(&self, flow: usize) -> FlowState {
         let part_of = |end: usize| match &self.parts[0].part {
             Some(part) => part.owners[self.parts[0].to[flow][end].node as usize] as usize,
@@ -229,7 +229,7 @@ impl Execution {
     /// A packet has come faster than any should: the records could be wrong, so the run begins again on one thread.
     #[cold]
     fn begin_again(&mut self, until: Time) {
-        let (spec, seed) = &self.again;
+        let Some((spec, seed)) = &self.again else { return };
         let Ok(whole) = Simulation::new(spec, *seed) else { return };
         let whole = match &self.limits {
             Some(limits) => whole.with_limits(limits.clone()),
@@ -269,7 +269,7 @@ fn build(
     owners: &Arc<[u32]>,
     memory: &Arc<[AtomicU64]>,
 ) -> Result<Vec<Simulation>, SimulationError> {
-    let part = |me: u32| Simulation::new(spec, seed).map(|whole| whole.as_part(me, owners, memory));
+    let part = |me: u32| Simulation::new(spec, seed).map(|whole| whole.into_part(me, owners, memory));
     let others: Vec<u32> = (1..memory.len() as u32).collect();
     let built: Vec<Result<Simulation, SimulationError>> = std::thread::scope(|scope| {
         let chunks = others.chunks(others.len().div_ceil(threads).max(1));
@@ -278,7 +278,7 @@ fn build(
         let built = workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
         built.collect()
     });
-    std::iter::once(Ok(first.as_part(0, owners, memory))).chain(built).collect()
+    std::iter::once(Ok(first.into_part(0, owners, memory))).chain(built).collect()
 }
 
 /// The windows that a thread has gone through.
@@ -383,7 +383,7 @@ impl Bound {
 }
 
 impl Simulation {
-    /// The least delay of the links that leave this part, looked at anew where it is no longer valid.
+    /// The least delay of the links that leave this part, computed again when it is no longer valid.
     fn lookahead(&mut self, all: Lookahead) -> Duration {
         let Some(part) = &self.part else { return Duration::MAX };
         if part.sky_changed || part.told_before >= part.bound.valid_until {

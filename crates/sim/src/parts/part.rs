@@ -66,9 +66,9 @@ impl Mail {
 /// Where a part's rows stand in the order of the whole run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Logged {
-    /// Of the event; of one that came late, of the last before it.
+    /// The order of the event, or of the last one before it if the event came late.
     pub order: u128,
-    /// Within the event.
+    /// The place within the event.
     pub place: u64,
     /// Rows of each table from then on.
     pub lengths: Lengths,
@@ -222,7 +222,7 @@ impl Simulation {
     }
 
     /// The same simulation of the nodes that `me` owns, before its first event.
-    pub(crate) fn as_part(mut self, me: u32, owners: &Arc<[u32]>, memory: &Arc<[AtomicU64]>) -> Simulation {
+    pub(crate) fn into_part(mut self, me: u32, owners: &Arc<[u32]>, memory: &Arc<[AtomicU64]>) -> Simulation {
         let topology = &self.topology;
         let is_foreign = |node: NodeId| owners[node.index()] != me;
         let any = |wanted: fn(&NodeKind) -> bool| {
@@ -245,7 +245,7 @@ impl Simulation {
             }
         }
         let mut remembers = vec![false; self.flows.len()];
-        for id in 0..self.flows.len() {
+        for (id, remembers) in remembers.iter_mut().enumerate() {
             let [to, from] = self.to[id].map(|end| owners[end.node as usize]);
             if from == to {
                 if from != me {
@@ -253,7 +253,7 @@ impl Simulation {
                 }
                 continue;
             }
-            remembers[id] = from == me && id < self.own_flows && self.flows[id].ends.report().is_some();
+            *remembers = from == me && id < self.own_flows && self.flows[id].ends.report().is_some();
             if from != me && to != me {
                 self.events.disarm(self.slots.applications + id as u32);
             }

@@ -276,7 +276,8 @@ impl Survey {
         windows
     }
 
-    /// A division whose links are no shorter than the window, with the shortest of them; none if all is one part.
+    /// A division that cuts only links at least as long as the window, with the delay of the shortest one. `None` if
+    /// everything falls into one part.
     fn divided(&mut self, window: Duration, parts: usize) -> Option<(Plan, Duration)> {
         let mut groups = self.groups.clone();
         for &(from, to, _) in self.links.iter().filter(|&&(_, _, delay)| delay < window) {
