@@ -35,7 +35,8 @@ fn settled<R: Timed>(rows: &mut Vec<R>, least: usize) -> Vec<R> {
 
 impl Simulation {
     /// Gives `take` the rows recorded so far of each table that has at least `least` of them, and forgets them:
-    /// [`Simulation::finish`] returns the others. It is not called where no table has so many. Every row taken is earlier than each row that its table gets later.
+    /// [`Simulation::finish`] returns the others. It is not called where no table has so many. Every row taken is
+    /// earlier than each row that its table gets later.
     ///
     /// The tables of packets, paths, pages and transfers of workloads stay whole, because the end of the run completes
     /// or reads their rows.

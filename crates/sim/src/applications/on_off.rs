@@ -36,8 +36,8 @@ impl ApplicationModel for OnOffOptions {
     }
 }
 
-/// Portions at this rate for a time, then silence for a time, and so on. `means` are those of the two times; `draw` draws
-/// a time in seconds, given the mean.
+/// Portions at this rate for a time, then silence for a time, and so on. `means` has the means of both times; `draw`
+/// draws a time in seconds from its mean.
 pub(super) fn source(
     rate: Rate,
     payload: Bytes,
