@@ -119,8 +119,8 @@ impl EventQueue {
         }
     }
 
-    /// The next event.
-    #[inline]
+    /// The next event. Two loops ask for it: without the attribute it is a call in both, 25 instructions per packet-hop.
+    #[inline(always)]
     pub fn first(&mut self) -> Option<Event> {
         if self.vacated != NOWHERE {
             self.settle();

@@ -356,6 +356,7 @@ impl Simulation {
     }
 
     /// The oldest packet of a link is at its other end.
+    #[inline(always)]
     fn on_arrival(&mut self, link: u32) {
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
