@@ -310,7 +310,7 @@ impl Simulation {
     #[inline(always)]
     fn handle_some(&mut self) -> bool {
         for handled in 0..BETWEEN_LOOKS {
-            let Some(event) = self.events.first().filter(|event| event.time < self.before) else {
+            let Some(event) = self.events.first_before(self.before) else {
                 self.event_count += u64::from(handled);
                 return false;
             };
@@ -368,7 +368,7 @@ impl Simulation {
             return;
         };
         match state.link.next_event(self.now) {
-            Some((arrival, start)) => self.events.arm(slot, arrival, start),
+            Some((arrival, start)) => self.events.arm_link(slot, arrival, start),
             None => self.events.disarm(slot),
         }
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
@@ -391,7 +391,7 @@ impl Simulation {
             return;
         };
         match state.link.next_event(self.now) {
-            Some((arrival, start)) => self.events.arm(slot, arrival, start),
+            Some((arrival, start)) => self.events.arm_link(slot, arrival, start),
             None => self.events.disarm(slot),
         }
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
@@ -520,7 +520,7 @@ impl Simulation {
         let offered =
             if self.links[link as usize].watched { self.offer_watched(link, packet) } else { self.offer(link, packet) };
         match offered {
-            Offered::AcceptedFirst { arrival, start } => self.events.arm(self.slots.links + link, arrival, start),
+            Offered::AcceptedFirst { arrival, start } => self.events.arm_link(self.slots.links + link, arrival, start),
             Offered::Accepted => {}
             seldom => self.settle(seldom, link, packet),
         }
