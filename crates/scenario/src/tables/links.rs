@@ -10,7 +10,7 @@ use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_sim::errors::ErrorConfig;
 
 /// A wired link. `forward` (from the first to the second node) and `backward` say where the directions differ.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkFile {
     /// Overrides (`links.NAME.rate`) and tables call the link so. Without it: by its ends.
