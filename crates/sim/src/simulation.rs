@@ -245,6 +245,7 @@ impl Simulation {
     }
 
     fn arm_first_events(&mut self) {
+        self.recorder.numbers = self.byte_numbers();
         self.renew_routes();
         self.arm_topology();
         self.arm_foresight();
@@ -522,7 +523,7 @@ impl Simulation {
         match offered {
             Offered::AcceptedFirst { arrival, start } => self.events.arm_link(self.slots.links + link, arrival, start),
             Offered::Accepted => {}
-            seldom => self.settle(seldom, link, packet),
+            other => self.settle(other, link, packet),
         }
     }
 
