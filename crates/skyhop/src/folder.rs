@@ -37,7 +37,8 @@ fn write_all(run: &Run, files: &Files<'_>, csv: Option<CsvTables>) -> Result<Vec
     finish(run, LongTables::new(files, csv)).map(|(without, _)| without)
 }
 
-/// Writes the rows that are still in memory, and the JSON. Returns the tables that have rows but no CSV, and the manifest.
+/// Writes the rows that are still in memory, and the JSON. Returns the tables that have rows but no CSV, and the
+/// manifest.
 pub(crate) fn finish(run: &Run, tables: LongTables<'_>) -> Result<(Vec<&'static str>, Value), Error> {
     let files = tables.files();
     let (without, hash) = tables.finish(&run.records)?;

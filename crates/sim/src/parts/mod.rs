@@ -3,8 +3,8 @@
 //! The parts run through windows of time side by side. A packet that leaves a part takes at least the delay of the link
 //! that it crosses. A window is at most as long as the shortest of these delays, so it ends before a packet that was
 //! sent in it arrives (conservative synchronisation: R. Fujimoto, "Parallel discrete event simulation", CACM 33(10),
-//! 1990). After each window the threads meet. Records are those of one thread, bit for bit: rows are merged in the order
-//! in which one event queue would have written them. See `docs/decisions/one-run-on-several-cores.md`.
+//! 1990). After each window the threads meet. Records are those of one thread, bit for bit: rows are merged in the
+//! order in which one event queue would have written them. See `docs/decisions/one-run-on-several-cores.md`.
 
 mod barrier;
 mod merge;
