@@ -151,7 +151,8 @@ def run(
         typer.echo(f"Ran on one thread: {reason}.", err=True)
     if without_csv := result.manifest.get("tables_without_csv"):
         names = ", ".join(without_csv)
-        typer.echo(f"More than 100,000 rows, so Parquet only: {names}. Add --csv to write them as CSV, too.", err=True)
+        how = "Add --csv, or csv = true under [records], to write them as CSV, too."
+        typer.echo(f"More than 100,000 rows, so Parquet only: {names}. {how}", err=True)
     if as_json:
         print_json(result.summary)
     elif sys.stdout.isatty():

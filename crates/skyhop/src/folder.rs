@@ -34,6 +34,7 @@ pub(crate) fn keep(run: &Run, target: &Path) -> Result<(), Error> {
 
 /// Every table that has rows, and the JSON. Returns the tables that `csv` leaves out; the manifest names them, too.
 fn write_all(run: &Run, files: &Files<'_>, csv: Option<CsvTables>) -> Result<Vec<&'static str>, Error> {
+    let csv = csv.map(|csv| if run.asks_for_csv() { CsvTables::All } else { csv });
     finish(run, LongTables::new(files, csv)).map(|(without, _)| without)
 }
 
@@ -100,8 +101,8 @@ mod tests {
         records.drops.resize(CsvTables::SHORT_ROWS, row);
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
-        let write = |records: &Records, csv| {
-            let run = Run::by_hand(records.clone(), json!({ "seed": 3, "scenario": {} }));
+        let write_with = |records: &Records, csv, scenario: serde_json::Value| {
+            let run = Run::by_hand(records.clone(), json!({ "seed": 3, "scenario": scenario }));
             let without = run.write_with(&folder, csv).unwrap();
             let manifest: serde_json::Value =
                 serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
@@ -109,10 +110,13 @@ mod tests {
             assert!(folder.join("drops.parquet").exists() && folder.join("flows.csv").exists());
             (without, folder.join("drops.csv").exists())
         };
+        let write = |records: &Records, csv| write_with(records, csv, json!({}));
         assert_eq!(write(&records, CsvTables::Short), (vec![], true));
         records.drops.push(row);
         assert_eq!(write(&records, CsvTables::Short), (vec!["drops"], false));
         assert_eq!(write(&records, CsvTables::All), (vec![], true));
+        let asks = json!({ "records": { "csv": true } });
+        assert_eq!(write_with(&records, CsvTables::Short, asks), (vec![], true));
     }
 
     #[test]

@@ -319,6 +319,13 @@ mod tests {
         let into = |shown: &str| run_into(&scenario, &options, &progress, &folder, shown.as_ref(), CsvTables::Short);
         let manifest = into("elsewhere").unwrap();
         assert_eq!(manifest["tables_without_csv"], serde_json::json!(["flow_series", "link_series"]));
+        let asks = SCENARIO.replace("grid = \"0.1 ms\"", "grid = \"0.1 ms\", csv = true");
+        let asks = Scenario::from_toml(&asks, "<test>", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let whole = parent.path().join("whole");
+        fs::create_dir(&whole).unwrap();
+        let manifest = run_into(&asks, &options, &progress, &whole, &whole, CsvTables::Short).unwrap();
+        assert_eq!(manifest.get("tables_without_csv"), None);
+        assert!(whole.join("flow_series.csv").exists());
         assert!(!folder.join("flow_series.csv").exists() && folder.join("flows.csv").exists());
         let error = into("elsewhere").unwrap_err().to_string();
         assert!(error.contains("elsewhere/") && error.contains("series.parquet"), "{error}");

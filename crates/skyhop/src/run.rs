@@ -89,6 +89,7 @@ pub fn run_into(
     csv: CsvTables,
 ) -> Result<Value, Error> {
     let files = Files { folder, shown };
+    let csv = if scenario.records.csv { CsvTables::All } else { csv };
     let mut tables = LongTables::new(&files, Some(csv));
     let run = heard(progress, || {
         simulate(scenario, options, progress, LONG_ROWS as u64, &mut |simulation| {
@@ -180,6 +181,11 @@ impl Run {
     #[cfg(test)]
     pub(crate) fn by_hand(records: Records, manifest: Value) -> Run {
         Run { records, manifest, hash: OnceLock::new() }
+    }
+
+    /// Whether its scenario wants every table as CSV.
+    pub(crate) fn asks_for_csv(&self) -> bool {
+        self.manifest["scenario"]["records"]["csv"] == true
     }
 
     /// Identity of the run and outcomes of its packets; `manifest.json`.

@@ -330,6 +330,7 @@ impl Resolver<'_, '_, '_> {
         let mut packets: Vec<String> = file.packets.unwrap_or_default().into_iter().flat_map(directions).collect();
         packets.sort_by(|a, b| names::natural_order(a, b));
         packets.dedup();
-        Records { grid: file.grid, positions: file.positions, packets, updates: file.updates.unwrap_or(false) }
+        let RecordsFile { grid, positions, updates, csv, .. } = file;
+        Records { grid, positions, packets, updates: updates.unwrap_or(false), csv: csv.unwrap_or(false) }
     }
 }

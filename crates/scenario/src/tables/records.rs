@@ -17,6 +17,8 @@ pub struct RecordsFile {
     /// Whether each portion that an application writes by the clock is followed until it can be read, in the table of
     /// transfers. Without it: false.
     pub updates: Option<bool>,
+    /// Whether tables of more than 100,000 rows are written as CSV, too, as with `--csv`. Without it: false.
+    pub csv: Option<bool>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -28,4 +30,6 @@ pub struct Records {
     pub packets: Vec<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub updates: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub csv: bool,
 }
