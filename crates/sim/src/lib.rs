@@ -9,6 +9,7 @@ pub mod applications;
 mod aqm;
 mod browser;
 mod build;
+mod byte_numbers;
 pub mod call;
 mod check;
 mod code;

@@ -1,6 +1,7 @@
 //! Rows of the table of packets. Headers are read from the endpoints' own values when a row is written, so that a run
 //! that records no packets pays nothing.
 
+use crate::byte_numbers::ByteNumbers;
 use crate::headers::{Codepoint, Header, Protocol, TcpFlags};
 use crate::host::Ends;
 use crate::packet::{Flags, Packet};
@@ -10,54 +11,6 @@ use skyhop_base::Time;
 use std::collections::BTreeMap;
 use std::mem::take;
 use std::ops::Range;
-
-/// Byte numbers of the segments of a flow of Skyhop's own TCP, which counts segments.
-///
-/// A segment's number follows from the segments before it, and these were sent before any packet that names it: rows
-/// get the same numbers whenever they are numbered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ByteNumbers {
-    /// User bytes of a full segment.
-    full: u64,
-    /// Segment 0 is the SYN, which takes one number; without a handshake the first byte has the number 1 as well.
-    opens_empty: bool,
-    /// When the first segment with data was sent.
-    data_begin: Time,
-    /// Segments sent so far.
-    sent: u32,
-    /// Segments that are not full, ascending, and the bytes that all of them up to this one lack.
-    short: Vec<(u32, u64)>,
-}
-
-impl ByteNumbers {
-    fn new(full: u64, opens_empty: bool) -> ByteNumbers {
-        ByteNumbers { full, opens_empty, data_begin: Time::MAX, sent: 0, short: Vec::new() }
-    }
-
-    /// A segment is sent, perhaps again.
-    fn sent(&mut self, now: Time, segment: u32, payload: u32) {
-        if segment < self.sent {
-            return;
-        }
-        self.sent = segment + 1;
-        let is_syn = self.opens_empty && segment == 0;
-        if segment > 0 {
-            self.data_begin = self.data_begin.min(now);
-        }
-        let takes = if is_syn { 1 } else { u64::from(payload) };
-        if takes != self.full {
-            let lacking = self.short.last().map_or(0, |&(_, lacking)| lacking);
-            self.short.push((segment, lacking + self.full.saturating_sub(takes)));
-        }
-    }
-
-    /// The number of the first byte of a segment.
-    fn of(&self, segment: u64) -> u64 {
-        let before = self.short.partition_point(|&(short, _)| u64::from(short) < segment);
-        let lacking = before.checked_sub(1).map_or(0, |last| self.short[last].1);
-        u64::from(!self.opens_empty) + segment * self.full - lacking
-    }
-}
 
 impl Simulation {
     /// Writes a row of the table of packets.
@@ -238,8 +191,10 @@ fn number_bytes(records: &mut Records, numbers: &BTreeMap<u32, ByteNumbers>) {
         let Some(bytes) = numbers.get(&row.flow).filter(|_| row.protocol == Protocol::Tcp) else { continue };
         if row.is_ack {
             let next = row.tcp_ack.unwrap_or(0);
-            // The answers to the SYN come before any data; later ones repeat its number because of a hole.
-            if bytes.opens_empty && next == 1 && row.time <= bytes.data_begin {
+            // The receiver's first packet answers the SYN, and so does what it sends before any data leaves; later ones
+            // repeat the number because of a hole.
+            let answers_syn = row.packet == 0 || row.time <= bytes.data_begin;
+            if bytes.opens_empty && next == 1 && answers_syn {
                 row.flags = row.flags.and(TcpFlags::SYN, true);
                 row.tcp_seq = Some(0);
             }
@@ -251,26 +206,5 @@ fn number_bytes(records: &mut Records, numbers: &BTreeMap<u32, ByteNumbers>) {
         } else {
             row.tcp_seq = row.tcp_seq.map(|seq| bytes.of(seq));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn segments_of_any_size_have_the_numbers_that_tcp_would_give_them() {
-        let sent = |opens_empty, payloads: &[u32]| {
-            let mut numbers = ByteNumbers::new(1000, opens_empty);
-            for (segment, &payload) in (0..).zip(payloads) {
-                numbers.sent(Time::ZERO, segment, payload);
-                // A repetition changes nothing.
-                numbers.sent(Time::ZERO, 0, 7);
-            }
-            (0..8).map(|segment| numbers.of(segment)).collect::<Vec<_>>()
-        };
-        assert_eq!(sent(true, &[0, 1000, 1000, 300, 1000]), [0, 1, 1001, 2001, 2301, 3301, 4301, 5301]);
-        assert_eq!(sent(false, &[500, 1000]), [1, 501, 1501, 2501, 3501, 4501, 5501, 6501]);
-        assert_eq!(sent(false, &[]), [1, 1001, 2001, 3001, 4001, 5001, 6001, 7001]);
     }
 }

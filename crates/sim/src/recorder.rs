@@ -1,10 +1,10 @@
 //! Takes down what happens. Nothing that runs ever reads it: recording more, less or not at all changes no packet.
 
 use crate::application::Transfer;
+use crate::byte_numbers::ByteNumbers;
 use crate::host::endpoint::Report;
 use crate::measure::{delivery_fraction, information_efficiency, jain, tcp_efficiency};
 use crate::packet::Packet;
-use crate::packet_rows::ByteNumbers;
 use crate::records::{
     CallSummary, Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow,
     LinkSeriesRow, LinkSummary, MessageSummary, PacketEvent, PositionRow, Records, Total, TransferRow,
