@@ -90,9 +90,10 @@ def over(of: Scenario, step_s: int) -> list[tuple[int, float] | None]:
 def row(label: str, links: str, ways: list[tuple[int, float] | None]) -> None:
     """Prints a line of the second table."""
     hops, rtts = zip(*[way for way in ways if way], strict=True)
+    without = f"{ways.count(None)} of {len(ways)}"
     print(
         f"| {label} | {links} | {min(hops)} to {max(hops)}, median {statistics.median(hops):g} | "
-        f"{min(rtts):.1f} to {max(rtts):.1f}, median {statistics.median(rtts):.1f} | {ways.count(None)} of {len(ways)} |",
+        f"{min(rtts):.1f} to {max(rtts):.1f}, median {statistics.median(rtts):.1f} | {without} |",
         flush=True,
     )
 

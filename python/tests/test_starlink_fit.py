@@ -323,7 +323,7 @@ def test_transfers_of_every_kind_are_read(tmp_path: Path) -> None:
     assert told.retransmits is not None and told.cwnd_bytes is not None and told.least_rtt_ms is not None
     assert (told.sent_begins_s.size, told.begins_s.size, told.resent) == (15, 30, told.retransmits.sum())
     assert told.rate_bps.tolist() == down.rate_bps.tolist()
-    # Of an upload the server says what arrived.
+    # The server says what arrived of an upload.
     arrived = read({**iperf3(1, 20e6, 30), "server_output_json": {"intervals": iperf3(1, 5e6, 30)["intervals"]}})
     assert arrived.rate_bps.mean() == pytest.approx(5e6) and arrived.retransmits is not None
     datagrams = iperf3(2, 10e6, 30, protocol="UDP", target_bitrate=5_000_000)

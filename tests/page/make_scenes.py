@@ -402,7 +402,7 @@ def main(folder: Path) -> None:
 
 
 def elements(planes: int, per_plane: int, revolutions: str) -> str:
-    """Two-line elements on circles of 53 degrees, a satellite of each plane after the other, under names of no plane."""
+    """Two-line elements on circles of 53 degrees; each plane has a satellite in turn, so that no name tells a plane."""
     lines = []
     for i in range(planes * per_plane):
         node, phase = 360 / planes * (i % planes), 360 / per_plane * (i // planes)
