@@ -49,7 +49,8 @@ def main() -> None:
             label = f"`{Path(name).name}`, after {hours} h"
             row(label, "of the start", ways[first : first + LOOK_S // STEP_S])
             if hours:
-                row("", "found anew", over(scenario(name, shell_name, hours, LOOK_S), STEP_S))
+                anew = over(scenario(name, shell_name, hours, LOOK_S), STEP_S)
+                row("", "found anew", anew[: LOOK_S // STEP_S])
 
 
 def scenario(name: str, shell: str, hours: int, duration_s: int) -> Scenario:

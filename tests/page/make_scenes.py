@@ -357,6 +357,7 @@ tcp = "reno"
 application = "ftp"
 [records]
 grid = "1 s"
+positions = "5 s"
 """
 
 SCENES = {
