@@ -28,6 +28,8 @@ class Transfer:
     lengths_s: Floats
     rate_bps: Floats
     """Rate of each interval: as received (of an upload with `--get-server-output`), else as the sender wrote it."""
+    as_received: bool
+    """Whether `rate_bps` is what was received."""
     mean_bps: float
     """Rate at which user data arrived over the whole transfer, if the file tells it; else the mean of the intervals."""
     sent_begins_s: Floats
@@ -125,6 +127,7 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
         begins_s=begins,
         lengths_s=lengths,
         rate_bps=rates,
+        as_received=reverse or bool(other),
         mean_bps=mean,
         sent_begins_s=sent_begins,
         sent_lengths_s=sent_lengths,

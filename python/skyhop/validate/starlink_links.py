@@ -247,10 +247,15 @@ def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) ->
     rows = [_row(name, "goodput", transfer.mean_bps, mean, "; ".join([*one.notes, note]))]
     per_second = np.concatenate([run.per_second_bps for run in runs])
     theirs = transfer.per_second()
-    # A sender of datagrams that keeps its rate has no distribution to compare.
-    if theirs.size and per_second.size and np.std(theirs) > STEADY * np.mean(theirs):
+    # A sender that keeps the rate it was given has no distribution to compare.
+    keeps = transfer.is_udp or transfer.offered_bps > 0
+    is_steady = keeps and float(np.std(theirs)) <= STEADY * float(np.mean(theirs))
+    if theirs.size and per_second.size and not is_steady:
         distance = kolmogorov_smirnov(theirs, per_second)
-        rows.append(_row(name, "goodput per second, Kolmogorov-Smirnov", math.nan, distance))
+        measure, note = "goodput per second, Kolmogorov-Smirnov", ""
+        if not transfer.as_received:
+            note = "seconds as the sender's application wrote them; --get-server-output tells what arrived"
+        rows.append(_row(name, measure, math.nan, distance, note))
     if transfer.cwnd_bytes is not None:
         ours = float(np.mean([run.cwnd_bytes for run in runs]))
         rows.append(_row(name, "window", float(np.mean(transfer.cwnd_bytes)), ours))

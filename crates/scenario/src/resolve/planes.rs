@@ -309,8 +309,8 @@ fn drifting(planes: &ElementPlanes, duration: Duration) -> Option<String> {
     (after_s < duration.as_secs_f64()).then(|| {
         format!(
             "neighbouring planes of the shell {} drift apart by up to {:.1} degrees of phase a day, and links between \
-             them stay those of the start: from {:.1} h on some lead to satellites that are not nearest in phase; divide \
-             the run of {duration} into shorter ones with an epoch each",
+             them stay those of the start: from {:.1} h on some lead to satellites that are not nearest in phase; \
+             divide the run of {duration} into shorter ones with an epoch each",
             shell.name,
             rate * 86_400.0,
             after_s / 3600.0,
