@@ -140,6 +140,8 @@ STATED: dict[str, Stated] = {
         "180": 192 - 12,
         "135": "the profile's median rate down, docs/models/starlink.md",
         "1.35": (0.5 + 3 + 10) / 10,
+        "20": 1e3 * 0.5 / (90 / 3.6),
+        "90": "a speed",
         "2023": "a year",
         "28": "a day",
         "535": ROAD,

@@ -8,6 +8,7 @@ from skyhop.plots import Measure
 from skyhop.report import study_figure
 
 GOODPUT = Measure("Goodput", "Mbit/s")
+TCPS = {"CUBIC": "CUBIC", "BBR": "BBR"}
 DISHES = {"stands": "stands", "drives": "drives"}
 
 
@@ -20,11 +21,12 @@ def mean(results: pl.DataFrame) -> Figure:
 
 
 @study_figure(
-    section="Goodput", title="The median second",
-    caption="Published on drives: 134 Mbit/s with UDP, which the rates are taken from, and 15 with TCP.",
+    section="Goodput", title="The median second, by what the road takes at once",
+    caption="Published on drives: 15 Mbit/s with TCP. From the third row on 0.89 % of packets or time are lost.",
 )  # fmt: skip
 def median(results: pl.DataFrame) -> Figure:
-    return plots.dots_by(results, "median", names="traffic", by="dish", series=DISHES, measure=GOODPUT, limits=(0, 180))
+    here = results.filter(pl.col("traffic").is_in(list(TCPS)))
+    return plots.dots_by(here, "median", names="dish", by="traffic", series=TCPS, measure=GOODPUT, limits=(0, 180))
 
 
 @study_figure(
