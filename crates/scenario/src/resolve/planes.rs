@@ -293,8 +293,8 @@ fn told(planes: &ElementPlanes, total: usize) -> String {
     text
 }
 
-/// What a run of this length makes of the links of the start, where neighbouring planes have different altitudes: whose
-/// satellites drift by more than a quarter of their spacing is linked to satellites that are not nearest in phase.
+/// The warning where neighbouring planes of different altitudes drift apart by more than a quarter of their spacing
+/// within a run of this length. Links of the start then lead to satellites that are not nearest in phase.
 fn drifting(planes: &ElementPlanes, duration: Duration) -> Option<String> {
     let pairs = planes.shells.iter().flat_map(|shell| shell.planes.windows(2).map(move |pair| (shell, pair)));
     let soonest = pairs.filter_map(|(shell, pair)| {
