@@ -308,9 +308,24 @@ def test_transfers_of_every_kind_are_read(tmp_path: Path) -> None:
 
     up = read(iperf3(4, 20e6, 30))
     assert (up.streams, up.least_rtt_ms, up.control, up.reverse, up.duration_s) == (4, 30.0, "cubic", False, 30.0)
-    assert up.retransmits is not None and up.retransmits.sum() == 30 and up.offered_bps is None
+    assert up.retransmits is not None and up.retransmits.sum() == 30 and up.resent == 30
+    assert not up.is_udp and up.offered_bps == 0
+    # -b limits TCP, too, each stream.
+    assert read(iperf3(4, 20e6, 30, target_bitrate=2_000_000)).offered_bps == 8e6
     down = read(iperf3(1, 20e6, 30, reverse=1))
     assert down.reverse and down.retransmits is None and down.cwnd_bytes is None and down.least_rtt_ms is None
+    # How much the server sent again stands at the end; its windows come with --get-server-output, in its own intervals.
+    back = iperf3(1, 20e6, 30, reverse=1)
+    back["end"]["sum_sent"] = {"retransmits": 12}
+    assert read(back).resent == 12
+    server = iperf3(1, 21e6, 15)["intervals"]
+    told = read({**back, "server_output_json": {"intervals": server}})
+    assert told.retransmits is not None and told.cwnd_bytes is not None and told.least_rtt_ms is not None
+    assert (told.sent_begins_s.size, told.begins_s.size, told.resent) == (15, 30, told.retransmits.sum())
+    assert told.rate_bps.tolist() == down.rate_bps.tolist()
+    # The server says what arrived of an upload.
+    arrived = read({**iperf3(1, 20e6, 30), "server_output_json": {"intervals": iperf3(1, 5e6, 30)["intervals"]}})
+    assert arrived.rate_bps.mean() == pytest.approx(5e6) and arrived.retransmits is not None
     datagrams = iperf3(2, 10e6, 30, protocol="UDP", target_bitrate=5_000_000)
     datagrams["end"] = {"sum": {"lost_percent": 10}}
     udp = read(datagrams)
@@ -335,6 +350,34 @@ def test_transfers_of_every_kind_are_read(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ValueError, match=said):
             read({**document, **change})
+    (tmp_path / "two.json").write_text(2 * json.dumps(document))
+    with pytest.raises(ValueError, match="holds several JSON texts"):
+        starlink.read_transfer(tmp_path / "two.json")
+
+
+def test_a_transfer_with_a_rate_is_simulated_with_it_and_no_loss_is_judged_by_its_count(tmp_path: Path) -> None:
+    limited = iperf3(1, 2e6, 60, target_bitrate=2_000_000)
+    for interval in limited["intervals"]:
+        interval["sum"]["retransmits"] = 0
+    (tmp_path / "limited.json").write_text(json.dumps(limited))
+    none = iperf3(1, 4e6, 120, protocol="UDP", target_bitrate=4_000_000)
+    none["end"] = {"sum": {"lost_percent": 0, "packets": 40_000}}
+    few = {**none, "end": {"sum": {"lost_percent": 0, "packets": 400}}}
+    (tmp_path / "none.json").write_text(json.dumps(none))
+    (tmp_path / "few.json").write_text(json.dumps(few))
+    lines = [f"{name}.json,iperf3-json,0,0,bent-pipe,up,,1,," for name in ("limited", "none", "few")]
+    (tmp_path / "cases.csv").write_text(HEADER + "\n".join(lines))
+    rows = {(row.case, row.measure): row for row in starlink_links.starlink(tmp_path)}
+    goodput = rows["limited.json", "goodput"]
+    # Without the limit CUBIC has 5 Mbit/s.
+    assert goodput.simulated == pytest.approx(2e6, rel=0.03)
+    # None of 40,000 excludes the profile's 0.2 %, of which 80 would be lost; 400 datagrams say nothing.
+    loss = rows["none.json", "loss"]
+    assert loss.recorded == 0 and not loss.ok and 20 < loss.off < 40 and "none in 40000" in loss.note
+    assert ("few.json", "loss") not in rows and "400 datagrams are too few" in rows["few.json", "goodput"].note
+    # 10,000 segments without a retransmission: the profile would send 20 of them again.
+    again = rows["limited.json", "repeated"]
+    assert again.recorded == 0 and not again.ok and math.isfinite(again.off)
 
 
 def test_tenths_of_seconds_become_seconds(tmp_path: Path) -> None:

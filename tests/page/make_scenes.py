@@ -333,6 +333,33 @@ tcp = { key = "flows[*].tcp.name", values = ["reno", "sack"] }
 rate = { key = "links[0].rate", values = ["5 Mbit/s", "2 Mbit/s"] }
 """
 
+#: +Grid over published elements: no name tells a plane.
+ELEMENTS = """# Planes of elements
+duration = "10 s"
+profile = "rfc"
+[constellation]
+elements = "{file}"
+epoch = "2025-10-07T12:00:00Z"
+[constellation.isl]
+layout = "grid"
+rate = "25 Mbit/s"
+[constellation.gsl]
+elevation_mask = "10 deg"
+rate = "25 Mbit/s"
+[stations]
+here = {{ city = "Berkeley, US" }}
+there = {{ city = "Chennai" }}
+[[flows]]
+name = "a"
+from = "here"
+to = "there"
+tcp = "reno"
+application = "ftp"
+[records]
+grid = "1 s"
+positions = "5 s"
+"""
+
 SCENES = {
     "many": MANY,
     "million": MILLION,
@@ -365,21 +392,25 @@ def main(folder: Path) -> None:
             )
 
     sweep(folder)
-    catalogue(folder)
-
-
-def catalogue(folder: Path) -> None:
-    """Writes the elements of 40 satellites on circles of 550 km and 53 degrees for scenarios from the page."""
-    lines = []
-    for i in range(40):
-        first = f"1 {90001 + i:05d}U 25001A   25280.50000000  .00000000  00000+0  00000+0 0  999"
-        second = (
-            f"2 {90001 + i:05d}  53.0000 {9 * (i % 8) * 5:8.4f} 0000001   0.0000 {72 * (i // 8):8.4f} 15.0500000000001"
-        )
-        lines += [f"SAT {i}", *(line + str(checksum(line)) for line in (first, second))]
     place = folder / "catalogues"
     place.mkdir(exist_ok=True)
-    (place / "circles.tle").write_text("\n".join(lines) + "\n", encoding="ascii")
+    (place / "circles.tle").write_text(elements(8, 5, "15.0500000000001"), encoding="ascii")
+    with tempfile.TemporaryDirectory() as apart:
+        file = Path(apart) / "high.tle"
+        file.write_text(elements(6, 12, "13.1600000000001"), encoding="ascii")
+        scenario = skyhop.Scenario.from_toml(ELEMENTS.format(file=file.as_posix()))
+        skyhop.run(scenario).write(folder / "elements", csv=True)
+
+
+def elements(planes: int, per_plane: int, revolutions: str) -> str:
+    """Two-line elements on circles of 53 degrees; each plane has a satellite in turn, so that no name tells a plane."""
+    lines = []
+    for i in range(planes * per_plane):
+        node, phase = 360 / planes * (i % planes), 360 / per_plane * (i // planes)
+        first = f"1 {90001 + i:05d}U 25001A   25280.50000000  .00000000  00000+0  00000+0 0  999"
+        second = f"2 {90001 + i:05d}  53.0000 {node:8.4f} 0000001   0.0000 {phase:8.4f} {revolutions}"
+        lines += [f"SAT {i}", *(line + str(checksum(line)) for line in (first, second))]
+    return "\n".join(lines) + "\n"
 
 
 def checksum(line: str) -> int:

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
@@ -306,6 +306,78 @@ describe("the workspace", { skip: reason, timeout: 1_200_000 }, () => {
     const text = await page.locator(".card").innerText();
     for (const name of first.filter((one) => one.startsWith(`${path[1]}->`)))
       assert.match(text, new RegExp(`ISL to ${partner(name)}\\s+[\\d.\\s\u202f]+ km`));
+    await close();
+  });
+
+  test("draws the planes that were found in elements, and tells the plane of a satellite", async () => {
+    const { folder } = await stage();
+    const [shell] = JSON.parse(readFileSync(join(folder, "elements", "manifest.json"), "utf8")).planes;
+    assert.deepEqual(
+      shell.planes.map((members) => members.length),
+      [12, 12, 12, 12, 12, 12],
+      "what the elements were made of",
+    );
+    // Nothing but satellites and planes, which no name tells, so that what changes with the layer is the planes.
+    const init = () => {
+      const layers = ["isls", "coverage", "names", "night", "load", "queue"];
+      const off = Object.fromEntries(layers.map((key) => [key, false]));
+      localStorage.setItem("skyhop.shown", JSON.stringify(off));
+    };
+    const { page, errors, close } = await visit("#/watch?run=elements&t=1&finding=", { init });
+    await page.waitForFunction(([name]) => window.skyhopLocate?.(name) !== undefined, shell.planes[0]);
+    await settle(page);
+    const box = page.getByLabel("Orbital planes");
+    const picture = () => page.screenshot({ animations: "disabled" });
+    const withPlanes = await picture();
+    await page.evaluate(() => document.querySelector("details.layers").setAttribute("open", ""));
+    await box.uncheck();
+    await page.evaluate(() => document.querySelector("details.layers").removeAttribute("open"));
+    await settle(page);
+    const without = await picture();
+    // Whether a pixel changes within 14 pixels of the middle of each chord between neighbours that are seen: the arc
+    // bends by less.
+    const share = await page.evaluate(
+      async ([before, after, planes]) => {
+        const pixels = async (data) => {
+          const bytes = Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0));
+          const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+          const canvas = new OffscreenCanvas(image.width, image.height);
+          const context = canvas.getContext("2d");
+          context.drawImage(image, 0, 0);
+          return context.getImageData(0, 0, image.width, image.height);
+        };
+        const [a, b] = [await pixels(before), await pixels(after)];
+        const differs = (x, y) => {
+          const i = (y * a.width + x) * 4;
+          return [0, 1, 2].some((part) => Math.abs(a.data[i + part] - b.data[i + part]) > 3);
+        };
+        let [seen, changed] = [0, 0];
+        for (const members of planes) {
+          members.forEach((name, n) => {
+            const ends = [name, members[(n + 1) % members.length]].map(window.skyhopLocate);
+            if (!ends[0] || !ends[1]) return;
+            seen++;
+            const [x, y] = [0, 1].map((axis) => Math.round((ends[0][axis] + ends[1][axis]) / 2));
+            let found = false;
+            for (let dx = -14; dx <= 14; dx++) for (let dy = -14; dy <= 14; dy++) found ||= differs(x + dx, y + dy);
+            changed += found;
+          });
+        }
+        return { seen, changed };
+      },
+      [withPlanes.toString("base64"), without.toString("base64"), shell.planes],
+    );
+    assert.ok(share.seen >= 10, `${share.seen} pairs of neighbours are seen`);
+    assert.equal(share.changed, share.seen, "an arc from each satellite to the next of its plane");
+    // Its name is a number of the catalogue; the card tells its plane.
+    const chosen = shell.planes[4][7];
+    await page.getByLabel("Find a satellite, station or link").fill(chosen);
+    await page.locator(".card h3", { hasText: chosen }).waitFor();
+    assert.match(
+      await page.locator(".card").innerText(),
+      new RegExp(`orbital plane\\s+4 of 0 to 5, shell ${shell.name}, 12 satellites`),
+    );
+    assert.deepEqual(errors, []);
     await close();
   });
 

@@ -217,6 +217,10 @@ def object_of(text: str, name: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and text.lstrip().startswith("{"):
+            raise ValueError(
+                f"{name}: holds several JSON texts, as `iperf3 -s -J` writes of several runs; give each a file"
+            ) from None
         raise ValueError(f"{name}: not JSON: {error}") from None
     if not isinstance(document, dict):
         raise ValueError(f"{name}: an object is needed")

@@ -27,13 +27,20 @@ class Transfer:
     """Begin of each interval, from the end of the warm-up."""
     lengths_s: Floats
     rate_bps: Floats
-    """Rate of each interval: as received, or as the sender's application wrote it if the file is the sender's."""
+    """Rate of each interval: as received (of an upload with `--get-server-output`), else as the sender wrote it."""
+    as_received: bool
+    """Whether `rate_bps` is what was received."""
     mean_bps: float
     """Rate at which user data arrived over the whole transfer, if the file tells it; else the mean of the intervals."""
+    sent_begins_s: Floats
+    """Begin of each interval of the sender; the same as `begins_s` where the file has one side only."""
+    sent_lengths_s: Floats
     retransmits: Floats | None
-    """Of each interval; None where the file does not tell, as for `-R`."""
+    """Of each interval of the sender; None where the file does not tell, as for `-R` without `--get-server-output`."""
+    resent: float | None
+    """Retransmissions of the whole transfer, which `-R` tells, too; None where the file does not tell."""
     cwnd_bytes: Floats | None
-    """Of each interval, the mean over the streams; None where the file does not tell."""
+    """Of each interval of the sender, the mean over the streams; None where the file does not tell."""
     streams: int
     least_rtt_ms: float | None
     """The least smoothed round trip of the sender's TCP; None where the file does not tell."""
@@ -41,10 +48,13 @@ class Transfer:
     """Congestion control of the sender; None where the file does not tell."""
     reverse: bool
     """Whether the server sent (`-R`)."""
-    offered_bps: float | None
-    """UDP: the rate of all streams that was asked for; 0 is as fast as possible. TCP: None."""
+    is_udp: bool
+    offered_bps: float
+    """The rate of all streams that was asked for (`-b`), also of TCP; 0 is as fast as possible."""
     lost: float | None
     """UDP: the share of packets lost. TCP: None."""
+    packets: int
+    """UDP: packets sent. TCP: 0."""
 
     @property
     def duration_s(self) -> float:
@@ -78,14 +88,16 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
         start = document["start"]
         test = start["test_start"]
         start_s = float(start["timestamp"]["timesecs"])
-        kept = [one for one in intervals if not one["sum"].get("omitted")]
-        sums = [one["sum"] for one in kept]
-        begins = np.array([one["start"] for one in sums], dtype=float)
-        lengths = np.array([one["seconds"] for one in sums], dtype=float)
-        rates = np.array([one["bits_per_second"] for one in sums], dtype=float)
         streams = len(start.get("connected") or []) or int(test["num_streams"])
         is_udp = str(test["protocol"]).upper() == "UDP"
-        offered = float(test.get("target_bitrate", start.get("target_bitrate", 0))) * streams if is_udp else None
+        reverse = bool(test.get("reverse"))
+        offered = float(test.get("target_bitrate", start.get("target_bitrate", 0)) or 0) * streams
+        own = _counted(intervals)
+        other = _counted((document.get("server_output_json") or {}).get("intervals") or [])
+        # The other side's report comes with --get-server-output.
+        received, sent = (own, other or own) if reverse else (other or own, own)
+        begins, lengths, rates = (np.array([one["sum"][key] for one in received], dtype=float) for key in _SERIES)
+        sent_begins, sent_lengths = (np.array([one["sum"][key] for one in sent], dtype=float) for key in _SERIES[:2])
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueError(
             f"{name}: not what `iperf3 -J` writes: needs start.timestamp, start.test_start and intervals[].sum"
@@ -93,18 +105,21 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
     if begins.size < 2 or lengths.min() <= 0:
         raise ValueError(f"{name}: {begins.size} intervals that count, two are needed")
     end = document.get("end") or {}
-    received = end.get("sum_received") or {}
+    arrived = end.get("sum_received") or {}
     loss = (end.get("sum") or {}).get("lost_percent")
-    mean = float(received.get("bits_per_second") or 0.0) or float(np.average(rates, weights=lengths))
-    if not received and loss is not None and not test.get("reverse"):
+    mean = float(arrived.get("bits_per_second") or 0.0) or float(np.average(rates, weights=lengths))
+    if not arrived and loss is not None and not reverse:
         # Older versions tell only what the sender of datagrams sent, and how many of them came.
         mean *= 1 - float(loss) / 100
     senders = [one.get("sender", {}) for one in end.get("streams", [])]
     rtts_us = [float(one["min_rtt"]) for one in senders if one.get("min_rtt")]
     if not rtts_us:
-        rtts_us = [float(one["rtt"]) for entry in kept for one in entry.get("streams", []) if one.get("rtt")]
-    told = all("retransmits" in one for one in sums)
-    windows = [[float(one["snd_cwnd"]) for one in entry.get("streams", []) if "snd_cwnd" in one] for entry in kept]
+        rtts_us = [float(one["rtt"]) for entry in sent for one in entry.get("streams", []) if one.get("rtt")]
+    each = [one["sum"].get("retransmits") for one in sent]
+    retransmits = None if None in each else np.array(each, dtype=float)
+    total = (end.get("sum_sent") or {}).get("retransmits") if retransmits is None else retransmits.sum()
+    windows = [[float(one["snd_cwnd"]) for one in entry.get("streams", []) if "snd_cwnd" in one] for entry in sent]
+    packets = int((end.get("sum") or {}).get("packets") or sum(one["sum"].get("packets", 0) for one in sent))
     return Transfer(
         name=name,
         start_s=start_s,
@@ -112,16 +127,31 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
         begins_s=begins,
         lengths_s=lengths,
         rate_bps=rates,
+        as_received=reverse or bool(other),
         mean_bps=mean,
-        retransmits=np.array([one["retransmits"] for one in sums], dtype=float) if told else None,
+        sent_begins_s=sent_begins,
+        sent_lengths_s=sent_lengths,
+        retransmits=retransmits,
+        resent=float(total) if total is not None and not is_udp else None,
         cwnd_bytes=np.array([np.mean(one) for one in windows]) if all(windows) else None,
         streams=streams,
         least_rtt_ms=min(rtts_us) / 1e3 if rtts_us else None,
         control=end.get("sender_tcp_congestion"),
-        reverse=bool(test.get("reverse")),
+        reverse=reverse,
+        is_udp=is_udp,
         offered_bps=offered,
         lost=float(loss) / 100 if is_udp and loss is not None else None,
+        packets=packets if is_udp else 0,
     )
+
+
+#: What intervals say of themselves and of all streams.
+_SERIES = ("start", "seconds", "bits_per_second")
+
+
+def _counted(intervals: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Intervals without those of the warm-up."""
+    return [one for one in intervals if not one["sum"].get("omitted")]
 
 
 def _document(text: str, name: str) -> dict[str, Any]:

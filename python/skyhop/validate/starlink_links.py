@@ -19,7 +19,7 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 from skyhop.starlink import recordings, transfers
-from skyhop.starlink.measuring import FIRST_S, SLOT_S, by_the_clock, kolmogorov_smirnov, measures
+from skyhop.starlink.measuring import FIRST_S, LEAST_FOR_LOSS, SLOT_S, by_the_clock, kolmogorov_smirnov, measures
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer
 from skyhop.validate import starlink_cases, starlink_runs
@@ -128,7 +128,9 @@ def starlink(
         except ValueError as error:
             rows[number] = [_unread(case, str(error))]
             continue
-        kind = "UDP" if one.transfer.offered_bps is not None else one.control
+        kind = "UDP" if one.transfer.is_udp else one.control
+        if one.transfer.offered_bps > 0:
+            kind += f" at {one.transfer.offered_bps / one.transfer.streams / 1e6:g} Mbit/s each"
         alike: tuple[str, ...] = (*case.place, "down" if one.down else "up", kind)
         means.setdefault(alike, {}).setdefault(one.transfer.streams, []).append((one.transfer.mean_bps, ours_bps))
     listed = [row for number in sorted(rows) for row in rows[number]]
@@ -179,6 +181,20 @@ def _row(case: str, measure: str, recorded: float, simulated: float, note: str =
     return Row(case, measure, recorded, simulated, off, bound, off <= bound, note)
 
 
+def _counted(case: str, measure: str, count: float, of: float, simulated: float) -> Row:
+    """A share that was counted. Where none was, the recorded share may be anything up to 3 / `of` (95 %).
+
+    So a recording without a loss says something about a model that loses packets, and no share of zero is asked for.
+    """
+    if count > 0:
+        return _row(case, measure, count / of, simulated)
+    limit = 3 / of
+    note = f"none in {of:.0f}, so the share is below {limit:.2g} (95 %): the distance counts from there"
+    off = max(simulated / limit - 1, 0.0) if not math.isnan(simulated) else math.inf
+    bound = BOUNDS[measure][0]
+    return Row(case, measure, 0.0, simulated, off, bound, off <= bound, note)
+
+
 def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) -> list[Row]:
     runs = [starlink_runs.round_trips(recording, profile, seed) for seed in SEEDS]
     theirs = measures(recording)
@@ -197,7 +213,12 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
              "trip autocorrelation": "trip autocorrelation", "spread": "spread", "loss": "loss",
              "burst": "loss burst"}  # fmt: skip
     for key, name in names.items():
-        if not math.isnan(theirs[key]):
+        if math.isnan(theirs[key]):
+            continue
+        if key == "loss":
+            of = float(np.count_nonzero(~by_the_clock(recording)))
+            rows.append(_counted(case, name, theirs[key] * of, of, mean[key]))
+        else:
             rows.append(_row(case, name, theirs[key], mean[key]))
     if regular := int(by_the_clock(recording).sum()):
         left = "the others count" if not math.isnan(theirs["loss"]) else "the others are too few to tell a loss"
@@ -226,28 +247,40 @@ def _transfer(one: _Read, least_ms: float | None, profile: Mapping[str, Any]) ->
     rows = [_row(name, "goodput", transfer.mean_bps, mean, "; ".join([*one.notes, note]))]
     per_second = np.concatenate([run.per_second_bps for run in runs])
     theirs = transfer.per_second()
-    # A sender of datagrams that keeps its rate has no distribution to compare.
-    if theirs.size and per_second.size and np.std(theirs) > STEADY * np.mean(theirs):
+    # A sender that keeps the rate it was given has no distribution to compare.
+    keeps = transfer.is_udp or transfer.offered_bps > 0
+    is_steady = keeps and float(np.std(theirs)) <= STEADY * float(np.mean(theirs))
+    if theirs.size and per_second.size and not is_steady:
         distance = kolmogorov_smirnov(theirs, per_second)
-        rows.append(_row(name, "goodput per second, Kolmogorov-Smirnov", math.nan, distance))
+        measure, note = "goodput per second, Kolmogorov-Smirnov", ""
+        if not transfer.as_received:
+            note = "seconds as the sender's application wrote them; --get-server-output tells what arrived"
+        rows.append(_row(name, measure, math.nan, distance, note))
     if transfer.cwnd_bytes is not None:
         ours = float(np.mean([run.cwnd_bytes for run in runs]))
         rows.append(_row(name, "window", float(np.mean(transfer.cwnd_bytes)), ours))
-    if transfer.lost is not None:
-        rows.append(_row(name, "loss", transfer.lost, float(np.mean([run.lost for run in runs]))))
+    if transfer.lost is not None and transfer.packets >= LEAST_FOR_LOSS:
+        lost = float(np.mean([run.lost for run in runs]))
+        rows.append(_counted(name, "loss", transfer.lost * transfer.packets, transfer.packets, lost))
+    elif transfer.lost is not None:
+        few = f"{transfer.packets} datagrams are too few to tell a loss"
+        rows[0] = dataclasses.replace(rows[0], note=f"{rows[0].note}; {few}")
     return rows + _repeated(name, transfer, runs), mean
 
 
 def _repeated(name: str, transfer: Transfer, runs: list[Simulated]) -> list[Row]:
     """Share of segments that were sent again, how many at a time, and how many near edges."""
-    if transfer.retransmits is None or transfer.retransmits.sum() == 0:
+    if transfer.resent is None:
         return []
-    count = float(transfer.retransmits.sum())
     segments = float(np.sum(transfer.rate_bps * transfer.lengths_s)) / 8 / starlink_runs.SEGMENT_B
+    rows = [_counted(name, "repeated", transfer.resent, segments, float(np.mean([run.lost for run in runs])))]
+    if transfer.retransmits is None or not transfer.retransmits.any():
+        return rows
+    count = float(transfer.retransmits.sum())
     begin_s = transfer.start_s + transfer.omitted_s
-    times = np.repeat(begin_s + transfer.begins_s + transfer.lengths_s / 2, transfer.retransmits.astype(int))
-    rows = [_row(name, "repeated", count / segments, float(np.mean([run.lost for run in runs])))]
-    ends = begin_s % 60 + np.append(transfer.begins_s, transfer.duration_s)
+    begins, lengths = transfer.sent_begins_s, transfer.sent_lengths_s
+    times = np.repeat(begin_s + begins + lengths / 2, transfer.retransmits.astype(int))
+    ends = begin_s % 60 + np.append(begins, begins[-1] + lengths[-1])
     in_bins = np.concatenate([np.histogram(run.losses_s, ends)[0] for run in runs])
     if in_bins.any():
         theirs, ours = (float(counts[counts > 0].mean()) for counts in (transfer.retransmits, in_bins))

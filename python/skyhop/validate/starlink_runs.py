@@ -108,7 +108,7 @@ def delay_ms(transfer: Transfer, down: bool, control: str, least_ms: float | Non
 
     It is the offset of the place: what a transfer meets besides the profile.
     """
-    if least_ms is None or transfer.offered_bps is not None:
+    if least_ms is None or transfer.is_udp:
         return DELAY_MS if least_ms is None else max(least_ms / 2, 1.0)
     trial = transfer_run(transfer, down, control, DELAY_MS, profile, seed=1, longest_s=TRIAL_S)
     return max(DELAY_MS + (least_ms - trial.least_rtt_ms) / 2, 1.0)
@@ -129,14 +129,10 @@ def transfer_run(
     count_s = begin_s + transfer.omitted_s
     end_s = min(count_s + transfer.duration_s, begin_s + longest_s)
     ends = {"from": "server", "to": "terminal"} if down else {"from": "terminal", "to": "server"}
-    if transfer.offered_bps is None:
-        kind: dict[str, Any] = {"tcp": control}
-    else:
+    kind: dict[str, Any] = {"udp": {"header": "28 B"}} if transfer.is_udp else {"tcp": control}
+    if transfer.is_udp or transfer.offered_bps > 0:
         rate = (transfer.offered_bps or FASTEST_BPS) / transfer.streams
-        kind = {
-            "udp": {"header": "28 B"},
-            "application": {"constant_rate": {"rate": f"{rate:.0f} bit/s", "payload": f"{SEGMENT_B} B"}},
-        }
+        kind["application"] = {"constant_rate": {"rate": f"{rate:.0f} bit/s", "payload": f"{SEGMENT_B} B"}}
     run = api.run(
         {
             "duration": f"{end_s:.3f} s",

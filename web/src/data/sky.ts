@@ -84,6 +84,15 @@ export class Sky {
     return [...found, ...planes.values()].filter((members) => members.length > 2);
   }
 
+  /** The found plane of a satellite, as `skyhop planes` numbers it; null for one whose name tells its plane. */
+  planeOf(name: string): { shell: string; plane: number; planes: number; satellites: number } | null {
+    for (const { name: shell, planes } of this.found) {
+      const plane = planes.findIndex((members) => members.includes(name));
+      if (plane >= 0) return { shell, plane, planes: planes.length, satellites: planes[plane].length };
+    }
+    return null;
+  }
+
   /**
    * The shell of each satellite, numbered in order of appearance: its name without plane and slot
    * (starlink-2-70-21), the shell that was found for it, or its name without the number that published elements give it

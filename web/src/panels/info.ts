@@ -32,6 +32,11 @@ function satellite(name: string, frame: Frame): Description {
     ["below it", `${degrees(place.latitude, "N", "S")}, ${degrees(place.longitude, "E", "W")}`],
     ["altitude", `${number(place.altitudeKm, 4)} km`],
   ];
+  const found = frame.run.sky.planeOf(name);
+  if (found) {
+    const { shell, plane, planes, satellites } = found;
+    rows.push(["orbital plane", `${plane} of 0 to ${planes - 1}, shell ${shell}, ${count(satellites, "satellite")}`]);
+  }
   const serves = [...frame.serving].filter(([, by]) => by === name).map(([terminal]) => terminal);
   if (serves.length > 0) rows.push(["serves", serves.join(", ")]);
   for (const site of frame.run.stations) {

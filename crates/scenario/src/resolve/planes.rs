@@ -6,7 +6,8 @@ use crate::format::{ConstellationFile, ContentFile, GridFile, InlineFile, Layout
 use crate::names::{natural_order, shorten, there_are};
 use crate::scenario::{ElementPlanes, OutOfPlanes};
 use crate::tree::Path;
-use skyhop_orbit::{FoundPlane, FoundShell, Orbit, Place, Planes, Satellite};
+use skyhop_base::Duration;
+use skyhop_orbit::{Earth, FoundPlane, FoundShell, Orbit, Place, Planes, Satellite};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Shells that a warning describes.
@@ -108,6 +109,9 @@ impl Resolver<'_, '_, '_> {
         }
         let planes = ElementPlanes { shells: kept, shell_of, left_out, given: text, by_slot };
         self.warnings.push(format!("{place}: {}", told(&planes, total)));
+        if let Some(said) = self.duration.and_then(|duration| drifting(&planes, duration)) {
+            self.warnings.push(format!("{place}: {said}"));
+        }
         Some(planes)
     }
 
@@ -287,6 +291,31 @@ fn told(planes: &ElementPlanes, total: usize) -> String {
         text += &format!("; {} are left out: {reasons}. `skyhop planes` lists them", planes.left_out.len());
     }
     text
+}
+
+/// The warning where neighbouring planes of different altitudes drift apart by more than a quarter of their spacing
+/// within a run of this length. Links of the start then lead to satellites that are not nearest in phase.
+fn drifting(planes: &ElementPlanes, duration: Duration) -> Option<String> {
+    let pairs = planes.shells.iter().flat_map(|shell| shell.planes.windows(2).map(move |pair| (shell, pair)));
+    let soonest = pairs.filter_map(|(shell, pair)| {
+        let radius_km = Earth::WGS84.radius_km + shell.altitude_km;
+        let degrees_per_s = 360.0 / Earth::WGS84.period_s(radius_km);
+        // The angular rate goes with the radius to the power of -3/2.
+        let rate = 1.5 * (pair[0].altitude_km - pair[1].altitude_km).abs() / radius_km * degrees_per_s;
+        let spacing = 360.0 / pair.iter().map(|plane| plane.members.len()).max()? as f64;
+        Some((spacing / 4.0 / rate, rate, shell))
+    });
+    let (after_s, rate, shell) = soonest.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (after_s < duration.as_secs_f64()).then(|| {
+        format!(
+            "neighbouring planes of the shell {} drift apart by up to {:.1} degrees of phase a day, and links between \
+             them stay those of the start: from {:.1} h on some lead to satellites that are not nearest in phase; \
+             divide the run of {duration} into shorter ones with an epoch each",
+            shell.name,
+            rate * 86_400.0,
+            after_s / 3600.0,
+        )
+    })
 }
 
 /// The layout as the canonical form has it, which needs no other file; `"grid"` where nothing is chosen.

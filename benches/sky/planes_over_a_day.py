@@ -1,0 +1,103 @@
+"""Writes the tables of `docs/models/topology.md` about links between planes that drift: the links of the start beside
+those that the same elements give later, and London to New York over both.
+
+    python benches/sky/planes_over_a_day.py CATALOGUE...
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from skyhop import Scenario, api
+from skyhop.planes import planes_scenario
+
+BEGIN = "2025-10-07T12:00:00Z"
+HOURS = (1, 3, 6, 12, 24)
+#: Paths are compared every minute for so long.
+LOOK_S, STEP_S = 1800, 60
+
+
+def main() -> None:
+    """Prints the tables."""
+    rows = []
+    print("| catalogue, shell | links between planes | other links after " + ", ".join(map(str, HOURS)) + " h, % |")
+    print("|---|---:|---:|")
+    for name in sys.argv[1:]:
+        shell = json.loads(planes_scenario(name, BEGIN).planes_json())["shells"][0]
+        plane_of = {node: plane["plane"] for plane in shell["planes"] for node in plane["satellites"]}
+        rows.append((name, shell["name"]))
+        whole = scenario(name, shell["name"], 0, 25 * 3600)
+        count, off = 0, []
+        for hours in HOURS:
+            old = between(whole, 3600.0 * hours, plane_of)
+            new = between(scenario(name, shell["name"], hours, 60), 0.0, plane_of)
+            count = len(old)
+            off.append(100 * len(old - new) / len(old))
+        shares = ", ".join(f"{share:.1f}" for share in off)
+        print(f"| `{Path(name).name}`, {shell['name']} | {count} | {shares} |", flush=True)
+    print("\n| London to New York | links | hops | RTT, ms | without a path |\n|---|---|---:|---:|---:|")
+    for name, shell_name in rows:
+        whole = scenario(name, shell_name, 0, 24 * 3600 + LOOK_S)
+        ways = over(whole, STEP_S)
+        for hours in (0, *HOURS):
+            first = hours * 3600 // STEP_S
+            label = f"`{Path(name).name}`, after {hours} h"
+            row(label, "of the start", ways[first : first + LOOK_S // STEP_S])
+            if hours:
+                anew = over(scenario(name, shell_name, hours, LOOK_S), STEP_S)
+                row("", "found anew", anew[: LOOK_S // STEP_S])
+
+
+def scenario(name: str, shell: str, hours: int, duration_s: int) -> Scenario:
+    """+Grid over one shell, found `hours` after the begin."""
+    begin = datetime.fromisoformat(BEGIN.replace("Z", "+00:00")) + timedelta(hours=hours)
+    return api.scenario(
+        duration=f"{duration_s} s",
+        constellation={
+            "elements": name,
+            "epoch": begin.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "isl": {"rate": "1 Gbit/s", "layout": {"grid": {"shells": [shell]}}, "every": f"{STEP_S} s"},
+            "gsl": {"rate": "1 Gbit/s", "elevation_mask": "25 deg"},
+        },
+        stations={"a": {"city": "London", "antennas": 40}, "b": {"city": "New York City", "antennas": 40}},
+        flows=[{"name": "f", "from": "a", "to": "b", "tcp": "reno", "application": "ftp"}],
+    )
+
+
+def between(of: Scenario, at_s: float, plane_of: dict[str, int]) -> set[tuple[str, str]]:
+    """Pairs of satellites of different planes that are linked at an instant."""
+    sky: dict[str, Any] = json.loads(of.sky_json(at_s))
+    pairs = {(min(a, b), max(a, b)) for a, b in sky["isls"]}
+    return {(a, b) for a, b in pairs if a in plane_of and b in plane_of and plane_of[a] != plane_of[b]}
+
+
+def over(of: Scenario, step_s: int) -> list[tuple[int, float] | None]:
+    """Hops and round trip in ms at each step; None without a path."""
+    (way,) = json.loads(of.ways_json(step_s))
+    changes: dict[int, list[str]] = dict(way["ways"])
+    found: list[tuple[int, float] | None] = []
+    nodes: list[str] = []
+    for n, delay in enumerate(way["delays_ns"]):
+        nodes = changes.get(n, nodes)
+        found.append(None if delay is None else (len(nodes) - 1, 2e-6 * delay))
+    return found
+
+
+def row(label: str, links: str, ways: list[tuple[int, float] | None]) -> None:
+    """Prints a line of the second table."""
+    hops, rtts = zip(*[way for way in ways if way], strict=True)
+    without = f"{ways.count(None)} of {len(ways)}"
+    print(
+        f"| {label} | {links} | {min(hops)} to {max(hops)}, median {statistics.median(hops):g} | "
+        f"{min(rtts):.1f} to {max(rtts):.1f}, median {statistics.median(rtts):.1f} | {without} |",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

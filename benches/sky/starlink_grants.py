@@ -1,0 +1,84 @@
+"""What uplink grants change that even spacing within 20 ms leaves out: a table of `docs/models/starlink.md`.
+
+`python benches/sky/starlink_grants.py RECORDING DELAYS` takes the recorded uplink of SpaceNetLab/LeoCC (a line per
+opportunity for 1500 B, in ms; a line per 10 ms with the one-way delay) and runs it as recorded, with the sum of each
+20 ms evenly spaced as the profile does, and with that sum in grants every 4 ms. Each cell has five seeds of 120 s.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skyhop import api
+
+#: Intervals whose sums the profile has, and the distance of grants: three frames of 1.333 ms.
+INTERVAL_MS, GRANT_MS = 20, 4
+SEEDS = (1, 2, 3, 4, 5)
+KINDS = {"as recorded": None, "evenly within 20 ms": 1, "in grants every 4 ms": GRANT_MS}
+
+
+def main() -> None:
+    """Prints the table."""
+    with gzip.open(sys.argv[1], "rt") as text:
+        recorded = np.loadtxt(text, dtype=int)
+    print("| opportunities | in gaps from 2 ms on, % | | Mbit/s | one way, ms: median | 95 % | change of delay, ms |")
+    print("|---|---:|---|---:|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, grid in KINDS.items():
+            times = recorded if grid is None else spaced(recorded, grid)
+            file = Path(folder) / f"{grid}.txt"
+            file.write_text("\n".join(map(str, times)) + "\n", encoding="ascii")
+            gaps = np.diff(times)
+            idle = 100 * gaps[gaps >= 2].sum() / times[-1]
+            for traffic in ("cubic", "bbr", "probes"):
+                found = np.array([cell(file, traffic, seed) for seed in SEEDS])
+                mean, half = found.mean(axis=0), 2.776 * found.std(axis=0, ddof=1) / len(SEEDS) ** 0.5
+                cells = " | ".join(f"{a:.2f} ± {b:.2f}" for a, b in zip(mean, half, strict=True))
+                label = f"{name} | {idle:.0f}" if traffic == "cubic" else " | "
+                print(f"| {label} | {traffic} | {cells} |", flush=True)
+
+
+def spaced(times: npt.NDArray[np.int_], grid: int) -> npt.NDArray[np.int_]:
+    """The same number of opportunities in each interval, evenly spaced over the multiples of `grid` within it."""
+    counts = np.bincount(times // INTERVAL_MS)
+    slots = INTERVAL_MS // grid
+    out = [n * INTERVAL_MS + grid * (np.arange(count) * slots // max(count, 1)) for n, count in enumerate(counts)]
+    return np.concatenate(out)
+
+
+def cell(opportunities: Path, traffic: str, seed: int) -> list[float]:
+    """Goodput in Mbit/s; of the one-way delay in ms the median, the 95 % and the mean change between packets."""
+    flow: dict[str, Any] = {"name": "f", "from": "terminal", "to": "internet"}
+    if traffic == "probes":
+        probes = {"rate": "102.4 kbit/s", "payload": "64 B"}
+        flow |= {"udp": {"header": "28 B"}, "application": {"constant_rate": probes}}
+    else:
+        flow["tcp"] = {"name": traffic, "send_buffer": "16 MB"}
+    forward = {
+        "queue": {"drop_front": {"packets": 500}},
+        "errors": [{"packet": 0.002}],
+        "trace": {"opportunities": str(opportunities), "delays": sys.argv[2]},
+    }
+    run = api.run(
+        {
+            "duration": "120 s",
+            "profile": "linux",
+            "links": [{"between": ["terminal", "internet"], "delay": "0 ms", "forward": forward,
+                       "backward": {"rate": "200 Mbit/s", "delay": "10 ms"}}],
+            "flows": [flow],
+        },
+        seed=seed,
+    )  # fmt: skip
+    row = run.flows.row(0, named=True)
+    return [row["goodput_bps"] / 1e6, *(1e3 * row[key] for key in ("delay_median_s", "delay_p95_s", "jitter_mean_s"))]
+
+
+if __name__ == "__main__":
+    main()
