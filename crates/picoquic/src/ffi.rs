@@ -76,6 +76,7 @@ unsafe extern "C" {
     pub fn skyhop_is_delivered(endpoint: *mut Raw, stream: u64) -> c_int;
     pub fn skyhop_consumed(endpoint: *mut Raw, now: u64, stream: u64, moved: *mut c_int) -> c_int;
     pub fn skyhop_close(endpoint: *mut Raw, now: u64) -> c_int;
+    pub fn skyhop_fail(endpoint: *mut Raw);
     pub fn skyhop_is_drained(endpoint: *const Raw) -> c_int;
     pub fn skyhop_measure(endpoint: *mut Raw, measures: *mut Measures);
     pub fn skyhop_words(endpoint: *const Raw) -> *const c_char;

@@ -67,6 +67,8 @@ int skyhop_is_delivered(skyhop_endpoint *endpoint, uint64_t stream);
 /* The application has read all: the stream's window moves on. `moved` is 1 if there is something to send for it. */
 int skyhop_consumed(skyhop_endpoint *endpoint, uint64_t now, uint64_t stream, int *moved);
 int skyhop_close(skyhop_endpoint *endpoint, uint64_t now);
+/* For tests of the jump: picoquic's next request for data of a stream fails an assertion below its own calls. */
+void skyhop_fail(skyhop_endpoint *endpoint);
 int skyhop_is_drained(const skyhop_endpoint *endpoint);
 void skyhop_measure(skyhop_endpoint *endpoint, skyhop_measures *measures);
 const char *skyhop_words(const skyhop_endpoint *endpoint);
