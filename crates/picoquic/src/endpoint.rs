@@ -354,7 +354,7 @@ impl Endpoint {
         self.checked(result)
     }
 
-    /// Makes an assertion of the C code fail at the next data of a stream that picoquic takes: for tests of what follows.
+    /// For tests: an assertion of the C code fails at the next data of a stream that picoquic takes.
     #[doc(hidden)]
     pub fn fail(&mut self) {
         // SAFETY: a living endpoint.

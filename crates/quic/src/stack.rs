@@ -81,7 +81,7 @@ pub struct Measures {
     pub spurious_packets: Option<u64>,
     /// The stack took bursts of losses for a path that swallows large packets.
     pub black_holes: u64,
-    /// `DATA_BLOCKED` and `STREAM_DATA_BLOCKED` frames sent: the peer's credit was used up. `None`: it never sends them.
+    /// `DATA_BLOCKED` and `STREAM_DATA_BLOCKED` frames sent: the peer's credit was used up. `None`: none is ever sent.
     pub data_blocked: Option<u64>,
     /// `STREAMS_BLOCKED` frames sent: the peer allowed no more streams. `None`: it never sends them.
     pub streams_blocked: Option<u64>,

@@ -82,6 +82,10 @@ void skyhop_rs_seal(const void *key, const uint8_t *nonce, uint64_t number, cons
 /* 1: opened. 0: the datagram is not authentic. */
 int skyhop_rs_open(const void *key, const uint8_t *nonce, uint64_t number, const uint8_t *header,
                    size_t header_length, uint8_t *bytes, size_t length);
+/* Five bytes that mask a header, from a sample of 16 bytes of the sealed packet. */
+void *skyhop_rs_mask_key(const uint8_t *key, size_t length);
+void skyhop_rs_mask_key_free(void *key);
+void skyhop_rs_mask(const void *key, const uint8_t *sample, uint8_t *mask);
 void skyhop_rs_data(void *owner, uint64_t stream, const uint8_t *bytes, size_t length, int is_end);
 /* How many of at most `most` bytes there are, and whether the end of the stream follows, or more later. */
 size_t skyhop_rs_offered(void *owner, uint64_t stream, size_t most, int *is_end, int *is_more);

@@ -474,8 +474,8 @@ fn losses_that_were_none_are_counted() {
     }
 }
 
-/// A window of the stream far below the path's stops the sender about once for each eighth of it. quinn and picoquic say
-/// so, noq does not; noq alone would say that it lacks streams. What a stack never says is empty, not zero.
+/// A window of the stream far below the path's stops the sender about once for each eighth of it. quinn and picoquic
+/// say so, noq does not; noq alone would say that it lacks streams. What a stack never says is empty, not zero.
 #[test]
 fn a_small_window_shows_in_what_the_sender_says() {
     for stack in built() {
@@ -488,7 +488,7 @@ fn a_small_window_shows_in_what_the_sender_says() {
             assert_eq!((narrow.data_blocked, narrow.streams_blocked), (None, Some(0)));
             continue;
         }
-        let (narrow_said, wide_said) = (narrow.data_blocked.expect("it says so"), wide.data_blocked.expect("it says so"));
+        let [narrow_said, wide_said] = [&narrow, &wide].map(|flow| flow.data_blocked.expect("it says so"));
         assert!((60..=150).contains(&narrow_said), "{stack}: {narrow_said}");
         assert!(wide_said <= 1, "{stack}: {wide_said}");
         assert_eq!(narrow.streams_blocked, None, "{stack}");
