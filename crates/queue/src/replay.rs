@@ -9,7 +9,7 @@ use skyhop_base::{Rate, Time};
 
 /// A packet and when it comes. The packet's handle is its place in the list.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub struct OfferedPacket {
     pub at: Time,
     pub packet: Packet,
 }
@@ -60,7 +60,7 @@ struct Replay<'a> {
 /// handle is not its place, or when the discipline loses or doubles a packet.
 pub fn replay(
     discipline: &mut dyn Discipline,
-    arrivals: &[Arrival],
+    arrivals: &[OfferedPacket],
     schedule: &[LinkStep],
     end: Time,
     random: &mut dyn Random,

@@ -16,7 +16,6 @@ mod check;
 mod diagnostic;
 mod effect;
 mod files;
-mod flows;
 pub mod format;
 mod instant;
 mod names;
@@ -27,6 +26,7 @@ mod resolve;
 pub mod scenario;
 mod schema;
 mod source;
+mod tables;
 mod text;
 mod tree;
 

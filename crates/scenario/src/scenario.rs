@@ -3,40 +3,37 @@
 
 use crate::diagnostic::{Diagnostics, Problems};
 use crate::files::{Files, Shelf};
-use crate::format::{ClockName, PauseFile, ProfileName, RepairFile, UpToFile};
+use crate::format::{ClockName, ProfileName};
 use crate::overrides::{self, Override};
 use crate::source::Source;
 use crate::tree::{DEEPEST, Node, Origin, Path};
 use crate::{check, effect, resolve, schema, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use skyhop_base::{Bytes, Duration, Rate};
-use skyhop_sim::errors::ErrorConfig;
+use skyhop_base::Duration;
 use skyhop_sim::{Simulation, SimulationError};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-mod agents;
 mod effective;
-mod linux;
-mod queue;
-mod quic;
-mod sky;
-mod trace;
-mod transport;
-mod workloads;
 
-pub use crate::flows::{Access, Flow};
-pub use agents::*;
-pub use linux::*;
-pub use queue::{Fifo, Queue, Red, RedRoom, Room};
-pub use quic::{Quic, QuicControl};
-pub use sky::*;
-pub use trace::*;
-pub use transport::Transport;
-pub use workloads::*;
+pub use crate::tables::agents::{Agent, Pep, Task};
+pub use crate::tables::constellation::{Constellation, ElementPlanes, Elements, OutOfPlanes, Satellite, Shell};
+pub use crate::tables::flows::{Access, Flow, Transport};
+pub use crate::tables::gsl::{Gsl, Handover};
+pub use crate::tables::isl::Isl;
+pub use crate::tables::links::{Direction, Transmitter, WiredLink};
+pub use crate::tables::queue::{Fifo, Queue, Red, RedRoom, Room};
+pub use crate::tables::quic::{Quic, QuicControl};
+pub use crate::tables::records::Records;
+pub use crate::tables::routing::Routing;
+pub use crate::tables::starlink::{LinkProfile, Starlink};
+pub use crate::tables::stations::Station;
+pub use crate::tables::tcp::Linux;
+pub use crate::tables::trace::Trace;
+pub use crate::tables::workloads::Workload;
 
 /// One network with its traffic, as a file describes it.
 #[derive(Clone, Debug, Serialize)]
@@ -77,98 +74,6 @@ pub(crate) struct Written {
     files: Files,
     /// Warnings of keys without effect, once they were asked for.
     idle: OnceLock<Vec<String>>,
-}
-
-/// A wired link with both its directions.
-#[derive(Clone, Debug, Serialize)]
-pub struct WiredLink {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The end whose name comes first stands first.
-    pub between: [String; 2],
-    pub forward: Direction,
-    pub backward: Direction,
-}
-
-/// One direction of a wired link.
-#[derive(Clone, Debug, Serialize)]
-pub struct Direction {
-    pub delay: Duration,
-    #[serde(flatten)]
-    pub transmitter: Transmitter,
-}
-
-/// What sends packets into a link.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Transmitter {
-    pub rate: Rate,
-    pub queue: Queue,
-    pub framing: Bytes,
-    pub errors: Vec<ErrorConfig>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repair: Option<RepairFile>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Trace>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub profile: Option<LinkProfile>,
-}
-
-/// How links of an operator behave.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkProfile {
-    Starlink(Starlink),
-}
-
-/// Every value of the profile, as [`StarlinkFile`](crate::format::StarlinkFile) has them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Starlink {
-    pub every: Duration,
-    pub at: Duration,
-    pub rates: Vec<Rate>,
-    pub step: UpToFile,
-    pub jitter: UpToFile,
-    /// Empty: the same jitter in all slots.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub spread: Vec<f64>,
-    pub jitter_every: Duration,
-    /// None: as `jitter`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub busy_jitter: Option<UpToFile>,
-    /// Empty: the rate of the slot throughout.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ripple: Vec<f64>,
-    /// Zero: slots are independent.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub correlation: f64,
-    /// Empty: the same rates at all hours.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub hours: Vec<f64>,
-    pub spike: Vec<Duration>,
-    pub before: Duration,
-    pub after: Duration,
-    pub pause: PauseFile,
-    pub edge_loss: [f64; 2],
-    pub loss: f64,
-    /// Empty: never.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub obstructed: Vec<Duration>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct Records {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub grid: Option<Duration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub positions: Option<Duration>,
-    pub packets: Vec<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub updates: bool,
 }
 
 impl Scenario {

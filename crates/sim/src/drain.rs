@@ -38,8 +38,8 @@ impl Simulation {
     /// [`Simulation::finish`] returns the others. It is not called where no table has so many. Every row taken is
     /// earlier than each row that its table gets later.
     ///
-    /// The tables of packets, paths, pages and transfers of workloads stay whole, because the end of the run completes
-    /// or reads their rows.
+    /// The tables of paths, pages and transfers of workloads stay whole, because the end of the run completes or reads
+    /// their rows.
     pub fn take_rows(&mut self, least: usize, take: impl FnOnce(&Records)) {
         let records = &mut self.recorder.records;
         let lengths = [
@@ -51,10 +51,16 @@ impl Simulation {
             records.positions.len(),
             records.drops.len(),
             records.transfers.len(),
+            records.packets.len(),
         ];
         if lengths.iter().all(|&length| length < least) {
             return;
         }
+        let packets = match records.packets.len() < least {
+            true => Records::default(),
+            false => self.take_packets(self.packets_settled()),
+        };
+        let records = &mut self.recorder.records;
         let mut taken = Records {
             flow_series: settled(&mut records.flow_series, least),
             link_series: settled(&mut records.link_series, least),
@@ -64,7 +70,7 @@ impl Simulation {
             positions: settled(&mut records.positions, least),
             drops: settled(&mut records.drops, least),
             transfers: settled(&mut records.transfers, least),
-            ..Records::default()
+            ..packets
         };
         self.recorder.drops_taken += taken.drops.len();
         self.recorder.judge_messages(&taken.transfers, self.end);

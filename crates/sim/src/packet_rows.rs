@@ -1,47 +1,61 @@
 //! Rows of the table of packets. Headers are read from the endpoints' own values when a row is written, so that a run
 //! that records no packets pays nothing.
 
-use crate::flow::Flow;
 use crate::headers::{Codepoint, Header, Protocol, TcpFlags};
 use crate::host::Ends;
 use crate::packet::{Flags, Packet};
-use crate::records::{PacketEvent, PacketRow};
+use crate::records::{PacketEvent, PacketRow, Records};
 use crate::simulation::Simulation;
 use skyhop_base::Time;
 use std::collections::BTreeMap;
+use std::mem::take;
+use std::ops::Range;
 
-/// Byte numbers of the segments of Skyhop's own TCP, which counts segments.
-struct Bytes {
-    /// The number of each segment's first byte, by segment.
-    begins: Vec<u64>,
-    /// User bytes of a segment of which no copy was recorded.
+/// Byte numbers of the segments of a flow of Skyhop's own TCP, which counts segments.
+///
+/// A segment's number follows from the segments before it, and these were sent before any packet that names it: rows
+/// get the same numbers whenever they are numbered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ByteNumbers {
+    /// User bytes of a full segment.
     full: u64,
+    /// Segment 0 is the SYN, which takes one number; without a handshake the first byte has the number 1 as well.
+    opens_empty: bool,
+    /// When the first segment with data was sent.
+    data_begin: Time,
+    /// Segments sent so far.
+    sent: u32,
+    /// Segments that are not full, ascending, and the bytes that all of them up to this one lack.
+    short: Vec<(u32, u64)>,
 }
 
-impl Bytes {
-    /// `payloads`: user bytes by segment. Where segment 0 `opens_empty`, it is the SYN, which takes one number;
-    /// otherwise the first byte has the number 1 as well.
-    fn new(payloads: &BTreeMap<u32, u32>, full: u64, opens_empty: bool) -> Bytes {
-        let count = payloads.last_key_value().map_or(0, |(&last, _)| u64::from(last) + 1);
-        let mut begins = Vec::with_capacity(count as usize + 1);
-        let mut next = u64::from(!opens_empty);
-        for segment in 0..count as u32 {
-            begins.push(next);
-            let is_syn = opens_empty && segment == 0;
-            next += if is_syn { 1 } else { payloads.get(&segment).map_or(full, |&payload| payload.into()) };
-        }
-        begins.push(next);
-        Bytes { begins, full }
+impl ByteNumbers {
+    fn new(full: u64, opens_empty: bool) -> ByteNumbers {
+        ByteNumbers { full, opens_empty, data_begin: Time::MAX, sent: 0, short: Vec::new() }
     }
 
-    fn of(&self, segment: u64) -> u64 {
-        match self.begins.get(segment as usize) {
-            Some(&begin) => begin,
-            None => {
-                let known = self.begins.len() as u64 - 1;
-                self.begins[known as usize] + (segment - known) * self.full
-            }
+    /// A segment is sent, perhaps again.
+    fn sent(&mut self, now: Time, segment: u32, payload: u32) {
+        if segment < self.sent {
+            return;
         }
+        self.sent = segment + 1;
+        let is_syn = self.opens_empty && segment == 0;
+        if segment > 0 {
+            self.data_begin = self.data_begin.min(now);
+        }
+        let takes = if is_syn { 1 } else { u64::from(payload) };
+        if takes != self.full {
+            let lacking = self.short.last().map_or(0, |&(_, lacking)| lacking);
+            self.short.push((segment, lacking + self.full.saturating_sub(takes)));
+        }
+    }
+
+    /// The number of the first byte of a segment.
+    fn of(&self, segment: u64) -> u64 {
+        let before = self.short.partition_point(|&(short, _)| u64::from(short) < segment);
+        let lacking = before.checked_sub(1).map_or(0, |last| self.short[last].1);
+        u64::from(!self.opens_empty) + segment * self.full - lacking
     }
 }
 
@@ -120,7 +134,7 @@ impl Simulation {
     }
 
     /// The header, and user bytes in the packet. Numbers of Skyhop's own TCP count segments until
-    /// [`Simulation::number_bytes`].
+    /// [`Simulation::take_packets`].
     fn header_of(&self, packet: &Packet) -> (Header, u32) {
         let Some(flow) = self.flows.get(packet.flow as usize) else { return Default::default() };
         if let Some(handle) = packet.payload() {
@@ -161,51 +175,81 @@ impl Simulation {
         }
     }
 
-    /// Turns segments into bytes in the rows of Skyhop's own TCP: as the headers of a TCP on a wire say it.
-    pub(crate) fn number_bytes(&mut self) {
-        let mut segments: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
-        let mut data_begin: BTreeMap<u32, Time> = BTreeMap::new();
-        let own = |row: &PacketRow, flows: &[Flow]| {
-            row.protocol == Protocol::Tcp && flows.get(row.flow as usize).is_some_and(|flow| flow.ends.tcp().is_some())
-        };
-        let records = &mut self.recorder.records;
-        for row in records.packets.iter().filter(|row| own(row, &self.flows)) {
-            let segments = segments.entry(row.flow).or_default();
-            if let (false, Some(seq)) = (row.is_ack, row.seq) {
-                segments.entry(seq).or_insert(row.payload_bytes);
-                if seq > 0 {
-                    let begin = data_begin.entry(row.flow).or_insert(row.time);
-                    *begin = row.time.min(*begin);
-                }
-            }
+    /// The flows whose rows of packets count bytes where the flow counts segments.
+    pub(crate) fn byte_numbers(&self) -> BTreeMap<u32, ByteNumbers> {
+        if self.recorder.ack_link.is_none() {
+            return BTreeMap::new();
         }
-        let bytes: BTreeMap<u32, Bytes> = segments
-            .iter()
-            .filter_map(|(&flow, payloads)| {
-                let tcp = self.flows.get(flow as usize)?.ends.tcp()?;
-                let full = u64::from(tcp.sender.largest_segment());
-                Some((flow, Bytes::new(payloads, full, tcp.sender.opens_empty())))
-            })
-            .collect();
+        let flows = (0..).zip(&self.flows).filter_map(|(id, flow)| {
+            let sender = &flow.ends.tcp()?.sender;
+            Some((id, ByteNumbers::new(sender.largest_segment().into(), sender.opens_empty())))
+        });
+        flows.collect()
+    }
+
+    /// Skyhop's own TCP sends a segment while packets are recorded.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_segment(&mut self, flow: u32, segment: u32, payload: u32) {
+        if let Some(numbers) = self.recorder.numbers.get_mut(&flow) {
+            numbers.sent(self.now, segment, payload);
+        }
+    }
+
+    /// Before this instant no row of the table of packets will be written any more. A packet's departure is written
+    /// when it arrives, with the instant at which its service began.
+    pub(crate) fn packets_settled(&self) -> Time {
+        let recorded = self.links.iter().filter(|state| state.recorded);
+        let begun = recorded.flat_map(|state| state.link.entries().map(|entry| entry.start));
+        begun.fold(self.now, Time::min)
+    }
+
+    /// Rows of the table of packets before an instant, in the order of time and with bytes in place of segments, and
+    /// what they refer to.
+    pub(crate) fn take_packets(&mut self, before: Time) -> Records {
+        let records = &mut self.recorder.records;
+        let (mut rows, rest): (Vec<PacketRow>, Vec<PacketRow>) =
+            take(&mut records.packets).into_iter().partition(|row| row.time < before);
+        let (ranges, pieces) = (take(&mut records.sack_ranges), take(&mut records.stream_pieces));
+        // The rows that stay refer to lists of their own.
+        records.packets = rest;
         for row in &mut records.packets {
-            let (Some(bytes), true) = (bytes.get(&row.flow), own(row, &self.flows)) else { continue };
-            let opens_empty = bytes.begins.first() == Some(&0);
-            if row.is_ack {
-                let next = row.tcp_ack.unwrap_or(0);
-                // The answers to the SYN come before any data; later ones repeat its number because of a hole.
-                let before_data = data_begin.get(&row.flow).is_none_or(|&begin| row.time <= begin);
-                if opens_empty && next == 1 && before_data {
-                    row.flags = row.flags.and(TcpFlags::SYN, true);
-                    row.tcp_seq = Some(0);
-                }
-                row.window = row.window.map(|window| bytes.of(next + window) - bytes.of(next));
-                row.tcp_ack = Some(bytes.of(next));
-                for block in &mut records.sack_ranges[row.blocks.start as usize..row.blocks.end as usize] {
-                    *block = (bytes.of(block.0), bytes.of(block.1));
-                }
-            } else {
-                row.tcp_seq = row.tcp_seq.map(|seq| bytes.of(seq));
+            row.blocks = moved(&mut row.blocks, &ranges, &mut records.sack_ranges);
+            row.pieces = moved(&mut row.pieces, &pieces, &mut records.stream_pieces);
+        }
+        rows.sort_by_key(|row| row.time);
+        let mut taken = Records { packets: rows, sack_ranges: ranges, stream_pieces: pieces, ..Records::default() };
+        number_bytes(&mut taken, &self.recorder.numbers);
+        taken
+    }
+}
+
+/// Appends the values of a range to another list, and gives their range there.
+fn moved<T: Clone>(range: &mut Range<u32>, from: &[T], to: &mut Vec<T>) -> Range<u32> {
+    let begin = to.len() as u32;
+    to.extend_from_slice(&from[range.start as usize..range.end as usize]);
+    begin..to.len() as u32
+}
+
+/// Turns segments into bytes in the rows of Skyhop's own TCP: as the headers of a TCP on a wire say it. The window is
+/// one of full segments.
+fn number_bytes(records: &mut Records, numbers: &BTreeMap<u32, ByteNumbers>) {
+    for row in &mut records.packets {
+        let Some(bytes) = numbers.get(&row.flow).filter(|_| row.protocol == Protocol::Tcp) else { continue };
+        if row.is_ack {
+            let next = row.tcp_ack.unwrap_or(0);
+            // The answers to the SYN come before any data; later ones repeat its number because of a hole.
+            if bytes.opens_empty && next == 1 && row.time <= bytes.data_begin {
+                row.flags = row.flags.and(TcpFlags::SYN, true);
+                row.tcp_seq = Some(0);
             }
+            row.window = row.window.map(|window| window * bytes.full);
+            row.tcp_ack = Some(bytes.of(next));
+            for block in &mut records.sack_ranges[row.blocks.start as usize..row.blocks.end as usize] {
+                *block = (bytes.of(block.0), bytes.of(block.1));
+            }
+        } else {
+            row.tcp_seq = row.tcp_seq.map(|seq| bytes.of(seq));
         }
     }
 }
@@ -216,12 +260,17 @@ mod tests {
 
     #[test]
     fn segments_of_any_size_have_the_numbers_that_tcp_would_give_them() {
-        // Segment 2 was never recorded, and counts as a full one.
-        let payloads = BTreeMap::from([(0, 0), (1, 1000), (3, 300), (4, 1000)]);
-        let numbers = Bytes::new(&payloads, 1000, true);
-        let of: Vec<u64> = (0..8).map(|segment| numbers.of(segment)).collect();
-        assert_eq!(of, [0, 1, 1001, 2001, 2301, 3301, 4301, 5301]);
-        let without_handshake = Bytes::new(&BTreeMap::from([(0, 500), (1, 1000)]), 1000, false);
-        assert_eq!((0..4).map(|segment| without_handshake.of(segment)).collect::<Vec<_>>(), [1, 501, 1501, 2501]);
+        let sent = |opens_empty, payloads: &[u32]| {
+            let mut numbers = ByteNumbers::new(1000, opens_empty);
+            for (segment, &payload) in (0..).zip(payloads) {
+                numbers.sent(Time::ZERO, segment, payload);
+                // A repetition changes nothing.
+                numbers.sent(Time::ZERO, 0, 7);
+            }
+            (0..8).map(|segment| numbers.of(segment)).collect::<Vec<_>>()
+        };
+        assert_eq!(sent(true, &[0, 1000, 1000, 300, 1000]), [0, 1, 1001, 2001, 2301, 3301, 4301, 5301]);
+        assert_eq!(sent(false, &[500, 1000]), [1, 501, 1501, 2501, 3501, 4501, 5501, 6501]);
+        assert_eq!(sent(false, &[]), [1, 1001, 2001, 3001, 4001, 5001, 6001, 7001]);
     }
 }

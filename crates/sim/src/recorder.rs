@@ -4,6 +4,7 @@ use crate::application::Transfer;
 use crate::host::endpoint::Report;
 use crate::measure::{delivery_fraction, information_efficiency, jain, tcp_efficiency};
 use crate::packet::Packet;
+use crate::packet_rows::ByteNumbers;
 use crate::records::{
     CallSummary, Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow,
     LinkSeriesRow, LinkSummary, MessageSummary, PacketEvent, PositionRow, Records, Total, TransferRow,
@@ -31,6 +32,8 @@ pub(crate) struct Recorder {
     used_at_grid: Vec<u64>,
     /// Rows of the table of drops that [`Simulation::take_rows`] has handed over.
     pub drops_taken: usize,
+    /// By flow, for Skyhop's own TCP where packets are recorded.
+    pub numbers: BTreeMap<u32, ByteNumbers>,
     /// By flow, for those whose messages have a deadline: what has been judged so far.
     messages: BTreeMap<u32, MessageSummary>,
     pub records: Records,
@@ -48,6 +51,7 @@ impl Recorder {
             own_flows,
             used_at_grid: vec![0; topology.links().len()],
             drops_taken: 0,
+            numbers: BTreeMap::new(),
             messages: BTreeMap::new(),
             records: Records {
                 flow_names: spec.flows.iter().map(|flow| flow.name.clone()).collect(),
@@ -217,8 +221,10 @@ impl Simulation {
     /// Ends the run: sums up, checks that every packet is accounted for, hands the records over.
     pub fn finish(mut self) -> Records {
         self.record_begun();
-        self.number_bytes();
-        self.recorder.records.packets.sort_by_key(|row| row.time);
+        let rest = self.take_packets(Time::MAX);
+        let records = &mut self.recorder.records;
+        (records.packets, records.sack_ranges, records.stream_pieces) =
+            (rest.packets, rest.sack_ranges, rest.stream_pieces);
         for (id, flow) in self.flows.iter().enumerate() {
             flow.updates.end(self.now, id as u32, &mut self.recorder.records.transfers);
         }

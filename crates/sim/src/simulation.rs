@@ -245,6 +245,7 @@ impl Simulation {
     }
 
     fn arm_first_events(&mut self) {
+        self.recorder.numbers = self.byte_numbers();
         self.renew_routes();
         self.arm_topology();
         self.arm_foresight();
@@ -310,7 +311,7 @@ impl Simulation {
     #[inline(always)]
     fn handle_some(&mut self) -> bool {
         for handled in 0..BETWEEN_LOOKS {
-            let Some(event) = self.events.first().filter(|event| event.time < self.before) else {
+            let Some(event) = self.events.first_before(self.before) else {
                 self.event_count += u64::from(handled);
                 return false;
             };
@@ -356,6 +357,7 @@ impl Simulation {
     }
 
     /// The oldest packet of a link is at its other end.
+    #[inline(always)]
     fn on_arrival(&mut self, link: u32) {
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
@@ -367,7 +369,7 @@ impl Simulation {
             return;
         };
         match state.link.next_event(self.now) {
-            Some((arrival, start)) => self.events.arm(slot, arrival, start),
+            Some((arrival, start)) => self.events.arm_link(slot, arrival, start),
             None => self.events.disarm(slot),
         }
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
@@ -390,7 +392,7 @@ impl Simulation {
             return;
         };
         match state.link.next_event(self.now) {
-            Some((arrival, start)) => self.events.arm(slot, arrival, start),
+            Some((arrival, start)) => self.events.arm_link(slot, arrival, start),
             None => self.events.disarm(slot),
         }
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
@@ -519,9 +521,9 @@ impl Simulation {
         let offered =
             if self.links[link as usize].watched { self.offer_watched(link, packet) } else { self.offer(link, packet) };
         match offered {
-            Offered::AcceptedFirst { arrival, start } => self.events.arm(self.slots.links + link, arrival, start),
+            Offered::AcceptedFirst { arrival, start } => self.events.arm_link(self.slots.links + link, arrival, start),
             Offered::Accepted => {}
-            seldom => self.settle(seldom, link, packet),
+            other => self.settle(other, link, packet),
         }
     }
 

@@ -241,6 +241,74 @@ mod tests {
         assert!(pieces >= 4, "{pieces}: nothing was written while the run went on");
     }
 
+    /// Over rings, behind a discipline, with losses, with short segments, SACK blocks and handshakes, and QUIC.
+    const PACKETS: &str = r#"
+        duration = "8 s"
+        records = { packets = ["left->right", "right->left", "left->far"] }
+
+        [[links]]
+        between = ["left", "right"]
+        rate = "1 Mbit/s"
+        delay = "100 ms"
+        queue = { drop_tail = { packets = 9 } }
+        errors = [{ packet = 0.02 }]
+
+        [[links]]
+        between = ["left", "far"]
+        rate = "1 Mbit/s"
+        delay = "20 ms"
+        queue = "fq_codel"
+
+        [[flows]]
+        name = "own"
+        from = "left"
+        to = "right"
+        tcp = { profile = "rfc", name = "sack", handshake = "syn" }
+        application = { telnet = { payload = "300 B", interval = "20 ms" } }
+
+        [[flows]]
+        name = "files"
+        from = "left"
+        to = "right"
+        tcp = { profile = "rfc", name = "sack" }
+        application = { ftp = { bytes = "60100 B" } }
+
+        [[flows]]
+        name = "back"
+        from = "right"
+        to = "left"
+        tcp = { profile = "linux", name = "cubic" }
+
+        [[flows]]
+        name = "quic"
+        from = "left"
+        to = "far"
+        quic = "quinn"
+    "#;
+
+    #[test]
+    fn packets_taken_while_the_run_goes_on_are_those_of_the_whole_run() {
+        let scenario = Scenario::from_toml(PACKETS, "<test>", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let new = || skyhop_sim::Execution::new(&scenario.simulation_spec(), 5, 1).unwrap();
+        let whole = new().run();
+        let whole = table(&whole, "packets").unwrap();
+        let mut simulation = new();
+        let mut pieces = Vec::new();
+        for ms in (0..8000).step_by(7) {
+            simulation.run_until(skyhop_base::Time::from_nanos(ms * 1_000_000));
+            simulation.take_rows(1, |records| pieces.push(table(records, "packets").unwrap()));
+        }
+        pieces.retain(|piece| piece.num_rows() > 0);
+        let many = pieces.len();
+        pieces.push(table(&simulation.run(), "packets").unwrap());
+        assert!(many > 300 && whole.num_rows() > 3000, "{many} pieces of {} rows", whole.num_rows());
+        let joined = concat_batches(&whole.schema(), &pieces).unwrap();
+        assert_eq!(joined.num_rows(), whole.num_rows());
+        for (field, (a, b)) in whole.schema().fields().iter().zip(joined.columns().iter().zip(whole.columns())) {
+            assert!(a == b, "{} differs", field.name());
+        }
+    }
+
     #[test]
     fn long_tables_have_no_csv_unless_asked_and_a_file_in_the_way_is_an_error() {
         let scenario = Scenario::from_toml(SCENARIO, "<test>", &[]).unwrap_or_else(|error| panic!("{error}"));

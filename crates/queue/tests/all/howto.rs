@@ -2,7 +2,7 @@
 
 use skyhop_base::{Duration, Rate, Stream, Time};
 use skyhop_queue::blue::{Blue, BlueConfig};
-use skyhop_queue::replay::{Arrival, End, LinkStep, replay};
+use skyhop_queue::replay::{End, LinkStep, OfferedPacket, replay};
 use skyhop_queue::{Cause, Discipline, Packet, Parameters};
 
 #[test]
@@ -13,14 +13,14 @@ fn the_page_quotes_the_example() {
 }
 
 /// Packets of 1000 B at random times at 120 % of 10 Mbit/s, then at 50 %.
-fn arrivals() -> Vec<Arrival> {
+fn arrivals() -> Vec<OfferedPacket> {
     let (mut at, mut list) = (Time::ZERO, Vec::new());
     let mut stream = Stream::new(1, "howto", "arrivals");
     while at < Time::from_secs_f64(180.0) {
         let load = if at < Time::from_secs_f64(60.0) { 1.2 } else { 0.5 };
         at += Duration::from_secs_f64(-(1.0 - stream.uniform()).ln() * 800e-6 / load);
         let packet = Packet { handle: list.len() as u32, bytes: 1000, ..Packet::default() };
-        list.push(Arrival { at, packet });
+        list.push(OfferedPacket { at, packet });
     }
     list
 }

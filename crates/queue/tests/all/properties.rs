@@ -14,7 +14,7 @@ use skyhop_queue::fq_pie::FqPieConfig;
 use skyhop_queue::pie::PieConfig;
 use skyhop_queue::prio::PrioConfig;
 use skyhop_queue::red::RedConfig;
-use skyhop_queue::replay::{Arrival, LinkStep, replay};
+use skyhop_queue::replay::{LinkStep, OfferedPacket, replay};
 use skyhop_queue::sfq::SfqConfig;
 use skyhop_queue::tbf::{Peak, TbfConfig};
 use skyhop_queue::{
@@ -416,7 +416,7 @@ impl Discipline for Watched {
     }
 }
 
-fn arrivals(dice: &mut Dice) -> Vec<Arrival> {
+fn arrivals(dice: &mut Dice) -> Vec<OfferedPacket> {
     let (flows, gap_us) = (dice.small(1, 40), dice.order(100, 3000));
     let mut at = Time::ZERO;
     let mut list = Vec::new();
@@ -435,7 +435,7 @@ fn arrivals(dice: &mut Dice) -> Vec<Arrival> {
             class: dice.small(0, 63) as u8,
             marked: false,
         };
-        list.push(Arrival { at, packet });
+        list.push(OfferedPacket { at, packet });
     }
     list
 }

@@ -169,7 +169,6 @@ impl ClassOfStationsFile {
 
 fn link_file(wire: &ClassWireFile) -> LinkFile {
     LinkFile {
-        name: None,
         between: [String::new(), wire.to.clone()],
         rate: Some(wire.rate),
         delay: Some(match wire.delay {
@@ -177,13 +176,7 @@ fn link_file(wire: &ClassWireFile) -> LinkFile {
             WireDelayFile::ByDistance(_) => Duration::ZERO,
         }),
         queue: wire.queue.clone(),
-        framing: None,
-        errors: None,
-        repair: None,
-        trace: None,
-        profile: None,
-        forward: None,
-        backward: None,
+        ..LinkFile::default()
     }
 }
 

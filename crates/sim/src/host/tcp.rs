@@ -295,6 +295,9 @@ impl Simulation {
             }
         }
         flow.totals.sent_payload_bytes += u64::from(segment.payload);
+        if self.recorder.ack_link.is_some() {
+            self.note_segment(flow_id, segment.seq, segment.payload);
+        }
         let flags = wire::segment_flags(segment);
         self.send(flow_id, false, segment.seq, segment.size, segment.payload, self.now, flags);
     }

@@ -54,6 +54,8 @@ fn add(sum: &mut DropCounts, more: &DropCounts) {
 /// Both ends of a flow, from the parts that own them.
 fn merge_flow(whole: &mut Simulation, others: &mut [Simulation], flow: usize, [source, sink]: [usize; 2]) {
     let (mut drops, mut ack_drops) = (whole.flows[flow].totals.drops, whole.flows[flow].totals.ack_drops);
+    let near = source.checked_sub(1).and_then(|near| others[near].recorder.numbers.remove(&(flow as u32)));
+    whole.recorder.numbers.extend(near.map(|numbers| (flow as u32, numbers)));
     for part in &*others {
         add(&mut drops, &part.flows[flow].totals.drops);
         add(&mut ack_drops, &part.flows[flow].totals.ack_drops);

@@ -334,7 +334,7 @@ impl Simulation {
     pub(crate) fn run_window(&mut self, before: Time) {
         self.before = before;
         let mut handled = 0_u32;
-        while let Some(event) = self.events.first().filter(|event| event.time < self.before) {
+        while let Some(event) = self.events.first_before(self.before) {
             (self.now, self.scheduled) = (event.time, event.scheduled);
             if let Some(part) = &mut self.part {
                 (part.order, part.place) = (part.order.max(event.order()), 0);

@@ -3,7 +3,7 @@
 use super::super::table::{Row, Table};
 use super::{Outcome, ValidateError, WAITING};
 use skyhop_base::{Duration, Rate, Time};
-use skyhop_queue::replay::{Arrival, LinkStep};
+use skyhop_queue::replay::{LinkStep, OfferedPacket};
 use skyhop_queue::{Ecn, Packet};
 use std::path::Path;
 
@@ -68,7 +68,7 @@ fn step_of(text: &str) -> Option<LinkStep> {
     Some(LinkStep { at: Time::from_nanos(at.parse().ok()?), rate: Rate::from_bps(rate.parse().ok()?) })
 }
 
-pub fn arrivals(folder: &Path, case: &Case) -> Result<Vec<Arrival>, ValidateError> {
+pub fn arrivals(folder: &Path, case: &Case) -> Result<Vec<OfferedPacket>, ValidateError> {
     let table = Table::read(&folder.join(&case.arrivals_file))?;
     let mut at = Time::ZERO;
     let mut list = Vec::new();
@@ -83,7 +83,7 @@ pub fn arrivals(folder: &Path, case: &Case) -> Result<Vec<Arrival>, ValidateErro
             class: if case.has_classes { row.small("dscp")? } else { 0 },
             marked: false,
         };
-        list.push(Arrival { at, packet });
+        list.push(OfferedPacket { at, packet });
     }
     Ok(list)
 }

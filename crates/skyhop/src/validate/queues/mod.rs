@@ -14,7 +14,7 @@ use cases::Case;
 use draws::Numbers;
 use serde::Serialize;
 use skyhop_base::Stream;
-use skyhop_queue::replay::{Arrival, End, ReplayOutcome, replay};
+use skyhop_queue::replay::{End, OfferedPacket, ReplayOutcome, replay};
 use skyhop_queue::{QueueSpec, Variant};
 use std::path::Path;
 
@@ -103,7 +103,7 @@ pub struct Mean {
 }
 
 impl Outcome {
-    fn of(outcome: &ReplayOutcome, arrival: &Arrival) -> Outcome {
+    fn of(outcome: &ReplayOutcome, arrival: &OfferedPacket) -> Outcome {
         let verdict = match outcome.end {
             End::Delivered => 0,
             End::DroppedAtEnqueue(_) => 1,
@@ -216,7 +216,7 @@ fn compare(
 fn run(
     spec: &QueueSpec,
     case: &Case,
-    arrivals: &[Arrival],
+    arrivals: &[OfferedPacket],
     random: &mut dyn skyhop_queue::Random,
 ) -> Result<Vec<ReplayOutcome>, ValidateError> {
     let mut discipline = spec

@@ -3,7 +3,7 @@
 use super::super::table::Table;
 use super::{Mean, ValidateError};
 use skyhop_queue::Ecn;
-use skyhop_queue::replay::{Arrival, End, ReplayOutcome};
+use skyhop_queue::replay::{End, OfferedPacket, ReplayOutcome};
 use std::path::Path;
 
 /// Distance of two means in standard errors that is still equal.
@@ -47,7 +47,7 @@ pub fn read(folder: &Path) -> Result<Vec<Summary>, ValidateError> {
 }
 
 /// Each measure of one case over the runs. A measure that we do not know, or cannot take, is not within its bound.
-pub fn compare(arrivals: &[Arrival], runs: &[Vec<ReplayOutcome>], summaries: &[&Summary]) -> Vec<Mean> {
+pub fn compare(arrivals: &[OfferedPacket], runs: &[Vec<ReplayOutcome>], summaries: &[&Summary]) -> Vec<Mean> {
     summaries
         .iter()
         .map(|summary| {
@@ -63,7 +63,7 @@ pub fn compare(arrivals: &[Arrival], runs: &[Vec<ReplayOutcome>], summaries: &[&
 }
 
 /// A measure by the reference's name; `None` for a name that is not known.
-fn measure(metric: &str, arrivals: &[Arrival], outcomes: &[ReplayOutcome]) -> Option<f64> {
+fn measure(metric: &str, arrivals: &[OfferedPacket], outcomes: &[ReplayOutcome]) -> Option<f64> {
     let count =
         |wanted: &dyn Fn(&ReplayOutcome) -> bool| outcomes.iter().filter(|outcome| wanted(outcome)).count() as f64;
     match metric {
@@ -73,7 +73,7 @@ fn measure(metric: &str, arrivals: &[Arrival], outcomes: &[ReplayOutcome]) -> Op
     }
     let (part, what) = metric.split_once('_')?;
     let flow = part.strip_prefix("flow").and_then(|number| number.parse::<u32>().ok());
-    let takes = |arrival: &Arrival| match part {
+    let takes = |arrival: &OfferedPacket| match part {
         "all" => true,
         "c" => matches!(arrival.packet.ecn, Ecn::NotEct | Ecn::Ect0),
         "l" => matches!(arrival.packet.ecn, Ecn::Ect1 | Ecn::Ce),

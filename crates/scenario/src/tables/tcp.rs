@@ -297,3 +297,15 @@ skyhop_cc::options! {
         receive_buffer: Bytes,
     }
 }
+
+/// The TCP of Linux. Written out it is the table of a flow's `tcp` again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Linux {
+    pub profile: LinuxName,
+    pub control: ControlKind,
+    /// In place of one that the kernel sizes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<Bytes>,
+    #[serde(flatten)]
+    pub options: LinuxOptions,
+}

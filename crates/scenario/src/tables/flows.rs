@@ -1,12 +1,13 @@
-//! A flow, as a file writes it and as a scenario has it: a key of a flow stands in both, side by side. What its value
-//! may be and its default are in `resolve/traffic.rs`.
+//! Flows: traffic from one node to another.
 
-use crate::format::{QueueFile, QuicFile, TcpFile};
-use crate::scenario::{Queue, Transport};
+use super::queue::{Queue, QueueFile};
+use super::quic::{Quic, QuicFile};
+use super::tcp::{Linux, TcpFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Rate};
 use skyhop_sim::applications::ApplicationConfig;
+use skyhop_transport::TcpConfig;
 
 /// Traffic from one node to another: `tcp` or `udp`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -112,14 +113,6 @@ pub struct Flow {
     pub jitter: Option<Duration>,
 }
 
-/// A flow's own links.
-#[derive(Clone, Debug, Serialize)]
-pub struct Access {
-    pub rate: Rate,
-    pub delay: Duration,
-    pub queue: Queue,
-}
-
 impl Flow {
     /// The names of the flows that this entry makes: "ftp", or "ftp-0", "ftp-1" with a count.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
@@ -144,4 +137,25 @@ impl Flow {
         let before = self.via.iter().map(|node| format!("{name}.to-{node}"));
         before.chain([name.to_owned()]).collect()
     }
+}
+
+/// A flow's own links.
+#[derive(Clone, Debug, Serialize)]
+pub struct Access {
+    pub rate: Rate,
+    pub delay: Duration,
+    pub queue: Queue,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    Tcp(Box<TcpConfig>),
+    /// Under the same key: its table says so.
+    #[serde(rename = "tcp")]
+    Linux(Box<Linux>),
+    Udp {
+        header: Bytes,
+    },
+    Quic(Box<Quic>),
 }

@@ -1,9 +1,10 @@
 //! Recordings that links follow.
 
-use super::ContentFile;
+use super::content::{ContentFile, InlineFile};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use skyhop_base::Duration;
+use skyhop_sim::spec::TraceConfig;
 
 /// A recording of a link; what it does not tell is the link's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -19,4 +20,21 @@ pub struct TraceFile {
     pub delays_every: Option<Duration>,
     /// Everything begins anew after so long. Without it: when the recording ends.
     pub period: Option<Duration>,
+}
+
+/// A recording, with the content of its files: so it enters the hash.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trace {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opportunities: Option<InlineFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<InlineFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays: Option<InlineFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays_every: Option<Duration>,
+    pub period: Duration,
+    /// What they say about service, delay and losses.
+    #[serde(skip)]
+    pub config: TraceConfig,
 }

@@ -1,4 +1,4 @@
-//! Profiles: the known properties of an operator's links.
+//! Profiles of links: the known properties of an operator's links.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -152,4 +152,51 @@ pub enum StarlinkDirection {
     Up,
     /// To the terminal.
     Down,
+}
+
+/// How links of an operator behave.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkProfile {
+    Starlink(Starlink),
+}
+
+/// Every value of the profile, as [`StarlinkFile`](crate::format::StarlinkFile) has them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Starlink {
+    pub every: Duration,
+    pub at: Duration,
+    pub rates: Vec<Rate>,
+    pub step: UpToFile,
+    pub jitter: UpToFile,
+    /// Empty: the same jitter in all slots.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spread: Vec<f64>,
+    pub jitter_every: Duration,
+    /// None: as `jitter`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy_jitter: Option<UpToFile>,
+    /// Empty: the rate of the slot throughout.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ripple: Vec<f64>,
+    /// Zero: slots are independent.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub correlation: f64,
+    /// Empty: the same rates at all hours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hours: Vec<f64>,
+    pub spike: Vec<Duration>,
+    pub before: Duration,
+    pub after: Duration,
+    pub pause: PauseFile,
+    pub edge_loss: [f64; 2],
+    pub loss: f64,
+    /// Empty: never.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub obstructed: Vec<Duration>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }

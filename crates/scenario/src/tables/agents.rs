@@ -1,4 +1,4 @@
-//! Helpers at nodes.
+//! Helpers at nodes; those of the engine describe themselves in `skyhop_sim::agents`.
 
 use serde::Serialize;
 use skyhop_base::Bytes;
