@@ -25,12 +25,12 @@ STACKS = ("quinn", "noq")
 TCP = {"profile": "rfc", "recovery": "sack", "mss": "1188 B", "initial_window": 10, "window": 4000}
 QUIC = {"stream_window": "8 MB", "runtime": "exact"}
 #: The same packets are lost under every transport: the 400th, then every 2000th.
-LOST = [{"packets": 400}, {"packets": [2000, 60_000], "every": 2000}]
+LOST: list[dict[str, Any]] = [{"packets": 400}, {"packets": [2000, 60_000], "every": 2000}]
 
 
-def run_of(key: str, transport: dict[str, Any], *, losses: bool) -> skyhop.Run:
-    """A minute of a flow with data without end."""
-    errors = {"errors": [{"list": {"data": LOST}}]} if losses else {}
+def run_of(key: str, transport: dict[str, Any], lost: list[dict[str, Any]]) -> skyhop.Run:
+    """A minute of a flow with data without end, which loses these packets."""
+    errors = {"errors": [{"list": {"data": lost}}]} if lost else {}
     link = {
         "between": ["left", "right"],
         "delay": "50 ms",
@@ -43,9 +43,9 @@ def run_of(key: str, transport: dict[str, Any], *, losses: bool) -> skyhop.Run:
     return skyhop.run({"duration": "60 s", "profile": "rfc", "links": [link], "flows": [flow], "records": records})
 
 
-def measured(key: str, transport: dict[str, Any]) -> tuple[float, float]:
+def measured(key: str, transport: dict[str, Any], lost: list[dict[str, Any]] = LOST) -> tuple[float, float]:
     """Mean window in full packets, and goodput in Mbit/s."""
-    row = run_of(key, transport, losses=True).table("flows").row(0, named=True)
+    row = run_of(key, transport, lost).table("flows").row(0, named=True)
     return row["cwnd_mean"], row["goodput_bps"] / 1e6
 
 
@@ -65,7 +65,7 @@ def of_vegas() -> str:
         rows += [(stack, "quic", quic), (f"{stack}, `ack_every = 1`", "quic", quic | each)]
     lines = ["| `vegas` in | leaves slow start at | mean window | goodput (Mbit/s) |", "|---|---:|---:|---:|"]
     for name, key, transport in rows:
-        run = run_of(key, transport, losses=False)
+        run = run_of(key, transport, [])
         row = run.table("flows").row(0, named=True)
         left = run.table("flow_series").filter(pl.col("ssthresh").is_not_null())["cwnd"][0]
         lines.append(f"| {name} | {left:.0f} | {row['cwnd_mean']:.0f} | {row['goodput_bps'] / 1e6:.1f} |")
@@ -94,23 +94,9 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def own() -> str:
-    """The stacks' own NewReno and CUBIC beside ours in their place, in Markdown."""
-    lines = ["| stack | its own | ours in its place | window | goodput |", "|---|---|---|---:|---:|"]
-    for stack in STACKS:
-        for name, of_ours in (("newreno", "reno"), ("cubic", "cubic")):
-            its = measured("quic", QUIC | {"stack": stack, "control": name})
-            ours = measured("quic", QUIC | {"stack": stack, "control": {"ours": of_ours}})
-            cells = [f"`{label}`: {cwnd:.0f} / {rate:.1f}" for label, (cwnd, rate) in ((name, its), (of_ours, ours))]
-            apart = [f"{100 * (one / other - 1):+.1f} %" for one, other in zip(its, ours, strict=True)]
-            lines.append(f"| {stack} | {' | '.join(cells + apart)} |")
-    return "\n".join(lines)
-
-
 def tables() -> str:
     """All of them, in Markdown."""
-    beside = "The stacks' own controls over the same path, with the same losses, and how far they are from ours:"
-    return f"{table()}\n\nWithout losses:\n\n{of_vegas()}\n\n{beside}\n\n{own()}"
+    return f"{table()}\n\nWithout losses:\n\n{of_vegas()}"
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ from skyhop.plots import Measure
 from skyhop.report import study_figure
 
 LOSSES = {"none": "no random loss", "1 %": "1 % random loss"}
-TRANSPORTS = ["quinn cubic", "quinn bbr", "noq cubic", "noq bbr3", "tcp cubic", "tcp bbr"]
+TRANSPORTS = [
+    "quinn cubic", "quinn bbr", "noq cubic", "noq bbr3", "picoquic cubic", "picoquic bbr", "tcp cubic", "tcp bbr",
+]  # fmt: skip
 
 
 def _dots(results: pl.DataFrame, sky: str, metric: str, measure: Measure) -> Figure:

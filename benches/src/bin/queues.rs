@@ -17,7 +17,7 @@ use skyhop_queue::fq_pie::FqPieConfig;
 use skyhop_queue::pie::PieConfig;
 use skyhop_queue::prio::PrioConfig;
 use skyhop_queue::red::RedConfig;
-use skyhop_queue::replay::{Arrival, End, LinkStep, replay};
+use skyhop_queue::replay::{OfferedPacket, End, LinkStep, replay};
 use skyhop_queue::sfq::SfqConfig;
 use skyhop_queue::tbf::TbfConfig;
 use skyhop_queue::{Ecn, Packet, QueueSpec};
@@ -63,7 +63,7 @@ fn report() -> Result<(), String> {
 }
 
 /// Million packets per second of CPU, the median; and the share that was dropped.
-fn measure(spec: &QueueSpec, arrivals: &[Arrival], link: Rate) -> Result<(f64, f64), String> {
+fn measure(spec: &QueueSpec, arrivals: &[OfferedPacket], link: Rate) -> Result<(f64, f64), String> {
     let schedule = [LinkStep { at: Time::ZERO, rate: Some(link) }];
     let end = arrivals.last().map_or(Time::ZERO, |arrival| arrival.at) + Duration::from_secs(60);
     let mut rates = Vec::new();
@@ -81,7 +81,7 @@ fn measure(spec: &QueueSpec, arrivals: &[Arrival], link: Rate) -> Result<(f64, f
 }
 
 /// Packets at exponential intervals.
-fn arrivals(link: Rate, load: f64) -> Vec<Arrival> {
+fn arrivals(link: Rate, load: f64) -> Vec<OfferedPacket> {
     let mean_s = link.time_of(BYTES).as_secs_f64() / load;
     let (mut gaps, mut flows) = (Stream::new(1, "bench", "gaps"), Stream::new(1, "bench", "flows"));
     let mut at = Time::ZERO;
@@ -91,7 +91,7 @@ fn arrivals(link: Rate, load: f64) -> Vec<Arrival> {
             let flow = (flows.bits() % FLOWS) as u32;
             // Four priorities, and DSCPs of cake's tins, by flow.
             let class = [0, 2, 4, 6][flow as usize % 4];
-            Arrival { at, packet: Packet { handle, flow, bytes: BYTES, ecn: Ecn::Ect0, class, marked: false } }
+            OfferedPacket { at, packet: Packet { handle, flow, bytes: BYTES, ecn: Ecn::Ect0, class, marked: false } }
         })
         .collect()
 }

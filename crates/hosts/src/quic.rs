@@ -233,7 +233,8 @@ impl Endpoint for End {
     }
 
     fn counters(&self) -> Counters {
-        let totals = self.host.last_measures().totals;
+        let measures = self.host.last_measures();
+        let totals = measures.totals;
         let tally = self.host.tally();
         Counters {
             retransmissions: tally.repetitions,
@@ -242,6 +243,9 @@ impl Endpoint for End {
             fast_retransmits: totals.losses,
             cwnd_cuts: totals.cuts,
             duplicates: tally.duplicates,
+            spurious_losses: totals.spurious,
+            data_blocked: measures.data_blocked,
+            streams_blocked: measures.streams_blocked,
         }
     }
 

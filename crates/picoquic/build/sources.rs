@@ -80,6 +80,9 @@ const PICOTLS: &[&str] = &[
     "deps/cifra/src/sha512",
 ];
 
+/// The border, by subject.
+const SHIM: &[&str] = &["assertions", "ciphers", "controls", "endpoint", "events"];
+
 /// State of the process in `tls_api.c`: the generator of padding, spin bits and skipped numbers. Each thread gets one
 /// of its own, or runs side by side would move each other's.
 const PER_THREAD: &[&str] = &[
@@ -127,7 +130,7 @@ pub fn compile() -> Result<(), Box<dyn Error>> {
     build.files(PICOQUIC.iter().map(|name| picoquic.join("picoquic").join(format!("{name}.c"))));
     build.files(PICOTLS.iter().map(|name| picotls.join(format!("{name}.c"))));
     build.file(per_thread(&picoquic.join("picoquic/tls_api.c"))?);
-    build.file("src/shim/shim.c");
+    build.files(SHIM.iter().map(|name| format!("src/shim/{name}.c")));
     build.try_compile("skyhop_picoquic")?;
     Ok(())
 }

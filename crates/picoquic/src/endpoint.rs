@@ -354,6 +354,13 @@ impl Endpoint {
         self.checked(result)
     }
 
+    /// For tests: an assertion of the C code fails at the next data of a stream that picoquic takes.
+    #[doc(hidden)]
+    pub fn fail(&mut self) {
+        // SAFETY: a living endpoint.
+        unsafe { ffi::skyhop_fail(self.raw.as_ptr()) };
+    }
+
     /// Whether all is over, the answer to the peer's last packet included.
     pub fn is_drained(&self) -> bool {
         // SAFETY: a living endpoint.

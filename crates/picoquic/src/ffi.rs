@@ -1,13 +1,15 @@
 //! The C functions of `shim/shim.h`, and those that they call back.
 
 use crate::endpoint::{State, hooks};
-use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey, quic};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// Bytes of the authentication tag of AES-GCM.
 const TAG: usize = 16;
 /// Bytes of its nonce.
 const NONCE: usize = 12;
+/// Bytes of a sealed packet from which the mask of its header is made (RFC 9001, section 5.4.2).
+const SAMPLE: usize = 16;
 /// Set in the first byte of every QUIC packet (RFC 9000, section 17). Tickets and tokens are sealed with other data.
 const FIXED_BIT: u8 = 0x40;
 
@@ -76,6 +78,7 @@ unsafe extern "C" {
     pub fn skyhop_is_delivered(endpoint: *mut Raw, stream: u64) -> c_int;
     pub fn skyhop_consumed(endpoint: *mut Raw, now: u64, stream: u64, moved: *mut c_int) -> c_int;
     pub fn skyhop_close(endpoint: *mut Raw, now: u64) -> c_int;
+    pub fn skyhop_fail(endpoint: *mut Raw);
     pub fn skyhop_is_drained(endpoint: *const Raw) -> c_int;
     pub fn skyhop_measure(endpoint: *mut Raw, measures: *mut Measures);
     pub fn skyhop_words(endpoint: *const Raw) -> *const c_char;
@@ -210,6 +213,37 @@ extern "C" fn skyhop_rs_open(
         (hooks().opened)(number, header, payload, TAG);
     }
     1
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn skyhop_rs_mask_key(key: *const u8, length: usize) -> *mut c_void {
+    // SAFETY: picotls gives a key of the algorithm's size, which nobody writes to during the call.
+    let bytes = unsafe { slice(key, length) };
+    let algorithm = if length == 16 { &quic::AES_128 } else { &quic::AES_256 };
+    match quic::HeaderProtectionKey::new(algorithm, bytes) {
+        Ok(key) => Box::into_raw(Box::new(key)).cast(),
+        Err(_) => std::ptr::null_mut(),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn skyhop_rs_mask_key_free(key: *mut c_void) {
+    if !key.is_null() {
+        // SAFETY: it comes from `skyhop_rs_mask_key`, and picotls disposes of a context once.
+        drop(unsafe { Box::from_raw(key.cast::<quic::HeaderProtectionKey>()) });
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn skyhop_rs_mask(key: *const c_void, sample: *const u8, mask: *mut u8) {
+    // SAFETY: the key of a context that has not been disposed of.
+    let key = unsafe { &*key.cast::<quic::HeaderProtectionKey>() };
+    // SAFETY: the sample of the shim's context, which has this length.
+    let sample = unsafe { slice(sample, SAMPLE) };
+    // ring refuses samples of another length only.
+    let found = key.new_mask(sample).unwrap_or_default();
+    // SAFETY: an array of the shim's of five bytes; a local array does not overlap it.
+    unsafe { mask.copy_from_nonoverlapping(found.as_ptr(), found.len()) };
 }
 
 /// The state behind `owner`.

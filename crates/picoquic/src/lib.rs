@@ -5,7 +5,7 @@
 //! datagrams and the next time come out. What it draws, and what it does behind its encryption, goes through `Hooks`.
 //!
 //! This crate and `skyhop-plugin` are the only ones with unsafe code: calls of C functions. The C side is
-//! `src/shim/shim.c`, which hands no structure of picoquic's over. picoquic's own faults can still end the process: a
+//! `src/shim`, which hands no structure of picoquic's over. picoquic's own faults can still end the process: a
 //! failed assertion ends the connection (the shim jumps out of it), a wild pointer does not.
 
 #![deny(clippy::undocumented_unsafe_blocks, clippy::multiple_unsafe_ops_per_block)]

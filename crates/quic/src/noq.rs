@@ -312,7 +312,7 @@ mod dialect {
             congestion_events: path.congestion_events,
             spurious_congestion_events: Some(path.spurious_congestion_events),
             black_holes: path.black_holes_detected,
-            blocked_frames: stats.frame_tx.data_blocked + stats.frame_tx.stream_data_blocked,
+            streams_blocked: Some(stats.frame_tx.streams_blocked_bidi + stats.frame_tx.streams_blocked_uni),
             acks_received: stats.frame_rx.acks,
             datagrams_sent: stats.udp_tx.datagrams,
             ..Measures::default()

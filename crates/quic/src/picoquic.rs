@@ -12,9 +12,8 @@ use skyhop_base::{Duration, Stream, Time};
 use skyhop_picoquic::{Hooks, Identity, Settings, Told};
 use std::mem::take;
 
-/// Types of frames (RFC 9000, section 19): ACK, and what says that the peer's credit is used up.
+/// Types of frames with acknowledgements: RFC 9000, section 19.3.
 const ACKS: [u64; 2] = [0x02, 0x03];
-const BLOCKED: [u64; 4] = [0x14, 0x15, 0x16, 0x17];
 
 /// One endpoint of picoquic, with at most one connection.
 #[derive(Debug)]
@@ -39,7 +38,7 @@ pub struct Endpoint {
 /// What only the packets say.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
-    blocked_frames: u64,
+    data_blocked: u64,
     acks: u64,
     datagrams: u64,
 }
@@ -262,9 +261,12 @@ impl Stack for Endpoint {
             sent_packets: said.sent_packets,
             lost_packets: said.lost_packets,
             congestion_events: self.watch.totals.losses,
-            spurious_congestion_events: Some(said.spurious),
+            spurious_congestion_events: None,
+            spurious_packets: Some(said.spurious),
             black_holes: 0,
-            blocked_frames: self.sealed.blocked_frames,
+            data_blocked: Some(self.sealed.data_blocked),
+            // The shim asks for no stream that the peer does not allow.
+            streams_blocked: None,
             acks_received: self.sealed.acks,
             datagrams_sent: self.sealed.datagrams,
             in_flight: Some(said.in_flight),
@@ -273,13 +275,18 @@ impl Stack for Endpoint {
         }
     }
 
+    fn fail_check(&mut self) -> bool {
+        self.endpoint.fail();
+        true
+    }
+
     fn seen(&mut self) -> Seen {
         let oldest_outstanding = self.watch.oldest_outstanding();
         let Watch { sent, received, rtts, events, lost, .. } = &mut self.watch;
         let (sent, received) = (take(sent), take(received));
-        let count = |frames: &[u64], kinds: &[u64]| frames.iter().filter(|kind| kinds.contains(kind)).count() as u64;
-        self.sealed.blocked_frames += sent.iter().map(|packet| count(&packet.frames, &BLOCKED)).sum::<u64>();
-        self.sealed.acks += received.iter().map(|packet| count(&packet.frames, &ACKS)).sum::<u64>();
+        let acks = |packet: &watch::Plain| packet.frames.iter().filter(|kind| ACKS.contains(kind)).count() as u64;
+        self.sealed.data_blocked += sent.iter().map(|packet| packet.data_blocked).sum::<u64>();
+        self.sealed.acks += received.iter().map(acks).sum::<u64>();
         Seen { sent, received, rtts: take(rtts), events: take(events), lost: take(lost), oldest_outstanding }
     }
 }

@@ -224,9 +224,8 @@ mod dialect {
             sent_packets: stats.path.sent_packets,
             lost_packets: stats.path.lost_packets,
             congestion_events: stats.path.congestion_events,
-            spurious_congestion_events: None,
             black_holes: stats.path.black_holes_detected,
-            blocked_frames: stats.frame_tx.data_blocked + stats.frame_tx.stream_data_blocked,
+            data_blocked: Some(stats.frame_tx.data_blocked + stats.frame_tx.stream_data_blocked),
             acks_received: stats.frame_rx.acks,
             datagrams_sent: stats.udp_tx.datagrams,
             ..Measures::default()

@@ -75,11 +75,16 @@ pub struct Measures {
     pub lost_packets: u64,
     /// Loss detections with at least one lost packet, which is more than the reductions of the window.
     pub congestion_events: u64,
+    /// Loss detections all of whose packets had arrived.
     pub spurious_congestion_events: Option<u64>,
+    /// Packets declared lost that had arrived, by the stack's own count.
+    pub spurious_packets: Option<u64>,
     /// The stack took bursts of losses for a path that swallows large packets.
     pub black_holes: u64,
-    /// `DATA_BLOCKED` and `STREAM_DATA_BLOCKED` frames sent: the peer's credit was used up.
-    pub blocked_frames: u64,
+    /// `DATA_BLOCKED` and `STREAM_DATA_BLOCKED` frames sent: the peer's credit was used up. `None`: none is ever sent.
+    pub data_blocked: Option<u64>,
+    /// `STREAMS_BLOCKED` frames sent: the peer allowed no more streams. `None`: it never sends them.
+    pub streams_blocked: Option<u64>,
     pub acks_received: u64,
     pub datagrams_sent: u64,
     /// Sent, and neither acknowledged nor declared lost, in bytes of UDP payload.
@@ -160,6 +165,12 @@ pub trait Stack: std::fmt::Debug + Send {
     fn read(&mut self, stream: StreamId, limit: usize, keep: Option<&mut Vec<u8>>) -> Result<Read, String>;
     fn close(&mut self, now: Time, reason: &str);
     fn measures(&mut self) -> Measures;
+    /// Makes a check of the stack's own code fail at its next data, for tests of what follows. False: the stack has no
+    /// such check.
+    #[doc(hidden)]
+    fn fail_check(&mut self) -> bool {
+        false
+    }
     /// What happened since the last call, for the records.
     fn seen(&mut self) -> Seen {
         Seen::default()

@@ -9,7 +9,7 @@
 
 use skyhop_base::Duration;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A piece of a stream in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct Plain {
     /// Packet numbers that it acknowledges: ranges that include both ends, the highest first.
     pub acked: Vec<(u64, u64)>,
     pub kind: PacketKind,
+    /// Frames `DATA_BLOCKED` and `STREAM_DATA_BLOCKED` in it.
+    pub data_blocked: u64,
 }
 
 /// The type of a packet: RFC 9000, section 17.
@@ -101,6 +103,8 @@ pub(crate) struct Watch {
     pub lost: Vec<u64>,
     /// Lengths of such packets that are neither acknowledged nor declared lost, by number.
     outstanding: BTreeMap<u64, u64>,
+    /// Such packets that were declared lost and that no acknowledgement has named.
+    missing: BTreeSet<u64>,
     newest: Option<Duration>,
     /// When a stack that tells of each lost packet did so last, in its own unit.
     detected: Option<u64>,
@@ -110,7 +114,8 @@ impl Watch {
     /// `protects`: packets are encrypted.
     #[cfg(feature = "entropy")]
     pub fn new(protects: bool) -> Watch {
-        Watch { is_plain: !protects, ..Watch::default() }
+        let totals = Totals { spurious: Some(0), ..Totals::default() };
+        Watch { is_plain: !protects, totals, ..Watch::default() }
     }
 
     /// The lowest number of a packet with application data that is neither acknowledged nor declared lost.
@@ -128,6 +133,8 @@ pub struct Totals {
     pub losses: u64,
     /// Losses over a whole period of persistent congestion (RFC 9002, section 7.6), which QUIC has for TCP's timeout.
     pub collapses: u64,
+    /// Packets that the stack declared lost and that its peer acknowledged afterwards. `None`: nobody watches.
+    pub spurious: Option<u64>,
 }
 
 thread_local! {
@@ -177,6 +184,10 @@ pub(crate) fn decrypted(number: u64, header: &[u8], payload: &[u8], tag: usize) 
             while let Some((&number, _)) = watch.outstanding.range(first..=last).next() {
                 watch.outstanding.remove(&number);
             }
+            while let Some(&number) = watch.missing.range(first..=last).next() {
+                watch.missing.remove(&number);
+                *watch.totals.spurious.get_or_insert(0) += 1;
+            }
         }
         watch.received.push(plain);
     });
@@ -219,6 +230,7 @@ pub(crate) fn lost(number: u64) {
     with(|watch| {
         // Numbers of the handshake count for themselves.
         if watch.outstanding.remove(&number).is_some() {
+            watch.missing.insert(number);
             watch.lost.push(number);
         }
     });
@@ -260,6 +272,7 @@ pub(crate) fn lost_bytes(bytes: u64) {
             numbers.iter().for_each(|number| {
                 watch.outstanding.remove(number);
             });
+            watch.missing.extend(&numbers);
             watch.lost.extend(numbers);
         }
     });
@@ -335,9 +348,9 @@ impl Reader<'_> {
                 }
                 self.numbers(if kind == 0x03 { 3 } else { 0 })
             }
-            // RESET_STREAM; STOP_SENDING; MAX_STREAM_DATA and STREAM_DATA_BLOCKED.
+            // RESET_STREAM; STOP_SENDING and MAX_STREAM_DATA.
             0x04 => self.numbers(3),
-            0x05 | 0x11 | 0x15 => self.numbers(2),
+            0x05 | 0x11 => self.numbers(2),
             0x06 => {
                 self.number()?;
                 let bytes = self.number()?;
@@ -355,8 +368,13 @@ impl Reader<'_> {
                 plain.pieces.push(Piece { stream, begin, bytes });
                 Some(())
             }
-            // MAX_DATA, MAX_STREAMS, DATA_BLOCKED, STREAMS_BLOCKED, RETIRE_CONNECTION_ID.
-            0x10 | 0x12..=0x14 | 0x16 | 0x17 | 0x19 => self.numbers(1),
+            // MAX_DATA, MAX_STREAMS, STREAMS_BLOCKED, RETIRE_CONNECTION_ID.
+            0x10 | 0x12 | 0x13 | 0x16 | 0x17 | 0x19 => self.numbers(1),
+            // DATA_BLOCKED, STREAM_DATA_BLOCKED.
+            0x14 | 0x15 => {
+                plain.data_blocked += 1;
+                self.numbers(kind - 0x13)
+            }
             0x18 => {
                 self.numbers(2)?;
                 let length = u64::from(*self.rest.first()?);
@@ -442,6 +460,9 @@ mod tests {
         assert!(plain.is_ack_eliciting());
         let long = read(8, &[0xE0], &[0x02, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00], 16);
         assert_eq!((long.is_ack_eliciting(), long.kind), (false, PacketKind::Handshake));
+        // DATA_BLOCKED at 9, STREAM_DATA_BLOCKED of streams 4 and 8, STREAMS_BLOCKED.
+        let blocked = read(8, &[0x40], &[0x14, 0x09, 0x15, 0x04, 0x05, 0x15, 0x08, 0x05, 0x16, 0x01, 0x1E], 16);
+        assert_eq!((blocked.data_blocked, blocked.frames.as_slice()), (3, &[0x14, 0x15, 0x16, 0x1E][..]));
         // A packet that ends within a frame, and an unknown frame, end the reading and nothing else.
         assert_eq!(read(9, &[0x40], &[0x0E, 0x04], 16).frames, [0x0E]);
         assert_eq!(read(9, &[0x40], &[0x40, 0x99, 0x08, 0x00], 16).pieces, []);
@@ -465,6 +486,13 @@ mod tests {
         assert_eq!((watch.lost.as_slice(), watch.oldest_outstanding()), (&[0, 2][..], Some(3)));
         lend(&mut watch, || (lost(4), lost(1)));
         assert_eq!(watch.lost, [0, 2, 4], "the stack names one, and one that is acknowledged");
+        // 0 to 4 have arrived after all: three were declared lost. A second acknowledgement says nothing new.
+        lend(&mut watch, || {
+            for number in [1, 2] {
+                decrypted(number, &[0x40], &[0x02, 0x04, 0x00, 0x00, 0x04], 16);
+            }
+        });
+        assert_eq!((watch.totals.spurious, watch.oldest_outstanding()), (Some(3), Some(5)));
     }
 
     #[test]

@@ -168,6 +168,12 @@ pub struct FlowSummary {
     pub timeouts: u64,
     pub fast_retransmits: u64,
     pub cwnd_cuts: u64,
+    /// Packets that the sender took for lost and that were acknowledged afterwards; `None` where it does not tell.
+    pub spurious_losses: Option<u64>,
+    /// Times that the sender said that the receiver's window stops it; `None` where it never says so.
+    pub data_blocked: Option<u64>,
+    /// Times that the sender said that it wants more streams than the receiver allows; `None` where it never says so.
+    pub streams_blocked: Option<u64>,
     /// User bytes that arrived for the first time.
     pub bytes_delivered: u64,
     /// Data packets dropped.

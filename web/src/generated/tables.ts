@@ -20,6 +20,9 @@ export interface Tables {
     timeouts: Count;
     fast_retransmits: Count;
     cwnd_cuts: Count;
+    spurious_losses: Count;
+    data_blocked: Count;
+    streams_blocked: Count;
     bytes_delivered: Count;
     dropped: Count;
     dropped_queue: Count;

@@ -195,7 +195,7 @@ impl Endpoint for Source {
             timeouts: counts.timeouts.into(),
             fast_retransmits: counts.recoveries.into(),
             cwnd_cuts: counts.reductions.into(),
-            duplicates: 0,
+            ..Counters::default()
         }
     }
 

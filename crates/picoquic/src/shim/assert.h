@@ -1,5 +1,5 @@
 /* Stands before the system's assert.h while picoquic and picotls are compiled. A failed assertion of theirs ends the
- * connection and not the process: it jumps back to the shim, which is the innermost caller (shim.c, GUARDED). */
+ * connection and not the process: it jumps back to the shim, which is the innermost caller (internal.h, GUARDED). */
 
 #undef assert
 #define assert(condition) ((condition) ? (void)0 : skyhop_assertion_failed(#condition, __FILE__, __LINE__))

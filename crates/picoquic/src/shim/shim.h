@@ -67,6 +67,8 @@ int skyhop_is_delivered(skyhop_endpoint *endpoint, uint64_t stream);
 /* The application has read all: the stream's window moves on. `moved` is 1 if there is something to send for it. */
 int skyhop_consumed(skyhop_endpoint *endpoint, uint64_t now, uint64_t stream, int *moved);
 int skyhop_close(skyhop_endpoint *endpoint, uint64_t now);
+/* For tests of the jump: picoquic's next request for data of a stream fails an assertion below its own calls. */
+void skyhop_fail(skyhop_endpoint *endpoint);
 int skyhop_is_drained(const skyhop_endpoint *endpoint);
 void skyhop_measure(skyhop_endpoint *endpoint, skyhop_measures *measures);
 const char *skyhop_words(const skyhop_endpoint *endpoint);
@@ -80,6 +82,10 @@ void skyhop_rs_seal(const void *key, const uint8_t *nonce, uint64_t number, cons
 /* 1: opened. 0: the datagram is not authentic. */
 int skyhop_rs_open(const void *key, const uint8_t *nonce, uint64_t number, const uint8_t *header,
                    size_t header_length, uint8_t *bytes, size_t length);
+/* Five bytes that mask a header, from a sample of 16 bytes of the sealed packet. */
+void *skyhop_rs_mask_key(const uint8_t *key, size_t length);
+void skyhop_rs_mask_key_free(void *key);
+void skyhop_rs_mask(const void *key, const uint8_t *sample, uint8_t *mask);
 void skyhop_rs_data(void *owner, uint64_t stream, const uint8_t *bytes, size_t length, int is_end);
 /* How many of at most `most` bytes there are, and whether the end of the stream follows, or more later. */
 size_t skyhop_rs_offered(void *owner, uint64_t stream, size_t most, int *is_end, int *is_more);

@@ -273,7 +273,7 @@ pub struct Report {
     pub rto: Option<Duration>,
 }
 
-/// Running totals of a host.
+/// Running totals of a host. What it does not count stays empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent that repeat user bytes.
@@ -286,4 +286,10 @@ pub struct Counters {
     pub cwnd_cuts: u64,
     /// Packets that arrived and repeated user bytes; the sink counts them.
     pub duplicates: u64,
+    /// Packets that the sender took for lost and that were acknowledged afterwards.
+    pub spurious_losses: Option<u64>,
+    /// Times that the sender said that the receiver's window stops it.
+    pub data_blocked: Option<u64>,
+    /// Times that the sender said that it wants more streams than the receiver allows.
+    pub streams_blocked: Option<u64>,
 }

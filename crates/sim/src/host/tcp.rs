@@ -113,6 +113,7 @@ impl TcpEnds {
             fast_retransmits: sender.fast_retransmits,
             cwnd_cuts: sender.window_cuts,
             duplicates: self.receiver.counters().duplicates,
+            ..Counters::default()
         }
     }
 
