@@ -17,7 +17,7 @@ use skyhop_queue::fq_pie::FqPieConfig;
 use skyhop_queue::pie::PieConfig;
 use skyhop_queue::prio::PrioConfig;
 use skyhop_queue::red::RedConfig;
-use skyhop_queue::replay::{OfferedPacket, End, LinkStep, replay};
+use skyhop_queue::replay::{End, LinkStep, OfferedPacket, replay};
 use skyhop_queue::sfq::SfqConfig;
 use skyhop_queue::tbf::TbfConfig;
 use skyhop_queue::{Ecn, Packet, QueueSpec};
