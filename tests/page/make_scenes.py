@@ -392,14 +392,19 @@ def main(folder: Path) -> None:
             )
 
     sweep(folder)
-    place = folder / "catalogues"
-    place.mkdir(exist_ok=True)
-    (place / "circles.tle").write_text(elements(8, 5, "15.0500000000001"), encoding="ascii")
+    catalogue(folder)
     with tempfile.TemporaryDirectory() as apart:
         file = Path(apart) / "high.tle"
         file.write_text(elements(6, 12, "13.1600000000001"), encoding="ascii")
         scenario = skyhop.Scenario.from_toml(ELEMENTS.format(file=file.as_posix()))
         skyhop.run(scenario).write(folder / "elements", csv=True)
+
+
+def catalogue(folder: Path) -> None:
+    """Writes the elements of 40 satellites on circles of 550 km for scenarios from the page."""
+    place = folder / "catalogues"
+    place.mkdir(exist_ok=True)
+    (place / "circles.tle").write_text(elements(8, 5, "15.0500000000001"), encoding="ascii")
 
 
 def elements(planes: int, per_plane: int, revolutions: str) -> str:

@@ -1,4 +1,4 @@
-//! What a stack tells: of losses that were none, of windows that stop it, and of a check of its own that fails.
+//! What a stack tells: losses that it takes back, windows that stop it, and a check of its own that fails.
 
 use super::{built, file, has, pairs, path, run_json, times};
 use serde_json::{Value, json};
