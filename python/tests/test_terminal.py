@@ -96,12 +96,20 @@ def test_studies_as_json(skyhop_program: Skyhop, studies: Path) -> None:
     assert study["results"][0]["nobody_verdict"] == "undecided" and study["results"][1]["nobody"] is None
 
 
+def is_there(folder: Path, pattern: str) -> bool:
+    try:
+        return any(folder.glob(pattern))
+    except FileNotFoundError:
+        # The program has renamed a folder while it was being listed.
+        return False
+
+
 def interrupted(folder: Path, when: str, *arguments: str) -> str:
     """What the program says to Ctrl-C once something in the folder matches the pattern `when`."""
     program = [sys.executable, "-m", "skyhop", *arguments]
     running = subprocess.Popen(program, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
-    while not any(folder.glob(when)) and time.monotonic() < deadline and running.poll() is None:
+    while not is_there(folder, when) and time.monotonic() < deadline and running.poll() is None:
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
