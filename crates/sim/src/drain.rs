@@ -41,22 +41,7 @@ impl Simulation {
     /// The tables of paths, pages and transfers of workloads stay whole, because the end of the run completes or reads
     /// their rows.
     pub fn take_rows(&mut self, least: usize, take: impl FnOnce(&Records)) {
-        let records = &mut self.recorder.records;
-        let lengths = [
-            records.flow_series.len(),
-            records.link_series.len(),
-            records.flow_events.len(),
-            records.handovers.len(),
-            records.link_changes.len(),
-            records.positions.len(),
-            records.drops.len(),
-            records.transfers.len(),
-            records.packets.len(),
-        ];
-        if lengths.iter().all(|&length| length < least) {
-            return;
-        }
-        let packets = match records.packets.len() < least {
+        let packets = match self.recorder.records.packets.len() < least {
             true => Records::default(),
             false => self.take_packets(self.packets_settled()),
         };
@@ -72,6 +57,9 @@ impl Simulation {
             transfers: settled(&mut records.transfers, least),
             ..packets
         };
+        if taken.memory_bytes() == 0 {
+            return;
+        }
         self.recorder.drops_taken += taken.drops.len();
         self.recorder.judge_messages(&taken.transfers, self.end);
         // Rows have ids; whoever makes tables of them needs the names.

@@ -88,7 +88,7 @@ impl Flow {
 }
 
 impl Records {
-    fn memory_bytes(&self) -> u64 {
+    pub(crate) fn memory_bytes(&self) -> u64 {
         let paths: u64 = self.paths.iter().map(|row| of_vec(&row.nodes)).sum();
         paths
             + of_vec(&self.paths)

@@ -5,12 +5,11 @@ use crate::byte_numbers::ByteNumbers;
 use crate::headers::{Codepoint, Header, Protocol, TcpFlags};
 use crate::host::Ends;
 use crate::packet::{Flags, Packet};
-use crate::records::{PacketEvent, PacketRow, Records};
+use crate::records::{PacketEvent, PacketRow, Records, moved};
 use crate::simulation::Simulation;
 use skyhop_base::Time;
 use std::collections::BTreeMap;
 use std::mem::take;
-use std::ops::Range;
 
 impl Simulation {
     /// Writes a row of the table of packets.
@@ -167,21 +166,14 @@ impl Simulation {
         // The rows that stay refer to lists of their own.
         records.packets = rest;
         for row in &mut records.packets {
-            row.blocks = moved(&mut row.blocks, &ranges, &mut records.sack_ranges);
-            row.pieces = moved(&mut row.pieces, &pieces, &mut records.stream_pieces);
+            row.blocks = moved(&row.blocks, &ranges, &mut records.sack_ranges);
+            row.pieces = moved(&row.pieces, &pieces, &mut records.stream_pieces);
         }
         rows.sort_by_key(|row| row.time);
         let mut taken = Records { packets: rows, sack_ranges: ranges, stream_pieces: pieces, ..Records::default() };
         number_bytes(&mut taken, &self.recorder.numbers);
         taken
     }
-}
-
-/// Appends the values of a range to another list, and gives their range there.
-fn moved<T: Clone>(range: &mut Range<u32>, from: &[T], to: &mut Vec<T>) -> Range<u32> {
-    let begin = to.len() as u32;
-    to.extend_from_slice(&from[range.start as usize..range.end as usize]);
-    begin..to.len() as u32
 }
 
 /// Turns segments into bytes in the rows of Skyhop's own TCP: as the headers of a TCP on a wire say it. The window is

@@ -528,3 +528,10 @@ pub struct PacketRow {
     /// Where its pieces of streams stand in [`Records::stream_pieces`].
     pub pieces: Range<u32>,
 }
+
+/// Appends the values of a range to another list, and gives their range there.
+pub(crate) fn moved<T: Clone>(range: &Range<u32>, from: &[T], to: &mut Vec<T>) -> Range<u32> {
+    let begin = to.len() as u32;
+    to.extend_from_slice(&from[range.start as usize..range.end as usize]);
+    begin..to.len() as u32
+}

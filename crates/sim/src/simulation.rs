@@ -218,6 +218,7 @@ impl Simulation {
             halted: None,
             part: None,
         };
+        simulation.recorder.numbers = simulation.byte_numbers();
         simulation.arm_first_events();
         Ok(simulation)
     }
@@ -245,7 +246,6 @@ impl Simulation {
     }
 
     fn arm_first_events(&mut self) {
-        self.recorder.numbers = self.byte_numbers();
         self.renew_routes();
         self.arm_topology();
         self.arm_foresight();

@@ -5,7 +5,7 @@ use super::part::{LateRow, Lengths, Part};
 use crate::flow::Flow;
 use crate::host::Ends;
 use crate::recorder::MOST_DROP_ROWS;
-use crate::records::{DropCounts, FlowSeriesRow, LinkSeriesRow, Records};
+use crate::records::{DropCounts, FlowSeriesRow, LinkSeriesRow, Records, moved};
 use crate::simulation::Simulation;
 use std::mem::{swap, take};
 use std::ops::Range;
@@ -175,12 +175,8 @@ fn append(all: &mut Records, part: &Records, from: Lengths, until: Lengths) {
     all.pages.extend_from_slice(&part.pages[range(from.pages, until.pages)]);
     for row in &part.packets[range(from.packets, until.packets)] {
         let mut row = row.clone();
-        let blocks = all.sack_ranges.len() as u32;
-        all.sack_ranges.extend_from_slice(&part.sack_ranges[range(row.blocks.start, row.blocks.end)]);
-        row.blocks = blocks..all.sack_ranges.len() as u32;
-        let pieces = all.stream_pieces.len() as u32;
-        all.stream_pieces.extend(part.stream_pieces[range(row.pieces.start, row.pieces.end)].iter().cloned());
-        row.pieces = pieces..all.stream_pieces.len() as u32;
+        row.blocks = moved(&row.blocks, &part.sack_ranges, &mut all.sack_ranges);
+        row.pieces = moved(&row.pieces, &part.stream_pieces, &mut all.stream_pieces);
         all.packets.push(row);
     }
 }

@@ -383,7 +383,7 @@ impl Bound {
 }
 
 impl Simulation {
-    /// The least delay of the links that leave this part, computed again when it is no longer valid.
+    /// The least delay of the links that leave this part, recomputed when it is out of date.
     fn lookahead(&mut self, all: Lookahead) -> Duration {
         let Some(part) = &self.part else { return Duration::MAX };
         if part.sky_changed || part.told_before >= part.bound.valid_until {
