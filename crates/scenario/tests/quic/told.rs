@@ -64,8 +64,8 @@ fn a_failed_assertion_of_picoquic_ends_its_flow_and_no_other() {
     assert_eq!(again.flows[1].completed, records.flows[1].completed, "the next run of this process");
 }
 
-/// Every 500th packet has 60 ms more delay than the others, so that more than three overtake it. Each stack takes it for
-/// lost, and its acknowledgement comes after all. Lost packets do not count.
+/// Every 500th packet has 60 ms more delay than the others, so that more than three overtake it. Each stack takes it
+/// for lost, and its acknowledgement comes after all. Lost packets do not count.
 #[test]
 fn losses_that_were_none_are_counted() {
     for (stack, control) in pairs() {
