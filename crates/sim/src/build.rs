@@ -115,13 +115,11 @@ pub(crate) fn build_links(
             let built = if by_ns2_clock { built.with_ns2_clock() } else { Some(built) };
             let built = built.ok_or_else(|| SimulationError::NotByNs2Clock { link: link.name.clone() })?;
             let recorded = recorded.contains(link.name.as_str());
+            let settled = !by_ns2_clock && !built.defers_departures();
             Ok(LinkState {
                 from: link.from.as_u32(),
-                plain: !recorded
-                    && !by_ns2_clock
-                    && errors.is_empty()
-                    && listed.is_empty()
-                    && !built.defers_departures(),
+                plain: settled && !recorded && errors.is_empty() && listed.is_empty(),
+                settled,
                 recorded,
                 watched: recorded || by_ns2_clock,
                 link: built,

@@ -116,7 +116,7 @@ impl Simulation {
         affected: impl Fn(&Packet) -> bool,
         displaced: &mut Vec<Displaced>,
     ) {
-        let Simulation { now, links, topology, ground, .. } = self;
+        let Simulation { now, links, topology, ground, events, slots, .. } = self;
         let state = &mut links[link.index()];
         let (from, policy) = (state.from, state.link.on_down);
         match policy {
@@ -126,7 +126,16 @@ impl Simulation {
                 let mut out = Vec::new();
                 let delay = &mut state.delay;
                 let new_delay = |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
+                let first = state.link.first_arrival();
                 state.link.withdraw(*now, affected, new_delay, &mut out);
+                if let Some((arrival, start)) = first
+                    && state.settled
+                    && state.link.first_arrival() != first
+                {
+                    // Its event stays, as an event of a link without packets, until a packet moves it.
+                    (state.settled, state.plain) = (false, false);
+                    events.unsettle(slots.links + link.as_u32(), arrival, start);
+                }
                 let repairs = state.link.repairs_errors();
                 if policy == OnDown::Hold && topology.links()[link].kind == LinkKind::Isl {
                     state.held.append(&mut out);

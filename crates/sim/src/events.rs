@@ -1,117 +1,53 @@
-//! The event queue: one re-armable slot per component, so that nothing is ever cancelled, allocated or stale.
+//! The event queue: one slot per component, so that a component has one next event at most.
 //!
 //! Order: time, then the time at which the event was scheduled, then the slot. Slots are handed out by class and
 //! within a class by the rank of the component's name, never in the order of construction, so simultaneous
 //! arrivals are served in the order in which they were sent (as in ns-2) and the order of declaration changes
 //! nothing.
 //!
-//! It is a tournament (D. E. Knuth, The Art of Computer Programming, vol. 3, §5.4.1) with matches of four: each armed
-//! slot has a seat, the soonest of four neighbours meets three other winners, and so on up to the champion, the next
-//! event. A link whose oldest packet has arrived names its next one, and only the matches on the way up from its seat
-//! are played again: three for the links of ten flows. A heap needs more comparisons, and how deep an entry sinks and
-//! past which of its children cannot be foretold, whereas here no branch hangs on a comparison. An event is one
-//! 128-bit number, so that a comparison is two instructions, and a match is one cache line.
+//! An event is one 128-bit number, so that a comparison is two instructions.
 
+mod key;
+mod tournament;
+mod wheel;
+
+pub use key::Event;
+use key::{Key, LATEST, SLOT_BITS, sooner};
 use skyhop_base::{Duration, Time};
-use std::hint::select_unpredictable;
 use std::ops::Range;
+use tournament::Tournament;
+use wheel::Wheel;
 
-const TIME_BITS: u32 = 52;
-const SLOT_BITS: u32 = 24;
-const LATEST: u64 = (1 << TIME_BITS) - 1;
 const NOWHERE: u32 = u32::MAX;
-/// Three matches deep: no need to shrink.
-const FEW_SEATS: usize = 64;
 
 /// The longest run whose events can be told apart: 52 days.
 pub const LONGEST_RUN: Duration = Duration::from_nanos(LATEST - 1);
 /// Slots that a queue can have at most.
 pub const MOST_SLOTS: usize = 1 << SLOT_BITS;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Event {
-    pub time: Time,
-    pub scheduled: Time,
-    pub slot: u32,
-}
-
-impl Event {
-    /// The event as a number: earlier ones have smaller numbers.
-    #[inline]
-    pub fn order(self) -> u128 {
-        Key::new(self.time, self.scheduled, self.slot).0
-    }
-}
-
-/// An event as a number of the same order: 52 bits of time, 52 of the scheduling time, 24 of the slot. Times beyond
-/// the longest run are never reached, so they may all be the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(u128);
-
-impl Key {
-    /// After every event.
-    const NONE: Key = Key(u128::MAX);
-
-    #[inline]
-    fn new(time: Time, scheduled: Time, slot: u32) -> Key {
-        let (mut time, mut scheduled) = (time.as_nanos(), scheduled.as_nanos());
-        if time | scheduled > LATEST {
-            (time, scheduled) = Key::clamped(time, scheduled);
-        }
-        Key(u128::from(time) << (TIME_BITS + SLOT_BITS) | u128::from(scheduled) << SLOT_BITS | u128::from(slot))
-    }
-
-    /// Both times are short of the longest run in nearly every event: one test for both is less than two minima.
-    #[cold]
-    fn clamped(time: u64, scheduled: u64) -> (u64, u64) {
-        (time.min(LATEST), scheduled.min(LATEST))
-    }
-
-    #[inline]
-    fn time(self) -> Time {
-        Time::from_nanos((self.0 >> (TIME_BITS + SLOT_BITS)) as u64)
-    }
-
-    #[inline]
-    fn event(self) -> Event {
-        let scheduled = Time::from_nanos((self.0 >> SLOT_BITS) as u64 & LATEST);
-        Event { time: self.time(), scheduled, slot: self.0 as u32 & ((1 << SLOT_BITS) - 1) }
-    }
-}
-
-/// Four sides of a match: one cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Match([Key; 4]);
-
-impl Match {
-    #[inline]
-    fn winner(&self) -> Key {
-        let [a, b, c, d] = self.0;
-        sooner(sooner(a, b), sooner(c, d))
-    }
-}
-
-/// Without a branch: which one it is cannot be foretold.
-#[inline]
-fn sooner(a: Key, b: Key) -> Key {
-    select_unpredictable(b < a, b, a)
-}
-
-/// A tournament for the links, whose events are those of packets, and one for everything else: timers are many, two for
-/// each flow, and fire rarely, and packets need not climb past them.
+/// Arrivals over most links stand in a calendar of the near future. Two tournaments hold the rest: one for links whose
+/// next event may move or that is far ahead, one for timers, which are many, two for each flow, and fire rarely: packets
+/// need not climb past them.
 #[derive(Debug)]
 pub struct EventQueue {
+    wheel: Wheel,
     tournaments: [Tournament; 2],
-    /// The place where each slot sits, [`NOWHERE`] when it is not armed.
+    /// The place where each slot sits in its tournament, [`NOWHERE`] when it does not.
     seat: Vec<u32>,
     first_link: u32,
     links: u32,
     /// A seat that its slot has left while its key still stands in the matches, and in which tournament. Most handlers
-    /// disarm the slot of their event and then arm another: that one takes the seat, and the matches are played once
-    /// instead of twice.
+    /// arm the slot of their event again or another: that one takes the seat, and the matches are played once instead
+    /// of twice.
     vacated: u32,
     vacated_in: usize,
+    /// The sooner one of the two champions, …
+    champion: Key,
+    /// … and of it and the end of what is asked for, [`Key::NONE`] at first. Events of the wheel before it are the next
+    /// ones. Zero if something has been armed or disarmed since it was found.
+    bound: Key,
+    /// The instant before which events are asked for.
+    before: Time,
 }
 
 impl EventQueue {
@@ -119,37 +55,73 @@ impl EventQueue {
     pub fn new(slots: usize, links: Range<u32>) -> EventQueue {
         debug_assert!(slots <= MOST_SLOTS);
         EventQueue {
+            wheel: Wheel::default(),
             tournaments: Default::default(),
             seat: vec![NOWHERE; slots],
             first_link: links.start,
             links: links.end - links.start,
             vacated: NOWHERE,
             vacated_in: 0,
+            champion: Key::NONE,
+            bound: Key::UNKNOWN,
+            before: Time::ZERO,
         }
     }
 
-    /// The next event.
-    pub fn first(&mut self) -> Option<Event> {
-        let champion = self.champion();
-        (champion != Key::NONE).then(|| champion.event())
+    /// The time of the next event.
+    pub fn next_time(&mut self) -> Option<Time> {
+        self.find_champion();
+        let first = sooner(self.wheel.first, self.champion);
+        (first != Key::NONE).then(|| first.time())
     }
 
-    /// The next event, if it is before an instant. Two loops ask for it: without the attribute it is a call in both, 25
-    /// instructions per packet-hop.
+    /// Events from `before` on are not taken.
+    pub fn set_end(&mut self, before: Time) {
+        (self.before, self.bound) = (before, Key::UNKNOWN);
+    }
+
+    /// Takes the next event, if it is before the end that was set. Two loops ask for it: without the attribute it is a
+    /// call in both, 25 instructions per packet-hop.
     #[inline(always)]
-    pub fn first_before(&mut self, before: Time) -> Option<Event> {
-        let champion = self.champion();
+    pub fn pop(&mut self) -> Option<Event> {
+        let first = self.wheel.first;
+        if first < self.bound {
+            self.wheel.pass(first);
+            self.wheel.pop();
+            return Some(first.event());
+        }
+        self.pop_at_bound()
+    }
+
+    /// [`EventQueue::pop`], where the next event may not be one of the wheel.
+    #[inline(never)]
+    fn pop_at_bound(&mut self) -> Option<Event> {
+        self.find_champion();
         // [`Key::NONE`] is before no instant.
-        (champion.time() < before.min(Time::from_nanos(LATEST))).then(|| champion.event())
+        let end = Key::new(self.before.min(Time::from_nanos(LATEST)), Time::ZERO, 0);
+        self.bound = sooner(self.champion, end);
+        let first = self.wheel.first;
+        if first < self.bound {
+            self.wheel.pass(first);
+            self.wheel.pop();
+            return Some(first.event());
+        }
+        if self.champion >= end {
+            return None;
+        }
+        self.wheel.pass(self.champion);
+        let event = self.champion.event();
+        self.disarm(event.slot);
+        Some(event)
     }
 
-    #[inline(always)]
-    fn champion(&mut self) -> Key {
+    /// The next event that is not in the wheel.
+    fn find_champion(&mut self) {
         if self.vacated != NOWHERE {
             self.settle();
         }
         let [links, others] = &self.tournaments;
-        sooner(links.champion, others.champion)
+        self.champion = sooner(links.champion, others.champion);
     }
 
     /// The number of the slot's tournament.
@@ -158,28 +130,29 @@ impl EventQueue {
         usize::from(slot.wrapping_sub(self.first_link) >= self.links)
     }
 
-    #[cfg(test)]
-    fn armed_at(&self, slot: u32) -> Option<Time> {
-        let seat = self.seat[slot as usize] as usize;
-        Some(self.tournaments[self.tournament(slot)].matches.get(seat / 4)?.0[seat % 4].time())
+    /// Adds an arrival over a link that has no other event until then, and whose arrival neither moves nor is called
+    /// off; see [`EventQueue::unsettle`].
+    #[inline(always)]
+    pub fn add_arrival(&mut self, slot: u32, time: Time, scheduled: Time) {
+        debug_assert!(self.tournament(slot) == 0);
+        if !self.wheel.add(Key::new(time, scheduled, slot)) {
+            self.arm(slot, time, scheduled);
+        }
+    }
+
+    /// An arrival that was added may move from now on, by [`EventQueue::arm`] and [`EventQueue::disarm`].
+    #[cold]
+    pub fn unsettle(&mut self, slot: u32, time: Time, scheduled: Time) {
+        if self.wheel.remove(Key::new(time, scheduled, slot)) {
+            self.arm(slot, time, scheduled);
+        }
     }
 
     /// Arms the slot, or moves it if it is armed.
     #[inline]
     pub fn arm(&mut self, slot: u32, time: Time, scheduled: Time) {
-        self.arm_in(self.tournament(slot), slot, time, scheduled);
-    }
-
-    /// [`EventQueue::arm`] of a link's slot.
-    #[inline(always)]
-    pub fn arm_link(&mut self, slot: u32, time: Time, scheduled: Time) {
-        debug_assert!(self.tournament(slot) == 0);
-        self.arm_in(0, slot, time, scheduled);
-    }
-
-    /// Without the call a packet-hop is spared a dozen instructions.
-    #[inline(always)]
-    fn arm_in(&mut self, which: usize, slot: u32, time: Time, scheduled: Time) {
+        self.bound = Key::UNKNOWN;
+        let which = self.tournament(slot);
         let mut seat = self.seat[slot as usize];
         if seat == NOWHERE {
             seat = self.take_seat(which);
@@ -202,6 +175,7 @@ impl EventQueue {
         if seat == NOWHERE {
             return;
         }
+        self.bound = Key::UNKNOWN;
         let which = self.tournament(slot);
         if self.vacated == NOWHERE {
             (self.vacated, self.vacated_in) = (seat, which);
@@ -220,85 +194,6 @@ impl EventQueue {
     }
 }
 
-#[derive(Debug)]
-struct Tournament {
-    /// Side s of match m is place 4 m + s. The winner of match m > 0 stands in place m − 1, that of match 0 is the
-    /// champion. The places of no winner, from `matches.len() - 1` on, are the seats of slots; an empty one holds
-    /// [`Key::NONE`].
-    matches: Vec<Match>,
-    champion: Key,
-    /// Empty seats.
-    free: Vec<u32>,
-}
-
-impl Default for Tournament {
-    fn default() -> Tournament {
-        Tournament { matches: vec![Match([Key::NONE; 4])], champion: Key::NONE, free: vec![3, 2, 1, 0] }
-    }
-}
-
-impl Tournament {
-    fn leave(&mut self, seat: u32) {
-        self.play(seat, Key::NONE);
-        self.free.push(seat);
-    }
-
-    /// An empty seat. `seats` are those of the slots.
-    #[inline]
-    fn take_seat(&mut self, seats: &mut [u32]) -> u32 {
-        self.free.pop().unwrap_or_else(|| self.grow(seats))
-    }
-
-    /// All seats are taken: another match takes the place of the first one, whose slot goes there. Gives a new seat.
-    #[cold]
-    fn grow(&mut self, seats: &mut [u32]) -> u32 {
-        let new = self.matches.len() as u32;
-        let place = new as usize - 1;
-        let first = self.matches[place / 4].0[place % 4];
-        self.matches.push(Match([first, Key::NONE, Key::NONE, Key::NONE]));
-        seats[first.event().slot as usize] = 4 * new;
-        self.free.extend([4 * new + 3, 4 * new + 2]);
-        4 * new + 1
-    }
-
-    /// Whether three of four seats are empty. When a thousand flows begin at once, all their first links are armed,
-    /// later one in a hundred is: without the empty seats every event has fewer matches to play.
-    #[inline]
-    fn is_sparse(&self) -> bool {
-        let seats = 3 * self.matches.len() + 1;
-        seats > FEW_SEATS && 4 * self.free.len() > 3 * seats
-    }
-
-    /// Begins again with as many matches as the armed slots need.
-    #[cold]
-    fn shrink(&mut self, seats: &mut [u32]) {
-        let old = std::mem::take(self);
-        let places = old.matches.iter().flat_map(|played| played.0).skip(old.matches.len() - 1);
-        for key in places.filter(|&key| key != Key::NONE) {
-            let seat = self.take_seat(seats);
-            seats[key.event().slot as usize] = seat;
-            self.play(seat, key);
-        }
-    }
-
-    /// Puts `key` on the seat and plays its matches again, up to the champion.
-    #[inline]
-    fn play(&mut self, seat: u32, mut key: Key) {
-        let mut place = seat as usize;
-        loop {
-            let number = place / 4;
-            let played = &mut self.matches[number];
-            played.0[place % 4] = key;
-            key = played.winner();
-            if number == 0 {
-                break;
-            }
-            place = number - 1;
-        }
-        self.champion = key;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,32 +203,26 @@ mod tests {
     fn events_come_in_the_order_of_time_then_scheduling_then_slot() {
         let at = Time::from_nanos;
         let mut queue = EventQueue::new(4, 1..3);
+        queue.set_end(Time::MAX);
         queue.arm(3, at(5), at(1));
-        queue.arm(2, at(5), at(2));
+        queue.add_arrival(2, at(5), at(2));
         queue.arm(1, at(5), at(1));
         queue.arm(0, at(6), at(0));
-        let mut order = Vec::new();
-        while let Some(event) = queue.first() {
-            order.push(event.slot);
-            queue.disarm(event.slot);
-        }
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|event| event.slot).collect();
         assert_eq!(order, [1, 3, 2, 0]);
     }
 
     #[test]
     fn times_that_are_never_reached_are_after_all_others() {
         let mut queue = EventQueue::new(3, 0..1);
+        queue.set_end(Time::MAX);
         let end = Time::ZERO + LONGEST_RUN;
         queue.arm(0, Time::MAX, Time::ZERO);
         queue.arm(1, end, Time::MAX);
         queue.arm(2, end, Time::ZERO);
-        let mut next = || {
-            let event = queue.first().unwrap();
-            queue.disarm(event.slot);
-            (event.slot, event.time)
-        };
-        assert_eq!((next(), next()), ((2, end), (1, end)));
-        assert!(next().1 > end);
+        let mut next = || queue.pop().map(|event| (event.slot, event.time));
+        assert_eq!([next(), next(), next()], [Some((2, end)), Some((1, end)), None]);
+        assert!(queue.next_time() > Some(end));
     }
 
     /// Against the plainest possible model: a list that is searched for its least entry. In turn most slots are armed
@@ -343,6 +232,7 @@ mod tests {
         let slots = 400;
         let mut stream = Stream::new(1, "events", "test");
         let mut queue = EventQueue::new(slots, 50..300);
+        queue.set_end(Time::MAX);
         let mut model: Vec<Option<Event>> = vec![None; slots];
         let mut sizes = Vec::new();
         for step in 0..20_000u64 {
@@ -357,9 +247,19 @@ mod tests {
                 queue.disarm(slot);
                 model[slot as usize] = None;
             }
-            assert_eq!(queue.first(), model.iter().flatten().min().copied());
-            assert_eq!(queue.armed_at(slot), model[slot as usize].map(|event| event.time));
+            let least = model.iter().flatten().min().copied();
+            assert_eq!(queue.next_time(), least.map(|event| event.time));
+            if step % 3 == 0 {
+                assert_eq!(queue.pop(), least);
+                if let Some(event) = least {
+                    model[event.slot as usize] = None;
+                    // Most handlers arm their slot again.
+                    queue.arm(event.slot, event.time, event.scheduled);
+                    model[event.slot as usize] = Some(event);
+                }
+            }
             if step % 2_500 == 2_499 {
+                queue.find_champion();
                 sizes.push(queue.tournaments.each_ref().map(|tournament| tournament.matches.len()));
             }
         }
@@ -379,14 +279,61 @@ mod tests {
         let at = Time::from_nanos;
         let slots = 200;
         let mut queue = EventQueue::new(slots, 0..slots as u32);
+        queue.set_end(Time::MAX);
         (0..slots as u32).for_each(|slot| queue.arm(slot, at(u64::from(slot)), at(0)));
         let mut order = Vec::new();
-        while let Some(event) = queue.first() {
+        while let Some(event) = queue.pop() {
             order.push(event.slot);
-            queue.disarm(event.slot);
             queue.disarm(event.slot + 1);
         }
         assert_eq!(order, (0..slots as u32).step_by(2).collect::<Vec<_>>());
+        queue.find_champion();
         assert_eq!(queue.tournaments[0].free.len(), 3 * queue.tournaments[0].matches.len() + 1);
+    }
+
+    /// Arrivals and timers beside each other, at densities from one event in milliseconds to hundreds in a microsecond,
+    /// with pauses, events of one instant, and events beyond the last bucket.
+    #[test]
+    fn arrivals_and_timers_come_in_one_order_at_any_density() {
+        let slots = 600_u32;
+        let mut stream = Stream::new(2, "events", "test");
+        let mut queue = EventQueue::new(slots as usize, 0..500);
+        queue.set_end(Time::MAX);
+        let mut model = std::collections::BTreeSet::new();
+        let mut idle: Vec<u32> = (0..slots).collect();
+        let mut now = Time::ZERO;
+        let mut sizes = std::collections::BTreeSet::new();
+        for step in 0..1_000_000_u64 {
+            // Nanoseconds that events are ahead of the present on the average.
+            let ahead = [2e7, 4e3, 3e8, 1e6, 50.0][step as usize / 100_000 % 5];
+            let armed = slots as usize - idle.len();
+            let wanted = [40, 590, 300, 3][step as usize / 70_000 % 4];
+            if armed < wanted || armed == 0 {
+                let slot = idle.swap_remove((stream.uniform() * idle.len() as f64) as usize);
+                let time = now + Duration::from_nanos((-stream.uniform().ln() * ahead) as u64 / 10 * 10);
+                let event = Event { time, scheduled: Time::from_nanos(step % 3), slot };
+                match slot < 500 {
+                    true => queue.add_arrival(slot, event.time, event.scheduled),
+                    false => queue.arm(slot, event.time, event.scheduled),
+                }
+                model.insert(event);
+            } else {
+                let event = queue.pop().unwrap();
+                assert_eq!(Some(event), model.pop_first(), "step {step}");
+                now = event.time;
+                idle.push(event.slot);
+            }
+            sizes.insert(queue.wheel.size());
+            if step % 997 == 0
+                && let Some(&event) = model.iter().find(|event| event.slot < 500)
+            {
+                queue.unsettle(event.slot, event.time, event.scheduled);
+                queue.disarm(event.slot);
+                model.remove(&event);
+                idle.push(event.slot);
+            }
+        }
+        let counts: std::collections::BTreeSet<_> = sizes.iter().map(|&(buckets, _)| buckets).collect();
+        assert!(sizes.len() > 5 && counts.len() > 1, "as many and as wide buckets as the densities need: {sizes:?}");
     }
 }

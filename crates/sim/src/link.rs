@@ -85,7 +85,8 @@ pub struct LinkTotals {
     pub marked: u64,
 }
 
-/// What every packet touches stands in front, on three cache lines: with many flows each link is read anew.
+/// What every packet touches stands in front, on three cache lines with what [`crate::simulation::LinkState`] has
+/// before it: with many flows each link is read anew. An arrival touches the first, a packet that is served at once all.
 ///
 /// Large because a packet's whole stay is its business: queue, transmitter, repair, propagation. Functions of one part
 /// stand in a file of `link/`.
@@ -95,8 +96,6 @@ pub struct Link {
     ring: VecDeque<Entry>,
     /// Packets at the front of the ring whose service has begun, as of the last advance.
     begun: usize,
-    /// Bytes that wait, as of the last advance.
-    waiting_bytes: u64,
     /// When the transmitter has sent everything that was accepted.
     free_at: Time,
     last_arrival: Time,
@@ -104,11 +103,15 @@ pub struct Link {
     framing_bytes: u32,
     /// Nothing but a limit: no RED, no marks, no deferred departures.
     simple: bool,
+    /// Simple, and the rate alone determines the service.
+    steady: bool,
+    pub totals: LinkTotals,
+    /// Bytes that wait, as of the last advance.
+    waiting_bytes: u64,
     /// The schedule of service, if the rate alone does not determine it, …
     pace: Option<Box<Pacemaker>>,
     /// … and the part of it used so far.
     meter: Option<Box<Meter>>,
-    pub totals: LinkTotals,
     limit: QueueLimit,
     full: FullQueue,
     /// ECN-capable packets that find more than so many waiting are marked.
@@ -142,6 +145,7 @@ impl Link {
             full: queue.full,
             mark_above: mark_above.unwrap_or(u32::MAX),
             simple: red.is_none() && deferred.is_none() && mark_above.is_none(),
+            steady: red.is_none() && deferred.is_none() && mark_above.is_none(),
             red,
             deferred,
             pace: None,
@@ -157,6 +161,7 @@ impl Link {
     /// The same link at another pace.
     pub fn with_pace(mut self, pace: Option<Pacemaker>) -> Link {
         self.meter = pace.is_some().then(Box::default);
+        self.steady &= pace.is_none();
         self.pace = pace.map(Box::new);
         self
     }
@@ -165,7 +170,7 @@ impl Link {
     /// link that follows a recording.
     pub fn with_deferred_departures(mut self) -> Link {
         self.deferred.get_or_insert_with(|| Box::new(DeferredQueue::new(Overflow::Tail)));
-        self.simple = false;
+        (self.simple, self.steady) = (false, false);
         self
     }
 
@@ -246,10 +251,12 @@ impl Link {
         if !self.simple {
             return self.offer_managed(*packet, now, scheduled, delay);
         }
-        if self.free_at < now && self.pace.is_none() {
+        if self.free_at < now && self.steady {
             // Most links, most of the time: whatever is on it has long left the transmitter, nothing need be looked at.
-            self.accept(packet, now, delay);
-            return self.accepted();
+            self.serialiser.reset();
+            let served = self.serve_steadily(packet, now);
+            let arrival = self.put(packet, now, &served, served.departure + delay(served.departure));
+            return self.accepted(arrival, now);
         }
         self.advance(now, scheduled);
         let (packets, bytes) = self.waiting_in_ring();
@@ -294,11 +301,11 @@ impl Link {
     #[inline(always)]
     fn admit(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> Offered {
         let waits = self.makes_wait(now);
-        self.accept(packet, now, delay);
+        let (arrival, start) = self.accept(packet, now, delay);
         if waits {
             self.note_waiting(packet);
         }
-        self.accepted()
+        self.accepted(arrival, start)
     }
 
     /// What the queue makes of a packet, whether there is room for it or not.
@@ -373,10 +380,11 @@ impl Link {
         self.full == FullQueue::LowFirst
     }
 
+    /// For a packet that has just been accepted.
     #[inline]
-    fn accepted(&self) -> Offered {
+    fn accepted(&self, arrival: Time, start: Time) -> Offered {
         match self.ring.len() {
-            1 => Offered::AcceptedFirst { arrival: self.ring[0].arrival, start: self.ring[0].start },
+            1 => Offered::AcceptedFirst { arrival, start },
             _ => Offered::Accepted,
         }
     }
@@ -396,8 +404,9 @@ impl Link {
         self.ring.reserve_exact(self.ring.len() / 4 + 4);
     }
 
+    /// Accepts a packet. Gives its arrival, and when its service begins.
     #[inline(always)]
-    fn accept(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(Time) -> Duration) {
+    fn accept(&mut self, packet: &Packet, now: Time, delay: impl FnOnce(Time) -> Duration) -> (Time, Time) {
         let start = if self.free_at > now {
             self.free_at
         } else {
@@ -406,14 +415,31 @@ impl Link {
             }
             now
         };
-        let bytes = u32::from(packet.size) + self.framing_bytes;
-        let (Served { start, departure, busy }, arrival) = if self.pace.is_none() {
-            let busy = self.serialiser.next(bytes);
-            let departure = start + busy;
-            (Served { start, departure, busy }, departure + delay(departure))
+        let (served, arrival) = if self.pace.is_none() {
+            let served = self.serve_steadily(packet, start);
+            let departure = served.departure;
+            (served, departure + delay(departure))
         } else {
-            self.serve_at_pace(start, now, bytes, delay)
+            self.serve_at_pace(start, now, u32::from(packet.size) + self.framing_bytes, delay)
         };
+        let arrival = self.put(packet, now, &served, arrival);
+        if self.pace.is_some() && served.start > now {
+            self.note_held_back();
+        }
+        (arrival, served.start)
+    }
+
+    /// The service of a packet by the rate alone.
+    #[inline(always)]
+    fn serve_steadily(&mut self, packet: &Packet, start: Time) -> Served {
+        let busy = self.serialiser.next(u32::from(packet.size) + self.framing_bytes);
+        Served { start, departure: start + busy, busy }
+    }
+
+    /// Puts a packet on the link, in the totals and in the ring. Gives its arrival.
+    #[inline(always)]
+    fn put(&mut self, packet: &Packet, now: Time, served: &Served, arrival: Time) -> Time {
+        let &Served { start, departure, busy } = served;
         // ns-2's clock rounds each of these instants.
         debug_assert!(now <= start && (start <= departure && departure <= arrival || self.has_ns2_clock()));
         // Nothing overtakes on a link: a shrinking distance lets packets catch up, never pass.
@@ -429,14 +455,12 @@ impl Link {
             self.make_room();
         }
         self.ring.push_back(Entry { packet: *packet, start, arrival });
-        if self.pace.is_some() && start > now {
-            self.note_held_back();
-        }
         if start == now {
             // Served at once. What stood before it in the ring has long begun.
             self.begun = self.ring.len();
             self.waiting_bytes = 0;
         }
+        arrival
     }
 
     /// The oldest packet, which has arrived.
@@ -459,11 +483,17 @@ impl Link {
         self.ring.front().map(|entry| entry.arrival)
     }
 
+    /// When the oldest packet on the link arrives, and when its service begins.
+    #[inline]
+    pub fn first_arrival(&self) -> Option<(Time, Time)> {
+        self.ring.front().map(|entry| (entry.arrival, entry.start))
+    }
+
     /// When the oldest packet on the link arrives, or a departure has to be worked out; and when that was foreseen.
     /// Neither lies before `now`.
     #[inline]
     pub fn next_event(&self, now: Time) -> Option<(Time, Time)> {
-        let arrival = self.ring.front().map(|entry| (entry.arrival, entry.start));
+        let arrival = self.first_arrival();
         if self.simple {
             return arrival;
         }

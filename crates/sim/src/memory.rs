@@ -55,7 +55,7 @@ impl Simulation {
             self.halted = Some(Halt::Memory { bytes });
         }
         if self.halted.is_some() {
-            self.before = Time::ZERO;
+            self.events.set_end(Time::ZERO);
         }
         self.halted.is_some()
     }

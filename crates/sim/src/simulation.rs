@@ -31,6 +31,8 @@ pub(crate) struct LinkState {
     pub from: u32,
     /// No errors, no records of packets, no deferred departures: arrivals need not ask for them one by one.
     pub plain: bool,
+    /// Packets keep their arrivals once they are accepted: [`EventQueue::add_arrival`].
+    pub settled: bool,
     /// Whether each packet event is recorded.
     pub recorded: bool,
     /// Recorded, or by ns-2's clock.
@@ -135,8 +137,6 @@ pub struct Simulation {
     pub(crate) changes: Vec<Change>,
     pub(crate) packet_hops: u64,
     pub(crate) event_count: u64,
-    /// Events from here on are not handled for now.
-    pub(crate) before: Time,
     pub(crate) limits: Option<Box<Limits>>,
     pub(crate) halted: Option<Halt>,
     /// Set where this simulation handles only a part of the network.
@@ -213,7 +213,6 @@ impl Simulation {
             changes: Vec::new(),
             packet_hops: 0,
             event_count: 0,
-            before: Time::ZERO,
             limits: None,
             halted: None,
             part: None,
@@ -297,7 +296,7 @@ impl Simulation {
         if self.halted.is_some() {
             return;
         }
-        self.before = until + Duration::from_nanos(1);
+        self.events.set_end(until + Duration::from_nanos(1));
         while self.handle_some() {
             if self.is_to_end() {
                 return;
@@ -306,12 +305,12 @@ impl Simulation {
         self.now = until;
     }
 
-    /// Handles so many events that it is time to look at the limits; false when there is none left before
-    /// [`Simulation::before`].
+    /// Handles so many events that it is time to look at the limits; false when there is none left before the end that
+    /// the queue has been given.
     #[inline(always)]
     fn handle_some(&mut self) -> bool {
         for handled in 0..BETWEEN_LOOKS {
-            let Some(event) = self.events.first_before(self.before) else {
+            let Some(event) = self.events.pop() else {
                 self.event_count += u64::from(handled);
                 return false;
             };
@@ -364,13 +363,9 @@ impl Simulation {
         if !state.plain {
             return self.on_special_arrival(link);
         }
-        let Some(entry) = state.link.take_arrived() else {
-            self.events.disarm(slot);
-            return;
-        };
-        match state.link.next_event(self.now) {
-            Some((arrival, start)) => self.events.arm_link(slot, arrival, start),
-            None => self.events.disarm(slot),
+        let Some(entry) = state.link.take_arrived() else { return };
+        if let Some((arrival, start)) = state.link.first_arrival() {
+            self.events.add_arrival(slot, arrival, start);
         }
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
         if entry.packet.flags.has(Flags::UNREACHABLE) {
@@ -387,13 +382,11 @@ impl Simulation {
         }
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
-        let Some(mut entry) = state.link.take_arrived() else {
-            self.events.disarm(slot);
-            return;
-        };
+        let Some(mut entry) = state.link.take_arrived() else { return };
         match state.link.next_event(self.now) {
-            Some((arrival, start)) => self.events.arm_link(slot, arrival, start),
-            None => self.events.disarm(slot),
+            Some((arrival, start)) if state.settled => self.events.add_arrival(slot, arrival, start),
+            Some((time, foreseen)) => self.events.arm(slot, time, foreseen),
+            None => {}
         }
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
         if state.recorded {
@@ -521,9 +514,20 @@ impl Simulation {
         let offered =
             if self.links[link as usize].watched { self.offer_watched(link, packet) } else { self.offer(link, packet) };
         match offered {
-            Offered::AcceptedFirst { arrival, start } => self.events.arm_link(self.slots.links + link, arrival, start),
+            Offered::AcceptedFirst { arrival, start } => self.await_arrival(link, arrival, start),
             Offered::Accepted => {}
             other => self.settle(other, link, packet),
+        }
+    }
+
+    /// The first packet on a link arrives at `arrival`; its service begins at `start`.
+    #[inline(always)]
+    pub(crate) fn await_arrival(&mut self, link: u32, arrival: Time, start: Time) {
+        let slot = self.slots.links + link;
+        if self.links[link as usize].settled {
+            self.events.add_arrival(slot, arrival, start);
+        } else {
+            self.events.arm(slot, arrival, start);
         }
     }
 

@@ -50,9 +50,9 @@ impl Link {
         }
         if at_once {
             deferred.foreseen = now;
-            self.accept(&packet, now, delay);
+            let (arrival, start) = self.accept(&packet, now, delay);
             self.all_begun();
-            return self.accepted();
+            return self.accepted(arrival, start);
         }
         let limit = if idle { QueueLimit::Unlimited } else { limit };
         let kept = deferred.keep(packet, now, limit, &mut self.totals.waiting);

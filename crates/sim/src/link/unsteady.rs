@@ -65,7 +65,7 @@ impl Link {
         let pace = Ns2Transmitter::new(self.serialiser.rate().bps_f64());
         self.pace = Some(Box::new(Pacemaker::Ns2Clock(Box::new(pace))));
         self.meter = Some(Box::default());
-        self.simple = false;
+        (self.simple, self.steady) = (false, false);
         Some(self)
     }
 

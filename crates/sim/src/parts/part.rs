@@ -332,9 +332,9 @@ impl Simulation {
 
     /// Handles the events before an instant; fewer if a limit ends the run.
     pub(crate) fn run_window(&mut self, before: Time) {
-        self.before = before;
+        self.events.set_end(before);
         let mut handled = 0_u32;
-        while let Some(event) = self.events.first_before(self.before) {
+        while let Some(event) = self.events.pop() {
             (self.now, self.scheduled) = (event.time, event.scheduled);
             if let Some(part) = &mut self.part {
                 (part.order, part.place) = (part.order.max(event.order()), 0);
@@ -416,7 +416,7 @@ impl Simulation {
                 part.overtaken |= entry.arrival < part.told_before;
             }
             if let Some((arrival, start)) = self.links[link as usize].link.receive(entry) {
-                self.events.arm(self.slots.links + link, arrival, start);
+                self.await_arrival(link, arrival, start);
             }
         }
         self.answer_asked(&mut mail.asked);
@@ -449,7 +449,7 @@ impl Simulation {
 
     /// When the part, or a packet that it has sent to another one, does something next.
     pub(crate) fn next_time(&mut self) -> Time {
-        let own = self.events.first().map_or(Time::MAX, |event| event.time);
+        let own = self.events.next_time().unwrap_or(Time::MAX);
         self.part.as_ref().map_or(own, |part| own.min(part.next_known))
     }
 

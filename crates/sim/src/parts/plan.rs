@@ -8,7 +8,7 @@ use super::partition::{Graph, Groups};
 use crate::application::Application;
 use crate::applications::{FlowOfSource, Source};
 use crate::ground::Delay;
-use crate::simulation::Simulation;
+use crate::simulation::{LinkState, Simulation};
 use crate::spec::{FlowConfig, RunClock, SimulationSpec, SourceConfig, TransportConfig};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_orbit::Orbit;
@@ -16,13 +16,16 @@ use skyhop_topology::{Forwarding, LinkId, LinkKind, NodeId, NodeKind, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Typical costs on one core, ns: a packet-hop, a packet that crosses, and the end of a window. Only the choice of a
-/// cut hangs on them.
-const HOP_NS: f64 = 130.0;
+/// Typical costs on one core, ns: a packet-hop over a link without errors whose delay is fixed, over one with errors or
+/// a recording, and over one to or between satellites; a packet that crosses, and the end of a window. Only the choice
+/// of a cut depends on them. `docs/performance.md` has the runs that they come from.
+const HOP_NS: f64 = 70.0;
+const SPECIAL_HOP_NS: f64 = 130.0;
+const MOVING_HOP_NS: f64 = 190.0;
 const CROSSING_NS: f64 = 150.0;
 const WINDOW_NS: f64 = 3000.0;
 /// A cut that promises less is not made.
-const LEAST_GAIN: f64 = 1.15;
+const LEAST_GAIN: f64 = 1.1;
 
 /// Nodes that are nearer to each other are never divided.
 const SHORTEST: Duration = Duration::from_nanos(1000);
@@ -39,7 +42,7 @@ const GAPS_OF_ESTIMATE: u32 = 256;
 
 /// Packets of an estimate have so many bits, …
 const PACKET_BITS: f64 = 8.0 * 1040.0;
-/// … every second one is acknowledged, and handling a packet at the ends of its flow takes so many hops.
+/// … every second one is acknowledged, and handling a packet at the ends of its flow takes so many plain hops.
 const ACKS_PER_PACKET: f64 = 0.5;
 const HOPS_AT_SOURCE: f64 = 2.0;
 const HOPS_AT_SINK: f64 = 1.5;
@@ -69,7 +72,10 @@ pub(crate) struct Plan {
 /// The facts of a network that bear on its division.
 struct Survey {
     groups: Groups,
+    /// The weight of a node is the time that its packets take each second, ns; what passes between two is in packets.
     graph: Graph,
+    /// Packet-hops per second.
+    hops: f64,
     /// Ends and least delay of each link that leads somewhere, stations and satellites apart.
     links: Vec<(u32, u32, Duration)>,
     /// The least delay between any station and any satellite; the nodes.
@@ -82,8 +88,7 @@ struct Survey {
 pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -> Result<Plan, String> {
     obstacle(simulation, spec).map_or(Ok(()), Err)?;
     let mut survey = Survey::of(simulation, spec);
-    let total: f64 = survey.graph.weights.iter().sum();
-    let alone_ns = total * HOP_NS;
+    let alone_ns: f64 = survey.graph.weights.iter().sum();
     let mut best: Option<(f64, Plan, Duration)> = None;
     for window in survey.windows() {
         let Some((plan, lookahead)) = survey.divided(window, wish.parts) else { continue };
@@ -91,7 +96,7 @@ pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -
         let of_thread = loads.chunks(plan.parts.div_ceil(wish.threads)).map(|parts| parts.iter().sum::<f64>());
         let crossing_ns = survey.graph.cut(&plan.owners) * CROSSING_NS / wish.threads as f64;
         let windows_ns = WINDOW_NS / lookahead.as_secs_f64();
-        let cost = of_thread.fold(0.0, f64::max) * HOP_NS + crossing_ns + windows_ns;
+        let cost = of_thread.fold(0.0, f64::max) + crossing_ns + windows_ns;
         if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
             best = Some((cost, plan, lookahead));
         }
@@ -100,12 +105,21 @@ pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -
         return Err("its nodes belong together: no link between them is long enough to be cut".to_owned());
     };
     if !wish.always && alone_ns < LEAST_GAIN * cost {
-        let (ms, hops) = (lookahead.as_secs_f64() * 1e3, total * lookahead.as_secs_f64());
+        let (ms, hops) = (lookahead.as_secs_f64() * 1e3, survey.hops * lookahead.as_secs_f64());
         return Err(format!(
             "a cut would not pay: about {hops:.0} packet-hops are in a window of {ms:.3} ms, or one part has most"
         ));
     }
     Ok(plan)
+}
+
+/// What a packet-hop over a link takes, ns.
+fn hop_ns(state: &LinkState) -> f64 {
+    match state.delay {
+        Delay::Fixed(_) if state.plain => HOP_NS,
+        Delay::Fixed(_) => SPECIAL_HOP_NS,
+        Delay::Moving(_) | Delay::Ground => MOVING_HOP_NS,
+    }
 }
 
 /// The reason against any division, if there is one.
@@ -150,6 +164,7 @@ impl Survey {
         let mut survey = Survey {
             groups: Groups::new(nodes.len()),
             graph: Graph::new(nodes.len()),
+            hops: 0.0,
             links: Vec::new(),
             ground: has_ground.then(|| least_to_ground(topology, spec)),
             stations,
@@ -246,13 +261,16 @@ impl Survey {
                 continue;
             }
             let packets = share * bps / PACKET_BITS;
-            for &(near, _, far) in path {
-                self.graph.weights[far as usize] += packets;
-                self.graph.weights[near as usize] += packets * ACKS_PER_PACKET;
+            for &(near, link, far) in path {
+                // ACKs come back over a link of the same kind.
+                let hop_ns = hop_ns(&simulation.links[link as usize]);
+                self.graph.weights[far as usize] += packets * hop_ns;
+                self.graph.weights[near as usize] += packets * ACKS_PER_PACKET * hop_ns;
                 self.graph.connect(near, far, packets * (1.0 + ACKS_PER_PACKET));
+                self.hops += packets * (1.0 + ACKS_PER_PACKET);
             }
-            self.graph.weights[from as usize] += packets * HOPS_AT_SOURCE;
-            self.graph.weights[to as usize] += packets * HOPS_AT_SINK;
+            self.graph.weights[from as usize] += packets * HOPS_AT_SOURCE * HOP_NS;
+            self.graph.weights[to as usize] += packets * HOPS_AT_SINK * HOP_NS;
         }
     }
 
