@@ -1,11 +1,11 @@
 //! The sending host: the application's writes through a limited buffer, the sender, and what the records learn of it.
 
-use super::{packet, segment};
+use super::{Spare, packet, parcel};
 use skyhop_base::{Duration, Time};
 use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Report};
 use skyhop_tcp::control::PathHint;
 use skyhop_tcp::flow::CaState;
-use skyhop_tcp::segment::{Segment, Seq};
+use skyhop_tcp::segment::Seq;
 use skyhop_tcp::sender::{Counts, Sender};
 use std::collections::VecDeque;
 
@@ -30,8 +30,7 @@ pub(super) struct Source {
     facts: VecDeque<Fact>,
     /// State and counts at the last look.
     seen: (CaState, Counts),
-    /// The box of the last segment that arrived.
-    spare: Option<Box<Segment>>,
+    spare: Spare,
 }
 
 impl Source {
@@ -48,7 +47,7 @@ impl Source {
             rtt: None,
             facts: VecDeque::new(),
             seen,
-            spare: None,
+            spare: Spare::default(),
         }
     }
 
@@ -116,9 +115,9 @@ impl Endpoint for Source {
     }
 
     fn on_packet(&mut self, now: Time, packet: Incoming) {
-        let Some(segment) = segment(packet) else { return };
-        self.sender.on_segment(now, &segment);
-        self.spare = Some(segment);
+        let Some(parcel) = parcel(packet) else { return };
+        self.sender.on_segment(now, &parcel.segment);
+        self.spare.keep(parcel);
         self.fill(now);
         self.observe();
     }
@@ -142,11 +141,16 @@ impl Endpoint for Source {
     }
 
     fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
-        let segment = self.sender.transmit()?;
+        if !self.sender.is_ready() {
+            return None;
+        }
+        let mut parcel = self.spare.take();
+        self.sender.transmit_into(&mut parcel.segment);
+        let segment = &parcel.segment;
         let repeats = segment.len > 0 && segment.end() <= self.highest;
         self.repeats += u64::from(repeats);
         self.highest = self.highest.max(segment.end());
-        Some(packet(segment, self.spare.take(), self.syn_bytes, repeats))
+        Some(packet(parcel, self.syn_bytes, repeats))
     }
 
     fn poll_fact(&mut self) -> Option<Fact> {
@@ -201,7 +205,6 @@ impl Endpoint for Source {
 
     fn memory_bytes(&self) -> u64 {
         let facts = self.facts.capacity() * size_of::<Fact>();
-        let spare = self.spare.iter().map(|spare| size_of_val(&**spare)).sum::<usize>();
-        (size_of::<Source>() + facts + spare) as u64 + self.sender.memory_bytes()
+        (size_of::<Source>() + facts + self.spare.memory_bytes()) as u64 + self.sender.memory_bytes()
     }
 }

@@ -50,9 +50,8 @@ impl Receiver {
     fn acceptable(&mut self, now: Time, segment: &Segment) -> bool {
         let stale = self.options.timestamps
             && segment.timestamps.is_some_and(|timestamps| age(self.echo, timestamps.value) > TIMESTAMP_TOLERANCE);
-        let edge = self.next + self.remaining();
-        let outside =
-            segment.end() < self.acknowledged || segment.seq > edge || (segment.end() > edge && self.next > self.read);
+        let (edge, end) = (self.next + self.remaining(), segment.end());
+        let outside = end < self.acknowledged || segment.seq > edge || (end > edge && self.next > self.read);
         if segment.syn {
             // A SYN where the connection stands: an ACK tells the peer (RFC 5961 §4).
             if !self.limited(now) {
@@ -121,8 +120,12 @@ impl Receiver {
             self.acks.pending.now = true;
         }
         self.duplicate = None;
-        if segment.end() <= self.next {
-            self.report_duplicate(segment.seq..segment.end());
+        let end = segment.end();
+        if segment.seq == self.next && end > self.next && self.remaining() > 0 {
+            return self.take_in_order(now, segment, end);
+        }
+        if end <= self.next {
+            self.report_duplicate(segment.seq..end);
             return self.refuse();
         }
         if segment.seq > self.next {
@@ -137,7 +140,7 @@ impl Receiver {
         if self.remaining() == 0 {
             return self.refuse();
         }
-        self.take_in_order(now, segment);
+        self.take_in_order(now, segment, end);
     }
 
     /// The segment is not kept; its ACK leaves at once.
@@ -153,7 +156,10 @@ impl Receiver {
 
     /// Asks for as many pages as a segment needs.
     fn grant_pages(&mut self, memory: u64) {
-        self.pages += memory.saturating_sub(self.spare()).div_ceil(PAGE);
+        let spare = self.spare();
+        if memory > spare {
+            self.pages += (memory - spare).div_ceil(PAGE);
+        }
     }
 
     /// Whole pages that are free go back.
@@ -183,7 +189,7 @@ impl Receiver {
         !full(self)
     }
 
-    fn take_in_order(&mut self, now: Time, segment: &Segment) {
+    fn take_in_order(&mut self, now: Time, segment: &Segment, end: Seq) {
         let buffer = self.config.segment_memory.of(segment.len);
         // While granted pages last, a segment in order is taken without a look at the buffer's size.
         let expected = self.reorder.is_empty() && segment.seq == self.next && buffer.memory <= self.spare();
@@ -197,11 +203,11 @@ impl Receiver {
         }
         self.grant_pages(buffer.memory);
         if self.read == self.next {
-            self.first_unread_end = segment.end();
+            self.first_unread_end = end;
         }
         let len = u64::from(segment.len);
         self.queue.push(len, buffer, self.window.window_of(buffer.memory) > len);
-        self.next = segment.end();
+        self.next = end;
         self.note_data(now, segment, buffer.memory);
         if !self.reorder.is_empty() {
             let mut duplicate = self.duplicate.take();
@@ -228,7 +234,7 @@ impl Receiver {
         self.acks.pending.scheduled = true;
         self.note_size(segment, memory);
         self.window.rtt.by_window(now, self.next, self.window.offered, self.next != self.read);
-        self.acks.measure_gap(self.ticks, now, self.window.offered, self.timeout());
+        self.acks.measure_gap(self.ticks, now, self.window.offered, || self.handshake.timeout(self.config.rto_min));
         self.note_mark(segment);
         if segment.len >= LEAST_FOR_GROWTH {
             self.grow_window(segment.len, memory, self.used());

@@ -152,12 +152,25 @@ impl Receiver {
 
     /// The next segment that leaves; the caller sends all there are before time goes on.
     pub fn transmit(&mut self, _now: Time) -> Option<Segment> {
-        let segment = self.outbox.pop_front();
+        let mut segment = Segment::default();
+        self.transmit_into(&mut segment).then_some(segment)
+    }
+
+    /// Whether [`Receiver::transmit`] has a segment.
+    pub fn is_ready(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// The next segment that leaves, in the place of one that is not needed any more. Returns whether there was one.
+    pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
+        let Some(first) = self.outbox.front() else { return false };
+        segment.copy_from(first);
+        self.outbox.pop_front();
         // The usual room for an ACK or two stays, so that not every ACK asks for memory.
         if self.outbox.is_empty() && self.outbox.capacity() > USUAL_OUTBOX {
             self.outbox = VecDeque::new();
         }
-        segment
+        true
     }
 
     /// When [`Receiver::on_timeout`] is due.
@@ -224,14 +237,14 @@ impl Receiver {
         }
         let offered = self.remaining();
         let (selected, _) = self.select_window();
-        let unit = 1 << self.window.scale;
+        let scale = self.window.scale;
         let mut window = selected;
-        if selected < offered && !(self.config.shrink_window && self.window.scale > 0) {
-            window = offered.next_multiple_of(unit);
+        if selected < offered && !(self.config.shrink_window && scale > 0) {
+            window = self.window.whole_units(offered);
         }
         self.window.offered = window;
         self.acknowledged = self.next;
-        window.min(65_535 << self.window.scale) / unit * unit
+        window.min(65_535 << scale) >> scale << scale
     }
 
     fn send_ack(&mut self, now: Time) {

@@ -3,7 +3,7 @@
 use super::Receiver;
 use super::memory::Queue;
 use crate::segment::Segment;
-use skyhop_base::Time;
+use skyhop_base::{Duration, Time};
 use std::collections::VecDeque;
 
 /// An application that waits for data, wakes up, and reads for a while.
@@ -97,6 +97,11 @@ impl Receiver {
     /// Data has come: an application that reads will wake up.
     pub(super) fn wake_reader(&mut self, now: Time) {
         if self.reading && self.next > self.read && self.reader.timer().is_none() && self.reader.ack == Deferral::Off {
+            if self.config.read_latency == Duration::ZERO && self.config.read_time == Duration::ZERO {
+                // It wakes up and ends at this very moment.
+                self.read(now);
+                return;
+            }
             self.reader.wakes = Some(now + self.config.read_latency);
         }
         self.run_reader(now);

@@ -6,6 +6,7 @@ use super::recovery::Resend;
 use super::{Phase, Sender};
 use crate::control::AckSample;
 use crate::flow::CaState;
+use crate::ledger::Record;
 use crate::rate::RateSample;
 use crate::segment::{Segment, Seq};
 
@@ -146,7 +147,7 @@ impl Sender {
         }
         if self.phase == Phase::Established {
             self.steer(delivered, lost, &ack);
-        } else if !self.control.owns_window() {
+        } else if !self.owns_window {
             self.update_pacing_rate();
         }
         self.resend(resend);
@@ -173,11 +174,7 @@ impl Sender {
         let mut lowest = self.flow.nxt;
         let mut acked = 0;
         let mut originals: Option<(u64, u64)> = None;
-        while let Some(id) = self.ledger.first() {
-            let record = *self.ledger.get(id);
-            if record.end() > self.flow.una {
-                break;
-            }
+        while let Some((id, mut record)) = self.ledger.pop_acknowledged(self.flow.una) {
             if record.is_retransmitted() {
                 self.flow.retrans_out -= u32::from(record.is_repeated());
                 ack.repeated_acked = true;
@@ -197,7 +194,7 @@ impl Sender {
             self.flow.lost_out -= u32::from(record.is_lost());
             self.flow.packets_out -= 1;
             acked += 1;
-            self.sampler.delivered(self.ledger.get_mut(id), &mut ack.sample);
+            self.sampler.delivered(&mut record, &mut ack.sample);
             if record.start == 0 {
                 ack.syn_acked = true;
                 self.undo.retrans_stamp = None;
@@ -207,9 +204,8 @@ impl Sender {
             if self.retransmit_hint == Some(id) {
                 self.retransmit_hint = None;
             }
-            self.ledger.pop_first();
         }
-        ack.reneged = self.ledger.first().is_some_and(|first| self.ledger.get(first).is_sacked());
+        ack.reneged = self.ledger.front().is_some_and(Record::is_sacked);
         let now_us = self.flow.now_us;
         let (mut seq_rtt, mut ca_rtt) = (None, None);
         if let (Some((first, last)), false) = (originals, ack.repeated_acked) {
@@ -238,9 +234,9 @@ impl Sender {
             } else if lowest < prior_highest {
                 self.note_reordering(lowest);
             }
-        } else if let (true, Some(rtt), Some(first)) = (measured, sack_rtt, self.ledger.first()) {
+        } else if let (true, Some(rtt), Some(first)) = (measured, sack_rtt, self.ledger.front()) {
             // SACKs of data sent after the last repetition of the first segment do not restart the timer.
-            ack.set_timer |= rtt > now_us.saturating_sub(self.ledger.get(first).sent_us);
+            ack.set_timer |= rtt > now_us.saturating_sub(first.sent_us);
         }
         if self.phase == Phase::Established {
             self.count_marks(prior_delivered, ack);
@@ -293,7 +289,7 @@ impl Sender {
 
     /// The window after the ACK, and the pacing rate that follows from it.
     fn steer(&mut self, delivered: u32, lost: u32, ack: &Ack) {
-        if self.control.owns_window() {
+        if self.owns_window {
             self.control.control(&mut self.flow, &ack.sample);
             return;
         }

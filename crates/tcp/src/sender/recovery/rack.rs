@@ -117,7 +117,7 @@ impl Sender {
         if self.flow.in_flight() != prior_in_flight {
             if self.flow.state != CaState::Recovery {
                 self.enter_recovery(false);
-                if !self.control.owns_window() {
+                if !self.owns_window {
                     self.reduce(1, (self.flow.lost - prior_lost) as u32, false);
                 }
             }
