@@ -125,6 +125,11 @@ impl Record {
         self.has(REPEATED | EVER_REPEATED)
     }
 
+    /// Sent once, and neither reported nor taken for lost.
+    pub fn is_usual(&self) -> bool {
+        self.flags & (SACKED | LOST | REPEATED | EVER_REPEATED | MERGED) == 0
+    }
+
     pub fn is_app_limited(&self) -> bool {
         self.has(APP_LIMITED)
     }
@@ -244,6 +249,23 @@ impl Ledger {
             index += 1;
         }
         Some(Id(self.base + index as u64))
+    }
+
+    /// The usual records from the first on, as long as all of each lies below `una`. Empty where the list by time is not
+    /// that of the sequence.
+    #[inline]
+    pub fn usual_below(&self, una: Seq) -> impl Iterator<Item = &Record> {
+        let most = if self.is_scattered() { 0 } else { self.records.len() };
+        self.records.iter().take(most).take_while(move |record| record.is_usual() && record.end() <= una)
+    }
+
+    /// Takes the first `count` records away, which [`Ledger::usual_below`] gave.
+    #[inline]
+    pub fn drop_usual(&mut self, count: u32) {
+        self.base += u64::from(count);
+        for _ in 0..count {
+            self.records.pop_front();
+        }
     }
 
     /// Takes the first record away if all of it lies below `una`.

@@ -122,6 +122,9 @@ impl Receiver {
         self.duplicate = None;
         let end = segment.end();
         if segment.seq == self.next && end > self.next && self.remaining() > 0 {
+            if self.is_read_at_once() {
+                return self.take_and_read(now, segment, end);
+            }
             return self.take_in_order(now, segment, end);
         }
         if end <= self.next {
@@ -187,6 +190,24 @@ impl Receiver {
         }
         self.return_pages();
         !full(self)
+    }
+
+    /// Whether nothing waits in the buffer and the application reads at the moment at which data come.
+    fn is_read_at_once(&self) -> bool {
+        self.read == self.next && self.reorder.is_empty() && self.reading && self.reader.is_instant(&self.config)
+    }
+
+    /// Takes data in order that [is read at once](Self::is_read_at_once). Room for them is granted and given back at
+    /// the same moment, so that what is left of [`Receiver::take_in_order`] is the memory in use until the ACK is
+    /// decided.
+    #[inline]
+    fn take_and_read(&mut self, now: Time, segment: &Segment, end: Seq) {
+        let buffer = self.config.segment_memory.of(segment.len);
+        self.queue.memory = buffer.memory;
+        self.first_unread_end = end;
+        self.next = end;
+        self.note_data(now, segment, buffer.memory);
+        self.sacks.clear();
     }
 
     fn take_in_order(&mut self, now: Time, segment: &Segment, end: Seq) {

@@ -228,15 +228,16 @@ impl Receiver {
         (window, crowded)
     }
 
-    /// The window that an ACK offers: it never takes back what was offered.
-    fn offer_window(&mut self) -> u64 {
+    /// The window that an ACK offers: it never takes back what was offered. `selected`: what could be offered now, where
+    /// that is known.
+    fn offer_window(&mut self, selected: Option<u64>) -> u64 {
         if self.acks.pending.no_memory {
             self.window.offered = 0;
             self.acknowledged = self.next;
             return 0;
         }
         let offered = self.remaining();
-        let (selected, _) = self.select_window();
+        let selected = selected.unwrap_or_else(|| self.select_window().0);
         let scale = self.window.scale;
         let mut window = selected;
         if selected < offered && !(self.config.shrink_window && scale > 0) {
@@ -248,15 +249,19 @@ impl Receiver {
     }
 
     fn send_ack(&mut self, now: Time) {
+        self.send_ack_with(now, None);
+    }
+
+    fn send_ack_with(&mut self, now: Time, selected: Option<u64>) {
         self.stamp = now;
         let room = if self.options.timestamps { BLOCKS - 1 } else { BLOCKS };
-        let sack = if self.options.sack {
+        let sack = if self.options.sack && (self.duplicate.is_some() || !self.sacks.is_empty()) {
             self.sacks.option(self.duplicate.as_ref(), room)
         } else {
             crate::segment::SackBlocks::default()
         };
         self.duplicate = None;
-        let window = self.offer_window();
+        let window = self.offer_window(selected);
         let mut segment = Segment {
             ack: Some(self.next),
             ece: self.ecn.agreed && self.ecn.echo,
@@ -304,14 +309,15 @@ impl Receiver {
             return;
         }
         let two_segments = self.next - self.acknowledged > self.acks.receive_mss;
+        let selected = (two_segments && self.next != self.read).then(|| self.select_window().0);
         // An ACK for two segments waits for the reader where its window would be smaller than the last.
-        if (two_segments && (self.next == self.read || self.select_window().0 >= self.window.offered))
+        if (two_segments && selected.is_none_or(|window| window >= self.window.offered))
             || self.acks.quick_mode()
             || !self.config.delayed_acks
             || pending.now
         {
             if !self.reader.defers() {
-                self.send_ack(now);
+                self.send_ack_with(now, selected);
             }
         } else if self.reorder.is_empty() {
             self.delay_ack(now);

@@ -1,9 +1,10 @@
 //! The application: when it reads, and which ACKs its reads send.
 
 use super::Receiver;
+use super::config::Config;
 use super::memory::Queue;
 use crate::segment::Segment;
-use skyhop_base::{Duration, Time};
+use skyhop_base::Time;
 use std::collections::VecDeque;
 
 /// An application that waits for data, wakes up, and reads for a while.
@@ -30,6 +31,11 @@ enum Deferral {
 impl Reader {
     pub(super) fn timer(&self) -> Option<Time> {
         self.ends.or(self.wakes)
+    }
+
+    /// Whether the application wakes up and ends its read at the moment at which data come.
+    pub(super) fn is_instant(&self, config: &Config) -> bool {
+        self.timer().is_none() && self.ack == Deferral::Off && config.reads_at_once()
     }
 
     /// Whether an ACK that is due now has to wait; it is sent with the others.
@@ -97,8 +103,7 @@ impl Receiver {
     /// Data has come: an application that reads will wake up.
     pub(super) fn wake_reader(&mut self, now: Time) {
         if self.reading && self.next > self.read && self.reader.timer().is_none() && self.reader.ack == Deferral::Off {
-            if self.config.read_latency == Duration::ZERO && self.config.read_time == Duration::ZERO {
-                // It wakes up and ends at this very moment.
+            if self.config.reads_at_once() {
                 self.read(now);
                 return;
             }

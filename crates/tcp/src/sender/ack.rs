@@ -21,6 +21,8 @@ pub(super) struct Ack {
     pub data_sacked: bool,
     /// A number below the point where the state ends was delivered by its first transmission.
     pub original_delivered: bool,
+    /// When the first and last of the segments were sent that this ACK covers and that were sent once.
+    pub originals: Option<(u64, u64)>,
     /// A repeated segment was acknowledged.
     pub repeated_acked: bool,
     pub dsack: bool,
@@ -172,9 +174,9 @@ impl Sender {
     fn clean(&mut self, prior_highest: Seq, prior_una: Seq, prior_delivered: u64, ack: &mut Ack) {
         let prior_sacked = self.flow.sacked_out;
         let mut lowest = self.flow.nxt;
-        let mut acked = 0;
-        let mut originals: Option<(u64, u64)> = None;
-        while let Some((id, mut record)) = self.ledger.pop_acknowledged(self.flow.una) {
+        let mut acked = self.take_usual(&mut lowest, ack);
+        let mut originals = ack.originals;
+        while let Some((id, record)) = self.ledger.pop_acknowledged(self.flow.una) {
             if record.is_retransmitted() {
                 self.flow.retrans_out -= u32::from(record.is_repeated());
                 ack.repeated_acked = true;
@@ -194,7 +196,7 @@ impl Sender {
             self.flow.lost_out -= u32::from(record.is_lost());
             self.flow.packets_out -= 1;
             acked += 1;
-            self.sampler.delivered(&mut record, &mut ack.sample);
+            self.sampler.delivered(&record, &mut ack.sample);
             if record.start == 0 {
                 ack.syn_acked = true;
                 self.undo.retrans_stamp = None;
@@ -242,6 +244,32 @@ impl Sender {
             self.count_marks(prior_delivered, ack);
             self.control.acked(&mut self.flow, AckSample { packets: acked, rtt_us: ack.sample.rtt_us });
         }
+    }
+
+    /// The same for the segments at the beginning that were sent once and not reported: all of most ACKs. They were sent
+    /// in their order, so that the last one decides what RACK and the rate learn. Returns their number.
+    #[inline]
+    fn take_usual(&mut self, lowest: &mut Seq, ack: &mut Ack) -> u32 {
+        if !self.config.sack || self.retransmit_hint.is_some() || self.phase != Phase::Established {
+            return 0;
+        }
+        let mut usual = self.ledger.usual_below(self.flow.una);
+        let Some(first) = usual.next() else { return 0 };
+        let (mut count, mut last) = (1, first);
+        for record in usual {
+            count += 1;
+            last = record;
+        }
+        *lowest = (*lowest).min(first.start);
+        ack.originals = Some((first.sent_us, last.sent_us));
+        ack.original_delivered |= first.end() <= self.high_seq;
+        ack.data_acked = true;
+        self.rack.delivered(last, self.flow.now_us.saturating_sub(last.sent_us));
+        self.sampler.delivered(last, &mut ack.sample);
+        self.ledger.drop_usual(count);
+        self.flow.packets_out -= count;
+        self.count_delivered(count, ack.ece);
+        count
     }
 
     /// Counts the marks that an ACK tells by Accurate ECN. Where it delivers so much that the count may have gone
