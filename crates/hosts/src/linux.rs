@@ -112,7 +112,7 @@ impl Parcel {
 }
 
 impl Clone for Parcel {
-    /// The empty one is no content.
+    /// Without the empty one, which nobody sends.
     fn clone(&self) -> Parcel {
         Parcel::new(self.segment)
     }

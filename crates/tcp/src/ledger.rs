@@ -251,8 +251,8 @@ impl Ledger {
         Some(Id(self.base + index as u64))
     }
 
-    /// The usual records from the first on, as long as all of each lies below `una`. Empty where the list by time is not
-    /// that of the sequence.
+    /// The usual records from the first on, as long as all of each lies below `una`. Empty where the list by time is
+    /// not that of the sequence.
     #[inline]
     pub fn usual_below(&self, una: Seq) -> impl Iterator<Item = &Record> {
         let most = if self.is_scattered() { 0 } else { self.records.len() };
@@ -411,7 +411,7 @@ mod tests {
         ledger.unlink(ledger.find(250).unwrap());
         ledger.pop_acknowledged(101);
         assert_eq!(by_time(&ledger), [301, 101]);
-        // What is sent after the last repetition is in order again once all before it is acknowledged.
+        // Segments after the last repetition are in order again once all before them are acknowledged.
         ledger.push(Record::new(401, 100, 4));
         assert_eq!(by_time(&ledger), [301, 101, 401]);
         while ledger.pop_acknowledged(401).is_some() {}

@@ -80,10 +80,15 @@ impl Source {
             }
         }
         let (state, counts) = (self.sender.ca_state(), self.sender.counts());
-        let (before, counted) = std::mem::replace(&mut self.seen, (state, counts));
-        if state == before && counts == counted {
-            return;
+        if (state, counts) != self.seen {
+            self.tell(state, counts);
         }
+    }
+
+    /// Notes the events since the last look.
+    #[cold]
+    fn tell(&mut self, state: CaState, counts: Counts) {
+        let (before, counted) = std::mem::replace(&mut self.seen, (state, counts));
         let repaired = |state| matches!(state, CaState::Recovery | CaState::Loss);
         let events = [
             ("timeout", counts.timeouts > counted.timeouts),

@@ -155,8 +155,8 @@ pub trait Control: Debug + Send {
     /// Growth of the window: `acked` segments were delivered in order, outside of reductions.
     fn grow(&mut self, _flow: &mut Flow, _acked: u32) {}
 
-    /// Whether window and rate come from [`Control::control`] alone, the same during a connection. The sender then neither reduces nor grows the
-    /// window, nor restarts it after an idle time.
+    /// Whether window and rate come from [`Control::control`] alone, the same during a connection. The sender then
+    /// neither reduces nor grows the window, nor restarts it after an idle time.
     fn owns_window(&self) -> bool {
         false
     }

@@ -228,8 +228,8 @@ impl Receiver {
         (window, crowded)
     }
 
-    /// The window that an ACK offers: it never takes back what was offered. `selected`: what could be offered now, where
-    /// that is known.
+    /// The window that an ACK offers: it never takes back what was offered. `selected`: what could be offered now,
+    /// where that is known.
     fn offer_window(&mut self, selected: Option<u64>) -> u64 {
         if self.acks.pending.no_memory {
             self.window.offered = 0;

@@ -246,8 +246,8 @@ impl Sender {
         }
     }
 
-    /// The same for the segments at the beginning that were sent once and not reported: all of most ACKs. They were sent
-    /// in their order, so that the last one decides what RACK and the rate learn. Returns their number.
+    /// The same for the segments at the beginning that were sent once and not reported: all of most ACKs. They were
+    /// sent in their order, so that the last one decides what RACK and the rate learn. Returns their number.
     #[inline]
     fn take_usual(&mut self, lowest: &mut Seq, ack: &mut Ack) -> u32 {
         if !self.config.sack || self.retransmit_hint.is_some() || self.phase != Phase::Established {

@@ -377,7 +377,8 @@ impl Sender {
 
     /// Bytes written and not acknowledged.
     pub fn backlog(&self) -> u64 {
-        self.buffers.written - self.flow.una.max(1) + self.early_writes.iter().sum::<u64>()
+        let early = if self.early_writes.is_empty() { 0 } else { self.early_writes.iter().sum() };
+        self.buffers.written - self.flow.una.max(1) + early
     }
 
     /// Bytes written and not yet sent.
