@@ -91,8 +91,7 @@ impl Transport for LinuxTcp {
 
     fn sink(&self, mut draws: Stream) -> Box<dyn Endpoint> {
         let timers = self.timers(&mut draws, self.receiver.timers);
-        let host = receiver::Host::new(Receiver::shared(Arc::clone(&self.receiver), timers), None);
-        Box::new(Sink::new(host, self.syn_bytes()))
+        Box::new(Sink::new(Receiver::shared(Arc::clone(&self.receiver), timers), self.syn_bytes()))
     }
 }
 

@@ -26,6 +26,7 @@ impl Receiver {
         }
     }
 
+    #[inline]
     pub(super) fn process(&mut self, now: Time, segment: &Segment) {
         self.stamp = now;
         self.acks.forget_stale_timer(now);
@@ -251,6 +252,7 @@ impl Receiver {
     }
 
     /// Everything that a segment in order teaches.
+    #[inline]
     fn note_data(&mut self, now: Time, segment: &Segment, memory: u64) {
         self.acks.pending.scheduled = true;
         self.note_size(segment, memory);
@@ -262,6 +264,7 @@ impl Receiver {
         }
     }
 
+    #[inline]
     fn note_size(&mut self, segment: &Segment, memory: u64) {
         let options = if self.options.timestamps { TIMESTAMP_BYTES } else { 0 };
         let len = u64::from(segment.len);
@@ -299,7 +302,11 @@ impl Receiver {
         self.acks.pending.now = true;
     }
 
+    #[inline]
     fn note_mark(&mut self, segment: &Segment) {
+        if segment.ecn == Ecn::NotEct && !self.ecn.seen {
+            return;
+        }
         if self.ecn.accurate || self.config.echo == EcnEcho::Precise {
             return;
         }

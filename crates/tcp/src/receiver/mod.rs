@@ -176,11 +176,13 @@ impl Receiver {
     /// When [`Receiver::on_timeout`] is due.
     pub fn next_timeout(&self) -> Option<Time> {
         let delayed = self.acks.timer.filter(|_| self.acks.pending.timer || self.acks.compressed > 0);
-        let mut first = delayed.map(|(_, fires)| fires);
-        for other in [self.handshake.timer(), self.acks.compression_timer, self.reader.timer()] {
-            first = sooner(first, other);
+        let first = delayed.map(|(_, fires)| fires);
+        // Once the connection stands and while nothing is out of order or read late, no other timer runs.
+        let others = (self.handshake.timer(), self.acks.compression_timer, self.reader.timer());
+        if let (None, None, None) = others {
+            return first;
         }
-        first
+        sooner(sooner(first, others.0), sooner(others.1, others.2))
     }
 
     /// When the delayed-ACK timer sends an ACK.

@@ -87,6 +87,7 @@ impl Receiver {
         bytes
     }
 
+    #[inline]
     fn copy(&mut self) -> u64 {
         let bytes = self.next - self.read;
         if bytes > 0 {
@@ -101,10 +102,12 @@ impl Receiver {
     }
 
     /// Data has come: an application that reads will wake up.
+    #[inline]
     pub(super) fn wake_reader(&mut self, now: Time) {
         if self.reading && self.next > self.read && self.reader.timer().is_none() && self.reader.ack == Deferral::Off {
             if self.config.reads_at_once() {
-                self.read(now);
+                let bytes = self.copy();
+                self.acknowledge_read(now, bytes);
                 return;
             }
             self.reader.wakes = Some(now + self.config.read_latency);
@@ -124,6 +127,7 @@ impl Receiver {
     }
 
     /// A read may send an ACK: for two segments that wait, for one that ends a write, or for a window that has doubled.
+    #[inline]
     fn acknowledge_read(&mut self, now: Time, bytes: u64) {
         let pending = self.acks.pending;
         let waiting = self.next - self.acknowledged;

@@ -126,7 +126,9 @@ impl Sender {
             self.judge_loss_probe(&ack);
             return;
         }
-        ack.ace = segment.ace();
+        if self.flow.accurate_ecn {
+            ack.ace = segment.ace();
+        }
         self.clean(prior_highest, prior_una, prior_delivered, &mut ack);
         self.widen_reordering_window(&ack.sample);
         self.judge_loss_probe(&ack);

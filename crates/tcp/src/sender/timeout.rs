@@ -73,6 +73,7 @@ impl Sender {
     }
 
     /// Sets the timer for a tail loss probe (RFC 8985 §7.2) where one is due. `advancing`: an ACK moves the timeout on.
+    #[inline]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
         if self.flow.packets_out == 0 || !self.may_probe() {
             return false;
