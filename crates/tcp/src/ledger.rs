@@ -251,12 +251,15 @@ impl Ledger {
         Some(Id(self.base + index as u64))
     }
 
-    /// The usual records from the first on, as long as all of each lies below `una`. Empty where the list by time is
-    /// not that of the sequence.
+    /// The usual records from the first on that lie below `una`, perhaps not all: as far as they stand side by side in
+    /// memory. Empty where the list by time is not that of the sequence.
     #[inline]
-    pub fn usual_below(&self, una: Seq) -> impl Iterator<Item = &Record> {
-        let most = if self.is_scattered() { 0 } else { self.records.len() };
-        self.records.iter().take(most).take_while(move |record| record.is_usual() && record.end() <= una)
+    pub fn usual_below(&self, una: Seq) -> &[Record] {
+        let (side_by_side, _) = self.records.as_slices();
+        let most = if self.is_scattered() { 0 } else { side_by_side.len() };
+        let is_other = |record: &Record| !record.is_usual() || record.end() > una;
+        let count = side_by_side[..most].iter().position(is_other).unwrap_or(most);
+        &side_by_side[..count]
     }
 
     /// Takes the first `count` records away, which [`Ledger::usual_below`] gave.

@@ -255,13 +255,9 @@ impl Sender {
         if !self.config.sack || self.retransmit_hint.is_some() || self.phase != Phase::Established {
             return 0;
         }
-        let mut usual = self.ledger.usual_below(self.flow.una);
-        let Some(first) = usual.next() else { return 0 };
-        let (mut count, mut last) = (1, first);
-        for record in usual {
-            count += 1;
-            last = record;
-        }
+        let usual = self.ledger.usual_below(self.flow.una);
+        let ([first, ..], [.., last]) = (usual, usual) else { return 0 };
+        let count = usual.len() as u32;
         *lowest = (*lowest).min(first.start);
         ack.originals = Some((first.sent_us, last.sent_us));
         ack.original_delivered |= first.end() <= self.high_seq;
