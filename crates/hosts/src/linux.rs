@@ -176,7 +176,8 @@ fn packet(parcel: Box<Parcel>, syn_bytes: u32, repeats: bool) -> Outgoing {
         },
         payload: {
             let opens = segment.syn;
-            Payload::of_boxed(parcel).opening(opens).described(header)
+            let empty = if parcel.empty.is_some() { size_of::<Parcel>() } else { 0 };
+            Payload::of_boxed(parcel).holding(empty as u64).opening(opens).described(header)
         },
     }
 }
