@@ -21,8 +21,6 @@ pub(super) struct Ack {
     pub data_sacked: bool,
     /// A number below the point where the state ends was delivered by its first transmission.
     pub original_delivered: bool,
-    /// When the first and last of the segments were sent that this ACK covers and that were sent once.
-    pub originals: Option<(u64, u64)>,
     /// A repeated segment was acknowledged.
     pub repeated_acked: bool,
     pub dsack: bool,
@@ -176,8 +174,7 @@ impl Sender {
     fn clean(&mut self, prior_highest: Seq, prior_una: Seq, prior_delivered: u64, ack: &mut Ack) {
         let prior_sacked = self.flow.sacked_out;
         let mut lowest = self.flow.nxt;
-        let mut acked = self.take_usual(&mut lowest, ack);
-        let mut originals = ack.originals;
+        let (mut acked, mut originals) = self.take_usual(&mut lowest, ack);
         while let Some((id, record)) = self.ledger.pop_acknowledged(self.flow.una) {
             if record.is_retransmitted() {
                 self.flow.retrans_out -= u32::from(record.is_repeated());
@@ -249,17 +246,18 @@ impl Sender {
     }
 
     /// The same for the segments at the beginning that were sent once and not reported: all of most ACKs. They were
-    /// sent in their order, so that the last one decides what RACK and the rate learn. Returns their number.
+    /// sent in their order, so that the last one decides what RACK and the rate learn. Returns their
+    /// number and when the first and the last were sent.
     #[inline]
-    fn take_usual(&mut self, lowest: &mut Seq, ack: &mut Ack) -> u32 {
+    fn take_usual(&mut self, lowest: &mut Seq, ack: &mut Ack) -> (u32, Option<(u64, u64)>) {
         if !self.config.sack || self.retransmit_hint.is_some() || self.phase != Phase::Established {
-            return 0;
+            return (0, None);
         }
         let usual = self.ledger.usual_below(self.flow.una);
-        let ([first, ..], [.., last]) = (usual, usual) else { return 0 };
+        let ([first, ..], [.., last]) = (usual, usual) else { return (0, None) };
         let count = usual.len() as u32;
         *lowest = (*lowest).min(first.start);
-        ack.originals = Some((first.sent_us, last.sent_us));
+        let sent_us = (first.sent_us, last.sent_us);
         ack.original_delivered |= first.end() <= self.high_seq;
         ack.data_acked = true;
         self.rack.delivered(last, self.flow.now_us.saturating_sub(last.sent_us));
@@ -267,7 +265,7 @@ impl Sender {
         self.ledger.drop_usual(count);
         self.flow.packets_out -= count;
         self.count_delivered(count, ack.ece);
-        count
+        (count, Some(sent_us))
     }
 
     /// Counts the marks that an ACK tells by Accurate ECN. Where it delivers so much that the count may have gone
