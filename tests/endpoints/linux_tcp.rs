@@ -3,6 +3,7 @@
 
 use skyhop_base::{Duration, Rate, Stream, Time};
 use skyhop_hosts::LinuxTcp;
+use skyhop_hosts::linux::Parcel;
 use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Payload, Report, Transport};
 use skyhop_tcp::path::{Events, Exchange, Outcomes, PathConfig, PathDirection};
 use skyhop_tcp::receiver::{self, Receiver};
@@ -90,9 +91,10 @@ impl Endpoint for Host {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
         let mut packet = self.endpoint.poll_transmit(now)?;
-        let segment = packet.payload.take::<Segment>().expect("a segment");
+        let parcel = packet.payload.take_boxed::<Parcel>().expect("a segment");
+        let segment = parcel.segment;
         self.log.lock().expect("one thread").push((now, self.way, segment));
-        packet.payload = Payload::of(segment).opening(segment.syn);
+        packet.payload = Payload::of_boxed(parcel).opening(segment.syn);
         Some(packet)
     }
 

@@ -71,6 +71,15 @@ impl Record {
         self.start + u64::from(self.len)
     }
 
+    pub fn set_len(&mut self, len: u32) {
+        self.len = len;
+    }
+
+    /// The next one of its burst.
+    pub fn following(&self, len: u32) -> Record {
+        Record { start: self.end(), len, follows: true, in_flight: self.in_flight + 1, ..*self }
+    }
+
     fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
@@ -116,6 +125,11 @@ impl Record {
         self.has(REPEATED | EVER_REPEATED)
     }
 
+    /// Sent once, and neither reported nor taken for lost.
+    pub fn is_usual(&self) -> bool {
+        self.flags & (SACKED | LOST | REPEATED | EVER_REPEATED | MERGED) == 0
+    }
+
     pub fn is_app_limited(&self) -> bool {
         self.has(APP_LIMITED)
     }
@@ -147,6 +161,9 @@ pub struct Ledger {
     records: VecDeque<Record>,
     /// The id of the first record.
     base: u64,
+    /// Where the list by time of sending may differ from the order of sequence: up to the record before this id. Where
+    /// all records lie behind it, the list is that order, and neither its ends nor its links are kept.
+    scattered_to: u64,
     /// The ends of the list by time of sending. SACKed segments and those given up are not on it.
     earliest: u64,
     latest: u64,
@@ -154,7 +171,7 @@ pub struct Ledger {
 
 impl Default for Ledger {
     fn default() -> Ledger {
-        Ledger { records: VecDeque::new(), base: 0, earliest: NIL, latest: NIL }
+        Ledger { records: VecDeque::new(), base: 0, scattered_to: 0, earliest: NIL, latest: NIL }
     }
 }
 
@@ -171,16 +188,48 @@ impl Ledger {
         &mut self.records[(id.0 - self.base) as usize]
     }
 
+    /// The id of the next record.
+    fn end(&self) -> u64 {
+        self.base + self.records.len() as u64
+    }
+
     /// Adds the segment sent last.
+    #[inline]
     pub fn push(&mut self, record: Record) -> Id {
-        let id = Id(self.base + self.records.len() as u64);
+        let id = Id(self.end());
         self.records.push_back(record);
-        self.append(id);
+        if self.is_scattered() {
+            self.append(id);
+        }
         id
     }
 
     pub fn first(&self) -> Option<Id> {
         (!self.records.is_empty()).then_some(Id(self.base))
+    }
+
+    /// The record of the lowest sequence.
+    pub fn front(&self) -> Option<&Record> {
+        self.records.front()
+    }
+
+    fn is_scattered(&self) -> bool {
+        self.base < self.scattered_to
+    }
+
+    /// The list is about to leave the order of sequence.
+    fn scatter(&mut self) {
+        let (base, end) = (self.base, self.end());
+        if !self.is_scattered() {
+            // From here on the links are kept.
+            for (record, id) in self.records.iter_mut().zip(base..) {
+                record.linked = true;
+                record.earlier = if id == base { NIL } else { id - 1 };
+                record.later = if id + 1 == end { NIL } else { id + 1 };
+            }
+            (self.earliest, self.latest) = if base == end { (NIL, NIL) } else { (base, end - 1) };
+        }
+        self.scattered_to = end;
     }
 
     /// Memory beside the ledger itself, in bytes.
@@ -202,18 +251,45 @@ impl Ledger {
         Some(Id(self.base + index as u64))
     }
 
-    /// Takes the first record away.
-    pub fn pop_first(&mut self) -> Option<Record> {
-        let first = self.first()?;
-        self.unlink(first);
+    /// The usual records from the first on that lie below `una`, perhaps not all: as far as they stand side by side in
+    /// memory. Empty where the list by time is not that of the sequence.
+    #[inline]
+    pub fn usual_below(&self, una: Seq) -> &[Record] {
+        let (side_by_side, _) = self.records.as_slices();
+        let most = if self.is_scattered() { 0 } else { side_by_side.len() };
+        let is_other = |record: &Record| !record.is_usual() || record.end() > una;
+        let count = side_by_side[..most].iter().position(is_other).unwrap_or(most);
+        &side_by_side[..count]
+    }
+
+    /// Takes the first `count` records away, which [`Ledger::usual_below`] gave.
+    #[inline]
+    pub fn drop_usual(&mut self, count: u32) {
+        self.base += u64::from(count);
+        for _ in 0..count {
+            self.records.pop_front();
+        }
+    }
+
+    /// Takes the first record away if all of it lies below `una`.
+    #[inline]
+    pub fn pop_acknowledged(&mut self, una: Seq) -> Option<(Id, Record)> {
+        if self.records.front()?.end() > una {
+            return None;
+        }
+        let id = Id(self.base);
+        let scattered = self.is_scattered();
+        if scattered {
+            self.take_off(id);
+        }
         self.base += 1;
-        let record = self.records.pop_front();
-        // Records joined to this one go with it.
-        while self.records.front().is_some_and(Record::is_merged) {
+        let record = self.records.pop_front()?;
+        // Records joined to this one go with it; joining scatters.
+        while scattered && self.records.front().is_some_and(Record::is_merged) {
             self.base += 1;
             self.records.pop_front();
         }
-        record
+        Some((id, record))
     }
 
     /// The first record that ends after `seq`.
@@ -249,17 +325,28 @@ impl Ledger {
 
     /// The segment that was sent the longest ago, of those neither SACKed nor given up.
     pub fn earliest(&self) -> Option<Id> {
+        if !self.is_scattered() {
+            return self.first();
+        }
         (self.earliest != NIL).then_some(Id(self.earliest))
     }
 
     /// The one sent after `id`.
     pub fn later(&self, id: Id) -> Option<Id> {
+        if !self.is_scattered() {
+            return (id.0 + 1 < self.end()).then_some(Id(id.0 + 1));
+        }
         let later = self.get(id).later;
         (later != NIL).then_some(Id(later))
     }
 
     /// Takes a segment off the list by time.
     pub fn unlink(&mut self, id: Id) {
+        self.scatter();
+        self.take_off(id);
+    }
+
+    fn take_off(&mut self, id: Id) {
         let record = self.get_mut(id);
         if !record.linked {
             return;
@@ -325,8 +412,16 @@ mod tests {
         ledger.link_last(second);
         assert_eq!(by_time(&ledger), [1, 201, 301, 101]);
         ledger.unlink(ledger.find(250).unwrap());
-        ledger.pop_first();
+        ledger.pop_acknowledged(101);
         assert_eq!(by_time(&ledger), [301, 101]);
+        // Segments after the last repetition are in order again once all before them are acknowledged.
+        ledger.push(Record::new(401, 100, 4));
+        assert_eq!(by_time(&ledger), [301, 101, 401]);
+        while ledger.pop_acknowledged(401).is_some() {}
+        ledger.push(Record::new(501, 100, 5));
+        assert_eq!(by_time(&ledger), [401, 501]);
+        ledger.link_last(ledger.first().unwrap());
+        assert_eq!(by_time(&ledger), [501, 401]);
     }
 
     #[test]
@@ -337,7 +432,7 @@ mod tests {
         assert_eq!(ledger.get(first).end(), 201);
         assert_eq!(ledger.get(ledger.next(first).unwrap()).start, 201);
         assert_eq!(ledger.find(150), Some(first));
-        ledger.pop_first();
+        ledger.pop_acknowledged(201);
         assert_eq!(ledger.get(ledger.first().unwrap()).start, 201);
     }
 }

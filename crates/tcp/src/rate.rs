@@ -58,8 +58,10 @@ impl RateSampler {
         record.set_app_limited(flow.app_limited != 0);
     }
 
-    /// A segment was acknowledged or SACKed: the sample follows the one sent last.
-    pub fn delivered(&mut self, record: &mut Record, sample: &mut RateSample) {
+    /// A segment was acknowledged or SACKed: the sample follows the one sent last. One that was SACKed is
+    /// [taken](Record::TAKEN) after that.
+    #[inline]
+    pub fn delivered(&mut self, record: &Record, sample: &mut RateSample) {
         if record.delivered_us == Record::TAKEN {
             return;
         }
@@ -73,9 +75,6 @@ impl RateSampler {
             sample.prior_lost = record.lost;
             self.first_sent_us = record.sent_us;
             sample.send_us = self.first_sent_us.saturating_sub(record.first_sent_us);
-        }
-        if record.is_sacked() {
-            record.delivered_us = Record::TAKEN;
         }
     }
 

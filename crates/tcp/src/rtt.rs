@@ -91,11 +91,13 @@ impl RttEstimator {
 #[derive(Clone, Copy, Debug)]
 struct WindowedMin {
     best: [(u64, u64); 3],
+    /// Up to this time values above the third best change nothing.
+    quiet_to: u64,
 }
 
 impl Default for WindowedMin {
     fn default() -> WindowedMin {
-        WindowedMin { best: [(0, u64::MAX); 3] }
+        WindowedMin { best: [(0, u64::MAX); 3], quiet_to: 0 }
     }
 }
 
@@ -105,6 +107,25 @@ impl WindowedMin {
     }
 
     fn update(&mut self, now: u64, value: u64) {
+        if value <= self.best[2].1 || now > self.quiet_to {
+            self.change(now, value);
+            self.quiet_to = self.end_of_quiet();
+        }
+    }
+
+    /// The last time at which no age in [`WindowedMin::change`] is reached.
+    fn end_of_quiet(&self) -> u64 {
+        let [first, second, third] = self.best.map(|(at, _)| at);
+        let mut age = MIN_RTT_WINDOW_US;
+        if second == first {
+            age = MIN_RTT_WINDOW_US / 4;
+        } else if third == second {
+            age = MIN_RTT_WINDOW_US / 2;
+        }
+        (first + age).min(third + MIN_RTT_WINDOW_US)
+    }
+
+    fn change(&mut self, now: u64, value: u64) {
         let new = (now, value);
         if value <= self.best[0].1 || now - self.best[2].0 > MIN_RTT_WINDOW_US {
             self.best = [new; 3];
@@ -153,5 +174,21 @@ mod tests {
         assert_eq!(rtt.min_us(), 50);
         rtt.update_min(MIN_RTT_WINDOW_US + 1, 90);
         assert_eq!(rtt.min_us(), 80);
+    }
+
+    #[test]
+    fn quiet_times_change_nothing() {
+        let (mut asked, mut always) = (WindowedMin::default(), WindowedMin::default());
+        // Values that fall and rise, at distances up to a whole window.
+        let mut state = 7u64;
+        let mut now = 0;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            now += (state >> 33) % [1_000, 1_000_000, MIN_RTT_WINDOW_US][(state >> 61) as usize % 3];
+            let value = 50 + (state >> 20) % 100;
+            asked.update(now, value);
+            always.change(now, value);
+            assert_eq!(asked.best, always.best);
+        }
     }
 }

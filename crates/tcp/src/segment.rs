@@ -1,5 +1,6 @@
 //! What crosses the network: the fields of the TCP and IP headers that either side reads.
 
+use std::fmt::{self, Debug, Formatter};
 use std::ops::Range;
 
 /// The ECN field of the IP header (RFC 3168 §5).
@@ -22,10 +23,25 @@ pub const FIRST_COUNT: u32 = 5;
 pub type Seq = u64;
 
 /// The blocks of a SACK option (RFC 2018), in the order of the option; a DSACK (RFC 2883) is the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub struct SackBlocks {
+    /// Those behind the first `count` may hold what stood there before.
     blocks: [(Seq, Seq); SackBlocks::MOST],
     count: u8,
+}
+
+impl PartialEq for SackBlocks {
+    fn eq(&self, other: &SackBlocks) -> bool {
+        self.known() == other.known()
+    }
+}
+
+impl Eq for SackBlocks {}
+
+impl Debug for SackBlocks {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
 }
 
 impl SackBlocks {
@@ -41,7 +57,23 @@ impl SackBlocks {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Range<Seq>> + '_ {
-        self.blocks[..usize::from(self.count)].iter().map(|&(start, end)| start..end)
+        self.known().iter().map(|&(start, end)| start..end)
+    }
+
+    fn known(&self) -> &[(Seq, Seq)] {
+        &self.blocks[..usize::from(self.count)]
+    }
+
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Becomes equal to `other`. Most segments carry no blocks, and then none is copied.
+    fn copy_from(&mut self, other: &SackBlocks) {
+        self.count = other.count;
+        if other.count > 0 {
+            self.blocks = other.blocks;
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -85,6 +117,15 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// Becomes equal to `other`. Cheaper than an assignment, which copies room for SACK blocks, too.
+    pub fn copy_from(&mut self, other: &Segment) {
+        let Segment { syn, fin, ack, psh, ece, cwr, ae, seq, len, window, sack, timestamps, ecn } = self;
+        (*syn, *fin, *psh, *ece, *cwr, *ae) = (other.syn, other.fin, other.psh, other.ece, other.cwr, other.ae);
+        (*ack, *seq, *len, *window) = (other.ack, other.seq, other.len, other.window);
+        (*timestamps, *ecn) = (other.timestamps, other.ecn);
+        sack.copy_from(&other.sack);
+    }
+
     /// The three flags as a count of marked packets modulo 8 (RFC 9768 §3.2.2).
     pub fn ace(&self) -> u32 {
         u32::from(self.ae) << 2 | u32::from(self.cwr) << 1 | u32::from(self.ece)

@@ -1,24 +1,21 @@
 //! The receiving host: the receiver, and an application that reads at once.
 
-use super::{packet, segment};
+use super::{Spare, packet, parcel};
 use skyhop_base::Time;
 use skyhop_sim::endpoint::{Counters, Endpoint, Incoming, Outgoing};
-use skyhop_tcp::path::Endpoint as _;
-use skyhop_tcp::receiver::Host;
-use skyhop_tcp::segment::Segment;
+use skyhop_tcp::receiver::Receiver;
 
 #[derive(Debug)]
 pub(super) struct Sink {
-    host: Host,
+    receiver: Receiver,
     syn_bytes: u32,
     duplicates: u64,
-    /// The box of the last segment that arrived.
-    spare: Option<Box<Segment>>,
+    spare: Spare,
 }
 
 impl Sink {
-    pub fn new(host: Host, syn_bytes: u32) -> Sink {
-        Sink { host, syn_bytes, duplicates: 0, spare: None }
+    pub fn new(receiver: Receiver, syn_bytes: u32) -> Sink {
+        Sink { receiver, syn_bytes, duplicates: 0, spare: Spare::default() }
     }
 }
 
@@ -26,31 +23,42 @@ impl Endpoint for Sink {
     fn write(&mut self, _now: Time, _bytes: Option<u64>) {}
 
     fn on_packet(&mut self, now: Time, packet: Incoming) {
-        let Some(segment) = segment(packet) else { return };
-        if segment.len > 0 && self.host.receiver.holds(segment.seq..segment.end()) {
+        let Some(parcel) = parcel(packet) else { return };
+        let segment = &parcel.segment;
+        if segment.len > 0 && self.receiver.holds(segment.seq..segment.end()) {
             self.duplicates += 1;
         }
-        self.host.on_segment(now, &segment);
-        self.spare = Some(segment);
+        self.receiver.on_segment(now, segment);
+        self.spare.keep(parcel);
     }
 
     fn next_timeout(&self) -> Time {
-        self.host.next_timeout().unwrap_or(Time::MAX)
+        self.receiver.next_timeout().unwrap_or(Time::MAX)
     }
 
     fn on_timeout(&mut self, now: Time) {
-        self.host.on_timeout(now);
+        self.receiver.on_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
-        let segment = self.host.transmit(now)?;
-        Some(packet(segment, self.spare.take(), self.syn_bytes, false))
+    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
+        let receiver = &mut self.receiver;
+        if !receiver.is_ready() {
+            return None;
+        }
+        // The sender needs two boxes for each ACK.
+        let mut parcel = self.spare.take_both();
+        receiver.transmit_into(&mut parcel.segment);
+        Some(packet(parcel, self.syn_bytes, false))
     }
 
     fn delivered_bytes(&self) -> u64 {
         // The SYN has a number of its own.
-        let receiver = &self.host.receiver;
+        let receiver = &self.receiver;
         receiver.next_expected().saturating_sub(1) - receiver.unread()
+    }
+
+    fn duplicates(&self) -> u64 {
+        self.duplicates
     }
 
     fn counters(&self) -> Counters {
@@ -58,7 +66,6 @@ impl Endpoint for Sink {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let spare = self.spare.iter().map(|spare| size_of_val(&**spare)).sum::<usize>();
-        (size_of::<Sink>() + spare) as u64 + self.host.receiver.memory_bytes()
+        (size_of::<Sink>() + self.spare.memory_bytes()) as u64 + self.receiver.memory_bytes()
     }
 }

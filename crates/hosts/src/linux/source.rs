@@ -1,11 +1,11 @@
 //! The sending host: the application's writes through a limited buffer, the sender, and what the records learn of it.
 
-use super::{packet, segment};
+use super::{Spare, packet, parcel};
 use skyhop_base::{Duration, Time};
 use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Report};
 use skyhop_tcp::control::PathHint;
 use skyhop_tcp::flow::CaState;
-use skyhop_tcp::segment::{Segment, Seq};
+use skyhop_tcp::segment::Seq;
 use skyhop_tcp::sender::{Counts, Sender};
 use std::collections::VecDeque;
 
@@ -30,8 +30,7 @@ pub(super) struct Source {
     facts: VecDeque<Fact>,
     /// State and counts at the last look.
     seen: (CaState, Counts),
-    /// The box of the last segment that arrived.
-    spare: Option<Box<Segment>>,
+    spare: Spare,
 }
 
 impl Source {
@@ -48,7 +47,7 @@ impl Source {
             rtt: None,
             facts: VecDeque::new(),
             seen,
-            spare: None,
+            spare: Spare::default(),
         }
     }
 
@@ -81,10 +80,15 @@ impl Source {
             }
         }
         let (state, counts) = (self.sender.ca_state(), self.sender.counts());
-        let (before, counted) = std::mem::replace(&mut self.seen, (state, counts));
-        if state == before && counts == counted {
-            return;
+        if (state, counts) != self.seen {
+            self.tell(state, counts);
         }
+    }
+
+    /// Notes the events since the last look.
+    #[cold]
+    fn tell(&mut self, state: CaState, counts: Counts) {
+        let (before, counted) = std::mem::replace(&mut self.seen, (state, counts));
         let repaired = |state| matches!(state, CaState::Recovery | CaState::Loss);
         let events = [
             ("timeout", counts.timeouts > counted.timeouts),
@@ -116,9 +120,9 @@ impl Endpoint for Source {
     }
 
     fn on_packet(&mut self, now: Time, packet: Incoming) {
-        let Some(segment) = segment(packet) else { return };
-        self.sender.on_segment(now, &segment);
-        self.spare = Some(segment);
+        let Some(parcel) = parcel(packet) else { return };
+        self.sender.on_segment(now, &parcel.segment);
+        self.spare.keep(parcel);
         self.fill(now);
         self.observe();
     }
@@ -142,11 +146,16 @@ impl Endpoint for Source {
     }
 
     fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
-        let segment = self.sender.transmit()?;
+        if !self.sender.is_ready() {
+            return None;
+        }
+        let mut parcel = self.spare.take();
+        self.sender.transmit_into(&mut parcel.segment);
+        let segment = &parcel.segment;
         let repeats = segment.len > 0 && segment.end() <= self.highest;
         self.repeats += u64::from(repeats);
         self.highest = self.highest.max(segment.end());
-        Some(packet(segment, self.spare.take(), self.syn_bytes, repeats))
+        Some(packet(parcel, self.syn_bytes, repeats))
     }
 
     fn poll_fact(&mut self) -> Option<Fact> {
@@ -201,7 +210,6 @@ impl Endpoint for Source {
 
     fn memory_bytes(&self) -> u64 {
         let facts = self.facts.capacity() * size_of::<Fact>();
-        let spare = self.spare.iter().map(|spare| size_of_val(&**spare)).sum::<usize>();
-        (size_of::<Source>() + facts + spare) as u64 + self.sender.memory_bytes()
+        (size_of::<Source>() + facts + self.spare.memory_bytes()) as u64 + self.sender.memory_bytes()
     }
 }

@@ -66,7 +66,7 @@ impl Hosts {
 
     pub fn counters(&self) -> Counters {
         let [source, sink] = &self.ends;
-        Counters { duplicates: sink.counters().duplicates, ..source.counters() }
+        Counters { duplicates: sink.duplicates(), ..source.counters() }
     }
 
     pub fn backlog_bytes(&self) -> u64 {
@@ -105,13 +105,14 @@ impl Simulation {
     }
 
     /// The sink's application reads what has arrived. A host that takes time to process a packet delivers at a timeout.
+    #[inline(always)]
     fn read_sink(&mut self, flow_id: u32) {
         let now = self.now;
         let flow = &mut self.flows[flow_id as usize];
         let Some(hosts) = flow.ends.hosts_mut() else { return };
         let sink = hosts.end(Side::Sink);
         flow.totals.bytes_delivered = sink.delivered_bytes();
-        flow.totals.duplicate = sink.counters().duplicates;
+        flow.totals.duplicate = sink.duplicates();
         let delivered = flow.totals.bytes_delivered;
         flow.updates.received_bytes(now, delivered, flow_id, &mut self.recorder.records.transfers);
         if flow.application.waits_for(delivered) {
@@ -138,6 +139,7 @@ impl Simulation {
     }
 
     /// Gives a host its packet.
+    #[inline(always)]
     fn hand_over(&mut self, packet: &Packet, side: Side) {
         let load = packet.payload().and_then(|handle| self.payloads.take(handle));
         debug_assert!(load.is_some(), "a packet without its payload: {packet:?}");
@@ -152,47 +154,66 @@ impl Simulation {
 
     /// Everything that a host wants after an input: packets, records, its timer.
     pub(crate) fn after_host_input(&mut self, flow_id: u32, side: Side) {
-        let now = self.now;
+        // A copy of the code for each side: for a sink nothing of the window is left.
+        match side {
+            Side::Source => self.after_input_of(flow_id, Side::Source),
+            Side::Sink => self.after_input_of(flow_id, Side::Sink),
+        }
+    }
+
+    #[inline(always)]
+    fn after_input_of(&mut self, flow_id: u32, side: Side) {
         // A window can release a burst that takes longer than anybody waits: see `limits.rs`.
         while self.send_some_of_host(flow_id, side) && !self.is_to_end() {}
-        let mut lost = Vec::new();
-        let mut told = Vec::new();
-        let flow = &mut self.flows[flow_id as usize];
-        let Some(hosts) = flow.ends.hosts_mut() else { return };
-        while let Some(fact) = hosts.end(side).poll_fact() {
+        loop {
+            let flow = &mut self.flows[flow_id as usize];
+            let Some(hosts) = flow.ends.hosts_mut() else { return };
+            let Some(fact) = hosts.end(side).poll_fact() else { break };
             match fact {
-                // A run that records no packets writes no row for it.
-                Fact::Lost { seq, packet, size } => lost.push((seq, packet, size)),
                 Fact::Rtt(rtt) if side == Side::Source => {
                     flow.rtt.add(rtt);
                     self.recorder.rtt(flow_id, rtt);
                 }
                 // Round trips are those of the data.
                 Fact::Rtt(_) => {}
-                Fact::Event(name) if side == Side::Sink => told.push(name),
-                Fact::Event(name) => self.recorder.flow_event(now, flow_id, name, Some(hosts.report())),
+                fact => self.keep_fact(flow_id, side, fact),
             }
         }
-        if let (Side::Source, Some(average)) = (side, &mut flow.cwnd)
-            && let Some(cwnd) = hosts.cwnd()
-        {
-            average.set(now, cwnd);
-        }
-        if let (Side::Source, Some(part)) = (side, &mut self.part)
-            && part.remembers(flow_id)
-        {
-            part.remember(flow_id, hosts.report());
-        }
-        for name in told {
-            self.source_event(flow_id, name);
-        }
-        for (seq, packet, size) in lost.into_iter().filter(|_| side == Side::Source) {
-            self.record_lost_packet(flow_id, seq, packet, size);
+        if side == Side::Source {
+            let now = self.now;
+            let flow = &mut self.flows[flow_id as usize];
+            let Some(hosts) = flow.ends.hosts_mut() else { return };
+            if let Some(average) = &mut flow.cwnd
+                && let Some(cwnd) = hosts.cwnd()
+            {
+                average.set(now, cwnd);
+            }
+            if let Some(part) = &mut self.part
+                && part.remembers(flow_id)
+            {
+                part.remember(flow_id, hosts.report());
+            }
         }
         self.arm_host(flow_id, side);
     }
 
+    /// What few inputs lead to.
+    #[cold]
+    fn keep_fact(&mut self, flow_id: u32, side: Side, fact: Fact) {
+        match (fact, side) {
+            // A run that records no packets writes no row for it.
+            (Fact::Lost { seq, packet, size }, Side::Source) => self.record_lost_packet(flow_id, seq, packet, size),
+            (Fact::Event(name), Side::Sink) => self.source_event(flow_id, name),
+            (Fact::Event(name), Side::Source) => {
+                let report = self.flows[flow_id as usize].ends.report();
+                self.recorder.flow_event(self.now, flow_id, name, report);
+            }
+            (Fact::Lost { .. }, Side::Sink) | (Fact::Rtt(_), _) => {}
+        }
+    }
+
     /// Sends so many packets that it is time to look at the limits; false when there are no more.
+    #[inline(always)]
     fn send_some_of_host(&mut self, flow_id: u32, side: Side) -> bool {
         for _ in 0..BETWEEN_LOOKS {
             let flow = &mut self.flows[flow_id as usize];
@@ -219,6 +240,7 @@ impl Simulation {
     }
 
     /// Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
+    #[inline(always)]
     fn arm_host(&mut self, flow_id: u32, side: Side) {
         let now = self.now;
         let Some(hosts) = self.flows[flow_id as usize].ends.hosts_mut() else { return };

@@ -96,6 +96,11 @@ pub trait Endpoint: Debug + Send {
         Counters::default()
     }
 
+    /// `duplicates` of the totals, which the engine asks of a sink after each packet.
+    fn duplicates(&self) -> u64 {
+        self.counters().duplicates
+    }
+
     /// Why the connection ended before its application was done; `None` while it serves.
     fn failure(&self) -> Option<Failure> {
         None

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bbr_policer::Policer;
 use super::random::Random;
-use super::{About, Control, ControlOptions, Event};
+use super::{About, Burst, Control, ControlOptions, Event};
 use crate::flow::{CaState, Flow};
 use crate::rate::RateSample;
 use crate::timer::HZ;
@@ -513,8 +513,8 @@ impl Control for Bbr {
         }
     }
 
-    fn min_burst(&self, flow: &Flow) -> Option<u32> {
-        Some(min_burst(flow))
+    fn burst(&self, flow: &Flow) -> Burst {
+        Burst::AtLeast(min_burst(flow))
     }
 
     fn paces(&self) -> bool {

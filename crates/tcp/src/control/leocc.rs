@@ -19,7 +19,7 @@
 
 use super::bbr::{BW_UNIT, Bbr, MIN_CWND, Mode, PROBE_RTT_JIFFIES, UNIT};
 use super::parameters::parameters;
-use super::{About, Control, Event, PathHint};
+use super::{About, Burst, Control, Event, PathHint};
 use crate::flow::{CaState, Flow};
 use crate::rate::RateSample;
 use crate::switch::Switch;
@@ -300,8 +300,8 @@ impl Control for Leocc {
         (!self.options.clock.is_on()).then_some(Duration::ZERO)
     }
 
-    fn min_burst(&self, flow: &Flow) -> Option<u32> {
-        self.bbr.min_burst(flow)
+    fn burst(&self, flow: &Flow) -> Burst {
+        self.bbr.burst(flow)
     }
 
     fn paces(&self) -> bool {

@@ -126,6 +126,17 @@ pub struct AckSample {
     pub rtt_us: Option<u64>,
 }
 
+/// What a control says about the length of bursts, in segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Burst {
+    /// The sender's own rule holds.
+    Usual,
+    /// The rule holds with this least length in place of the configured one.
+    AtLeast(u32),
+    /// The control alone decides.
+    Exactly(u32),
+}
+
 /// A congestion control.
 pub trait Control: Debug + Send {
     fn name(&self) -> &'static str;
@@ -144,8 +155,8 @@ pub trait Control: Debug + Send {
     /// Growth of the window: `acked` segments were delivered in order, outside of reductions.
     fn grow(&mut self, _flow: &mut Flow, _acked: u32) {}
 
-    /// Whether window and rate come from [`Control::control`] alone. The sender then neither reduces nor grows the
-    /// window, nor restarts it after an idle time.
+    /// Whether window and rate come from [`Control::control`] alone, the same during a connection. The sender then
+    /// neither reduces nor grows the window, nor restarts it after an idle time.
     fn owns_window(&self) -> bool {
         false
     }
@@ -168,7 +179,7 @@ pub trait Control: Debug + Send {
         None
     }
 
-    /// How it uses ECN.
+    /// How it uses ECN, the same during a connection.
     fn ecn(&self) -> EcnUse {
         EcnUse::Classic
     }
@@ -176,14 +187,9 @@ pub trait Control: Debug + Send {
     /// The state changes to `new`; `flow` still shows the former one.
     fn state_changes(&mut self, _flow: &mut Flow, _new: CaState) {}
 
-    /// The smallest burst in segments, where it is not the sender's.
-    fn min_burst(&self, _flow: &Flow) -> Option<u32> {
-        None
-    }
-
-    /// The burst in segments, where the control alone decides it.
-    fn burst(&self, _flow: &Flow) -> Option<u32> {
-        None
+    /// What it says about the length of bursts.
+    fn burst(&self, _flow: &Flow) -> Burst {
+        Burst::Usual
     }
 
     /// Whether it reacts to marks by itself, in [`Control::acked`]. The sender then lets them be.

@@ -4,7 +4,7 @@
 //! Where the receiver does not speak Accurate ECN, it is Reno with the marks of RFC 3168.
 
 use super::parameters::parameters;
-use super::{About, AckSample, Control, EcnUse, Event};
+use super::{About, AckSample, Burst, Control, EcnUse, Event};
 use crate::flow::{CaState, Flow};
 use crate::switch::Switch;
 
@@ -183,9 +183,12 @@ impl Control for Prague {
         true
     }
 
-    fn burst(&self, flow: &Flow) -> Option<u32> {
-        let rate = self.accurate.then_some(flow.pacing_rate).filter(|&rate| rate < u64::MAX)?;
-        Some(u32::try_from((rate >> BURST_SHIFT) / u64::from(flow.mss)).unwrap_or(u32::MAX).max(1))
+    fn burst(&self, flow: &Flow) -> Burst {
+        let rate = flow.pacing_rate;
+        if !self.accurate || rate == u64::MAX {
+            return Burst::Usual;
+        }
+        Burst::Exactly(u32::try_from((rate >> BURST_SHIFT) / u64::from(flow.mss)).unwrap_or(u32::MAX).max(1))
     }
 
     fn pacing_percent(&self, flow: &Flow) -> Option<u64> {

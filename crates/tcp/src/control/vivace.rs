@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 use super::parameters::parameters;
 use super::random::Random;
-use super::{About, Control};
+use super::{About, Burst, Control};
 use crate::flow::Flow;
 use crate::rate::RateSample;
 
@@ -360,8 +360,8 @@ impl Control for Vivace {
         self.apply(flow);
     }
 
-    fn min_burst(&self, _flow: &Flow) -> Option<u32> {
-        Some(1)
+    fn burst(&self, _flow: &Flow) -> Burst {
+        Burst::AtLeast(1)
     }
 
     fn paces(&self) -> bool {

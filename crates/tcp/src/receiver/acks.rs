@@ -117,7 +117,8 @@ impl AckState {
     }
 
     /// Learns the time between segments from one with data at `now`.
-    pub(super) fn measure_gap(&mut self, ticks: Ticks, now: Time, window: u64, timeout: u64) {
+    /// `timeout`: the host's own.
+    pub(super) fn measure_gap(&mut self, ticks: Ticks, now: Time, window: u64, timeout: impl Fn() -> Duration) {
         let present = ticks.at(now);
         let least = ticks.of(LEAST_DELAY);
         if self.ato == 0 {
@@ -128,8 +129,8 @@ impl AckState {
             if gap <= least / 2 {
                 self.ato = self.ato / 2 + least / 2;
             } else if gap < self.ato {
-                self.ato = (self.ato / 2 + gap).min(timeout);
-            } else if gap > timeout {
+                self.ato = (self.ato / 2 + gap).min(ticks.of(timeout()));
+            } else if gap > ticks.of(timeout()) {
                 // The sender paused for so long that it starts again from a small window: it wants ACKs.
                 self.add_quick(window, MOST_QUICK);
             }

@@ -95,6 +95,13 @@ pub struct Config {
     pub segment_memory: SegmentMemory,
 }
 
+impl Config {
+    /// Whether the application reads at the moment at which data come.
+    pub(super) fn reads_at_once(&self) -> bool {
+        self.read_latency == Duration::ZERO && self.read_time == Duration::ZERO
+    }
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {

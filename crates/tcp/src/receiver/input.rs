@@ -26,6 +26,7 @@ impl Receiver {
         }
     }
 
+    #[inline]
     pub(super) fn process(&mut self, now: Time, segment: &Segment) {
         self.stamp = now;
         self.acks.forget_stale_timer(now);
@@ -50,9 +51,8 @@ impl Receiver {
     fn acceptable(&mut self, now: Time, segment: &Segment) -> bool {
         let stale = self.options.timestamps
             && segment.timestamps.is_some_and(|timestamps| age(self.echo, timestamps.value) > TIMESTAMP_TOLERANCE);
-        let edge = self.next + self.remaining();
-        let outside =
-            segment.end() < self.acknowledged || segment.seq > edge || (segment.end() > edge && self.next > self.read);
+        let (edge, end) = (self.next + self.remaining(), segment.end());
+        let outside = end < self.acknowledged || segment.seq > edge || (end > edge && self.next > self.read);
         if segment.syn {
             // A SYN where the connection stands: an ACK tells the peer (RFC 5961 §4).
             if !self.limited(now) {
@@ -121,8 +121,15 @@ impl Receiver {
             self.acks.pending.now = true;
         }
         self.duplicate = None;
-        if segment.end() <= self.next {
-            self.report_duplicate(segment.seq..segment.end());
+        let end = segment.end();
+        if segment.seq == self.next && end > self.next && self.remaining() > 0 {
+            if self.is_read_at_once() {
+                return self.take_and_read(now, segment, end);
+            }
+            return self.take_in_order(now, segment, end);
+        }
+        if end <= self.next {
+            self.report_duplicate(segment.seq..end);
             return self.refuse();
         }
         if segment.seq > self.next {
@@ -137,7 +144,7 @@ impl Receiver {
         if self.remaining() == 0 {
             return self.refuse();
         }
-        self.take_in_order(now, segment);
+        self.take_in_order(now, segment, end);
     }
 
     /// The segment is not kept; its ACK leaves at once.
@@ -153,7 +160,10 @@ impl Receiver {
 
     /// Asks for as many pages as a segment needs.
     fn grant_pages(&mut self, memory: u64) {
-        self.pages += memory.saturating_sub(self.spare()).div_ceil(PAGE);
+        let spare = self.spare();
+        if memory > spare {
+            self.pages += (memory - spare).div_ceil(PAGE);
+        }
     }
 
     /// Whole pages that are free go back.
@@ -183,7 +193,25 @@ impl Receiver {
         !full(self)
     }
 
-    fn take_in_order(&mut self, now: Time, segment: &Segment) {
+    /// Whether nothing waits in the buffer and the application reads at the moment at which data come.
+    fn is_read_at_once(&self) -> bool {
+        self.read == self.next && self.reorder.is_empty() && self.reading && self.reader.is_instant(&self.config)
+    }
+
+    /// Takes data in order that [is read at once](Self::is_read_at_once). Room for them is granted and given back at
+    /// the same moment, so that what is left of [`Receiver::take_in_order`] is the memory in use until the ACK is
+    /// decided.
+    #[inline]
+    fn take_and_read(&mut self, now: Time, segment: &Segment, end: Seq) {
+        let buffer = self.config.segment_memory.of(segment.len);
+        self.queue.memory = buffer.memory;
+        self.first_unread_end = end;
+        self.next = end;
+        self.note_data(now, segment, buffer.memory);
+        self.sacks.clear();
+    }
+
+    fn take_in_order(&mut self, now: Time, segment: &Segment, end: Seq) {
         let buffer = self.config.segment_memory.of(segment.len);
         // While granted pages last, a segment in order is taken without a look at the buffer's size.
         let expected = self.reorder.is_empty() && segment.seq == self.next && buffer.memory <= self.spare();
@@ -197,11 +225,11 @@ impl Receiver {
         }
         self.grant_pages(buffer.memory);
         if self.read == self.next {
-            self.first_unread_end = segment.end();
+            self.first_unread_end = end;
         }
         let len = u64::from(segment.len);
         self.queue.push(len, buffer, self.window.window_of(buffer.memory) > len);
-        self.next = segment.end();
+        self.next = end;
         self.note_data(now, segment, buffer.memory);
         if !self.reorder.is_empty() {
             let mut duplicate = self.duplicate.take();
@@ -224,17 +252,19 @@ impl Receiver {
     }
 
     /// Everything that a segment in order teaches.
+    #[inline]
     fn note_data(&mut self, now: Time, segment: &Segment, memory: u64) {
         self.acks.pending.scheduled = true;
         self.note_size(segment, memory);
         self.window.rtt.by_window(now, self.next, self.window.offered, self.next != self.read);
-        self.acks.measure_gap(self.ticks, now, self.window.offered, self.timeout());
+        self.acks.measure_gap(self.ticks, now, self.window.offered, || self.handshake.timeout(self.config.rto_min));
         self.note_mark(segment);
         if segment.len >= LEAST_FOR_GROWTH {
             self.grow_window(segment.len, memory, self.used());
         }
     }
 
+    #[inline]
     fn note_size(&mut self, segment: &Segment, memory: u64) {
         let options = if self.options.timestamps { TIMESTAMP_BYTES } else { 0 };
         let len = u64::from(segment.len);
@@ -272,7 +302,11 @@ impl Receiver {
         self.acks.pending.now = true;
     }
 
+    #[inline]
     fn note_mark(&mut self, segment: &Segment) {
+        if segment.ecn == Ecn::NotEct && !self.ecn.seen {
+            return;
+        }
         if self.ecn.accurate || self.config.echo == EcnEcho::Precise {
             return;
         }

@@ -152,22 +152,37 @@ impl Receiver {
 
     /// The next segment that leaves; the caller sends all there are before time goes on.
     pub fn transmit(&mut self, _now: Time) -> Option<Segment> {
-        let segment = self.outbox.pop_front();
+        let mut segment = Segment::default();
+        self.transmit_into(&mut segment).then_some(segment)
+    }
+
+    /// Whether [`Receiver::transmit`] has a segment.
+    pub fn is_ready(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// The next segment that leaves, in the place of one that is not needed any more. Returns whether there was one.
+    pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
+        let Some(first) = self.outbox.front() else { return false };
+        segment.copy_from(first);
+        self.outbox.pop_front();
         // The usual room for an ACK or two stays, so that not every ACK asks for memory.
         if self.outbox.is_empty() && self.outbox.capacity() > USUAL_OUTBOX {
             self.outbox = VecDeque::new();
         }
-        segment
+        true
     }
 
     /// When [`Receiver::on_timeout`] is due.
     pub fn next_timeout(&self) -> Option<Time> {
         let delayed = self.acks.timer.filter(|_| self.acks.pending.timer || self.acks.compressed > 0);
-        let mut first = delayed.map(|(_, fires)| fires);
-        for other in [self.handshake.timer(), self.acks.compression_timer, self.reader.timer()] {
-            first = sooner(first, other);
+        let first = delayed.map(|(_, fires)| fires);
+        // Once the connection stands and while nothing is out of order or read late, no other timer runs.
+        let others = (self.handshake.timer(), self.acks.compression_timer, self.reader.timer());
+        if let (None, None, None) = others {
+            return first;
         }
-        first
+        sooner(sooner(first, others.0), sooner(others.1, others.2))
     }
 
     /// When the delayed-ACK timer sends an ACK.
@@ -215,35 +230,40 @@ impl Receiver {
         (window, crowded)
     }
 
-    /// The window that an ACK offers: it never takes back what was offered.
-    fn offer_window(&mut self) -> u64 {
+    /// The window that an ACK offers: it never takes back what was offered. `selected`: what could be offered now,
+    /// where that is known.
+    fn offer_window(&mut self, selected: Option<u64>) -> u64 {
         if self.acks.pending.no_memory {
             self.window.offered = 0;
             self.acknowledged = self.next;
             return 0;
         }
         let offered = self.remaining();
-        let (selected, _) = self.select_window();
-        let unit = 1 << self.window.scale;
+        let selected = selected.unwrap_or_else(|| self.select_window().0);
+        let scale = self.window.scale;
         let mut window = selected;
-        if selected < offered && !(self.config.shrink_window && self.window.scale > 0) {
-            window = offered.next_multiple_of(unit);
+        if selected < offered && !(self.config.shrink_window && scale > 0) {
+            window = self.window.whole_units(offered);
         }
         self.window.offered = window;
         self.acknowledged = self.next;
-        window.min(65_535 << self.window.scale) / unit * unit
+        window.min(65_535 << scale) >> scale << scale
     }
 
     fn send_ack(&mut self, now: Time) {
+        self.send_ack_with(now, None);
+    }
+
+    fn send_ack_with(&mut self, now: Time, selected: Option<u64>) {
         self.stamp = now;
         let room = if self.options.timestamps { BLOCKS - 1 } else { BLOCKS };
-        let sack = if self.options.sack {
+        let sack = if self.options.sack && (self.duplicate.is_some() || !self.sacks.is_empty()) {
             self.sacks.option(self.duplicate.as_ref(), room)
         } else {
             crate::segment::SackBlocks::default()
         };
         self.duplicate = None;
-        let window = self.offer_window();
+        let window = self.offer_window(selected);
         let mut segment = Segment {
             ack: Some(self.next),
             ece: self.ecn.agreed && self.ecn.echo,
@@ -291,14 +311,15 @@ impl Receiver {
             return;
         }
         let two_segments = self.next - self.acknowledged > self.acks.receive_mss;
+        let selected = (two_segments && self.next != self.read).then(|| self.select_window().0);
         // An ACK for two segments waits for the reader where its window would be smaller than the last.
-        if (two_segments && (self.next == self.read || self.select_window().0 >= self.window.offered))
+        if (two_segments && selected.is_none_or(|window| window >= self.window.offered))
             || self.acks.quick_mode()
             || !self.config.delayed_acks
             || pending.now
         {
             if !self.reader.defers() {
-                self.send_ack(now);
+                self.send_ack_with(now, selected);
             }
         } else if self.reorder.is_empty() {
             self.delay_ack(now);

@@ -1,6 +1,7 @@
 //! The application: when it reads, and which ACKs its reads send.
 
 use super::Receiver;
+use super::config::Config;
 use super::memory::Queue;
 use crate::segment::Segment;
 use skyhop_base::Time;
@@ -30,6 +31,11 @@ enum Deferral {
 impl Reader {
     pub(super) fn timer(&self) -> Option<Time> {
         self.ends.or(self.wakes)
+    }
+
+    /// Whether the application wakes up and ends its read at the moment at which data come.
+    pub(super) fn is_instant(&self, config: &Config) -> bool {
+        self.timer().is_none() && self.ack == Deferral::Off && config.reads_at_once()
     }
 
     /// Whether an ACK that is due now has to wait; it is sent with the others.
@@ -81,6 +87,7 @@ impl Receiver {
         bytes
     }
 
+    #[inline]
     fn copy(&mut self) -> u64 {
         let bytes = self.next - self.read;
         if bytes > 0 {
@@ -95,8 +102,14 @@ impl Receiver {
     }
 
     /// Data has come: an application that reads will wake up.
+    #[inline]
     pub(super) fn wake_reader(&mut self, now: Time) {
         if self.reading && self.next > self.read && self.reader.timer().is_none() && self.reader.ack == Deferral::Off {
+            if self.config.reads_at_once() {
+                let bytes = self.copy();
+                self.acknowledge_read(now, bytes);
+                return;
+            }
             self.reader.wakes = Some(now + self.config.read_latency);
         }
         self.run_reader(now);
@@ -114,6 +127,7 @@ impl Receiver {
     }
 
     /// A read may send an ACK: for two segments that wait, for one that ends a write, or for a window that has doubled.
+    #[inline]
     fn acknowledge_read(&mut self, now: Time, bytes: u64) {
         let pending = self.acks.pending;
         let waiting = self.next - self.acknowledged;

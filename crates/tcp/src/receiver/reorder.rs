@@ -219,6 +219,10 @@ impl SackList {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The option: the duplicate first, then as many blocks as there is room for.
     pub(super) fn option(&self, duplicate: Option<&Range<Seq>>, room: usize) -> SackBlocks {
         let mut option = SackBlocks::default();

@@ -225,14 +225,13 @@ impl Window {
         if mss == 0 {
             return (0, false);
         }
-        let unit = 1 << self.scale;
         let mut free = self.free(used);
         let crowded = free < full / 2;
         if self.shrink && self.scale > 0 {
             return (self.select_shrinking(free, allowed, mss), crowded);
         }
         if crowded {
-            free = free / unit * unit;
+            free = free >> self.scale << self.scale;
             // Little is nothing: the sender had better wait than send in driblets.
             if free < allowed / 16 || free < mss {
                 return (0, crowded);
@@ -240,7 +239,7 @@ impl Window {
         }
         free = free.min(self.threshold);
         if self.scale > 0 {
-            return (free.next_multiple_of(unit), crowded);
+            return (self.whole_units(free), crowded);
         }
         let kept = self.offered;
         let window = if kept + mss <= free || kept > free {
@@ -253,9 +252,14 @@ impl Window {
         (window, crowded)
     }
 
+    /// A window as the header's field can say it, rounded up.
+    pub(super) fn whole_units(&self, window: u64) -> u64 {
+        (window + (1 << self.scale) - 1) >> self.scale << self.scale
+    }
+
     fn select_shrinking(&self, free: u64, allowed: u64, mss: u64) -> u64 {
         let unit = 1 << self.scale;
-        let free = free / unit * unit;
+        let free = free >> self.scale << self.scale;
         if free < self.clamp.min(allowed) / 2 && (free < allowed / 16 || free < mss || free < unit) {
             return 0;
         }

@@ -6,6 +6,7 @@ use super::recovery::Resend;
 use super::{Phase, Sender};
 use crate::control::AckSample;
 use crate::flow::CaState;
+use crate::ledger::Record;
 use crate::rate::RateSample;
 use crate::segment::{Segment, Seq};
 
@@ -123,7 +124,9 @@ impl Sender {
             self.judge_loss_probe(&ack);
             return;
         }
-        ack.ace = segment.ace();
+        if self.flow.accurate_ecn {
+            ack.ace = segment.ace();
+        }
         self.clean(prior_highest, prior_una, prior_delivered, &mut ack);
         self.widen_reordering_window(&ack.sample);
         self.judge_loss_probe(&ack);
@@ -146,7 +149,7 @@ impl Sender {
         }
         if self.phase == Phase::Established {
             self.steer(delivered, lost, &ack);
-        } else if !self.control.owns_window() {
+        } else if !self.owns_window {
             self.update_pacing_rate();
         }
         self.resend(resend);
@@ -171,13 +174,8 @@ impl Sender {
     fn clean(&mut self, prior_highest: Seq, prior_una: Seq, prior_delivered: u64, ack: &mut Ack) {
         let prior_sacked = self.flow.sacked_out;
         let mut lowest = self.flow.nxt;
-        let mut acked = 0;
-        let mut originals: Option<(u64, u64)> = None;
-        while let Some(id) = self.ledger.first() {
-            let record = *self.ledger.get(id);
-            if record.end() > self.flow.una {
-                break;
-            }
+        let (mut acked, mut originals) = self.take_usual(&mut lowest, ack);
+        while let Some((id, record)) = self.ledger.pop_acknowledged(self.flow.una) {
             if record.is_retransmitted() {
                 self.flow.retrans_out -= u32::from(record.is_repeated());
                 ack.repeated_acked = true;
@@ -197,7 +195,7 @@ impl Sender {
             self.flow.lost_out -= u32::from(record.is_lost());
             self.flow.packets_out -= 1;
             acked += 1;
-            self.sampler.delivered(self.ledger.get_mut(id), &mut ack.sample);
+            self.sampler.delivered(&record, &mut ack.sample);
             if record.start == 0 {
                 ack.syn_acked = true;
                 self.undo.retrans_stamp = None;
@@ -207,9 +205,8 @@ impl Sender {
             if self.retransmit_hint == Some(id) {
                 self.retransmit_hint = None;
             }
-            self.ledger.pop_first();
         }
-        ack.reneged = self.ledger.first().is_some_and(|first| self.ledger.get(first).is_sacked());
+        ack.reneged = self.ledger.front().is_some_and(Record::is_sacked);
         let now_us = self.flow.now_us;
         let (mut seq_rtt, mut ca_rtt) = (None, None);
         if let (Some((first, last)), false) = (originals, ack.repeated_acked) {
@@ -238,14 +235,37 @@ impl Sender {
             } else if lowest < prior_highest {
                 self.note_reordering(lowest);
             }
-        } else if let (true, Some(rtt), Some(first)) = (measured, sack_rtt, self.ledger.first()) {
+        } else if let (true, Some(rtt), Some(first)) = (measured, sack_rtt, self.ledger.front()) {
             // SACKs of data sent after the last repetition of the first segment do not restart the timer.
-            ack.set_timer |= rtt > now_us.saturating_sub(self.ledger.get(first).sent_us);
+            ack.set_timer |= rtt > now_us.saturating_sub(first.sent_us);
         }
         if self.phase == Phase::Established {
             self.count_marks(prior_delivered, ack);
             self.control.acked(&mut self.flow, AckSample { packets: acked, rtt_us: ack.sample.rtt_us });
         }
+    }
+
+    /// The same for the segments at the beginning that were sent once and not reported: all of most ACKs. They were
+    /// sent in their order, so that the last one decides what RACK and the rate learn. Returns their
+    /// number and when the first and the last were sent.
+    #[inline]
+    fn take_usual(&mut self, lowest: &mut Seq, ack: &mut Ack) -> (u32, Option<(u64, u64)>) {
+        if !self.config.sack || self.retransmit_hint.is_some() || self.phase != Phase::Established {
+            return (0, None);
+        }
+        let usual = self.ledger.usual_below(self.flow.una);
+        let ([first, ..], [.., last]) = (usual, usual) else { return (0, None) };
+        let count = usual.len() as u32;
+        *lowest = (*lowest).min(first.start);
+        let sent_us = (first.sent_us, last.sent_us);
+        ack.original_delivered |= first.end() <= self.high_seq;
+        ack.data_acked = true;
+        self.rack.delivered(last, self.flow.now_us.saturating_sub(last.sent_us));
+        self.sampler.delivered(last, &mut ack.sample);
+        self.ledger.drop_usual(count);
+        self.flow.packets_out -= count;
+        self.count_delivered(count, ack.ece);
+        (count, Some(sent_us))
     }
 
     /// Counts the marks that an ACK tells by Accurate ECN. Where it delivers so much that the count may have gone
@@ -293,7 +313,7 @@ impl Sender {
 
     /// The window after the ACK, and the pacing rate that follows from it.
     fn steer(&mut self, delivered: u32, lost: u32, ack: &Ack) {
-        if self.control.owns_window() {
+        if self.owns_window {
             self.control.control(&mut self.flow, &ack.sample);
             return;
         }

@@ -5,6 +5,7 @@ mod buffers;
 mod config;
 mod host;
 mod output;
+mod ready;
 mod recovery;
 mod setup;
 mod timeout;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use skyhop_base::{Duration, Time};
 
 pub use crate::control::ControlKind;
-use crate::control::{Control, Event, PathHint};
+use crate::control::{Control, EcnUse, Event, PathHint};
 use crate::flow::{CaState, Flow};
 use crate::ledger::{Id, Ledger};
 use crate::rate::RateSampler;
@@ -25,6 +26,7 @@ use crate::timer::Timers;
 use buffers::Buffers;
 pub use config::Config;
 pub use host::Host;
+use ready::Ready;
 use recovery::{Prr, Rack, Undo};
 
 /// For what the one timer of the connection is set.
@@ -76,6 +78,9 @@ pub struct Sender {
     /// Asked for, and agreed on once the connection stands.
     has_timestamps: bool,
     control: Box<dyn Control>,
+    /// What the control says once and for all: asked for with each segment.
+    owns_window: bool,
+    ecn_use: EcnUse,
     flow: Flow,
     phase: Phase,
     ledger: Ledger,
@@ -83,7 +88,7 @@ pub struct Sender {
     sampler: RateSampler,
 
     /// Segments that wait to be fetched.
-    ready: VecDeque<Segment>,
+    ready: VecDeque<Ready>,
 
     /// Data written and not yet sent.
     buffers: Buffers,
@@ -167,6 +172,8 @@ impl Sender {
             rto: timers.span(config.initial_rto),
             reordering: config.reordering,
             has_timestamps: config.timestamps,
+            owns_window: control.owns_window(),
+            ecn_use: control.ecn(),
             control,
             flow,
             phase: Phase::Closed,
@@ -282,7 +289,20 @@ impl Sender {
 
     /// The next segment that leaves now.
     pub fn transmit(&mut self) -> Option<Segment> {
-        self.ready.pop_front()
+        let mut segment = Segment::default();
+        self.transmit_into(&mut segment).then_some(segment)
+    }
+
+    /// The same, in the place of a segment that is not needed any more. Returns whether there was one.
+    pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
+        let Some(ready) = self.ready.pop_front() else { return false };
+        ready.write(segment);
+        true
+    }
+
+    /// Whether [`Sender::transmit`] has a segment.
+    pub fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
     }
 
     /// Windows, counts and times as they stand.
@@ -346,7 +366,7 @@ impl Sender {
 
     /// Memory beside the sender itself, in bytes; the control's state counts as one cache line.
     pub fn memory_bytes(&self) -> u64 {
-        let waiting = self.ready.capacity() * size_of::<Segment>() + self.early_writes.capacity() * size_of::<u64>();
+        let waiting = self.ready.capacity() * size_of::<Ready>() + self.early_writes.capacity() * size_of::<u64>();
         64 + waiting as u64 + self.ledger.memory_bytes() + self.buffers.memory_bytes()
     }
 
@@ -357,7 +377,8 @@ impl Sender {
 
     /// Bytes written and not acknowledged.
     pub fn backlog(&self) -> u64 {
-        self.buffers.written - self.flow.una.max(1) + self.early_writes.iter().sum::<u64>()
+        let early = if self.early_writes.is_empty() { 0 } else { self.early_writes.iter().sum() };
+        self.buffers.written - self.flow.una.max(1) + early
     }
 
     /// Bytes written and not yet sent.

@@ -1,10 +1,10 @@
 //! The output engine: windows, bursts, Nagle's rule, deferral, restart after idle, window validation, pacing.
 
-use super::{Sender, TimerKind};
-use crate::control::{EcnUse, Event};
+use super::{Ready, Sender, TimerKind};
+use crate::control::{Burst, EcnUse, Event};
 use crate::flow::CaState;
 use crate::ledger::{Id, Record};
-use crate::segment::{Ecn, Segment, Seq, Timestamps};
+use crate::segment::{Ecn, Seq, Timestamps};
 
 /// The largest packet that the host hands to its device less the room for headers, in bytes.
 const LARGEST_BURST: u64 = 65_536 - 320 - 1;
@@ -126,16 +126,17 @@ impl Sender {
 
     /// Segments in a burst.
     pub(super) fn burst(&self) -> u32 {
-        if let Some(burst) = self.control.burst(&self.flow) {
-            return burst.min((LARGEST_BURST / u64::from(self.flow.mss)) as u32).max(1);
-        }
+        let least = match self.control.burst(&self.flow) {
+            Burst::Usual => self.config.min_burst,
+            Burst::AtLeast(least) => least,
+            Burst::Exactly(burst) => return burst.min((LARGEST_BURST / u64::from(self.flow.mss)) as u32).max(1),
+        };
         let mut bytes = self.flow.pacing_rate >> BURST_SHIFT;
         // On short paths bursts are longer: by the largest one, halved for each unit of the smallest RTT.
         let halvings = self.flow.min_rtt_us >> self.config.burst_rtt_log;
         if self.config.burst_rtt_log > 0 && halvings < 32 {
             bytes = bytes.saturating_add(LARGEST_BURST >> halvings);
         }
-        let least = self.control.min_burst(&self.flow).unwrap_or(self.config.min_burst);
         ((bytes.min(LARGEST_BURST) / u64::from(self.flow.mss)) as u32).max(least)
     }
 
@@ -143,6 +144,8 @@ impl Sender {
     pub(super) fn write_out(&mut self, nagle: Nagle, amount: Amount) -> bool {
         let mss = u64::from(self.flow.mss);
         let burst = self.burst();
+        // The timer of a probe that is set at the end takes the place of any that a transmission sets.
+        let probes = amount != Amount::Probe && self.may_probe();
         let mut sent = 0u32;
         let mut cwnd_limited = false;
         while self.has_unsent() {
@@ -169,7 +172,7 @@ impl Sender {
                 break;
             }
             let limit = if segments > 1 { self.split_point(len, quota, nagle) } else { mss };
-            sent += self.send_new(len.min(limit));
+            sent += self.send_new(len.min(limit), !probes);
             if amount != Amount::All {
                 break;
             }
@@ -182,7 +185,7 @@ impl Sender {
             if self.flow.in_reduction() {
                 self.prr.out += sent;
             }
-            if amount != Amount::Probe {
+            if probes {
                 self.schedule_loss_probe(false);
             }
             return false;
@@ -249,39 +252,47 @@ impl Sender {
         true
     }
 
-    /// Sends `bytes` of new data in one burst. Returns the number of segments.
-    fn send_new(&mut self, bytes: u64) -> u32 {
+    /// Sends `bytes` of new data in one burst, and sets the timer where that is not done later. Returns the number of
+    /// segments.
+    fn send_new(&mut self, bytes: u64, set_timer: bool) -> u32 {
         let mss = u64::from(self.flow.mss);
         let start = self.flow.nxt;
         let segments = bytes.div_ceil(mss) as u32;
         let prior = self.flow.packets_out;
         let sent_us = self.begin_transmission(segments, bytes);
         // With Accurate ECN the flag is a part of a count.
-        let mut cwr = std::mem::take(&mut self.queue_cwr) && !self.flow.accurate_ecn;
-        let mut seq = start;
+        let cwr = std::mem::take(&mut self.queue_cwr) && !self.flow.accurate_ecn;
         let end = start + bytes;
         // A burst ends with PSH in any case, so that the receiving host does not wait for more of it.
         let (head_end, head_pushed) = self.buffers.head();
         let push = end == head_end && head_pushed;
-        while seq < end {
-            let len = (end - seq).min(mss) as u32;
-            let mut record = Record::new(seq, len, sent_us);
-            // The flight counts as empty for the whole burst, which is one packet to the host.
-            let place = ((seq - start) / mss) as u32;
-            self.sampler.sent(&mut self.flow, &mut record, place);
-            let last = seq + u64::from(len) == end;
-            record.set_push(last && push);
-            record.follows = seq > start;
+        // What all segments have. The flight counts as empty for the whole burst, which is one packet to the host.
+        let mut record = Record::new(start, mss as u32, sent_us);
+        self.sampler.sent(&mut self.flow, &mut record, 0);
+        let mut ready = Ready {
+            seq: start,
+            len: mss as u32,
+            timestamps: self.timestamps(sent_us),
+            ecn: self.codepoint(false),
+            cwr,
+            ..Ready::default()
+        };
+        for _ in 1..segments {
             self.ledger.push(record);
-            let ecn = self.codepoint(false);
-            self.emit_data(seq, len, sent_us, last && (segments > 1 || push), ecn, cwr);
-            cwr = false;
-            seq += u64::from(len);
+            self.ready.push_back(ready);
+            record = record.following(mss as u32);
+            (ready.seq, ready.cwr) = (record.start, false);
         }
+        let last = (end - record.start) as u32;
+        record.set_len(last);
+        record.set_push(push);
+        self.ledger.push(record);
+        (ready.len, ready.psh) = (last, segments > 1 || push);
+        self.ready.push_back(ready);
         self.flow.nxt = end;
         self.buffers.sent(end);
         self.flow.packets_out += segments;
-        if prior == 0 || matches!(self.timer, Some((TimerKind::LossProbe, _))) {
+        if set_timer && (prior == 0 || matches!(self.timer, Some((TimerKind::LossProbe, _)))) {
             self.rearm_rto();
         }
         if bytes < u64::from(segments) * mss {
@@ -317,7 +328,7 @@ impl Sender {
 
     /// The ECN field of data. A repetition is without ECT (RFC 3168 §6.1.5), unless marks are echoed one by one.
     fn codepoint(&self, repeated: bool) -> Ecn {
-        match self.control.ecn() {
+        match self.ecn_use {
             _ if !self.ecn => Ecn::NotEct,
             EcnUse::Precise => Ecn::Ect0,
             EcnUse::Scalable if self.flow.accurate_ecn => Ecn::Ect1,
@@ -327,17 +338,8 @@ impl Sender {
     }
 
     fn emit_data(&mut self, seq: Seq, len: u32, sent_us: u64, psh: bool, ecn: Ecn, cwr: bool) {
-        self.ready.push_back(Segment {
-            ack: Some(1),
-            psh,
-            cwr,
-            seq,
-            len,
-            window: 65_535,
-            timestamps: self.timestamps(sent_us),
-            ecn,
-            ..Segment::default()
-        });
+        let timestamps = self.timestamps(sent_us);
+        self.ready.push_back(Ready { seq, len, timestamps, psh, cwr, ecn, ..Ready::default() });
     }
 
     pub(super) fn timestamps(&self, us: u64) -> Option<Timestamps> {
@@ -440,7 +442,7 @@ impl Sender {
 
     /// The window shrinks by half per timeout of idle time, down to the initial window.
     pub(super) fn restart_after_idle(&mut self) {
-        if !self.config.idle_restart || self.flow.packets_out > 0 || self.control.owns_window() {
+        if !self.config.idle_restart || self.flow.packets_out > 0 || self.owns_window {
             return;
         }
         let jiffy_ns = 1_000_000_000 / crate::timer::HZ;
@@ -479,7 +481,7 @@ impl Sender {
         }
         self.cwnd_used = self.cwnd_used.max(flow.packets_out);
         let rto = self.rto.as_nanos() / (1_000_000_000 / crate::timer::HZ);
-        if self.config.idle_restart && flow.jiffy - self.used_jiffy >= rto && !self.control.owns_window() {
+        if self.config.idle_restart && flow.jiffy - self.used_jiffy >= rto && !self.owns_window {
             if flow.state == CaState::Open {
                 let used = self.cwnd_used.max(self.config.initial_window);
                 if used < flow.cwnd {
@@ -501,7 +503,7 @@ impl Sender {
             let len = (self.buffers.head_end() - self.flow.nxt).min(room).min(mss);
             self.pushed = self.pushed.max(self.buffers.head_end());
             self.buffers.mark_head_push(self.flow.nxt + len);
-            self.send_new(len);
+            self.send_new(len, true);
             return true;
         }
         self.emit_ack(self.flow.una - 1);

@@ -1,10 +1,10 @@
 //! The handshake: the SYN, its repetition, and the state that the answer sets.
 
-use super::{Phase, Sender};
+use super::{Phase, Ready, Sender};
 use crate::control::EcnUse;
 use crate::flow::{CaState, SSTHRESH_UNSET};
 use crate::ledger::Record;
-use crate::segment::{Ecn, Segment};
+use crate::segment::Segment;
 
 /// The timeout after a hand-shake that gave no RTT (RFC 6298 §5.7).
 const FALLBACK_RTO_US: u64 = 3_000_000;
@@ -28,21 +28,20 @@ impl Sender {
 
     /// The configuration or the control asks for ECN.
     fn wants_ecn(&self) -> bool {
-        self.config.ecn || self.control.ecn() != EcnUse::Classic
+        self.config.ecn || self.ecn_use != EcnUse::Classic
     }
 
     pub(super) fn emit_syn(&mut self) {
         self.flow.pace_ns = self.flow.pace_ns.max(self.flow.now_ns);
-        self.ready.push_back(Segment {
+        self.ready.push_back(Ready {
             syn: true,
             // ECE and CWR in a SYN ask for ECN (RFC 3168 §6.1.1); they are left out once the SYN was lost.
             ece: self.wants_ecn() && self.counts.timeouts == 0,
             cwr: self.wants_ecn() && self.counts.timeouts == 0,
             // All three ask for Accurate ECN (RFC 9768 §3.1.1).
-            ae: self.control.ecn() == EcnUse::Scalable && self.counts.timeouts == 0,
-            window: 65_535,
+            ae: self.ecn_use == EcnUse::Scalable && self.counts.timeouts == 0,
             timestamps: self.timestamps(self.flow.now_us),
-            ..Segment::default()
+            ..Ready::default()
         });
     }
 
@@ -50,7 +49,7 @@ impl Sender {
         if !segment.syn || segment.ack != Some(1) {
             return;
         }
-        let asked = self.control.ecn() == EcnUse::Scalable;
+        let asked = self.ecn_use == EcnUse::Scalable;
         self.flow.accurate_ecn = asked && segment.cwr && !segment.ece;
         self.ecn = self.wants_ecn() && (segment.ece || self.flow.accurate_ecn);
         self.has_timestamps &= segment.timestamps.is_some();
@@ -82,13 +81,7 @@ impl Sender {
 
     /// A segment without data, with the number `seq`.
     pub(super) fn emit_ack(&mut self, seq: u64) {
-        self.ready.push_back(Segment {
-            ack: Some(1),
-            seq,
-            window: 65_535,
-            timestamps: self.timestamps(self.flow.now_us),
-            ecn: Ecn::NotEct,
-            ..Segment::default()
-        });
+        let timestamps = self.timestamps(self.flow.now_us);
+        self.ready.push_back(Ready { seq, timestamps, ..Ready::default() });
     }
 }

@@ -67,13 +67,15 @@ impl Sender {
         self.set_retransmission_timer(after);
     }
 
+    /// Whether loss probes are sent in the present state.
+    pub(super) fn may_probe(&self) -> bool {
+        self.config.tlp && self.config.sack && matches!(self.flow.state, CaState::Open | CaState::Cwr)
+    }
+
     /// Sets the timer for a tail loss probe (RFC 8985 §7.2) where one is due. `advancing`: an ACK moves the timeout on.
+    #[inline]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
-        if !self.config.tlp
-            || !self.config.sack
-            || self.flow.packets_out == 0
-            || !matches!(self.flow.state, CaState::Open | CaState::Cwr)
-        {
+        if self.flow.packets_out == 0 || !self.may_probe() {
             return false;
         }
         let mut after_us = if self.flow.srtt8_us > 0 {

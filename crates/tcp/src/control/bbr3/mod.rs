@@ -8,7 +8,7 @@ mod probing;
 use super::parameters::parameters;
 use super::random::Random;
 use super::rtt_jumps::{Detector, RttJumps};
-use super::{About, Control, Event, LostPacket};
+use super::{About, Burst, Control, Event, LostPacket};
 use crate::flow::{CaState, Flow};
 use crate::rate::RateSample;
 use model::{FullPipe, Model};
@@ -442,9 +442,9 @@ impl Control for Bbr3 {
         }
     }
 
-    fn min_burst(&self, flow: &Flow) -> Option<u32> {
+    fn burst(&self, flow: &Flow) -> Burst {
         // Below 1.2 Mbit/s bursts are single segments, as in the released module.
-        Some(if flow.pacing_rate < 150_000 { 1 } else { 2 })
+        Burst::AtLeast(if flow.pacing_rate < 150_000 { 1 } else { 2 })
     }
 
     fn paces(&self) -> bool {

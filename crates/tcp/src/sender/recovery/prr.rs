@@ -51,7 +51,7 @@ impl Sender {
 
     /// Ends a reduction: the window is the threshold, unless the reduction was undone.
     pub(in super::super) fn end_reduction(&mut self) {
-        if self.control.owns_window() {
+        if self.owns_window {
             return;
         }
         if self.flow.ssthresh < SSTHRESH_UNSET && (self.flow.state == CaState::Cwr || self.undo.marker.is_some()) {

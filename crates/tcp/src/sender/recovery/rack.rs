@@ -40,6 +40,18 @@ impl Default for Rack {
     }
 }
 
+impl Rack {
+    /// A segment was delivered by the transmission that the record tells of.
+    pub fn delivered(&mut self, record: &Record, rtt_us: u64) {
+        self.advanced = true;
+        self.rtt_us = rtt_us;
+        if (record.sent_us, record.end()) > (self.sent_us, self.end) {
+            self.sent_us = record.sent_us;
+            self.end = record.end();
+        }
+    }
+}
+
 impl Sender {
     /// A segment was delivered.
     pub(in super::super) fn advance_rack(&mut self, record: &Record) {
@@ -49,12 +61,7 @@ impl Sender {
         if rtt_us < self.flow.min_rtt_us && self.flow.min_rtt_us != u64::MAX && record.is_retransmitted() {
             return;
         }
-        self.rack.advanced = true;
-        self.rack.rtt_us = rtt_us;
-        if (record.sent_us, record.end()) > (self.rack.sent_us, self.rack.end) {
-            self.rack.sent_us = record.sent_us;
-            self.rack.end = record.end();
-        }
+        self.rack.delivered(record, rtt_us);
     }
 
     /// The reordering window in microseconds.
@@ -117,7 +124,7 @@ impl Sender {
         if self.flow.in_flight() != prior_in_flight {
             if self.flow.state != CaState::Recovery {
                 self.enter_recovery(false);
-                if !self.control.owns_window() {
+                if !self.owns_window {
                     self.reduce(1, (self.flow.lost - prior_lost) as u32, false);
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::super::Sender;
 use super::super::ack::Ack;
-use crate::ledger::Id;
+use crate::ledger::{Id, Record};
 use crate::segment::{SackBlocks, Segment, Seq};
 
 impl Sender {
@@ -127,7 +127,11 @@ impl Sender {
             self.ledger.get_mut(id).set_repeated(false);
             self.flow.retrans_out -= 1;
         }
-        self.sampler.delivered(self.ledger.get_mut(id), &mut ack.sample);
+        let kept = self.ledger.get_mut(id);
+        self.sampler.delivered(kept, &mut ack.sample);
+        if kept.is_sacked() {
+            kept.delivered_us = Record::TAKEN;
+        }
         self.ledger.unlink(id);
         self.highest_sacked = self.highest_sacked().max(record.end());
     }
