@@ -124,7 +124,7 @@ def test_planes_that_drift_apart_within_a_run_are_told(tmp_path: Path) -> None:
     # Links that follow need no warning, unless they look too rarely.
     assert said(48) == [] and said(48, pair_every="6 h") == []
     (seldom,) = said(48, pair_every="8 h")
-    assert "paired anew every 8 h only" in seldom and "after 6.4 h" in seldom
+    assert "paired anew every 28800 s only" in seldom and "after 6.4 h" in seldom
 
 
 def test_links_between_planes_that_drift_follow_the_phases(tmp_path: Path) -> None:
@@ -136,8 +136,9 @@ def test_links_between_planes_that_drift_follow_the_phases(tmp_path: Path) -> No
 
     (start, default_hash), (fixed, fixed_hash) = linked(0), linked(24, pair_every="0 s")
     (later, _), (same, same_hash) = linked(24), linked(24, pair_every="10 min")
-    assert fixed == start and later != start and same == later
-    assert len(later) == len(start)
+    # Where planes have drifted some links of the start pass too low, and others take their place.
+    assert fixed < start and not later <= start and same == later
+    assert len(later) > len(fixed)
     # A default that is written changes nothing, and another value does.
     assert same_hash == default_hash != fixed_hash
 
