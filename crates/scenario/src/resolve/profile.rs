@@ -289,6 +289,7 @@ impl Resolver<'_, '_, '_> {
             .rates
             .or(place.rate.map(|rate| vec![rate, rate]))
             .or_else(|| usual.rates.iter().map(|&bps| Rate::from_bps(bps)).collect())?;
+        let (own_jitter, own_busy) = (given.jitter.is_some(), given.busy_jitter.is_some());
         let starlink = Starlink {
             every: given.every.unwrap_or(SLOT),
             at: given.at.unwrap_or(SLOT_AT),
@@ -324,8 +325,8 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("hours"), "is a curve of downloads, and none of uploads is published", Some(help));
         }
         let waits = |jitter: &UpToFile| jitter.quantiles().iter().any(|delay| !delay.is_zero());
-        let of_set = (given.jitter.is_none() && waits(&starlink.jitter))
-            || (given.busy_jitter.is_none() && starlink.busy_jitter.as_ref().is_some_and(waits));
+        let of_set =
+            (!own_jitter && waits(&starlink.jitter)) || (!own_busy && starlink.busy_jitter.as_ref().is_some_and(waits));
         if given.grants.is_some() && of_set {
             self.warnings.push(format!(
                 "{}: the jitter of the set of values contains the wait for a grant already, so both add up: write \
