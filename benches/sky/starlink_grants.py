@@ -78,10 +78,12 @@ def of_the_other_half(times: Floats) -> npt.NDArray[np.int_]:
             of = gaps(one)
             apart = ", ".join(f"{100 * share:.0f}" for share in of.distances[1:6])
             furthest = np.max(np.abs(np.cumsum(of.distances - recorded.distances)))
-            said = f"{100 * of.idle:.0f} | {apart} | {furthest:.2f} | {of.packets:.0f}"
+            # Without gaps there are no bursts.
+            said = f"{apart} | {furthest:.2f} | {of.packets:.0f}" if of.idle > 0.5 else "– | – | –"
+            said = f"{100 * of.idle:.0f} | {said}"
             print(f"| {name if one is here else ''} | {label} | {said} |", flush=True)
     print()
-    return np.concatenate(made).astype(int)
+    return np.sort(np.concatenate(made)).astype(int)
 
 
 def spaced(times: npt.NDArray[np.int_], grid: int) -> npt.NDArray[np.int_]:
