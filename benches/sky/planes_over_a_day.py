@@ -1,5 +1,5 @@
-"""Writes the tables of `docs/models/topology.md` about links between planes that drift: the links of the start and those
-that follow beside those that the same elements give later, and London to New York over all three.
+"""Writes the tables of `docs/models/topology.md` about links between planes that drift: the links of the start and
+those that follow beside those that the same elements give later, and London to New York over all three.
 
     python benches/sky/planes_over_a_day.py CATALOGUE...
 """
@@ -27,7 +27,8 @@ LOOK_S, STEP_S = 1800, 60
 def main() -> None:
     """Prints the tables."""
     rows = []
-    print("| catalogue, shell | links | between planes | other than anew after " + ", ".join(map(str, HOURS)) + " h, % |")
+    after = ", ".join(map(str, HOURS))
+    print(f"| catalogue, shell | links | between planes | other than anew after {after} h, % |")
     print("|---|---|---:|---:|")
     for name in sys.argv[1:]:
         shell = json.loads(planes_scenario(name, BEGIN).planes_json())["shells"][0]

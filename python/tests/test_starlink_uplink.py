@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_the_command_writes_one_table_that_a_scenario_takes(tmp_path: Path) -> N
     assert CliRunner().invoke(cli.app, arguments).exit_code == 0
     text = out.read_text(encoding="utf-8")
     assert text.count("[starlink]") == 1 and "90 % intervals" in text
-    profile = text.replace("[starlink]", "[links.forward.profile.starlink]\njitter = \"0 ms\"\nbusy_jitter = \"0 ms\"")
+    profile = text.replace("[starlink]", '[links.forward.profile.starlink]\njitter = "0 ms"\nbusy_jitter = "0 ms"')
     api.scenario(
         "duration = '1 s'\n[[links]]\nbetween = ['a', 'b']\ndelay = '1 ms'\n"
         f"backward = {{ rate = '1 Mbit/s' }}\n{profile}"
@@ -82,10 +83,10 @@ def transfer(hour: float, bps: float, **values: bool | float) -> Transfer:
     ones = np.ones(2)
     given: dict[str, object] = {
         "name": f"{hour:g}.json", "start_s": DAY + 3600 * hour, "omitted_s": 0.0, "begins_s": np.arange(2.0),
-        "lengths_s": ones, "rate_bps": bps * ones, "as_received": True, "mean_bps": bps, "sent_begins_s": np.arange(2.0),
-        "sent_lengths_s": ones, "retransmits": None, "resent": None, "cwnd_bytes": None, "streams": 8,
-        "least_rtt_ms": None, "control": "bbr", "reverse": True, "is_udp": False, "offered_bps": 0.0, "lost": None,
-        "packets": 0,
+        "lengths_s": ones, "rate_bps": bps * ones, "as_received": True, "mean_bps": bps,
+        "sent_begins_s": np.arange(2.0), "sent_lengths_s": ones, "retransmits": None, "resent": None,
+        "cwnd_bytes": None, "streams": 8, "least_rtt_ms": None, "control": "bbr", "reverse": True,
+        "is_udp": False, "offered_bps": 0.0, "lost": None, "packets": 0,
     }  # fmt: skip
     return Transfer(**{**given, **values})  # type: ignore[arg-type]
 
@@ -119,11 +120,13 @@ def test_transfers_that_tell_no_hours_are_refused() -> None:
 def test_grants_keep_the_goodput_and_make_packets_leave_in_bursts() -> None:
     """A saturated uplink of constant rate, with grants and without."""
     delays = {}
-    for name, keys in {"even": {}, "grants": {"grants": {}}}.items():
+    kinds: dict[str, dict[str, Any]] = {"even": {}, "grants": {"grants": {}}}
+    for name, keys in kinds.items():
         off = {"step": "0 ms", "jitter": "0 ms", "spike": ["0 ms", "0 ms"], "edge_loss": [0, 0], "loss": 0}
         profile = {"starlink": {**off, "rates": ["40 Mbit/s", "40 Mbit/s"], **keys}}
         flow = {"udp": {"header": "28 B"}, "application": {"constant_rate": {"rate": "60 Mbit/s", "payload": "1472 B"}}}
-        probes = {"udp": {"header": "28 B"}, "application": {"constant_rate": {"rate": "51.2 kbit/s", "payload": "64 B"}}}
+        slow = {"rate": "51.2 kbit/s", "payload": "64 B"}
+        probes = {"udp": {"header": "28 B"}, "application": {"constant_rate": slow}}
         goodput, jitter = (
             api.run(
                 {

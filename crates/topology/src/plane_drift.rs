@@ -1,8 +1,8 @@
 //! Links between planes that drift against each other: who is paired anew, and when.
 //!
-//! Planes of several altitudes fly at several speeds, so a pair of the start leads further and further ahead. Every look
-//! compares the pairs with those that would be found now ([`by_phase`]). All pairs of a run are laid out at its start,
-//! and each is joined during its time only: links of the engine are a fixed list.
+//! Planes of several altitudes fly at several speeds, so a pair of the start leads further and further ahead. Every
+//! look compares the pairs with those that would be found now ([`by_phase`]). All pairs of a run are laid out at its
+//! start, and each is joined during its time only: links of the engine are a fixed list.
 
 use crate::build::Links;
 use crate::isl::{Pair, PairKind, Turn};

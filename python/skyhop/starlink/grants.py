@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from skyhop.starlink.fitting import QUANTILES, Parameter
-from skyhop.starlink.measuring import SLOT_S
 from skyhop.starlink.recordings import Floats
 from skyhop.texts import text_of
 
@@ -104,7 +103,10 @@ def fit_grants(times_ms: Floats, *, draws: int = 200, seed: int = 1) -> GrantsFi
     length, shift = parts(range(len(rests)))
     drawn = [parts([int(n) for n in generator.integers(0, len(rests), len(rests))]) for _ in range(draws)]
     shift = np.minimum(shift, every - length)
-    found = [("period of grants", every, [every] * len(drawn)), ("length of a grant", length, [one[0] for one in drawn])]
+    found = [
+        ("period of grants", every, [every] * len(drawn)),
+        ("length of a grant", length, [one[0] for one in drawn]),
+    ]
     for share in (0.5, 0.9):
         place = round(share * (QUANTILES - 1))
         name = f"shift within the period, {100 * share:.0f} %"
