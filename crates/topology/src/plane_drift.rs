@@ -54,7 +54,7 @@ impl Gap<'_> {
         360.0 / self.of.here.len().max(self.of.there.len()).max(1) as f64
     }
 
-    fn from_first(&self, phases: &Phases) -> Vec<Option<f64>> {
+    fn since_first(&self, phases: &Phases) -> Vec<Option<f64>> {
         let first = self.of.here.first().and_then(|node| phases[node.index()]);
         self.members().map(|node| Some(turn_between(first?, phases[node.index()]?))).collect()
     }
@@ -100,7 +100,7 @@ impl Gap<'_> {
 
     /// Other pairs, if they are better by more than chance and a short drift make them.
     fn better(&mut self, phases: &Phases, offset: f64) -> Option<Vec<[NodeId; 2]>> {
-        let seen = self.from_first(phases);
+        let seen = self.since_first(phases);
         if !self.has_moved(&seen) {
             return None;
         }
@@ -147,7 +147,7 @@ impl Links<'_> {
         };
         look(Time::ZERO, &mut phases);
         let mut gaps: Vec<Gap<'_>> = all().map(|of| Gap { of, pairs: of.pairs.clone(), seen: Vec::new() }).collect();
-        gaps.iter_mut().for_each(|gap| gap.seen = gap.from_first(&phases));
+        gaps.iter_mut().for_each(|gap| gap.seen = gap.since_first(&phases));
         let mut index: BTreeMap<[NodeId; 2], usize> =
             pairs.iter().enumerate().map(|(n, pair)| ([pair.a, pair.b], n)).collect();
         let mut turns = Vec::new();
