@@ -14,8 +14,9 @@ use skyhop_orbit::{PhaseInFlight, turn_between};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two planes are paired anew once a satellite of the smaller one comes nearer to its partner by more than this share
-/// of the spacing, and the squares of all differences fall by more than this share of the squared spacing. Planes that
-/// drift evenly then change at 5/8 of the spacing and go to 3/8 on the other side, a quarter away from changing back.
+/// of the spacing, and the squares of all differences fall by more than this share of the squared spacing. Evenly
+/// spaced planes then change at 5/8 of the spacing and go to 3/8 on the other side, a quarter away from changing back;
+/// ragged ones change from half a spacing on.
 const LEAD: f64 = 0.25;
 /// Pairs are not compared before a satellite has moved by this share of the spacing: two that move towards each other
 /// need twice as much for a lead.
