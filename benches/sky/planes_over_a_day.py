@@ -42,6 +42,8 @@ def main() -> None:
             counts = [len(links) for links in now.values()]
             first = f"`{Path(name).name}`, {shell['name']}" if n == 0 else ""
             print(f"| {first} | {label} | {min(counts)} to {max(counts)} | {shares} |", flush=True)
+        begun, again = changes(scenario(name, shell["name"], 0, 25 * 3600), plane_of)
+        print(f"|  | begun in 24 h, seen every hour: {begun}; of these, once ended: {again} |  |  |", flush=True)
     print("\n| London to New York | links | hops | RTT, ms | without a path |\n|---|---|---:|---:|---:|")
     for name, shell_name in rows:
         ways = {
@@ -80,6 +82,17 @@ def between(of: Scenario, at_s: float, plane_of: dict[str, int]) -> set[tuple[st
     sky: dict[str, Any] = json.loads(of.sky_json(at_s))
     pairs = {(min(a, b), max(a, b)) for a, b in sky["isls"]}
     return {(a, b) for a, b in pairs if a in plane_of and b in plane_of and plane_of[a] != plane_of[b]}
+
+
+def changes(of: Scenario, plane_of: dict[str, int]) -> tuple[int, int]:
+    """How many links begin within a day, and how many of them had ended before; seen every hour."""
+    begun = again = 0
+    last, ended = between(of, 0.0, plane_of), set[tuple[str, str]]()
+    for hour in range(1, 25):
+        now = between(of, 3600.0 * hour, plane_of)
+        begun, again = begun + len(now - last), again + len((now - last) & ended)
+        last, ended = now, ended | (last - now)
+    return begun, again
 
 
 def over(of: Scenario, step_s: int) -> list[tuple[int, float] | None]:
