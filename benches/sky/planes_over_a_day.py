@@ -27,6 +27,7 @@ LOOK_S, STEP_S = 1800, 60
 def main() -> None:
     """Prints the tables."""
     rows = []
+    told: list[str] = []
     after = ", ".join(map(str, HOURS))
     print(f"| catalogue, shell | links | between planes | other than anew after {after} h, % |")
     print("|---|---|---:|---:|")
@@ -43,7 +44,9 @@ def main() -> None:
             first = f"`{Path(name).name}`, {shell['name']}" if n == 0 else ""
             print(f"| {first} | {label} | {min(counts)} to {max(counts)} | {shares} |", flush=True)
         begun, again = changes(scenario(name, shell["name"], 0, 25 * 3600), plane_of)
-        print(f"|  | begun in 24 h, seen every hour: {begun}; of these, once ended: {again} |  |  |", flush=True)
+        told.append(
+            f"{Path(name).name}: {begun} links begin in 24 h, seen every hour; {again} of them had ended before."
+        )
     print("\n| London to New York | links | hops | RTT, ms | without a path |\n|---|---|---:|---:|---:|")
     for name, shell_name in rows:
         ways = {
@@ -59,6 +62,7 @@ def main() -> None:
             if hours:
                 anew_ways = over(scenario(name, shell_name, hours, LOOK_S), STEP_S)
                 row("", "found anew", anew_ways[: LOOK_S // STEP_S])
+    print("", *told, sep="\n")
 
 
 def scenario(name: str, shell: str, hours: int, duration_s: int, **keys: str) -> Scenario:
