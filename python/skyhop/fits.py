@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,15 +26,30 @@ def group() -> None:
 @_app.command("starlink")
 def starlink(
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
-            metavar="RECORDING...",
+            metavar="[RECORDING...]",
             help="`ping -D` text, CSV with unix_time_s and rtt_ms, or irtt JSON; also gzip.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    grants: Annotated[
+        Path | None,
+        typer.Option(
+            "--grants", metavar="FILE", help="Opportunities of a busy uplink, a time in ms on each line: fit `grants`."
+        ),
+    ] = None,
+    hours: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--hours",
+            metavar="FILE",
+            help="JSON of iperf3, one direction, over a day: fit `hours`. Give it once for each transfer.",
+            show_default=False,
+        ),
+    ] = None,
     part: Annotated[
-        str, typer.Option("--part", metavar="A-B", help="Part of each recording, as shares of it: 0-0.5.")
+        str, typer.Option("--part", metavar="A-B", help="Part of each recording and of --grants, as shares: 0-0.5.")
     ] = "0-1",
     draws: Annotated[
         int, typer.Option("--draws", min=0, max=10_000, help="Draws of slots for the intervals; 0: no intervals.")
@@ -42,18 +57,56 @@ def starlink(
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the table here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print values and intervals as JSON.")] = False,
 ) -> None:
-    """Fit the profile `starlink` to recorded round trips: a table for a scenario, with the intervals in comments."""
-    from skyhop.starlink import fit, read_round_trips, table
+    """Fit the profile `starlink` to recordings: a table for a scenario, with the intervals in comments.
+
+    Round trips give its delays, opportunities its grants, transfers its hours.
+    """
+    from skyhop.starlink import (
+        fit,
+        fit_grants,
+        fit_hours,
+        grants_table,
+        hours_table,
+        read_opportunities,
+        read_round_trips,
+        read_transfer,
+        table,
+    )
 
     begin, end = terminal.shares("--part", part)
+    if not files and grants is None and not hours:
+        terminal.fail("nothing to fit: give recordings of round trips, --grants FILE or --hours FILE")
+    texts: list[str] = []
+    values: dict[str, Any] = {}
     try:
-        found = fit([read_round_trips(file).part(begin, end) for file in files], draws=draws)
+        if files:
+            found = fit([read_round_trips(file).part(begin, end) for file in files], draws=draws)
+            texts.append(table(found))
+            values |= dataclasses.asdict(found)
+        if grants is not None:
+            times = read_opportunities(grants)
+            first, last = (times[0] + share * (times[-1] - times[0]) for share in (begin, end))
+            of_grants = fit_grants(times[(times >= first) & (times <= last)], draws=draws)
+            texts.append(grants_table(of_grants))
+            values["grants"] = dataclasses.asdict(of_grants)
+        if hours:
+            of_hours = fit_hours([read_transfer(file) for file in hours], draws=draws)
+            texts.append(hours_table(of_hours))
+            values["hours"] = dataclasses.asdict(of_hours)
     except ValueError as error:
         terminal.fail(str(error))
+    text = _joined(texts)
     if out is not None:
-        folders.write(out, table(found))
+        folders.write(out, text)
         typer.echo(str(out), err=True)
     if as_json:
-        terminal.print_json(dataclasses.asdict(found))
+        terminal.print_json(values)
     elif out is None:
-        typer.echo(table(found), nl=False)
+        typer.echo(text, nl=False)
+
+
+def _joined(texts: list[str]) -> str:
+    """The tables as one: the comments of all, the header, the keys of all."""
+    comments, keys = ([line for text in texts for line in text.splitlines() if line.startswith("#") == is_comment]
+                      for is_comment in (True, False))  # fmt: skip
+    return "\n".join([*comments, "[starlink]", *(line for line in keys if line != "[starlink]")]) + "\n"

@@ -91,7 +91,8 @@ def test_a_file_of_planes_gives_the_links_that_were_found(catalogue: Path, tmp_p
     assert "56 of 58 satellites are found in 8 planes" in warning and "2 are left out" in warning
 
 
-def test_planes_that_drift_apart_within_a_run_are_told(tmp_path: Path) -> None:
+def drifting(tmp_path: Path) -> tuple[Path, Path]:
+    """Elements and a file of planes in which a third of the planes drifts."""
     lines = []
     for plane in range(6):
         # A third of the planes flies 1 % faster, 50 km lower: it gains 48.2 degrees a day on the others.
@@ -104,13 +105,64 @@ def test_planes_that_drift_apart_within_a_run_are_told(tmp_path: Path) -> None:
     given = tmp_path / "planes.csv"
     rows = [f"sat-{plane}-{slot},{plane}" for plane in range(6) for slot in range(SLOTS)]
     given.write_text("satellite,plane\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    layout = {"grid": {"planes": str(given)}}
+    return file, given
+
+
+def test_planes_that_drift_apart_within_a_run_are_told(tmp_path: Path) -> None:
+    file, given = drifting(tmp_path)
+
+    def said(hours: int, **keys: str) -> list[str]:
+        layout = {"grid": {"planes": str(given), **keys}}
+        return [one for one in sky(file, layout, duration=f"{hours} h").warnings if "drift apart" in one]
+
     # A quarter of the spacing of 51.4 degrees takes 6.4 h.
-    said = [one for one in sky(file, layout, duration="7 h").warnings if "drift apart" in one]
-    assert len(said) == 1 and "from 6.4 h on" in said[0]
-    drift = re.search(r"by up to ([\d.]+) degrees of phase a day", said[0])
+    (fixed,) = said(7, pair_every="0 s")
+    assert "from 6.4 h on" in fixed and "leave out pair_every" in fixed
+    drift = re.search(r"by up to ([\d.]+) degrees of phase a day", fixed)
     assert drift is not None and float(drift[1]) == pytest.approx(13.4 * 0.01 * 360, rel=0.01)
-    assert not any("drift apart" in one for one in sky(file, layout, duration="6 h").warnings)
+    assert said(6, pair_every="0 s") == []
+    # Links that follow need no warning, unless they look too rarely.
+    assert said(48) == [] and said(48, pair_every="6 h") == []
+    (seldom,) = said(48, pair_every="8 h")
+    assert "paired anew every 28800 s only" in seldom and "after 6.4 h" in seldom
+
+
+def test_links_between_planes_that_drift_follow_the_phases(tmp_path: Path) -> None:
+    file, given = drifting(tmp_path)
+
+    def linked(hours: float, **keys: str) -> tuple[set[tuple[str, str]], str]:
+        one = sky(file, {"grid": {"planes": str(given), **keys}}, duration="24 h")
+        return {(min(a, b), max(a, b)) for a, b in json.loads(one.sky_json(3600.0 * hours))["isls"]}, one.hash
+
+    (start, default_hash), (fixed, fixed_hash) = linked(0), linked(24, pair_every="0 s")
+    (later, _), (same, same_hash) = linked(24), linked(24, pair_every="10 min")
+    # Where planes have drifted some links of the start pass too low, and others take their place.
+    assert fixed < start and not later <= start and same == later
+    assert len(later) > len(fixed)
+    # A default that is written changes nothing, and another value does.
+    assert same_hash == default_hash != fixed_hash
+
+
+def test_a_key_of_pairing_without_effect_is_told(tmp_path: Path) -> None:
+    file, given = drifting(tmp_path)
+    layout = {"grid": {"planes": str(given), "pair_every": "2 h"}}
+    assert any("has no effect" in one and "pair_every" in one for one in sky(file, layout, duration="1 h").warnings)
+    slots = tmp_path / "slots.csv"
+    rows = [f"sat-{plane}-{slot},{plane},{slot}" for plane in range(6) for slot in range(SLOTS)]
+    slots.write_text("satellite,plane,slot\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    layout = {"grid": {"planes": str(slots), "pair_every": "10 min"}}
+    warnings = sky(file, layout, duration="7 h").warnings
+    assert any("says slots" in one for one in warnings)
+    # Those of one slot do not follow, so the drift is told.
+    assert any("from 6.4 h on" in one and "divide the run" in one for one in warnings)
+    with pytest.raises(ValueError, match="pair_every"):
+        api.scenario(
+            duration="1 s",
+            constellation={
+                "preset": "iridium",
+                "isl": {"rate": "1 Gbit/s", "layout": {"grid": {"pair_every": "1 min"}}},
+            },
+        )
 
 
 def test_the_manifest_of_a_run_holds_the_planes(catalogue: Path, tmp_path: Path) -> None:

@@ -70,6 +70,20 @@ def test_a_fit_finds_what_was_drawn() -> None:
     assert by_name["jitter, 10 to 90 %"].value == pytest.approx(8, rel=0.05)
 
 
+def test_a_fit_says_where_its_halves_differ() -> None:
+    calm = made(80)
+    steady = starlink.fit([calm], draws=0)
+    assert not steady.changes and "mean step" not in starlink.table(steady)
+    # In the second half what a slot adds is three times as much.
+    middle = calm.sent_s[calm.sent_s.size // 2]
+    slot = np.floor((calm.sent_s - measuring.FIRST_S) / 15).astype(int)
+    more = np.random.Generator(np.random.PCG64(5)).uniform(0, 40, slot.max() - slot.min() + 1)[slot - slot.min()]
+    changing = Recording("changing", calm.sent_s, calm.rtt_ms + np.where(calm.sent_s > middle, more, 0.0))
+    found = starlink.fit([changing], draws=0)
+    assert found.changes and found.steps_ms[1] > 1.5 * found.steps_ms[0]
+    assert f"{found.steps_ms[1]:.3g} ms in the second" in starlink.table(found)
+
+
 def test_the_readers_agree(tmp_path: Path) -> None:
     recording = made(30, lost=0.05)
     lines, rows, trips = [], ["unix_time_s,icmp_seq,rtt_ms"], []

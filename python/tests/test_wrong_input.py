@@ -194,6 +194,8 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "part": [["good.toml", "--part", one] for one in ("", "x", "1-0", "0-2")],
         "draws": [["good.toml", "--draws", one] for one in ("-1", "x", "10001")],
         "out": [["absent", "--out", "fit.toml"]],
+        "grants": [["--grants", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
+        "hours": [["--hours", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
     },
     "validate opensand": {
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],

@@ -6,7 +6,8 @@
 //! simulation, so that different epochs of the elements do not matter. The answer does not depend on the order of the
 //! satellites.
 
-use crate::{MeanElements, Orbit, Satellite, Utc};
+use crate::{MeanElements, Orbit, Propagator, Satellite, Utc};
+use skyhop_base::Time;
 use std::f64::consts::{PI, TAU};
 use std::fmt;
 
@@ -169,6 +170,28 @@ impl Place {
     }
 }
 
+/// The phase of a satellite from elements over time, as [`Place::phase_deg`] has it at the start.
+#[derive(Clone, Debug)]
+pub struct PhaseInFlight {
+    propagator: Propagator,
+    inclination_deg: f64,
+    start: Utc,
+}
+
+impl PhaseInFlight {
+    /// `None` for other orbits than elements, and where those describe no orbit.
+    pub fn of(orbit: &Orbit) -> Option<PhaseInFlight> {
+        let Orbit::Elements { elements, start } = orbit else { return None };
+        let propagator = elements.propagator().ok()?;
+        Some(PhaseInFlight { propagator, inclination_deg: elements.inclination.degrees(), start: *start })
+    }
+
+    /// In degrees, 0 to 360; `None` when the orbit has ended by then.
+    pub fn at(&self, t: Time) -> Option<f64> {
+        phase_in_flight(&self.propagator, self.inclination_deg, self.start.after(t))
+    }
+}
+
 fn is_equatorial(inclination_deg: f64) -> bool {
     !(EQUATORIAL_DEG..=180.0 - EQUATORIAL_DEG).contains(&inclination_deg)
 }
@@ -200,8 +223,12 @@ fn drift_deg_per_day(axis_km: f64, inclination_deg: f64, eccentricity: f64) -> f
 }
 
 fn phase_deg(elements: &MeanElements, start: Utc) -> Option<f64> {
-    let (r, v) = elements.propagator().ok()?.teme(start)?;
-    if is_equatorial(elements.inclination.degrees()) {
+    phase_in_flight(&elements.propagator().ok()?, elements.inclination.degrees(), start)
+}
+
+fn phase_in_flight(propagator: &Propagator, inclination_deg: f64, at: Utc) -> Option<f64> {
+    let (r, v) = propagator.teme(at)?;
+    if is_equatorial(inclination_deg) {
         return Some(turn(libm::atan2(r.y, r.x).to_degrees()));
     }
     let pole = r.cross(v);

@@ -14,9 +14,9 @@ use skyhop_orbit::{GroundPoint, GroundStation};
 use skyhop_queue::QueueSpec;
 use skyhop_quic::StreamUse;
 use skyhop_sim::spec::{
-    AdaptiveRed, Discipline, FlowConfig, FullQueue, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig,
-    QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock, SimulationSpec,
-    SlotConfig, TransportConfig,
+    AdaptiveRed, Discipline, FlowConfig, FullQueue, Grants, LinkConfig, LinkConfigs, LinkVariation, OnDown,
+    QueueConfig, QueueLimit, RecordConfig, RedConfig, RedCounting, RedSpacing, RedUnit, RepairConfig, RunClock,
+    SimulationSpec, SlotConfig, TransportConfig,
 };
 use skyhop_topology::{
     NodeId, NodeKind, NodeSpec, RoutingRules, Topology, TopologyError, TopologySpec, WiredLink, slot_phase,
@@ -336,6 +336,11 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         edge_loss: starlink.edge_loss.map(at_edge),
         loss: starlink.loss,
         obstructed: starlink.obstructed.clone(),
+        grants: starlink.grants.as_ref().map(|grants| Grants {
+            every: grants.every,
+            length: grants.length,
+            shift: grants.shift.clone(),
+        }),
     }
 }
 

@@ -8,6 +8,7 @@ use skyhop_base::{Duration, Stream, Time};
 
 /// How slots differ. A list holds evenly spaced quantiles of what is drawn, from the least value to the greatest, with
 /// straight lines between them: two values are a uniform draw between both, one is a constant. No list is empty.
+/// Large because each field is one property of a slot that has a source of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlotConfig {
     /// Length of a slot; more than zero.
@@ -46,6 +47,21 @@ pub struct SlotConfig {
     pub loss: f64,
     /// How long each slot is obstructed, in both directions of the link at once: all packets are lost meanwhile.
     pub obstructed: Vec<Duration>,
+    /// `None`: packets may leave at any time.
+    pub grants: Option<Grants>,
+}
+
+/// Nothing leaves but in grants, one in each period. The rate within them is higher by as much as they are short, so
+/// that a period carries what it would carry evenly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grants {
+    /// Length of a period; more than zero.
+    pub every: Duration,
+    /// More than zero.
+    pub length: Duration,
+    /// How far after the begin of its period a grant begins, drawn for each by itself. The last one and `length` fit
+    /// into a period.
+    pub shift: Vec<Duration>,
 }
 
 /// The kinds of draws for a slot.
@@ -61,6 +77,7 @@ enum Draw {
     Ripple,
     Obstruction,
     Obstructed,
+    Grant,
 }
 
 /// The second kind of draw of a pair of which a normal number is made.
@@ -190,7 +207,28 @@ impl SlotScheduler {
             rate *= least + part * (most - least);
             until = until.min((interval + 1) * every);
         }
+        if let Some(grants) = &self.config.grants {
+            let (is_open, changes) = self.grant(grants, ns);
+            until = until.min(changes);
+            if !is_open {
+                return (0, until);
+            }
+            rate *= grants.every.as_nanos() as f64 / grants.length.as_nanos() as f64;
+        }
         ((rate as u64).max(1), until)
+    }
+
+    /// Whether a grant is there at an instant, and until when that holds.
+    fn grant(&self, grants: &Grants, ns: u64) -> (bool, u64) {
+        let every = grants.every.as_nanos();
+        let period = ns / every;
+        let begin = period * every + length(&grants.shift, self.draw(Draw::Grant, period)).as_nanos();
+        let end = begin + grants.length.as_nanos();
+        match ns {
+            _ if ns < begin => (false, begin),
+            _ if ns < end => (true, end),
+            _ => (false, (period + 1) * every),
+        }
     }
 
     /// The first instant from `ready` on at which something can be sent.
@@ -317,6 +355,7 @@ mod tests {
             hours: Vec::new(),
             time_of_day: Duration::ZERO,
             obstructed: Vec::new(),
+            grants: None,
         }
     }
 
@@ -469,6 +508,32 @@ mod tests {
         // A packet that takes longer than an interval meets the next rate: 100 ms at 1 Mbit/s on average.
         let long = slots.serve(at(60_000), 125_000, Idle::Yes, &mut Meter::default()).busy;
         assert!((ms(70)..ms(150)).contains(&long), "{long}");
+    }
+
+    #[test]
+    fn grants_carry_what_even_spacing_does() {
+        let shift = vec![ms(0), ms(3)];
+        let grants = Some(Grants { every: ms(4), length: Duration::from_micros(500), shift });
+        let config = SlotConfig { rates: vec![12_000_000], ..bare() };
+        let even = SlotScheduler::new(&config, 1, "a->b");
+        let mut granted = SlotScheduler::new(&SlotConfig { grants, ..config }, 1, "a->b");
+        // 12 Mbit/s: 6 kB in each period of 4 ms, within 0.5 ms.
+        let (mut now, mut meter, mut departures) = (Time::ZERO, Meter::default(), Vec::new());
+        while now < at(1000) {
+            now = granted.serve(now, 1500, Idle::No, &mut meter).departure;
+            departures.push(now.as_nanos());
+        }
+        assert!((997..=1000).contains(&departures.len()), "{}", departures.len());
+        assert_eq!(even.piece(0), (12_000_000, ms(12_000).as_nanos()));
+        // Each grant carries four packets; the last may end with its grant.
+        let mut of_period = vec![0; 251];
+        departures.iter().for_each(|ns| of_period[((ns - 1) / ms(4).as_nanos()) as usize] += 1);
+        assert!(of_period[..249].iter().all(|&count| (3..=5).contains(&count)), "{of_period:?}");
+        let begins: Vec<f64> =
+            departures.windows(2).filter(|two| two[1] - two[0] > 600_000).map(|two| two[1] as f64).collect();
+        let apart: Vec<f64> = begins.windows(2).map(|two| (two[1] - two[0]) / 1e6).collect();
+        assert!(apart.iter().all(|ms| (0.9..7.1).contains(ms)), "{apart:?}");
+        assert!(apart.iter().any(|ms| *ms < 2.5) && apart.iter().any(|ms| *ms > 5.5));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::isl::{Layout, Mesh, Pair, PairKind, Seam};
 use crate::{
-    BeamOptions, CrossSeam, IslLayout, IslRules, LinkId, LinkKind, NetworkLink, NodeId, NodeKind, NodeSpec,
+    BeamOptions, CrossSeam, IslLayout, IslRules, LinkId, LinkKind, NetworkLink, NodeId, NodeKind, NodeSpec, Pairing,
     PlaneNeighbours, SkyOptions, TopologyError, TopologySpec,
 };
 use skyhop_base::{Angle, Duration, Index, IndexVec};
@@ -98,6 +98,9 @@ pub(crate) fn check_options(options: &SkyOptions, spec: &TopologySpec) -> Result
         Some(km) if km.is_nan() || km <= 0.0 => return Err(TopologyError::LongestIsl { km }),
         None if matches!(options.isl.layout, IslLayout::Nearest { .. }) => return Err(TopologyError::NoLongestIsl),
         _ => {}
+    }
+    if options.isl.pairing.is_some_and(|pairing| pairing.every.is_zero()) {
+        return Err(TopologyError::Interval { what: "pairing" });
     }
     if let Some(km) = options.gsl.longest.map(|longest| longest.km())
         && (km.is_nan() || km <= 0.0)
@@ -208,7 +211,7 @@ impl Links<'_> {
     pub fn pair(&mut self, kind: PairKind, a: NodeId, b: NodeId) -> Pair {
         let forward = self.fixed(LinkKind::Isl, a, b);
         let backward = self.fixed(LinkKind::Isl, b, a);
-        Pair { kind, a, b, links: [forward, backward] }
+        Pair { kind, a, b, links: [forward, backward], is_joined: true }
     }
 
     /// The planes of satellites from elements are not known.
@@ -229,18 +232,19 @@ impl Links<'_> {
     }
 
     /// The +Grid of all shells: plane by plane the links along it, then those to the next plane. `of_elements` says who
-    /// is linked in shells of satellites from elements.
+    /// is linked in shells of satellites from elements. Pairs that a later time joins follow all others.
     pub fn grid(
         &mut self,
         rules: IslRules,
         earth: &Earth,
-        of_elements: Option<PlaneNeighbours>,
+        of_elements: Option<(PlaneNeighbours, Option<Pairing>)>,
         planes: &[Plane],
     ) -> Result<Layout, TopologyError> {
-        let (mut pairs, mut seams) = (Vec::new(), Vec::new());
+        let (mut pairs, mut seams, mut drifting) = (Vec::new(), Vec::new(), Vec::new());
         for shell in planes.chunk_by(|a, b| a.shell == b.shell) {
-            if let Some(neighbours) = of_elements.filter(|_| shell.iter().any(|plane| self.is_of_elements(plane))) {
-                self.grid_of_elements(rules, earth, neighbours, shell, &mut pairs, &mut seams)?;
+            let of_elements = of_elements.filter(|_| shell.iter().any(|plane| self.is_of_elements(plane)));
+            if let Some((neighbours, _)) = of_elements {
+                drifting.push(self.grid_of_elements(rules, earth, neighbours, shell, &mut pairs, &mut seams)?);
                 continue;
             }
             let count = shell.len();
@@ -278,7 +282,9 @@ impl Links<'_> {
                 Some(Closing::Seam) | None => {}
             }
         }
-        Ok(Layout { pairs, seams, mesh: None })
+        let pairing = of_elements.and_then(|(_, pairing)| pairing);
+        let turns = pairing.map(|pairing| self.pair_anew(pairing, &drifting, &mut pairs)).unwrap_or_default();
+        Ok(Layout { pairs, turns, seams, mesh: None })
     }
 
     /// Every satellite with so many transmitters.

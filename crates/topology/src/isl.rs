@@ -8,6 +8,7 @@ use crate::{Change, IslChecks, IslRules, LinkId, NodeId, Why};
 use skyhop_base::{Duration, Index, IndexVec, Stream, Time};
 use skyhop_orbit::visibility::grazing_altitude_km;
 use skyhop_orbit::{Earth, Vec3};
+use std::collections::BTreeSet;
 
 /// How far apart the looks are that find the next change.
 const STEP: Duration = Duration::from_secs(5);
@@ -26,6 +27,18 @@ pub(crate) struct Pair {
     pub b: NodeId,
     /// a→b and b→a.
     pub links: [LinkId; 2],
+    /// False before a turn begins it and after one has ended it.
+    pub is_joined: bool,
+}
+
+/// Pairs of drifting planes that follow one another.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    /// The first check from here on makes it.
+    pub at: Time,
+    /// Indices into the pairs.
+    pub ends: Vec<usize>,
+    pub begins: Vec<usize>,
 }
 
 /// The first and the last plane of a star, each satellite with its transmitter across the seam.
@@ -51,6 +64,8 @@ pub(crate) struct Mesh {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub pairs: Vec<Pair>,
+    /// In the order of time.
+    pub turns: Vec<Turn>,
     pub seams: Vec<Seam>,
     pub mesh: Option<Mesh>,
 }
@@ -63,6 +78,8 @@ pub(crate) struct Isls {
     layout: Layout,
     /// With random checks: for each satellite its next one, and the stream of its times.
     own: Vec<Option<(Time, Stream)>>,
+    /// Turns that have been made.
+    turned: usize,
     /// The next check.
     pub next: Time,
 }
@@ -122,7 +139,7 @@ impl Isls {
             }
             IslChecks::Regular | IslChecks::Exact => Vec::new(),
         };
-        Isls { rules, longest_km, checks, layout, own, next: Time::ZERO }
+        Isls { rules, longest_km, checks, layout, own, turned: 0, next: Time::ZERO }
     }
 
     fn obstacles<'a>(&self, earth: &'a Earth, positions: &'a IndexVec<NodeId, Vec3>) -> Obstacles<'a> {
@@ -140,8 +157,12 @@ impl Isls {
         sky.refresh(now);
         let due = self.due(now);
         let is_due = |node: NodeId| due.as_ref().is_none_or(|due| due[node.index()]);
+        let begun = self.turn(now, links, changes);
         let obstacles = self.obstacles(&sky.earth, sky.positions());
-        for pair in self.layout.pairs.iter().filter(|pair| is_due(pair.a)) {
+        for (n, pair) in self.layout.pairs.iter().enumerate() {
+            if !pair.is_joined || !(is_due(pair.a) || begun.contains(&n)) {
+                continue;
+            }
             let obstacle = obstacles.between(pair.kind, pair.a, pair.b);
             for (link, peer) in pair.links.into_iter().zip([pair.b, pair.a]) {
                 match obstacle {
@@ -159,8 +180,30 @@ impl Isls {
         self.next = match self.checks {
             IslChecks::Regular => next_multiple(now, self.rules.every),
             IslChecks::Randomised { .. } => self.own.iter().flatten().map(|own| own.0).min().unwrap_or(Time::MAX),
-            IslChecks::Exact => self.next_exact(now, sky),
+            IslChecks::Exact => {
+                let turn = self.layout.turns.get(self.turned).map_or(Time::MAX, |turn| turn.at);
+                self.next_exact(now, sky).min(turn)
+            }
         };
+    }
+
+    /// Makes the turns that are due: pairs that end go down. Returns those that begin, which are checked at once.
+    fn turn(&mut self, now: Time, links: &mut LinkTable, changes: &mut Vec<Change>) -> BTreeSet<usize> {
+        let Layout { pairs, turns, .. } = &mut self.layout;
+        let mut begun = BTreeSet::new();
+        while let Some(turn) = turns.get(self.turned).filter(|turn| turn.at <= now) {
+            for &n in &turn.ends {
+                pairs[n].is_joined = false;
+                begun.remove(&n);
+                pairs[n].links.iter().for_each(|&link| links.set(link, End::Down, Why::PhaseNeighbour, changes));
+            }
+            for &n in &turn.begins {
+                pairs[n].is_joined = true;
+                begun.insert(n);
+            }
+            self.turned += 1;
+        }
+        begun
     }
 
     /// With random checks whose turn it is, by node; their next ones are drawn.
@@ -190,7 +233,8 @@ impl Isls {
     fn wanted(&self, obstacles: &Obstacles<'_>) -> Vec<u32> {
         const NOBODY: u32 = u32::MAX;
         let up = |pair: &Pair| u32::from(obstacles.between(pair.kind, pair.a, pair.b).is_none());
-        let mut all: Vec<u32> = self.layout.pairs.iter().map(up).collect();
+        let joined = self.layout.pairs.iter().filter(|pair| pair.is_joined);
+        let mut all: Vec<u32> = joined.map(up).collect();
         for seam in &self.layout.seams {
             all.extend(seam.wanted(obstacles).iter().map(|found| found.map_or(NOBODY, |j| j as u32)));
         }

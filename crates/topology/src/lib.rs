@@ -23,6 +23,7 @@ mod isl;
 mod link;
 mod options;
 mod path;
+mod plane_drift;
 mod plane_grid;
 mod route;
 mod sky;
@@ -37,8 +38,8 @@ pub use delay::DelaySegment;
 pub use error::TopologyError;
 pub use link::{LinkKind, NetworkLink};
 pub use options::{
-    GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, Obstruction, PlaneNeighbours, SkyOptions,
-    StationOptions, Switching, slot_phase,
+    GatewayRule, GslOptions, IslChecks, IslLayout, IslOptions, Metric, Obstruction, Pairing, PlaneNeighbours,
+    SkyOptions, StationOptions, Switching, slot_phase,
 };
 pub use path::{Path, PathHop};
 pub use route::{Forwarding, Hop};

@@ -1,7 +1,7 @@
 //! What a network may have beyond the rules of [`TopologySpec`](crate::TopologySpec).
 
 use crate::{BeamOptions, HandoverPolicy, NodeId, TerrestrialOptions};
-use skyhop_base::{Angle, Duration, Length};
+use skyhop_base::{Angle, Duration, Length, Time};
 use skyhop_orbit::{Track, Utc};
 use std::collections::BTreeSet;
 
@@ -37,6 +37,17 @@ pub struct IslOptions {
     /// Links are down while their ends are further apart than this.
     pub longest: Option<Length>,
     pub checks: IslChecks,
+    /// Links between planes that drift follow the phases; `None`: they remain those of t = 0.
+    pub pairing: Option<Pairing>,
+}
+
+/// When satellites of neighbouring planes are paired anew. Only pairs by phase follow, those of one slot do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pairing {
+    /// Phases are looked at, at every multiple of this.
+    pub every: Duration,
+    /// The last look is at this time at the latest: all links of a run are laid out at its start.
+    pub until: Time,
 }
 
 /// Between which satellites there may be links.
@@ -61,8 +72,8 @@ pub enum IslLayout {
 /// Which satellites of neighbouring planes are linked, in planes of satellites from elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaneNeighbours {
-    /// Those whose phases (angles from the ascending node) are nearest at t = 0: the pairs with the least sum of
-    /// squares. They remain linked, also where planes drift against each other.
+    /// Those whose phases (angles from the ascending node) are nearest: the pairs with the least sum of squares. They
+    /// are those of t = 0, also where planes drift against each other, unless [`IslOptions::pairing`] says otherwise.
     ByPhase,
     /// Those of one slot; from the last plane to the first by phase.
     BySlot,

@@ -3,6 +3,7 @@
 
 use crate::build::{Links, Plane};
 use crate::isl::{Pair, PairKind, Seam};
+use crate::plane_drift::Neighbours;
 use crate::{CrossSeam, IslRules, NodeId, NodeKind, PlaneNeighbours, TopologyError};
 use skyhop_base::Index;
 use skyhop_orbit::{Earth, Place, turn_between};
@@ -26,14 +27,15 @@ struct Line<'p> {
 
 /// Who of one plane is linked to whom of the next, by their positions in the planes.
 #[derive(Clone, Debug, PartialEq)]
-struct Match {
-    pairs: Vec<(usize, usize)>,
+pub(crate) struct Match {
+    pub pairs: Vec<(usize, usize)>,
     /// How far the second is ahead of the first, in the mean.
     ahead_deg: f64,
 }
 
 impl Links<'_> {
     /// The links of one shell whose satellites come from elements: plane by plane along it, then to the next plane.
+    /// Returns the planes that are neighbours.
     ///
     /// # Errors
     /// A satellite whose elements describe no motion.
@@ -45,7 +47,7 @@ impl Links<'_> {
         shell: &[Plane],
         pairs: &mut Vec<Pair>,
         seams: &mut Vec<Seam>,
-    ) -> Result<(), TopologyError> {
+    ) -> Result<Vec<Neighbours>, TopologyError> {
         let lines: Vec<Line<'_>> = shell.iter().map(|plane| self.line(plane)).collect::<Result<_, _>>()?;
         let count = lines.len();
         let next = |n: usize| (n + 1) % count;
@@ -58,24 +60,26 @@ impl Links<'_> {
             PlaneNeighbours::BySlot if Some(n) != closing => true,
             _ => gaps[n] <= widest_usual,
         };
-        let mut offset = 0.0;
+        let (mut offset, mut joined, mut goes_on) = (0.0, Vec::new(), false);
         for n in 0..count {
             self.along_plane(lines[n].plane, pairs);
             let is_last = n + 1 == count;
             if (is_last && closing.is_none()) || !is_joined(n) {
-                offset = 0.0;
+                (offset, goes_on) = (0.0, false);
                 continue;
             }
             let (here, there) = (&lines[n], &lines[next(n)]);
-            let found = match neighbours {
-                PlaneNeighbours::BySlot if !is_last => self.by_slot(here, there),
-                _ => by_phase(&here.phases, &there.phases, offset),
+            let is_by_phase = is_last || neighbours == PlaneNeighbours::ByPhase;
+            let found = match is_by_phase {
+                false => self.by_slot(here, there),
+                true => by_phase(&here.phases, &there.phases, offset),
             };
             offset += found.ahead_deg;
-            for (a, b) in found.pairs {
-                let [a, b] = [here.plane.members[a], there.plane.members[b]];
-                pairs.push(self.pair(PairKind::BetweenPlanes, a, b));
-            }
+            let [here, there] = [here, there].map(|line| line.plane.members.clone());
+            let found: Vec<[NodeId; 2]> = found.pairs.into_iter().map(|(a, b)| [here[a], there[b]]).collect();
+            pairs.extend(found.iter().map(|&[a, b]| self.pair(PairKind::BetweenPlanes, a, b)));
+            joined.push(Neighbours { here, there, pairs: found, is_by_phase, goes_on });
+            goes_on = true;
         }
         let open = |&n: &usize| !is_joined(n) && (n + 1 < count || closing.is_some());
         let widest = (0..count).filter(open).max_by(|&a, &b| gaps[a].total_cmp(&gaps[b]).then(b.cmp(&a)));
@@ -83,7 +87,7 @@ impl Links<'_> {
             let (first, last) = (&lines[next(n)].plane.members, &lines[n].plane.members);
             seams.push(self.seam(first, last));
         }
-        Ok(())
+        Ok(joined)
     }
 
     fn line<'p>(&self, plane: &'p Plane) -> Result<Line<'p>, TopologyError> {
@@ -130,7 +134,7 @@ fn widest_usual(gaps: &[f64], lines: &[Line<'_>], earth: &Earth, rules: IslRules
 /// the smaller plane that stays alone counts as one at the distance of its plane's mean spacing. `offset` is how far
 /// the first plane is ahead of the first of its shell; between two answers that are equally good, satellites half a
 /// spacing ahead or behind, it keeps the planes together.
-fn by_phase(here: &[f64], there: &[f64], offset: f64) -> Match {
+pub(crate) fn by_phase(here: &[f64], there: &[f64], offset: f64) -> Match {
     let spacing = 360.0 / here.len().max(there.len()).max(1) as f64;
     // Ahead first: with an even start the next plane is linked forwards.
     let answers = [TIE, -TIE].map(|bias| least_squares(here, there, bias * spacing));

@@ -345,7 +345,7 @@ fn build_isls(
             links.refuse_elements()?;
             links.grid(rules, earth, None, planes)?
         }
-        IslLayout::Planes(neighbours) => links.grid(rules, earth, Some(*neighbours), planes)?,
+        IslLayout::Planes(neighbours) => links.grid(rules, earth, Some((*neighbours, options.isl.pairing)), planes)?,
         IslLayout::Nearest { links: transmitters } => links.mesh(*transmitters)?,
         IslLayout::List(list) => links.list(list)?,
     };

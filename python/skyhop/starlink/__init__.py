@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from skyhop.starlink.fitting import Fit, Parameter, fit, table
+from skyhop.starlink.grants import GrantsFit, fit_grants, gaps, grants_table, read_opportunities
+from skyhop.starlink.hours import HoursFit, fit_hours, hours_table
 from skyhop.starlink.measuring import EDGE_S, SLOT_S, measures
 from skyhop.starlink.recordings import Recording, read_round_trips
 from skyhop.starlink.transfers import Transfer, read_transfer
@@ -11,11 +13,19 @@ __all__ = [
     "EDGE_S",
     "SLOT_S",
     "Fit",
+    "GrantsFit",
+    "HoursFit",
     "Parameter",
     "Recording",
     "Transfer",
     "fit",
+    "fit_grants",
+    "fit_hours",
+    "gaps",
+    "grants_table",
+    "hours_table",
     "measures",
+    "read_opportunities",
     "read_round_trips",
     "read_transfer",
     "table",

@@ -29,6 +29,9 @@ PAUSE_STEP_S = 0.05
 #: Draws for intervals: whole slots, with replacement.
 DRAWS = 200
 
+#: The bound of `skyhop validate starlink` for the mean step.
+STEP_BOUND = 0.25
+
 #: Slots that are needed.
 LEAST_SLOTS = 20
 
@@ -58,7 +61,15 @@ class Fit:
     loss_near_edges: float
     """Losses within 1.5 s of edges as a share of all, over the share of time: 1 where the edges lose no more."""
     slots: int
+    steps_ms: tuple[float, float]
+    """Mean step between neighbouring slots in the first and in the second half of the slots; NaN without neighbours."""
     parameters: tuple[Parameter, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether the halves differ so much that one would not predict the other within the bound of its step."""
+        first, second = self.steps_ms
+        return abs(first - second) > STEP_BOUND * min(first, second)
 
 
 @dataclass(frozen=True)
@@ -117,8 +128,22 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
         step_ms=_rounded(_quantiles(parts.floors)), jitter_ms=_rounded(_quantiles(parts.jitter)),
         spread=_rounded(_quantiles(parts.factors, zero=False), 3), pause_ms=pause,
         correlation=round(min(max(correlation, 0.0), 0.9), 2), base_ms=base_ms,
-        loss_near_edges=_near_edges(recordings), slots=len(slots), parameters=tuple(parameters),
+        loss_near_edges=_near_edges(recordings), slots=len(slots), steps_ms=_steps(slots, np.array(numbers)),
+        parameters=tuple(parameters),
     )  # fmt: skip
+
+
+def _steps(slots: Sequence[Slotted], numbers: Floats) -> tuple[float, float]:
+    """Mean distance of the medians of neighbouring slots in each half."""
+    inside = [(one.phase_s >= 2 * EDGE_S) & (one.phase_s < SLOT_S - EDGE_S) for one in slots]
+    medians = np.array([np.median(one.rtt_ms[where]) for one, where in zip(slots, inside, strict=True)])
+    half = len(slots) // 2
+    found = []
+    for part in (slice(None, half), slice(half, None)):
+        beside = np.diff(numbers[part]) == 1
+        steps = np.abs(np.diff(medians[part]))[beside]
+        found.append(float(np.mean(steps)) if steps.size else math.nan)
+    return round(found[0], 2), round(found[1], 2)
 
 
 def _slots(trips: Slotted) -> list[Slotted]:
@@ -260,6 +285,12 @@ def table(found: Fit, *, direction: str = "up") -> str:
     for one in found.parameters:
         interval = f" ({one.low:.3g} to {one.high:.3g})" if one.low == one.low else ""
         lines.append(f"# {one.name}: {one.value:.3g}{interval}")
+    if found.changes:
+        first, second = found.steps_ms
+        lines.append(
+            f"# The mean step between slots is {first:.3g} ms in the first half and {second:.3g} ms in the second: the "
+            "link changes over longer times than this recording tells, and its steps are a mean over both."
+        )
     lines += [
         f"# Least round trip of the place: {found.base_ms:.1f} ms. It belongs to the delay of the link.",
         "[starlink]",

@@ -1,7 +1,7 @@
 //! Satellites and the rules of their links.
 
 use crate::format::{
-    CoverageFile, EarthName, GatewaysName, HandoverChecksFile, HandoverChecksName, HandoverChecksOptions,
+    CoverageFile, EarthName, GatewaysName, GridFile, HandoverChecksFile, HandoverChecksName, HandoverChecksOptions,
     HandoverPolicyName, IslChecksName, LayoutFile, LayoutOptions, MetricName, ObstructionFile, SwitchingFile,
     SwitchingOptions, TerrestrialFile, TerrestrialRuleFile, TerrestrialRuleName, TerrestrialRuleOptions,
 };
@@ -11,7 +11,7 @@ use skyhop_base::{Duration, Index, Length, Time};
 use skyhop_orbit::{Earth, GroundPoint, Orbit};
 use skyhop_topology::{
     BeamOptions, CheckTimes, CrossSeam, GatewayRule, GslOptions, GslRules, HandoverPolicy, IslChecks, IslLayout,
-    IslOptions, IslRules, Metric, NodeId, NodeKind, Obstruction, PlaneNeighbours, SkyOptions, StationOptions,
+    IslOptions, IslRules, Metric, NodeId, NodeKind, Obstruction, Pairing, PlaneNeighbours, SkyOptions, StationOptions,
     Switching, TerrestrialOptions, TerrestrialRule, TopologySpec, slot_phase,
 };
 
@@ -108,7 +108,8 @@ impl Scenario {
             MetricName::Hops => Metric::Hops,
         };
         let Some(sky) = &self.constellation else { return SkyOptions { metric, ..SkyOptions::default() } };
-        let isl = sky.isl.as_ref().map(|isl| isl_options(isl, sky, topology)).unwrap_or_default();
+        let until = Time::from_nanos(self.duration.as_nanos());
+        let isl = sky.isl.as_ref().map(|isl| isl_options(isl, sky, topology, until)).unwrap_or_default();
         let gsl = sky.gsl.as_ref().map(|gsl| GslOptions {
             switching: match &gsl.switching {
                 SwitchingFile::Named(_) => Switching::MakeBeforeBreak,
@@ -180,7 +181,7 @@ fn terrestrial_rule(terrestrial: &TerrestrialFile) -> TerrestrialRule {
     }
 }
 
-fn isl_options(isl: &Isl, sky: &Constellation, topology: &TopologySpec) -> IslOptions {
+fn isl_options(isl: &Isl, sky: &Constellation, topology: &TopologySpec, until: Time) -> IslOptions {
     let planes = sky.elements.as_ref().and_then(|elements| elements.planes.as_ref());
     let layout = match &isl.layout {
         LayoutFile::Named(_) | LayoutFile::Options(LayoutOptions::Grid(_)) => match planes {
@@ -199,7 +200,12 @@ fn isl_options(isl: &Isl, sky: &Constellation, topology: &TopologySpec) -> IslOp
         IslChecksName::Randomised => IslChecks::Randomised { seed: 0 },
         IslChecksName::Exact => IslChecks::Exact,
     };
-    IslOptions { layout, longest: isl.longest, checks }
+    let every = match &isl.layout {
+        LayoutFile::Options(LayoutOptions::Grid(grid)) => grid.pairs_every(),
+        _ => Some(GridFile::PAIR_EVERY),
+    };
+    let pairing = every.filter(|_| planes.is_some()).map(|every| Pairing { every, until });
+    IslOptions { layout, longest: isl.longest, checks, pairing }
 }
 
 /// Its node; `None` where a station is a node like any other, without satellites.

@@ -109,8 +109,14 @@ impl Resolver<'_, '_, '_> {
         }
         let planes = ElementPlanes { shells: kept, shell_of, left_out, given: text, by_slot };
         self.warnings.push(format!("{place}: {}", told(&planes, total)));
-        if let Some(said) = self.duration.and_then(|duration| drifting(&planes, duration)) {
-            self.warnings.push(format!("{place}: {said}"));
+        if let Some(duration) = self.duration {
+            let every = grid.pairs_every();
+            if let Some(said) = drifting(&planes, every, duration) {
+                self.warnings.push(format!("{place}: {said}"));
+            }
+            if let Some(said) = grid.pair_every.and_then(|_| without_effect(&planes, every?, duration)) {
+                self.warnings.push(format!("{}: {said}", path.key("grid").key("pair_every")));
+            }
         }
         Some(planes)
     }
@@ -294,8 +300,10 @@ fn told(planes: &ElementPlanes, total: usize) -> String {
 }
 
 /// The warning where neighbouring planes of different altitudes drift apart by more than a quarter of their spacing
-/// within a run of this length. Links of the start then lead to satellites that are not nearest in phase.
-fn drifting(planes: &ElementPlanes, duration: Duration) -> Option<String> {
+/// before they are paired anew, or within a run without that. Links then lead to satellites that are not nearest in
+/// phase.
+fn drifting(planes: &ElementPlanes, every: Option<Duration>, duration: Duration) -> Option<String> {
+    let every = every.filter(|_| !planes.by_slot);
     let pairs = planes.shells.iter().flat_map(|shell| shell.planes.windows(2).map(move |pair| (shell, pair)));
     let soonest = pairs.filter_map(|(shell, pair)| {
         let radius_km = Earth::WGS84.radius_km + shell.altitude_km;
@@ -306,16 +314,40 @@ fn drifting(planes: &ElementPlanes, duration: Duration) -> Option<String> {
         Some((spacing / 4.0 / rate, rate, shell))
     });
     let (after_s, rate, shell) = soonest.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    (after_s < duration.as_secs_f64()).then(|| {
-        format!(
-            "neighbouring planes of the shell {} drift apart by up to {:.1} degrees of phase a day, and links between \
-             them stay those of the start: from {:.1} h on some lead to satellites that are not nearest in phase; \
-             divide the run of {duration} into shorter ones with an epoch each",
-            shell.name,
-            rate * 86_400.0,
-            after_s / 3600.0,
-        )
+    let fixed = every.map_or(duration, |every| every.min(duration));
+    if after_s >= fixed.as_secs_f64() {
+        return None;
+    }
+    let apart = format!(
+        "neighbouring planes of the shell {} drift apart by up to {:.1} degrees of phase a day",
+        shell.name,
+        rate * 86_400.0
+    );
+    let hours = after_s / 3600.0;
+    Some(match every {
+        Some(every) => format!(
+            "{apart}, and satellites are paired anew every {every} only: after {hours:.1} h some links lead to \
+             satellites that are not nearest in phase; write a shorter pair_every"
+        ),
+        None => format!(
+            "{apart}, and links between them stay those of the start: from {hours:.1} h on some lead to satellites \
+             that are not nearest in phase; {}",
+            match planes.by_slot {
+                true => format!("divide the run of {duration} into shorter ones with an epoch each"),
+                false => "leave out pair_every, and they follow".to_owned(),
+            }
+        ),
     })
+}
+
+/// The warning where a `pair_every` that was written does not do what it says.
+fn without_effect(planes: &ElementPlanes, every: Duration, duration: Duration) -> Option<String> {
+    if planes.by_slot {
+        let text = "concerns the last plane and the first of a shell only: the file of planes says slots, and others \
+                    meet by slot";
+        return Some(text.to_owned());
+    }
+    (every > duration).then(|| format!("has no effect: {every} is longer than the run of {duration}"))
 }
 
 /// The layout as the canonical form has it, which needs no other file; `"grid"` where nothing is chosen.
@@ -327,8 +359,11 @@ pub(super) fn canonical(grid: GridFile, planes: Option<&ElementPlanes>) -> Layou
         names.sort_by(|a, b| natural_order(a, b));
         names.dedup();
     }
-    match (planes, shells) {
-        (None, None) => LayoutFile::Named(LayoutName::Grid),
-        (planes, shells) => LayoutFile::Options(LayoutOptions::Grid(GridFile { planes, shells })),
+    let pair_every = grid.pair_every.filter(|every| *every != GridFile::PAIR_EVERY);
+    match (planes, shells, pair_every) {
+        (None, None, None) => LayoutFile::Named(LayoutName::Grid),
+        (planes, shells, pair_every) => {
+            LayoutFile::Options(LayoutOptions::Grid(GridFile { planes, shells, pair_every }))
+        }
     }
 }

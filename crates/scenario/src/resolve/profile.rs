@@ -3,10 +3,10 @@
 use super::Resolver;
 use super::wires::SendDirection;
 use crate::format::{
-    CountsName, DropTailFile, LinkProfileFile, LinkProfileName, LinkProfileOptions, PauseFile, QueueFile, QueueOptions,
-    StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
+    CountsName, DropTailFile, GrantsFile, HoursFile, HoursName, LinkProfileFile, LinkProfileName, LinkProfileOptions,
+    PauseFile, QueueFile, QueueOptions, StarlinkDirection, StarlinkFile, StarlinkValues, UpToFile,
 };
-use crate::scenario::{LinkProfile, Starlink};
+use crate::scenario::{Grants, LinkProfile, Starlink};
 use crate::tree::Path;
 use skyhop_base::{Duration, Rate};
 
@@ -136,6 +136,28 @@ mod loaded {
     /// retransmissions fell into the 1.5 s after edges, a tenth of the time, 1.71 times as many as elsewhere.
     pub const EDGE_LOSS_S: f64 = 0.71 * 1.5;
 }
+
+/// Grants of the recorded uplink of SpaceNetLab/LeoCC (`skyhop fit starlink --grants`): one in three frames of 1.333 ms
+/// (Humphreys et al. 2023); of bursts, the share that lies in two whole ms; and quantiles 5 % apart of the shift.
+mod grants {
+    use super::Duration;
+
+    pub const EVERY: Duration = Duration::from_millis(4);
+    pub const LENGTH: Duration = Duration::from_micros(250);
+    pub const SHIFT_MS: [f64; 21] = [
+        0.0, 0.14, 0.87, 1.08, 1.14, 1.35, 1.72, 1.93, 1.96, 2.01, 2.03, 2.05, 2.07, 2.1, 2.11, 2.14, 2.16, 2.23, 2.68,
+        3.1, 3.75,
+    ];
+}
+
+/// Median download of each hour from 0 to 1 h on, over that of all, at Osnabrück and Enschede together, without rain,
+/// September 2023 to March 2024: WetLinks (Laniewski et al., TMA 2024, arXiv 2402.16448). The authors publish the
+/// differences from the median of all hours (`correction_factors.csv` of sys-uos/WetLinks); 218.1 Mbit/s is the median
+/// that their notebook prints for dry weather after the correction.
+const WETLINKS: [f64; 24] = [
+    1.04, 1.06, 1.06, 1.08, 1.09, 1.13, 1.07, 1.03, 1.02, 1.03, 1.01, 1.01, 1.0, 0.99, 0.99, 0.98, 0.95, 0.91, 0.88,
+    0.84, 0.84, 0.9, 0.97, 1.0,
+];
 
 /// What the values that a recording can show are without others.
 struct Usual {
@@ -267,6 +289,7 @@ impl Resolver<'_, '_, '_> {
             .rates
             .or(place.rate.map(|rate| vec![rate, rate]))
             .or_else(|| usual.rates.iter().map(|&bps| Rate::from_bps(bps)).collect())?;
+        let (own_jitter, own_busy) = (given.jitter.is_some(), given.busy_jitter.is_some());
         let starlink = Starlink {
             every: given.every.unwrap_or(SLOT),
             at: given.at.unwrap_or(SLOT_AT),
@@ -278,7 +301,12 @@ impl Resolver<'_, '_, '_> {
             busy_jitter: given.busy_jitter.or(usual.busy_jitter),
             ripple: given.ripple.unwrap_or(usual.ripple),
             correlation: given.correlation.unwrap_or(usual.correlation),
-            hours: given.hours.unwrap_or_default(),
+            hours: match &given.hours {
+                None => Vec::new(),
+                Some(HoursFile::Factors(factors)) => factors.clone(),
+                Some(HoursFile::Named(HoursName::Wetlinks)) => WETLINKS.to_vec(),
+            },
+            grants: given.grants.clone().map(granted),
             spike: given.spike.unwrap_or(usual.spike.into()),
             before: given.before.unwrap_or(usual.before),
             after: given.after.unwrap_or(AFTER),
@@ -291,6 +319,20 @@ impl Resolver<'_, '_, '_> {
         if !place.way.is_wire && !starlink.obstructed.is_empty() {
             let help = "give the stations `obstructions`, which say where in their sky".to_owned();
             self.add(&path.key("obstructed"), "is for wires, whose ends are one terminal's", Some(help));
+        }
+        if matches!(given.hours, Some(HoursFile::Named(_))) && up {
+            let help = "leave it out, or write 24 factors".to_owned();
+            self.add(&path.key("hours"), "is a curve of downloads, and none of uploads is published", Some(help));
+        }
+        let waits = |jitter: &UpToFile| jitter.quantiles().iter().any(|delay| !delay.is_zero());
+        let of_set =
+            (!own_jitter && waits(&starlink.jitter)) || (!own_busy && starlink.busy_jitter.as_ref().is_some_and(waits));
+        if given.grants.is_some() && of_set {
+            self.warnings.push(format!(
+                "{}: the jitter of the set of values contains the wait for a grant already, so both add up: write \
+                 jitter and busy_jitter besides",
+                path.key("grants")
+            ));
         }
         self.check_starlink(&starlink, &path);
         Some(LinkProfile::Starlink(starlink))
@@ -337,6 +379,9 @@ impl Resolver<'_, '_, '_> {
             let said = if values == 2 { "the first must not be more than the second" } else { "must not decrease" };
             self.add(&path.key(key), said, None);
         }
+        if let Some(grants) = &starlink.grants {
+            self.check_grants(grants, &path.key("grants"));
+        }
         let longest = pause.last().copied().unwrap_or_default();
         if starlink.edge_loss.iter().any(|share| !(0.0..=1.0).contains(share)) {
             self.add(&path.key("edge_loss"), "must be shares from 0 to 1", None);
@@ -350,6 +395,30 @@ impl Resolver<'_, '_, '_> {
             let message = format!("a pause of {longest} takes the whole slot of {}", starlink.every);
             self.add(&path.key("pause"), message, None);
         }
+    }
+}
+
+impl Resolver<'_, '_, '_> {
+    fn check_grants(&mut self, grants: &Grants, path: &Path) {
+        self.check_interval(grants.every, &path.key("every"));
+        self.check_interval(grants.length, &path.key("length"));
+        if !grants.shift.is_sorted() {
+            self.add(&path.key("shift"), "must not decrease", None);
+        }
+        let last = grants.shift.last().copied().unwrap_or_default() + grants.length;
+        if last > grants.every {
+            let message = format!("a grant ends up to {last} after the begin of its period of {}", grants.every);
+            let help = "the largest shift and the length must fit into a period".to_owned();
+            self.add(&path.key("shift"), message, Some(help));
+        }
+    }
+}
+
+fn granted(given: GrantsFile) -> Grants {
+    Grants {
+        every: given.every.unwrap_or(grants::EVERY),
+        length: given.length.unwrap_or(grants::LENGTH),
+        shift: given.shift.unwrap_or_else(|| lengths(&grants::SHIFT_MS)),
     }
 }
 

@@ -114,7 +114,11 @@ impl Resolver<'_, '_, '_> {
         }
         match layout {
             LayoutFile::Options(LayoutOptions::Grid(grid)) => {
-                let given = [("planes", grid.planes.is_some()), ("shells", grid.shells.is_some())];
+                let given = [
+                    ("planes", grid.planes.is_some()),
+                    ("shells", grid.shells.is_some()),
+                    ("pair_every", grid.pair_every.is_some()),
+                ];
                 for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given && sky.elements.is_none()) {
                     let message = "is about satellites from elements, and the constellation has none";
                     self.add(&path.key("layout").key("grid").key(key), message, None);

@@ -80,6 +80,20 @@ pub struct GridFile {
     /// The shells that stay, by their names in `skyhop planes`. Without it: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shells: Option<Vec<String>>,
+    /// Time between looks at the phases of neighbouring planes that are linked by phase: where they have drifted,
+    /// satellites are paired anew. "0 s": the links of the start remain. Without it: 10 min.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pair_every: Option<Duration>,
+}
+
+impl GridFile {
+    /// The fastest planes of October 2025 (OneWeb's) drift by 0.02 spacings in this time.
+    pub const PAIR_EVERY: Duration = Duration::from_secs(600);
+
+    /// The time between looks; `None`: the links of the start remain.
+    pub fn pairs_every(&self) -> Option<Duration> {
+        Some(self.pair_every.unwrap_or(GridFile::PAIR_EVERY)).filter(|every| !every.is_zero())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -30,6 +30,8 @@ pub enum LinkProfileOptions {
 
 /// Each value stands for itself; zero turns it off. For a pair, each slot draws a value between both. A longer list
 /// holds evenly spaced quantiles from the least value to the greatest: what is drawn falls into each gap equally often.
+///
+/// Large because it is one table of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StarlinkFile {
@@ -70,10 +72,11 @@ pub struct StarlinkFile {
     /// (loaded: 0.06).
     #[schemars(range(min = 0.0, max = 0.9))]
     pub correlation: Option<f64>,
-    /// 24 factors of the rate, for the hours of a day from 0 to 1 h UTC on; without an epoch t = 0 is midnight. A slot
-    /// has that of its begin. Without it: 1 for all.
-    #[schemars(length(equal = 24))]
-    pub hours: Option<Vec<f64>>,
+    /// 24 factors of the rate, for the hours of a day from 0 to 1 h UTC on, or the name of a published curve; without
+    /// an epoch t = 0 is midnight. A slot has that of its begin. Without it: 1 for all.
+    pub hours: Option<HoursFile>,
+    /// Packets leave in grants only, as an uplink's do. Without it: at any time.
+    pub grants: Option<GrantsFile>,
     /// Delay added around an edge. Without it: 15 to 25 ms (recorded: 0 ms).
     #[schemars(length(min = 2, max = 1001))]
     pub spike: Option<Vec<Duration>>,
@@ -93,6 +96,43 @@ pub struct StarlinkFile {
     /// both directions at once. Only on wires; a station has `obstructions`. Without it: never.
     #[schemars(length(min = 2, max = 1001))]
     pub obstructed: Option<Vec<Duration>>,
+}
+
+/// Load by the hour.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HoursFile {
+    Named(HoursName),
+    Factors(#[schemars(length(equal = 24))] Vec<f64>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HoursName {
+    /// Median downloads of each hour over six months at Osnabrück and Enschede, without rain (WetLinks, TMA 2024). For
+    /// the direction "down".
+    Wetlinks,
+}
+
+/// Grants of an uplink: one in each period.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrantsFile {
+    /// Length of a period. Without it: 4 ms, three frames.
+    pub every: Option<Duration>,
+    /// Length of a grant. Without it: 0.25 ms.
+    pub length: Option<Duration>,
+    /// Quantiles of the time from the begin of a period to its grant. Without it: 0 to 2.75 ms, as recorded.
+    #[schemars(length(min = 2, max = 1001))]
+    pub shift: Option<Vec<Duration>>,
+}
+
+/// Every value of the grants.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Grants {
+    pub every: Duration,
+    pub length: Duration,
+    pub shift: Vec<Duration>,
 }
 
 /// One length, or between which two each edge draws its own.
@@ -185,6 +225,9 @@ pub struct Starlink {
     /// Empty: the same rates at all hours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hours: Vec<f64>,
+    /// None: packets leave at any time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grants: Option<Grants>,
     pub spike: Vec<Duration>,
     pub before: Duration,
     pub after: Duration,

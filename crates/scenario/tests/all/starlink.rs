@@ -493,3 +493,57 @@ fn the_profile_looks_like_a_recorded_link() {
     // 0.2 % and at edges 0.5 to 6 % of one second in 15, 0.22 % on average: four standard deviations are 0.16 %.
     assert!((lost - 0.0042).abs() < 0.0016, "{lost}");
 }
+
+#[test]
+fn grants_have_recorded_defaults_and_must_fit_into_their_period() {
+    let with = |keys: serde_json::Value| {
+        let mut profile = json!({ "values": "loaded", "jitter": "0 ms", "busy_jitter": "0 ms" });
+        profile.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+        json!({ "duration": "1 s", "links": [{ "between": ["a", "b"], "delay": "1 ms",
+            "forward": { "profile": { "starlink": profile } }, "backward": { "rate": "1 Mbit/s" } }] })
+    };
+    let up = scenario(&with(json!({ "grants": {} })));
+    assert!(up.warnings.iter().all(|said| !said.contains("grants")), "{:?}", up.warnings);
+    let spec = up.simulation_spec();
+    let grants = slots(&spec.links.wired[0]).grants.clone().unwrap();
+    let (every, length) = (Duration::from_millis(4), Duration::from_micros(250));
+    assert_eq!((grants.every, grants.length, grants.shift.len()), (every, length, 21));
+    assert!(slots(&scenario(&with(json!({}))).simulation_spec().links.wired[0]).grants.is_none());
+    // The fitted jitter contains the wait.
+    let both = with(json!({ "grants": {}, "jitter": ["0 ms", "5 ms"], "busy_jitter": "1 ms" }));
+    assert!(scenario(&both).warnings.iter().all(|said| !said.contains("grants")), "both are written");
+    let mut twice = both.clone();
+    twice["links"][0]["forward"]["profile"]["starlink"].as_object_mut().unwrap().remove("jitter");
+    assert!(scenario(&twice).warnings.iter().any(|said| said.contains("grants") && said.contains("add up")));
+    for (grants, said) in [
+        (json!({ "shift": ["0 ms", "3.9 ms"] }), "must fit into a period"),
+        (json!({ "shift": ["2 ms", "1 ms"] }), "must not decrease"),
+        (json!({ "every": "0 ms" }), "grants.every"),
+        (json!({ "length": "0 ms" }), "grants.length"),
+        (json!({ "often": 1 }), "often"),
+    ] {
+        let problems = Scenario::from_json(&with(json!({ "grants": grants })), "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains(said), "{problems}");
+    }
+}
+
+#[test]
+fn hours_of_a_published_curve_have_its_name() {
+    let with = |way: &str, hours: serde_json::Value| {
+        json!({ "duration": "1 s", "links": [{ "between": ["a", "b"], "delay": "1 ms",
+            "profile": "starlink", way: { "profile": { "starlink": { "hours": hours } } } }] })
+    };
+    let spec = scenario(&with("backward", json!("wetlinks"))).simulation_spec();
+    let hours = &spec.links.wired.iter().map(slots).find(|slots| !slots.hours.is_empty()).unwrap().hours;
+    assert_eq!((hours.len(), hours[5], hours[20]), (24, 1.13, 0.84));
+    let mean = hours.iter().sum::<f64>() / 24.0;
+    assert!((mean - 1.0).abs() < 0.01, "{mean}");
+    for (way, hours, said) in [
+        ("forward", json!("wetlinks"), "none of uploads is published"),
+        ("backward", json!("ookla"), "hours"),
+        ("backward", json!([1.0, 2.0]), "hours"),
+    ] {
+        let problems = Scenario::from_json(&with(way, hours), "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains(said), "{problems}");
+    }
+}

@@ -1,6 +1,7 @@
 //! All tests of the crate in one binary, because each binary costs seconds of linking.
 
 mod common;
+mod drift;
 mod iridium;
 mod kinds;
 mod options;

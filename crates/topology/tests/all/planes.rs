@@ -13,7 +13,7 @@ use skyhop_topology::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::TAU;
 
-fn start() -> Utc {
+pub fn start() -> Utc {
     "2025-10-07T12:00:00".parse().unwrap()
 }
 
@@ -41,7 +41,7 @@ fn mean_motion(km: f64, inclination: f64) -> f64 {
 
 /// Elements of a circular orbit whose node and phase are these at the start, and which were published `days` before.
 /// The rates are Vallado's first-order ones (Fundamentals of Astrodynamics and Applications, 9.6).
-fn element(number: u32, km: f64, inclination: f64, raan: f64, phase: f64, days: f64) -> MeanElements {
+pub fn element(number: u32, km: f64, inclination: f64, raan: f64, phase: f64, days: f64) -> MeanElements {
     let axis = 1.0 + km / 6378.135;
     let per_day = (398_600.8_f64 / (axis * 6378.135).powi(3)).sqrt() * 86_400.0 * 360.0 / TAU;
     let (sin, cos) = inclination.to_radians().sin_cos();
@@ -63,7 +63,7 @@ fn element(number: u32, km: f64, inclination: f64, raan: f64, phase: f64, days: 
     }
 }
 
-fn satellite(name: &str, elements: MeanElements) -> Satellite {
+pub fn satellite(name: &str, elements: MeanElements) -> Satellite {
     Satellite { name: name.to_owned(), plane: 0, slot: 0, orbit: Orbit::Elements { elements, start: start() } }
 }
 
@@ -83,13 +83,28 @@ fn published(walker: &Walker, stream: &mut Stream) -> Vec<Satellite> {
     satellites
 }
 
+/// A shell of one altitude, as a catalogue would have it.
+pub fn published_delta(planes: u32, per_plane: u32, stream: &mut Stream) -> Vec<Satellite> {
+    published(&delta(planes, per_plane, 550.0, 53.0, 4), stream)
+}
+
+/// All satellites as one shell of planes in the order of the list.
+pub fn one_shell(satellites: &[Satellite], per_plane: u32) -> Vec<NodeSpec> {
+    let spec = |(n, one): (u32, &Satellite)| {
+        let (plane, slot) = (n / per_plane, n % per_plane);
+        let kind = NodeKind::Satellite { orbit: one.orbit, plane, slot, shell: 0 };
+        NodeSpec { name: one.name.clone(), kind }
+    };
+    (0..).zip(satellites).map(spec).collect()
+}
+
 fn shuffle<T>(list: &mut [T], stream: &mut Stream) {
     for n in (1..list.len()).rev() {
         list.swap(n, (stream.uniform() * (n + 1) as f64) as usize);
     }
 }
 
-fn nodes_of(satellites: &[Satellite], planes: &Planes) -> Vec<NodeSpec> {
+pub fn nodes_of(satellites: &[Satellite], planes: &Planes) -> Vec<NodeSpec> {
     let mut nodes = Vec::new();
     for (shell, found) in (0..).zip(&planes.shells) {
         for (plane, members) in (0..).zip(&found.planes) {
@@ -102,7 +117,7 @@ fn nodes_of(satellites: &[Satellite], planes: &Planes) -> Vec<NodeSpec> {
     nodes
 }
 
-fn rules(cross_seam: CrossSeam) -> IslRules {
+pub fn rules(cross_seam: CrossSeam) -> IslRules {
     let grazing_altitude = Length::from_km(0.0);
     IslRules { cross_seam, latitude_limit: None, grazing_altitude, every: Duration::from_secs(10) }
 }

@@ -1,0 +1,166 @@
+"""Grants of an uplink and load by the hour: their fits of known values, and links with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from skyhop import api, cli, starlink
+from skyhop.starlink.recordings import Floats
+from skyhop.starlink.transfers import Transfer
+
+DAY = 1_700_006_400
+"""A midnight, UTC."""
+
+
+def opportunities(shifts_ms: Floats, *, seconds: int = 30, length_ms: float = 0.3, every_ms: float = 4.0) -> Floats:
+    """Whole ms of 15 packets in each grant, which lies in its period as drawn from `shifts_ms`."""
+    generator = np.random.Generator(np.random.PCG64(1))
+    count = int(1000 * seconds / every_ms)
+    begins = every_ms * np.arange(count) + generator.choice(shifts_ms, count)
+    # The clock of the recorder drifts by 0.1 ms a second.
+    return np.floor(np.sort((begins[:, None] + length_ms * np.arange(15) / 15).ravel()) * 1.0001)
+
+
+def test_a_fit_of_grants_finds_what_was_drawn() -> None:
+    found = starlink.fit_grants(opportunities(np.array([0.0, 1.0, 2.0])), draws=20)
+    assert found.every_ms == pytest.approx(4.0)
+    assert found.length_ms == pytest.approx(0.3, abs=0.05)
+    # Times in whole ms blur the ends by a ms.
+    assert found.shift_ms[0] == 0 and 1.8 <= found.shift_ms[-1] <= 3.2
+    assert 0.8 <= found.shift_ms[10] <= 1.9
+    for one in found.parameters:
+        assert one.low <= one.value + 1e-9 and one.value <= one.high + 1e-9, one
+    # A period of four frames is not taken for one of two.
+    assert starlink.fit_grants(opportunities(np.zeros(1), every_ms=16 / 3), draws=0).every_ms == pytest.approx(16 / 3)
+
+
+def test_no_period_is_no_fit() -> None:
+    generator = np.random.Generator(np.random.PCG64(2))
+    even = np.sort(np.floor(generator.uniform(0, 30_000, 6000)))
+    with pytest.raises(ValueError, match="no period of grants shows"):
+        starlink.fit_grants(even, draws=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1\ntwo\n", "a number in each line"),
+        ("5\n3\n", "do not decrease"),
+        ("1\nnan\n", "finite"),
+        ("", "a line each"),
+        ("0\n900\n", "too short"),
+    ],
+)
+def test_what_is_not_a_list_of_times_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "times.txt"
+    file.write_text(text, encoding="ascii")
+    found = CliRunner().invoke(cli.app, ["fit", "starlink", "--grants", str(file)])
+    assert found.exit_code != 0 and said in found.stderr
+
+
+def test_the_command_writes_one_table_that_a_scenario_takes(tmp_path: Path) -> None:
+    file, out = tmp_path / "times.txt", tmp_path / "fit.toml"
+    file.write_text("\n".join(f"{t:g}" for t in opportunities(np.array([0.0, 1.0]))), encoding="ascii")
+    arguments = ["fit", "starlink", "--grants", str(file), "--draws", "10", "--out", str(out)]
+    assert CliRunner().invoke(cli.app, arguments).exit_code == 0
+    text = out.read_text(encoding="utf-8")
+    assert text.count("[starlink]") == 1 and "90 % intervals" in text
+    profile = text.replace("[starlink]", '[links.forward.profile.starlink]\njitter = "0 ms"\nbusy_jitter = "0 ms"')
+    api.scenario(
+        "duration = '1 s'\n[[links]]\nbetween = ['a', 'b']\ndelay = '1 ms'\n"
+        f"backward = {{ rate = '1 Mbit/s' }}\n{profile}"
+    )
+    assert CliRunner().invoke(cli.app, ["fit", "starlink"]).exit_code != 0
+
+
+def transfer(hour: float, bps: float, **values: bool | float) -> Transfer:
+    ones = np.ones(2)
+    given: dict[str, object] = {
+        "name": f"{hour:g}.json", "start_s": DAY + 3600 * hour, "omitted_s": 0.0, "begins_s": np.arange(2.0),
+        "lengths_s": ones, "rate_bps": bps * ones, "as_received": True, "mean_bps": bps,
+        "sent_begins_s": np.arange(2.0), "sent_lengths_s": ones, "retransmits": None, "resent": None,
+        "cwnd_bytes": None, "streams": 8, "least_rtt_ms": None, "control": "bbr", "reverse": True,
+        "is_udp": False, "offered_bps": 0.0, "lost": None, "packets": 0,
+    }  # fmt: skip
+    return Transfer(**{**given, **values})  # type: ignore[arg-type]
+
+
+def test_hours_are_the_medians_of_their_transfers_around_a_mean_of_one() -> None:
+    generator = np.random.Generator(np.random.PCG64(3))
+    truth = 1 + 0.2 * np.sin(2 * np.pi * np.arange(24) / 24)
+    every = [(hour, day) for hour in range(24) for day in range(40) if hour != 7]
+    transfers = [
+        transfer(hour + 24 * day + 0.5, 1e8 * truth[hour] * generator.lognormal(0, 0.1)) for hour, day in every
+    ]
+    found = starlink.fit_hours(transfers, draws=50)
+    assert np.mean(found.factors) == pytest.approx(1, abs=1e-3) and found.filled == (7,)
+    assert np.allclose(found.factors, truth, atol=0.06)
+    inside = [found.low[hour] <= truth[hour] <= found.high[hour] for hour in range(24) if hour != 7]
+    assert sum(inside) >= 17, "90 % intervals"
+    assert np.isnan(found.low[7]) and "07 h" in starlink.hours_table(found)
+
+
+def test_transfers_that_tell_no_hours_are_refused() -> None:
+    def said(transfers: list[Transfer], match: str) -> None:
+        with pytest.raises(ValueError, match=match):
+            starlink.fit_hours(transfers, draws=0)
+
+    said([transfer(n, 1e8) for n in range(5)], "5 hours of the day are not enough")
+    said([transfer(n, 1e8) for n in range(12)], "12 hours in a row")
+    said([transfer(n, 1e8) for n in range(23)] + [transfer(23, 1e8, reverse=False)], "fit them apart")
+    said([transfer(n, 1e8, offered_bps=5e6) for n in range(24)], "`-b` gave")
+
+
+def test_grants_keep_the_goodput_and_make_packets_leave_in_bursts() -> None:
+    """A saturated uplink of constant rate, with grants and without."""
+    delays = {}
+    kinds: dict[str, dict[str, Any]] = {"even": {}, "grants": {"grants": {}}}
+    for name, keys in kinds.items():
+        off = {"step": "0 ms", "jitter": "0 ms", "spike": ["0 ms", "0 ms"], "edge_loss": [0, 0], "loss": 0}
+        profile = {"starlink": {**off, "rates": ["40 Mbit/s", "40 Mbit/s"], **keys}}
+        flow = {"udp": {"header": "28 B"}, "application": {"constant_rate": {"rate": "60 Mbit/s", "payload": "1472 B"}}}
+        slow = {"rate": "51.2 kbit/s", "payload": "64 B"}
+        probes = {"udp": {"header": "28 B"}, "application": {"constant_rate": slow}}
+        goodput, jitter = (
+            api.run(
+                {
+                    "duration": "20 s",
+                    "links": [{"between": ["a", "b"], "delay": "1 ms", "forward": {"profile": profile},
+                               "backward": {"rate": "1 Mbit/s"}}],
+                    "flows": [{"name": "f", "from": "a", "to": "b", **one}],
+                },
+                seed=1,
+            ).flows.row(0, named=True)[key]
+            for one, key in ((flow, "goodput_bps"), (probes, "jitter_mean_s"))
+        )  # fmt: skip
+        delays[name] = (goodput, 1e3 * jitter)
+    (even, even_jitter), (granted, granted_jitter) = delays["even"], delays["grants"]
+    assert granted == pytest.approx(even, rel=0.005)
+    assert even_jitter < 0.01 and 0.5 < granted_jitter < 3
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_each_half_of_the_recorded_uplink_predicts_the_gaps_of_the_other(first: bool) -> None:
+    file = Path(__file__).parents[3] / "shared" / "data" / "starlink-trace" / "uplink-opportunities-ms.txt.gz"
+    if not file.exists():
+        pytest.skip("../shared is not here")
+    times = starlink.read_opportunities(file)
+    halves = [times[times < 60_000], times[times >= 60_000]]
+    fitted, judged = halves if first else halves[::-1]
+    found = starlink.fit_grants(fitted, draws=0)
+    assert found.every_ms == pytest.approx(4)
+    generator = np.random.Generator(np.random.PCG64(1))
+    count = int(60_000 / found.every_ms)
+    shift = np.interp(generator.uniform(size=count), np.linspace(0, 1, 21), found.shift_ms)
+    model = (4.0 * np.arange(count) + shift)[:, None] + found.length_ms * np.arange(16) / 16
+    recorded, made = starlink.gaps(judged), starlink.gaps(np.sort(model.ravel()))
+    assert abs(made.idle - recorded.idle) < 0.06
+    distance = np.max(np.abs(np.cumsum(made.distances - recorded.distances)))
+    # One half has shifts of 1 ms and the other of 2 ms, so each misses the other's spread; even spacing is at 1.
+    assert distance < 0.3, json.dumps(made.distances.round(2).tolist())
