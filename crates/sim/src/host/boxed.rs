@@ -1,6 +1,8 @@
 //! Drives transports that the engine does not know: two boxed [`Endpoint`]s for each flow.
 
-use super::endpoint::{Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Report, Transport};
+use super::endpoint::{
+    Codepoint, Counters, Endpoint, Fact, Failure, Incoming, MessageCounts, Outgoing, Report, Transport,
+};
 use super::payloads::{Load, PacketKind};
 use crate::limits::BETWEEN_LOOKS;
 use crate::packet::{Flags, Packet};
@@ -21,13 +23,16 @@ pub(crate) struct Hosts {
     pub(crate) ends: [Box<dyn Endpoint>; 2],
     /// For when the slot of each is armed, [`Time::MAX`] when it is not.
     armed: [Time; 2],
+    /// Writes are messages, whose delays count in place of the packets'.
+    pub(crate) has_messages: bool,
 }
 
 impl Hosts {
     pub fn new(transport: &dyn Transport, flow: &str, seed: u64) -> Hosts {
         let source = transport.source(Stream::new(seed, flow, "source"));
         let sink = transport.sink(Stream::new(seed, flow, "sink"));
-        Hosts { ends: [source, sink], armed: [Time::MAX; 2] }
+        let has_messages = transport.message_bytes().is_some();
+        Hosts { ends: [source, sink], armed: [Time::MAX; 2], has_messages }
     }
 
     fn end(&mut self, side: Side) -> &mut dyn Endpoint {
@@ -66,7 +71,10 @@ impl Hosts {
 
     pub fn counters(&self) -> Counters {
         let [source, sink] = &self.ends;
-        Counters { duplicates: sink.counters().duplicates, ..source.counters() }
+        let (source, sink) = (source.counters(), sink.counters());
+        let received = sink.messages.map_or(0, |messages| messages.received);
+        let messages = source.messages.map(|messages| MessageCounts { received, ..messages });
+        Counters { duplicates: sink.duplicates, messages, ..source }
     }
 
     pub fn backlog_bytes(&self) -> u64 {
@@ -113,7 +121,9 @@ impl Simulation {
         flow.totals.bytes_delivered = sink.delivered_bytes();
         flow.totals.duplicate = sink.counters().duplicates;
         let delivered = flow.totals.bytes_delivered;
-        flow.updates.received_bytes(now, delivered, flow_id, &mut self.recorder.records.transfers);
+        if !hosts.has_messages {
+            flow.updates.received_bytes(now, delivered, flow_id, &mut self.recorder.records.transfers);
+        }
         if flow.application.waits_for(delivered) {
             self.deliver_to_application(flow_id);
         }
@@ -166,6 +176,13 @@ impl Simulation {
                 Fact::Rtt(rtt) if side == Side::Source => {
                     flow.rtt.add(rtt);
                     self.recorder.rtt(flow_id, rtt);
+                }
+                Fact::Message { number, written } => {
+                    flow.meter.arrived(now, written);
+                    if let Some(call) = &mut flow.call {
+                        call.arrived(now, written, number);
+                    }
+                    flow.updates.datagram_received(now, written, flow_id, &mut self.recorder.records.transfers);
                 }
                 // Round trips are those of the data.
                 Fact::Rtt(_) => {}

@@ -32,14 +32,15 @@ impl Simulation {
             flow.totals.copies += 1;
         }
         flow.totals.wire_bytes += u64::from(packet.size);
-        flow.meter.arrived(now, packet.stamp);
         match &mut flow.ends {
             Ends::Tcp(tcp) => {
+                flow.meter.arrived(now, packet.stamp);
                 flow.updates.segment_arrived(packet.seq, packet.detail);
                 tcp.receiver.on_segment(now, &crate::wire::segment(packet), packet.stamp);
                 self.after_segment(packet.flow);
             }
             Ends::Datagrams(_) => {
+                flow.meter.arrived(now, packet.stamp);
                 flow.totals.bytes_delivered += u64::from(packet.detail);
                 if let Some(call) = &mut flow.call {
                     call.arrived(now, packet.stamp, packet.seq);
@@ -49,7 +50,12 @@ impl Simulation {
                     self.deliver_to_application(packet.flow);
                 }
             }
-            Ends::Hosts(_) => self.deliver_to_sink(packet),
+            Ends::Hosts(hosts) => {
+                if !hosts.has_messages {
+                    flow.meter.arrived(now, packet.stamp);
+                }
+                self.deliver_to_sink(packet);
+            }
         }
     }
 
