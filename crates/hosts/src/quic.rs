@@ -94,6 +94,8 @@ pub struct End {
     facts: VecDeque<Fact>,
     /// The failure stands in the facts.
     told: bool,
+    /// The source's writes are messages, and nobody knows yet that it is connected.
+    is_to_connect: bool,
     /// Every write is a stream of its own.
     has_streams: bool,
 }
@@ -124,11 +126,12 @@ impl End {
     /// `full_bytes`: UDP payload of a full datagram, the unit of windows in the records.
     pub fn new(host: Host, full_bytes: u64, is_source: bool) -> End {
         End {
-            host,
             full: full_bytes,
             is_source,
             outgoing: VecDeque::new(),
             facts: VecDeque::new(),
+            is_to_connect: is_source && host.messages().is_some(),
+            host,
             told: false,
             has_streams: false,
         }
@@ -144,6 +147,10 @@ impl End {
             packet: lost.datagram,
             size: lost.bytes.saturating_add(HEADERS as u16),
         }));
+        if self.is_to_connect && self.host.progress().connected.is_some() {
+            self.is_to_connect = false;
+            self.facts.push_back(Fact::Connected);
+        }
         let read = self.host.take_messages().into_iter();
         self.facts.extend(read.map(|Message { number, written }| Fact::Message { number, written }));
         self.facts.extend(self.host.take_events().into_iter().map(Fact::Event));
@@ -158,6 +165,10 @@ impl Endpoint for End {
     fn write(&mut self, now: Time, bytes: Option<u64>) {
         self.host.write(now, bytes);
         self.collect();
+    }
+
+    fn open(&mut self, now: Time) {
+        self.host.open(now);
     }
 
     fn close(&mut self, now: Time) {

@@ -215,6 +215,13 @@ impl Host {
         }
     }
 
+    /// Connects before the application outside has written anything.
+    pub fn open(&mut self, now: Time) {
+        if !self.asked {
+            (self.asked, self.start) = (true, Some(now));
+        }
+    }
+
     /// The application outside writes so many bytes, or as many as the connection carries. The first call connects.
     pub fn write(&mut self, now: Time, bytes: Option<u64>) {
         match &mut self.side {

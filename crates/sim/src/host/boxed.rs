@@ -25,6 +25,8 @@ pub(crate) struct Hosts {
     armed: [Time; 2],
     /// Writes are messages, whose delays count in place of the packets'.
     pub(crate) has_messages: bool,
+    /// The application waits for the connection.
+    pub(crate) is_to_connect: bool,
 }
 
 impl Hosts {
@@ -32,7 +34,7 @@ impl Hosts {
         let source = transport.source(Stream::new(seed, flow, "source"));
         let sink = transport.sink(Stream::new(seed, flow, "sink"));
         let has_messages = transport.message_bytes().is_some();
-        Hosts { ends: [source, sink], armed: [Time::MAX; 2], has_messages }
+        Hosts { ends: [source, sink], armed: [Time::MAX; 2], has_messages, is_to_connect: has_messages }
     }
 
     fn end(&mut self, side: Side) -> &mut dyn Endpoint {
@@ -167,6 +169,7 @@ impl Simulation {
         while self.send_some_of_host(flow_id, side) && !self.is_to_end() {}
         let mut lost = Vec::new();
         let mut told = Vec::new();
+        let mut starts = false;
         let flow = &mut self.flows[flow_id as usize];
         let Some(hosts) = flow.ends.hosts_mut() else { return };
         while let Some(fact) = hosts.end(side).poll_fact() {
@@ -177,6 +180,7 @@ impl Simulation {
                     flow.rtt.add(rtt);
                     self.recorder.rtt(flow_id, rtt);
                 }
+                Fact::Connected => starts |= std::mem::take(&mut hosts.is_to_connect),
                 Fact::Message { number, written } => {
                     flow.meter.arrived(now, written);
                     if let Some(call) = &mut flow.call {
@@ -199,6 +203,10 @@ impl Simulation {
             && part.remembers(flow_id)
         {
             part.remember(flow_id, hosts.report());
+        }
+        if starts {
+            flow.application.connected(now);
+            self.arm_application(flow_id);
         }
         for name in told {
             self.source_event(flow_id, name);

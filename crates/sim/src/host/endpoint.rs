@@ -18,7 +18,8 @@ pub trait Transport: Debug + Send + Sync {
     }
 
     /// The least and the most user bytes of a message, where each write of the application is one that arrives alone
-    /// or is lost, and that the sink tells of ([`Fact::Message`]). `None`: what is written is a stream.
+    /// or is lost, and that the sink tells of ([`Fact::Message`]). The application then starts when the source says that
+    /// its connection stands ([`Fact::Connected`]). `None`: what is written is a stream.
     fn message_bytes(&self) -> Option<[u32; 2]> {
         None
     }
@@ -36,6 +37,9 @@ pub trait Transport: Debug + Send + Sync {
 /// [`on_handover`](Endpoint::on_handover), [`on_timeout`](Endpoint::on_timeout)) the engine takes packets until there
 /// are none, then facts until there are none, then asks for the next timeout.
 pub trait Endpoint: Debug + Send {
+    /// Opens the connection before the application has written anything, where writes are messages.
+    fn open(&mut self, _now: Time) {}
+
     /// The application writes `bytes` more user bytes; `None` is as much as the connection can carry. The first call
     /// opens the connection.
     fn write(&mut self, now: Time, bytes: Option<u64>);
@@ -254,6 +258,8 @@ pub enum Fact {
     Rtt(Duration),
     /// An event under this name, such as "recovery" or "timeout".
     Event(&'static str),
+    /// The source's connection stands; told once, where writes are messages.
+    Connected,
     /// The sink's application has read the message of this number, from 0, which the source's wrote at that time.
     Message { number: u32, written: Time },
     /// The source takes a packet for lost. `packet` counts the packets that it has sent before that one.

@@ -223,6 +223,15 @@ impl Simulation {
         }
         let delivered = self.delivered_in_all(flow_id);
         let flow = &mut self.flows[flow_id as usize];
+        if let Ends::Hosts(hosts) = &mut flow.ends
+            && hosts.is_to_connect
+            && flow.application.waits_for_connection()
+        {
+            hosts.source().open(now);
+            self.recorder.flow_event(now, flow_id, "start", flow.ends.report());
+            self.arm_application(flow_id);
+            return self.after_source_input(flow_id);
+        }
         let step = flow.application.step(delivered);
         if let (Some(AppStep::Browse), Some(visit)) = (step, flow.application.visit()) {
             return self.browse(flow_id, visit);
@@ -243,7 +252,9 @@ impl Simulation {
             Some(AppStep::Start) => {
                 flow.ends.open(now);
                 flow.ends.supply(now, flow.application.supply());
-                self.recorder.flow_event(now, flow_id, "start", flow.ends.report());
+                if !flow.ends.has_messages() {
+                    self.recorder.flow_event(now, flow_id, "start", flow.ends.report());
+                }
             }
             Some(AppStep::Produce) => flow.ends.supply(now, flow.application.supply()),
             Some(AppStep::Stop) => {
