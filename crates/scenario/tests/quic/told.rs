@@ -112,3 +112,36 @@ fn a_small_window_shows_in_what_the_sender_says() {
     let tcp = &run_json(&path("300 ms", &tcp), 1).flows[0];
     assert_eq!((tcp.spurious_losses, tcp.data_blocked, tcp.streams_blocked), (None, None, None));
 }
+
+/// A page of 40 objects, all asked for at once, over a connection that allows 8 streams at a time: the sender opens the
+/// next streams as the receiver frees some, a round trip for every eight. noq says so; quinn and picoquic never do.
+#[test]
+fn more_streams_than_the_receiver_allows_wait_for_it() {
+    for stack in built() {
+        let run = |more: Value| {
+            let mut quic = json!({ "stack": stack.name() });
+            for (key, value) in more.as_object().into_iter().flatten() {
+                quic[key] = value.clone();
+            }
+            let content =
+                json!({ "document": { "constant": "1 kB" }, "objects": 40, "sizes": { "constant": "1 kB" } });
+            let workload = json!({ "name": "web", "from": "left", "to": "right", "quic": quic,
+                "arrivals": { "at": { "text": "time_s\n1\n" } }, "pages": { "content": content } });
+            let network = json!({ "duration": "20 s", "profile": "rfc", "workloads": [workload],
+                "links": [{ "between": ["left", "right"], "delay": "100 ms", "rate": "100 Mbit/s" }] });
+            let mut run = run_json(&network, 1);
+            assert!(run.warnings.is_empty(), "{stack}: {:?}", run.warnings);
+            let page = &run.pages[0];
+            (page.loaded.expect("has loaded").since(page.begin).as_secs_f64(), run.flows.remove(0).streams_blocked)
+        };
+        let ((free_s, free), (few_s, few)) = (run(json!({})), run(json!({ "max_streams": 8 })));
+        // The document takes a stream, 40 objects five times eight.
+        assert!((0.7..1.4).contains(&(few_s - free_s)), "{stack}: {few_s} and {free_s} s");
+        if stack == StackKind::Noq {
+            assert_eq!(free, Some(0));
+            assert!(few.is_some_and(|said| (1..=10).contains(&said)), "{few:?}");
+        } else {
+            assert_eq!((free, few), (None, None), "{stack}");
+        }
+    }
+}
