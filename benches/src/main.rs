@@ -1,11 +1,12 @@
 //! `cargo run --release -p skyhop-benches [-- OPTIONS] [WORKLOAD.toml …]`: packet-hops per second of CPU.
 //!
 //! A packet-hop is one packet, data or ACK, delivered over one link. Without a file every workload of `benches/` is
-//! measured, and that of QUIC with each stack of this build. Each runs five times, and the median counts. `--json` runs each once and prints a line of JSON, which
-//! `peers/run.py` reads; `--describe` prints the scenario with every default filled, from which `peers/run.py` tells
-//! the peers what to simulate. CPU time and packet-hops count from the simulated instant `--mark` on; without it from
-//! the start, building included. The queue is averaged from `--queue-from` on. With `--threads N` each run is on so
-//! many threads where its network can be cut, and CPU time counts all of them (`--bin threads` compares wall times).
+//! measured, and that of QUIC with each stack of this build. Each runs five times, and the median counts. `--json` runs
+//! each once and prints a line of JSON, which `peers/run.py` reads; `--describe` prints the scenario with every default
+//! filled, from which `peers/run.py` tells the peers what to simulate. CPU time and packet-hops count from the
+//! simulated instant `--mark` on; without it from the start, building included. The queue is averaged from
+//! `--queue-from` on. With `--threads N` each run is on so many threads where its network can be cut, and CPU time
+//! counts all of them (`--bin threads` compares wall times).
 
 #![forbid(unsafe_code)]
 
@@ -68,7 +69,8 @@ fn main() -> ExitCode {
 
 fn arguments() -> Result<Arguments, String> {
     let measurement = Measurement { mark: None, queue_from: Duration::ZERO, seed: 1, threads: 1 };
-    let mut found = Arguments { output: Output::Table, measurement, overrides: Vec::new(), workloads: Vec::new(), is_all: false };
+    let mut found =
+        Arguments { output: Output::Table, measurement, overrides: Vec::new(), workloads: Vec::new(), is_all: false };
     let mut rest = std::env::args().skip(1);
     while let Some(argument) = rest.next() {
         match argument.as_str() {

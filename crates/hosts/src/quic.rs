@@ -5,8 +5,8 @@
 //! stacks skip some numbers on purpose. The headers of IPv4 and UDP come on top of each datagram.
 
 use skyhop_base::{Stream, Time};
-use skyhop_quic::watch::PacketKind;
 use skyhop_quic::messages::{self, STAMP_BYTES};
+use skyhop_quic::watch::PacketKind;
 use skyhop_quic::{Config, ConfigError, Contents, Datagram, Ecn, Host, Message, Runtime, StreamUse, Timers};
 use skyhop_sim::endpoint::{
     Codepoint, Counters, Endpoint, Fact, Failure, Incoming, MessageCounts, Outgoing, Payload, Report, Transport,

@@ -524,7 +524,7 @@ impl Host {
             self.queue(Task::Application);
         }
         if matches!(&self.side, Side::Sender(sender) if sender.is_closing()) {
-            // It closes when nothing is on its way, of which no event tells.
+            // It closes when nothing is in flight, of which no event tells.
             self.queue(Task::Application);
         }
         if self.stack.is_drained() {
@@ -598,7 +598,8 @@ impl Host {
             self.queue(Task::Connection);
         }
         let mut answers = Vec::new();
-        if matches!(self.side, Side::Server(_) | Side::Sink(_) | Side::Receiver(_)) && self.progress.connected.is_none() {
+        if matches!(self.side, Side::Server(_) | Side::Sink(_) | Side::Receiver(_)) && self.progress.connected.is_none()
+        {
             self.stack.accept(now, &mut answers)?;
             self.queue(Task::Connection);
         }

@@ -80,7 +80,7 @@ impl Sender {
         self.closing = true;
     }
 
-    /// Whether it closes the connection as soon as nothing is on its way.
+    /// Whether it closes the connection as soon as nothing is in flight.
     pub fn is_closing(&self) -> bool {
         self.closing
     }
@@ -116,7 +116,7 @@ impl Sender {
             self.queued.push_back((message.number, bytes));
             turn.wake = true;
         }
-        // A connection that closes takes what is on its way with it.
+        // A connection that closes takes with it what is in flight.
         turn.close = self.closing && self.queued.is_empty() && stack.measures().in_flight.unwrap_or(0) == 0;
         Ok(turn)
     }
@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn what_is_older_than_what_left_was_dropped() {
-        let mut sender = Sender { queued: (0..6).map(|number| (number, 100)).collect(), written: 6, ..Sender::default() };
+        let mut sender =
+            Sender { queued: (0..6).map(|number| (number, 100)).collect(), written: 6, ..Sender::default() };
         [0, 3, 4].into_iter().for_each(|number| sender.left(number));
         assert_eq!((sender.dropped, sender.backlog_bytes()), (2, 100));
         sender.left(5);

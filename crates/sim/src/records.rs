@@ -175,7 +175,7 @@ pub struct FlowSummary {
     pub data_blocked: Option<u64>,
     /// Times that the sender said that it wants more streams than the receiver allows; `None` where it never says so.
     pub streams_blocked: Option<u64>,
-    /// Of a flow whose application sends messages over a connection; else `None`.
+    /// Messages of an application that sends them over a connection; else `None`.
     pub messages: Option<MessageCounts>,
     /// User bytes that arrived for the first time.
     pub bytes_delivered: u64,

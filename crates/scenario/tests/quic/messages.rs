@@ -36,8 +36,8 @@ fn counts(run: &Records) -> MessageCounts {
 
 /// 20 messages a second for ten minutes, over a path of 25 ms that loses every tenth packet. At most three are on their
 /// way before a loss is found, far below any window. So each message arrives with probability 0.9, none is sent again,
-/// and none waits: its delay is that of the path, and of 248 to 290 B at 20 Mbit/s (200 B, the header of 20 to 32 B with
-/// its tag and frame type, 28 B of UDP and IP, and at times an acknowledgement).
+/// and none waits: its delay is that of the path, and of 248 to 290 B at 20 Mbit/s (200 B, the header of 20 to 32 B
+/// with its tag and frame type, 28 B of UDP and IP, and at times an acknowledgement).
 #[test]
 fn a_lost_packet_costs_its_message_and_no_other() {
     for stack in built() {
@@ -58,8 +58,8 @@ fn a_lost_packet_costs_its_message_and_no_other() {
         let path_s = |bytes: f64| 0.025 + bytes * 8.0 / 20e6;
         let bounds = path_s(248.0)..path_s(290.0);
         assert!(bounds.contains(&delay.min_s) && bounds.contains(&delay.median_s), "{stack}: {delay:?}");
-        // The first one may leave behind the end of the handshake, two datagrams of 1228 B at most. noq paces these over
-        // a fraction of a round trip.
+        // The first one may leave behind the end of the handshake, two datagrams of 1228 B at most. noq paces these
+        // over a fraction of a round trip.
         let first_s = if stack == StackKind::Noq { 0.025 + 0.05 / 8.0 } else { path_s(290.0 + 2.0 * 1228.0) };
         assert!(delay.max_s < first_s && delay.p95_s < bounds.end, "{stack}: {delay:?}");
         assert!(run.warnings.is_empty(), "{stack}: {:?}", run.warnings);
@@ -104,8 +104,8 @@ fn what_the_senders_queue_drops_is_told_apart_from_losses() {
             assert!(dropped == 0 && elsewhere > 10_000, "{stack}: {dropped}, {elsewhere}");
             assert!(run.flows[0].delay.max_s > 20.0, "{stack}: {:?}", run.flows[0].delay);
         } else {
-            // The overshoot of slow start loses some at the link. What waits: the stack's queue of 1 MiB, with 32 B of
-            // its own for each, and at most the link's 1221 packets.
+            // The overshoot of slow start loses some at the link. The others wait in the stack's queue of 1 MiB, with
+            // 32 B of its own for each, and in the link's, at most 1221 packets.
             assert!(dropped > 8000 && lost > 100 && elsewhere < 1048 + 1300, "{stack}: {dropped}, {elsewhere}");
             // A megabyte at 2 Mbit/s is 4.2 s, the link's queue 5.1 s at most.
             assert!(run.flows[0].delay.max_s < 10.0, "{stack}: {:?}", run.flows[0].delay);

@@ -18,8 +18,8 @@ pub trait Transport: Debug + Send + Sync {
     }
 
     /// The least and the most user bytes of a message, where each write of the application is one that arrives alone
-    /// or is lost, and that the sink tells of ([`Fact::Message`]). The application then starts when the source says that
-    /// its connection stands ([`Fact::Connected`]). `None`: what is written is a stream.
+    /// or is lost, and that the sink tells of ([`Fact::Message`]). The application then starts when the source says
+    /// that its connection stands ([`Fact::Connected`]). `None`: all writes are one stream.
     fn message_bytes(&self) -> Option<[u32; 2]> {
         None
     }
