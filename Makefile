@@ -80,7 +80,8 @@ sbom: $(VENV)/ready ## What the program is made of, as CycloneDX: target/sbom.js
 	$(BIN)/python python/tools/sbom.py
 
 bench: ## Packet-hops per second of CPU on the fixed workloads.
-	cargo run --release --locked -p skyhop-benches
+	cargo run --release --locked -p skyhop-benches \
+	  $$($(PYTHON) python/tools/picoquic.py --features "$(FEATURES)" skyhop-quic)
 
 bench-peers: ## The same workloads in Skyhop, ns-2 and ns-3 (from Debian's packages), side by side.
 	$(PYTHON) benches/peers/run.py

@@ -1,19 +1,21 @@
 //! `cargo run --release -p skyhop-benches [-- OPTIONS] [WORKLOAD.toml …]`: packet-hops per second of CPU.
 //!
 //! A packet-hop is one packet, data or ACK, delivered over one link. Without a file every workload of `benches/` is
-//! measured. Each runs five times, and the median counts. `--json` runs each once and prints a line of JSON, which
-//! `peers/run.py` reads; `--describe` prints the scenario with every default filled, from which `peers/run.py` tells
-//! the peers what to simulate. CPU time and packet-hops count from the simulated instant `--mark` on; without it from
-//! the start, building included. The queue is averaged from `--queue-from` on. With `--threads N` each run is on so
-//! many threads where its network can be cut, and CPU time counts all of them (`--bin threads` compares wall times).
+//! measured, and that of QUIC with each stack of this build. Each runs five times, and the median counts. `--json` runs
+//! each once and prints a line of JSON, which `peers/run.py` reads; `--describe` prints the scenario with every default
+//! filled, from which `peers/run.py` tells the peers what to simulate. CPU time and packet-hops count from the
+//! simulated instant `--mark` on; without it from the start, building included. The queue is averaged from
+//! `--queue-from` on. With `--threads N` each run is on so many threads where its network can be cut, and CPU time
+//! counts all of them (`--bin threads` compares wall times).
 
 #![forbid(unsafe_code)]
 
 use cpu_time::ProcessTime;
 use skyhop_base::{Duration, Time};
+use skyhop_quic::StackKind;
 use skyhop_scenario::{Override, Scenario};
 use skyhop_sim::{Execution, Records, Simulation, SimulationSpec};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const RUNS: usize = 5;
@@ -33,6 +35,8 @@ struct Arguments {
     measurement: Measurement,
     overrides: Vec<Override>,
     workloads: Vec<PathBuf>,
+    /// All workloads are measured, in every form.
+    is_all: bool,
 }
 
 /// What of a run is measured.
@@ -65,7 +69,8 @@ fn main() -> ExitCode {
 
 fn arguments() -> Result<Arguments, String> {
     let measurement = Measurement { mark: None, queue_from: Duration::ZERO, seed: 1, threads: 1 };
-    let mut found = Arguments { output: Output::Table, measurement, overrides: Vec::new(), workloads: Vec::new() };
+    let mut found =
+        Arguments { output: Output::Table, measurement, overrides: Vec::new(), workloads: Vec::new(), is_all: false };
     let mut rest = std::env::args().skip(1);
     while let Some(argument) = rest.next() {
         match argument.as_str() {
@@ -97,6 +102,7 @@ fn arguments() -> Result<Arguments, String> {
         }
     }
     if found.workloads.is_empty() {
+        found.is_all = true;
         found.workloads = all_workloads().map_err(|error| format!("workloads: {error}"))?;
     }
     Ok(found)
@@ -119,10 +125,16 @@ fn report(arguments: &Arguments) -> Result<(), String> {
             "workload", "CPU s", "packet-hops", "events", "million hops/s", "goodput Mbit/s", "mean queue"
         );
     }
-    for path in &arguments.workloads {
-        let read = Scenario::from_file(path, &arguments.overrides);
+    for (path, stack) in arguments.workloads.iter().flat_map(|path| stacks(path, arguments.is_all)) {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let name = stack.map_or_else(|| stem.to_string(), |stack| format!("{stem}, {stack}"));
+        let mut overrides = arguments.overrides.clone();
+        if let Some(stack) = stack {
+            let assignment = format!("flows[*].quic.stack={stack}");
+            overrides.push(assignment.parse().map_err(|error| format!("{error}"))?);
+        }
+        let read = Scenario::from_file(path, &overrides);
         let scenario = read.map_err(|problems| problems.to_string())?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
         match arguments.output {
             Output::Description => println!("{}", scenario.canonical_json()),
             Output::Json => println!("{}", measure(&scenario, arguments.measurement)?.json(&name)),
@@ -135,6 +147,15 @@ fn report(arguments: &Arguments) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The workload of QUIC has a row for each stack of this build; the others have one.
+fn stacks(path: &Path, is_all: bool) -> Vec<(&Path, Option<StackKind>)> {
+    if !is_all || path.file_stem().is_none_or(|stem| stem != "quic") {
+        return vec![(path, None)];
+    }
+    let built = StackKind::ALL.into_iter().filter(|stack| stack.is_built());
+    built.map(|stack| (path, Some(stack))).collect()
 }
 
 fn measure(scenario: &Scenario, measurement: Measurement) -> Result<Measured, String> {

@@ -298,6 +298,23 @@ def test_qlog_of_quic_has_what_the_stack_sent_lost_and_heard_of(stack: str, tmp_
     assert not named("connectivity:connection_closed")
 
 
+@pytest.mark.parametrize("stack", _core.quic_stacks())
+def test_qlog_of_messages_has_their_datagram_frames(stack: str, tmp_path: Path) -> None:
+    link = {"between": ["left", "right"], "delay": "50 ms", "rate": "20 Mbit/s"}
+    flow = {"name": "a", "from": "left", "to": "right", "quic": {"stack": stack, "datagrams": True},
+            "application": {"constant_rate": {"rate": "80 kbit/s", "payload": "500 B"}}}  # fmt: skip
+    records = {"packets": ["left->right", "right->left"]}
+    run = skyhop.run({"duration": "5 s", "links": [link], "flows": [flow], "records": records})
+    write(run, "qlog", tmp_path / "out.qlog")
+    (trace,) = json.loads((tmp_path / "out.qlog").read_text())["traces"]
+    sent = [event["data"]["frames"] for event in trace["events"] if event["name"] == "transport:packet_sent"]
+    lengths = [frame["length"] for frames in sent for frame in frames if frame["frame_type"] == "datagram"]
+    # 20 a second from 0.1 s on; the first ones may share a packet.
+    assert run.flows["messages_written"].to_list() == [sum(lengths) // 500] == [98]
+    assert set(lengths) <= {500, 1000}
+    assert not any(frame["frame_type"] == "stream" for frames in sent for frame in frames)
+
+
 @pytest.mark.skipif("quinn" not in _core.quic_stacks(), reason="this build has no quinn")
 def test_qlog_has_the_end_of_a_connection_in_the_words_of_the_stack(tmp_path: Path) -> None:
     errors = [{"list": {"data": [{"packets": [100, 100_000], "every": 1}]}}]

@@ -149,6 +149,12 @@ SHOWS: dict[str, Callable[[skyhop.Run], bool]] = {
     "Telemetry at a constant rate": lambda run: flow(run, "packets_sent") in (3000, 3001),
     "Calls with silence": lambda run: 0 < run.flows["goodput_bps"].sum() < 10 * 64e3,
     "Datagrams at random instants beside a download": lambda run: flow(run, "delay_median_s", 1) > 2 * 0.03,
+    "Messages over QUIC by datagram and by stream": lambda run: (
+        (told := {row["flow"]: row for row in run.table("messages").iter_rows(named=True)})["by-datagram"]["late"] == 0
+        and told["by-datagram"]["lost"] > 30
+        and told["by-stream"]["lost"] == 0
+        and told["by-stream"]["late"] > told["by-datagram"]["lost"]
+    ),
     "A user who asks for pages": lambda run: run.table("transfers")["bytes"].unique().to_list() == [200_000],
     "Files one after another": lambda run: run.table("transfers")["bytes"].to_list() == [10_000, 100_000, 1_000_000],
     "Web users beside a download": lambda run: (

@@ -51,13 +51,18 @@ def result_of(run: Run) -> str:
     told = []
     for flow in run.flows.head(_SHOWN).iter_rows(named=True):
         lost = flow["packets_sent"] - flow["packets_received"]
-        if flow["rtt_median_s"] is not None:
+        if (written := flow["messages_written"]) is not None:
+            missing = written - flow["messages_received"]
+            rest = f"delay {_time(flow['delay_median_s'])}, {_count(missing, 'message')} of {written} not received"
+        elif flow["rtt_median_s"] is not None:
             rest = f"RTT {_time(flow['rtt_median_s'])}, {_count(flow['retransmissions'], 'retransmission')}"
         elif flow["delay_median_s"] is not None:
             rest = f"delay {_time(flow['delay_median_s'])}, {_count(lost, 'packet')} not delivered"
         else:
             rest = "nothing arrived"
         told.append(f"`{flow['flow']}` {flow['goodput_bps'] / 1e6:.3g} Mbit/s, {rest}")
+    for row in run.table("messages").iter_rows(named=True):
+        told.append(f"`{row['flow']}` {_count(row['late'], 'message')} late, {row['lost']} lost")
     for row in run.table("workloads").filter(pl.col("class") == "all").iter_rows(named=True):
         times = ", ".join(
             f"{name} {'unknown' if (time := row[f'completion_{name}_s']) is None else _time(time)}"

@@ -5,10 +5,11 @@
 //! stacks skip some numbers on purpose. The headers of IPv4 and UDP come on top of each datagram.
 
 use skyhop_base::{Stream, Time};
+use skyhop_quic::messages::{self, STAMP_BYTES};
 use skyhop_quic::watch::PacketKind;
-use skyhop_quic::{Config, ConfigError, Contents, Datagram, Ecn, Host, Runtime, StreamUse, Timers};
+use skyhop_quic::{Config, ConfigError, Contents, Datagram, Ecn, Host, Message, Runtime, StreamUse, Timers};
 use skyhop_sim::endpoint::{
-    Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Payload, Report, Transport,
+    Codepoint, Counters, Endpoint, Fact, Failure, Incoming, MessageCounts, Outgoing, Payload, Report, Transport,
 };
 use skyhop_sim::headers::{Header, Protocol};
 use std::any::Any;
@@ -34,7 +35,9 @@ impl Quic {
     /// What the stack does not take, and a stack that this build has not.
     pub fn new(config: Config, runtime: Runtime, streams: StreamUse) -> Result<Quic, ConfigError> {
         config.check()?;
-        Ok(Quic { config, runtime, streams })
+        // Streams and messages go over connections of their own.
+        let datagrams = streams == StreamUse::Datagrams;
+        Ok(Quic { config: Config { datagrams, ..config }, runtime, streams })
     }
 
     /// A host's own runtime, and the seed of its stack.
@@ -50,7 +53,7 @@ impl Quic {
         let full = u64::from(self.config.udp_payload);
         match host {
             Ok(host) => {
-                let has_streams = self.streams != StreamUse::Shared;
+                let has_streams = matches!(self.streams, StreamUse::InTurn | StreamUse::AtOnce);
                 Box::new(End { has_streams, ..End::new(host, full, is_source) })
             }
             // `Config::check` has passed, so this is the stack's own refusal.
@@ -60,6 +63,15 @@ impl Quic {
 }
 
 impl Transport for Quic {
+    fn is_reliable(&self) -> bool {
+        self.streams != StreamUse::Datagrams
+    }
+
+    fn message_bytes(&self) -> Option<[u32; 2]> {
+        let most = messages::largest_message(self.config.udp_payload);
+        (self.streams == StreamUse::Datagrams).then_some([STAMP_BYTES, most])
+    }
+
     fn source(&self, draws: Stream) -> Box<dyn Endpoint> {
         let (runtime, seed) = self.drawn(draws);
         self.boxed(Host::source(&self.config, runtime, self.streams, (seed, "source")), true)
@@ -82,6 +94,8 @@ pub struct End {
     facts: VecDeque<Fact>,
     /// The failure stands in the facts.
     told: bool,
+    /// The source's writes are messages, and nobody knows yet that it is connected.
+    is_to_connect: bool,
     /// Every write is a stream of its own.
     has_streams: bool,
 }
@@ -112,11 +126,12 @@ impl End {
     /// `full_bytes`: UDP payload of a full datagram, the unit of windows in the records.
     pub fn new(host: Host, full_bytes: u64, is_source: bool) -> End {
         End {
-            host,
             full: full_bytes,
             is_source,
             outgoing: VecDeque::new(),
             facts: VecDeque::new(),
+            is_to_connect: is_source && host.messages().is_some(),
+            host,
             told: false,
             has_streams: false,
         }
@@ -132,6 +147,12 @@ impl End {
             packet: lost.datagram,
             size: lost.bytes.saturating_add(HEADERS as u16),
         }));
+        if self.is_to_connect && self.host.progress().connected.is_some() {
+            self.is_to_connect = false;
+            self.facts.push_back(Fact::Connected);
+        }
+        let read = self.host.take_messages().into_iter();
+        self.facts.extend(read.map(|Message { number, written }| Fact::Message { number, written }));
         self.facts.extend(self.host.take_events().into_iter().map(Fact::Event));
         if !self.told && self.host.failure().is_some() {
             self.told = true;
@@ -144,6 +165,10 @@ impl Endpoint for End {
     fn write(&mut self, now: Time, bytes: Option<u64>) {
         self.host.write(now, bytes);
         self.collect();
+    }
+
+    fn open(&mut self, now: Time) {
+        self.host.open(now);
     }
 
     fn close(&mut self, now: Time) {
@@ -182,7 +207,7 @@ impl Endpoint for End {
             seq: contents.number as u32,
             // A UDP payload has at most 65 507 bytes: `Config::check`.
             size: (bytes.len() + HEADERS) as u16,
-            user_bytes: contents.stream_bytes as u16,
+            user_bytes: contents.user_bytes as u16,
             repeats: contents.repeats,
             ecn: match ecn {
                 Ecn::NotEct => Codepoint::NotEct,
@@ -246,6 +271,11 @@ impl Endpoint for End {
             spurious_losses: totals.spurious,
             data_blocked: measures.data_blocked,
             streams_blocked: measures.streams_blocked,
+            messages: self.host.messages().map(|tally| MessageCounts {
+                written: tally.written,
+                dropped: tally.dropped,
+                received: tally.received,
+            }),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::ffi;
 use crate::streams::Streams;
+use std::collections::VecDeque;
 use std::ffi::{CString, c_int};
 use std::fmt;
 use std::ptr::NonNull;
@@ -69,6 +70,8 @@ pub struct Settings {
     pub seed: Option<(u64, u64)>,
     /// Bytes of a full datagram without the headers of IP and UDP, 1200 to 1508.
     pub udp_payload: u16,
+    /// Whether it takes DATAGRAM frames (RFC 9221).
+    pub datagrams: bool,
 }
 
 /// What a server shows.
@@ -101,6 +104,10 @@ pub struct Measures {
 /// What C calls back about.
 pub(crate) struct State {
     pub streams: Streams,
+    /// Data of DATAGRAM frames that nobody has read.
+    pub datagrams: VecDeque<Vec<u8>>,
+    /// One has come since [`Endpoint::take_changed`].
+    pub has_new_datagrams: bool,
     pub is_ready: bool,
     pub closed: Option<String>,
 }
@@ -146,7 +153,13 @@ impl Endpoint {
             }
         }
         let control = CString::new(settings.control).map_err(|error| error.to_string())?;
-        let state = State { streams: Streams::new(identity.is_some()), is_ready: false, closed: None };
+        let state = State {
+            streams: Streams::new(identity.is_some()),
+            datagrams: VecDeque::new(),
+            has_new_datagrams: false,
+            is_ready: false,
+            closed: None,
+        };
         let state = Box::into_raw(Box::new(state));
         let (seed_rtt, seed_window) = settings.seed.unwrap_or_default();
         let flat = ffi::Settings {
@@ -160,6 +173,7 @@ impl Endpoint {
             seed_window,
             udp_payload: u32::from(settings.udp_payload),
             is_server: c_int::from(identity.is_some()),
+            datagrams: c_int::from(settings.datagrams),
         };
         let (certificate, key) = identity.map_or((&[][..], [0; 32]), |shown| (shown.certificate, *shown.key));
         let mut words = [0; 256];
@@ -253,9 +267,10 @@ impl Endpoint {
         is_new
     }
 
-    /// Whether a stream can be read, or written again after it was full.
+    /// Whether a stream can be read, or written again after it was full, or a DATAGRAM frame has come.
     pub fn take_changed(&mut self) -> bool {
-        self.state().streams.take_changed()
+        let has_datagrams = std::mem::take(&mut self.state().has_new_datagrams);
+        self.state().streams.take_changed() || has_datagrams
     }
 
     /// A stream all of whose data the peer has acknowledged.
@@ -344,6 +359,21 @@ impl Endpoint {
             self.checked(result)?;
         }
         Ok((bytes, is_end, moved != 0))
+    }
+
+    /// Queues a DATAGRAM frame with these bytes.
+    ///
+    /// # Errors
+    /// picoquic's words.
+    pub fn send_datagram(&mut self, now: u64, bytes: &[u8]) -> Result<(), String> {
+        // SAFETY: a living endpoint; picoquic copies the bytes.
+        let result = unsafe { ffi::skyhop_send_datagram(self.raw.as_ptr(), now, bytes.as_ptr(), bytes.len()) };
+        self.checked(result)
+    }
+
+    /// The data of the next DATAGRAM frame that has come.
+    pub fn receive_datagram(&mut self) -> Option<Vec<u8>> {
+        self.state().datagrams.pop_front()
     }
 
     /// # Errors

@@ -31,6 +31,7 @@ pub struct Settings {
     pub seed_window: u64,
     pub udp_payload: u32,
     pub is_server: c_int,
+    pub datagrams: c_int,
 }
 
 #[repr(C)]
@@ -77,6 +78,7 @@ unsafe extern "C" {
     pub fn skyhop_offer(endpoint: *mut Raw, now: u64, stream: u64) -> c_int;
     pub fn skyhop_is_delivered(endpoint: *mut Raw, stream: u64) -> c_int;
     pub fn skyhop_consumed(endpoint: *mut Raw, now: u64, stream: u64, moved: *mut c_int) -> c_int;
+    pub fn skyhop_send_datagram(endpoint: *mut Raw, now: u64, bytes: *const u8, length: usize) -> c_int;
     pub fn skyhop_close(endpoint: *mut Raw, now: u64) -> c_int;
     pub fn skyhop_fail(endpoint: *mut Raw);
     pub fn skyhop_is_drained(endpoint: *const Raw) -> c_int;
@@ -287,6 +289,16 @@ extern "C" fn skyhop_rs_fill(owner: *mut c_void, stream: u64, bytes: *mut u8, le
     let target = unsafe { slice_mut(bytes, length) };
     // SAFETY: the shim calls within a call of the endpoint.
     unsafe { state(owner) }.streams.take(stream, target);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn skyhop_rs_datagram(owner: *mut c_void, bytes: *const u8, length: usize) {
+    // SAFETY: picoquic's buffer, which it keeps unchanged during the callback.
+    let bytes = unsafe { slice(bytes, length) };
+    // SAFETY: the shim calls within a call of the endpoint.
+    let state = unsafe { state(owner) };
+    state.datagrams.push_back(bytes.to_vec());
+    state.has_new_datagrams = true;
 }
 
 #[unsafe(no_mangle)]

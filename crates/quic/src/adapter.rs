@@ -340,7 +340,7 @@ macro_rules! adapter {
                         $proto::Event::Stream($proto::StreamEvent::Finished { id }) => {
                             return Some(Event::Delivered(id.into()));
                         }
-                        $proto::Event::Stream(_) => return Some(Event::Stream),
+                        $proto::Event::Stream(_) | $proto::Event::DatagramReceived => return Some(Event::Stream),
                         _ => {}
                     }
                 }
@@ -397,6 +397,17 @@ macro_rules! adapter {
                 }
                 read.transmit = chunks.finalize().should_transmit();
                 failure.map_or(Ok(read), Err)
+            }
+
+            fn send_datagram(&mut self, data: &[u8]) -> Result<(), String> {
+                let data = Bytes::copy_from_slice(data);
+                // As `Connection::send_datagram` of the stack's own interface does.
+                let drop = true;
+                self.connection()?.datagrams().send(data, drop).map_err(|error| error.to_string())
+            }
+
+            fn receive_datagram(&mut self) -> Option<Vec<u8>> {
+                Some(self.connection.as_mut()?.1.datagrams().recv()?.to_vec())
             }
 
             fn close(&mut self, now: Time, reason: &str) {

@@ -4,6 +4,7 @@
 //! stream by itself, so that it needs no configuration.
 
 use crate::feed::{Sink, Source};
+use crate::messages;
 use crate::stack::{Stack, StreamId};
 use skyhop_base::{Duration, Time};
 
@@ -43,6 +44,16 @@ pub struct Progress {
     pub ended: Option<(Time, String)>,
 }
 
+impl Progress {
+    /// So many bytes were read so far.
+    fn has_read(&mut self, now: Time, bytes: u64) {
+        if bytes > self.received {
+            self.first_byte.get_or_insert(now);
+            self.received = bytes;
+        }
+    }
+}
+
 /// What the application did in its turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turn {
@@ -61,6 +72,9 @@ pub(crate) enum Side {
     /// The application lives outside of the host.
     Source(Source),
     Sink(Sink),
+    /// The same with messages in place of streams.
+    Sender(messages::Sender),
+    Receiver(messages::Receiver),
 }
 
 #[derive(Debug)]
@@ -238,7 +252,7 @@ impl Side {
                 served.iter_mut().filter(|served| served.stream == stream).for_each(|served| served.delivered = true);
             }
             Side::Source(source) => source.delivered(stream),
-            Side::Client(_) | Side::Sink(_) => {}
+            Side::Client(_) | Side::Sink(_) | Side::Sender(_) | Side::Receiver(_) => {}
         }
     }
 
@@ -246,13 +260,16 @@ impl Side {
         match self {
             Side::Client(client) => client.turn(stack, now, progress),
             Side::Source(source) => source.turn(stack),
+            Side::Sender(sender) => sender.turn(stack),
             Side::Sink(sink) => {
                 let turn = sink.turn(stack)?;
-                if sink.read_bytes() > progress.received {
-                    progress.first_byte.get_or_insert(now);
-                    progress.received = sink.read_bytes();
-                }
+                progress.has_read(now, sink.read_bytes());
                 Ok(turn)
+            }
+            Side::Receiver(receiver) => {
+                receiver.turn(stack);
+                progress.has_read(now, receiver.read_bytes());
+                Ok(Turn::default())
             }
             Side::Server(served) => {
                 let mut turn = Turn::default();

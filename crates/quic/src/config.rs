@@ -164,6 +164,8 @@ pub struct Config {
     pub streams: Option<u32>,
     /// Size of a full datagram without IP and UDP headers, in bytes. The stack does not look for larger ones.
     pub udp_payload: u16,
+    /// Whether the host takes DATAGRAM frames (RFC 9221). quinn and noq take them by default, picoquic does not.
+    pub datagrams: bool,
     /// The connection ends after this time without a packet.
     pub idle_timeout: Duration,
     /// Whether the stack may hand over several datagrams at once. Off: one by one.
@@ -197,6 +199,7 @@ impl Config {
             initial_rtt: None,
             streams: None,
             udp_payload: 1200,
+            datagrams: false,
             idle_timeout: Duration::from_secs(300),
             offload: true,
             initial_window: None,
@@ -238,6 +241,9 @@ impl Config {
         // RFC 9000, section 14: at least 1200 bytes; the largest UDP payload over IPv4 is 65 507.
         if !(1200..=65_507).contains(&self.udp_payload) {
             return Err(ConfigError::Payload(self.udp_payload));
+        }
+        if self.streams == Some(0) {
+            return Err(ConfigError::Streams);
         }
         if self.ack_frequency.is_some_and(|frequency| frequency.packets == 0) {
             return Err(ConfigError::AckFrequency);
@@ -311,6 +317,8 @@ pub enum ConfigError {
     Payload(u16),
     #[error("the receiver acknowledges at least every packet: ack_every is 1 or more")]
     AckFrequency,
+    #[error("the receiver allows no stream: max_streams is 1 or more")]
+    Streams,
     #[error("the initial RTT is 0 s; the stack waits a multiple of it for its first answer")]
     InitialRtt,
     #[error("the idle timeout is out of range; QUIC allows 1 ms to 2^62 - 1 ms")]

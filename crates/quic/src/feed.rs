@@ -15,6 +15,8 @@ pub enum StreamUse {
     InTurn,
     /// The same, and the application writes to all of them at once, as far as the stack takes data.
     AtOnce,
+    /// No stream: each write is a message in a DATAGRAM frame (RFC 9221).
+    Datagrams,
 }
 
 /// A stream that is being written.

@@ -7,6 +7,7 @@
 use crate::application::{Application, Client, Progress, Side};
 use crate::config::{Config, ConfigError};
 use crate::feed::{Sink, Source, StreamUse};
+use crate::messages::{self, Message, MessageTally};
 use crate::runtime::{DATAGRAMS_PER_TURN, Runtime};
 use crate::stack::{self, Ecn, Event, Incoming, Measures, Seen, Stack};
 use crate::watch::{PacketKind, Piece, Plain, Ranges};
@@ -34,8 +35,8 @@ pub struct Datagram {
 pub struct Contents {
     /// The number of its last packet; numbers of the handshake's packets count for themselves.
     pub number: u64,
-    /// Bytes of streams.
-    pub stream_bytes: u32,
+    /// Bytes of streams and of messages in DATAGRAM frames.
+    pub user_bytes: u32,
     /// At least one of these bytes was sent before.
     pub repeats: bool,
     /// The type of its last packet, of a stack that says what it sends.
@@ -154,14 +155,23 @@ impl Host {
         Ok(Host::of_source(stack, runtime, streams, (seed, name)))
     }
 
-    /// A server that reads whatever a [`Host::source`] sends.
+    /// A server that reads whatever a [`Host::source`] sends: messages if `config` takes DATAGRAM frames, else streams.
     pub fn sink(config: &Config, runtime: Runtime, (seed, name): (u64, &str)) -> Result<Host, ConfigError> {
-        Ok(Host::of_sink(stack::build(config, true, seed, name)?, runtime, (seed, name)))
+        let stack = stack::build(config, true, seed, name)?;
+        if config.datagrams {
+            let receiver = messages::Receiver::default();
+            return Ok(Host::new(stack, runtime, Side::Receiver(receiver), (seed, name)));
+        }
+        Ok(Host::of_sink(stack, runtime, (seed, name)))
     }
 
     /// [`Host::source`] with any stack.
     pub fn of_source(stack: Box<dyn Stack>, runtime: Runtime, streams: StreamUse, (seed, name): (u64, &str)) -> Host {
-        Host::new(stack, runtime, Side::Source(Source::new(streams)), (seed, name))
+        let side = match streams {
+            StreamUse::Datagrams => Side::Sender(messages::Sender::default()),
+            StreamUse::Shared | StreamUse::InTurn | StreamUse::AtOnce => Side::Source(Source::new(streams)),
+        };
+        Host::new(stack, runtime, side, (seed, name))
     }
 
     /// [`Host::sink`] with any stack.
@@ -205,10 +215,21 @@ impl Host {
         }
     }
 
+    /// Connects before the application outside has written anything.
+    pub fn open(&mut self, now: Time) {
+        if !self.asked {
+            (self.asked, self.start) = (true, Some(now));
+        }
+    }
+
     /// The application outside writes so many bytes, or as many as the connection carries. The first call connects.
     pub fn write(&mut self, now: Time, bytes: Option<u64>) {
-        let Side::Source(source) = &mut self.side else { return };
-        source.write(bytes);
+        match &mut self.side {
+            Side::Source(source) => source.write(bytes),
+            // An application that always has something to send needs a stream.
+            Side::Sender(sender) => sender.write(now, bytes.map_or(0, |bytes| bytes as u32)),
+            _ => return,
+        }
         if !self.asked {
             (self.asked, self.start) = (true, Some(now));
         } else if self.progress.connected.is_some() {
@@ -219,8 +240,11 @@ impl Host {
 
     /// The application outside writes no more. What the stack has taken is still sent, then the connection closes.
     pub fn finish(&mut self, now: Time) {
-        let Side::Source(source) = &mut self.side else { return };
-        source.close();
+        match &mut self.side {
+            Side::Source(source) => source.close(),
+            Side::Sender(sender) => sender.close(),
+            _ => return,
+        }
         if self.progress.connected.is_some() {
             self.queue(Task::Application);
             self.wake(now);
@@ -229,7 +253,25 @@ impl Host {
 
     /// Bytes that the application outside has written and that are not known to have arrived.
     pub fn backlog_bytes(&self) -> u64 {
-        if let Side::Source(source) = &self.side { source.backlog_bytes() } else { 0 }
+        match &self.side {
+            Side::Source(source) => source.backlog_bytes(),
+            Side::Sender(sender) => sender.backlog_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Messages that the receiver's application has read since the last call.
+    pub fn take_messages(&mut self) -> Vec<Message> {
+        if let Side::Receiver(receiver) = &mut self.side { receiver.take() } else { Vec::new() }
+    }
+
+    /// Messages so far, as far as this end knows; `None` where streams are in their place.
+    pub fn messages(&self) -> Option<MessageTally> {
+        match &self.side {
+            Side::Sender(sender) => Some(sender.tally()),
+            Side::Receiver(receiver) => Some(receiver.tally()),
+            _ => None,
+        }
     }
 
     /// Why the connection ended before its application did: the simulated time, and the stack's words.
@@ -237,6 +279,7 @@ impl Host {
         let ended = self.progress.ended.as_ref()?;
         let is_failure = match &self.side {
             Side::Source(source) => source.backlog_bytes() > 0,
+            Side::Sender(sender) => !sender.is_closing() || sender.backlog_bytes() > 0,
             // The other end closed it, or went away; the source knows whether that was too early.
             _ => !["ApplicationClosed", "ConnectionClosed", "TimedOut", "Reset"]
                 .iter()
@@ -282,7 +325,8 @@ impl Host {
                 source.taken_bytes().saturating_sub(self.out.total()) + self.last.in_flight.unwrap_or(0)
             }
             Side::Sink(sink) => self.into.total().saturating_sub(sink.read_bytes()),
-            Side::Client(_) | Side::Server(_) => 0,
+            Side::Sender(sender) => sender.backlog_bytes() + sender.memory_bytes(),
+            Side::Client(_) | Side::Server(_) | Side::Receiver(_) => 0,
         };
         let departed = self.departed.capacity() * size_of::<Lost>();
         kept + self.out.memory_bytes() + self.into.memory_bytes() + departed as u64
@@ -313,7 +357,7 @@ impl Host {
             self.end(now, failure);
             self.over = true;
         }
-        if !self.over && matches!(self.side, Side::Source(_) | Side::Sink(_)) {
+        if !self.over && self.is_recorded() {
             // The records ask without changing anything.
             self.last = self.stack.measures();
             self.note();
@@ -324,10 +368,15 @@ impl Host {
         self.latency = self.runtime.latency + Duration::from_secs_f64(extra);
     }
 
+    /// Whether the application lives outside, whose records ask for what happens.
+    fn is_recorded(&self) -> bool {
+        !matches!(self.side, Side::Client(_) | Side::Server(_))
+    }
+
     /// Takes what the stack says for the records; gives the packets that it has sent since.
     fn note(&mut self) -> Vec<Plain> {
         let Seen { sent, received, rtts, events, lost, oldest_outstanding } = self.stack.seen();
-        if !matches!(self.side, Side::Source(_) | Side::Sink(_)) {
+        if !self.is_recorded() {
             // Nobody takes them: the comparison with real time looks at the wire.
             return sent;
         }
@@ -474,6 +523,10 @@ impl Host {
             }
             self.queue(Task::Application);
         }
+        if matches!(&self.side, Side::Sender(sender) if sender.is_closing()) {
+            // It closes when nothing is in flight, of which no event tells.
+            self.queue(Task::Application);
+        }
         if self.stack.is_drained() {
             self.last = self.stack.measures();
             self.over = true;
@@ -517,8 +570,12 @@ impl Host {
             filled += packet.length;
             contents.number = packet.number;
             for piece in &packet.pieces {
-                contents.stream_bytes += piece.bytes as u32;
+                contents.user_bytes += piece.bytes as u32;
                 contents.repeats |= self.out.add(piece) < piece.bytes;
+            }
+            contents.user_bytes += packet.message_bytes as u32;
+            if let Side::Sender(sender) = &mut self.side {
+                packet.messages.iter().for_each(|&number| sender.left(number));
             }
             contents.kind = Some(packet.kind);
             if packet.is_1rtt() {
@@ -541,7 +598,8 @@ impl Host {
             self.queue(Task::Connection);
         }
         let mut answers = Vec::new();
-        if matches!(self.side, Side::Server(_) | Side::Sink(_)) && self.progress.connected.is_none() {
+        if matches!(self.side, Side::Server(_) | Side::Sink(_) | Side::Receiver(_)) && self.progress.connected.is_none()
+        {
             self.stack.accept(now, &mut answers)?;
             self.queue(Task::Connection);
         }

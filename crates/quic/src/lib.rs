@@ -21,6 +21,7 @@ pub mod host;
 #[cfg(feature = "entropy")]
 mod identity;
 pub mod lab;
+pub mod messages;
 #[cfg(feature = "noq")]
 pub mod noq;
 #[cfg(feature = "tls")]
@@ -39,5 +40,6 @@ pub use application::{Application, Progress};
 pub use config::{AckFrequency, Config, ConfigError, Control, Governor, StackKind};
 pub use feed::StreamUse;
 pub use host::{Contents, Datagram, Host, Lost, Tally};
+pub use messages::{Message, MessageTally};
 pub use runtime::{Runtime, Timers};
 pub use stack::{Ecn, Measures};

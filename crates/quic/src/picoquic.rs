@@ -97,6 +97,7 @@ impl Endpoint {
             idle_timeout_ms: config.idle_timeout.as_nanos() / 1_000_000,
             seed: seeded.map(|(rtt, window)| (rtt.as_nanos() / 1000, window)),
             udp_payload: config.udp_payload,
+            datagrams: config.datagrams,
         };
         let key = identity::private_scalar();
         let shown = server.then_some(Identity { certificate: identity::CERTIFICATE, key: &key });
@@ -241,6 +242,15 @@ impl Stack for Endpoint {
         let now = self.now;
         let (bytes, finished, transmit) = self.lend(|endpoint| endpoint.read(now, stream, limit, keep))?;
         Ok(Read { bytes, finished, transmit })
+    }
+
+    fn send_datagram(&mut self, data: &[u8]) -> Result<(), String> {
+        let now = self.now;
+        self.lend(|endpoint| endpoint.send_datagram(now, data))
+    }
+
+    fn receive_datagram(&mut self) -> Option<Vec<u8>> {
+        self.endpoint.receive_datagram()
     }
 
     fn close(&mut self, now: Time, _reason: &str) {

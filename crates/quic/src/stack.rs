@@ -42,7 +42,7 @@ pub type StreamId = u64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Connected,
-    /// A stream can be read or written, or the peer opened one.
+    /// A stream can be read or written, the peer opened one, or a DATAGRAM frame has come.
     Stream,
     /// The peer has acknowledged all that was written to the stream, its end included.
     Delivered(StreamId),
@@ -163,6 +163,17 @@ pub trait Stack: std::fmt::Debug + Send {
     fn finish(&mut self, stream: StreamId) -> Result<(), String>;
     /// Reads at most `limit` bytes in order, into `keep` or into nowhere.
     fn read(&mut self, stream: StreamId, limit: usize, keep: Option<&mut Vec<u8>>) -> Result<Read, String>;
+    /// Queues a message for a DATAGRAM frame of its own (RFC 9221). A stack with a full queue drops its oldest one.
+    ///
+    /// # Errors
+    /// The stack's words, as for a message that is larger than a packet.
+    fn send_datagram(&mut self, _data: &[u8]) -> Result<(), String> {
+        Err("the stack sends no DATAGRAM frames".into())
+    }
+    /// The data of the next DATAGRAM frame that has come.
+    fn receive_datagram(&mut self) -> Option<Vec<u8>> {
+        None
+    }
     fn close(&mut self, now: Time, reason: &str);
     fn measures(&mut self) -> Measures;
     /// Makes a check of the stack's own code fail at its next data, for tests of what follows. False: the stack has no

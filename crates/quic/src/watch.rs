@@ -7,6 +7,7 @@
 // A build without one of the stacks has nobody who calls all of this.
 #![cfg_attr(not(all(feature = "quinn", feature = "noq", feature = "picoquic")), allow(dead_code))]
 
+use crate::messages;
 use skyhop_base::Duration;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,9 @@ pub struct Plain {
     pub kind: PacketKind,
     /// Frames `DATA_BLOCKED` and `STREAM_DATA_BLOCKED` in it.
     pub data_blocked: u64,
+    /// Numbers of the messages in its DATAGRAM frames, and their bytes.
+    pub messages: Vec<u32>,
+    pub message_bytes: u64,
 }
 
 /// The type of a packet: RFC 9000, section 17.
@@ -387,10 +391,13 @@ impl Reader<'_> {
                 self.skip(bytes)
             }
             // DATAGRAM of RFC 9221, to the end or with its length.
-            0x30 => self.skip(self.rest.len() as u64),
-            0x31 => {
-                let bytes = self.number()?;
-                self.skip(bytes)
+            0x30 | 0x31 => {
+                let bytes = if kind == 0x30 { self.rest.len() as u64 } else { self.number()? };
+                let data = self.rest;
+                self.skip(bytes)?;
+                plain.messages.extend(messages::number_of(&data[..data.len() - self.rest.len()]));
+                plain.message_bytes += bytes;
+                Some(())
             }
             // ACK_FREQUENCY of draft-ietf-quic-ack-frequency.
             0xAF => self.numbers(4),

@@ -239,6 +239,23 @@ impl Application {
         };
     }
 
+    /// An application that would start now waits for its connection: [`Application::connected`]. False: it does not
+    /// start now.
+    pub fn waits_for_connection(&mut self) -> bool {
+        let starts = matches!(self.next, Some((_, AppStep::Start)));
+        if starts {
+            self.plan(None);
+        }
+        starts
+    }
+
+    /// The connection stands: the application starts, unless its stop was sooner.
+    pub fn connected(&mut self, now: Time) {
+        if self.stop_due.is_some() || self.stop.is_none() {
+            self.plan(Some((now, AppStep::Start)));
+        }
+    }
+
     fn begin_transfer(&mut self, now: Time, delivered: u64) {
         let exchange = &mut self.exchange;
         let Work::InTurn(transfers) = &mut self.work else { return };

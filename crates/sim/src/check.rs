@@ -110,11 +110,22 @@ pub fn check_flows(spec: &SimulationSpec, topology: &Topology) -> Result<(), Sim
         };
         let needs_datagrams = matches!(&flow.application,
             SourceConfig::Application(application) if matches!(application.carrier(), Carrier::Datagrams(_)));
-        if needs_datagrams && !matches!(flow.transport, TransportConfig::Udp { .. }) {
+        let message_bytes = match &flow.transport {
+            TransportConfig::Hosts(transport) => transport.message_bytes(),
+            TransportConfig::Tcp(_) | TransportConfig::Udp { .. } => None,
+        };
+        let is_udp = matches!(flow.transport, TransportConfig::Udp { .. });
+        if needs_datagrams && !is_udp && message_bytes.is_none() {
             return Err(SimulationError::CallNeedsDatagrams { flow: name() });
         }
         if !reliable && flow.application.needs_tcp() {
             return Err(SimulationError::TransferOverDatagrams { flow: name() });
+        }
+        if let Some([least, most]) = message_bytes {
+            let bytes = flow.application.payload_bytes().unwrap_or(0);
+            if !(least..=most).contains(&bytes) {
+                return Err(SimulationError::MessageSize { flow: name(), bytes, least, most });
+            }
         }
         if let Some(what) = needs_own_tcp(flow, spec) {
             return Err(SimulationError::NeedsTcp { flow: name(), what });

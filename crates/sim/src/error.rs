@@ -20,8 +20,12 @@ pub enum SimulationError {
     SelfFlow { flow: String },
     #[error("flow {flow}: its application needs a TCP, datagrams have no acknowledged stream")]
     TransferOverDatagrams { flow: String },
-    #[error("flow {flow}: a call needs datagrams (udp), in which late frames do not hold up others")]
+    #[error(
+        "flow {flow}: a call needs datagrams (udp, or quic with datagrams), in which late frames do not hold up others"
+    )]
     CallNeedsDatagrams { flow: String },
+    #[error("flow {flow}: its messages have {bytes} B, and its transport carries {least} to {most} B")]
+    MessageSize { flow: String, bytes: u32, least: u32, most: u32 },
     #[error("flow {flow}: {what} needs Skyhop's own TCP, and this flow has another transport")]
     NeedsTcp { flow: String, what: &'static str },
     #[error("no link is called {name:?}, so its errors cannot be reported")]
@@ -57,6 +61,7 @@ impl SimulationError {
             | SimulationError::TransferOverDatagrams { flow }
             | SimulationError::NeedsTcp { flow, .. }
             | SimulationError::CallNeedsDatagrams { flow }
+            | SimulationError::MessageSize { flow, .. }
             | SimulationError::PacketTooLarge { flow, .. } => Some(flow),
             _ => None,
         }

@@ -261,7 +261,10 @@ impl Simulation {
         self.recorder.judge_messages(&transfers, end);
         self.recorder.records.transfers = transfers;
         let flows = self.flows.iter().enumerate();
-        let calls = flows.filter_map(|(id, flow)| Some(flow.call.as_ref()?.summary(id as u32, end, flow.totals.sent)));
+        let calls = flows.filter_map(|(id, flow)| {
+            let sent = flow.ends.counters().messages.map_or(flow.totals.sent, |messages| messages.written);
+            Some(flow.call.as_ref()?.summary(id as u32, end, sent))
+        });
         (calls.collect(), std::mem::take(&mut self.recorder.messages).into_values().collect())
     }
 
@@ -318,6 +321,7 @@ impl Simulation {
             spurious_losses: counters.spurious_losses,
             data_blocked: counters.data_blocked,
             streams_blocked: counters.streams_blocked,
+            messages: counters.messages,
             bytes_delivered: totals.bytes_delivered,
             drops: totals.drops,
             ack_drops: totals.ack_drops,

@@ -1,6 +1,7 @@
 //! What a run leaves behind: rows, one struct per table. Ids index [`Records::flow_names`],
 //! [`Records::link_names`] and [`Records::node_names`]. Definitions of the measures: `docs/models/measures.md`.
 
+use crate::endpoint::MessageCounts;
 use crate::headers::{Codepoint, Protocol, SackRange, StreamPiece, TcpFlags};
 use skyhop_base::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,6 +175,8 @@ pub struct FlowSummary {
     pub data_blocked: Option<u64>,
     /// Times that the sender said that it wants more streams than the receiver allows; `None` where it never says so.
     pub streams_blocked: Option<u64>,
+    /// Messages of an application that sends them over a connection; else `None`.
+    pub messages: Option<MessageCounts>,
     /// User bytes that arrived for the first time.
     pub bytes_delivered: u64,
     /// Data packets dropped.

@@ -28,6 +28,7 @@ pub(crate) fn flow(flow: u32) -> FlowSummary {
         spurious_losses: Some(1),
         data_blocked: None,
         streams_blocked: None,
+        messages: None,
         bytes_delivered: 100_000,
         drops: [3, 0, 1, 0, 0, 0],
         ack_drops: [1, 0, 0, 0, 1, 0],

@@ -107,12 +107,17 @@ def _quic_packets(
         frames: list[dict[str, Any]] = []
         if ranges := _ranges(row["quic_ack"]):
             frames.append({"frame_type": "ack", "acked_ranges": ranges})
+        rest = row["payload_bytes"] or 0
         for piece in row["quic_streams"].split():
             stream, _, span = piece.partition(":")
             first, last = map(int, span.split("-"))
+            rest -= last - first
             frames.append({
                 "frame_type": "stream", "stream_id": int(stream), "offset": first, "length": last - first,
             })  # fmt: skip
+        if rest > 0:
+            # User data that belong to no stream: messages, of which a packet may have several.
+            frames.append({"frame_type": "datagram", "length": rest})
         data: dict[str, Any] = {"header": {"packet_type": _TYPES[row["quic_type"]], "packet_number": number}}
         data["raw"] = {"length": row["size_bytes"]}
         if name != "recovery:packet_lost":

@@ -23,6 +23,9 @@ export interface Tables {
     spurious_losses: Count;
     data_blocked: Count;
     streams_blocked: Count;
+    messages_written: Count;
+    messages_dropped: Count;
+    messages_received: Count;
     bytes_delivered: Count;
     dropped: Count;
     dropped_queue: Count;

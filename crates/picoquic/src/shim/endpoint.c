@@ -79,6 +79,9 @@ static int set_up(skyhop_endpoint *endpoint, const uint8_t *certificate, size_t 
     if (settings->idle_timeout_ms != 0) {
         parameters.max_idle_timeout = settings->idle_timeout_ms;
     }
+    if (settings->datagrams) {
+        parameters.max_datagram_frame_size = PICOQUIC_MAX_PACKET_SIZE;
+    }
     parameters.max_packet_size = settings->udp_payload;
     if (picoquic_set_default_tp(quic, &parameters) != 0) {
         snprintf(endpoint->words, sizeof(endpoint->words), "picoquic refuses its transport parameters");
@@ -335,6 +338,20 @@ int skyhop_consumed(skyhop_endpoint *endpoint, uint64_t now, uint64_t stream, in
         }
     });
     return 0;
+}
+
+int skyhop_send_datagram(skyhop_endpoint *endpoint, uint64_t now, const uint8_t *bytes, size_t length)
+{
+    int result = 0;
+    endpoint->now = now;
+    if (endpoint->connection == NULL || endpoint->is_drained) {
+        return -1;
+    }
+    GUARDED(endpoint, { result = picoquic_queue_datagram_frame(endpoint->connection, length, bytes); });
+    if (result != 0) {
+        snprintf(endpoint->words, sizeof(endpoint->words), "%s", picoquic_error_name((uint64_t)result));
+    }
+    return result;
 }
 
 int skyhop_close(skyhop_endpoint *endpoint, uint64_t now)

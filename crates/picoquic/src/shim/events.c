@@ -54,6 +54,9 @@ int skyhop_on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes,
         skyhop_rs_fill(endpoint->owner, stream, place, size);
         return 0;
     }
+    case picoquic_callback_datagram:
+        skyhop_rs_datagram(endpoint->owner, bytes, length);
+        return 0;
     case picoquic_callback_almost_ready:
         /* A client has its keys and may send; it is ready only a round trip later, when the server has said so. */
         if (connection->client_mode) {

@@ -23,6 +23,8 @@ typedef struct {
     uint64_t seed_window;
     uint32_t udp_payload;
     int is_server;
+    /* Whether it takes DATAGRAM frames. */
+    int datagrams;
 } skyhop_settings;
 
 typedef struct {
@@ -66,6 +68,8 @@ int skyhop_offer(skyhop_endpoint *endpoint, uint64_t now, uint64_t stream);
 int skyhop_is_delivered(skyhop_endpoint *endpoint, uint64_t stream);
 /* The application has read all: the stream's window moves on. `moved` is 1 if there is something to send for it. */
 int skyhop_consumed(skyhop_endpoint *endpoint, uint64_t now, uint64_t stream, int *moved);
+/* Queues a DATAGRAM frame. picoquic's queue has no limit. */
+int skyhop_send_datagram(skyhop_endpoint *endpoint, uint64_t now, const uint8_t *bytes, size_t length);
 int skyhop_close(skyhop_endpoint *endpoint, uint64_t now);
 /* For tests of the jump: picoquic's next request for data of a stream fails an assertion below its own calls. */
 void skyhop_fail(skyhop_endpoint *endpoint);
@@ -90,6 +94,8 @@ void skyhop_rs_data(void *owner, uint64_t stream, const uint8_t *bytes, size_t l
 /* How many of at most `most` bytes there are, and whether the end of the stream follows, or more later. */
 size_t skyhop_rs_offered(void *owner, uint64_t stream, size_t most, int *is_end, int *is_more);
 void skyhop_rs_fill(void *owner, uint64_t stream, uint8_t *bytes, size_t length);
+/* The data of a DATAGRAM frame. */
+void skyhop_rs_datagram(void *owner, const uint8_t *bytes, size_t length);
 void skyhop_rs_ready(void *owner);
 void skyhop_rs_closed(void *owner, const char *words);
 void skyhop_rs_rtt(void *owner, uint64_t rtt);

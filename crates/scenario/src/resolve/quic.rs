@@ -82,6 +82,8 @@ impl Resolver<'_, '_, '_> {
             initial_rtt: options.initial_rtt,
             payload: options.payload.unwrap_or(PAYLOAD),
             packet_protection: options.packet_protection.unwrap_or(true),
+            max_streams: options.max_streams,
+            datagrams: options.datagrams.unwrap_or(false),
             idle_timeout: options.idle_timeout.unwrap_or(IDLE_TIMEOUT),
             ack_every: options.ack_every,
             ack_delay: options.ack_delay,
@@ -89,6 +91,10 @@ impl Resolver<'_, '_, '_> {
             batch: options.batch.unwrap_or(batch),
             timers: options.timers.unwrap_or(timers),
         };
+        if let (true, Some(streams)) = (quic.datagrams, quic.max_streams) {
+            let message = format!("{streams} streams are never opened: the application sends messages (datagrams)");
+            self.add(&place.key("max_streams"), message, Some("leave it out".to_owned()));
+        }
         if !(PAYLOAD.0..=LARGEST_PAYLOAD).contains(&quic.payload.0) {
             let message = format!("{} is no UDP payload of QUIC: 1200 to {LARGEST_PAYLOAD} B", quic.payload);
             self.add(&place.key("payload"), message, None);
@@ -116,6 +122,8 @@ fn named(stack: QuicStackName) -> QuicOptions {
         initial_rtt: None,
         payload: None,
         packet_protection: None,
+        max_streams: None,
+        datagrams: None,
         idle_timeout: None,
         ack_every: None,
         ack_delay: None,

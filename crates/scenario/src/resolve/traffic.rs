@@ -2,9 +2,9 @@
 
 use super::red::Line;
 use super::{Kind, Resolver};
-use crate::format::{AccessFile, ApplicationFile, ApplicationName, FlowFile, QueueFile, QueueName};
+use crate::format::{AccessFile, ApplicationFile, ApplicationName, FlowFile, QueueFile, QueueName, QuicFile};
 use crate::names::{self, natural_order};
-use crate::scenario::{Access, Flow, Transport};
+use crate::scenario::{Access, Flow, Quic, Transport};
 use crate::tree::{Node, Path};
 use skyhop_base::{Bytes, Duration, Faults};
 use skyhop_cc::ConfigError;
@@ -94,6 +94,9 @@ impl Resolver<'_, '_, '_> {
         let access = file.access.as_ref().map(|access| self.access(access, &path.key("access")));
         let transport = self.transport(&file, path);
         let application = self.application(&file, path);
+        if let (Some(Transport::Quic(quic)), Some(application)) = (&transport, &application) {
+            self.check_messages(quic, application, &path.key("application"));
+        }
         let via = self.via(&file, path);
         Some(Flow {
             name: file.name,
@@ -210,6 +213,7 @@ impl Resolver<'_, '_, '_> {
             }
         };
         let is_reliable = file.tcp.is_some() || file.quic.is_some();
+        let sends_messages = file.quic.as_ref().is_some_and(QuicFile::sends_messages);
         match application.carrier() {
             Carrier::Reliable if file.udp.is_some() && !is_reliable => {
                 let all = ApplicationConfig::ALL.iter();
@@ -217,8 +221,15 @@ impl Resolver<'_, '_, '_> {
                 let help = format!("UDP carries {}", names::list(others, "or"));
                 self.add(&path, "a file transfer needs TCP", Some(help));
             }
-            Carrier::Datagrams(message) if file.udp.is_none() => {
-                self.add(&path, message, Some("write udp = {} in place of the other transport".to_owned()));
+            Carrier::Reliable if sends_messages => {
+                let all = ApplicationConfig::ALL.iter();
+                let others = all.filter(|(_, carrier)| *carrier != Carrier::Reliable).map(|(key, _)| *key);
+                let help = format!("leave \"datagrams\" out; DATAGRAM frames carry {}", names::list(others, "or"));
+                self.add(&path, "a file transfer needs streams, and datagrams = true sends messages", Some(help));
+            }
+            Carrier::Datagrams(message) if file.udp.is_none() && !sends_messages => {
+                let help = "write udp = {} in place of the other transport, or quic = { …, datagrams = true }";
+                self.add(&path, message, Some(help.to_owned()));
             }
             Carrier::Any | Carrier::Reliable | Carrier::Datagrams(_) => {}
         }
@@ -227,6 +238,22 @@ impl Resolver<'_, '_, '_> {
         self.add_faults(faults, &path.key(application.key()));
         application.tidy();
         Some(application)
+    }
+
+    /// Each portion of the application is one message, if the connection carries messages.
+    fn check_messages(&mut self, quic: &Quic, application: &ApplicationConfig, path: &Path) {
+        let (Some([least, most]), Some(bytes)) = (quic.message_bytes(), application.payload_bytes()) else { return };
+        if bytes < least {
+            let message = format!("a message of {bytes} B has no room for its number and time, {least} B");
+            self.add(&path.key(application.key()), message, None);
+        } else if bytes > most {
+            let message = format!(
+                "a message of {bytes} B does not fit a DATAGRAM frame: {most} B of the {} that quic.payload allows",
+                quic.payload
+            );
+            let help = format!("send smaller messages, or write payload = \"{} B\" in quic", bytes + 38);
+            self.add(&path.key(application.key()), message, Some(help));
+        }
     }
 
     /// No two flows may have one name, also not one that a count makes.

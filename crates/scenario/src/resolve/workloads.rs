@@ -163,7 +163,14 @@ impl Resolver<'_, '_, '_> {
             return Some(Transport::Udp { header });
         }
         match &file.quic {
-            Some(quic) => self.quic(quic, false, file.jitter.is_some(), path),
+            Some(quic) => {
+                if quic.sends_messages() {
+                    let help = "leave it out, or write a flow with constant_rate, messages or call".to_owned();
+                    let message = "sends messages, and a workload's transfers need streams";
+                    self.add(&path.key("quic").key("datagrams"), message, Some(help));
+                }
+                self.quic(quic, false, file.jitter.is_some(), path)
+            }
             None => self.tcp(&[], file.jitter, path),
         }
     }

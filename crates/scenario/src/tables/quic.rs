@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration};
 use skyhop_cc::{ControlConfig, ControlSpec};
 use skyhop_hosts::quic::Quic as Hosts;
+use skyhop_quic::messages::{STAMP_BYTES, largest_message};
 use skyhop_quic::{AckFrequency, Config, ConfigError, Control, Governor, Runtime, StackKind, StreamUse, Timers};
 
 /// A QUIC stack by its name alone, or with its options.
@@ -13,6 +14,13 @@ use skyhop_quic::{AckFrequency, Config, ConfigError, Control, Governor, Runtime,
 pub enum QuicFile {
     Named(QuicStackName),
     Options(Box<QuicOptions>),
+}
+
+impl QuicFile {
+    /// Whether messages take the place of streams.
+    pub fn sends_messages(&self) -> bool {
+        matches!(self, QuicFile::Options(options) if options.datagrams == Some(true))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -55,6 +63,14 @@ pub struct QuicOptions {
     /// Whether packets are encrypted. Off, they have the same lengths and the same frames in the clear; TLS shakes
     /// hands all the same. Without it: true.
     pub packet_protection: Option<bool>,
+    /// Bidirectional streams that the receiver allows at a time: a page or a workload with more waits. Without it: the
+    /// stack's own, 100 of quinn and noq and 512 of picoquic.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub max_streams: Option<u32>,
+    /// Whether each write of the application is a message in a DATAGRAM frame (RFC 9221), which arrives alone or is
+    /// lost for good. Messages have 12 B at least, for their number and time, and 38 B less than `payload` at most.
+    /// Without it: false, and the application writes to streams.
+    pub datagrams: Option<bool>,
     /// The connection ends after this time without a packet. Without it: 300 s.
     pub idle_timeout: Option<Duration>,
     /// The receiver is asked to acknowledge at least every so many packets (draft-ietf-quic-ack-frequency). Without
@@ -173,6 +189,11 @@ pub struct Quic {
     /// Written where it is off, so that scenarios keep their hash.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub packet_protection: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_streams: Option<u32>,
+    /// Written where it is on, so that scenarios keep their hash.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub datagrams: bool,
     pub idle_timeout: Duration,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_every: Option<u32>,
@@ -184,7 +205,8 @@ pub struct Quic {
 }
 
 impl Quic {
-    /// Both hosts of a flow. Where a transfer is a stream of its own, the source learns when it has arrived.
+    /// Both hosts of a flow. Where a transfer is a stream of its own, the source learns when it has arrived. `streams`
+    /// does not matter where messages take their place.
     ///
     /// # Errors
     /// What the stack does not take; a stack that this build has not.
@@ -213,7 +235,8 @@ impl Quic {
             send_window: bytes(self.send_window),
             initial_window: bytes(self.initial_window),
             initial_rtt: self.initial_rtt,
-            udp_payload: u16::try_from(self.payload.0).unwrap_or(u16::MAX),
+            udp_payload: self.udp_payload(),
+            streams: self.max_streams,
             packet_protection: self.packet_protection,
             idle_timeout: self.idle_timeout,
             ack_frequency: self.ack_every.map(|packets| AckFrequency { packets, max_delay: self.ack_delay }),
@@ -232,6 +255,16 @@ impl Quic {
             QuicTimersName::Milliseconds => Timers::Milliseconds { phase: Duration::ZERO },
             QuicTimersName::Exact => Timers::Exact,
         };
+        let streams = if self.datagrams { StreamUse::Datagrams } else { streams };
         Hosts::new(config, Runtime { segments: self.batch as usize, timers, ..habits }, streams)
+    }
+
+    fn udp_payload(&self) -> u16 {
+        u16::try_from(self.payload.0).unwrap_or(u16::MAX)
+    }
+
+    /// The least and the most bytes of a message; `None` where the application writes to streams.
+    pub fn message_bytes(&self) -> Option<[u32; 2]> {
+        self.datagrams.then(|| [STAMP_BYTES, largest_message(self.udp_payload())])
     }
 }

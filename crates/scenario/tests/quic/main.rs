@@ -1,6 +1,7 @@
 //! Real QUIC stacks in scenarios: the same bytes in every process, transfers over bad paths, what they cannot bear, and
 //! the stacks in real time over the same path.
 
+mod messages;
 mod tap;
 mod told;
 #[path = "../../../../docs/howto/windowed.rs"]

@@ -3,7 +3,7 @@
 use super::{built, file, has, pairs, path, run_json, times};
 use serde_json::{Value, json};
 use skyhop_base::Stream;
-use skyhop_hosts::quic::End;
+use skyhop_hosts::quic::{End, Quic};
 use skyhop_quic::{Config, Control, Host, Runtime, StackKind, StreamUse};
 use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
@@ -111,4 +111,53 @@ fn a_small_window_shows_in_what_the_sender_says() {
     let tcp = json!([{ "name": "a", "from": "left", "to": "right", "tcp": "newreno" }]);
     let tcp = &run_json(&path("300 ms", &tcp), 1).flows[0];
     assert_eq!((tcp.spurious_losses, tcp.data_blocked, tcp.streams_blocked), (None, None, None));
+}
+
+/// A page of 40 objects, all asked for at once, over a connection that allows 8 streams at a time: the sender opens the
+/// next ones as the receiver frees some, a round trip later. And a source that writes 50 portions a second, each to a
+/// stream of its own, over 200 ms and with two streams at a time: it always wants more than it has. noq says so, quinn
+/// and picoquic never do.
+#[test]
+fn more_streams_than_the_receiver_allows_wait_for_it() {
+    for stack in built() {
+        let page = |most: Option<u32>| {
+            let mut quic = json!({ "stack": stack.name() });
+            if let Some(most) = most {
+                quic["max_streams"] = json!(most);
+            }
+            let content = json!({ "document": { "constant": "1 kB" }, "objects": 40, "sizes": { "constant": "1 kB" } });
+            let workload = json!({ "name": "web", "from": "left", "to": "right", "quic": quic,
+                "arrivals": { "at": { "text": "time_s\n1\n" } }, "pages": { "content": content } });
+            let network = json!({ "duration": "20 s", "profile": "rfc", "workloads": [workload],
+                "links": [{ "between": ["left", "right"], "delay": "100 ms", "rate": "100 Mbit/s" }] });
+            let run = run_json(&network, 1);
+            assert!(run.warnings.is_empty(), "{stack}: {:?}", run.warnings);
+            run.pages[0].loaded.expect("has loaded").since(run.pages[0].begin).as_secs_f64()
+        };
+        let more_s = page(Some(8)) - page(None);
+        assert!((0.3..1.9).contains(&more_s), "{stack}: {more_s} s");
+        let portions = |most: u32| {
+            let steady = json!({ "constant_rate": { "rate": "400 kbit/s", "payload": "1000 B" } });
+            let flow = json!([{ "name": "a", "from": "left", "to": "right", "tcp": "newreno", "application": steady }]);
+            let scenario = Scenario::from_json(&path("100 ms", &flow), "test", &[]).expect("it is right");
+            let mut spec = scenario.simulation_spec();
+            let config = Config { streams: Some(most), ..Config::new(stack, Control::Cubic) };
+            let hosts = Quic::new(config, Runtime::exact(), StreamUse::AtOnce).expect("it is built");
+            spec.flows[0].transport = TransportConfig::Hosts(Arc::new(hosts));
+            let mut simulation = Simulation::new(&spec, 1).unwrap_or_else(|error| panic!("{error}"));
+            simulation.run_until(simulation.end());
+            let flow = simulation.finish().flows.remove(0);
+            (flow.bytes_delivered, flow.streams_blocked)
+        };
+        let ((free_bytes, free), (few_bytes, few)) = (portions(100), portions(2));
+        // 3000 portions in 60 s. A stream is free again after one to two round trips of 0.2 s: two of them carry 300 to
+        // 600 portions.
+        assert!((2_950_000..=3_000_000).contains(&free_bytes), "{stack}: {free_bytes}");
+        assert!((250_000..650_000).contains(&few_bytes), "{stack}: {few_bytes}");
+        if stack == StackKind::Noq {
+            assert!(free == Some(0) && few.is_some_and(|said| said > 100), "{free:?}, {few:?}");
+        } else {
+            assert_eq!((free, few), (None, None), "{stack}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use skyhop_base::{Bytes, Duration, Faults, Rate};
 
-/// One direction of a call: voice over RTP, rated by the E-model (ITU-T G.107). Needs UDP.
+/// One direction of a call: voice over RTP, rated by the E-model (ITU-T G.107). Needs UDP, or QUIC with datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CallOptions {

@@ -88,7 +88,7 @@ applications! {
     "on_off": OnOff(OnOffOptions);
     /// A constant rate for a heavy-tailed time, then silence for a heavy-tailed time.
     "pareto_on_off": ParetoOnOff(ParetoOnOffOptions);
-    /// One direction of a call: voice over RTP, rated by the E-model; needs UDP.
+    /// One direction of a call: voice over RTP, rated by the E-model; needs UDP, or QUIC with datagrams.
     "call": Call(CallOptions);
     /// Messages by the clock, each with a deadline.
     "messages": Messages(MessagesOptions);

@@ -1,6 +1,8 @@
 //! Drives transports that the engine does not know: two boxed [`Endpoint`]s for each flow.
 
-use super::endpoint::{Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Report, Transport};
+use super::endpoint::{
+    Codepoint, Counters, Endpoint, Fact, Failure, Incoming, MessageCounts, Outgoing, Report, Transport,
+};
 use super::payloads::{Load, PacketKind};
 use crate::limits::BETWEEN_LOOKS;
 use crate::packet::{Flags, Packet};
@@ -21,13 +23,18 @@ pub(crate) struct Hosts {
     pub(crate) ends: [Box<dyn Endpoint>; 2],
     /// For when the slot of each is armed, [`Time::MAX`] when it is not.
     armed: [Time; 2],
+    /// Writes are messages, whose delays count in place of the packets'.
+    pub(crate) has_messages: bool,
+    /// The application waits for the connection.
+    pub(crate) is_to_connect: bool,
 }
 
 impl Hosts {
     pub fn new(transport: &dyn Transport, flow: &str, seed: u64) -> Hosts {
         let source = transport.source(Stream::new(seed, flow, "source"));
         let sink = transport.sink(Stream::new(seed, flow, "sink"));
-        Hosts { ends: [source, sink], armed: [Time::MAX; 2] }
+        let has_messages = transport.message_bytes().is_some();
+        Hosts { ends: [source, sink], armed: [Time::MAX; 2], has_messages, is_to_connect: has_messages }
     }
 
     fn end(&mut self, side: Side) -> &mut dyn Endpoint {
@@ -66,7 +73,10 @@ impl Hosts {
 
     pub fn counters(&self) -> Counters {
         let [source, sink] = &self.ends;
-        Counters { duplicates: sink.duplicates(), ..source.counters() }
+        let (duplicates, source, received) = (sink.duplicates(), source.counters(), sink.counters().messages);
+        let received = received.map_or(0, |messages| messages.received);
+        let messages = source.messages.map(|messages| MessageCounts { received, ..messages });
+        Counters { duplicates, messages, ..source }
     }
 
     pub fn backlog_bytes(&self) -> u64 {
@@ -114,7 +124,9 @@ impl Simulation {
         flow.totals.bytes_delivered = sink.delivered_bytes();
         flow.totals.duplicate = sink.duplicates();
         let delivered = flow.totals.bytes_delivered;
-        flow.updates.received_bytes(now, delivered, flow_id, &mut self.recorder.records.transfers);
+        if !hosts.has_messages {
+            flow.updates.received_bytes(now, delivered, flow_id, &mut self.recorder.records.transfers);
+        }
         if flow.application.waits_for(delivered) {
             self.deliver_to_application(flow_id);
         }
@@ -208,7 +220,27 @@ impl Simulation {
                 let report = self.flows[flow_id as usize].ends.report();
                 self.recorder.flow_event(self.now, flow_id, name, report);
             }
+            (Fact::Connected, _) => self.start_when_connected(flow_id),
+            (Fact::Message { number, written }, _) => {
+                let now = self.now;
+                let flow = &mut self.flows[flow_id as usize];
+                flow.meter.arrived(now, written);
+                if let Some(call) = &mut flow.call {
+                    call.arrived(now, written, number);
+                }
+                flow.updates.datagram_received(now, written, flow_id, &mut self.recorder.records.transfers);
+            }
             (Fact::Lost { .. }, Side::Sink) | (Fact::Rtt(_), _) => {}
+        }
+    }
+
+    /// The connection stands: an application that waits for it begins.
+    fn start_when_connected(&mut self, flow_id: u32) {
+        let flow = &mut self.flows[flow_id as usize];
+        let Some(hosts) = flow.ends.hosts_mut() else { return };
+        if std::mem::take(&mut hosts.is_to_connect) {
+            flow.application.connected(self.now);
+            self.arm_application(flow_id);
         }
     }
 

@@ -17,6 +17,13 @@ pub trait Transport: Debug + Send + Sync {
         true
     }
 
+    /// The least and the most user bytes of a message, where each write of the application is one that arrives alone
+    /// or is lost, and that the sink tells of ([`Fact::Message`]). The application then starts when the source says
+    /// that its connection stands ([`Fact::Connected`]). `None`: all writes are one stream.
+    fn message_bytes(&self) -> Option<[u32; 2]> {
+        None
+    }
+
     /// The host at the flow's source. `draws` is a random stream of its own.
     fn source(&self, draws: Stream) -> Box<dyn Endpoint>;
 
@@ -30,6 +37,9 @@ pub trait Transport: Debug + Send + Sync {
 /// [`on_handover`](Endpoint::on_handover), [`on_timeout`](Endpoint::on_timeout)) the engine takes packets until there
 /// are none, then facts until there are none, then asks for the next timeout.
 pub trait Endpoint: Debug + Send {
+    /// Opens the connection before the application has written anything, where writes are messages.
+    fn open(&mut self, _now: Time) {}
+
     /// The application writes `bytes` more user bytes; `None` is as much as the connection can carry. The first call
     /// opens the connection.
     fn write(&mut self, now: Time, bytes: Option<u64>);
@@ -253,6 +263,10 @@ pub enum Fact {
     Rtt(Duration),
     /// An event under this name, such as "recovery" or "timeout".
     Event(&'static str),
+    /// The source's connection stands; told once, where writes are messages.
+    Connected,
+    /// The sink's application has read the message of this number, from 0, which the source's wrote at that time.
+    Message { number: u32, written: Time },
     /// The source takes a packet for lost. `packet` counts the packets that it has sent before that one.
     Lost { seq: u32, packet: u32, size: u16 },
 }
@@ -297,4 +311,17 @@ pub struct Counters {
     pub data_blocked: Option<u64>,
     /// Times that the sender said that it wants more streams than the receiver allows.
     pub streams_blocked: Option<u64>,
+    /// Of a host whose writes are messages, what it knows of them.
+    pub messages: Option<MessageCounts>,
+}
+
+/// Messages of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageCounts {
+    /// The source's application wrote so many.
+    pub written: u64,
+    /// Of these the source's own queue dropped so many, which never reached the network.
+    pub dropped: u64,
+    /// The sink's application read so many.
+    pub received: u64,
 }

@@ -212,6 +212,11 @@ impl Ends {
         self.tcp().is_some_and(|tcp| tcp.sender.opens_empty())
     }
 
+    /// Whether each write of the application is a message, which arrives alone or is lost.
+    pub fn has_messages(&self) -> bool {
+        matches!(self, Ends::Hosts(hosts) if hosts.has_messages)
+    }
+
     /// Whether every packet carries a payload.
     pub fn carries_payloads(&self) -> bool {
         matches!(self, Ends::Hosts(_))

@@ -32,14 +32,15 @@ impl Simulation {
             flow.totals.copies += 1;
         }
         flow.totals.wire_bytes += u64::from(packet.size);
-        flow.meter.arrived(now, packet.stamp);
         match &mut flow.ends {
             Ends::Tcp(tcp) => {
+                flow.meter.arrived(now, packet.stamp);
                 flow.updates.segment_arrived(packet.seq, packet.detail);
                 tcp.receiver.on_segment(now, &crate::wire::segment(packet), packet.stamp);
                 self.after_segment(packet.flow);
             }
             Ends::Datagrams(_) => {
+                flow.meter.arrived(now, packet.stamp);
                 flow.totals.bytes_delivered += u64::from(packet.detail);
                 if let Some(call) = &mut flow.call {
                     call.arrived(now, packet.stamp, packet.seq);
@@ -49,7 +50,12 @@ impl Simulation {
                     self.deliver_to_application(packet.flow);
                 }
             }
-            Ends::Hosts(_) => self.deliver_to_sink(packet),
+            Ends::Hosts(hosts) => {
+                if !hosts.has_messages {
+                    flow.meter.arrived(now, packet.stamp);
+                }
+                self.deliver_to_sink(packet);
+            }
         }
     }
 
@@ -217,6 +223,15 @@ impl Simulation {
         }
         let delivered = self.delivered_in_all(flow_id);
         let flow = &mut self.flows[flow_id as usize];
+        if let Ends::Hosts(hosts) = &mut flow.ends
+            && hosts.is_to_connect
+            && flow.application.waits_for_connection()
+        {
+            hosts.source().open(now);
+            self.recorder.flow_event(now, flow_id, "start", flow.ends.report());
+            self.arm_application(flow_id);
+            return self.after_source_input(flow_id);
+        }
         let step = flow.application.step(delivered);
         if let (Some(AppStep::Browse), Some(visit)) = (step, flow.application.visit()) {
             return self.browse(flow_id, visit);
@@ -237,7 +252,9 @@ impl Simulation {
             Some(AppStep::Start) => {
                 flow.ends.open(now);
                 flow.ends.supply(now, flow.application.supply());
-                self.recorder.flow_event(now, flow_id, "start", flow.ends.report());
+                if !flow.ends.has_messages() {
+                    self.recorder.flow_event(now, flow_id, "start", flow.ends.report());
+                }
             }
             Some(AppStep::Produce) => flow.ends.supply(now, flow.application.supply()),
             Some(AppStep::Stop) => {

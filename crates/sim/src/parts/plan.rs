@@ -178,7 +178,7 @@ impl Survey {
     /// Joins the nodes that share a state.
     fn join_coupled(&mut self, simulation: &Simulation) {
         for (id, flow) in simulation.flows.iter().enumerate() {
-            if flow.leg.is_some() || flow.application.couples_ends() {
+            if flow.leg.is_some() || flow.application.couples_ends() || flow.ends.has_messages() {
                 let [to, from] = simulation.to[id];
                 self.groups.join(to.node, from.node);
             }
