@@ -47,6 +47,8 @@ pub(crate) struct LinkState {
     pub listed: Option<Box<Listed>>,
 }
 
+const _: () = assert!(std::mem::offset_of!(LinkState, link) == 24);
+
 impl LinkState {
     /// Whether a packet that arrives at `now` was on the link for its transmission and the propagation at least, as
     /// far as these are constant.
