@@ -86,7 +86,8 @@ pub struct LinkTotals {
 }
 
 /// What every packet touches stands in front, on three cache lines with what [`crate::simulation::LinkState`] has
-/// before it: with many flows each link is read anew. An arrival touches the first, a packet that is served at once all.
+/// before it: with many flows each link is read anew. An arrival touches the first; a packet that is served at once
+/// touches all.
 ///
 /// Large because a packet's whole stay is its business: queue, transmitter, repair, propagation. Functions of one part
 /// stand in a file of `link/`.

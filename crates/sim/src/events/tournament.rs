@@ -1,8 +1,8 @@
-//! A tournament of slots (D. E. Knuth, The Art of Computer Programming, vol. 3, §5.4.1) with matches of four: each armed
-//! slot has a seat, the soonest of four neighbours meets three other winners, and so on up to the champion, the next
-//! event. When a slot is armed anew, only the matches on the path up from its seat are played again. A heap needs more
-//! comparisons, and how deep an entry sinks and past which of its children cannot be predicted, whereas here no branch
-//! depends on a comparison. A match is one cache line.
+//! A tournament of slots (D. E. Knuth, The Art of Computer Programming, vol. 3, §5.4.1) with matches of four: each
+//! armed slot has a seat, the soonest of four neighbours meets three other winners, and so on up to the champion, the
+//! next event. When a slot is armed anew, only the matches on the path up from its seat are played again. A heap needs
+//! more comparisons, and how deep an entry sinks and past which of its children cannot be predicted, whereas here no
+//! branch depends on a comparison. A match is one cache line.
 
 use super::key::{Key, sooner};
 
