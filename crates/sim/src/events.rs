@@ -26,8 +26,8 @@ pub const LONGEST_RUN: Duration = Duration::from_nanos(LATEST - 1);
 pub const MOST_SLOTS: usize = 1 << SLOT_BITS;
 
 /// Arrivals over most links stand in a calendar of the near future. Two tournaments hold the rest: one for links whose
-/// next event may move or is far ahead, one for timers, which are many, two for each flow, and fire rarely: packets need
-/// not climb past them.
+/// next event may move or is far ahead, one for timers, which are many, two for each flow, and fire rarely: packets
+/// need not climb past them.
 #[derive(Debug)]
 pub struct EventQueue {
     wheel: Wheel,
