@@ -78,7 +78,7 @@ def of_the_other_half(times: Floats) -> npt.NDArray[np.int_]:
             of = gaps(one)
             apart = ", ".join(f"{100 * share:.0f}" for share in of.distances[1:6])
             furthest = np.max(np.abs(np.cumsum(of.distances - recorded.distances)))
-            # Without gaps there are no bursts.
+            # Evenly spaced packets have no gaps, so there are no bursts to count.
             said = f"{apart} | {furthest:.2f} | {of.packets:.0f}" if of.idle > 0.5 else "– | – | –"
             said = f"{100 * of.idle:.0f} | {said}"
             print(f"| {name if one is here else ''} | {label} | {said} |", flush=True)

@@ -84,13 +84,19 @@ impl EventQueue {
     /// call in both, 25 instructions per packet-hop.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Event> {
+        self.pop_from_wheel().or_else(|| self.pop_at_bound())
+    }
+
+    /// The next event, if it is one of the wheel and before the bound.
+    #[inline(always)]
+    fn pop_from_wheel(&mut self) -> Option<Event> {
         let first = self.wheel.first;
-        if first < self.bound {
-            self.wheel.pass(first);
-            self.wheel.pop();
-            return Some(first.event());
+        if first >= self.bound {
+            return None;
         }
-        self.pop_at_bound()
+        self.wheel.pass(first);
+        self.wheel.pop();
+        Some(first.event())
     }
 
     /// [`EventQueue::pop`], where the next event may not be one of the wheel.
@@ -100,14 +106,9 @@ impl EventQueue {
         // [`Key::NONE`] is before no instant.
         let end = Key::new(self.before.min(Time::from_nanos(LATEST)), Time::ZERO, 0);
         self.bound = sooner(self.champion, end);
-        let first = self.wheel.first;
-        if first < self.bound {
-            self.wheel.pass(first);
-            self.wheel.pop();
-            return Some(first.event());
-        }
-        if self.champion >= end {
-            return None;
+        let event = self.pop_from_wheel();
+        if event.is_some() || self.champion >= end {
+            return event;
         }
         self.wheel.pass(self.champion);
         let event = self.champion.event();

@@ -382,14 +382,12 @@ impl Simulation {
         if self.serves_late(link) {
             return;
         }
-        let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
         let Some(mut entry) = state.link.take_arrived() else { return };
-        match state.link.next_event(self.now) {
-            Some((arrival, start)) if state.settled => self.events.add_arrival(slot, arrival, start),
-            Some((time, foreseen)) => self.events.arm(slot, time, foreseen),
-            None => {}
+        if let Some((time, foreseen)) = state.link.next_event(self.now) {
+            self.await_event(link, time, foreseen);
         }
+        let state = &self.links[link as usize];
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
         if state.recorded {
             self.record_packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
@@ -516,20 +514,20 @@ impl Simulation {
         let offered =
             if self.links[link as usize].watched { self.offer_watched(link, packet) } else { self.offer(link, packet) };
         match offered {
-            Offered::AcceptedFirst { arrival, start } => self.await_arrival(link, arrival, start),
+            Offered::AcceptedFirst { arrival, start } => self.await_event(link, arrival, start),
             Offered::Accepted => {}
             other => self.settle(other, link, packet),
         }
     }
 
-    /// The first packet on a link arrives at `arrival`; its service begins at `start`.
+    /// A link, for which no event stands in the wheel, has its next one at `time`, foreseen at `foreseen`.
     #[inline(always)]
-    pub(crate) fn await_arrival(&mut self, link: u32, arrival: Time, start: Time) {
+    pub(crate) fn await_event(&mut self, link: u32, time: Time, foreseen: Time) {
         let slot = self.slots.links + link;
         if self.links[link as usize].settled {
-            self.events.add_arrival(slot, arrival, start);
+            self.events.add_arrival(slot, time, foreseen);
         } else {
-            self.events.arm(slot, arrival, start);
+            self.events.arm(slot, time, foreseen);
         }
     }
 

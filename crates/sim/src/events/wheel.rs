@@ -13,7 +13,7 @@ const FEWEST: usize = 1 << 12;
 /// Buckets of a run with many events. Four times as many would halve what is sorted, and cost more in second-level
 /// misses than that saves.
 const MOST: usize = 1 << 14;
-/// The cursor while there is no event.
+/// Where the cursor stands in an empty wheel: events of any bucket are sorted at once.
 const NO_CURSOR: u64 = u64::MAX;
 const NOWHERE: u32 = u32::MAX;
 /// Bits of a key's upper half that are not time.

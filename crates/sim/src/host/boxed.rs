@@ -73,10 +73,10 @@ impl Hosts {
 
     pub fn counters(&self) -> Counters {
         let [source, sink] = &self.ends;
-        let (duplicates, source, received) = (sink.duplicates(), source.counters(), sink.counters().messages);
-        let received = received.map_or(0, |messages| messages.received);
+        let (source, sink) = (source.counters(), sink.counters());
+        let received = sink.messages.map_or(0, |messages| messages.received);
         let messages = source.messages.map(|messages| MessageCounts { received, ..messages });
-        Counters { duplicates, messages, ..source }
+        Counters { duplicates: sink.duplicates, messages, ..source }
     }
 
     pub fn backlog_bytes(&self) -> u64 {

@@ -311,7 +311,7 @@ pub struct Counters {
     pub data_blocked: Option<u64>,
     /// Times that the sender said that it wants more streams than the receiver allows.
     pub streams_blocked: Option<u64>,
-    /// Of a host whose writes are messages, what it knows of them.
+    /// What this host knows of its messages; `None` where writes are a stream.
     pub messages: Option<MessageCounts>,
 }
 
@@ -320,7 +320,7 @@ pub struct Counters {
 pub struct MessageCounts {
     /// The source's application wrote so many.
     pub written: u64,
-    /// Of these the source's own queue dropped so many, which never reached the network.
+    /// So many of them never reached the network: the source's own queue dropped them.
     pub dropped: u64,
     /// The sink's application read so many.
     pub received: u64,

@@ -416,7 +416,7 @@ impl Simulation {
                 part.overtaken |= entry.arrival < part.told_before;
             }
             if let Some((arrival, start)) = self.links[link as usize].link.receive(entry) {
-                self.await_arrival(link, arrival, start);
+                self.await_event(link, arrival, start);
             }
         }
         self.answer_asked(&mut mail.asked);

@@ -32,6 +32,6 @@ fn a_packet_in_flight_holds_at_most_160_bytes() {
     let held = live() - before;
     let each = held / WINDOW as isize;
     eprintln!("{each} B per packet in flight, {held} B beside {built} B");
-    // At times only ACKs are on the way, one of 48 B for two segments, and links keep no more than they need.
+    // At times only ACKs are in flight, one of 48 B for two segments, and links keep no more than they need.
     assert!((24..=160).contains(&each), "{each} B per packet in flight");
 }
