@@ -59,7 +59,7 @@ impl RateSampler {
     }
 
     /// A segment was acknowledged or SACKed: the sample follows the one sent last. One that was SACKed is
-    /// [taken](Record::TAKEN) after that.
+    /// taken (`Record::TAKEN`) after that.
     #[inline]
     pub fn delivered(&mut self, record: &Record, sample: &mut RateSample) {
         if record.delivered_us == Record::TAKEN {
