@@ -255,6 +255,7 @@ impl Simulation {
     pub(crate) fn serves_late(&mut self, link: u32) -> bool {
         let now = self.now;
         while let Some(answer) = self.links[link as usize].link.take_answer(now) {
+            self.events.leave(self.slots.links + link);
             self.send_answer(link, &answer);
         }
         if let Some(clock) = &mut self.ns2_clock

@@ -19,18 +19,24 @@ use tournament::Tournament;
 use wheel::Wheel;
 
 const NOWHERE: u32 = u32::MAX;
+/// Matches of a tournament with 64 seats: three from any seat to the champion.
+const FEW_MATCHES: usize = 1 + 4 + 16;
 
 /// The longest run whose events can be told apart: 52 days.
 pub const LONGEST_RUN: Duration = Duration::from_nanos(LATEST - 1);
 /// Slots that a queue can have at most.
 pub const MOST_SLOTS: usize = 1 << SLOT_BITS;
 
-/// Arrivals over most links stand in a calendar of the near future. Two tournaments hold the rest: one for links whose
-/// next event may move or is far ahead, one for timers, which are many, two for each flow, and fire rarely: packets
-/// need not climb past them.
+/// Two tournaments: one for links, whose events are those of packets, and one for timers, which are many, two for each
+/// flow, and fire rarely, so that packets need not climb past them. Once many links wait for an arrival at the same
+/// time, arrivals stand in a calendar of the near future instead, and the tournament of links keeps those that may move
+/// or are far ahead. With few links three matches without a branch take less time than the calendar's branches, which
+/// are hard to predict; with many the calendar costs the same however many there are.
 #[derive(Debug)]
 pub struct EventQueue {
     wheel: Wheel,
+    /// Whether arrivals go to the wheel. It stays so once it is.
+    is_crowded: bool,
     tournaments: [Tournament; 2],
     /// The place where each slot sits in its tournament, [`NOWHERE`] when it does not.
     seat: Vec<u32>,
@@ -46,8 +52,8 @@ pub struct EventQueue {
     /// … and of it and the end of what is asked for, [`Key::NONE`] at first. Events of the wheel before it are the next
     /// ones. Zero if something has been armed or disarmed since it was found.
     bound: Key,
-    /// The instant before which events are asked for.
-    before: Time,
+    /// Events before this one are asked for; [`Key::NONE`] is not before it.
+    end: Key,
 }
 
 impl EventQueue {
@@ -56,6 +62,7 @@ impl EventQueue {
         debug_assert!(slots <= MOST_SLOTS);
         EventQueue {
             wheel: Wheel::default(),
+            is_crowded: false,
             tournaments: Default::default(),
             seat: vec![NOWHERE; slots],
             first_link: links.start,
@@ -64,7 +71,7 @@ impl EventQueue {
             vacated_in: 0,
             champion: Key::NONE,
             bound: Key::UNKNOWN,
-            before: Time::ZERO,
+            end: Key::UNKNOWN,
         }
     }
 
@@ -77,14 +84,28 @@ impl EventQueue {
 
     /// Events from `before` on are not taken.
     pub fn set_end(&mut self, before: Time) {
-        (self.before, self.bound) = (before, Key::UNKNOWN);
+        self.end = Key::new(before.min(Time::from_nanos(LATEST)), Time::ZERO, 0);
+        self.bound = Key::UNKNOWN;
     }
 
-    /// Takes the next event, if it is before the end that was set. Two loops ask for it: without the attribute it is a
-    /// call in both, 25 instructions per packet-hop.
+    /// The next event, if it is before the end that was set. Before anything else happens, its slot is to be
+    /// [left](EventQueue::leave) or, by the event's own handler, armed or given an arrival again. Two loops ask for it:
+    /// without the attribute it is a call in both, 25 instructions per packet-hop.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<Event> {
-        self.pop_from_wheel().or_else(|| self.pop_at_bound())
+    pub fn next_event(&mut self) -> Option<Event> {
+        if self.is_crowded {
+            return self.pop_from_wheel().or_else(|| self.pop_at_bound());
+        }
+        self.find_champion();
+        (self.champion < self.end).then(|| self.champion.event())
+    }
+
+    /// The slot of the event that [`EventQueue::next_event`] gave has no other event for now.
+    #[inline(always)]
+    pub fn leave(&mut self, slot: u32) {
+        if !self.is_crowded {
+            self.disarm(slot);
+        }
     }
 
     /// The next event, if it is one of the wheel and before the bound.
@@ -103,11 +124,9 @@ impl EventQueue {
     #[inline(never)]
     fn pop_at_bound(&mut self) -> Option<Event> {
         self.find_champion();
-        // [`Key::NONE`] is before no instant.
-        let end = Key::new(self.before.min(Time::from_nanos(LATEST)), Time::ZERO, 0);
-        self.bound = sooner(self.champion, end);
+        self.bound = sooner(self.champion, self.end);
         let event = self.pop_from_wheel();
-        if event.is_some() || self.champion >= end {
+        if event.is_some() || self.champion >= self.end {
             return event;
         }
         self.wheel.pass(self.champion);
@@ -117,6 +136,7 @@ impl EventQueue {
     }
 
     /// The next event that is not in the wheel.
+    #[inline(always)]
     fn find_champion(&mut self) {
         if self.vacated != NOWHERE {
             self.settle();
@@ -131,12 +151,22 @@ impl EventQueue {
         usize::from(slot.wrapping_sub(self.first_link) >= self.links)
     }
 
-    /// Adds an arrival over a link that has no other event until then, and whose arrival neither moves nor is called
-    /// off; see [`EventQueue::unsettle`].
+    /// Adds the next event of a link that has no other until then. A settled one is an arrival that neither moves nor is
+    /// called off unless [`EventQueue::unsettle`] is called first.
     #[inline(always)]
-    pub fn add_arrival(&mut self, slot: u32, time: Time, scheduled: Time) {
+    pub fn add_for_link(&mut self, slot: u32, time: Time, scheduled: Time, is_settled: bool) {
         debug_assert!(self.tournament(slot) == 0);
-        if !self.wheel.add(Key::new(time, scheduled, slot)) {
+        if self.is_crowded {
+            self.add_to_crowd(slot, time, scheduled, is_settled);
+        } else {
+            self.arm_in(0, slot, time, scheduled);
+        }
+    }
+
+    /// A call: inline, it takes registers from the loops with few links, too.
+    #[inline(never)]
+    fn add_to_crowd(&mut self, slot: u32, time: Time, scheduled: Time, is_settled: bool) {
+        if !is_settled || !self.wheel.add(Key::new(time, scheduled, slot)) {
             self.arm(slot, time, scheduled);
         }
     }
@@ -153,7 +183,12 @@ impl EventQueue {
     #[inline]
     pub fn arm(&mut self, slot: u32, time: Time, scheduled: Time) {
         self.bound = Key::UNKNOWN;
-        let which = self.tournament(slot);
+        self.arm_in(self.tournament(slot), slot, time, scheduled);
+    }
+
+    /// Without the call a packet-hop is spared a dozen instructions.
+    #[inline(always)]
+    fn arm_in(&mut self, which: usize, slot: u32, time: Time, scheduled: Time) {
         let mut seat = self.seat[slot as usize];
         if seat == NOWHERE {
             seat = self.take_seat(which);
@@ -167,7 +202,15 @@ impl EventQueue {
         if self.vacated != NOWHERE && self.vacated_in == which {
             return std::mem::replace(&mut self.vacated, NOWHERE);
         }
-        self.tournaments[which].take_seat(&mut self.seat)
+        self.tournaments[which].free.pop().unwrap_or_else(|| self.grow(which))
+    }
+
+    /// Another match. A fourth one from a seat to the champion makes the calendar the better place.
+    #[cold]
+    fn grow(&mut self, which: usize) -> u32 {
+        let tournament = &mut self.tournaments[which];
+        self.is_crowded |= which == 0 && tournament.matches.len() >= FEW_MATCHES;
+        tournament.grow(&mut self.seat)
     }
 
     #[inline]
@@ -200,16 +243,22 @@ mod tests {
     use super::*;
     use skyhop_base::Stream;
 
+    impl EventQueue {
+        fn take(&mut self) -> Option<Event> {
+            self.next_event().inspect(|event| self.leave(event.slot))
+        }
+    }
+
     #[test]
     fn events_come_in_the_order_of_time_then_scheduling_then_slot() {
         let at = Time::from_nanos;
         let mut queue = EventQueue::new(4, 1..3);
         queue.set_end(Time::MAX);
         queue.arm(3, at(5), at(1));
-        queue.add_arrival(2, at(5), at(2));
+        queue.add_for_link(2, at(5), at(2), true);
         queue.arm(1, at(5), at(1));
         queue.arm(0, at(6), at(0));
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|event| event.slot).collect();
+        let order: Vec<_> = std::iter::from_fn(|| queue.take()).map(|event| event.slot).collect();
         assert_eq!(order, [1, 3, 2, 0]);
     }
 
@@ -221,7 +270,7 @@ mod tests {
         queue.arm(0, Time::MAX, Time::ZERO);
         queue.arm(1, end, Time::MAX);
         queue.arm(2, end, Time::ZERO);
-        let mut next = || queue.pop().map(|event| (event.slot, event.time));
+        let mut next = || queue.take().map(|event| (event.slot, event.time));
         assert_eq!([next(), next(), next()], [Some((2, end)), Some((1, end)), None]);
         assert!(queue.next_time() > Some(end));
     }
@@ -251,7 +300,7 @@ mod tests {
             let least = model.iter().flatten().min().copied();
             assert_eq!(queue.next_time(), least.map(|event| event.time));
             if step % 3 == 0 {
-                assert_eq!(queue.pop(), least);
+                assert_eq!(queue.take(), least);
                 if let Some(event) = least {
                     model[event.slot as usize] = None;
                     // Most handlers arm their slot again.
@@ -283,7 +332,7 @@ mod tests {
         queue.set_end(Time::MAX);
         (0..slots as u32).for_each(|slot| queue.arm(slot, at(u64::from(slot)), at(0)));
         let mut order = Vec::new();
-        while let Some(event) = queue.pop() {
+        while let Some(event) = queue.take() {
             order.push(event.slot);
             queue.disarm(event.slot + 1);
         }
@@ -304,26 +353,34 @@ mod tests {
         let mut idle: Vec<u32> = (0..slots).collect();
         let mut now = Time::ZERO;
         let mut sizes = std::collections::BTreeSet::new();
+        let mut was_crowded = std::collections::BTreeSet::new();
         for step in 0..1_000_000_u64 {
             // Nanoseconds that events are ahead of the present on the average.
             let ahead = [2e7, 4e3, 3e8, 1e6, 50.0][step as usize / 100_000 % 5];
             let armed = slots as usize - idle.len();
             let wanted = [40, 590, 300, 3][step as usize / 70_000 % 4];
-            if armed < wanted || armed == 0 {
-                let slot = idle.swap_remove((stream.uniform() * idle.len() as f64) as usize);
-                let time = now + Duration::from_nanos((-stream.uniform().ln() * ahead) as u64 / 10 * 10);
-                let event = Event { time, scheduled: Time::from_nanos(step % 3), slot };
-                match slot < 500 {
-                    true => queue.add_arrival(slot, event.time, event.scheduled),
-                    false => queue.arm(slot, event.time, event.scheduled),
-                }
-                model.insert(event);
+            let slot = if armed < wanted || armed == 0 {
+                idle.swap_remove((stream.uniform() * idle.len() as f64) as usize)
             } else {
-                let event = queue.pop().unwrap();
+                let event = queue.next_event().unwrap();
                 assert_eq!(Some(event), model.pop_first(), "step {step}");
                 now = event.time;
-                idle.push(event.slot);
+                // Half of the handlers arm their slot again.
+                if stream.uniform() < 0.5 {
+                    queue.leave(event.slot);
+                    idle.push(event.slot);
+                    continue;
+                }
+                event.slot
+            };
+            let time = now + Duration::from_nanos((-stream.uniform().ln() * ahead) as u64 / 10 * 10);
+            let event = Event { time, scheduled: Time::from_nanos(step % 3), slot };
+            match slot < 500 {
+                true => queue.add_for_link(slot, event.time, event.scheduled, true),
+                false => queue.arm(slot, event.time, event.scheduled),
             }
+            model.insert(event);
+            was_crowded.insert((armed > 64, queue.is_crowded));
             sizes.insert(queue.wheel.size());
             if step % 997 == 0
                 && let Some(&event) = model.iter().find(|event| event.slot < 500)
@@ -335,6 +392,8 @@ mod tests {
             }
         }
         let counts: std::collections::BTreeSet<_> = sizes.iter().map(|&(buckets, _)| buckets).collect();
+        // Few links need no calendar; once there are many, it stays. Some of the 64 are timers.
+        assert!(was_crowded.contains(&(false, false)) && was_crowded.contains(&(true, true)), "{was_crowded:?}");
         assert!(sizes.len() > 5 && counts.len() > 1, "as many and as wide buckets as the densities need: {sizes:?}");
     }
 }

@@ -98,9 +98,9 @@ impl Simulation {
     pub(crate) fn on_late(&mut self) {
         self.events.disarm(self.slots.late());
         if self.late.waiting.peek().is_some_and(|Reverse(next)| next.at <= self.now)
-            && let Some(Reverse(DelayedPacket { link, start, packet, .. })) = self.late.waiting.pop()
+            && let Some(Reverse(DelayedPacket { link, start, mut packet, .. })) = self.late.waiting.pop()
         {
-            self.arrive(link, start, packet);
+            self.arrive(link, start, &mut packet);
         }
         self.arm_late();
     }

@@ -31,7 +31,7 @@ pub(crate) struct LinkState {
     pub from: u32,
     /// No errors, no records of packets, no deferred departures: arrivals need not ask for them one by one.
     pub plain: bool,
-    /// Packets keep their arrivals once they are accepted: [`EventQueue::add_arrival`].
+    /// Packets keep their arrivals once they are accepted: [`EventQueue::add_for_link`].
     pub settled: bool,
     /// Whether each packet event is recorded.
     pub recorded: bool,
@@ -312,7 +312,7 @@ impl Simulation {
     #[inline(always)]
     fn handle_some(&mut self) -> bool {
         for handled in 0..BETWEEN_LOOKS {
-            let Some(event) = self.events.pop() else {
+            let Some(event) = self.events.next_event() else {
                 self.event_count += u64::from(handled);
                 return false;
             };
@@ -333,6 +333,7 @@ impl Simulation {
         if link < self.links.len() as u32 {
             return self.on_arrival(link);
         }
+        self.events.leave(slot);
         if self.ns2_clock.is_some() {
             self.set_ns2_clock(slot);
         }
@@ -365,27 +366,35 @@ impl Simulation {
         if !state.plain {
             return self.on_special_arrival(link);
         }
-        let Some(entry) = state.link.take_arrived() else { return };
-        if let Some((arrival, start)) = state.link.first_arrival() {
-            self.events.add_arrival(slot, arrival, start);
+        let Some(entry) = state.link.arrived() else { return self.events.leave(slot) };
+        debug_assert!(state.took_its_time(entry, self.now), "faster than the link: {entry:?}");
+        let (service_start, mut packet) = (entry.start, entry.packet);
+        state.link.forget_arrived();
+        match state.link.first_arrival() {
+            Some((arrival, start)) => self.events.add_for_link(slot, arrival, start, true),
+            None => self.events.leave(slot),
         }
-        debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
-        if entry.packet.flags.has(Flags::UNREACHABLE) {
-            return self.drop_packet(&entry.packet, DropCause::LinkChange, Some(link));
+        if packet.flags.has(Flags::UNREACHABLE) {
+            return self.drop_packet(&packet, DropCause::LinkChange, Some(link));
         }
-        self.pass_on(link, entry.start, entry.packet);
+        self.pass_on(link, service_start, &mut packet);
     }
 
     /// [`Simulation::on_arrival`] at a link with errors, a record of its packets, a list, or late departures.
     #[inline(never)]
     fn on_special_arrival(&mut self, link: u32) {
-        if self.serves_late(link) {
+        // A settled link has nothing but arrivals.
+        if !self.links[link as usize].settled && self.serves_late(link) {
             return;
         }
+        let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
-        let Some(mut entry) = state.link.take_arrived() else { return };
-        if let Some((time, foreseen)) = state.link.next_event(self.now) {
-            self.await_event(link, time, foreseen);
+        let Some(entry) = state.link.arrived() else { return self.events.leave(slot) };
+        let mut entry = *entry;
+        state.link.forget_arrived();
+        match state.link.next_event(self.now) {
+            Some((time, foreseen)) => self.await_event(link, time, foreseen),
+            None => self.events.leave(slot),
         }
         let state = &self.links[link as usize];
         debug_assert!(state.took_its_time(&entry, self.now), "faster than the link: {entry:?}");
@@ -404,25 +413,24 @@ impl Simulation {
         if self.links[link as usize].listed.is_some() && self.is_diverted(link, entry.start, &mut entry.packet) {
             return;
         }
-        self.arrive(link, entry.start, entry.packet);
+        self.arrive(link, entry.start, &mut entry.packet);
     }
 
     /// A packet is at the other end of a special link, unless the link's errors take it.
-    pub(crate) fn arrive(&mut self, link: u32, start: Time, packet: Packet) {
-        if self.is_corrupted(link, &packet) {
-            return self.drop_packet(&packet, DropCause::Error, Some(link));
+    pub(crate) fn arrive(&mut self, link: u32, start: Time, packet: &mut Packet) {
+        if self.is_corrupted(link, packet) {
+            return self.drop_packet(packet, DropCause::Error, Some(link));
         }
         self.pass_on(link, start, packet);
     }
 
     /// A packet has come over a link: it goes to its endpoint, or to the next hop.
     #[inline(always)]
-    fn pass_on(&mut self, link: u32, start: Time, mut packet: Packet) {
+    fn pass_on(&mut self, link: u32, start: Time, packet: &mut Packet) {
         self.packet_hops += 1;
-        if !self.agents.is_empty() && self.pass_agents(link, start, &mut packet) == SnoopOutcome::Ends {
+        if !self.agents.is_empty() && self.pass_agents(link, start, packet) == SnoopOutcome::Ends {
             return;
         }
-        let packet = &mut packet;
         let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
         if packet.to != to.node {
             let node = packet.to;
@@ -523,12 +531,7 @@ impl Simulation {
     /// A link, for which no event stands in the wheel, has its next one at `time`, foreseen at `foreseen`.
     #[inline(always)]
     pub(crate) fn await_event(&mut self, link: u32, time: Time, foreseen: Time) {
-        let slot = self.slots.links + link;
-        if self.links[link as usize].settled {
-            self.events.add_arrival(slot, time, foreseen);
-        } else {
-            self.events.arm(slot, time, foreseen);
-        }
+        self.events.add_for_link(self.slots.links + link, time, foreseen, self.links[link as usize].settled);
     }
 
     #[inline(always)]

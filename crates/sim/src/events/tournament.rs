@@ -46,14 +46,13 @@ impl Tournament {
     }
 
     /// An empty seat. `seats` are those of the slots.
-    #[inline]
-    pub fn take_seat(&mut self, seats: &mut [u32]) -> u32 {
+    fn take_seat(&mut self, seats: &mut [u32]) -> u32 {
         self.free.pop().unwrap_or_else(|| self.grow(seats))
     }
 
     /// All seats are taken: another match takes the place of the first one, whose slot goes there. Gives a new seat.
     #[cold]
-    fn grow(&mut self, seats: &mut [u32]) -> u32 {
+    pub fn grow(&mut self, seats: &mut [u32]) -> u32 {
         let new = self.matches.len() as u32;
         let place = new as usize - 1;
         let first = self.matches[place / 4].0[place % 4];

@@ -334,7 +334,7 @@ impl Simulation {
     pub(crate) fn run_window(&mut self, before: Time) {
         self.events.set_end(before);
         let mut handled = 0_u32;
-        while let Some(event) = self.events.pop() {
+        while let Some(event) = self.events.next_event() {
             (self.now, self.scheduled) = (event.time, event.scheduled);
             if let Some(part) = &mut self.part {
                 (part.order, part.place) = (part.order.max(event.order()), 0);

@@ -22,10 +22,10 @@ use std::sync::Arc;
 const HOP_NS: f64 = 70.0;
 const SPECIAL_HOP_NS: f64 = 130.0;
 const MOVING_HOP_NS: f64 = 190.0;
-const CROSSING_NS: f64 = 150.0;
+const CROSSING_NS: f64 = 260.0;
 const WINDOW_NS: f64 = 3000.0;
 /// A cut that promises less is not made.
-const LEAST_GAIN: f64 = 1.1;
+const LEAST_GAIN: f64 = 1.2;
 
 /// Nodes that are nearer to each other are never divided.
 const SHORTEST: Duration = Duration::from_nanos(1000);
