@@ -20,7 +20,10 @@ from skyhop.verdict import DefinitionError
 SHORT = DUMBBELL.replace('"20 s"', '"5 s"')
 AXES = {
     "rate": {"key": "links[0].rate", "values": ["1 Mbit/s", "2 Mbit/s", "4 Mbit/s"]},
-    "loss": {"key": "links[0].errors", "values": [{"name": "none", "set": "[]"}, {"name": "1 %", "set": "[{ packet = 0.01 }]"}]},
+    "loss": {
+        "key": "links[0].errors",
+        "values": [{"name": "none", "set": "[]"}, {"name": "1 %", "set": "[{ packet = 0.01 }]"}],
+    },
 }  # fmt: skip
 
 
@@ -101,7 +104,9 @@ def test_figures_of_one_axis_and_of_more(grid: skyhop.Grid) -> None:
     assert panel.get_ylabel() == "Goodput (kbit/s)"
     names, bar = grid.figure("goodput").axes
     (image,) = names.get_images()
-    assert image.get_array().tolist() == grid["goodput"]["mean"].to_numpy().reshape(3, 2).tolist()  # type: ignore[union-attr]
+    drawn = image.get_array()
+    assert drawn is not None
+    assert drawn.tolist() == grid["goodput"]["mean"].to_numpy().reshape(3, 2).tolist()
     assert (names.get_ylabel(), names.get_xlabel(), bar.get_ylabel()) == ("rate", "loss", "Goodput (kbit/s)")
     with pytest.raises(ValueError, match="no axes"):
         grid.at(loss="none", rate="1 Mbit/s").figure("goodput")
