@@ -63,6 +63,9 @@ def test_a_run_is_found_from_its_row(grid: skyhop.Grid, kept: Path) -> None:
     row = grid.runs.row(4, named=True)
     for run in (grid.run(4), grid.run(row), grid.run(rate=row["rate"], loss=row["loss"], seed=row["seed"])):
         assert run.manifest["records_hash"] == row["records_hash"] and run.folder.is_relative_to(kept)
+    # It has the tables and figures of a run that was simulated just now.
+    assert run.flows.equals(run.table("flows"))
+    assert [panel.get_ylabel() for panel in run.plot.cwnd().axes] == ["Congestion window (segments)"]
     with pytest.raises(LookupError, match="3 runs are like that"):
         grid.run(rate="1 Mbit/s", loss="none")
     with pytest.raises(KeyError, match="neither an axis"):
