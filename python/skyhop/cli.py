@@ -252,7 +252,10 @@ def study_list(studies: Studies = None, as_json: AsJson = False) -> None:
     names = machinery.names(folder)
     if not names:
         _fail(f"{folder} is not a folder of studies: it holds no folder with a study.toml")
-    titles = {name: defined(lambda name=name: machinery.load(folder / name)).title for name in names}  # type: ignore[misc]
+    titles = {
+        name: defined(lambda name=name: machinery.load(folder / name)).title  # type: ignore[misc]
+        for name in names
+    }
     if as_json:
         print_json([{"name": name, "title": title} for name, title in titles.items()])
         return

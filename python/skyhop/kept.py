@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skyhop import _core, api, folders
-from skyhop.results import Run
+from skyhop.results import Run, RunTables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ def engine() -> str:
     return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
 
 
-class KeptRun:
+class KeptRun(RunTables):
     """A run read back from disk, table by table when it is asked for.
 
     Raises OSError when a file that belongs to it is gone.
@@ -55,12 +55,6 @@ class KeptRun:
     def folder(self) -> Path:
         """Where it lies."""
         return self._folder
-
-    def pandas(self, name: str, /) -> Any:
-        """The table of that name as a pandas DataFrame; needs the extra `pandas`."""
-        from skyhop.frames import to_pandas
-
-        return to_pandas(self.table(name))
 
     def _repr_html_(self) -> str:
         from skyhop.notebook import of_run
@@ -84,11 +78,6 @@ class KeptRun:
         file = f"{name}.parquet"
         # Whether there is a file is asked of the list: one that somebody deletes now is not a table without rows.
         return pl.read_parquet(self._folder / file) if file in self._files else pl.DataFrame(_core.empty_table(name))
-
-    @property
-    def handovers(self) -> pl.DataFrame:
-        """One row per change of satellite."""
-        return self.table("handovers")
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

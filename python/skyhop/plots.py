@@ -14,7 +14,7 @@ from skyhop import figure as style
 from skyhop.figure import Figure
 
 if TYPE_CHECKING:
-    from skyhop.results import Run
+    from skyhop.results import RunTables
 
 
 @dataclass(frozen=True)
@@ -382,7 +382,7 @@ def _names(table: pl.DataFrame, column: str) -> list[str]:
 class RunPlots:
     """The figures of one run. Each returns a figure; `figure.savefig("x.svg")` writes it."""
 
-    def __init__(self, run: Run, /) -> None:
+    def __init__(self, run: RunTables, /) -> None:
         self._run = run
 
     def cwnd(self) -> Figure:

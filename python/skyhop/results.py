@@ -16,43 +16,23 @@ if TYPE_CHECKING:
     from skyhop.plots import RunPlots
 
 
-class Run:
-    """One scenario simulated with one seed. Tables are polars DataFrames over the engine's own memory.
+class RunTables:
+    """The tables and figures of a run, whether it was simulated just now or read back from its folder.
 
     Columns and units: `docs/models/measures.md`.
     """
 
-    def __init__(self, core: _core.Run, /, *, scenario: _core.Scenario, seed: int) -> None:
-        self._core = core
-        self.scenario = scenario
-        self.seed = seed
-
-    def __repr__(self) -> str:
-        return f"<skyhop.Run {self.scenario.hash[:12]} seed {self.seed}: {', '.join(self.table_names)}>"
-
-    @property
-    def table_names(self) -> list[str]:
-        """Names that `table` knows."""
-        return self._core.table_names()
+    scenario: _core.Scenario
 
     def table(self, name: str, /) -> pl.DataFrame:
-        """The table of that name, without copying it."""
-        import polars as pl
-
-        if name not in self.table_names:
-            raise KeyError(f"no table named {name!r}; there are: {', '.join(self.table_names)}")
-        return pl.DataFrame(self._core.table(name))
+        """The table of that name."""
+        raise NotImplementedError
 
     def pandas(self, name: str, /) -> Any:
         """The table of that name as a pandas DataFrame; needs the extra `pandas`."""
         from skyhop.frames import to_pandas
 
         return to_pandas(self.table(name))
-
-    def _repr_html_(self) -> str:
-        from skyhop.notebook import of_run
-
-        return of_run(self)
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -104,6 +84,46 @@ class Run:
         """Where the satellites were."""
         return self.table("positions")
 
+    @cached_property
+    def plot(self) -> RunPlots:
+        """Figures of this run: `run.plot.cwnd()`, `.rtt()`, `.delay()`, `.world_map()`, …"""
+        from skyhop.plots import RunPlots
+
+        return RunPlots(self)
+
+
+class Run(RunTables):
+    """One scenario simulated with one seed. Tables are polars DataFrames over the engine's own memory.
+
+    Columns and units: `docs/models/measures.md`.
+    """
+
+    def __init__(self, core: _core.Run, /, *, scenario: _core.Scenario, seed: int) -> None:
+        self._core = core
+        self.scenario = scenario
+        self.seed = seed
+
+    def __repr__(self) -> str:
+        return f"<skyhop.Run {self.scenario.hash[:12]} seed {self.seed}: {', '.join(self.table_names)}>"
+
+    @property
+    def table_names(self) -> list[str]:
+        """Names that `table` knows."""
+        return self._core.table_names()
+
+    def table(self, name: str, /) -> pl.DataFrame:
+        """The table of that name, without copying it."""
+        import polars as pl
+
+        if name not in self.table_names:
+            raise KeyError(f"no table named {name!r}; there are: {', '.join(self.table_names)}")
+        return pl.DataFrame(self._core.table(name))
+
+    def _repr_html_(self) -> str:
+        from skyhop.notebook import of_run
+
+        return of_run(self)
+
     @property
     def warnings(self) -> list[str]:
         """What a reader of the results should know, a sentence each.
@@ -123,13 +143,6 @@ class Run:
         """What `manifest.json` holds: version, hashes, seed, packets by outcome."""
         manifest: dict[str, Any] = json.loads(self._core.manifest_json())
         return manifest
-
-    @cached_property
-    def plot(self) -> RunPlots:
-        """Figures of this run: `run.plot.cwnd()`, `.rtt()`, `.delay()`, `.world_map()`, …"""
-        from skyhop.plots import RunPlots
-
-        return RunPlots(self)
 
     def keep(self, folder: str | os.PathLike[str], /) -> None:
         """Writes what is needed to take the run up again; the folder appears whole or not at all."""

@@ -20,7 +20,10 @@ from skyhop.verdict import DefinitionError
 SHORT = DUMBBELL.replace('"20 s"', '"5 s"')
 AXES = {
     "rate": {"key": "links[0].rate", "values": ["1 Mbit/s", "2 Mbit/s", "4 Mbit/s"]},
-    "loss": {"key": "links[0].errors", "values": [{"name": "none", "set": "[]"}, {"name": "1 %", "set": "[{ packet = 0.01 }]"}]},
+    "loss": {
+        "key": "links[0].errors",
+        "values": [{"name": "none", "set": "[]"}, {"name": "1 %", "set": "[{ packet = 0.01 }]"}],
+    },
 }  # fmt: skip
 
 
@@ -60,6 +63,9 @@ def test_a_run_is_found_from_its_row(grid: skyhop.Grid, kept: Path) -> None:
     row = grid.runs.row(4, named=True)
     for run in (grid.run(4), grid.run(row), grid.run(rate=row["rate"], loss=row["loss"], seed=row["seed"])):
         assert run.manifest["records_hash"] == row["records_hash"] and run.folder.is_relative_to(kept)
+    # It has the tables and figures of a run that was simulated just now.
+    assert run.flows.equals(run.table("flows"))
+    assert [panel.get_ylabel() for panel in run.plot.cwnd().axes] == ["Congestion window (segments)"]
     with pytest.raises(LookupError, match="3 runs are like that"):
         grid.run(rate="1 Mbit/s", loss="none")
     with pytest.raises(KeyError, match="neither an axis"):
@@ -101,7 +107,9 @@ def test_figures_of_one_axis_and_of_more(grid: skyhop.Grid) -> None:
     assert panel.get_ylabel() == "Goodput (kbit/s)"
     names, bar = grid.figure("goodput").axes
     (image,) = names.get_images()
-    assert image.get_array().tolist() == grid["goodput"]["mean"].to_numpy().reshape(3, 2).tolist()  # type: ignore[union-attr]
+    drawn = image.get_array()
+    assert drawn is not None
+    assert drawn.tolist() == grid["goodput"]["mean"].to_numpy().reshape(3, 2).tolist()
     assert (names.get_ylabel(), names.get_xlabel(), bar.get_ylabel()) == ("rate", "loss", "Goodput (kbit/s)")
     with pytest.raises(ValueError, match="no axes"):
         grid.at(loss="none", rate="1 Mbit/s").figure("goodput")

@@ -135,7 +135,10 @@ def test_rates_of_different_times_are_not_added(keys: dict[str, str]) -> None:
         metric(**keys)
     plain = {"label": "", "unit": "", "table": "flows", "column": "goodput_bps", **keys}
     with pytest.raises(DefinitionError, match="total-rate"):
-        metrics.measure(api.run(DUMBBELL, overrides=["duration=2 s"]), metrics.Metric(name="m", **plain))  # type: ignore[arg-type]
+        metrics.measure(
+            api.run(DUMBBELL, overrides=["duration=2 s"]),
+            metrics.Metric(name="m", **plain),  # type: ignore[arg-type]
+        )
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,8 @@ BEEN = "flows[*].tcp.notification=been"
 def test_reports_of_corruption_keep_a_small_packet_going(
     rate: str, information: float, least: float, most: float
 ) -> None:
-    # Equation 1 makes packets of 80 B: (40 / 80) (1 - p)^80 of what is sent arrives as user data, but for the first size.
+    # Equation 1 gives packets of 80 B, so (40 / 80) (1 - p)^80 of the bytes sent arrive as user data. The packets
+    # before the first estimate have another size.
     errors = f"constellation.gsl.uplink.errors=[{{ data = {{ byte = {rate} }} }}]"
     runs = [run("been-packet-size", "duration=60 s", errors, BEEN, seed=seed) for seed in range(1, 6)]
     measured = [float(one.flows["information_efficiency"][0]) for one in runs]
@@ -100,8 +101,8 @@ UPLINK = "constellation.gsl.uplink"
 
 
 def test_a_code_on_the_uplink_leaves_the_losses_of_the_formula() -> None:
-    # Reed-Solomon (255, 223) at 3 % of wrong bytes: six blocks fail with 2.016e-3 each, one of 202 B with 0.799e-3; 60 s carry some
-    # 2000 packets, so that four standard deviations of three runs are 0.6 points.
+    # Reed-Solomon (255, 223) at 3 % of wrong bytes: six blocks fail with 2.016e-3 each, one of 202 B with 0.799e-3. A
+    # run of 60 s carries some 2000 packets, so four standard deviations of three runs are 0.6 points.
     coded = f"{UPLINK}.repair={{ code = {{ n = 255, k = 223 }} }}"
     runs = [
         run("been-packet-size", "duration=60 s", f"{UPLINK}.errors=[{{ data = {{ byte = 3e-2 }} }}]", coded, seed=seed)
@@ -151,7 +152,7 @@ def test_a_single_yam_flow_hangs_on_what_equal_rtts_mean() -> None:
     sets = ["flows.flow.count=1", "flows.flow.tcp.window=20", "duration=40 s"]
     listed = run("yam-fairness", *sets)
     by_changes = run("yam-fairness", *sets, 'flows.flow.tcp.control={ yam = { update = "every-change" } }')
-    # The window goes up and down between one and two packets of 1000 B per 22.4 ms; filled, the link carries 961.5 kbit/s.
+    # The window moves between one and two packets of 1000 B per 22.4 ms. A full link carries 961.5 kbit/s.
     assert 357 < float(listed.flows["goodput_bps"].sum()) / 1e3 < 715
     assert 930 < float(by_changes.flows["goodput_bps"].sum()) / 1e3 < 961.6
 

@@ -176,9 +176,15 @@ reduce = "mean"
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('paper.verdict = "reproduced"', 'paper.verdict = "differs"\npaper.why = "?"', '"reproduced", but expect.toml says "differs"'),
+        (
+            'paper.verdict = "reproduced"', 'paper.verdict = "differs"\npaper.why = "?"',
+            '"reproduced", but expect.toml says "differs"',
+        ),
         ('paper.verdict = "differs"', 'paper.verdict = "reproduced"', '"differs", but expect.toml says "reproduced"'),
-        ('paper.verdict = "impossible"', 'paper.verdict = "reproduced"', '"impossible", but expect.toml says "reproduced"'),
+        (
+            'paper.verdict = "impossible"', 'paper.verdict = "reproduced"',
+            '"impossible", but expect.toml says "reproduced"',
+        ),
         ("most = 2000", "most = 1000", "which cannot be: The link carries 2 Mbit/s."),
         ('order = "5 < long"', 'order = "long < 5"', '"does not hold", but expect.toml says "holds"'),
     ],

@@ -170,7 +170,8 @@ def test_a_slash_in_a_value_makes_no_folder(folder: Path) -> None:
 def test_reasons_take_numbers_from_the_study(folder: Path) -> None:
     change(
         folder / "expect.toml", 'paper.verdict = "reproduced"',
-        'paper.verdict = "given"\npaper.why = "It is {= goodput@5 / 2 Mbit/s ; .0f}, not {= goodput@20 / 2 Mbit/s ; .0f}."',
+        'paper.verdict = "given"\n'
+        'paper.why = "It is {= goodput@5 / 2 Mbit/s ; .0f}, not {= goodput@20 / 2 Mbit/s ; .0f}."',
     )  # fmt: skip
     outcome = matrix.run_study(studies.load(folder))
     ours = {one.cell.label: one.ours for one in outcome.results if one.metric.name == "goodput"}
@@ -249,7 +250,8 @@ def test_a_declared_baseline_is_a_formula_over_the_axes(folder: Path) -> None:
     change(folder / "study.toml", 'reading = "2 Mbit/s"\n', "")
     with (folder / "study.toml").open("a", encoding="utf-8") as file:
         file.write(
-            '\n[baselines.link]\nlabel = "the link filled"\nsource = "paper"\nmetric = "goodput"\nvalue = "950 * rate"\n'
+            '\n[baselines.link]\nlabel = "the link filled"\n'
+            'source = "paper"\nmetric = "goodput"\nvalue = "950 * rate"\n'
         )
     (link,) = score.scores(matrix.run_study(studies.load(folder)), "paper")
     assert (link.baseline, link.hit) == ("the link filled", 4)
@@ -377,7 +379,8 @@ def test_a_table_names_the_best_of_each_row(folder: Path) -> None:
 def test_a_marker_that_means_nothing_says_so(folder: Path) -> None:
     outcome = matrix.run_study(studies.load(folder))
     for marker, said in (
-        ("goodput@6 / 2 Mbit/s", "no cell"), ("goodputs@5 / 2 Mbit/s", "no metric 'goodputs'"), ("goodput", "metric@cell"),
+        ("goodput@6 / 2 Mbit/s", "no cell"), ("goodputs@5 / 2 Mbit/s", "no metric 'goodputs'"),
+        ("goodput", "metric@cell"),
         ("goodput@5 / 2 Mbit/s ; 3 digits", "a format is"), ("count nobody", "counts are"),
         ("[goodput@5 / 2 Mbit/s].real", "is not a formula"),
     ):  # fmt: skip
@@ -396,7 +399,8 @@ def test_documents_about_several_studies_name_them(folder: Path, tmp_path: Path)
 
 def test_a_sweep_of_the_study_fills_tables(folder: Path) -> None:
     (folder / "sizes.toml").write_text(
-        'scenario = "scenario.toml"\nseeds = 2\n[axes]\nmss = { key = "flows[*].tcp.mss", values = ["500 B", "1000 B"] }\n',
+        'scenario = "scenario.toml"\nseeds = 2\n'
+        '[axes]\nmss = { key = "flows[*].tcp.mss", values = ["500 B", "1000 B"] }\n',
         encoding="utf-8",
     )
     with (folder / "study.toml").open("a", encoding="utf-8") as file:

@@ -140,7 +140,10 @@ def all_commands() -> list[completion.Command]:
 def bash(line: list[str]) -> list[str]:
     """What bash offers for the last word of a line."""
     words = " ".join(f"'{word}'" for word in line)
-    asked = f'compopt() {{ :; }}; COMP_WORDS=({words}); COMP_CWORD={len(line) - 1}; _skyhop; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    asked = (
+        f"compopt() {{ :; }}; COMP_WORDS=({words}); COMP_CWORD={len(line) - 1}; "
+        '_skyhop; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
     text = completion.script(completion.Shell.bash, all_commands())
     done = subprocess.run(["bash", "-c", f"{text}\n{asked}"], capture_output=True, text=True, check=True)
     return done.stdout.split()

@@ -152,7 +152,7 @@ def test_one_run_decides_only_where_it_is_deterministic() -> None:
 
 
 def test_noise_does_not_decide_a_claim() -> None:
-    """Means of the same distribution: of 400 claims about an order of five, at most 5 % may be decided (here: 4 sigma)."""
+    """Of 400 claims about the order of five means of one distribution, at most 5 % may be decided (here: 4 sigma)."""
     draw = random.Random(7)
     decided = 0
     for _ in range(400):
@@ -191,7 +191,7 @@ def test_equal_seeds_are_paired() -> None:
 
 
 def test_welch_agrees_with_a_worked_example() -> None:
-    """Welch's t and degrees of freedom, computed by hand: t = -2 / sqrt(1/3 + 4/3), freedom = (5/3)^2 / (1/18 + 16/18)."""
+    """Welch's t and degrees of freedom by hand: t = -2 / sqrt(1/3 + 4/3), freedom = (5/3)^2 / (1/18 + 16/18)."""
     a = Estimate({1: 9.0, 2: 10.0, 3: 11.0})
     b = Estimate({11: 10.0, 12: 12.0, 13: 14.0})
     difference, p = compare(a, b)

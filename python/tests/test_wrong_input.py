@@ -85,7 +85,13 @@ SETS = [
 
 WRONG: dict[str, dict[str, list[list[str]]]] = {
     "check": {
-        "file": [[one] for one in [*FILES, "bad-sweep.toml", "bad-studies/one", "no-run", "garbled", "folder/thesis.txt", "garbled/handovers.parquet"]],
+        "file": [
+            [one]
+            for one in [
+                *FILES, "bad-sweep.toml", "bad-studies/one", "no-run", "garbled", "folder/thesis.txt",
+                "garbled/handovers.parquet",
+            ]
+        ],
         "overrides": [*(["good.toml", "--set", one] for one in SETS), ["good-sweep.toml", "--set", "duration=2 s"]],
     },
     "schema": {"": [["extra"]]},
@@ -95,8 +101,12 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "out": [["mahimahi", "up.trace", "--delay", "5 ms", "--out", one] for one in PLACES],
         "rate": [["mahimahi", "up.trace", "--delay", "5 ms", "--rate", "1 Mbit/s", "--out", "new"]],
         "delay": [["mahimahi", "up.trace", "--delay", one, "--out", "new"] for one in ("", "5", "-1 ms")],
-        "duration": [["mahimahi", "up.trace", "--delay", "5 ms", "--duration", one, "--out", "new"] for one in ("5", "-1 s")],
-        "flows": [["mahimahi", "up.trace", "--delay", "5 ms", "--flow", one, "--out", "new"] for one in ("", "a", "a,b")],
+        "duration": [
+            ["mahimahi", "up.trace", "--delay", "5 ms", "--duration", one, "--out", "new"] for one in ("5", "-1 s")
+        ],
+        "flows": [
+            ["mahimahi", "up.trace", "--delay", "5 ms", "--flow", one, "--out", "new"] for one in ("", "a", "a,b")
+        ],
     },
     "completion": {"shell": [[one] for one in ("", "sh", "\udcff")]},
     "run": {
@@ -152,8 +162,15 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "missing": [["good-sweep.toml", "--missing", *one]
             for one in (["--list"], ["--out", "out"], ["--keep", "good.toml"])],
         "as_json": [["good-sweep.toml", "--shard", "1/2", "--json"]],
-        "scheduler": [["good-sweep.toml", "--scheduler", "tcp://127.0.0.1:1", *one] for one in (["--list"], ["--missing"], ["--shard", "1/2"], ["--threads", "2"])],
-        "drawn": [["good-sweep.toml", "--keep", "kept", "--figure", one] for one in ("", "nothing")] + [["good-sweep.toml", "--list", "--figure", "goodput"], ["good-sweep.toml", "--shard", "1/2", "--figure", "goodput"]],
+        "scheduler": [
+            ["good-sweep.toml", "--scheduler", "tcp://127.0.0.1:1", *one]
+            for one in (["--list"], ["--missing"], ["--shard", "1/2"], ["--threads", "2"])
+        ],
+        "drawn": [
+            *(["good-sweep.toml", "--keep", "kept", "--figure", one] for one in ("", "nothing")),
+            ["good-sweep.toml", "--list", "--figure", "goodput"],
+            ["good-sweep.toml", "--shard", "1/2", "--figure", "goodput"],
+        ],
     },
     "study list": {"studies": [["--studies", one] for one in ("good.toml", "absent", "bad-studies")]},
     "study show": {
@@ -265,7 +282,8 @@ def same_environment() -> Iterator[None]:
 FREE = {
     ("planes", "as_json"), ("planes", "left_out"),
     ("passes", "as_json"), ("path", "as_json"), ("handovers", "as_json"), ("places", "as_json"),
-    ("study list", "as_json"), ("study show", "as_json"), ("study run", "as_json"), ("places", "part"), ("presets", "as_json"), ("run", "as_json"), ("sky", "as_json"),
+    ("study list", "as_json"), ("study show", "as_json"), ("study run", "as_json"), ("places", "part"),
+    ("presets", "as_json"), ("run", "as_json"), ("sky", "as_json"),
     ("serve", "browser"), ("study run", "renew"), ("study run", "full"), ("validate ns2", "as_json"),
     ("validate ns2", "as_markdown"), ("validate queues", "as_json"), ("validate queues", "as_markdown"),
     ("validate reactions", "as_json"), ("validate reactions", "as_markdown"), ("validate reactions", "receiver_only"),

@@ -220,7 +220,9 @@ def long_lines(path: Path, text: str) -> Iterator[Finding]:
     if path.suffix not in (".md", ".rs", ".py"):
         return
     if path.suffix == ".md":
-        fenced = re.compile(r"^( *)(```|~~~).*?^\1\2|^<!-- [^>]*written by.*?^<!-- (?:/|end)", re.DOTALL | re.MULTILINE)
+        fenced = re.compile(
+            r"^( *)(```|~~~).*?^\1\2|^<!-- [^>]*(?:written|generated) by.*?^<!-- (?:/|end)", re.DOTALL | re.MULTILINE
+        )
         text = fenced.sub(lambda found: "\n" * found[0].count("\n"), text)
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > MOST_COLUMNS and not _LONG_BY_NATURE.search(line):

@@ -27,17 +27,35 @@ PYTHON = """# Python API
 
 ::: skyhop.api.run
 
+::: skyhop.api.run_into
+
 ::: skyhop.api.scenario
+
+::: skyhop.loading.load
+
+::: skyhop.frames.sweep
+
+::: skyhop.frames.study
 
 ::: skyhop.results.Run
 
+::: skyhop.results.RunTables
+
+::: skyhop.frames.Grid
+
 ::: skyhop.plots.RunPlots
+
+::: skyhop.own.CongestionControl
+
+::: skyhop.own.include
 
 ::: skyhop._core.Scenario
 
 ::: skyhop._core.Progress
 
 ::: skyhop._core.ScenarioError
+
+::: skyhop._core.ControlError
 """
 
 RUST = """# Rust API

@@ -30,7 +30,7 @@ WITHOUT_FOLDER = (
      "cargo test -p skyhop-transport --test all formulas::"),
     ("RFC 1122, 2018, 2883, 3168, 7323", "what a receiver answers",
      "cargo test -p skyhop-tcp --test all receiver_rules::"),
-    ("skyfield, sgp4, networkx", "positions, passes, shortest ways",
+    ("skyfield, sgp4, networkx", "positions, passes, shortest paths",
      "python -m pytest python/tests/test_sky_oracle.py"),
     ("ns-2's traces, a sample", "`tests/reference/ns2`", "skyhop validate ns2"),
     ("Linux's queue disciplines, a sample", "`tests/reference/linux-queues`",

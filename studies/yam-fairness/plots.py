@@ -26,7 +26,7 @@ STEPS_S = {WHOLE: (50.0, 20.0), SHORT: (2.5, 1.0)}
 
 
 def drop_tail(table: pl.DataFrame, network: str) -> pl.DataFrame:
-    """Of one network; of a table of runs those with the first seed."""
+    """Rows of one network under drop-tail; in a table of runs only those with the first seed."""
     return plots.first_seed(table).filter((pl.col("queue") == "drop-tail") & (pl.col("flows") == network))
 
 

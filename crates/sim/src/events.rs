@@ -151,8 +151,8 @@ impl EventQueue {
         usize::from(slot.wrapping_sub(self.first_link) >= self.links)
     }
 
-    /// Adds the next event of a link that has no other until then. A settled one is an arrival that neither moves nor is
-    /// called off unless [`EventQueue::unsettle`] is called first.
+    /// Adds the next event of a link that has no other until then. A settled one is an arrival that neither moves nor
+    /// is called off unless [`EventQueue::unsettle`] is called first.
     #[inline(always)]
     pub fn add_for_link(&mut self, slot: u32, time: Time, scheduled: Time, is_settled: bool) {
         debug_assert!(self.tournament(slot) == 0);

@@ -248,7 +248,8 @@ def table(found: Sequence[Found]) -> list[tuple[str, str, str, str, str, str, st
             continue
         report = one.report
         numbers = [str(report.cases), "–" if report.equal is None else str(report.equal), str(report.within)]
-        rows.append((name, against, *numbers, str(report.skipped), "ok" if report.ok else "missed"))  # type: ignore[arg-type]
+        verdict = "ok" if report.ok else "missed"
+        rows.append((name, against, *numbers, str(report.skipped), verdict))  # type: ignore[arg-type]
     return rows
 
 

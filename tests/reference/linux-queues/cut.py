@@ -1,7 +1,7 @@
 """Cuts the sample of this folder out of the full reference: `python cut.py ../../../../shared/reference/linux-queues`.
 
-A case that is cut ends at a given second of its own: later packets are left out, and what happened to a packet later than
-that has not happened yet (verdict 9). Means over seeds hold for whole cases and are left out.
+A cut case ends at a second of its own. The sample leaves out later packets; an earlier packet whose outcome came after
+that second has none yet (verdict 9). Means over seeds describe whole cases and are left out.
 """
 
 from __future__ import annotations

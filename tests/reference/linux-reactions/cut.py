@@ -1,4 +1,6 @@
-"""Takes the sample of this folder out of the full reference: `python cut.py ../../../../shared/reference/linux-reactions`.
+"""Cuts the sample of this folder out of the full reference: `python cut.py FOLDER`.
+
+FOLDER is `../../../../shared/reference/linux-reactions` from here.
 
 Cases are taken whole. Each mechanism of the reference's README happens in one of them.
 """

@@ -180,8 +180,8 @@ RULES = {
     ),
     "blackout": Case(limit=1000, window=20, duration_s=12, lost=list(range(100, 124)), agents=["linux-htcp"]),
     "clamp": Case(window=1, duration_s=4, agents=["linux-illinois"]),
-    # Veno looks at the clamp only where its window is at least 2. Its count of RTTs starts with what stands in memory: zero when there is
-    # an error model.
+    # Veno looks at the clamp only where its window is at least 2. Its count of RTTs is not initialised; with an error
+    # model the memory holds zero.
     "veno_clamp": Case(window=1, duration_s=4, loss=0.0001, agents=["linux-veno"]),
     # Which RTTs count after retransmissions.
     "samples": Case(
@@ -193,7 +193,8 @@ RULES = {
     ),
     # ns-2's Vegas without a window.
     "no_window": Case(limit=1000, window=20, duration_s=8, lost=[100, 101, 119, 120, 121], agents=["vegas"]),
-    # The rounding of ns-2's clock decides: who is dropped, when TCP/Linux's clock has ticked, whether a delayed ACK waits.
+    # The rounding of ns-2's clock decides which packet is dropped, when TCP/Linux's clock has ticked, and whether a
+    # delayed ACK waits.
     "rounding_queue": Case(limit=5, duration_s=4, agents=["reno", "vegas"]),
     "rounding_tick": Case(delay_s=0.25, limit=100, delayed_ack_s=0.1, duration_s=20, agents=["linux-cubic"]),
     "rounding_delack": Case(

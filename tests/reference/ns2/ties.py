@@ -133,8 +133,10 @@ class Exact:
 
 
 def last_tie(case: Case, agent: str, until: Fraction) -> tuple[Tie | None, int]:
-    """The last two events of one place that are simultaneous in exact arithmetic, not after `until`; and how many packets
-    left an endpoint for a reason that was not found."""
+    """The last two events of one place, up to `until`, that are simultaneous in exact arithmetic.
+
+    Also returns how many packets left an endpoint for a reason that was not found.
+    """
     with tempfile.TemporaryDirectory() as folder:
         files = {name: f"{folder}/{name}" for name in ("trace", "windows", "counters")}
         simulate(case, agent, 1, {**files, "acks": "1"})
