@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,11 +106,14 @@ def ns3_build(program: Path) -> str:
 def build_skyhop() -> Path:
     """Builds the benchmark in release mode.
 
-    The Python module is named so that the crates get the features that they have in it: what `make build` compiled
-    serves both. `--bins` leaves the module itself out.
+    The Python module is named, with the features that `make build` gives it, so that the crates get the same ones:
+    what `make build` compiled serves both. `--bin` leaves the module itself out.
     """
-    packages = ["-p", "skyhop-benches", "-p", "skyhop-python", "--bins"]
-    subprocess.run(["cargo", "build", "--quiet", "--release", "--locked", *packages], cwd=ROOT, check=True)
+    tool = [sys.executable, "python/tools/picoquic.py", "--features", "default", "skyhop-python"]
+    features = subprocess.run(tool, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    packages = ["-p", "skyhop-benches", "-p", "skyhop-python", "--bin", "skyhop-benches"]
+    command = ["cargo", "build", "--quiet", "--release", "--locked", *packages, *features]
+    subprocess.run(command, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     return target / "release" / "skyhop-benches"
 

@@ -187,9 +187,17 @@ class Scenario:
 
     @staticmethod
     def from_json(
-        text: str, *, overrides: Sequence[str] = (), files: Sequence[str | PathLike[str]] | None = None
+        text: str,
+        *,
+        overrides: Sequence[str] = (),
+        files: Sequence[str | PathLike[str]] | None = None,
+        written: bool = True,
     ) -> Scenario:
-        """The same keys as in a file, as a JSON object; also the canonical form."""
+        """The same keys as in a file, as a JSON object; also the canonical form.
+
+        Of a canonical form, which has every key, say `written=False`: its warnings then leave out keys without effect,
+        which nobody wrote and which take longer to find than a short run.
+        """
 
     @property
     def hash(self) -> str:

@@ -28,7 +28,7 @@ class FolderRun(KeptRun):
     @cached_property
     def scenario(self) -> _core.Scenario:  # type: ignore[override]
         """The scenario with everything filled in. What files said stands in it."""
-        return _core.Scenario.from_json((self._folder / "scenario.json").read_text(encoding="utf-8"))
+        return _core.Scenario.from_json((self._folder / "scenario.json").read_text(encoding="utf-8"), written=False)
 
     @cached_property
     def seed(self) -> int:  # type: ignore[override]

@@ -89,7 +89,7 @@ def _recorded(folder: Path, flow: str, files: list[Path] | None) -> tuple[_core.
     # A link with a name stands in the tables with it in front; the scenario takes the name.
     asked = [link.split(" ", 1)[0] if " " in link else link for link in leaving]
     records["packets"] = sorted({*records.get("packets", []), *asked})
-    return _core.Scenario.from_json(json.dumps(scenario), files=files), seed, leaving
+    return _core.Scenario.from_json(json.dumps(scenario), files=files, written=False), seed, leaving
 
 
 def _json(path: Path) -> dict[str, Any]:

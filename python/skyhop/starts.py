@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any
 
-from skyhop import _core, api
+from skyhop import _core
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
@@ -22,7 +22,7 @@ def spread(scenario: _core.Scenario, *, seed: int, within_s: float) -> _core.Sce
     data = one_by_one(scenario)
     for flow in data["flows"]:
         flow["start"] = f"{_start_ns(flow) + later_ns(flow['name'])} ns"
-    return api.scenario(data)
+    return _read(data)
 
 
 def one_later(scenario: _core.Scenario) -> _core.Scenario:
@@ -31,7 +31,12 @@ def one_later(scenario: _core.Scenario) -> _core.Scenario:
     if data["flows"]:
         last = data["flows"][-1]
         last["start"] = f"{_start_ns(last) + 1000} ns"
-    return api.scenario(data)
+    return _read(data)
+
+
+def _read(data: dict[str, Any]) -> _core.Scenario:
+    """Without a search for keys that have no effect: the canonical form has every key, and nobody wrote them."""
+    return _core.Scenario.from_json(json.dumps(data), written=False)
 
 
 def one_by_one(scenario: _core.Scenario) -> dict[str, Any]:

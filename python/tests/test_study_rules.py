@@ -421,3 +421,12 @@ def test_a_studys_readme_was_renewed_after_its_files_changed(name: str) -> None:
     text = (found.folder / "README.md").read_text(encoding="utf-8")
     told = prose.digest_in(text)
     assert told is None or told == prose.digest(found, text)
+
+
+def test_a_run_with_drawn_starts_says_what_its_scenario_says_and_nothing_of_keys_that_nobody_wrote(
+    folder: Path,
+) -> None:
+    file = folder / "scenario.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("[[flows]]", "[[flows]]\nclass = 3", 1), encoding="utf-8")
+    said = {one for sample in matrix.run_study(studies.load(folder)).samples for one in sample.warnings}
+    assert said == {"flows[0].class: has no effect here: with any value, and without it, the same is run"}

@@ -8,26 +8,29 @@ from typer.testing import CliRunner
 
 import skyhop
 
-#: Two ways apart by 50 ms: enough packets in a window for a cut to pay.
+#: Two halves of three nodes, 50 ms apart: a window has enough packets, and each has enough to do in its half, for a cut
+#: to pay.
 WIDE = """
 duration = "2 s"
-
-[[links]]
-between = ["left", "right"]
-rate = "400 Mbit/s"
-delay = "50 ms"
+links = [
+    { between = ["left", "right"], rate = "400 Mbit/s", delay = "50 ms" },
+    { between = ["left", "west"], rate = "400 Mbit/s", delay = "0 s" },
+    { between = ["west", "far-west"], rate = "400 Mbit/s", delay = "0 s" },
+    { between = ["right", "east"], rate = "400 Mbit/s", delay = "0 s" },
+    { between = ["east", "far-east"], rate = "400 Mbit/s", delay = "0 s" },
+]
 
 [[flows]]
 name = "there"
-from = "left"
-to = "right"
+from = "far-west"
+to = "far-east"
 udp = {}
 application = { constant_rate = { rate = "200 Mbit/s", payload = "1000 B" } }
 
 [[flows]]
 name = "back"
-from = "right"
-to = "left"
+from = "far-east"
+to = "far-west"
 udp = {}
 application = { constant_rate = { rate = "200 Mbit/s", payload = "1000 B" } }
 """

@@ -119,6 +119,8 @@ def main(arguments: list[str]) -> None:
         crate = "".join(f"{name}/" for name in arguments[2:3])
         names = [crate + name for name in features(arguments[1] if len(arguments) > 1 else "default")]
         print(f"--features {','.join(names)}" if names else "")
+    elif arguments[:1] and arguments[0].startswith("-"):
+        sys.exit(f"{arguments[0]} is unknown. What there is:\n\n{__doc__}")
     else:
         fetch(Path(arguments[0]).resolve() if arguments else FOLDER)
 

@@ -45,19 +45,24 @@ impl Scenario {
 
     #[staticmethod]
     #[pyo3(
-        signature = (text, *, overrides = Vec::new(), files = None),
-        text_signature = "(text, *, overrides=(), files=None)"
+        signature = (text, *, overrides = Vec::new(), files = None, written = true),
+        text_signature = "(text, *, overrides=(), files=None, written=True)"
     )]
     fn from_json(
         py: Python<'_>,
         text: &str,
         overrides: Vec<String>,
         files: Option<Vec<PathBuf>>,
+        written: bool,
     ) -> PyResult<Scenario> {
         let (overrides, files) = (parse(py, &overrides)?, readable(files));
         let value = serde_json::from_str(text)
             .map_err(|error| PyValueError::new_err(format!("the text is not JSON: {error}")))?;
-        checked(py, py.detach(|| skyhop::Scenario::from_json_with(&value, ORIGIN, &overrides, &files)))
+        let mut read = checked(py, py.detach(|| skyhop::Scenario::from_json_with(&value, ORIGIN, &overrides, &files)))?;
+        if !written {
+            read.0.forget_written();
+        }
+        Ok(read)
     }
 
     #[getter]
