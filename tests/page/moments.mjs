@@ -1,8 +1,11 @@
 // What went wrong in a run, and its packets, compared with the run's tables, on small runs that each show one thing.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
-import { charts, drawn, near, reason, settle, table, visit } from "./stage.mjs";
+import { exportRuns, remove } from "./browser.mjs";
+import { charts, drawn, near, reason, settle, stage, table, visit } from "./stage.mjs";
 
 describe("what happened", { skip: reason, timeout: 1_200_000 }, () => {
   test("calls no ordinary slow start a stall", async () => {
@@ -98,6 +101,38 @@ describe("what happened", { skip: reason, timeout: 1_200_000 }, () => {
     assert.equal(await page.locator(".finding.share").count(), 0);
     assert.deepEqual(errors, []);
     await close();
+  });
+
+  test("shows a run's warnings beside its numbers, the first two at once, also in an export", async () => {
+    const { folder } = await stage();
+    const { warnings } = JSON.parse(readFileSync(join(folder, "ended", "manifest.json"), "utf8"));
+    assert.ok(warnings.length > 2);
+    const made = exportRuns(join(folder, "ended"));
+    try {
+      for (const where of [{}, { url: made.url }]) {
+        const { page, errors, close } = await visit(where.url ? "" : "#/watch?run=ended", where);
+        const lines = page.locator(".warnings li");
+        await lines.first().waitFor();
+        assert.deepEqual(await lines.allTextContents(), warnings);
+        const seen = () => lines.evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
+        assert.equal(await seen(), 2);
+        await page.locator(".warnings summary").focus();
+        await page.keyboard.press("Enter");
+        assert.equal(await seen(), warnings.length);
+        await page.keyboard.press("Tab");
+        assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Further warnings");
+        assert.deepEqual(errors, []);
+        if (!where.url) {
+          // A run without warnings has no place for them.
+          await page.evaluate(() => (location.hash = "#/watch?run=outage"));
+          await page.waitForFunction(() => document.querySelector(".run-name").textContent === "outage");
+          assert.equal(await page.locator(".warnings").isVisible(), false);
+        }
+        await close();
+      }
+    } finally {
+      remove(made.target);
+    }
   });
 
   test("tells the handover before a stall, with both ways", async () => {
