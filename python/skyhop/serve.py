@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import uvicorn
 
     from skyhop.server.guard import Guard
+    from skyhop.server.library import Library
 
 from skyhop import folders
 
@@ -114,6 +115,7 @@ def export(run_dir: str | os.PathLike[str], html_dir: str | os.PathLike[str]) ->
             path = library.file(run["id"], name)
             if path is not None:
                 content[f"{run['id']}/{name}"] = base64.b64encode(path.read_bytes()).decode("ascii")
+        content[f"{run['id']}/manifest.json"] = base64.b64encode(_manifest(library, run["id"])).decode("ascii")
     studies = [study for study in lib.studies(library) if study["header"]]
     data = json.dumps({"runs": runs, "studies": studies, "files": content}, separators=(",", ":"))
     with folders.staged(html_dir, "page") as staging:
@@ -125,3 +127,10 @@ def export(run_dir: str | os.PathLike[str], html_dir: str | os.PathLike[str]) ->
         html = html.replace(script, f'<script defer src="./runs.js"></script>\n{script}')
         (staging / "index.html").write_text(html, encoding="utf-8")
     return Path(html_dir) / "index.html"
+
+
+def _manifest(library: Library, run: str) -> bytes:
+    """The manifest of a run without its scenario, which is in a file of its own and may hold long tables."""
+    path = library.file(run, "manifest.json")
+    manifest = json.loads(path.read_bytes()) if path is not None else {}
+    return json.dumps({key: value for key, value in manifest.items() if key != "scenario"}).encode()

@@ -57,6 +57,9 @@ def test_one_run_becomes_a_page_that_holds_all_it_shows(tmp_path: Path) -> None:
     assert entry["title"] == "run"
     series = base64.b64decode(content["files"][f"{entry['id']}/flow_series.parquet"])
     assert series == (tmp_path / "run" / "flow_series.parquet").read_bytes()
+    manifest = json.loads(base64.b64decode(content["files"][f"{entry['id']}/manifest.json"]))
+    assert manifest["warnings"] == run.warnings
+    assert manifest.keys() == run.manifest.keys() - {"scenario"}, "the scenario has a file of its own"
 
 
 def test_an_export_is_renewed_and_nothing_else_is_overwritten(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ async function serious(page, rules) {
 const PANELS = {
   Watch: [`#/watch?run=${RUN}&t=30&select=satellite:iridium-2-4`, ".card"],
   "the packets of a flow": ["#/watch?run=packets&charts=sequence", ".charts.sequence .u-over"],
-  "a run without a sky": ["#/watch?run=outage", ".finding"],
+  "a run without a sky, with warnings": ["#/watch?run=ended", ".finding"],
   Compare: ["#/compare?compare=outage&compare=slow-start&measure=time+0", ".figure path.curve"],
   Studies: ["#/studies", "td .verdict"],
   "Try it": ["#/try", ".right"],

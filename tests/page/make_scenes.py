@@ -239,6 +239,47 @@ grid = "100 ms"
 """
 )
 
+#: Three connections end: too many holes in a stream, an idle timeout, and one that never carried anything.
+ENDED = """# Connections that end
+duration = "20 s"
+[[links]]
+between = ["hub", "terminal"]
+delay = "300 ms"
+forward = { rate = "20 Mbit/s" }
+backward = { rate = "2 Mbit/s" }
+queue = { drop_tail = { packets = 1221, counts = "waiting" } }
+[[links]]
+between = ["hub", "mast"]
+delay = "20 ms"
+rate = "2 Mbit/s"
+queue = { drop_tail = { packets = 20 } }
+errors = [{ trace = { during = [["9 s", "20 s"]] } }]
+[[links]]
+between = ["hub", "cellar"]
+delay = "20 ms"
+rate = "2 Mbit/s"
+errors = [{ packet = 1.0 }]
+[[flows]]
+name = "download"
+from = "hub"
+to = "terminal"
+quic = { stack = "quinn", stream_window = "8 MB" }
+application = { ftp = { bytes = "12 MB" } }
+[[flows]]
+name = "music"
+from = "hub"
+to = "mast"
+quic = { stack = "quinn", idle_timeout = "5 s" }
+[[flows]]
+name = "silent"
+from = "hub"
+to = "cellar"
+quic = { stack = "quinn", idle_timeout = "5 s" }
+application = { ftp = { bytes = "1 MB" } }
+[records]
+grid = "100 ms"
+"""
+
 #: A call, messages with deadlines, a workload of short transfers, and a queue that marks.
 APPS = """# Applications
 duration = "20 s"
@@ -371,6 +412,7 @@ SCENES = {
     "gateways": GATEWAYS,
     "packets": PACKETS,
     "share": SHARE,
+    "ended": ENDED,
     "pacing": PACING,
     "apps": APPS,
 }

@@ -1,8 +1,11 @@
 // What went wrong in a run, and its packets, compared with the run's tables, on small runs that each show one thing.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
-import { charts, drawn, near, reason, settle, table, visit } from "./stage.mjs";
+import { exportRuns, remove } from "./browser.mjs";
+import { charts, drawn, near, reason, settle, stage, table, visit } from "./stage.mjs";
 
 describe("what happened", { skip: reason, timeout: 1_200_000 }, () => {
   test("calls no ordinary slow start a stall", async () => {
@@ -98,6 +101,90 @@ describe("what happened", { skip: reason, timeout: 1_200_000 }, () => {
     assert.equal(await page.locator(".finding.share").count(), 0);
     assert.deepEqual(errors, []);
     await close();
+  });
+
+  test("tells of connections that a stack ended, in its words, with what never came", async () => {
+    const { page, errors, close } = await visit("#/watch?run=ended");
+    const { flow, bytes_delivered: delivered } = await table("ended", "flows", ["flow", "bytes_delivered"]);
+    const { time_s: times, flow: of, event } = await table("ended", "flow_events");
+    const when = (name, what) => times[times.findIndex((_, row) => of[row] === name && event[row] === what)];
+    const told = async (name) => {
+      const line = page.locator(".finding", { hasText: name });
+      assert.equal(await line.count(), 1, `${name} has one finding and no stall beside it`);
+      await line.click();
+      await page.locator(".finding[aria-current=true]", { hasText: name }).waitFor();
+      return [await line.innerText(), ...(await page.locator(".cause-chain dd").allTextContents())];
+    };
+    const [closed, heard] = [when("download", "closed by receiver"), when("download", "connection lost")];
+    await page.locator(".finding", { hasText: "download" }).waitFor();
+    const [line, cause, effect, cost] = await told("download");
+    assert.match(line, new RegExp(`^download · ${closed.toFixed(2)} s[\\s\\S]*the connection ended · too many gaps`));
+    assert.ok(cause.startsWith(`The receiver's stack ended the connection at ${closed.toFixed(2)} s: TransportError`));
+    assert.match(cause, /reason: "too many gaps in stream buffer"/, "the stack's own words");
+    assert.match(cause, /at most 1024 separate pieces[^.]*\. Slow start overshot the queue[^.]*\. A smaller stream/);
+    assert.ok(effect.includes(`the sender heard of the end at ${heard.toFixed(2)} s`), effect);
+    // From the tables: the last step in which the application received something, and what the file lacks.
+    const series = await table("ended", "flow_series", ["time_s", "flow", "goodput_bps"]);
+    const steps = (name) => series.time_s.map((_, row) => row).filter((row) => series.flow[row] === name);
+    const last = steps("download").findLast((row) => series.goodput_bps[row] > 0);
+    assert.ok(effect.startsWith(`Nothing reached the application after ${series.time_s[last].toFixed(2)} s`), effect);
+    const missing = 12e6 - delivered[flow.indexOf("download")];
+    near(Number(/^([\d.]+) MB of a file of 12 MB/.exec(cost)[1]) * 1e6, missing, 5e4, "rest of the file");
+    near(Number.parseFloat(await page.locator(".timebar .now").textContent()), closed, 0.011, "time");
+    await page.locator(".story summary").click();
+    const events = (await page.locator(".chain li.ended").allTextContents()).join("; ");
+    assert.match(events, /receiver's stack closed the connection; .*ended at the sender/);
+    // Without a file, the cost is that of the rate before, from where the flow fell behind to its end.
+    const [, timeout, , lost] = await told("music");
+    const end = when("music", "connection lost");
+    assert.ok(timeout.startsWith(`The sender's stack ended the connection at ${end.toFixed(2)} s: TimedOut.`), timeout);
+    assert.match(timeout, /the idle timeout, 5 s/);
+    const open = await page.locator(".finding[aria-current=true]").getAttribute("data-finding");
+    const begin = Number(open.split("@")[1]);
+    const bytes = (from, to) =>
+      steps("music")
+        .filter((row) => series.time_s[row] > from + 1e-9 && series.time_s[row] <= to + 1e-9)
+        .reduce((sum, row) => sum + series.goodput_bps[row] / 80, 0);
+    const right = (bytes(begin - 5, begin) / 5) * (20 - begin) - bytes(begin, 20);
+    near(Number(/^([\d.]+) MB less in/.exec(lost)[1]) * 1e6, right, 0.03 * right, "bytes at the rate before");
+    // Of which nothing ever arrived stays so, and tells the end.
+    const [silent, none] = await told("silent");
+    assert.match(silent, /^silent · 0\.00 s[\s\S]*nothing ever arrived · idle timeout/);
+    assert.match(none, /^The sender's stack ended the connection at 5\.\d\d s: TimedOut\..* 5 packets were corrupted/);
+    assert.deepEqual(errors, []);
+    await close();
+  });
+
+  test("shows a run's warnings beside its numbers, the first two at once, also in an export", async () => {
+    const { folder } = await stage();
+    const { warnings } = JSON.parse(readFileSync(join(folder, "ended", "manifest.json"), "utf8"));
+    assert.ok(warnings.length > 2);
+    const made = exportRuns(join(folder, "ended"));
+    try {
+      for (const where of [{}, { url: made.url }]) {
+        const { page, errors, close } = await visit(where.url ? "" : "#/watch?run=ended", where);
+        const lines = page.locator(".warnings li");
+        await lines.first().waitFor();
+        assert.deepEqual(await lines.allTextContents(), warnings);
+        const seen = () => lines.evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
+        assert.equal(await seen(), 2);
+        await page.locator(".warnings summary").focus();
+        await page.keyboard.press("Enter");
+        assert.equal(await seen(), warnings.length);
+        await page.keyboard.press("Tab");
+        assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Further warnings");
+        assert.deepEqual(errors, []);
+        if (!where.url) {
+          // A run without warnings has no place for them.
+          await page.evaluate(() => (location.hash = "#/watch?run=outage"));
+          await page.waitForFunction(() => document.querySelector(".run-name").textContent === "outage");
+          assert.equal(await page.locator(".warnings").isVisible(), false);
+        }
+        await close();
+      }
+    } finally {
+      remove(made.target);
+    }
   });
 
   test("tells the handover before a stall, with both ways", async () => {

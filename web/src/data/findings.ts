@@ -4,13 +4,16 @@
  * A finding begins where a flow loses packets, gets nothing through or slows down, and ends when the flow is back at
  * `BACK` of its rate before. Its cost is the bytes that the rate before would have delivered in that time, less those
  * that were delivered. Findings of a flow do not overlap, so none of its time is counted twice.
+ *
+ * A flow whose connection ends is never back. Where it carried one file, the cost is what the file still lacked.
  */
 import { Curve } from "./curve";
+import { endingOf, fileBytesOf } from "./endings";
 import type { Happenings } from "./happenings";
 import { breath } from "./parquet";
 import type { Run } from "./run";
 
-export type FindingKind = "nothing" | "stall" | "repair" | "slow" | "share" | "delay";
+export type FindingKind = "nothing" | "stall" | "repair" | "slow" | "share" | "delay" | "ended";
 
 export interface Finding {
   /** Stands in the address: flow and time. */
@@ -26,6 +29,10 @@ export interface Finding {
   back: number | null;
   /** The longest time within in which nothing arrived; null if it is not longer than usual. */
   silence: readonly [number, number] | null;
+  /** When a stack ended the flow's connection, s; null where none did. */
+  ended: number | null;
+  /** The size of the file whose rest the cost is; null where the cost is counted by a rate. */
+  fileBytes: number | null;
   /** Length of all such times within, s. */
   stalledS: number;
   /** User bytes that did not arrive; for a delay, those that arrived late. Infinite where nothing ever arrived. */
@@ -67,6 +74,11 @@ class Flow {
   readonly stop: number;
   readonly done: boolean;
   readonly isTcp: boolean;
+  /** When its connection ended before its application was done, s. */
+  readonly ended: number | null;
+  /** The size of the one file that it carries, bytes. */
+  readonly fileBytes: number | null;
+  readonly delivered: number;
   readonly received: Float64Array;
   readonly inFlight: Float64Array;
   /** The last round trip known at each step, s; before the first, the first. */
@@ -89,6 +101,10 @@ class Flow {
     this.start = flows.start_s[row] ?? 0;
     this.stop = Math.min(flows.stop_s[row] ?? run.duration, run.duration);
     this.done = Number.isFinite(flows.completion_s[row] ?? NaN);
+    const ending = endingOf(happenings, name);
+    this.ended = ending && !this.done && ending.at < this.stop ? ending.at : null;
+    this.fileBytes = fileBytesOf(run, name);
+    this.delivered = flows.bytes_delivered[row];
     this.received = column("received");
     this.inFlight = column("in_flight");
     this.isTcp = column("cwnd").some((value) => !Number.isNaN(value));
@@ -223,6 +239,8 @@ function neverArrived(run: Run, flow: Flow): Finding | null {
     until: end,
     back: null,
     silence: [begin, end],
+    ended: flow.ended,
+    fileBytes: null,
     stalledS: end - begin,
     bytes: Infinity,
     rateBps: 0,
@@ -234,6 +252,7 @@ function neverArrived(run: Run, flow: Flow): Finding | null {
 /** Times in which something went wrong, in the order of their begin. */
 function anchors(flow: Flow): Span[] {
   const found = [...silences(flow), ...slowStretches(flow)];
+  if (flow.ended !== null) found.push({ begin: flow.ended, end: flow.stop, kind: "ended" });
   for (const one of flow.happenings.of(flow.name)) {
     if (one.kind === "recovery" || one.kind === "timeout")
       found.push({ begin: one.begin, end: one.end, kind: "repair" });
@@ -331,10 +350,10 @@ function behind(flow: Flow, spans: Span[]): Finding[] {
         break;
       }
       members.push(next);
-      // A silence that has begun is counted to its end. It gives no further time to come back: a flow that loses its
-      // share for
-      // good falls silent again and again, and its cost would grow with the length of the run.
-      if (next.kind === "stall") latest = Math.min(flow.stop, Math.max(latest, next.end));
+      // A silence that has begun is counted to its end, and so is the time without a connection. It gives no further
+      // time to come back: a flow that loses its share for good falls silent again and again, and its cost would grow
+      // with the length of the run.
+      if (next.kind === "stall" || next.kind === "ended") latest = Math.min(flow.stop, Math.max(latest, next.end));
       end = Math.min(latest, Math.max(end, next.end));
       back = backAt(flow, end, latest, before);
       i++;
@@ -368,7 +387,9 @@ function backAt(flow: Flow, from: number, latest: number, rate: number): number 
 function finding(flow: Flow, members: Span[], rate: number, end: number, back: number | null, until: number): Finding {
   const { begin } = members[0];
   const silent = members.filter((one) => one.kind === "stall").sort((a, b) => b.end - b.begin - (a.end - a.begin))[0];
-  const kind = silent ? "stall" : members.some((one) => one.kind === "repair") ? "repair" : "slow";
+  const has = (kind: FindingKind): boolean => members.some((one) => one.kind === kind);
+  const kind = has("ended") ? "ended" : silent ? "stall" : has("repair") ? "repair" : "slow";
+  const fileBytes = kind === "ended" ? flow.fileBytes : null;
   return {
     id: idOf(flow.name, begin),
     flow: flow.name,
@@ -378,8 +399,10 @@ function finding(flow: Flow, members: Span[], rate: number, end: number, back: n
     until: Math.max(begin, until),
     back,
     silence: silent ? [silent.begin, silent.end] : null,
+    ended: kind === "ended" ? flow.ended : null,
+    fileBytes,
     stalledS: members.reduce((sum, one) => sum + (one.kind === "stall" ? one.end - one.begin : 0), 0),
-    bytes: missed(flow, begin, until, rate),
+    bytes: fileBytes === null ? missed(flow, begin, until, rate) : Math.max(0, fileBytes - flow.delivered),
     rateBps: rate * 8,
     beforeS: Math.min(flow.beforeS, begin > flow.start ? begin - flow.start : flow.beforeS),
     delayS: flow.meanDelay(begin, until) - flow.meanDelay(Math.max(flow.start, begin - flow.beforeS), begin),
@@ -410,6 +433,8 @@ function delays(flow: Flow, told: Finding[]): Finding[] {
       until: end,
       back: end < flow.stop ? end : null,
       silence: null,
+      ended: null,
+      fileBytes: null,
       stalledS: 0,
       bytes: delayS * rate,
       rateBps: rate * 8,
@@ -422,6 +447,11 @@ function delays(flow: Flow, told: Finding[]): Finding[] {
 
 function idOf(flow: string, begin: number): string {
   return `${flow}@${begin.toFixed(3)}`;
+}
+
+/** When to look at a finding: at the end of the connection, else where its silence begins. */
+export function momentOf({ kind, begin, silence, ended }: Finding): number {
+  return (kind === "ended" ? ended : null) ?? silence?.[0] ?? begin;
 }
 
 /** The order in which findings are told: the dearest first. */

@@ -3,7 +3,7 @@ import { fixed, number } from "../panels/format";
 import type { Run } from "./run";
 
 /** What kind of thing happened. */
-export type Kind = "handover" | "path" | "drop" | "recovery" | "timeout" | "life" | "other";
+export type Kind = "handover" | "path" | "drop" | "recovery" | "timeout" | "ended" | "life" | "other";
 
 export interface Happening {
   kind: Kind;
@@ -15,12 +15,23 @@ export interface Happening {
   packets: number;
   /** Whether the packets are ACKs. */
   acks?: boolean;
+  /** At which end the connection ended. */
+  ended?: "sender" | "receiver";
 }
 
 const DROPS_APART_S = 0.25; // losses closer than that are one happening
 
 /** Of things at the same moment, the cause stands first. */
-const ORDER: Record<Kind, number> = { life: 0, other: 1, handover: 2, path: 3, drop: 4, recovery: 5, timeout: 6 };
+const ORDER: Record<Kind, number> = {
+  life: 0,
+  other: 1,
+  handover: 2,
+  path: 3,
+  drop: 4,
+  recovery: 5,
+  timeout: 6,
+  ended: 7,
+};
 
 /** What happened in a run, flow by flow; each flow's list is made when it is asked for. */
 export class Happenings {
@@ -170,6 +181,15 @@ export class Happenings {
           text: `the retransmission timer ran out (${window}${threshold})`,
           packets: 0,
         });
+      } else if (event[row] === "closed by receiver" || event[row] === "connection lost") {
+        if (recovery) recovery.end = at;
+        recovery = null;
+        const ended = event[row] === "closed by receiver" ? "receiver" : "sender";
+        const text =
+          ended === "receiver"
+            ? "the receiver's stack closed the connection"
+            : "the connection ended at the sender, which sends nothing more";
+        found.push({ kind: "ended", begin: at, end: at, text, packets: 0, ended });
       } else {
         found.push({ kind: "life", begin: at, end: at, text: `the flow: ${event[row]}`, packets: 0 });
       }

@@ -55,6 +55,8 @@ export class Run {
     private readonly flowTable: SeriesTable,
     private readonly linkTable: SeriesTable,
     readonly sky: Sky,
+    /** What a reader of the results should know, one sentence each. */
+    readonly warnings: readonly string[],
   ) {
     this.stations = stationsOf(scenario);
     this.earth = EarthModel.named(scenario.constellation?.earth);
@@ -80,13 +82,14 @@ export class Run {
       seriesOf(entry, "flow_series", "flow", [...MEASURES, "phase"]),
       seriesOf(entry, "link_series", "link", LINK_MEASURES),
     ];
-    const [read, [flows, links]] = await Promise.all([
+    const [read, [flows, links], manifest] = await Promise.all([
       Promise.all(names.map((name) => readTable(entry, name))),
       Promise.all(series),
+      readManifest(entry.id),
     ]);
     const tables = Object.fromEntries(names.map((name, i) => [name, read[i]])) as unknown as Tables;
-    const sky = new Sky(tables.positions, await foundPlanes(entry, scenario));
-    return new Run(entry, scenario, tables, flows, links, sky);
+    const sky = new Sky(tables.positions, foundPlanes(manifest, scenario));
+    return new Run(entry, scenario, tables, flows, links, sky, manifest.warnings ?? []);
   }
 
   /**
@@ -345,12 +348,21 @@ async function readTable(entry: RunEntry, name: string): Promise<Columns> {
   return new Proxy(texts as unknown as Columns, { get: (table, key: string) => table[key] ?? nothing });
 }
 
+/** What the page reads of `manifest.json`. */
+interface Manifest {
+  planes?: FoundShell[];
+  warnings?: string[];
+}
+
+/** The manifest of a run; empty where there is none, as in an export of an earlier version. */
+async function readManifest(run: string): Promise<Manifest> {
+  const file = await source.file(run, "manifest.json");
+  return file ? (JSON.parse(new TextDecoder().decode(file)) as Manifest) : {};
+}
+
 /** The planes of satellites from elements, which no name tells; in the manifest, where the links are a grid. */
-async function foundPlanes(entry: RunEntry, scenario: SkyhopScenario): Promise<FoundShell[]> {
-  if (scenario.constellation?.elements === undefined) return [];
-  const file = await source.file(entry.id, "manifest.json");
-  if (!file) return [];
-  return (JSON.parse(new TextDecoder().decode(file)) as { planes?: FoundShell[] }).planes ?? [];
+function foundPlanes(manifest: Manifest, scenario: SkyhopScenario): FoundShell[] {
+  return scenario.constellation?.elements === undefined ? [] : (manifest.planes ?? []);
 }
 
 async function readJson<T>(run: string, name: string): Promise<T> {

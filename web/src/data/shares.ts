@@ -7,6 +7,7 @@
  */
 import { lastAtOrBefore } from "./columns";
 import { Curve } from "./curve";
+import { endingOf } from "./endings";
 import type { Finding } from "./findings";
 import { breath } from "./parquet";
 import type { Run } from "./run";
@@ -70,7 +71,10 @@ function member(run: Run, flow: string): Member {
   const { x, ys } = run.flowSeries(flow, "goodput_bps");
   const start = start_s[row] ?? 0;
   const done = Number.isFinite(completion_s[row]) ? start + completion_s[row] : Infinity;
-  return { flow, curve: new Curve(x, ys[0]), start, stop: Math.min(stop_s[row] ?? run.duration, done, run.duration) };
+  // A flow without its connection takes no share, and lacks none.
+  const ended = endingOf(run.happenings, flow)?.at ?? Infinity;
+  const stop = Math.min(stop_s[row] ?? run.duration, done, ended, run.duration);
+  return { flow, curve: new Curve(x, ys[0]), start, stop };
 }
 
 function ofMember(run: Run, own: Member, members: readonly Member[], told: readonly Finding[]): Finding[] {
@@ -153,6 +157,8 @@ function finding(
       until,
       back: to < own.stop - length ? to : null,
       silence: null,
+      ended: null,
+      fileBytes: null,
       stalledS: 0,
       bytes,
       rateBps: fair * 8,

@@ -1,5 +1,6 @@
 import { lastAtOrBefore } from "./columns";
 import { count, fixed, moment, number, rate, size } from "../panels/format";
+import { endingOf, hasSlowStart, idleTimeoutOf, wordsOf, type Ending } from "./endings";
 import type { Finding } from "./findings";
 import { counted, lost, type Happening, type Happenings } from "./happenings";
 import type { Run } from "./run";
@@ -34,7 +35,7 @@ export function storyOf(run: Run, finding: Finding, happenings: Happenings): Sto
   const lostHere = lossesIn(run, finding, happenings, events);
   return {
     what: whatOf(finding),
-    why: whyOf(events, finding, lostHere, othersThatBegan(run, finding, events)),
+    why: whyOf(run, events, finding, lostHere, othersThatBegan(run, finding, events)),
     price: priceOf(run, finding),
     cause: causeOf(run, finding, events, lostHere),
     effect: effectOf(run, finding, events),
@@ -98,6 +99,7 @@ function lossesIn(run: Run, finding: Finding, happenings: Happenings, events: Ha
 function whatOf({ kind, begin, end, silence }: Finding): string {
   const length = (from: number, to: number): string => `${fixed(to - from, to - from < 10 ? 2 : 1)} s`;
   if (kind === "nothing") return "nothing ever arrived";
+  if (kind === "ended") return "the connection ended";
   if (kind === "stall" && silence) return `stalled ${length(...(silence as [number, number]))}`;
   if (kind === "repair") return end > begin ? `repaired losses for ${length(begin, end)}` : "lost packets";
   if (kind === "share") return `less than half of a fair share for ${length(begin, end)}`;
@@ -105,8 +107,13 @@ function whatOf({ kind, begin, end, silence }: Finding): string {
   return `packets late for ${length(begin, end)}`;
 }
 
-function whyOf(events: Happening[], { begin }: Finding, { data, acks }: Lost, others: string[]): string {
+function whyOf(run: Run, events: Happening[], finding: Finding, { data, acks }: Lost, others: string[]): string {
+  const { begin } = finding;
   const parts: string[] = [];
+  if (finding.ended !== null) {
+    const words = wordsOf(run.warnings, finding.flow);
+    parts.push(words === null ? "" : shortly(words));
+  }
   // A handover in the middle of a long silence did not begin it.
   const rooted = (kind: string): boolean => events.some((one) => one.kind === kind && one.begin <= begin + AT_ONCE_S);
   if (rooted("handover")) parts.push("handover");
@@ -118,7 +125,56 @@ function whyOf(events: Happening[], { begin }: Finding, { data, acks }: Lost, ot
   if (timeouts > 0) parts.push(timeouts > 1 ? `${timeouts} timeouts` : "timeout");
   if (parts.length === 0 && others.length > 0)
     parts.push(`${others.length > 1 ? `${others.length} flows` : others[0]} began`);
-  return parts.join(", ");
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+const GAPS = "too many gaps in stream buffer"; // words of quinn and noq
+const TIMED_OUT = "TimedOut";
+
+/** Why a connection ended, in a few words; empty where the stack's words do not name a reason. */
+function shortly(words: string): string {
+  if (words.includes(GAPS)) return GAPS;
+  if (words.includes(TIMED_OUT)) return "idle timeout";
+  return /reason: "([^"]+)"/.exec(words)?.[1] ?? "";
+}
+
+/** Who ended a connection, in which words, and what they mean, in sentences. */
+function endingText(run: Run, { flow }: Finding, ending: Ending): string {
+  const words = wordsOf(run.warnings, flow);
+  const who = ending.byReceiver ? "The receiver's stack" : "The sender's stack";
+  const told = `${who} ended the connection at ${moment(ending.at)}`;
+  if (words === null) return `${told}. The run's warnings do not have its words.`;
+  return [`${told}: ${words}.`, meaning(run, flow, words, ending)].filter((part) => part !== "").join(" ");
+}
+
+/** What a stack's words mean, where that is known. */
+function meaning(run: Run, flow: string, words: string, ending: Ending): string {
+  if (words.includes(GAPS))
+    return (
+      "The receiver of quinn and noq keeps at most 1024 separate pieces of a stream. " +
+      `${holesText(run, flow, ending)} A smaller stream_window avoids it: "The 1024 holes" in ` +
+      "docs/models/quic.md has a table."
+    );
+  if (words.includes(TIMED_OUT)) {
+    const timeout = idleTimeoutOf(run, flow);
+    return `Nothing came from the other end for the idle timeout${timeout ? `, ${timeout}` : ""} (idle_timeout).`;
+  }
+  return "";
+}
+
+/** Where the holes in a stream came from, as far as the tables tell. */
+function holesText(run: Run, flow: string, { at }: Ending): string {
+  const { drops, flow_events: events } = run.tables;
+  const rows = run.happenings.dropRows(flow).filter((row) => drops.time_s[row] <= at && !drops.is_ack[row]);
+  if (rows.length === 0) return "Holes remained where packets were missing.";
+  const queued = rows.filter((row) => drops.cause[row] === "queue").length;
+  if (2 * queued < rows.length) return "Holes remained where packets were lost.";
+  const cuts = events.event.filter(
+    (event, row) => event === "loss" && events.flow[row] === flow && events.time_s[row] <= at,
+  ).length;
+  return hasSlowStart(run, flow) && cuts <= 1
+    ? "Slow start overshot the queue, so holes remained."
+    : "A full queue dropped packets, so holes remained.";
 }
 
 /** Flows that began shortly before, well after this one, where no handover or path change explains it. */
@@ -134,6 +190,7 @@ function othersThatBegan(run: Run, { flow, begin }: Finding, events: Happening[]
 
 function priceOf(run: Run, finding: Finding): string {
   if (finding.kind === "nothing") return "all of it";
+  if (finding.fileBytes !== null) return `${size(finding.bytes)} never came`;
   if (finding.kind === "share") return `${size(finding.bytes)} less than its share`;
   if (finding.kind === "delay") return `${fixed(finding.delayS * 1e3, 0)} ms more, ${size(finding.bytes)} late`;
   return `${size(finding.bytes)}, ${backText(run, finding)}`;
@@ -162,6 +219,8 @@ function backText(run: Run, { begin, until, back, flow }: Finding): string {
 
 function causeOf(run: Run, finding: Finding, events: Happening[], { data, acks, places }: Lost): string {
   if (finding.kind === "share") return sentence(shareText(run, finding));
+  const ending = finding.ended === null ? null : endingOf(run.happenings, finding.flow);
+  const first = ending ? [endingText(run, finding, ending)] : [];
   const parts = events
     .filter((one) => (one.kind === "handover" || one.kind === "path") && one.begin <= finding.begin + AT_ONCE_S)
     .slice(-3)
@@ -176,18 +235,23 @@ function causeOf(run: Run, finding: Finding, events: Happening[], { data, acks, 
   for (const [place, packets] of places.slice(0, 2)) parts.push(counted(packets, "packet", place));
   if (places.length > 2) parts.push(`${data - places[0][1] - places[1][1]} more packets were lost elsewhere`);
   if (acks > 0) parts.push(`${count(acks, "ACK")} on the way back ${acks === 1 ? "was" : "were"} lost`);
-  if (parts.length === 0)
+  if (parts.length === 0 && ending === null)
     return (
       "Nothing that this run recorded explains it. The sender may have waited for its window, or others took " +
       "the capacity."
     );
-  return sentence(parts.join("; "));
+  return [...first, ...(parts.length > 0 ? [sentence(parts.join("; "))] : [])].join(" ");
 }
 
 function effectOf(run: Run, finding: Finding, events: Happening[]): string {
   const { kind, begin, until, silence, flow, bytes, rateBps } = finding;
   if (kind === "nothing") return "No packet of this flow reached its destination.";
   const parts: string[] = [];
+  const ending = finding.ended === null ? null : endingOf(run.happenings, flow);
+  if (ending) {
+    parts.push(`nothing reached the application after ${moment(lastDelivery(run, flow, ending.at))}`);
+    if (ending.heard !== null) parts.push(`the sender heard of the end at ${moment(ending.heard)}`);
+  }
   if (silence) parts.push(`nothing arrived from ${moment(silence[0])} to ${moment(silence[1])}`);
   const repairs = events.filter((one) => one.kind === "recovery").length;
   const timeouts = events.filter((one) => one.kind === "timeout").length;
@@ -204,6 +268,16 @@ function effectOf(run: Run, finding: Finding, events: Happening[]): string {
     );
   if (kind === "slow" && parts.length === 0) parts.push("less than half as much arrived as before");
   return parts.length > 0 ? sentence(parts.join("; ")) : "The sender repaired it without waiting.";
+}
+
+/** The end of the last step in which a flow's application received something, but no later than a time, s. */
+function lastDelivery(run: Run, flow: string, latest: number): number {
+  const {
+    x,
+    ys: [goodput],
+  } = run.flowSeries(flow, "goodput_bps");
+  for (let row = x.length - 1; row >= 0; row--) if (goodput[row] > 0) return Math.min(x[row], latest);
+  return latest;
 }
 
 function times(n: number): string {
@@ -227,6 +301,8 @@ function windowChange(run: Run, flow: string, begin: number, until: number): str
 function costOf(run: Run, finding: Finding): string {
   const { kind, bytes, rateBps, beforeS, until, begin, delayS } = finding;
   if (kind === "nothing") return "Everything that was sent was lost.";
+  if (finding.fileBytes !== null)
+    return `${size(bytes)} of a file of ${size(finding.fileBytes)}: what had not arrived when the connection ended.`;
   if (kind === "share")
     return `${size(bytes)} less in ${fixed(until - begin, 1)} s than an equal share, ${rate(rateBps)}.`;
   if (kind === "delay") return `${size(bytes)} behind: ${fixed(delayS * 1e3, 0)} ms at ${rate(rateBps)}.`;

@@ -1,4 +1,4 @@
-import type { Finding } from "../data/findings";
+import { momentOf, type Finding } from "../data/findings";
 import { storyOf, type Story } from "../data/story";
 import type { Run } from "../data/run";
 import { run, sequenceShown } from "../state/app";
@@ -63,7 +63,7 @@ function heading(current: Run | null, known: readonly Finding[] | null): string 
 
 function item(current: Run, finding: Finding): HTMLElement {
   const { what, why, price } = storyOf(current, finding, current.happenings);
-  const head = h("b", {}, `${finding.flow} · ${moment(finding.silence?.[0] ?? finding.begin)}`);
+  const head = h("b", {}, `${finding.flow} · ${moment(momentOf(finding))}`);
   const text = [what, why].filter((part) => part !== "").join(" · ");
   return h(
     "li",
@@ -100,7 +100,7 @@ function tell(current: Run, finding: Finding): HTMLElement[] {
   ];
   return [
     close,
-    h("h3", { class: "unseen" }, `${finding.flow} ${story.what} at ${moment(finding.silence?.[0] ?? finding.begin)}`),
+    h("h3", { class: "unseen" }, `${finding.flow} ${story.what} at ${moment(momentOf(finding))}`),
     h("dl", { class: "cause-chain" }, ...lines.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
     h(
       "button",

@@ -3,8 +3,31 @@ import { run } from "../state/app";
 import { h } from "./dom";
 import { count, rate, whole } from "./format";
 
+const AT_ONCE = 2; // warnings shown before the reader asks for more
+
+/** The run in one line, and below it what a reader of its results should know. */
+export function runFacts(): HTMLElement {
+  const warnings = h("div", { class: "warnings", role: "group", "aria-label": "Warnings of the run", hidden: true });
+  run.follow((current) => {
+    const all = current?.warnings ?? [];
+    warnings.hidden = all.length === 0;
+    warnings.replaceChildren(...warningLists(all));
+  });
+  return h("div", { class: "run-facts" }, headline(), warnings);
+}
+
+function warningLists(all: readonly string[]): HTMLElement[] {
+  const list = (some: readonly string[]): HTMLElement => h("ul", {}, ...some.map((one) => h("li", {}, one)));
+  const rest = all.slice(AT_ONCE);
+  if (rest.length === 0) return [list(all)];
+  // The list scrolls where it is long, so it takes the focus: the arrow keys then move it.
+  const scroll = h("div", { class: "rest", tabindex: 0, role: "region", "aria-label": "Further warnings" }, list(rest));
+  const more = h("details", {}, h("summary", {}, count(rest.length, "more warning")), scroll);
+  return [list(all.slice(0, AT_ONCE)), more];
+}
+
 /** The run in one line: "Berkeley → Chennai · Iridium · 3 × BIC · 1.44 Mbit/s · 260 dropped". */
-export function headline(): HTMLElement {
+function headline(): HTMLElement {
   const line = h("p", { class: "headline" });
   run.follow((current) => {
     line.hidden = !current;

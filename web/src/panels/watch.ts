@@ -4,7 +4,7 @@ import { chartsPanel } from "./charts";
 import { h } from "./dom";
 import { findingsPanel } from "./findings";
 import { flowsDialog } from "./flows";
-import { headline } from "./headline";
+import { runFacts } from "./headline";
 import { presetsPanel } from "./presets";
 import { SkyView } from "./skyview";
 import { tablesDialog } from "./tables";
@@ -37,7 +37,7 @@ export function watchPanel(): HTMLElement {
   const panel = h(
     "div",
     { class: "watch" },
-    headline(),
+    runFacts(),
     left,
     timeBar(),
     divider(),

@@ -1,4 +1,4 @@
-import { byCost, findingsOf, type Finding } from "../data/findings";
+import { byCost, findingsOf, momentOf, type Finding } from "../data/findings";
 import { breath } from "../data/parquet";
 import type { Run } from "../data/run";
 import { shareFindings } from "../data/shares";
@@ -60,11 +60,6 @@ export function closeFinding(): void {
 }
 
 const NONE = "";
-
-/** When to look at a finding: where its silence begins. */
-function momentOf(finding: Finding): number {
-  return finding.silence?.[0] ?? finding.begin;
-}
 
 /** Shows a finding everywhere: its time, its part of the charts, its flow. */
 export function openFindingAt(finding: Finding): void {
