@@ -83,6 +83,11 @@ impl Source {
         self.written.max(self.taken) - self.confirmed
     }
 
+    /// Whether there is more to bring across: an endless source has that before the stack has taken its first byte.
+    pub fn is_unfinished(&self) -> bool {
+        self.endless || self.backlog_bytes() > 0
+    }
+
     pub fn taken_bytes(&self) -> u64 {
         self.taken
     }

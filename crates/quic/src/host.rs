@@ -278,7 +278,7 @@ impl Host {
     pub fn failure(&self) -> Option<&(Time, String)> {
         let ended = self.progress.ended.as_ref()?;
         let is_failure = match &self.side {
-            Side::Source(source) => source.backlog_bytes() > 0,
+            Side::Source(source) => source.is_unfinished(),
             Side::Sender(sender) => !sender.is_closing() || sender.backlog_bytes() > 0,
             // The other end closed it, or went away; the source knows whether that was too early.
             _ => !["ApplicationClosed", "ConnectionClosed", "TimedOut", "Reset"]
