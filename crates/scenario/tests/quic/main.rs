@@ -293,7 +293,7 @@ fn a_connection_lives_through_handovers_losses_and_pauses() {
 fn a_path_that_swallows_everything_ends_the_flow_in_the_stacks_words() {
     for stack in built() {
         let quic = json!({ "stack": stack.name(), "idle_timeout": "5 s" });
-        // Of endless data the stack has taken nothing by then.
+        // By then the stack has taken none of the endless data.
         let mut endless = file("b", "1 MB", &quic);
         endless["application"] = json!("ftp");
         let mut network = path("25 ms", &json!([file("a", "1 MB", &quic), endless]));
