@@ -2,8 +2,8 @@
 # `make` alone says what there is.
 
 PYTHON ?= python3
-# QUIC stacks beside quinn, with commas: make build FEATURES=noq,picoquic. By default picoquic, where the registry has
-# its C sources; FEATURES= leaves it out.
+# QUIC stacks beside quinn, with commas. By default noq, and picoquic where the registry has its C sources; FEATURES=
+# leaves both out.
 FEATURES ?= default
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin

@@ -98,10 +98,10 @@ def fetch(target: Path) -> None:
 def features(wanted: str) -> list[str]:
     """Parts of the engine for cargo's `--features`, from the Makefile's FEATURES.
 
-    "default" is picoquic where its sources can be had. A list with commas is taken as it is; with picoquic in it,
-    the sources are fetched.
+    "default" is noq, and picoquic where its sources can be had. A list with commas is taken as it is; with picoquic
+    in it, the sources are fetched.
     """
-    names = ["picoquic"] if wanted == "default" else [name for name in wanted.split(",") if name]
+    names = ["noq", "picoquic"] if wanted == "default" else [name for name in wanted.split(",") if name]
     if "picoquic" in names and "SKYHOP_PICOQUIC" not in os.environ:
         try:
             fetch(FOLDER)

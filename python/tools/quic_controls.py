@@ -1,7 +1,7 @@
 """Skyhop's controls under TCP and inside QUIC stacks, over one path: the table in docs/models/quic.md.
 
 `python python/tools/quic_controls.py` prints it; with `--renew` it is written into the page. It needs a build with
-every stack of the table (`make build FEATURES=noq`).
+every stack of the table (`make build`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where large windows end QUIC connections in slow start: the table in docs/models/quic.md.
 
 `python python/tools/quic_limits.py` prints it; with `--renew` it is written into the page. It needs a build with every
-stack of the table (`make build FEATURES=noq`).
+stack of the table (`make build`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The stacks' own NewReno and CUBIC beside Skyhop's, over the path of `quic_controls.py`.
 
 `python python/tools/quic_own_controls.py` prints the table of docs/models/quic.md; with `--renew` it is written into
-the page. It needs a build with every stack of the table (`make build FEATURES=noq,picoquic`).
+the page. It needs a build with every stack of the table (`make build`).
 """
 
 from __future__ import annotations

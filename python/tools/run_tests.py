@@ -4,7 +4,7 @@ All of them run even when one fails. `--static` leaves out the tests proper. In 
 published advisories are looked up, too. Rust's tests are built first. Then they run beside the tests in Python and
 those of the page and the server, because each of the three leaves one of two cores idle most of the time; their output
 appears when each ends. The variable FEATURES ("noq,picoquic") names QUIC stacks beside quinn, with which Rust's tests
-run; `make test FEATURES=noq,picoquic` gives Python's tests the build that has them. Without it: as `make build` has it.
+run; `make test FEATURES=noq` gives Python's tests the build that has them. Without it: as `make build` has it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long 100 MB take over picoquic's satellite links, by transport: the table in docs/models/quic.md.
 
 `python python/tools/satellite_times.py` prints it; with `--renew` it is written into the page. It needs a build with
-every stack of the table (`make build FEATURES=noq,picoquic`), what `picoquic_native.py` needs, and two minutes of CPU
+every stack of the table (`make build`), what `picoquic_native.py` needs, and two minutes of CPU
 time.
 """
 

@@ -100,7 +100,7 @@ def quic_summary(found: list[QuicCase]) -> str:
     if compared:
         return sums
     stacks = ", ".join(_core.quic_stacks()) or "none"
-    return f"{sums} QUIC stacks of this build: {stacks}. `make build FEATURES=quinn,noq` builds both."
+    return f"{sums} QUIC stacks of this build: {stacks}. `make build` builds all of them."
 
 
 def quic_markdown(found: list[QuicCase]) -> str:
