@@ -109,7 +109,8 @@ def build_skyhop() -> Path:
     The Python module is named, with the features that `make build` gives it, so that the crates get the same ones:
     what `make build` compiled serves both. `--bin` leaves the module itself out.
     """
-    tool = [sys.executable, "python/tools/picoquic.py", "--features", "default", "skyhop-python"]
+    wanted = os.environ.get("FEATURES", "default")
+    tool = [sys.executable, "python/tools/picoquic.py", "--features", wanted, "skyhop-python"]
     features = subprocess.run(tool, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     packages = ["-p", "skyhop-benches", "-p", "skyhop-python", "--bin", "skyhop-benches"]
     command = ["cargo", "build", "--quiet", "--release", "--locked", *packages, *features]

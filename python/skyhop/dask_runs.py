@@ -19,7 +19,7 @@ from skyhop import _core, api, kept
 from skyhop.kept import Keep
 from skyhop.spreading import Make, Measure, Tally
 from skyhop.studies import Cell, overrides_of
-from skyhop.sweeps import GRID, Job, Measured, OnProgress, Sweep
+from skyhop.sweeps import GRID, Job, Measured, OnProgress, Sweep, warnings_of
 from skyhop.verdict import DefinitionError
 
 #: Simulated seconds that one task makes about; a task of its own for each short run would cost more than the run.
@@ -29,7 +29,7 @@ MOST_OF_TASK = 32
 #: Seconds until a scheduler that does not answer counts as absent.
 _TIMEOUT_S = 10
 
-#: A scenario for a worker: "toml" or "json", the text, its name in messages, and overrides.
+#: A scenario for a worker: "toml", "json" or "canonical", the text, its name in messages, and overrides.
 Source = tuple[str, str, str, tuple[str, ...]]
 #: What a worker gives back for a run: the files of its folder, or why there is none.
 Answer = tuple[dict[str, bytes] | None, str]
@@ -77,7 +77,7 @@ def source_of(sweep: Sweep, job: Job) -> Source:
     elif isinstance(given, str) and "\n" in given:
         kind, text, name = "toml", given, "<text>"
     elif isinstance(given, _core.Scenario):
-        kind, text, name = "json", given.canonical_json(), ""
+        kind, text, name = "canonical", given.canonical_json(), ""
     else:
         kind, text, name = "toml", Path(given).read_text(encoding="utf-8"), os.fspath(given)
     overrides = tuple(overrides_of(sweep.axes, job.cell))
@@ -89,14 +89,14 @@ def source_of(sweep: Sweep, job: Job) -> Source:
         except _core.ScenarioError:
             # It names files, which a worker need not have.
             continue
-    return "json", job.scenario.canonical_json(), "", ()
+    return "canonical", job.scenario.canonical_json(), "", ()
 
 
 def read(source: Source) -> _core.Scenario:
     """The scenario, without any file."""
     kind, text, name, overrides = source
-    if kind == "json":
-        return _core.Scenario.from_json(text, overrides=overrides, files=[])
+    if kind != "toml":
+        return _core.Scenario.from_json(text, overrides=overrides, files=[], written=kind == "json")
     return _core.Scenario.from_toml(text, origin=name, overrides=overrides, files=[])
 
 
@@ -121,7 +121,8 @@ def _make(
             wanted.append(number)
     limit = _core.memory_limit() if "SKYHOP_MEMORY" in os.environ else None
     tasks: dict[Any, list[int]] = {}
-    unwritten = {cell: _unwritten(sources[cell], job) for cell, job in first_of_cells(todo).items()}
+    # Whatever else a worker reads is what somebody wrote, with its warnings.
+    simulated = {cell: read(source).warnings for cell, source in sources.items() if source[0] == "canonical"}
 
     def submit(batch: list[int]) -> Any:
         runs = [(sources[todo[number].cell], todo[number].seed) for number in batch]
@@ -145,9 +146,9 @@ def _make(
             except OtherBuild as error:
                 raise DefinitionError(str(error)) from None
             for number, (files, why) in zip(batch, given, strict=True):
-                answers[number] = measure(
-                    todo[number], _taken(shelf, todo[number], _said(files, unwritten[todo[number].cell]), why, tally)
-                )
+                job = todo[number]
+                said = _said(files, job, simulated[job.cell]) if job.cell in simulated else files
+                answers[number] = measure(job, _taken(shelf, job, said, why, tally))
             if on_progress is not None:
                 on_progress(len(answers) / len(todo))
     except BaseException:
@@ -156,19 +157,12 @@ def _make(
     return [answers[number] for number in range(len(todo))]
 
 
-def _unwritten(source: Source, job: Job) -> frozenset[str]:
-    """Warnings of the canonical form about keys that nobody wrote."""
-    if source[1] != job.scenario.canonical_json():
-        return frozenset()
-    return frozenset(read(source).warnings) - frozenset(job.scenario.warnings)
-
-
-def _said(files: dict[str, bytes] | None, unwritten: frozenset[str]) -> dict[str, bytes] | None:
-    """The files of a run without these warnings."""
-    if files is None or not unwritten:
-        return files
+def _said(files: dict[str, bytes] | None, job: Job, simulated: Sequence[str]) -> dict[str, bytes] | None:
+    """The files of a run with the warnings that it would have here. `simulated`: those of what the worker read."""
+    if files is None:
+        return None
     manifest = json.loads(files["manifest.json"])
-    manifest["warnings"] = [one for one in manifest["warnings"] if one not in unwritten]
+    manifest["warnings"] = warnings_of(job.scenario.warnings, simulated, manifest["warnings"])
     return {**files, "manifest.json": (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()}
 
 

@@ -315,13 +315,13 @@ def run_study(study: Study, *, keep: Path | Keep | None = None, on_progress: OnP
     begin = time.perf_counter()
     todo: list[sweeps.Job] = []
     probes: list[sweeps.Job] = []
-    # What a scenario with drawn starts no longer says of itself: it is made of the canonical form.
-    said: dict[Cell, list[str]] = {}
+    # A scenario with drawn starts no longer says this of itself: it is made of the canonical form.
+    written: dict[Cell, list[str]] = {}
     for cell in study.cells:
         part = study.part(cell)
         scenario = api.scenario(part.scenario, overrides=study.overrides(cell))
         jobs = [sweeps.Job(cell, seed, _started(scenario, seed, part)) for seed in part.seeds]
-        said[cell] = scenario.warnings
+        written[cell] = scenario.warnings
         todo += jobs
         if part.deterministic:
             probes.append(sweeps.Job(cell, part.seeds[0] + 1, starts.one_later(scenario)))
@@ -343,7 +343,7 @@ def run_study(study: Study, *, keep: Path | Keep | None = None, on_progress: OnP
             return sweeps.measured(owner, job, run)
         wanted = study.part(job.cell).metrics
         values = measure_all(run, {name: metric for name, metric in study.metrics.items() if name in wanted})
-        warnings = [*said[job.cell], *(one for one in run.warnings if one not in said[job.cell])]
+        warnings = sweeps.warnings_of(written[job.cell], job.scenario.warnings, run.warnings)
         return Sample(job.cell, job.seed, run, values, warnings)
 
     owners = {id(job): belonging[name] for name, jobs in of_sweeps.items() for job in jobs}

@@ -232,6 +232,14 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
+def warnings_of(written: Sequence[str], simulated: Sequence[str], run: Sequence[str]) -> list[str]:
+    """A run's warnings: those of the scenario as it is written, and what the run says beside the simulated form of it.
+
+    `simulated` are the warnings of that form, with which those of a run begin.
+    """
+    return [*written, *(one for one in run if one not in simulated)]
+
+
 def spread(
     todo: Sequence[Job],
     work: Callable[[Job, _core.Progress], Answer],

@@ -107,7 +107,7 @@ def test_a_scenario_that_names_files_goes_to_workers_with_their_content(file: Pa
     source = dask_runs.source_of(sweep, job)
     assert dask_runs.read(source).hash == job.scenario.hash
     ((files, _),) = dask_runs.simulate([(source, 1)], kept.engine(), None)
-    files = dask_runs._said(files, dask_runs._unwritten(source, job))
+    files = dask_runs._said(files, job, dask_runs.read(source).warnings)
     assert files is not None
     taken = kept.Keep(tmp_path / "there").take(job.scenario, 1, files)
     run = skyhop.run(job.scenario, seed=1)

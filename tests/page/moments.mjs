@@ -147,7 +147,7 @@ describe("what happened", { skip: reason, timeout: 1_200_000 }, () => {
         .reduce((sum, row) => sum + series.goodput_bps[row] / 80, 0);
     const right = (bytes(begin - 5, begin) / 5) * (20 - begin) - bytes(begin, 20);
     near(Number(/^([\d.]+) MB less in/.exec(lost)[1]) * 1e6, right, 0.03 * right, "bytes at the rate before");
-    // Of which nothing ever arrived stays so, and tells the end.
+    // A flow of which nothing ever arrived keeps that finding; its cause is the end of the connection.
     const [silent, none] = await told("silent");
     assert.match(silent, /^silent · 0\.00 s[\s\S]*nothing ever arrived · idle timeout/);
     assert.match(none, /^The sender's stack ended the connection at 5\.\d\d s: TimedOut\..* 5 packets were corrupted/);

@@ -120,7 +120,7 @@ impl EventQueue {
         Some(first.event())
     }
 
-    /// [`EventQueue::pop`], where the next event may not be one of the wheel.
+    /// [`EventQueue::next_event`] with the calendar, where the next event may not be one of the wheel.
     #[inline(never)]
     fn pop_at_bound(&mut self) -> Option<Event> {
         self.find_champion();

@@ -96,7 +96,6 @@ impl Simulation {
     /// A packet that was late arrives.
     #[cold]
     pub(crate) fn on_late(&mut self) {
-        self.events.disarm(self.slots.late());
         if self.late.waiting.peek().is_some_and(|Reverse(next)| next.at <= self.now)
             && let Some(Reverse(DelayedPacket { link, start, mut packet, .. })) = self.late.waiting.pop()
         {

@@ -291,7 +291,6 @@ impl Simulation {
     #[cold]
     pub(crate) fn on_agents(&mut self) {
         let now = self.now;
-        self.events.disarm(self.slots.agents());
         for index in 0..self.agents.snoops.len() {
             let Snoop { config, connections, .. } = &mut self.agents.snoops[index];
             let due = connections.values_mut().filter(|connection| connection.timer.is_some_and(|timer| timer <= now));
