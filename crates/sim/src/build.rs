@@ -3,7 +3,7 @@
 use crate::error::SimulationError;
 use crate::errors::{ErrorModel, Listed, Losses, LossyLink, SlotLosses, VaryingLosses};
 use crate::flow::{Flow, tick_phases};
-use crate::ground::Delay;
+use crate::ground::{Curve, Delay};
 use crate::link::{Link, Repaired, Repairs, ServedQueue};
 use crate::ns2_clock::Ns2Clock;
 use crate::pace::Pacemaker;
@@ -125,9 +125,10 @@ pub(crate) fn build_links(
                 link: built,
                 delay: match link.kind {
                     LinkKind::Wired => Delay::Fixed(topology.wired_delay(id)),
-                    LinkKind::Isl => Delay::Moving(Box::new(None)),
+                    LinkKind::Isl => Delay::Moving,
                     LinkKind::Uplink | LinkKind::Downlink => Delay::Ground,
                 },
+                curve: Curve::NONE,
                 errors,
                 drops: DropCounts::default(),
                 held: Vec::new(),

@@ -23,8 +23,8 @@ impl Simulation {
     pub(crate) fn overflow(&mut self, link: u32, packet: &Packet) {
         let Simulation { now, links, topology, ground, .. } = self;
         let state = &mut links[link as usize];
-        let (delay, from) = (&mut state.delay, state.from);
-        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
+        let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
+        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), from, packet.to, at);
         let mut out = Vec::new();
         let eviction = state.link.evict_for(packet, *now, delay_of, &mut out);
         for evicted in &out {

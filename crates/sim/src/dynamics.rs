@@ -124,8 +124,9 @@ impl Simulation {
             OnDown::SendInVain => state.link.mark_unreachable(*now, affected),
             OnDown::Drop | OnDown::Hold | OnDown::Reroute => {
                 let mut out = Vec::new();
-                let delay = &mut state.delay;
-                let new_delay = |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
+                let (delay, curve) = (state.delay, &mut state.curve);
+                let new_delay =
+                    |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), from, packet.to, at);
                 let first = state.link.first_arrival();
                 state.link.withdraw(*now, affected, new_delay, &mut out);
                 if let Some((arrival, start)) = first
@@ -241,7 +242,7 @@ impl Simulation {
             };
             let delay = match &self.links[hop.link.index()].delay {
                 Delay::Fixed(delay) => *delay,
-                Delay::Moving(_) | Delay::Ground => self.topology.delay_segment(node, hop.to, self.now).at(self.now),
+                Delay::Moving | Delay::Ground => self.topology.delay_segment(node, hop.to, self.now).at(self.now),
             };
             delay_s += delay.as_secs_f64();
             node = hop.to;
@@ -268,8 +269,10 @@ impl Simulation {
         if !state.link.defers_departures() || state.link.next_arrival().is_some_and(|arrival| arrival <= now) {
             return false;
         }
-        let (delay, from) = (&mut state.delay, state.from);
-        state.link.begin_service(now, |packet, at| moving_delay(topology, ground, delay, from, packet.to, at));
+        let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
+        state
+            .link
+            .begin_service(now, |packet, at| moving_delay(topology, ground, (delay, &mut *curve), from, packet.to, at));
         self.settle_discipline(link);
         self.arm_link(link);
         true
@@ -279,8 +282,8 @@ impl Simulation {
     pub(crate) fn enqueue(&mut self, link: u32, packet: &Packet) {
         let Simulation { now, links, topology, ground, .. } = self;
         let state = &mut links[link as usize];
-        let (delay, from) = (&mut state.delay, state.from);
-        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, delay, from, packet.to, at);
+        let (delay, curve, from) = (state.delay, &mut state.curve, state.from);
+        let delay_of = |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), from, packet.to, at);
         state.link.enqueue(*packet, *now, delay_of);
         self.settle_discipline(link);
         self.arm_link(link);
@@ -310,7 +313,7 @@ impl Simulation {
         let Simulation { links, topology, ground, .. } = self;
         let state = &mut links[back as usize];
         let left = state.link.occupy(now, answer.bytes);
-        let known = left + moving_delay(topology, ground, &mut state.delay, far, near, left);
+        let known = left + moving_delay(topology, ground, (state.delay, &mut state.curve), far, near, left);
         links[link as usize].link.hear_answer(answer, known);
     }
 

@@ -120,6 +120,13 @@ impl EventQueue {
         Some(first.event())
     }
 
+    /// The slot of the first event of the calendar, no slot at all without one. After [`EventQueue::next_event`] it is
+    /// likely to be that of the next event.
+    #[inline(always)]
+    pub fn next_in_crowd(&self) -> u32 {
+        self.wheel.first.event().slot
+    }
+
     /// [`EventQueue::next_event`] with the calendar, where the next event may not be one of the wheel.
     #[inline(never)]
     fn pop_at_bound(&mut self) -> Option<Event> {

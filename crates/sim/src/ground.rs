@@ -4,17 +4,43 @@ use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{DelaySegment, LinkKind, NodeId, Topology};
 
 /// How far it is to the other end of a link.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Delay {
     Fixed(Duration),
-    /// Between two satellites: the peer and the piece of the delay curve to it that were used last.
-    Moving(Box<Option<(u32, DelaySegment)>>),
-    /// Between the ground and the serving satellite; the curve is kept with the station.
+    /// Between two satellites: the curve is kept with the link.
+    Moving,
+    /// Between the ground and the serving satellite: the curve is kept with the station.
     Ground,
 }
 
-/// A satellite, and the piece of the delay curve to it that was used last.
-type Curve = Option<(u32, DelaySegment)>;
+/// A satellite, and the piece of the delay curve to it that was used last, on one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Curve {
+    with: u32,
+    segment: DelaySegment,
+}
+
+impl Curve {
+    /// To nobody.
+    pub const NONE: Curve = Curve { with: u32::MAX, segment: DelaySegment::NONE };
+
+    /// The delay of a packet that departs from `a` to `b`, or from `b` to `a`, at `departure`.
+    #[inline]
+    fn delay(&mut self, topology: &Topology, a: u32, b: u32, departure: Time) -> Duration {
+        if self.with != b || departure < self.segment.from || self.segment.until <= departure {
+            self.renew(topology, a, b, departure);
+        }
+        self.segment.at(departure)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn renew(&mut self, topology: &Topology, a: u32, b: u32, departure: Time) {
+        let segment = topology.delay_segment(NodeId::new(a), NodeId::new(b), departure);
+        *self = Curve { with: b, segment };
+    }
+}
 
 /// Both directions of a link to the ground share a curve, so it is kept with the station: one for each antenna, that in
 /// use last in front.
@@ -37,7 +63,7 @@ impl Ground {
             end += count;
             begin.push(end);
         }
-        Ground { begin, curves: vec![None; end as usize] }
+        Ground { begin, curves: vec![Curve::NONE; end as usize] }
     }
 
     /// Where the curve between a station and a satellite is kept; it may hold another one's.
@@ -46,40 +72,32 @@ impl Ground {
         let (begin, end) = (self.begin[station as usize], self.begin[station as usize + 1]);
         let curves = &mut self.curves[begin as usize..end as usize];
         if curves.len() > 1 {
-            let is_it = |curve: &Curve| curve.as_ref().is_some_and(|(with, _)| *with == satellite);
-            let place = curves.iter().position(is_it).unwrap_or(curves.len() - 1);
+            let place = curves.iter().position(|curve| curve.with == satellite).unwrap_or(curves.len() - 1);
             curves[..=place].rotate_right(1);
         }
         curves.first_mut()
     }
 }
 
-/// The delay of a link to or from a satellite for a packet that departs at `departure`.
+/// The delay of a link to or from a satellite for a packet that departs at `departure`. `curve` is that of the link.
 #[inline]
 pub(crate) fn moving_delay(
     topology: &Topology,
     ground: &mut Ground,
-    delay: &mut Delay,
+    (delay, curve): (Delay, &mut Curve),
     from: u32,
     to: u32,
     departure: Time,
 ) -> Duration {
-    let (kept, a, b) = match delay {
-        Delay::Fixed(delay) => return *delay,
-        Delay::Moving(kept) => (Some(&mut **kept), from, to),
-        Delay::Ground if topology.is_station(NodeId::new(from)) => (ground.of(from, to), from, to),
-        Delay::Ground => (ground.of(to, from), to, from),
-    };
-    let fresh = || topology.delay_segment(NodeId::new(a), NodeId::new(b), departure);
-    let Some(kept) = kept else { return fresh().at(departure) };
-    match kept {
-        Some((with, segment)) if *with == b && segment.from <= departure && departure < segment.until => {
-            segment.at(departure)
-        }
-        _ => {
-            let segment = fresh();
-            *kept = Some((b, segment));
-            segment.at(departure)
+    match delay {
+        Delay::Fixed(delay) => delay,
+        Delay::Moving => curve.delay(topology, from, to, departure),
+        Delay::Ground => {
+            let (station, satellite) = if topology.is_station(NodeId::new(from)) { (from, to) } else { (to, from) };
+            match ground.of(station, satellite) {
+                Some(curve) => curve.delay(topology, station, satellite, departure),
+                None => topology.delay_segment(NodeId::new(station), NodeId::new(satellite), departure).at(departure),
+            }
         }
     }
 }
@@ -91,17 +109,18 @@ mod tests {
     #[test]
     fn each_antenna_keeps_a_curve() {
         let segment = |n: u64| DelaySegment::constant(Duration::from_nanos(n));
-        let mut ground = Ground { begin: vec![0, 0, 2, 3], curves: vec![None; 3] };
+        let mut ground = Ground { begin: vec![0, 0, 2, 3], curves: vec![Curve::NONE; 3] };
         assert!(ground.of(0, 7).is_none(), "no station");
         for satellite in [7, 8] {
-            *ground.of(1, satellite).unwrap() = Some((satellite, segment(u64::from(satellite))));
+            *ground.of(1, satellite).unwrap() = Curve { with: satellite, segment: segment(u64::from(satellite)) };
         }
         for satellite in [7, 8, 7, 8] {
-            assert_eq!(*ground.of(1, satellite).unwrap(), Some((satellite, segment(u64::from(satellite)))));
+            let curve = ground.of(1, satellite).unwrap();
+            assert_eq!((curve.with, curve.segment), (satellite, segment(u64::from(satellite))));
         }
         // Nine takes the place of the one that was not used for longest.
-        *ground.of(1, 9).unwrap() = Some((9, segment(9)));
-        assert_eq!(ground.of(1, 8).unwrap().unwrap().0, 8);
-        assert!(ground.curves[2].is_none(), "the other station's");
+        *ground.of(1, 9).unwrap() = Curve { with: 9, segment: segment(9) };
+        assert_eq!(ground.of(1, 8).unwrap().with, 8);
+        assert_eq!(ground.curves[2].with, Curve::NONE.with, "the other station's");
     }
 }

@@ -4,6 +4,7 @@
 
 mod ack_details;
 pub mod agents;
+mod ahead;
 mod application;
 pub mod applications;
 mod aqm;

@@ -9,7 +9,7 @@ use crate::errors::{Arrival, Listed, Losses};
 use crate::events::{Event, EventQueue};
 use crate::flow::{Flow, FlowState};
 use crate::foresight::Foresight;
-use crate::ground::{Delay, Ground, moving_delay};
+use crate::ground::{Curve, Delay, Ground, moving_delay};
 use crate::host::Payloads;
 use crate::late::LatePackets;
 use crate::limits::{BETWEEN_LOOKS, Halt, Limits};
@@ -39,6 +39,8 @@ pub(crate) struct LinkState {
     pub watched: bool,
     pub delay: Delay,
     pub link: Link,
+    /// Between two satellites the delay of packets that depart at present.
+    pub curve: Curve,
     pub errors: Vec<Box<dyn Losses>>,
     pub drops: DropCounts,
     /// Packets that wait for a station's transmitter to find a satellite again ([`OnDown::Hold`]).
@@ -55,7 +57,7 @@ impl LinkState {
     fn took_its_time(&self, entry: &Entry, now: Time) -> bool {
         let propagation = match self.delay {
             Delay::Fixed(delay) => delay,
-            Delay::Moving(_) | Delay::Ground => Duration::ZERO,
+            Delay::Moving | Delay::Ground => Duration::ZERO,
         };
         // The fraction of a nanosecond that the packet before left over may shorten this one by one.
         let least = self.link.least_service(entry.packet.size) + propagation;
@@ -361,10 +363,13 @@ impl Simulation {
     /// The oldest packet of a link is at its other end.
     #[inline(always)]
     fn on_arrival(&mut self, link: u32) {
+        let next = self.next_link();
+        self.fetch_link(next);
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
         if !state.plain {
-            return self.on_special_arrival(link);
+            self.on_special_arrival(link);
+            return self.fetch_packet(next);
         }
         let Some(entry) = state.link.arrived() else { return self.events.leave(slot) };
         debug_assert!(state.took_its_time(entry, self.now), "faster than the link: {entry:?}");
@@ -377,7 +382,9 @@ impl Simulation {
         if packet.flags.has(Flags::UNREACHABLE) {
             return self.drop_packet(&packet, DropCause::LinkChange, Some(link));
         }
+        self.fetch_packet(next);
         self.pass_on(link, service_start, &mut packet);
+        self.fetch_route(next);
     }
 
     /// [`Simulation::on_arrival`] at a link with errors, a record of its packets, a list, or late departures.
@@ -541,13 +548,10 @@ impl Simulation {
         let state = &mut links[link as usize];
         let from = state.from;
         // Two copies of `Link::offer`: a fixed delay needs no call.
-        match &mut state.delay {
-            Delay::Fixed(delay) => {
-                let delay = *delay;
-                state.link.offer(packet, now, scheduled, |_| delay)
-            }
-            moving => state.link.offer(packet, now, scheduled, |departure| {
-                moving_delay(topology, ground, moving, from, packet.to, departure)
+        match state.delay {
+            Delay::Fixed(delay) => state.link.offer(packet, now, scheduled, |_| delay),
+            delay => state.link.offer(packet, now, scheduled, |departure| {
+                moving_delay(topology, ground, (delay, &mut state.curve), from, packet.to, departure)
             }),
         }
     }

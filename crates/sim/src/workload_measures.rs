@@ -74,7 +74,7 @@ impl Simulation {
             let state = &self.links[hop.link.index()];
             let delay = match &state.delay {
                 Delay::Fixed(delay) => *delay,
-                Delay::Moving(_) | Delay::Ground => self.topology.delay_segment(node, hop.to, self.now).at(self.now),
+                Delay::Moving | Delay::Ground => self.topology.delay_segment(node, hop.to, self.now).at(self.now),
             };
             propagation_s += delay.as_secs_f64();
             slowest_bps = slowest_bps.min(state.link.rate().bps_f64());

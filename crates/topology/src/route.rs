@@ -3,6 +3,7 @@
 
 mod buckets;
 mod graph;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -11,6 +12,8 @@ use crate::{LinkId, NodeId};
 use graph::Graph;
 pub(crate) use graph::{Edge, Leaf};
 use skyhop_base::Index;
+use std::sync::Arc;
+use table::Table;
 use tree::{FAR, LANES, Renewal, Search, Tree, UNREACHED};
 
 /// One step of a route.
@@ -30,8 +33,7 @@ pub struct Hop {
 pub struct Forwarding {
     nodes: usize,
     destinations: Vec<Target>,
-    /// Row by row; [`Forwarding::NONE`] where there is no way.
-    hops: Vec<Hop>,
+    table: Table,
     /// The tree of each row, to be renewed instead of searched again; none if nothing will change.
     trees: Vec<Tree>,
     /// The leaves of the instant of the rows.
@@ -42,7 +44,6 @@ pub struct Forwarding {
 #[derive(Clone, Copy, Debug)]
 struct Target {
     node: NodeId,
-    /// Where its row begins.
     row: u32,
     /// The node that does not follow the row, …
     gateway: NodeId,
@@ -51,7 +52,15 @@ struct Target {
 }
 
 impl Forwarding {
-    pub(crate) const NONE: Hop = Hop { link: LinkId::new(u32::MAX), to: NodeId::new(u32::MAX) };
+    pub(crate) const NONE: Hop = Table::NONE;
+
+    /// Fetches what [`Forwarding::next_hop`] will read.
+    #[inline]
+    pub fn fetch(&self, destination_index: usize, node: NodeId) {
+        if let Some(target) = self.destinations.get(destination_index) {
+            self.table.fetch(target.row as usize, node.index());
+        }
+    }
 
     /// Where `node` sends what is meant for the destination of this place in the list given to
     /// [`Topology::routes`](crate::Topology::routes). `None`: no way, or `node` is the destination.
@@ -64,7 +73,7 @@ impl Forwarding {
         } else if node == target.node {
             return None;
         } else {
-            *self.hops.get(target.row as usize + node.index())?
+            self.table.get(target.row as usize, node.index())
         };
         (hop != Self::NONE).then_some(hop)
     }
@@ -91,6 +100,8 @@ pub(crate) struct Router {
     rows: Vec<u32>,
     /// Satellites that serve leaves.
     serves_leaves: Vec<bool>,
+    /// The far end of each link that has one for good.
+    far: Arc<[NodeId]>,
 }
 
 /// A link more must weigh more than any sum of delays, and the longest way (2²⁰ nodes) must fit into 64 bits. So fewest
@@ -98,13 +109,16 @@ pub(crate) struct Router {
 pub(crate) const HOP_PENALTY: u64 = 1 << 43;
 
 impl Router {
-    pub fn new(nodes: usize) -> Router {
-        Router { graph: Graph::new(nodes), ..Router::default() }
+    /// `far` has the far end of each link, `None` where it changes.
+    pub fn new(nodes: usize, far: impl Iterator<Item = Option<NodeId>>) -> Router {
+        let far = far.map(|end| end.unwrap_or(Forwarding::NONE.to)).collect();
+        Router { graph: Graph::new(nodes), far, ..Router::default() }
     }
 
     /// Gives the memory of the graph back, which a network without changes needs once.
     pub fn forget(&mut self) {
-        *self = Router { penalty: self.penalty, ..Router::new(self.graph.nodes()) };
+        let far = Arc::clone(&self.far);
+        *self = Router { graph: Graph::new(self.graph.nodes()), penalty: self.penalty, far, ..Router::default() };
     }
 
     /// Takes over `edges` and `leaves`.
@@ -125,7 +139,7 @@ impl Router {
         const WANTED: u32 = u32::MAX - 1;
         let nodes = self.graph.nodes();
         if out.nodes != nodes || !keep {
-            *out = Forwarding { nodes, ..Forwarding::default() };
+            *out = Forwarding { nodes, table: Table::new(nodes, &self.far), ..Forwarding::default() };
         }
         self.serves_leaves.clear();
         self.serves_leaves.resize(nodes, false);
@@ -154,20 +168,21 @@ impl Router {
         }
         self.renew(&renewable, out);
         let mut count = out.trees.len() as u32;
+        let wanted = rows.iter().filter(|&&row| row == WANTED).count();
+        out.table.reserve(count as usize + wanted.saturating_sub(unused.len()));
         for n in 0..out.destinations.len() {
             let root = out.destinations[n].root();
             let row = &mut rows[root.index()];
             if *row == WANTED {
                 *row = unused.pop().unwrap_or(count);
                 count = count.max(*row + 1);
-                out.hops.resize(count as usize * nodes, Forwarding::NONE);
-                self.search(root, &mut out.hops[*row as usize * nodes..][..nodes]);
+                self.search(root, &mut out.table, *row as usize);
                 if keep {
                     out.trees.resize(count as usize, Tree::default());
                     out.trees[*row as usize].keep(&self.graph, root.as_u32(), &self.search);
                 }
             }
-            out.destinations[n].row = *row * nodes as u32;
+            out.destinations[n].row = *row;
         }
         self.rows = rows;
         out.leaves.clear();
@@ -191,29 +206,28 @@ impl Router {
     /// Writes the first hop of every node towards `root`, [`Forwarding::NONE`] without a route. Among equal routes a
     /// node takes the one over the neighbour with the lower [`NodeId`], and among parallel links the one with the lower
     /// [`LinkId`], whatever the order of the links.
-    fn search(&mut self, root: NodeId, row: &mut [Hop]) {
+    fn search(&mut self, root: NodeId, table: &mut Table, row: usize) {
         let Router { graph, search, leaves, .. } = self;
         search.run(graph, root.as_u32());
-        for (hop, &arc) in row.iter_mut().zip(&search.parent) {
-            *hop = graph.arcs.get(arc as usize).map_or(Forwarding::NONE, |arc| arc.hop());
+        for (node, &arc) in search.parent.iter().enumerate() {
+            table.set(row, node, graph.arcs.get(arc as usize).map_or(Forwarding::NONE, |arc| arc.hop()));
         }
         let far = |node: NodeId| search.distance[node.index()];
-        write_leaves(leaves, root, |node| Some(far(node)).filter(|&distance| distance < UNREACHED), row);
+        write_leaves(leaves, root, |node| Some(far(node)).filter(|&distance| distance < UNREACHED), table, row);
     }
 
     /// Renews the rows of these trees.
     fn renew(&mut self, trees: &[usize], out: &mut Forwarding) {
-        let nodes = self.graph.nodes();
         for places in trees.chunks(LANES) {
             let mut wanted = places.iter().copied().peekable();
             let chosen = out.trees.iter_mut().enumerate().filter(|(n, _)| wanted.next_if_eq(n).is_some());
             let mut chosen: Vec<&mut Tree> = chosen.map(|(_, tree)| tree).collect();
             let too_long = self.renewal.run(&self.graph, &mut chosen);
             for (lane, &n) in places.iter().enumerate() {
-                let (tree, row) = (&mut out.trees[n], &mut out.hops[n * nodes..][..nodes]);
+                let (tree, table) = (&mut out.trees[n], &mut out.table);
                 let Some(root) = tree.root.map(NodeId::new) else { continue };
                 if too_long[lane] {
-                    self.search(root, row);
+                    self.search(root, table, n);
                     tree.keep(&self.graph, root.as_u32(), &self.search);
                     continue;
                 }
@@ -221,10 +235,11 @@ impl Router {
                 let changed = renewal.lanes[lane].changed.iter().map(|&node| node as usize);
                 for node in changed.chain(out.leaves.iter().map(|node| node.index())) {
                     let arc = tree.parent(graph, node);
-                    row[node] = arc.map_or(Forwarding::NONE, |arc| graph.arcs[arc as usize].hop());
+                    table.set(n, node, arc.map_or(Forwarding::NONE, |arc| graph.arcs[arc as usize].hop()));
                 }
                 let far = |node: NodeId| renewal.lanes[lane].distance[node.index()];
-                write_leaves(leaves, root, |node| Some(far(node)).filter(|&way| way < FAR).map(|way| way as u64), row);
+                let distance = |node| Some(far(node)).filter(|&way| way < FAR).map(|way| way as u64);
+                write_leaves(leaves, root, distance, table, n);
             }
         }
     }
@@ -233,25 +248,31 @@ impl Router {
 /// Adds to a row the ways of stations that forward nothing: over the antenna with the shortest path, unless the
 /// network on the ground, whose hop the row holds, is shorter. `distance` tells how far a node is from the root, if
 /// there is a way.
-fn write_leaves(leaves: &[Leaf], root: NodeId, distance: impl Fn(NodeId) -> Option<u64>, row: &mut [Hop]) {
+fn write_leaves(
+    leaves: &[Leaf],
+    root: NodeId,
+    distance: impl Fn(NodeId) -> Option<u64>,
+    table: &mut Table,
+    row: usize,
+) {
     for antennas in leaves.chunk_by(|a, b| a.node == b.node) {
         let node = antennas[0].node;
         if node == root {
             continue;
         }
-        let hop = &mut row[node.index()];
-        if let ([leaf], Forwarding::NONE) = (antennas, *hop) {
+        let hop = table.get(row, node.index());
+        if let ([leaf], Forwarding::NONE) = (antennas, hop) {
             if distance(leaf.up.to).is_some() {
-                *hop = leaf.up;
+                table.set(row, node.index(), leaf.up);
             }
             continue;
         }
         let up =
             antennas.iter().filter_map(|leaf| Some((distance(leaf.up.to)? + leaf.delay_ns, leaf.up.to, leaf.up.link)));
-        let ground = (*hop != Forwarding::NONE).then_some(*hop);
+        let ground = (hop != Forwarding::NONE).then_some(hop);
         let ground = ground.and_then(|hop| Some((distance(node)?, hop.to, hop.link)));
         if let Some((_, to, link)) = up.chain(ground).min() {
-            *hop = Hop { link, to };
+            table.set(row, node.index(), Hop { link, to });
         }
     }
 }

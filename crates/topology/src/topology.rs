@@ -95,7 +95,7 @@ impl Topology {
             },
             NodeKind::Wired => Motion::turning_with(&earth, Vec3::ZERO),
         };
-        let mut router = Router::new(nodes.len());
+        let mut router = Router::new(nodes.len(), links.iter().map(|link| link.to));
         router.penalty = match options.metric {
             Metric::Delay => 0,
             Metric::Hops => HOP_PENALTY,

@@ -6,7 +6,7 @@
 //! being emptied is kept sorted, the others are lists. How wide a bucket is follows what the run needs; the order of
 //! events does not depend on it.
 
-use super::key::{Key, SLOT_BITS, TIME_BITS};
+use super::key::{Key, SLOT_BITS, TIME_BITS, sooner};
 
 /// Buckets of a run with few events: the heads of their lists stay in a first-level cache.
 const FEWEST: usize = 1 << 12;
@@ -225,9 +225,11 @@ impl Wheel {
         self.cursor = after + ((place as u64).wrapping_sub(after) & self.mask);
         self.occupied[place / 64] &= !(1 << (place % 64));
         let at = std::mem::replace(&mut self.heads[place], NOWHERE);
-        let next = self.take_node(at);
-        if next != NOWHERE {
-            self.sort_list(next);
+        let (first, next) = self.take_node(at);
+        if next == NOWHERE {
+            self.first = first;
+        } else {
+            self.sort_list(first, next);
         }
         self.emptied += 1;
         if self.emptied == self.patience {
@@ -235,28 +237,28 @@ impl Wheel {
         }
     }
 
-    /// The event of a node is the first one; gives the node behind it.
+    /// Frees a node. Gives its event and the node behind it.
     #[inline]
-    fn take_node(&mut self, at: u32) -> u32 {
+    fn take_node(&mut self, at: u32) -> (Key, u32) {
         let node = &mut self.nodes[at as usize];
-        self.first = node.key;
         self.listed -= 1;
         let free = std::mem::replace(&mut self.free, at);
-        std::mem::replace(&mut node.next, free)
+        (node.key, std::mem::replace(&mut node.next, free))
     }
 
-    /// Sorts the events from a node on and the first one.
+    /// Sorts `first` and the events from a node on. The least one stays in registers: what was just stored in two
+    /// halves cannot be loaded whole before it is in the cache.
     #[inline(never)]
-    fn sort_list(&mut self, mut at: u32) {
+    fn sort_list(&mut self, mut first: Key, mut at: u32) {
         while at != NOWHERE {
+            let (key, next) = self.take_node(at);
             self.crowded += 1;
-            let key = self.first;
-            self.insert(key);
-            at = self.take_node(at);
+            let later = std::cmp::max(key, first);
+            first = sooner(key, first);
+            self.insert(later);
+            at = next;
         }
-        let key = self.first;
-        self.insert(key);
-        self.first = self.sorted.pop().unwrap_or(Key::NONE);
+        self.first = first;
         self.note_crowd();
     }
 

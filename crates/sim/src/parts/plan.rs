@@ -118,7 +118,7 @@ fn hop_ns(state: &LinkState) -> f64 {
     match state.delay {
         Delay::Fixed(_) if state.plain => HOP_NS,
         Delay::Fixed(_) => SPECIAL_HOP_NS,
-        Delay::Moving(_) | Delay::Ground => MOVING_HOP_NS,
+        Delay::Moving | Delay::Ground => MOVING_HOP_NS,
     }
 }
 

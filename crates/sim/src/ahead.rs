@@ -1,0 +1,48 @@
+//! Fetches what the next arrival reads while the one before it is handled.
+//!
+//! A packet-hop over a large constellation reads the link, its oldest packet, a route, and the next link: each tells
+//! where the next one stands, and none is in the first-level cache. Waiting for them took a fifth of the time. The
+//! calendar knows the next event while this one is handled, so each step fetches what the step before has brought.
+//! Nothing depends on it: an event that comes first after all finds its data where they were.
+
+use crate::simulation::Simulation;
+use skyhop_prefetch::prefetch;
+use skyhop_topology::NodeId;
+
+impl Simulation {
+    /// The link whose arrival is likely to be the next event; any large number where few links are in use, because
+    /// their data are in the caches.
+    #[inline(always)]
+    pub(crate) fn next_link(&self) -> usize {
+        self.events.next_in_crowd().wrapping_sub(self.slots.links) as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn fetch_link(&self, link: usize) {
+        if let Some(state) = self.links.get(link) {
+            prefetch(state);
+        }
+    }
+
+    /// Fetches the oldest packet of a link. It may stand on two cache lines.
+    #[inline(always)]
+    pub(crate) fn fetch_packet(&self, link: usize) {
+        if let Some(entry) = self.links.get(link).and_then(|state| state.link.arrived()) {
+            prefetch(entry);
+            prefetch(&entry.arrival);
+        }
+    }
+
+    /// Fetches the route of the oldest packet of a link, or the flow if the packet is at its destination.
+    #[inline(always)]
+    pub(crate) fn fetch_route(&self, link: usize) {
+        let Some(entry) = self.links.get(link).and_then(|state| state.link.arrived()) else { return };
+        let packet = &entry.packet;
+        let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
+        if packet.to != to.node {
+            self.forwarding.fetch(to.index as usize, NodeId::new(packet.to));
+        } else if let Some(flow) = self.flows.get(packet.flow as usize) {
+            prefetch(flow);
+        }
+    }
+}
