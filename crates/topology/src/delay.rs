@@ -46,7 +46,8 @@ impl DelaySegment {
     #[inline]
     pub fn at(&self, t: Time) -> Duration {
         debug_assert!(self.from <= t && t <= self.until, "{t:?} is outside of {self:?}");
-        // Never negative within the segment. A signed number is converted with one instruction, an unsigned one with six.
+        // Never negative within the segment. A signed number is converted with one instruction, an unsigned one with
+        // six.
         Duration::from_nanos((self.at_ns(t) + 0.5) as i64 as u64)
     }
 
