@@ -5,13 +5,13 @@
 //! calendar knows the next event while this one is handled, so each step fetches what the step before has brought.
 //! Nothing depends on it: an event that comes first after all finds its data where they were.
 
+use crate::link::Entry;
 use crate::simulation::Simulation;
 use skyhop_prefetch::prefetch;
 use skyhop_topology::NodeId;
 
 impl Simulation {
-    /// The link whose arrival is likely to be the next event; any large number where few links are in use, because
-    /// their data are in the caches.
+    /// The link whose arrival is likely to be the next event.
     #[inline(always)]
     pub(crate) fn next_link(&self) -> usize {
         self.events.next_in_crowd().wrapping_sub(self.slots.links) as usize
@@ -27,7 +27,7 @@ impl Simulation {
     /// Fetches the oldest packet of a link. It may stand on two cache lines.
     #[inline(always)]
     pub(crate) fn fetch_packet(&self, link: usize) {
-        if let Some(entry) = self.links.get(link).and_then(|state| state.link.arrived()) {
+        if let Some(entry) = self.oldest(link) {
             prefetch(entry);
             prefetch(&entry.arrival);
         }
@@ -36,7 +36,7 @@ impl Simulation {
     /// Fetches the route of the oldest packet of a link, or the flow if the packet is at its destination.
     #[inline(always)]
     pub(crate) fn fetch_route(&self, link: usize) {
-        let Some(entry) = self.links.get(link).and_then(|state| state.link.arrived()) else { return };
+        let Some(entry) = self.oldest(link) else { return };
         let packet = &entry.packet;
         let to = self.to[packet.flow as usize][usize::from(packet.is_ack())];
         if packet.to != to.node {
@@ -44,5 +44,10 @@ impl Simulation {
         } else if let Some(flow) = self.flows.get(packet.flow as usize) {
             prefetch(flow);
         }
+    }
+
+    #[inline(always)]
+    fn oldest(&self, link: usize) -> Option<&Entry> {
+        self.links.get(link)?.link.arrived()
     }
 }

@@ -120,6 +120,11 @@ impl EventQueue {
         Some(first.event())
     }
 
+    /// Whether so many links wait for an arrival that a second-level cache does not hold their data.
+    pub fn is_full(&self) -> bool {
+        self.wheel.is_full()
+    }
+
     /// The slot of the first event of the calendar, no slot at all without one. After [`EventQueue::next_event`] it is
     /// likely to be that of the next event.
     #[inline(always)]

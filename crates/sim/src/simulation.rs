@@ -301,7 +301,8 @@ impl Simulation {
             return;
         }
         self.events.set_end(until + Duration::from_nanos(1));
-        while self.handle_some() {
+        // Two loops: whether arrivals fetch ahead is asked once in a while and costs the others nothing.
+        while if self.events.is_full() { self.handle_some::<true>() } else { self.handle_some::<false>() } {
             if self.is_to_end() {
                 return;
             }
@@ -311,8 +312,8 @@ impl Simulation {
 
     /// Handles so many events that it is time to look at the limits; false when there is none left before the end that
     /// the queue has been given.
-    #[inline(always)]
-    fn handle_some(&mut self) -> bool {
+    #[inline(never)]
+    fn handle_some<const AHEAD: bool>(&mut self) -> bool {
         for handled in 0..BETWEEN_LOOKS {
             let Some(event) = self.events.next_event() else {
                 self.event_count += u64::from(handled);
@@ -322,18 +323,18 @@ impl Simulation {
             debug_assert!(event.time >= self.now || self.ns2_clock.is_some(), "an event before the present");
             self.now = event.time;
             self.scheduled = event.scheduled;
-            self.handle(event);
+            self.handle::<AHEAD>(event);
         }
         self.event_count += u64::from(BETWEEN_LOOKS);
         true
     }
 
     #[inline(always)]
-    pub(crate) fn handle(&mut self, Event { slot, .. }: Event) {
+    pub(crate) fn handle<const AHEAD: bool>(&mut self, Event { slot, .. }: Event) {
         let slots = self.slots;
         let link = slot.wrapping_sub(slots.links);
         if link < self.links.len() as u32 {
-            return self.on_arrival(link);
+            return self.on_arrival::<AHEAD>(link);
         }
         self.events.leave(slot);
         if self.ns2_clock.is_some() {
@@ -362,14 +363,19 @@ impl Simulation {
 
     /// The oldest packet of a link is at its other end.
     #[inline(always)]
-    fn on_arrival(&mut self, link: u32) {
+    fn on_arrival<const AHEAD: bool>(&mut self, link: u32) {
         let next = self.next_link();
-        self.fetch_link(next);
+        if AHEAD {
+            self.fetch_link(next);
+        }
         let slot = self.slots.links + link;
         let state = &mut self.links[link as usize];
         if !state.plain {
             self.on_special_arrival(link);
-            return self.fetch_packet(next);
+            if AHEAD {
+                self.fetch_packet(next);
+            }
+            return;
         }
         let Some(entry) = state.link.arrived() else { return self.events.leave(slot) };
         debug_assert!(state.took_its_time(entry, self.now), "faster than the link: {entry:?}");
@@ -382,9 +388,13 @@ impl Simulation {
         if packet.flags.has(Flags::UNREACHABLE) {
             return self.drop_packet(&packet, DropCause::LinkChange, Some(link));
         }
-        self.fetch_packet(next);
+        if AHEAD {
+            self.fetch_packet(next);
+        }
         self.pass_on(link, service_start, &mut packet);
-        self.fetch_route(next);
+        if AHEAD {
+            self.fetch_route(next);
+        }
     }
 
     /// [`Simulation::on_arrival`] at a link with errors, a record of its packets, a list, or late departures.

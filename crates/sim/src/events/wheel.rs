@@ -27,6 +27,8 @@ const BETWEEN_LOOKS: u32 = 1 << 12;
 const BETWEEN_IDLE_LOOKS: u32 = 1 << 22;
 /// Events that are sorted per emptied bucket above which there are to be more buckets.
 const CROWD: u32 = 2;
+/// Links that wait for an arrival whose data, a dozen cache lines each, leave a second-level cache no room.
+const MANY: u32 = 256;
 /// Events of the sorted part above which those of later buckets go back to their lists.
 const LONG: usize = 16;
 
@@ -90,6 +92,11 @@ impl Default for Wheel {
 }
 
 impl Wheel {
+    /// Whether more than [`MANY`] links wait for an arrival.
+    pub fn is_full(&self) -> bool {
+        self.listed >= MANY
+    }
+
     /// Adds an event, which is not before the last one that was taken; false if it is too far ahead for the buckets.
     #[inline]
     pub fn add(&mut self, key: Key) -> bool {

@@ -333,6 +333,11 @@ impl Simulation {
     /// Handles the events before an instant; fewer if a limit ends the run.
     pub(crate) fn run_window(&mut self, before: Time) {
         self.events.set_end(before);
+        if self.events.is_full() { self.handle_window::<true>() } else { self.handle_window::<false>() }
+    }
+
+    #[inline(never)]
+    fn handle_window<const AHEAD: bool>(&mut self) {
         let mut handled = 0_u32;
         while let Some(event) = self.events.next_event() {
             (self.now, self.scheduled) = (event.time, event.scheduled);
@@ -342,7 +347,7 @@ impl Simulation {
                 let of_all = slot == TOPOLOGY || slot == self.slots.grid || slot == self.slots.foresight();
                 part.uncounted += u64::from(of_all && part.me != 0);
             }
-            self.handle(event);
+            self.handle::<AHEAD>(event);
             self.note_rows();
             handled += 1;
             if handled == crate::limits::BETWEEN_LOOKS {
