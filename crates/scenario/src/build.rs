@@ -336,6 +336,7 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         edge_loss: starlink.edge_loss.map(at_edge),
         loss: starlink.loss,
         obstructed: starlink.obstructed.clone(),
+        outage: starlink.outage.clone(),
         grants: starlink.grants.as_ref().map(|grants| Grants {
             every: grants.every,
             length: grants.length,

@@ -47,6 +47,8 @@ pub struct SlotConfig {
     pub loss: f64,
     /// How long each slot is obstructed, in both directions of the link at once: all packets are lost meanwhile.
     pub obstructed: Vec<Duration>,
+    /// Up to each edge all packets are lost for so long, in both directions of the link at once.
+    pub outage: Vec<Duration>,
     /// `None`: packets may leave at any time.
     pub grants: Option<Grants>,
 }
@@ -78,6 +80,7 @@ enum Draw {
     Obstruction,
     Obstructed,
     Grant,
+    Outage,
 }
 
 /// The second kind of draw of a pair of which a normal number is made.
@@ -270,7 +273,7 @@ impl SlotScheduler {
 
     /// The probability that a packet is lost that arrives at `t`.
     pub fn loss(&self, t: Time) -> f64 {
-        if self.is_obstructed(t.as_nanos()) {
+        if self.is_obstructed(t.as_nanos()) || self.is_out(t.as_nanos()) {
             return 1.0;
         }
         let [least, most] = self.config.edge_loss;
@@ -293,6 +296,16 @@ impl SlotScheduler {
         let edge = self.config.phase.as_nanos() + slot * self.config.every.as_nanos();
         let begin = edge + (drawn(Draw::Obstruction) * free as f64) as u64;
         (begin..begin + obstructed).contains(&(ns + self.config.every.as_nanos()))
+    }
+
+    /// The next edge is near: what the old satellite was to carry does not arrive.
+    fn is_out(&self, ns: u64) -> bool {
+        if self.config.outage.is_empty() {
+            return false;
+        }
+        let next = self.slot(ns) + 1;
+        let outage = length(&self.config.outage, self.shared.uniform_of(Draw::Outage as u64, next));
+        self.edge(next) - ns <= outage.as_nanos()
     }
 }
 
@@ -355,6 +368,7 @@ mod tests {
             hours: Vec::new(),
             time_of_day: Duration::ZERO,
             obstructed: Vec::new(),
+            outage: Vec::new(),
             grants: None,
         }
     }
@@ -577,5 +591,26 @@ mod tests {
         assert!(of.iter().all(|&n| n <= 300), "within the slot");
         let other = SlotScheduler::new(&config, 2, "a->b");
         assert_ne!(of, (0..400).map(|slot| hidden(&other, slot)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_outage_ends_with_its_edge_in_both_directions_at_once() {
+        let config = SlotConfig { outage: vec![ms(0), ms(0), ms(60)], loss: 0.01, ..bare() };
+        let [up, down] = ["a->b", "b->a"].map(|name| SlotScheduler::new(&config, 1, name));
+        // Milliseconds lost in the last 100 ms before the edge; they are in a row and end with it.
+        let lost = |slots: &SlotScheduler, n: u64| {
+            let edge = 12_000 + 15_000 * n;
+            let is_lost: Vec<bool> = (edge - 100..edge).map(|t| slots.loss(at(t)) == 1.0).collect();
+            let last = is_lost.iter().rev().take_while(|&&lost| lost).count();
+            assert_eq!(is_lost.iter().filter(|&&lost| lost).count(), last, "edge {n}");
+            assert!([0, 1, 5000].iter().all(|after| slots.loss(at(edge + after)) < 1.0), "edge {n}");
+            last
+        };
+        let of: Vec<usize> = (0..400).map(|n| lost(&up, n)).collect();
+        assert_eq!(of, (0..400).map(|n| lost(&down, n)).collect::<Vec<_>>());
+        // None at half of the edges, else 0 to 60 ms: a mean of 15 ms; five standard errors are 5 · 20 / √400.
+        let none = of.iter().filter(|&&n| n == 0).count();
+        let mean = of.iter().sum::<usize>() as f64 / 400.0;
+        assert!(none.abs_diff(200) < 50 && (mean - 15.0).abs() < 5.0, "{none} {mean}");
     }
 }

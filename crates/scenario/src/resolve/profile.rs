@@ -314,6 +314,7 @@ impl Resolver<'_, '_, '_> {
             edge_loss: given.edge_loss.unwrap_or(usual.edge_loss),
             loss: given.loss.unwrap_or(if up { LOSS.0 } else { LOSS.1 }),
             obstructed: given.obstructed.unwrap_or_default(),
+            outage: given.outage.unwrap_or_default(),
         };
         let path = if written { place.path.key("starlink") } else { place.path.clone() };
         if !place.way.is_wire && !starlink.obstructed.is_empty() {
@@ -359,9 +360,11 @@ impl Resolver<'_, '_, '_> {
                 self.add(&path.key(key), "must be factors from 0 to 100", None);
             }
         }
-        if starlink.obstructed.last().is_some_and(|longest| *longest > starlink.every) {
-            let message = format!("must not be longer than a slot, {}", starlink.every);
-            self.add(&path.key("obstructed"), message, None);
+        for (key, lengths) in [("obstructed", &starlink.obstructed), ("outage", &starlink.outage)] {
+            if lengths.last().is_some_and(|longest| *longest > starlink.every) {
+                let message = format!("must not be longer than a slot, {}", starlink.every);
+                self.add(&path.key(key), message, None);
+            }
         }
         let lists = [
             ("rates", starlink.rates.is_sorted(), starlink.rates.len()),
@@ -371,6 +374,7 @@ impl Resolver<'_, '_, '_> {
             ("spread", starlink.spread.is_sorted(), starlink.spread.len()),
             ("ripple", starlink.ripple.is_sorted(), starlink.ripple.len()),
             ("obstructed", starlink.obstructed.is_sorted(), starlink.obstructed.len()),
+            ("outage", starlink.outage.is_sorted(), starlink.outage.len()),
             ("spike", starlink.spike.is_sorted(), starlink.spike.len()),
             ("pause", pause.is_sorted(), pause.len()),
             ("edge_loss", starlink.edge_loss.is_sorted(), 2),

@@ -96,6 +96,10 @@ pub struct StarlinkFile {
     /// both directions at once. Only on wires; a station has `obstructions`. Without it: never.
     #[schemars(length(min = 2, max = 1001))]
     pub obstructed: Option<Vec<Duration>>,
+    /// How long all packets are lost up to each edge, as quantiles, in both directions at once: what the old satellite
+    /// was to carry does not arrive. Without it: never.
+    #[schemars(length(min = 2, max = 1001))]
+    pub outage: Option<Vec<Duration>>,
 }
 
 /// Load by the hour.
@@ -237,6 +241,9 @@ pub struct Starlink {
     /// Empty: never.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub obstructed: Vec<Duration>,
+    /// Empty: never.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outage: Vec<Duration>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
