@@ -152,7 +152,8 @@ impl Simulation {
     /// when it arrives, with the instant at which its service began.
     pub(crate) fn packets_settled(&self) -> Time {
         let recorded = self.links.iter().filter(|state| state.recorded);
-        let begun = recorded.flat_map(|state| state.link.entries().map(|entry| entry.start));
+        let begun = recorded
+            .flat_map(|state| state.link.entries().map(|entry| entry.start).chain(state.link.first_unrepaired()));
         begun.fold(self.now, Time::min)
     }
 
