@@ -88,8 +88,7 @@ def run_into(
 
     The records are those of `run(…).write(folder)`, and long tables take no memory: use it for runs of hours with a
     fine grid. The folder appears whole or not at all, in place of an older run folder. Tables of more than 100,000 rows
-    are written as Parquet alone, unless `csv`. The other arguments are those of `run`; a run that is divided among
-    threads keeps its rows in memory until the end.
+    are written as Parquet alone, unless `csv`. The other arguments are those of `run`.
 
     Raises what `run` raises, FileExistsError if `folder` holds anything that is not part of a run folder, and OSError
     if it cannot be written.

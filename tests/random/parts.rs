@@ -8,6 +8,7 @@ use skyhop::records_hash;
 use skyhop_scenario::Scenario;
 use skyhop_sim::{Division, Execution, Simulation};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Threads and parts of the runs that are compared with that of one thread.
 pub const CUTS: [(usize, usize); 3] = [(1, 2), (2, 3), (1, 5)];
@@ -40,10 +41,6 @@ pub fn compare(value: Json, seed: u64) -> Outcome {
 pub fn compare_scenario(scenario: &Scenario, seed: u64, most_hops: u64) -> Outcome {
     let spec = scenario.simulation_spec();
     let cut = |(threads, parts)| Execution::with_parts(&spec, seed, threads, parts).expect("it was checked");
-    let Division { reason, .. } = cut(CUTS[0]).division().clone();
-    if let Some(reason) = reason {
-        return Outcome::Whole(reason);
-    }
     let instant = |share: u64, of: u64| skyhop::Time::from_nanos(spec.duration.as_nanos() / of * share);
     let mut whole = Simulation::new(&spec, seed).expect("it was checked");
     for step in 1..=100 {
@@ -54,6 +51,14 @@ pub fn compare_scenario(scenario: &Scenario, seed: u64, most_hops: u64) -> Outco
     }
     whole.run_until(skyhop::Time::MAX);
     let whole = Run::of(whole.finish());
+    let in_pieces = |execution| whole.difference(&Run::of(in_pieces(execution, |step| instant(step, PIECES))));
+    if let Some(difference) = in_pieces(cut((1, 1))) {
+        return Outcome::Differs(format!("one thread, rows taken in pieces: {difference}"));
+    }
+    let Division { reason, .. } = cut(CUTS[0]).division().clone();
+    if let Some(reason) = reason {
+        return Outcome::Whole(reason);
+    }
     let (mut most, mut critical) = (0, 0);
     for cut_as in CUTS {
         let mut execution = cut(cut_as);
@@ -73,8 +78,65 @@ pub fn compare_scenario(scenario: &Scenario, seed: u64, most_hops: u64) -> Outco
         if let Some(difference) = whole.difference(&Run::of(execution.finish())) {
             return Outcome::Differs(format!("{cut_as:?}, {} parts: {difference}", division.parts));
         }
+        if let Some(difference) = in_pieces(cut(cut_as)) {
+            return Outcome::Differs(format!("{cut_as:?}, rows taken in pieces: {difference}"));
+        }
     }
     Outcome::Same { parts: most, critical }
+}
+
+/// So often rows are taken out of a run.
+const PIECES: u64 = 23;
+
+/// Runs to the end, takes every row as soon as it can be had, and puts them together again.
+fn in_pieces(mut execution: Execution, instant: impl Fn(u64) -> skyhop::Time) -> Records {
+    let mut taken = Records::default();
+    for step in 1..=PIECES {
+        execution.run_until(instant(step));
+        execution.take_rows(1, |rows| append(&mut taken, rows));
+    }
+    execution.run_until(skyhop::Time::MAX);
+    let rest = execution.finish();
+    append(&mut taken, &rest);
+    macro_rules! with_all_rows {
+        ($($table:ident),*) => { Records { $($table: taken.$table,)* ..rest } };
+    }
+    with_all_rows!(
+        drops,
+        flow_series,
+        link_series,
+        flow_events,
+        handovers,
+        link_changes,
+        paths,
+        positions,
+        transfers,
+        pages,
+        packets,
+        sack_ranges,
+        stream_pieces
+    )
+}
+
+/// Appends the rows of a piece of a run.
+fn append(all: &mut Records, piece: &Records) {
+    macro_rules! extend {
+        ($($table:ident),*) => { $(all.$table.extend(piece.$table.iter().cloned());)* };
+    }
+    extend!(drops, flow_series, link_series, flow_events, handovers, link_changes, paths, positions, transfers, pages);
+    for row in &piece.packets {
+        let mut row = row.clone();
+        row.blocks = moved(&row.blocks, &piece.sack_ranges, &mut all.sack_ranges);
+        row.pieces = moved(&row.pieces, &piece.stream_pieces, &mut all.stream_pieces);
+        all.packets.push(row);
+    }
+}
+
+/// Appends the values of a range to another list, and gives their range there.
+fn moved<T: Clone>(range: &Range<u32>, from: &[T], to: &mut Vec<T>) -> Range<u32> {
+    let begin = to.len() as u32;
+    to.extend_from_slice(&from[range.start as usize..range.end as usize]);
+    begin..to.len() as u32
 }
 
 /// The compared content of a run.
@@ -84,8 +146,13 @@ struct Run {
 }
 
 impl Run {
-    fn of(records: Records) -> Run {
+    fn of(mut records: Records) -> Run {
         let summary = skyhop::summary(&records);
+        // What packets refer to in the order of their rows, however it was written.
+        let mut ordered = Records::default();
+        append(&mut ordered, &records);
+        (records.packets, records.sack_ranges, records.stream_pieces) =
+            (ordered.packets, ordered.sack_ranges, ordered.stream_pieces);
         Run { records, summary }
     }
 

@@ -41,8 +41,7 @@ impl Simulation {
         let state = &mut self.visits[visit];
         state.next_view = None;
         let page = Page::draw(&state.config, &mut state.pages);
-        let rows = &mut self.recorder.records.pages;
-        rows.push(PageRow {
+        let row = self.recorder.page(PageRow {
             begin: now,
             workload: state.workload,
             visit: state.number,
@@ -55,7 +54,7 @@ impl Simulation {
             loaded: None,
         });
         state.views += 1;
-        state.page = Some((page, rows.len() - 1));
+        state.page = Some((page, row));
         state.has_begun = false;
         state.waiting.push_back(0);
         self.ask_for_objects(visit);
@@ -122,7 +121,7 @@ impl Simulation {
             let arrived = flow.ends.delivered_of_write(write).unwrap_or(in_order.saturating_sub(before));
             if object == 0 && arrived > 0 {
                 if !std::mem::replace(&mut state.has_begun, true) {
-                    self.recorder.records.pages[*row].first = Some(now);
+                    self.recorder.page_row(*row).first = Some(now);
                 }
                 state.waiting.extend(std::iter::from_fn(|| page.find_in_document(arrived)));
             }
@@ -134,7 +133,7 @@ impl Simulation {
             connection.requests.retain(|request| request.object != object);
             state.waiting.extend(page.arrived(object));
             if page.is_complete() {
-                self.recorder.records.pages[*row].loaded = Some(now);
+                self.recorder.page_row(*row).loaded = Some(now);
                 state.page = None;
                 let pause = Duration::from_secs_f64(state.pauses.exponential(state.config.think.as_secs_f64()));
                 let next = now.saturating_add(pause);

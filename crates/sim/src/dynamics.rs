@@ -180,7 +180,8 @@ impl Simulation {
                 self.record_gateways(flow, &nodes);
                 self.flows[flow].path.clone_from(&nodes);
                 let row = PathRow { time: self.now, flow: flow as u32, nodes, delay_s };
-                self.recorder.records.paths.push(row);
+                let application = &self.flows[flow].application;
+                self.recorder.path(row, (application.start, application.stop.unwrap_or(Time::MAX)));
             }
         }
     }

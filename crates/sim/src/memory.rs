@@ -72,6 +72,7 @@ impl Simulation {
             + self.payloads.memory_bytes()
             + self.visits.iter().map(Visit::memory_bytes).sum::<u64>()
             + self.recorder.records.memory_bytes()
+            + self.part.as_ref().map_or(0, |part| part.memory_bytes())
     }
 }
 

@@ -152,35 +152,47 @@ impl Simulation {
     /// when it arrives, with the instant at which its service began.
     pub(crate) fn packets_settled(&self) -> Time {
         let recorded = self.links.iter().filter(|state| state.recorded);
-        let begun = recorded.flat_map(|state| state.link.entries().map(|entry| entry.start));
+        let begun = recorded
+            .flat_map(|state| state.link.entries().map(|entry| entry.start).chain(state.link.first_unrepaired()));
         begun.fold(self.now, Time::min)
     }
 
     /// Rows of the table of packets before an instant, in the order of time and with bytes in place of segments, and
     /// what they refer to.
     pub(crate) fn take_packets(&mut self, before: Time) -> Records {
-        let records = &mut self.recorder.records;
+        let numbers = &self.recorder.numbers;
+        self.recorder.records.take_packets(before, |flow| numbers.get(&flow))
+    }
+}
+
+impl Records {
+    /// [`Simulation::take_packets`], with the byte numbers of each flow.
+    pub(crate) fn take_packets<'n>(
+        &mut self,
+        before: Time,
+        numbers: impl Fn(u32) -> Option<&'n ByteNumbers>,
+    ) -> Records {
         let (mut rows, rest): (Vec<PacketRow>, Vec<PacketRow>) =
-            take(&mut records.packets).into_iter().partition(|row| row.time < before);
-        let (ranges, pieces) = (take(&mut records.sack_ranges), take(&mut records.stream_pieces));
+            take(&mut self.packets).into_iter().partition(|row| row.time < before);
+        let (ranges, pieces) = (take(&mut self.sack_ranges), take(&mut self.stream_pieces));
         // The rows that stay refer to lists of their own.
-        records.packets = rest;
-        for row in &mut records.packets {
-            row.blocks = moved(&row.blocks, &ranges, &mut records.sack_ranges);
-            row.pieces = moved(&row.pieces, &pieces, &mut records.stream_pieces);
+        self.packets = rest;
+        for row in &mut self.packets {
+            row.blocks = moved(&row.blocks, &ranges, &mut self.sack_ranges);
+            row.pieces = moved(&row.pieces, &pieces, &mut self.stream_pieces);
         }
         rows.sort_by_key(|row| row.time);
         let mut taken = Records { packets: rows, sack_ranges: ranges, stream_pieces: pieces, ..Records::default() };
-        number_bytes(&mut taken, &self.recorder.numbers);
+        number_bytes(&mut taken, numbers);
         taken
     }
 }
 
 /// Turns segments into bytes in the rows of Skyhop's own TCP: as the headers of a TCP on a wire say it. The window is
 /// one of full segments.
-fn number_bytes(records: &mut Records, numbers: &BTreeMap<u32, ByteNumbers>) {
+fn number_bytes<'n>(records: &mut Records, numbers: impl Fn(u32) -> Option<&'n ByteNumbers>) {
     for row in &mut records.packets {
-        let Some(bytes) = numbers.get(&row.flow).filter(|_| row.protocol == Protocol::Tcp) else { continue };
+        let Some(bytes) = numbers(row.flow).filter(|_| row.protocol == Protocol::Tcp) else { continue };
         if row.is_ack {
             let next = row.tcp_ack.unwrap_or(0);
             // The receiver's first packet answers the SYN, and so does what it sends before any data leaves; later ones

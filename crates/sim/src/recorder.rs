@@ -7,7 +7,8 @@ use crate::measure::{delivery_fraction, information_efficiency, jain, tcp_effici
 use crate::packet::Packet;
 use crate::records::{
     CallSummary, Conservation, DropCause, DropRow, FlowEventRow, FlowSeriesRow, FlowSummary, HandoverRow,
-    LinkSeriesRow, LinkSummary, MessageSummary, PacketEvent, PositionRow, Records, Total, TransferRow,
+    LinkSeriesRow, LinkSummary, MessageSummary, PacketEvent, PageRow, PathRow, PositionRow, Records, Total,
+    TransferRow,
 };
 use crate::simulation::Simulation;
 use crate::spec::SimulationSpec;
@@ -18,6 +19,17 @@ use std::collections::BTreeMap;
 
 /// Rows of the table of drops: 100 MB. A run in which more packets are lost keeps the first ones and counts the others.
 pub(crate) const MOST_DROP_ROWS: usize = 2_000_000;
+
+/// What the end of a run wants to know of a flow's rows in the table of paths.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ways {
+    /// When its way changed last, and whether it has one since then.
+    since: Time,
+    has_way: bool,
+    /// The part of its own time before then in which there was no way for its data.
+    without: Duration,
+    pub most_hops: usize,
+}
 
 pub(crate) struct Recorder {
     pub grid: Option<Duration>,
@@ -30,8 +42,14 @@ pub(crate) struct Recorder {
     own_flows: usize,
     /// The amount of each link used at the last grid point: [`crate::link::Link::used`].
     used_at_grid: Vec<u64>,
-    /// Rows of the table of drops that [`Simulation::take_rows`] has handed over.
+    /// Rows of the table of drops that are not in `records` any more.
     pub drops_taken: usize,
+    /// The same of the table of pages.
+    pub pages_taken: usize,
+    /// Rows of pages that [`Simulation::take_rows`] has handed over, by workload: all of them loaded.
+    pub pages_loaded: BTreeMap<u32, usize>,
+    /// By flow.
+    ways: Vec<Ways>,
     /// By flow, for Skyhop's own TCP where packets are recorded.
     pub numbers: BTreeMap<u32, ByteNumbers>,
     /// By flow, for those whose messages have a deadline: what has been judged so far.
@@ -51,6 +69,9 @@ impl Recorder {
             own_flows,
             used_at_grid: vec![0; topology.links().len()],
             drops_taken: 0,
+            pages_taken: 0,
+            pages_loaded: BTreeMap::new(),
+            ways: vec![Ways::default(); own_flows],
             numbers: BTreeMap::new(),
             messages: BTreeMap::new(),
             records: Records {
@@ -90,6 +111,30 @@ impl Recorder {
         {
             *last = Some(rtt);
         }
+    }
+
+    /// The way of a flow has changed. `own` is the flow's start and stop.
+    pub fn path(&mut self, row: PathRow, own: (Time, Time)) {
+        let ways = &mut self.ways[row.flow as usize];
+        ways.without = ways.without_until(row.time, own);
+        (ways.since, ways.has_way) = (row.time, !row.nodes.is_empty());
+        ways.most_hops = ways.most_hops.max(row.nodes.len().saturating_sub(1));
+        self.records.paths.push(row);
+    }
+
+    pub fn ways(&self, flow: usize) -> &Ways {
+        &self.ways[flow]
+    }
+
+    /// Begins the next page's row; its number.
+    pub fn page(&mut self, row: PageRow) -> usize {
+        self.records.pages.push(row);
+        self.pages_taken + self.records.pages.len() - 1
+    }
+
+    /// The row of a page that is not loaded.
+    pub fn page_row(&mut self, number: usize) -> &mut PageRow {
+        &mut self.records.pages[number - self.pages_taken]
     }
 
     /// Without a report there is no row: the source has no events.
@@ -140,6 +185,15 @@ impl Recorder {
             from_beam: handover.beams[0],
             to_beam: handover.beams[1],
         });
+    }
+}
+
+impl Ways {
+    /// The part of the flow's own time up to an instant in which there was no way for its data. The first way is known
+    /// from its row on.
+    pub fn without_until(&self, until: Time, (start, stop): (Time, Time)) -> Duration {
+        let last = if self.has_way { Duration::ZERO } else { until.min(stop).since(self.since.max(start)) };
+        self.without + last
     }
 }
 

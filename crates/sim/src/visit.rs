@@ -67,7 +67,7 @@ pub(crate) struct Visit {
     pub connections: Vec<Connection>,
     pub views: u32,
     pub next_view: Option<Time>,
-    /// The page that is being loaded, and its row.
+    /// The page that is being loaded, and the number of its row.
     pub page: Option<(Page, usize)>,
     /// Whether the first byte of its document has come.
     pub has_begun: bool,

@@ -6,7 +6,6 @@ use crate::link::Refused;
 use crate::recorder::MOST_DROP_ROWS;
 use crate::records::{DropCause, DropCounts, FlowSummary};
 use crate::simulation::Simulation;
-use skyhop_base::{Duration, Time};
 
 /// A sentence for each of so many flows; the others are counted.
 const MOST_SILENT_FLOWS: usize = 50;
@@ -37,7 +36,7 @@ impl Simulation {
             let link = &self.recorder.records.link_names[id];
             format!("the queue of {link} dropped {packets} packets because they were {why}")
         }));
-        warnings.extend(self.recorder.records.workload_warnings());
+        warnings.extend(self.recorder.records.workload_warnings(&self.recorder.pages_loaded));
         let left_out = self.recorder.records.drops_left_out;
         if left_out > 0 {
             warnings.push(format!(
@@ -55,7 +54,7 @@ impl Simulation {
         let node = |node: u32| &records.node_names[node as usize];
         let ttl = self.flows[id].ttl;
         let mut causes = Vec::new();
-        let without = self.time_without_route(summary);
+        let without = self.recorder.ways(id).without_until(self.now, (summary.start, summary.stop));
         let own = summary.stop.since(summary.start);
         if !without.is_zero() && !own.is_zero() {
             let share = 100.0 * without.as_secs_f64() / own.as_secs_f64();
@@ -64,8 +63,7 @@ impl Simulation {
         }
         let of_ttl = |drops: &DropCounts| drops[DropCause::Ttl as usize] > 0;
         if of_ttl(&summary.drops) || of_ttl(&summary.ack_drops) {
-            let ways = records.paths.iter().filter(|row| row.flow == summary.flow);
-            let hops = ways.map(|row| row.nodes.len().saturating_sub(1)).max().unwrap_or(0);
+            let hops = self.recorder.ways(id).most_hops;
             causes.push(format!("its hop limit is {ttl} (ttl), its path had up to {hops} hops"));
         }
         if summary.packets_sent == 0 {
@@ -78,24 +76,6 @@ impl Simulation {
             causes.push(format!("{arrived} of {sent} packets had arrived at its end, none with data"));
         }
         format!("flow {:?} delivered nothing: {}", records.flow_names[id], causes.join("; "))
-    }
-
-    /// The part of a flow's own time in which there was no way for its data.
-    fn time_without_route(&self, summary: &FlowSummary) -> Duration {
-        let mut without = Duration::ZERO;
-        // The first row stands at the first way that there was.
-        let (mut since, mut has_way) = (Time::ZERO, false);
-        let mut add = |from: Time, until: Time| without += until.min(summary.stop).since(from.max(summary.start));
-        for row in self.recorder.records.paths.iter().filter(|row| row.flow == summary.flow) {
-            if !has_way {
-                add(since, row.time);
-            }
-            (since, has_way) = (row.time, !row.nodes.is_empty());
-        }
-        if !has_way {
-            add(since, self.now);
-        }
-        without
     }
 }
 

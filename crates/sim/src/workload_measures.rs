@@ -6,6 +6,7 @@ use crate::simulation::Simulation;
 use crate::workload::{Step, TransferStart};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::NodeId;
+use std::collections::BTreeMap;
 
 /// The percentiles of a summary.
 const SHARES: [f64; 3] = [0.5, 0.95, 0.99];
@@ -108,12 +109,14 @@ impl Records {
         summaries
     }
 
-    /// A sentence for each workload of which the numbers do not say all.
-    pub(crate) fn workload_warnings(&self) -> Vec<String> {
+    /// A sentence for each workload of which the numbers do not say all. By workload, so many pages besides those in
+    /// the table have loaded.
+    pub(crate) fn workload_warnings(&self, loaded: &BTreeMap<u32, usize>) -> Vec<String> {
         let mut warnings = Vec::new();
         for (workload, name) in self.workload_names.iter().enumerate() {
             if self.workloads_of_pages.contains(&(workload as u32)) {
-                warnings.extend(self.page_warning(workload as u32, name));
+                let loaded = loaded.get(&(workload as u32)).copied().unwrap_or(0);
+                warnings.extend(self.page_warning(workload as u32, name, loaded));
                 continue;
             }
             let rows = || self.workload_transfers.iter().filter(|row| row.workload as usize == workload);
@@ -141,9 +144,9 @@ impl Records {
 }
 
 impl Records {
-    fn page_warning(&self, workload: u32, name: &str) -> Option<String> {
+    fn page_warning(&self, workload: u32, name: &str, loaded: usize) -> Option<String> {
         let rows = || self.pages.iter().filter(|row| row.workload == workload);
-        let (count, unfinished) = (rows().count(), rows().filter(|row| row.loaded.is_none()).count());
+        let (count, unfinished) = (loaded + rows().count(), rows().filter(|row| row.loaded.is_none()).count());
         if count == 0 {
             return Some(format!("no page of workload {name:?} began in this run"));
         }
@@ -209,6 +212,6 @@ mod tests {
         assert_eq!(all.slowdown, [Some(100.0), Some(190.0), None]);
         assert_eq!((summaries[1].transfers, summaries[1].completion_s[2]), (99, None), "rank 99 of 99 did not finish");
         assert_eq!(summaries[2].completion_s, [None; 3]);
-        assert!(records.workload_warnings()[0].starts_with("2 of 100 transfers"));
+        assert!(records.workload_warnings(&BTreeMap::new())[0].starts_with("2 of 100 transfers"));
     }
 }

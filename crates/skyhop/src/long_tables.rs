@@ -309,6 +309,114 @@ mod tests {
         }
     }
 
+    /// Three places, 30 ms apart: TCP from end to end, with drops and messages; web pages at both ends, of which some
+    /// are so large that the pages after them wait.
+    const FAR: &str = r#"
+        duration = "9 s"
+        profile = "rfc"
+        records = { grid = "20 ms", packets = ["a->near-a", "c->near-c"], updates = true }
+        links = [
+            { between = ["a", "b"], rate = "2 Mbit/s", delay = "30 ms", queue = { drop_tail = { packets = 9 } } },
+            { between = ["b", "c"], rate = "2 Mbit/s", delay = "30 ms", queue = { drop_tail = { packets = 9 } } },
+            { between = ["a", "near-a"], rate = "1 Mbit/s", delay = "1 ms" },
+            { between = ["c", "near-c"], rate = "1 Mbit/s", delay = "1 ms" },
+        ]
+
+        [[flows]]
+        name = "greedy"
+        from = "a"
+        to = "c"
+        tcp = "newreno"
+
+        [[flows]]
+        name = "ending"
+        from = "c"
+        to = "near-a"
+        tcp = "sack"
+        application = { telnet = { payload = "300 B", interval = "20 ms" } }
+        stop = "6 s"
+
+        [[flows]]
+        name = "told"
+        from = "near-a"
+        to = "b"
+        tcp = "sack"
+        application = { messages = { payload = "200 B", every = "50 ms", deadline = "40 ms" } }
+
+        [[workloads]]
+        name = "pages-a"
+        from = ["a"]
+        to = ["near-a"]
+        tcp = "newreno"
+        arrivals = { renewal = { constant = "2 s" } }
+        stop = "8 s"
+        [workloads.pages]
+        views = 500
+        think = "50 ms"
+        content.document = { lognormal = { median = "9 kB", sigma = 2.0 } }
+        content.objects = 3
+        content.sizes = { constant = "2 kB" }
+
+        [[workloads]]
+        name = "pages-c"
+        from = ["c"]
+        to = ["near-c"]
+        tcp = "newreno"
+        arrivals = { renewal = { constant = "2 s" } }
+        stop = "9 s"
+        [workloads.pages]
+        views = 500
+        think = "50 ms"
+        content.document = { lognormal = { median = "9 kB", sigma = 2.0 } }
+        content.objects = 3
+        content.sizes = { constant = "2 kB" }
+
+        [[workloads]]
+        name = "files"
+        from = ["near-a"]
+        to = ["c"]
+        tcp = "newreno"
+        arrivals = { renewal = { constant = "500 ms" } }
+        stop = "1.7 s"
+        sizes = { constant = "30 kB" }
+    "#;
+
+    #[test]
+    fn rows_taken_in_pieces_are_those_of_the_whole_run_in_any_number_of_parts() {
+        let scenario = Scenario::from_toml(FAR, "<test>", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let spec = scenario.simulation_spec();
+        let whole = skyhop_sim::Execution::new(&spec, 2, 1).unwrap().run();
+        let tables = |records: &Records| TABLES.map(|name| table(records, name).unwrap());
+        let rows = |name: &str| table(&whole, name).unwrap().num_rows();
+        let counts = ["drops", "packets", "pages", "transfers"].map(rows);
+        assert!(counts.iter().zip([20, 500, 20, 200]).all(|(&found, least)| found >= least), "{counts:?}");
+        assert!(whole.pages.iter().any(|page| page.loaded.is_none()), "none waits at the end");
+        for (threads, parts) in [(1, 1), (1, 2), (2, 3)] {
+            for least in [1, 100] {
+                let mut run = skyhop_sim::Execution::with_parts(&spec, 2, threads, parts).unwrap();
+                assert_eq!(run.division().parts, parts, "{:?}", run.division());
+                let mut pieces: Vec<_> = TABLES.map(|_| Vec::new()).into();
+                for ms in (0..9000).step_by(40) {
+                    run.run_until(skyhop_base::Time::from_nanos(ms * 1_000_000));
+                    run.take_rows(least, |records| {
+                        pieces.iter_mut().zip(tables(records)).for_each(|(of, it)| of.push(it))
+                    });
+                }
+                run.run_until(skyhop_base::Time::MAX);
+                let rest = run.finish();
+                assert_eq!(rest.warnings, whole.warnings);
+                assert!(least > 1 || rest.pages.len() < whole.pages.len(), "no page was taken");
+                for ((name, whole), (mut pieces, rest)) in
+                    TABLES.iter().zip(tables(&whole)).zip(pieces.into_iter().zip(tables(&rest)))
+                {
+                    pieces.push(rest);
+                    let joined = concat_batches(&whole.schema(), &pieces).unwrap();
+                    assert!(joined == whole, "{name}, {threads} threads, {parts} parts, from {least} rows on");
+                }
+            }
+        }
+    }
+
     #[test]
     fn long_tables_have_no_csv_unless_asked_and_a_file_in_the_way_is_an_error() {
         let scenario = Scenario::from_toml(SCENARIO, "<test>", &[]).unwrap_or_else(|error| panic!("{error}"));

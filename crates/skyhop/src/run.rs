@@ -75,8 +75,8 @@ pub fn least_memory_in_folder(scenario: &Scenario) -> u64 {
 
 /// Simulates the whole of `scenario` and writes the files of [`Run::write`] into `folder`, which is there and holds
 /// none of them. Long tables are written while the run goes on, so its memory does not grow with the rows that it
-/// records. Rows of paths, pages and transfers of workloads stay in memory until the end, and so do all rows of a run
-/// that is divided among threads. `shown` is the folder that errors name.
+/// records, on any number of threads. Rows of transfers of workloads stay in memory until the end, and rows of pages
+/// from the first one on that is not loaded. `shown` is the folder that errors name.
 ///
 /// # Errors
 /// As [`run`], and [`Error::Write`] if a file cannot be written; the others stay.

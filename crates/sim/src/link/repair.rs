@@ -339,6 +339,11 @@ impl Link {
         self
     }
 
+    /// When the transmission of the oldest packet began that a link which repairs its errors has not passed on.
+    pub fn first_unrepaired(&self) -> Option<Time> {
+        self.deferred.as_ref()?.repairs.as_ref()?.frames.front().map(|frame| frame.start)
+    }
+
     pub fn repairs_errors(&self) -> bool {
         self.deferred.as_ref().is_some_and(|deferred| deferred.repairs.is_some())
     }

@@ -1,28 +1,39 @@
-//! One simulation from its parts, once they are at the end: the state of whoever owns it, sums, and rows in the order
-//! in which one event queue would have written them.
+//! One simulation from its parts: rows in the order in which one event queue would have written them, as often as the
+//! parts stand at one instant; at the end the state of whoever owns it, and sums.
 
 use super::part::{LateRow, Lengths, Part};
+use crate::byte_numbers::ByteNumbers;
 use crate::flow::Flow;
 use crate::host::Ends;
 use crate::recorder::MOST_DROP_ROWS;
-use crate::records::{DropCounts, FlowSeriesRow, LinkSeriesRow, Records, moved};
+use crate::records::{DropCounts, FlowSeriesRow, PageRow, Records, moved};
+use crate::settled::{HandedOver, each_table};
 use crate::simulation::Simulation;
+use skyhop_base::Time;
 use std::mem::{swap, take};
 use std::ops::Range;
+
+/// Rows of all parts, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Merged {
+    pub rows: Records,
+    /// Rows of the table of drops, those that were handed over included.
+    drops: usize,
+}
 
 /// The whole of a run; its rows are those of all parts.
 pub(super) fn merged(mut parts: Vec<Simulation>) -> Simulation {
     if parts.len() > 1 {
         parts.iter_mut().for_each(Simulation::record_begun_of_part);
+        merge_rows(&mut parts, true);
     }
-    let states: Vec<Box<Part>> = parts.iter_mut().filter_map(|part| part.part.take()).collect();
+    let mut states: Vec<Box<Part>> = parts.iter_mut().filter_map(|part| part.part.take()).collect();
     let mut others = parts.split_off(1);
     let Some(mut whole) = parts.pop() else { unreachable!("a run has a part") };
-    let Some(first) = states.first() else { return whole };
+    let Some(first) = states.first_mut() else { return whole };
+    let sources = sources_and_sinks(&whole, &first.owners);
     let owners = first.owners.clone();
-    let sources: Vec<[usize; 2]> =
-        whole.to.iter().map(|ends| [1, 0].map(|end| owners[ends[end].node as usize] as usize)).collect();
-    merge_rows(&mut whole, &mut others, &states, &sources);
+    put_rows(&mut whole, &others, take(&mut first.merged.rows));
     for link in 0..whole.links.len() {
         let owner = owners[whole.links[link].from as usize];
         let mut drops = whole.links[link].drops;
@@ -35,7 +46,7 @@ pub(super) fn merged(mut parts: Vec<Simulation>) -> Simulation {
     for (flow, &ends) in sources.iter().enumerate().take(whole.flows.len()) {
         merge_flow(&mut whole, &mut others, flow, ends);
     }
-    whole.event_count -= first.uncounted;
+    whole.event_count -= states[0].uncounted;
     for (part, state) in others.into_iter().zip(&states[1..]) {
         whole.event_count += part.event_count - state.uncounted;
         whole.packet_hops += part.packet_hops;
@@ -45,6 +56,11 @@ pub(super) fn merged(mut parts: Vec<Simulation>) -> Simulation {
         whole.late.absorb(part.late);
     }
     whole
+}
+
+/// The parts of the source and of the sink of each flow.
+fn sources_and_sinks(part: &Simulation, owners: &[u32]) -> Vec<[usize; 2]> {
+    part.to.iter().map(|ends| [1, 0].map(|end| owners[ends[end].node as usize] as usize)).collect()
 }
 
 fn add(sum: &mut DropCounts, more: &DropCounts) {
@@ -113,58 +129,179 @@ fn range(from: u32, until: u32) -> Range<usize> {
     from as usize..until as usize
 }
 
-fn merge_rows(whole: &mut Simulation, others: &mut [Simulation], states: &[Box<Part>], ends: &[[usize; 2]]) {
-    let mut parts: Vec<Records> = vec![take(&mut whole.recorder.records)];
-    parts.extend(others.iter_mut().map(|part| take(&mut part.recorder.records)));
+/// Merges the rows of all parts, which stand at one instant, if a table has at least `least` of them.
+pub(super) fn merge_long_tables(parts: &mut [Simulation], least: usize) {
+    let Some(merged) = parts[0].part.as_ref().map(|part| &part.merged.rows) else { return };
+    let everywhere = |rows: fn(&Records) -> usize| {
+        rows(merged) + parts.iter().map(|part| rows(&part.recorder.records)).sum::<usize>()
+    };
+    // Every part has these.
+    let in_each = |rows: fn(&Records) -> usize| rows(merged) + rows(&parts[0].recorder.records);
+    let is_long = everywhere(|records| records.drops.len()) >= least
+        || everywhere(|records| records.flow_events.len()) >= least
+        || everywhere(|records| records.link_series.len()) >= least
+        || everywhere(|records| records.transfers.len()) >= least
+        || everywhere(|records| records.packets.len()) >= least
+        || everywhere(|records| records.pages.len()) >= least
+        || in_each(|records| records.flow_series.len()) >= least
+        || in_each(|records| records.handovers.len()) >= least
+        || in_each(|records| records.link_changes.len()) >= least
+        || in_each(|records| records.paths.len()) >= least
+        || in_each(|records| records.positions.len()) >= least;
+    if is_long {
+        merge_rows(parts, false);
+    }
+}
+
+/// [`Simulation::take_rows`] of a run in parts, which stand at one instant.
+pub(super) fn take_rows(
+    parts: &mut [Simulation],
+    least: usize,
+    handed_over: &mut HandedOver,
+    take_rows: impl FnOnce(&Records),
+) {
+    merge_long_tables(parts, least);
+    let Some(mut merged) = parts[0].part.as_mut().map(|part| take(&mut part.merged)) else { return };
+    let mut taken = merged.rows.take_settled(least);
+    if merged.rows.packets.len() >= least {
+        let before = parts.iter().map(Simulation::packets_settled).min().unwrap_or(Time::ZERO);
+        // Segments are counted where they are sent.
+        let numbers = |flow| parts.iter().find_map(|part| part.numbers_of_source(flow));
+        let packets = merged.rows.take_packets(before, numbers);
+        (taken.packets, taken.sack_ranges, taken.stream_pieces) =
+            (packets.packets, packets.sack_ranges, packets.stream_pieces);
+        handed_over.packets_before = handed_over.packets_before.max(before);
+    }
+    handed_over.add(&taken);
+    if let Some(part) = &mut parts[0].part {
+        part.merged = merged;
+    }
+    parts[0].hand_out(taken, take_rows);
+}
+
+/// Moves the rows that the parts have written to those that are merged. At the end of the run these are all; before it
+/// pages stay from the first one on that is not loaded.
+fn merge_rows(parts: &mut [Simulation], is_end: bool) {
+    let Some(first) = &mut parts[0].part else { return };
+    let Merged { rows: mut all, drops } = take(&mut first.merged);
+    let owners = first.owners.clone();
+    let ends = sources_and_sinks(&parts[0], &owners);
+    let pages = add_pages(&mut all.pages, parts, is_end);
+    let mut tables = Vec::new();
     let mut pieces = Vec::new();
-    for (part, state) in states.iter().enumerate() {
+    for (part, simulation) in parts.iter_mut().enumerate() {
+        let (Some(state), records) = (&mut simulation.part, &mut simulation.recorder.records) else { return };
         let mut from = Lengths::default();
         for logged in &state.log {
             let rows = Rows::Own { from, until: logged.lengths };
             pieces.push(Piece { order: logged.order, place: logged.place, part, rows });
             from = logged.lengths;
         }
-        let late = state.late_rows.iter();
-        pieces.extend(late.map(|row| Piece { order: row.order, place: row.place, part, rows: Rows::Late(*row) }));
+        let late = state.late_rows.drain(..);
+        pieces.extend(late.map(|row| Piece { order: row.order, place: row.place, part, rows: Rows::Late(row) }));
+        // Rows of the sky are the same in all parts.
+        if part == 0 {
+            all.handovers.append(&mut records.handovers);
+            all.link_changes.append(&mut records.link_changes);
+            all.paths.append(&mut records.paths);
+            all.positions.append(&mut records.positions);
+        }
+        (records.handovers, records.link_changes) = Default::default();
+        (records.paths, records.positions) = Default::default();
+        let own = Records {
+            drops: take(&mut records.drops),
+            flow_events: take(&mut records.flow_events),
+            transfers: take(&mut records.transfers),
+            packets: take(&mut records.packets),
+            sack_ranges: take(&mut records.sack_ranges),
+            stream_pieces: take(&mut records.stream_pieces),
+            flow_series: take(&mut records.flow_series),
+            link_series: take(&mut records.link_series),
+            ..Records::default()
+        };
+        simulation.recorder.drops_taken += own.drops.len();
+        tables.push(own);
     }
     pieces.sort_by_key(|piece| (piece.order, piece.place, piece.part));
-    // Rows of the sky are the same in all parts.
-    let mut all = take(&mut parts[0]);
-    let first = Records {
-        drops: take(&mut all.drops),
-        flow_events: take(&mut all.flow_events),
-        transfers: take(&mut all.transfers),
-        packets: take(&mut all.packets),
-        sack_ranges: take(&mut all.sack_ranges),
-        stream_pieces: take(&mut all.stream_pieces),
-        pages: take(&mut all.pages),
-        flow_series: take(&mut all.flow_series),
-        link_series: take(&mut all.link_series),
-        drops_left_out: all.drops_left_out,
-        ..Records::default()
-    };
-    parts[0] = first;
+    let drops_before = all.drops.len();
     for Piece { part, rows, .. } in pieces {
         match rows {
             Rows::Late(late) => all.flow_events.push(late.row),
-            Rows::Own { from, until } => append(&mut all, &parts[part], from, until),
+            Rows::Own { from, until } => append(&mut all, &tables[part], from, until),
         }
     }
-    let lost: u64 = parts.iter().map(|part| part.drops.len() as u64 + part.drops_left_out).sum();
-    all.drops.truncate(MOST_DROP_ROWS);
-    all.drops_left_out = lost - all.drops.len() as u64;
-    all.flow_series = flow_series(&parts, ends, whole.own_flows);
-    let mut link_series: Vec<LinkSeriesRow> = parts.iter_mut().flat_map(|part| take(&mut part.link_series)).collect();
-    link_series.sort_by_key(|row| (row.time, row.link));
-    all.link_series = link_series;
+    // Each part keeps as many as the run does, which are too many together.
+    let new = all.drops.len() - drops_before;
+    let kept = new.min(MOST_DROP_ROWS - drops);
+    all.drops.truncate(drops_before + kept);
+    all.drops_left_out += (new - kept) as u64;
+    all.flow_series.extend(flow_series(&tables, &ends, parts[0].own_flows));
+    let series_before = all.link_series.len();
+    tables.iter_mut().for_each(|own| all.link_series.append(&mut own.link_series));
+    all.link_series[series_before..].sort_by_key(|row| (row.time, row.link));
+    for (simulation, count) in parts.iter_mut().zip(pages) {
+        simulation.forget_pages(count);
+        if let Some(state) = &mut simulation.part {
+            state.restart_log(&simulation.recorder.records);
+        }
+    }
+    if let Some(first) = &mut parts[0].part {
+        first.merged = Merged { rows: all, drops: drops + kept };
+    }
+}
+
+/// Adds the rows of pages that do not change any more, in order, and tells how many there are of each part.
+fn add_pages(all: &mut Vec<PageRow>, parts: &[Simulation], is_end: bool) -> Vec<usize> {
+    let mut rows: Vec<(u128, u64, usize, &PageRow)> = Vec::new();
+    for (part, simulation) in parts.iter().enumerate() {
+        let orders = simulation.part.iter().flat_map(|state| &state.pages);
+        let pages = orders.zip(&simulation.recorder.records.pages);
+        rows.extend(pages.map(|(&(order, place), row)| (order, place, part, row)));
+    }
+    rows.sort_by_key(|&(order, place, part, _)| (order, place, part));
+    let mut counts = vec![0; parts.len()];
+    for (_, _, part, row) in rows.into_iter().take_while(|(.., row)| is_end || row.loaded.is_some()) {
+        counts[part] += 1;
+        all.push(*row);
+    }
+    counts
+}
+
+/// Gives the whole its rows: those that are merged, and those of workloads, of which each part knows its own end.
+fn put_rows(whole: &mut Simulation, others: &[Simulation], mut rows: Records) {
+    let all = &mut whole.recorder.records;
+    macro_rules! put {
+        ($($table:ident),*) => { $(all.$table = take(&mut rows.$table);)* };
+    }
+    each_table!(put);
+    (all.packets, all.sack_ranges, all.stream_pieces) = (rows.packets, rows.sack_ranges, rows.stream_pieces);
+    all.drops_left_out += rows.drops_left_out;
+    let others = || others.iter().map(|part| &part.recorder.records);
+    all.drops_left_out += others().map(|part| part.drops_left_out).sum::<u64>();
     for (at, row) in all.workload_transfers.iter_mut().enumerate() {
-        for other in parts[1..].iter().filter_map(|part| part.workload_transfers.get(at)) {
+        for other in others().filter_map(|part| part.workload_transfers.get(at)) {
             row.first = row.first.or(other.first);
             row.end = row.end.or(other.end);
             row.ideal = row.ideal.or(other.ideal);
         }
     }
-    whole.recorder.records = all;
+}
+
+impl Simulation {
+    /// The byte numbers of a flow whose source belongs to this part.
+    fn numbers_of_source(&self, flow: u32) -> Option<&ByteNumbers> {
+        let source = self.to[flow as usize][1].node;
+        self.recorder.numbers.get(&flow).filter(|_| !self.is_elsewhere(source))
+    }
+
+    /// Forgets the first rows of pages.
+    fn forget_pages(&mut self, count: usize) {
+        if let Some(part) = &mut self.part {
+            part.pages.drain(..count);
+        }
+        self.recorder.pages_taken += count;
+        self.recorder.records.pages.drain(..count);
+    }
 }
 
 /// Appends the rows of one event.
@@ -172,7 +309,6 @@ fn append(all: &mut Records, part: &Records, from: Lengths, until: Lengths) {
     all.drops.extend_from_slice(&part.drops[range(from.drops, until.drops)]);
     all.flow_events.extend_from_slice(&part.flow_events[range(from.flow_events, until.flow_events)]);
     all.transfers.extend_from_slice(&part.transfers[range(from.transfers, until.transfers)]);
-    all.pages.extend_from_slice(&part.pages[range(from.pages, until.pages)]);
     for row in &part.packets[range(from.packets, until.packets)] {
         let mut row = row.clone();
         row.blocks = moved(&row.blocks, &part.sack_ranges, &mut all.sack_ranges);

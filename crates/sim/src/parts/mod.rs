@@ -16,6 +16,7 @@ use crate::error::SimulationError;
 use crate::flow::FlowState;
 use crate::limits::{Halt, Limits};
 use crate::records::Records;
+use crate::settled::HandedOver;
 use crate::simulation::Simulation;
 use crate::spec::SimulationSpec;
 use barrier::{Broken, Meeting, Word};
@@ -33,6 +34,12 @@ const LOOKS_AGAIN: Duration = Duration::from_millis(50);
 /// No two bodies about the Earth approach each other faster than twice its escape speed, 11.2 km/s: so much of a delay
 /// can go in a unit of time.
 const SHRINKS: f64 = 2.0 * 11.2 / 299_792.0;
+
+/// Rows of a table that the parts of a run keep: each of them has rows of its own for the same flows and steps, and a
+/// note of the order of its events.
+const MERGED_ROWS: usize = 1 << 16;
+/// A run that begins again forgets in so many steps what is handed over.
+const STEPS_AGAIN: u64 = 1000;
 
 /// How a run was divided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +68,9 @@ pub struct Execution {
     limits: Option<Limits>,
     /// From what a divided run begins again.
     again: Option<(SimulationSpec, u64)>,
+    /// What a divided run has handed over by then, and need not hand over again.
+    handed_over: HandedOver,
+    handed_over_at: Time,
 }
 
 /// The least time that a packet takes from part to part.
@@ -105,6 +115,8 @@ impl Execution {
             division: Division { threads: 1, parts: 1, reason, ..Division::default() },
             limits: None,
             again: None,
+            handed_over: HandedOver::default(),
+            handed_over_at: Time::ZERO,
         };
         if wish.parts <= 1 {
             return Ok(whole(first, None));
@@ -126,6 +138,8 @@ impl Execution {
             division: Division { threads, parts: count, ..Division::default() },
             limits: None,
             again: Some((spec.clone(), seed)),
+            handed_over: HandedOver::default(),
+            handed_over_at: Time::ZERO,
         })
     }
 
@@ -223,29 +237,45 @@ impl Execution {
         }
         if self.halted().is_none() {
             self.parts.iter_mut().for_each(|part| part.now = until);
+            merge::merge_long_tables(&mut self.parts, MERGED_ROWS);
         }
     }
 
     /// A packet has come faster than any should: the records could be wrong, so the run begins again on one thread.
+    /// Rows that are handed over were right, because the parts had met after all that they tell of: a packet that came
+    /// too early would have been noticed by then.
     #[cold]
     fn begin_again(&mut self, until: Time) {
         let Some((spec, seed)) = &self.again else { return };
         let Ok(whole) = Simulation::new(spec, *seed) else { return };
-        let whole = match &self.limits {
+        let mut whole = match &self.limits {
             Some(limits) => whole.with_limits(limits.clone()),
             None => whole,
         };
-        self.parts = vec![whole];
+        let at = self.handed_over_at;
+        for step in 1..=STEPS_AGAIN {
+            whole.run_until(Time::from_nanos(at.as_nanos() / STEPS_AGAIN * step));
+            whole.forget_handed_over(&mut self.handed_over);
+        }
+        whole.run_until(at);
+        whole.forget_handed_over(&mut self.handed_over);
+        debug_assert!(whole.halted().is_some() || self.handed_over.is_empty(), "{:?} are not there", self.handed_over);
         let reason = "a packet crossed the cut faster than its bound, so the run began again on one thread";
         self.division = Division { threads: 1, parts: 1, reason: Some(reason.to_owned()), ..Division::default() };
-        self.parts[0].run_until(until);
+        whole.run_until(until);
+        self.parts = vec![whole];
     }
 
-    /// [`Simulation::take_rows`] of a run in one part. Several parts keep their rows until the end, when they are
-    /// merged.
+    /// [`Simulation::take_rows`]. The rows of several parts are merged first: they stand at one instant, so all rows up
+    /// to then are known.
     pub fn take_rows(&mut self, least: usize, take: impl FnOnce(&Records)) {
         if let [whole] = &mut self.parts[..] {
-            whole.take_rows(least, take);
+            return whole.take_rows(least, take);
+        }
+        // A limit may have ended the parts at several instants.
+        if self.halted().is_none() {
+            merge::take_rows(&mut self.parts, least, &mut self.handed_over, take);
+            self.handed_over_at = self.now();
         }
     }
 
@@ -420,6 +450,9 @@ impl Simulation {
 }
 
 #[cfg(test)]
+mod taken_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::applications::{ConstantRateOptions, SpacingName};
@@ -432,7 +465,7 @@ mod tests {
     use skyhop_topology::{NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
 
     /// A row of three nodes, 10 ms apart, over which datagrams go.
-    fn row() -> SimulationSpec {
+    pub(super) fn row() -> SimulationSpec {
         let node = |name: &str| NodeSpec { name: name.into(), kind: NodeKind::Wired };
         let wires = [(0, 1), (1, 0), (1, 2), (2, 1)].map(|(from, to)| WiredLink {
             from: NodeId::new(from),

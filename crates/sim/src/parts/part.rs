@@ -7,11 +7,13 @@
 //! own.
 
 use super::Bound;
+use super::merge::Merged;
 use crate::ack_details::AckDetail;
 use crate::application::AppStep;
 use crate::errors::Arrival;
 use crate::host::Load;
 use crate::host::endpoint::Report;
+use crate::limits::BETWEEN_LOOKS;
 use crate::link::Entry;
 use crate::packet::{Flags, Packet};
 use crate::records::Records;
@@ -74,7 +76,7 @@ pub(crate) struct Logged {
     pub lengths: Lengths,
 }
 
-/// Rows of the tables that are written event by event.
+/// Rows of the tables that are written event by event, and are not merged by now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lengths {
     pub drops: u32,
@@ -141,6 +143,12 @@ pub(crate) struct Part {
     place: u64,
     lengths: Lengths,
     pub log: Vec<Logged>,
+    /// Order and place of each row in the table of pages, which stays there until its page is loaded.
+    pub pages: Vec<(u128, u64)>,
+    /// The rows of all parts up to where they stood last; in the first part only.
+    pub merged: Merged,
+    /// Events until the next look at the limits: a window alone may have few.
+    until_look: u32,
     /// Events that the whole run does not have, or that another part counts.
     pub uncounted: u64,
     /// Flows of whose source a sink elsewhere may tell events.
@@ -173,6 +181,19 @@ impl Part {
     /// What the near end of a link has found about the packet that has arrived.
     pub fn verdict(&mut self, link: u32) -> Option<bool> {
         self.verdicts[link as usize].pop_front()
+    }
+
+    /// Memory beside that of the simulation, bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        let log = self.log.capacity() * size_of::<Logged>() + self.pages.capacity() * size_of::<(u128, u64)>();
+        let late = self.late_rows.capacity() * size_of::<LateRow>();
+        (log + late) as u64 + self.merged.rows.memory_bytes()
+    }
+
+    /// The rows of the tables that are written event by event have been taken away, those of pages perhaps not.
+    pub fn restart_log(&mut self, records: &Records) {
+        self.log.clear();
+        self.lengths = Lengths::of(records);
     }
 
     /// A packet is offered to a link.
@@ -276,6 +297,9 @@ impl Simulation {
             place: 0,
             lengths: Lengths::of(&self.recorder.records),
             log: Vec::new(),
+            pages: Vec::new(),
+            merged: Merged::default(),
+            until_look: BETWEEN_LOOKS,
             uncounted: 0,
             last_remembered: vec![(None, None); if remembers.contains(&true) { self.flows.len() } else { 0 }],
             remembers,
@@ -307,6 +331,7 @@ impl Simulation {
         if lengths != part.lengths {
             part.lengths = lengths;
             let (order, place) = (part.order, part.place);
+            part.pages.resize(lengths.pages as usize, (order, place));
             match part.log.last_mut() {
                 Some(last) if (last.order, last.place) == (order, place) => last.lengths = lengths,
                 _ => part.log.push(Logged { order, place, lengths }),
@@ -339,6 +364,7 @@ impl Simulation {
     #[inline(never)]
     fn handle_window<const AHEAD: bool>(&mut self) {
         let mut handled = 0_u32;
+        let mut until_look = self.part.as_ref().map_or(BETWEEN_LOOKS, |part| part.until_look);
         while let Some(event) = self.events.next_event() {
             (self.now, self.scheduled) = (event.time, event.scheduled);
             if let Some(part) = &mut self.part {
@@ -350,14 +376,18 @@ impl Simulation {
             self.handle::<AHEAD>(event);
             self.note_rows();
             handled += 1;
-            if handled == crate::limits::BETWEEN_LOOKS {
-                self.event_count += u64::from(std::mem::take(&mut handled));
+            until_look -= 1;
+            if until_look == 0 {
+                until_look = BETWEEN_LOOKS;
                 if self.is_to_end() {
-                    return;
+                    break;
                 }
             }
         }
         self.event_count += u64::from(handled);
+        if let Some(part) = &mut self.part {
+            part.until_look = until_look;
+        }
     }
 
     /// Puts the packets whose service begins before the end of the window into the mail of the parts that they go to.
