@@ -46,7 +46,7 @@ impl Endpoint for Gun {
         }
     }
 
-    fn on_packet(&mut self, now: Time, packet: Incoming) {
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         let payload = packet.payload.take::<Counted>().expect("a payload");
         assert_eq!(payload.bytes, packet.seq.to_be_bytes());
         self.read += u64::from(packet.size);
@@ -62,13 +62,13 @@ impl Endpoint for Gun {
         self.next = now + self.blaster.every;
     }
 
-    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, _now: Time, payload: &mut Payload) -> Option<Outgoing> {
         self.left = self.left.checked_sub(1)?;
         let seq = self.seq;
         self.seq += 1;
-        let payload = Payload::of(Counted::new(seq.to_be_bytes().to_vec(), &self.blaster.alive));
+        *payload = Payload::of(Counted::new(seq.to_be_bytes().to_vec(), &self.blaster.alive));
         let size = self.blaster.size;
-        Some(Outgoing { seq, size, user_bytes: size, repeats: false, ecn: Codepoint::Ect0, payload })
+        Some(Outgoing { seq, size, user_bytes: size, repeats: false, ecn: Codepoint::Ect0 })
     }
 
     fn delivered_bytes(&self) -> u64 {

@@ -3,7 +3,6 @@
 
 use skyhop_base::{Duration, Rate, Stream, Time};
 use skyhop_hosts::LinuxTcp;
-use skyhop_hosts::linux::Parcel;
 use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Payload, Report, Transport};
 use skyhop_tcp::path::{Events, Exchange, Outcomes, PathConfig, PathDirection};
 use skyhop_tcp::receiver::{self, Receiver};
@@ -77,7 +76,7 @@ impl Endpoint for Host {
         self.endpoint.close(now);
     }
 
-    fn on_packet(&mut self, now: Time, packet: Incoming) {
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         self.endpoint.on_packet(now, packet);
     }
 
@@ -89,12 +88,10 @@ impl Endpoint for Host {
         self.endpoint.on_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
-        let mut packet = self.endpoint.poll_transmit(now)?;
-        let parcel = packet.payload.take_boxed::<Parcel>().expect("a segment");
-        let segment = parcel.segment;
+    fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
+        let packet = self.endpoint.poll_transmit(now, payload)?;
+        let segment = *payload.get::<Segment>().expect("a segment");
         self.log.lock().expect("one thread").push((now, self.way, segment));
-        packet.payload = Payload::of_boxed(parcel).opening(segment.syn);
         Some(packet)
     }
 

@@ -40,7 +40,7 @@ impl Endpoint for Source {
         self.0.close(now);
     }
 
-    fn on_packet(&mut self, now: Time, packet: Incoming) {
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         self.0.on_ack(now, &packet.payload.take::<Ack>().expect("an ACK"));
     }
 
@@ -52,16 +52,17 @@ impl Endpoint for Source {
         self.0.on_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
         let segment = self.0.poll_transmit(now)?;
-        Some(Outgoing {
+        let packet = Outgoing {
             seq: segment.seq,
             size: segment.size as u16,
             user_bytes: segment.payload as u16,
             repeats: segment.transmission == skyhop_transport::Transmission::Again,
             ecn: if segment.ecn == Ecn::Capable { Codepoint::Ect0 } else { Codepoint::NotEct },
-            payload: Payload::of(Stamped(segment, now)),
-        })
+        };
+        *payload = Payload::of(Stamped(segment, now));
+        Some(packet)
     }
 
     fn backlog_bytes(&self) -> u64 {
@@ -95,7 +96,7 @@ impl std::fmt::Debug for Sink {
 impl Endpoint for Sink {
     fn write(&mut self, _now: Time, _bytes: Option<u64>) {}
 
-    fn on_packet(&mut self, now: Time, packet: Incoming) {
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         let Stamped(mut segment, sent_at) = packet.payload.take::<Stamped>().expect("a segment");
         if packet.ecn == Codepoint::Ce {
             segment.ecn = Ecn::Experienced;
@@ -111,10 +112,11 @@ impl Endpoint for Sink {
         self.0.on_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
         let ack = self.0.poll_ack(now)?;
-        let (seq, size, payload) = (ack.next, ack.size as u16, Payload::of(ack));
-        Some(Outgoing { seq, size, user_bytes: 0, repeats: false, ecn: Codepoint::NotEct, payload })
+        let (seq, size) = (ack.next, ack.size as u16);
+        *payload = Payload::of(ack);
+        Some(Outgoing { seq, size, user_bytes: 0, repeats: false, ecn: Codepoint::NotEct })
     }
 
     fn delivered_bytes(&self) -> u64 {

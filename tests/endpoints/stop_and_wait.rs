@@ -152,7 +152,7 @@ impl Endpoint for Source {
         self.written = Some(self.written.map_or(taken, |written| written.min(taken)));
     }
 
-    fn on_packet(&mut self, now: Time, packet: Incoming) {
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         let payload = packet.payload.take::<Counted>().expect("the sink's payload");
         let (number, _) = read_header(&payload.bytes);
         let Some(datagram) = self.outstanding.take_if(|datagram| datagram.number == number) else { return };
@@ -181,7 +181,7 @@ impl Endpoint for Source {
         }
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
         if !std::mem::take(&mut self.to_send) {
             return None;
         }
@@ -191,14 +191,15 @@ impl Endpoint for Source {
         self.counters.retransmissions += u64::from(datagram.again);
         let mut bytes = header(datagram.number, datagram.length.into());
         bytes.extend((0..u64::from(datagram.length)).map(|at| byte_at(datagram.begin + at)));
-        Some(Outgoing {
+        let packet = Outgoing {
             seq: datagram.number,
             size: (bytes.len() + BELOW) as u16,
             user_bytes: datagram.length,
             repeats: datagram.again,
             ecn: Codepoint::Ect1,
-            payload: Payload::of(Counted::new(bytes, &self.transport.alive)),
-        })
+        };
+        *payload = Payload::of(Counted::new(bytes, &self.transport.alive));
+        Some(packet)
     }
 
     fn poll_fact(&mut self) -> Option<Fact> {
@@ -233,7 +234,7 @@ struct Sink {
 impl Endpoint for Sink {
     fn write(&mut self, _now: Time, _bytes: Option<u64>) {}
 
-    fn on_packet(&mut self, _now: Time, packet: Incoming) {
+    fn on_packet(&mut self, _now: Time, packet: Incoming<'_>) {
         let payload = packet.payload.take::<Counted>().expect("the source's payload");
         let (number, length) = read_header(&payload.bytes);
         assert_eq!(payload.bytes.len(), HEADER + length as usize);
@@ -257,10 +258,10 @@ impl Endpoint for Sink {
 
     fn on_timeout(&mut self, _now: Time) {}
 
-    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, _now: Time, payload: &mut Payload) -> Option<Outgoing> {
         let seq = self.answer.take()?;
-        let payload = Payload::of(Counted::new(header(seq, 0), &self.alive));
-        Some(Outgoing { seq, size: ACK_SIZE, user_bytes: 0, repeats: false, ecn: Codepoint::NotEct, payload })
+        *payload = Payload::of(Counted::new(header(seq, 0), &self.alive));
+        Some(Outgoing { seq, size: ACK_SIZE, user_bytes: 0, repeats: false, ecn: Codepoint::NotEct })
     }
 
     fn delivered_bytes(&self) -> u64 {

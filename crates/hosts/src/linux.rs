@@ -9,7 +9,7 @@ mod source;
 
 use sink::Sink;
 use skyhop_base::{Duration, Stream};
-use skyhop_sim::endpoint::{Codepoint, Endpoint, Incoming, Outgoing, Payload, Transport};
+use skyhop_sim::endpoint::{Codepoint, Endpoint, Incoming, Outgoing, Transport};
 use skyhop_sim::headers::{Header, Protocol, TcpFlags};
 use skyhop_tcp::path::ip_bytes;
 use skyhop_tcp::receiver::{self, Receiver};
@@ -95,72 +95,9 @@ impl Transport for LinuxTcp {
     }
 }
 
-/// What a packet of this TCP carries.
-#[derive(Debug, Default)]
-pub struct Parcel {
-    pub segment: Segment,
-    /// A parcel that the receiving host has no use for: two packets with data are answered by one, and the sender needs
-    /// room for two more. Allocating and freeing take a sixteenth of what hosts do for a packet.
-    empty: Option<Box<Parcel>>,
-}
-
-impl Parcel {
-    pub fn new(segment: Segment) -> Parcel {
-        Parcel { segment, empty: None }
-    }
-}
-
-impl Clone for Parcel {
-    /// Without the empty one, which nobody sends.
-    fn clone(&self) -> Parcel {
-        Parcel::new(self.segment)
-    }
-}
-
-/// Boxes of packets that arrived, for packets that leave.
-#[derive(Debug, Default)]
-struct Spare {
-    first: Option<Box<Parcel>>,
-    second: Option<Box<Parcel>>,
-}
-
-impl Spare {
-    /// Keeps a box, and the one in it.
-    #[inline]
-    fn keep(&mut self, mut parcel: Box<Parcel>) {
-        let empty = parcel.empty.take();
-        for more in [Some(parcel), empty] {
-            if self.first.is_none() {
-                self.first = more;
-            } else if self.second.is_none() {
-                self.second = more;
-            }
-        }
-    }
-
-    #[inline]
-    fn take(&mut self) -> Box<Parcel> {
-        self.second.take().or_else(|| self.first.take()).unwrap_or_default()
-    }
-
-    /// The next one, with the other in it.
-    #[inline]
-    fn take_both(&mut self) -> Box<Parcel> {
-        let mut parcel = self.take();
-        parcel.empty = self.first.take();
-        parcel
-    }
-
-    fn memory_bytes(&self) -> usize {
-        let count = usize::from(self.first.is_some()) + usize::from(self.second.is_some());
-        count * size_of::<Parcel>()
-    }
-}
-
-/// A packet with a segment in it.
+/// The packet with a segment in it.
 #[inline]
-fn packet(parcel: Box<Parcel>, syn_bytes: u32, repeats: bool) -> Outgoing {
-    let segment = &parcel.segment;
+fn packet(segment: &Segment, syn_bytes: u32, repeats: bool) -> Outgoing {
     let size = if segment.syn { syn_bytes } else { ip_bytes(segment) };
     Outgoing {
         seq: segment.seq as u32,
@@ -174,17 +111,12 @@ fn packet(parcel: Box<Parcel>, syn_bytes: u32, repeats: bool) -> Outgoing {
             Ecn::Ect1 => Codepoint::Ect1,
             Ecn::Ce => Codepoint::Ce,
         },
-        payload: {
-            let opens = segment.syn;
-            let empty = if parcel.empty.is_some() { size_of::<Parcel>() } else { 0 };
-            Payload::of_boxed(parcel).holding(empty as u64).opening(opens).described(header)
-        },
     }
 }
 
 /// The header of a segment, for the records.
 fn header(content: &dyn Any) -> Header {
-    let Some(Parcel { segment, .. }) = content.downcast_ref() else { return Header::default() };
+    let Some(segment) = content.downcast_ref::<Segment>() else { return Header::default() };
     let flags = TcpFlags::default()
         .and(TcpFlags::FIN, segment.fin)
         .and(TcpFlags::SYN, segment.syn)
@@ -208,11 +140,10 @@ fn header(content: &dyn Any) -> Header {
 /// The segment in a packet that has arrived, with the mark that the network set. `None` for a packet without a segment,
 /// such as a request of the engine.
 #[inline]
-fn parcel(packet: Incoming) -> Option<Box<Parcel>> {
-    let marked = packet.ecn == Codepoint::Ce;
-    let mut parcel = packet.payload.take_boxed::<Parcel>()?;
-    if marked {
-        parcel.segment.ecn = Ecn::Ce;
+fn segment(packet: Incoming<'_>) -> Option<&Segment> {
+    let segment = packet.payload.get_mut::<Segment>()?;
+    if packet.ecn == Codepoint::Ce {
+        segment.ecn = Ecn::Ce;
     }
-    Some(parcel)
+    Some(segment)
 }

@@ -176,7 +176,7 @@ impl Endpoint for End {
         self.collect();
     }
 
-    fn on_packet(&mut self, now: Time, packet: Incoming) {
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         let Some(Sealed { bytes, .. }) = packet.payload.take::<Sealed>() else { return };
         let ecn = match packet.ecn {
             Codepoint::NotEct => Ecn::NotEct,
@@ -200,10 +200,10 @@ impl Endpoint for End {
         self.collect();
     }
 
-    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, _now: Time, payload: &mut Payload) -> Option<Outgoing> {
         let Datagram { bytes, ecn, contents, .. } = self.outgoing.pop_front()?;
         let memory_bytes = bytes.capacity() + contents.acked.capacity() * 16 + contents.pieces.capacity() * 24;
-        Some(Outgoing {
+        let packet = Outgoing {
             seq: contents.number as u32,
             // A UDP payload has at most 65 507 bytes: `Config::check`.
             size: (bytes.len() + HEADERS) as u16,
@@ -215,8 +215,9 @@ impl Endpoint for End {
                 Ecn::Ect1 => Codepoint::Ect1,
                 Ecn::Ce => Codepoint::Ce,
             },
-            payload: Payload::of(Sealed { bytes, contents }).holding(memory_bytes as u64).described(header),
-        })
+        };
+        *payload = Payload::of(Sealed { bytes, contents }).holding(memory_bytes as u64).described(header);
+        Some(packet)
     }
 
     fn poll_fact(&mut self) -> Option<Fact> {
@@ -297,7 +298,7 @@ struct Refused {
 impl Endpoint for Refused {
     fn write(&mut self, _now: Time, _bytes: Option<u64>) {}
 
-    fn on_packet(&mut self, _now: Time, _packet: Incoming) {}
+    fn on_packet(&mut self, _now: Time, _packet: Incoming<'_>) {}
 
     fn next_timeout(&self) -> Time {
         Time::MAX
@@ -305,7 +306,7 @@ impl Endpoint for Refused {
 
     fn on_timeout(&mut self, _now: Time) {}
 
-    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, _now: Time, _payload: &mut Payload) -> Option<Outgoing> {
         None
     }
 

@@ -75,9 +75,11 @@ impl Record {
         self.len = len;
     }
 
-    /// The next one of its burst.
-    pub fn following(&self, len: u32) -> Record {
-        Record { start: self.end(), len, follows: true, in_flight: self.in_flight + 1, ..*self }
+    /// Becomes the next one of its burst, of the same length.
+    pub fn follow(&mut self) {
+        self.start = self.end();
+        self.follows = true;
+        self.in_flight += 1;
     }
 
     fn has(&self, flag: u8) -> bool {

@@ -42,9 +42,10 @@ pub struct RateSampler {
 }
 
 impl RateSampler {
-    /// Notes in the record of a packet what a later sample needs. `place`: its place in the burst, from 0; the burst
-    /// is not yet counted in `flow`.
-    pub fn sent(&mut self, flow: &mut Flow, record: &mut Record, place: u32) {
+    /// Notes in the record of a packet what a later sample needs. `in_flight`: the segments in flight before the burst;
+    /// `place`: the place in it, from 0. The burst is not yet counted in `flow`.
+    #[inline]
+    pub fn sent(&mut self, flow: &mut Flow, record: &mut Record, in_flight: u32, place: u32) {
         // Nothing was in flight: the sample begins with the sending.
         if flow.packets_out == 0 {
             self.first_sent_us = record.sent_us;
@@ -53,7 +54,7 @@ impl RateSampler {
         record.first_sent_us = self.first_sent_us;
         record.delivered_us = flow.delivered_us;
         record.delivered = flow.delivered;
-        record.in_flight = flow.in_flight() + place + 1;
+        record.in_flight = in_flight + place + 1;
         record.lost = flow.lost;
         record.set_app_limited(flow.app_limited != 0);
     }
@@ -78,11 +79,30 @@ impl RateSampler {
         }
     }
 
-    /// Completes the sample after the ACK.
-    pub fn complete(&self, flow: &mut Flow, sample: &mut RateSample, delivered: u32, lost: u32) {
+    /// The same where nobody asks for the sample: the segment is the last of those that an ACK acknowledges.
+    #[inline]
+    pub fn delivered_last(&mut self, record: &Record) {
+        self.first_sent_us = record.sent_us;
+    }
+
+    /// The ACK being processed delivered segments.
+    #[inline]
+    pub fn note_delivery(&self, flow: &mut Flow) {
+        self.end_limit(flow);
+        flow.delivered_us = flow.now_us;
+    }
+
+    /// Samples are not limited by the application any more once what it had written then is delivered.
+    #[inline]
+    fn end_limit(&self, flow: &mut Flow) {
         if flow.app_limited != 0 && flow.delivered > flow.app_limited {
             flow.app_limited = 0;
         }
+    }
+
+    /// Completes the sample after the ACK.
+    pub fn complete(&self, flow: &mut Flow, sample: &mut RateSample, delivered: u32, lost: u32) {
+        self.end_limit(flow);
         if delivered != 0 {
             flow.delivered_us = flow.now_us;
         }

@@ -1,8 +1,8 @@
 //! The receiving host: the receiver, and an application that reads at once.
 
-use super::{Spare, packet, parcel};
+use super::{header, packet, segment};
 use skyhop_base::Time;
-use skyhop_sim::endpoint::{Counters, Endpoint, Incoming, Outgoing};
+use skyhop_sim::endpoint::{Counters, Endpoint, Incoming, Outgoing, Payload};
 use skyhop_tcp::receiver::Receiver;
 
 #[derive(Debug)]
@@ -10,26 +10,23 @@ pub(super) struct Sink {
     receiver: Receiver,
     syn_bytes: u32,
     duplicates: u64,
-    spare: Spare,
 }
 
 impl Sink {
     pub fn new(receiver: Receiver, syn_bytes: u32) -> Sink {
-        Sink { receiver, syn_bytes, duplicates: 0, spare: Spare::default() }
+        Sink { receiver, syn_bytes, duplicates: 0 }
     }
 }
 
 impl Endpoint for Sink {
     fn write(&mut self, _now: Time, _bytes: Option<u64>) {}
 
-    fn on_packet(&mut self, now: Time, packet: Incoming) {
-        let Some(parcel) = parcel(packet) else { return };
-        let segment = &parcel.segment;
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
+        let Some(segment) = segment(packet) else { return };
         if segment.len > 0 && self.receiver.holds(segment.seq..segment.end()) {
             self.duplicates += 1;
         }
         self.receiver.on_segment(now, segment);
-        self.spare.keep(parcel);
     }
 
     fn next_timeout(&self) -> Time {
@@ -40,15 +37,16 @@ impl Endpoint for Sink {
         self.receiver.on_timeout(now);
     }
 
-    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
-        let receiver = &mut self.receiver;
-        if !receiver.is_ready() {
+    fn poll_transmit(&mut self, _now: Time, payload: &mut Payload) -> Option<Outgoing> {
+        if !self.receiver.is_ready() {
             return None;
         }
-        // The sender needs two boxes for each ACK.
-        let mut parcel = self.spare.take_both();
-        receiver.transmit_into(&mut parcel.segment);
-        Some(packet(parcel, self.syn_bytes, false))
+        let (packet, opens) = payload.write(header, |segment| {
+            self.receiver.transmit_into(segment);
+            (packet(segment, self.syn_bytes, false), segment.syn)
+        });
+        payload.set_opening(opens);
+        Some(packet)
     }
 
     fn delivered_bytes(&self) -> u64 {
@@ -66,6 +64,6 @@ impl Endpoint for Sink {
     }
 
     fn memory_bytes(&self) -> u64 {
-        (size_of::<Sink>() + self.spare.memory_bytes()) as u64 + self.receiver.memory_bytes()
+        size_of::<Sink>() as u64 + self.receiver.memory_bytes()
     }
 }

@@ -1,11 +1,11 @@
 //! The sending host: the application's writes through a limited buffer, the sender, and what the records learn of it.
 
-use super::{Spare, packet, parcel};
+use super::{header, packet, segment};
 use skyhop_base::{Duration, Time};
-use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Report};
+use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Payload, Report};
 use skyhop_tcp::control::PathHint;
 use skyhop_tcp::flow::CaState;
-use skyhop_tcp::segment::Seq;
+use skyhop_tcp::segment::{Segment, Seq};
 use skyhop_tcp::sender::{Counts, Sender};
 use std::collections::VecDeque;
 
@@ -30,7 +30,6 @@ pub(super) struct Source {
     facts: VecDeque<Fact>,
     /// State and counts at the last look.
     seen: (CaState, Counts),
-    spare: Spare,
 }
 
 impl Source {
@@ -47,7 +46,6 @@ impl Source {
             rtt: None,
             facts: VecDeque::new(),
             seen,
-            spare: Spare::default(),
         }
     }
 
@@ -119,10 +117,9 @@ impl Endpoint for Source {
         self.waiting = self.waiting.or(Some(0));
     }
 
-    fn on_packet(&mut self, now: Time, packet: Incoming) {
-        let Some(parcel) = parcel(packet) else { return };
-        self.sender.on_segment(now, &parcel.segment);
-        self.spare.keep(parcel);
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
+        let Some(segment) = segment(packet) else { return };
+        self.sender.on_segment(now, segment);
         self.fill(now);
         self.observe();
     }
@@ -145,17 +142,19 @@ impl Endpoint for Source {
         self.observe();
     }
 
-    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, _now: Time, payload: &mut Payload) -> Option<Outgoing> {
         if !self.sender.is_ready() {
             return None;
         }
-        let mut parcel = self.spare.take();
-        self.sender.transmit_into(&mut parcel.segment);
-        let segment = &parcel.segment;
-        let repeats = segment.len > 0 && segment.end() <= self.highest;
-        self.repeats += u64::from(repeats);
-        self.highest = self.highest.max(segment.end());
-        Some(packet(parcel, self.syn_bytes, repeats))
+        let (packet, opens) = payload.write(header, |segment: &mut Segment| {
+            self.sender.transmit_into(segment);
+            let repeats = segment.len > 0 && segment.end() <= self.highest;
+            self.repeats += u64::from(repeats);
+            self.highest = self.highest.max(segment.end());
+            (packet(segment, self.syn_bytes, repeats), segment.syn)
+        });
+        payload.set_opening(opens);
+        Some(packet)
     }
 
     fn poll_fact(&mut self) -> Option<Fact> {
@@ -210,6 +209,6 @@ impl Endpoint for Source {
 
     fn memory_bytes(&self) -> u64 {
         let facts = self.facts.capacity() * size_of::<Fact>();
-        (size_of::<Source>() + facts + self.spare.memory_bytes()) as u64 + self.sender.memory_bytes()
+        (size_of::<Source>() + facts) as u64 + self.sender.memory_bytes()
     }
 }

@@ -71,7 +71,7 @@ impl Endpoint for End {
         self.inner.close(now);
     }
 
-    fn on_packet(&mut self, now: Time, packet: Incoming) {
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         self.inner.on_packet(now, packet);
     }
 
@@ -83,9 +83,9 @@ impl Endpoint for End {
         self.inner.on_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
-        let mut packet = self.inner.poll_transmit(now)?;
-        let sealed = packet.payload.take::<Sealed>().expect("a datagram");
+    fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
+        let packet = self.inner.poll_transmit(now, payload)?;
+        let sealed = payload.get::<Sealed>().expect("a datagram");
         let mut hash = self.hash.lock().expect("nobody panicked");
         hash.1 += 1;
         hash.mix(&now.as_nanos().to_le_bytes());
@@ -95,7 +95,6 @@ impl Endpoint for End {
         } else {
             hash.mix(&sealed.bytes.len().to_le_bytes());
         }
-        packet.payload = Payload::of(sealed);
         Some(packet)
     }
 

@@ -1,9 +1,10 @@
 //! Drives transports that the engine does not know: two boxed [`Endpoint`]s for each flow.
 
 use super::endpoint::{
-    Codepoint, Counters, Endpoint, Fact, Failure, Incoming, MessageCounts, Outgoing, Report, Transport,
+    Arrived, Codepoint, Counters, Endpoint, Fact, Failure, MessageCounts, Report, Settled, Transport,
 };
-use super::payloads::{Load, PacketKind};
+use super::ends::Ends;
+use super::payloads::Leaving;
 use crate::limits::BETWEEN_LOOKS;
 use crate::packet::{Flags, Packet};
 use crate::records::PacketEvent;
@@ -94,7 +95,7 @@ impl Hosts {
 }
 
 /// The flags of a packet.
-fn flags_of(side: Side, packet: &Outgoing) -> Flags {
+fn flags_of(side: Side, packet: &Leaving) -> Flags {
     let direction = if side == Side::Sink { Flags::ACK } else { Flags::NONE };
     let again = if packet.repeats { Flags::RETRANSMISSION } else { Flags::NONE };
     let ecn = match packet.ecn {
@@ -108,82 +109,121 @@ fn flags_of(side: Side, packet: &Outgoing) -> Flags {
 
 impl Simulation {
     /// A packet of the source is at the sink.
-    pub(super) fn deliver_to_sink(&mut self, packet: &Packet) {
-        self.hand_over(packet, Side::Sink);
-        self.read_sink(packet.flow);
-        self.after_host_input(packet.flow, Side::Sink);
-    }
-
-    /// The sink's application reads what has arrived. A host that takes time to process a packet delivers at a timeout.
     #[inline(always)]
-    fn read_sink(&mut self, flow_id: u32) {
-        let now = self.now;
-        let flow = &mut self.flows[flow_id as usize];
-        let Some(hosts) = flow.ends.hosts_mut() else { return };
-        let sink = hosts.end(Side::Sink);
-        flow.totals.bytes_delivered = sink.delivered_bytes();
-        flow.totals.duplicate = sink.duplicates();
-        let delivered = flow.totals.bytes_delivered;
-        if !hosts.has_messages {
-            flow.updates.received_bytes(now, delivered, flow_id, &mut self.recorder.records.transfers);
-        }
-        if flow.application.waits_for(delivered) {
-            self.deliver_to_application(flow_id);
-        }
-    }
-
-    /// The source may have learned that what it wrote has arrived.
-    fn look_for_confirmation(&mut self, flow_id: u32) {
-        if self.flows[flow_id as usize].application.awaits_confirmation() {
-            self.confirm(flow_id);
+    pub(super) fn deliver_to_sink(&mut self, packet: &Packet) {
+        if let Some(settled) = self.hand_over(packet, Side::Sink) {
+            self.follow(packet.flow, Side::Sink, true, settled);
         }
     }
 
     /// A packet of the sink is at the source.
+    #[inline(always)]
     pub(super) fn deliver_to_source(&mut self, packet: &Packet) {
         if let Some(link) = self.recorder.ack_link {
             self.record_packet(self.now, link, PacketEvent::Ack, packet);
         }
         self.flows[packet.flow as usize].totals.acks_received += 1;
-        self.hand_over(packet, Side::Source);
-        self.look_for_confirmation(packet.flow);
-        self.after_host_input(packet.flow, Side::Source);
+        if let Some(settled) = self.hand_over(packet, Side::Source) {
+            self.follow(packet.flow, Side::Source, true, settled);
+        }
     }
 
     /// Gives a host its packet.
     #[inline(always)]
-    fn hand_over(&mut self, packet: &Packet, side: Side) {
-        let load = packet.payload().and_then(|handle| self.payloads.take(handle));
-        debug_assert!(load.is_some(), "a packet without its payload: {packet:?}");
-        let (Some(Load { payload, ecn, .. }), Some(hosts)) = (load, self.flows[packet.flow as usize].ends.hosts_mut())
-        else {
-            return;
-        };
-        let ecn = if packet.flags.has(Flags::CE) { Codepoint::Ce } else { ecn };
-        let arrived = Incoming { seq: packet.seq, size: packet.size, ecn, payload };
-        hosts.end(side).on_packet(self.now, arrived);
+    fn hand_over(&mut self, packet: &Packet, side: Side) -> Option<Settled> {
+        let hosts = self.flows[packet.flow as usize].ends.hosts_mut()?;
+        let is_marked = packet.flags.has(Flags::CE);
+        let arrived = Arrived { handle: packet.payload()?, seq: packet.seq, size: packet.size, is_marked };
+        let settled = hosts.end(side).arrive(self.now, arrived, BETWEEN_LOOKS, &mut self.payloads);
+        debug_assert!(settled.is_some(), "a packet without its payload: {packet:?}");
+        settled
     }
 
-    /// Everything that a host wants after an input: packets, records, its timer.
+    /// Everything that a host wants after an input of its application: packets, records, its timer.
     pub(crate) fn after_host_input(&mut self, flow_id: u32, side: Side) {
-        // A copy of the code for each side: for a sink nothing of the window is left.
-        match side {
-            Side::Source => self.after_input_of(flow_id, Side::Source),
-            Side::Sink => self.after_input_of(flow_id, Side::Sink),
+        if let Some(settled) = self.settle_host(flow_id, side, BETWEEN_LOOKS) {
+            match side {
+                Side::Source => self.follow(flow_id, Side::Source, false, settled),
+                Side::Sink => self.follow(flow_id, Side::Sink, false, settled),
+            }
         }
     }
 
+    fn settle_host(&mut self, flow_id: u32, side: Side, most: u32) -> Option<Settled> {
+        let hosts = self.flows[flow_id as usize].ends.hosts_mut()?;
+        Some(hosts.end(side).settle(self.now, most, &mut self.payloads))
+    }
+
+    /// Does what a host wants after an input. `may_know_more`: the input was a packet or a timeout, in which the sink
+    /// may have delivered data, and the source may have learned that its data arrived.
     #[inline(always)]
-    fn after_input_of(&mut self, flow_id: u32, side: Side) {
+    fn follow(&mut self, flow_id: u32, side: Side, may_know_more: bool, settled: Settled) {
+        let now = self.now;
+        // One look at the flow: each costs as much as a step of what follows.
+        let flow = &mut self.flows[flow_id as usize];
+        let Ends::Hosts(hosts) = &mut flow.ends else { return };
+        let is_sooner = settled.timeout.max(now) < hosts.armed[side as usize];
+        let has_messages = hosts.has_messages;
+        if side == Side::Source {
+            if let Some(average) = &mut flow.cwnd
+                && let Some(cwnd) = hosts.end(Side::Source).cwnd()
+            {
+                average.set(now, cwnd);
+            }
+            // Mostly each ACK gives one sample of the RTT, and that is all.
+            if let &[Fact::Rtt(rtt)] = self.payloads.facts.as_slice() {
+                flow.rtt.add(rtt);
+                self.recorder.rtt(flow_id, rtt);
+                self.payloads.facts.clear();
+            }
+            if may_know_more && flow.application.awaits_confirmation() {
+                self.confirm(flow_id);
+            }
+        } else if may_know_more {
+            flow.totals.bytes_delivered = settled.delivered_bytes;
+            flow.totals.duplicate = settled.duplicates;
+            if !has_messages {
+                let rows = &mut self.recorder.records.transfers;
+                flow.updates.received_bytes(now, settled.delivered_bytes, flow_id, rows);
+            }
+            if flow.application.waits_for(settled.delivered_bytes) {
+                self.read_by_application(flow_id);
+            }
+        }
+        self.send_of_host(flow_id, side);
+        if settled.has_more || !self.payloads.facts.is_empty() || (side == Side::Source && self.part.is_some()) {
+            return self.follow_further(flow_id, side, settled);
+        }
+        if is_sooner {
+            self.arm_host(flow_id, side, settled.timeout);
+        }
+    }
+
+    /// The sink's application reads. It may make hosts send, whose packets go before those that wait here.
+    #[cold]
+    fn read_by_application(&mut self, flow_id: u32) {
+        let leaving = std::mem::take(&mut self.payloads.leaving);
+        let facts = std::mem::take(&mut self.payloads.facts);
+        self.deliver_to_application(flow_id);
+        self.payloads.leaving = leaving;
+        self.payloads.facts = facts;
+    }
+
+    /// The rest of [`Simulation::follow`], for inputs with much to do.
+    #[inline(never)]
+    fn follow_further(&mut self, flow_id: u32, side: Side, mut settled: Settled) {
         // A window can release a burst that takes longer than anybody waits: see `limits.rs`.
-        while self.send_some_of_host(flow_id, side) && !self.is_to_end() {}
-        loop {
-            let flow = &mut self.flows[flow_id as usize];
-            let Some(hosts) = flow.ends.hosts_mut() else { return };
-            let Some(fact) = hosts.end(side).poll_fact() else { break };
+        while settled.has_more {
+            let most = if self.is_to_end() { 0 } else { BETWEEN_LOOKS };
+            let Some(later) = self.settle_host(flow_id, side, most) else { return };
+            settled = later;
+            self.send_of_host(flow_id, side);
+        }
+        let facts = std::mem::take(&mut self.payloads.facts);
+        for &fact in &facts {
             match fact {
                 Fact::Rtt(rtt) if side == Side::Source => {
-                    flow.rtt.add(rtt);
+                    self.flows[flow_id as usize].rtt.add(rtt);
                     self.recorder.rtt(flow_id, rtt);
                 }
                 // Round trips are those of the data.
@@ -191,22 +231,24 @@ impl Simulation {
                 fact => self.keep_fact(flow_id, side, fact),
             }
         }
+        self.payloads.facts = facts;
+        self.payloads.facts.clear();
         if side == Side::Source {
             let now = self.now;
             let flow = &mut self.flows[flow_id as usize];
-            let Some(hosts) = flow.ends.hosts_mut() else { return };
             if let Some(average) = &mut flow.cwnd
-                && let Some(cwnd) = hosts.cwnd()
+                && let Some(cwnd) = flow.ends.cwnd()
             {
                 average.set(now, cwnd);
             }
             if let Some(part) = &mut self.part
                 && part.remembers(flow_id)
+                && let Some(report) = flow.ends.report()
             {
-                part.remember(flow_id, hosts.report());
+                part.remember(flow_id, report);
             }
         }
-        self.arm_host(flow_id, side);
+        self.arm_host(flow_id, side, settled.timeout);
     }
 
     /// What few inputs lead to.
@@ -244,40 +286,32 @@ impl Simulation {
         }
     }
 
-    /// Sends so many packets that it is time to look at the limits; false when there are no more.
+    /// Sends the packets that a host has handed over.
     #[inline(always)]
-    fn send_some_of_host(&mut self, flow_id: u32, side: Side) -> bool {
-        for _ in 0..BETWEEN_LOOKS {
-            let flow = &mut self.flows[flow_id as usize];
-            let Some(packet) = flow.ends.hosts_mut().and_then(|hosts| hosts.end(side).poll_transmit(self.now)) else {
-                return false;
-            };
+    fn send_of_host(&mut self, flow_id: u32, side: Side) {
+        let mut at = 0;
+        while let Some(&packet) = self.payloads.leaving.get(at) {
+            at += 1;
             if side == Side::Source {
-                flow.totals.sent_payload_bytes += u64::from(packet.user_bytes);
+                let totals = &mut self.flows[flow_id as usize].totals;
+                totals.sent_payload_bytes += u64::from(packet.user_bytes);
                 if packet.repeats {
-                    flow.totals.resent_bytes += u64::from(packet.size);
+                    totals.resent_bytes += u64::from(packet.size);
                 }
             }
-            let flags = flags_of(side, &packet);
-            let Outgoing { seq, size, ecn, payload, user_bytes, .. } = packet;
-            let kind = match payload.opens() {
-                true => PacketKind::Opens,
-                false if user_bytes > 0 => PacketKind::Data,
-                false => PacketKind::Bare,
-            };
-            let detail = Packet::PAYLOAD | self.payloads.keep(Load { payload, ecn, kind, user_bytes });
-            self.send(flow_id, side == Side::Sink, seq, size.into(), detail, self.now, flags);
+            let (flags, detail) = (flags_of(side, &packet), Packet::PAYLOAD | packet.handle);
+            self.send_here(flow_id, side == Side::Sink, packet.seq, packet.size.into(), detail, self.now, flags);
         }
-        true
+        self.payloads.leaving.clear();
     }
 
     /// Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
     #[inline(always)]
-    fn arm_host(&mut self, flow_id: u32, side: Side) {
+    fn arm_host(&mut self, flow_id: u32, side: Side, timeout: Time) {
         let now = self.now;
         let Some(hosts) = self.flows[flow_id as usize].ends.hosts_mut() else { return };
         // An event cannot be before the present.
-        let deadline = hosts.end(side).next_timeout().max(now);
+        let deadline = timeout.max(now);
         let armed = &mut hosts.armed[side as usize];
         if deadline < *armed {
             *armed = deadline;
@@ -298,14 +332,16 @@ impl Simulation {
         self.events.disarm(self.slot_of(flow_id, side));
         let Some(hosts) = self.flows[flow_id as usize].ends.hosts_mut() else { return };
         hosts.armed[side as usize] = Time::MAX;
-        if hosts.end(side).next_timeout() > now {
-            return self.arm_host(flow_id, side);
+        let timeout = hosts.end(side).next_timeout();
+        if timeout > now {
+            return self.arm_host(flow_id, side, timeout);
         }
         hosts.end(side).on_timeout(now);
-        match side {
-            Side::Source => self.look_for_confirmation(flow_id),
-            Side::Sink => self.read_sink(flow_id),
+        if let Some(settled) = self.settle_host(flow_id, side, BETWEEN_LOOKS) {
+            match side {
+                Side::Source => self.follow(flow_id, Side::Source, true, settled),
+                Side::Sink => self.follow(flow_id, Side::Sink, true, settled),
+            }
         }
-        self.after_host_input(flow_id, side);
     }
 }

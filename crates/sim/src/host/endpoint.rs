@@ -4,6 +4,7 @@
 //! A flow has two hosts, its source and its sink. They share nothing: whatever one knows of the other arrived in a
 //! packet. `docs/decisions/endpoints.md` gives the reasons.
 
+pub use super::payloads::Payloads;
 pub use crate::headers::Codepoint;
 use crate::headers::Header;
 use skyhop_base::{Duration, Stream, Time};
@@ -35,7 +36,7 @@ pub trait Transport: Debug + Send + Sync {
 ///
 /// After each input ([`write`](Endpoint::write), [`close`](Endpoint::close), [`on_packet`](Endpoint::on_packet),
 /// [`on_handover`](Endpoint::on_handover), [`on_timeout`](Endpoint::on_timeout)) the engine takes packets until there
-/// are none, then facts until there are none, then asks for the next timeout.
+/// are none, then facts until there are none, then asks for the next timeout ([`settle`](Endpoint::settle)).
 pub trait Endpoint: Debug + Send {
     /// Opens the connection before the application has written anything, where writes are messages.
     fn open(&mut self, _now: Time) {}
@@ -48,7 +49,7 @@ pub trait Endpoint: Debug + Send {
     fn close(&mut self, _now: Time) {}
 
     /// A packet of the other host arrives.
-    fn on_packet(&mut self, now: Time, packet: Incoming);
+    fn on_packet(&mut self, now: Time, packet: Incoming<'_>);
 
     /// A terminal at one end of the flow moves on to another satellite or beam after the
     /// [lead](Endpoint::handover_lead) of this host, which has one.
@@ -67,8 +68,9 @@ pub trait Endpoint: Debug + Send {
     /// The earliest timer has expired.
     fn on_timeout(&mut self, now: Time);
 
-    /// The next packet to send at this instant. A host that always has one never lets time pass.
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing>;
+    /// The next packet to send at this instant, whose payload the host writes. A host that always has one never lets
+    /// time pass. Without a packet the payload stays as it is.
+    fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing>;
 
     /// The next fact for the records. Reading it changes nothing else.
     fn poll_fact(&mut self) -> Option<Fact> {
@@ -120,6 +122,60 @@ pub trait Endpoint: Debug + Send {
     fn memory_bytes(&self) -> u64 {
         0
     }
+
+    /// What the engine asks after an input, in one call: how far the data are, at most `most` packets, and, once there
+    /// are no more, facts and the next timeout. No host overrides it. The body stands in the trait so that it is
+    /// compiled for each host and calls it directly.
+    fn settle(&mut self, now: Time, most: u32, payloads: &mut Payloads) -> Settled {
+        settle(self, now, most, payloads)
+    }
+
+    /// [`on_packet`](Endpoint::on_packet) with the packet of this handle, and [`settle`](Endpoint::settle), whose
+    /// remarks hold here, too. `None` where no payload has the handle.
+    fn arrive(&mut self, now: Time, packet: Arrived, most: u32, payloads: &mut Payloads) -> Option<Settled> {
+        let Arrived { handle, seq, size, is_marked } = packet;
+        let found = payloads.arrive(handle, |payload, ecn| {
+            let ecn = if is_marked { Codepoint::Ce } else { ecn };
+            self.on_packet(now, Incoming { seq, size, ecn, payload });
+        });
+        found.then(|| settle(self, now, most, payloads))
+    }
+}
+
+#[inline(always)]
+fn settle<E: Endpoint + ?Sized>(host: &mut E, now: Time, most: u32, payloads: &mut Payloads) -> Settled {
+    let (delivered_bytes, duplicates) = (host.delivered_bytes(), host.duplicates());
+    let mut left = most;
+    while left > 0 && payloads.send(|payload| host.poll_transmit(now, payload)) {
+        left -= 1;
+    }
+    let has_more = left == 0 && most > 0;
+    if !has_more {
+        while let Some(fact) = host.poll_fact() {
+            payloads.facts.push(fact);
+        }
+    }
+    Settled { delivered_bytes, duplicates, has_more, timeout: host.next_timeout() }
+}
+
+/// The state of a host after an input.
+#[derive(Clone, Copy, Debug)]
+pub struct Settled {
+    pub(super) delivered_bytes: u64,
+    pub(super) duplicates: u64,
+    /// There may be more packets; facts were not asked for.
+    pub(super) has_more: bool,
+    pub(super) timeout: Time,
+}
+
+/// A packet that has arrived, whose payload the network still keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    pub(super) handle: u32,
+    pub(super) seq: u32,
+    pub(super) size: u16,
+    /// A queue on the path has marked it.
+    pub(super) is_marked: bool,
 }
 
 fn no_header(_content: &dyn Any) -> Header {
@@ -130,9 +186,11 @@ fn no_header(_content: &dyn Any) -> Header {
 /// only keeps it and drops it with its packet.
 #[derive(Debug)]
 pub struct Payload {
-    content: Box<dyn Any + Send>,
+    content: Option<Box<dyn Any + Send>>,
     bytes: u32,
     opens: bool,
+    /// The content stays when the packet has arrived, for the next one.
+    is_room: bool,
     /// Makes another one of the same content, for a network that doubles packets.
     copy: fn(&(dyn Any + Send)) -> Option<Box<dyn Any + Send>>,
     /// Reads the transport's header, for records.
@@ -145,38 +203,50 @@ fn copy_of<T: Any + Send + Clone>(content: &(dyn Any + Send)) -> Option<Box<dyn 
 }
 
 impl Payload {
+    pub(super) const NOTHING: Payload =
+        Payload { content: None, bytes: 0, opens: false, is_room: false, copy: |_| None, header: no_header };
+
     /// The bytes of a datagram.
     pub fn bytes(bytes: Vec<u8>) -> Payload {
-        let size = bytes.capacity() + size_of::<Vec<u8>>();
-        Payload {
-            content: Box::new(bytes),
-            bytes: size as u32,
-            opens: false,
-            copy: copy_of::<Vec<u8>>,
-            header: no_header,
-        }
+        let held = bytes.capacity();
+        Payload::of(bytes).holding(held as u64)
     }
 
     /// A value, such as the segment of a transport. Memory that it owns elsewhere is not accounted for.
     pub fn of<T: Any + Send + Clone>(value: T) -> Payload {
-        Payload {
-            content: Box::new(value),
-            bytes: size_of::<T>() as u32,
-            opens: false,
-            copy: copy_of::<T>,
-            header: no_header,
-        }
+        let content: Option<Box<dyn Any + Send>> = Some(Box::new(value));
+        Payload { content, bytes: size_of::<T>() as u32, copy: copy_of::<T>, ..Payload::NOTHING }
     }
 
-    /// The same of a value in a box: a host may send the next packet in the box of one that arrived.
-    pub fn of_boxed<T: Any + Send + Clone>(value: Box<T>) -> Payload {
-        Payload { content: value, bytes: size_of::<T>() as u32, opens: false, copy: copy_of::<T>, header: no_header }
+    /// Writes a value in the place of an earlier packet's value of the same type, or else of the default. What a host
+    /// sends in this way stays when it has arrived, so that the next packet needs no memory. `header` is as in
+    /// [`Payload::described`], the same for all values of the type.
+    #[inline(always)]
+    pub fn write<T: Any + Send + Clone + Default, R>(
+        &mut self,
+        header: fn(&dyn Any) -> Header,
+        write: impl FnOnce(&mut T) -> R,
+    ) -> R {
+        self.opens = false;
+        if let Some(value) = self.content.as_deref_mut().and_then(|content| content.downcast_mut()) {
+            return write(value);
+        }
+        let mut value = T::default();
+        let result = write(&mut value);
+        *self = Payload { is_room: true, header, ..Payload::of(value) };
+        result
     }
 
     /// The same of a packet that asks for a connection, or of the answer to it.
     #[must_use]
     pub fn opening(self, opens: bool) -> Payload {
         Payload { opens, ..self }
+    }
+
+    /// Says whether the packet asks for a connection, or answers that.
+    #[inline]
+    pub fn set_opening(&mut self, opens: bool) {
+        self.opens = opens;
     }
 
     /// The same with a way to read its transport's header. Records ask for it, and nothing else does.
@@ -193,35 +263,55 @@ impl Payload {
     }
 
     pub(super) fn header(&self) -> Header {
-        (self.header)(&*self.content)
+        self.content.as_deref().map_or_else(Header::default, |content| (self.header)(content))
     }
 
+    #[inline]
     pub(super) fn opens(&self) -> bool {
         self.opens
     }
 
     pub(super) fn copied(&self) -> Option<Payload> {
-        let content = (self.copy)(&*self.content)?;
-        Some(Payload { content, ..*self })
+        let content = (self.copy)(self.content.as_deref()?)?;
+        Some(Payload { content: Some(content), ..*self })
     }
 
     /// The value, if it is of this type. [`Payload::bytes`] holds a `Vec<u8>`.
-    pub fn take<T: Any>(self) -> Option<T> {
-        self.content.downcast().ok().map(|value| *value)
+    #[inline]
+    pub fn get<T: Any>(&self) -> Option<&T> {
+        self.content.as_deref()?.downcast_ref()
     }
 
-    /// The same in its box.
-    pub fn take_boxed<T: Any>(self) -> Option<Box<T>> {
-        self.content.downcast().ok()
+    /// The same, to change it.
+    #[inline]
+    pub fn get_mut<T: Any>(&mut self) -> Option<&mut T> {
+        self.content.as_deref_mut()?.downcast_mut()
     }
 
+    /// Takes the value out, if it is of this type.
+    pub fn take<T: Any>(&mut self) -> Option<T> {
+        let content = self.content.take_if(|content| content.is::<T>())?;
+        self.bytes = 0;
+        content.downcast().ok().map(|value| *value)
+    }
+
+    /// Its packet has arrived.
+    #[inline]
+    pub(super) fn leave_room(&mut self) {
+        if !self.is_room {
+            self.content = None;
+            self.bytes = 0;
+        }
+    }
+
+    #[inline]
     pub(super) fn memory_bytes(&self) -> u64 {
         u64::from(self.bytes)
     }
 }
 
-/// A packet that a host sends.
-#[derive(Debug)]
+/// A packet that a host sends, beside its payload.
+#[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
     /// The number under which records name the packet.
     pub seq: u32,
@@ -232,20 +322,20 @@ pub struct Outgoing {
     /// Whether it repeats user bytes of an earlier packet. For records, and for errors that spare repetitions.
     pub repeats: bool,
     pub ecn: Codepoint,
-    pub payload: Payload,
 }
 
 /// A packet that has arrived.
 #[derive(Debug)]
-pub struct Incoming {
+pub struct Incoming<'a> {
     /// As sent.
     pub seq: u32,
     /// As sent.
     pub size: u16,
     /// As sent, or marked by a queue on the path.
     pub ecn: Codepoint,
-    /// As sent.
-    pub payload: Payload,
+    /// As sent. What the host leaves of it is dropped, or kept for the next packet
+    /// ([`Payload::write`]).
+    pub payload: &'a mut Payload,
 }
 
 /// The end of a connection that its application did not ask for.

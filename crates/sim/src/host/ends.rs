@@ -63,6 +63,7 @@ impl Ends {
         }
     }
 
+    #[inline(always)]
     pub fn hosts_mut(&mut self) -> Option<&mut Hosts> {
         match self {
             Ends::Hosts(hosts) => Some(hosts),

@@ -190,6 +190,13 @@ impl Simulation {
 
     #[expect(clippy::too_many_arguments, reason = "the fields of a packet, private to the hosts")]
     fn send(&mut self, flow_id: u32, is_ack: bool, seq: u32, size: u32, detail: u32, stamp: Time, flags: Flags) {
+        self.send_here(flow_id, is_ack, seq, size, detail, stamp, flags);
+    }
+
+    /// The same without a call, whose arguments would go through memory.
+    #[expect(clippy::too_many_arguments, reason = "the fields of a packet, private to the hosts")]
+    #[inline(always)]
+    fn send_here(&mut self, flow_id: u32, is_ack: bool, seq: u32, size: u32, detail: u32, stamp: Time, flags: Flags) {
         let direction = usize::from(is_ack);
         let ends = &self.to[flow_id as usize];
         let (to, node) = (ends[direction], ends[1 - direction].node);

@@ -48,6 +48,7 @@ pub fn wake_time(wake: &[(Duration, Duration)], idle: Duration) -> Duration {
 }
 
 /// IP bytes of a segment that is no SYN.
+#[inline]
 pub fn ip_bytes(segment: &Segment) -> u32 {
     let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
     let blocks = segment.sack.len() as u32;

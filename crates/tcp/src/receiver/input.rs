@@ -9,24 +9,27 @@ use crate::segment::{Ecn, Segment, Seq};
 use skyhop_base::Time;
 
 /// A timestamp may be older than the last by so many milliseconds and still pass (RFC 7323 §5).
-const TIMESTAMP_TOLERANCE: i32 = 1;
+pub(super) const TIMESTAMP_TOLERANCE: i32 = 1;
 /// ACKs at once after a mark: the sender's window may be small now.
 const QUICK_AFTER_MARK: u64 = 2;
 /// Marks that make an ACK leave at once (RFC 9768 §3.2.2.5.1: 2 is recommended, 6 the most).
 const MARKS_TO_TELL: u32 = 2;
 /// Smaller segments open no window.
-const LEAST_FOR_GROWTH: u32 = 128;
+pub(super) const LEAST_FOR_GROWTH: u32 = 128;
 
 impl Receiver {
     /// Takes a segment that the peer sent.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+        if self.take_expected(now, segment) {
+            return;
+        }
         if !self.reader.holds(now, segment) {
             self.process(now, segment);
             self.wake_reader(now);
         }
+        self.undisturbed = self.is_undisturbed();
     }
 
-    #[inline]
     pub(super) fn process(&mut self, now: Time, segment: &Segment) {
         self.stamp = now;
         self.acks.forget_stale_timer(now);
@@ -194,7 +197,7 @@ impl Receiver {
     }
 
     /// Whether nothing waits in the buffer and the application reads at the moment at which data come.
-    fn is_read_at_once(&self) -> bool {
+    pub(super) fn is_read_at_once(&self) -> bool {
         self.read == self.next && self.reorder.is_empty() && self.reading && self.reader.is_instant(&self.config)
     }
 
@@ -265,7 +268,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn note_size(&mut self, segment: &Segment, memory: u64) {
+    pub(super) fn note_size(&mut self, segment: &Segment, memory: u64) {
         let options = if self.options.timestamps { TIMESTAMP_BYTES } else { 0 };
         let len = u64::from(segment.len);
         if self.acks.measure_mss(len, segment.psh, options, self.window.advertised_mss) {
@@ -273,7 +276,8 @@ impl Receiver {
         }
     }
 
-    fn grow_window(&mut self, len: u32, memory: u64, used: u64) {
+    #[inline]
+    pub(super) fn grow_window(&mut self, len: u32, memory: u64, used: u64) {
         let grew = self.window.grow(u64::from(len), memory, used, self.acks.receive_mss);
         if grew {
             // While the window grows every segment is acknowledged: the sender learns of it at once.
@@ -366,6 +370,6 @@ impl Receiver {
 }
 
 /// How much older `value` is than `than`, in milliseconds; the clock wraps.
-fn age(than: u32, value: u32) -> i32 {
+pub(super) fn age(than: u32, value: u32) -> i32 {
     than.wrapping_sub(value) as i32
 }

@@ -3,12 +3,13 @@
 //! [`Receiver`] is sans-IO: segments, timeouts and reads of the application go in, segments come out of
 //! [`Receiver::transmit`]. One mechanism, one file: `handshake` (SYN-ACK), `acks` (quick and delayed ACKs),
 //! `reorder` (holes, SACK, DSACK), `window` (the window and the growth of the buffer), `memory` (what a segment costs),
-//! `input` (what a segment sets off), `reader` (the application). The model is described in
-//! `docs/models/linux-tcp-receiver.md`.
+//! `input` (what a segment sets off), `expected` (the same for most segments), `reader` (the application). The model is
+//! described in `docs/models/linux-tcp-receiver.md`.
 
 mod acks;
 mod clock;
 mod config;
+mod expected;
 mod handshake;
 mod host;
 mod input;
@@ -74,8 +75,56 @@ fn sooner(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     }
 }
 
-/// Segments for which the standard library makes room at first.
-const USUAL_OUTBOX: usize = 4;
+/// Segments that leave. There is mostly one, an ACK, which is written where the last one stood.
+#[derive(Clone, Debug, Default)]
+struct Outbox {
+    /// Boxed, because an idle receiver has to be small.
+    first: Option<Box<Segment>>,
+    has_first: bool,
+    more: VecDeque<Segment>,
+}
+
+impl Outbox {
+    /// The place of a new segment behind the others. It holds an earlier segment.
+    #[inline]
+    fn place(&mut self) -> &mut Segment {
+        if !self.has_first {
+            self.has_first = true;
+            return self.first.get_or_insert_default();
+        }
+        self.more.push_back(Segment::default());
+        match self.more.back_mut() {
+            Some(last) => last,
+            None => self.first.get_or_insert_default(),
+        }
+    }
+
+    fn push_back(&mut self, segment: Segment) {
+        *self.place() = segment;
+    }
+
+    /// Moves the first segment to another place. Returns whether there was one.
+    #[inline]
+    fn pop_into(&mut self, segment: &mut Segment) -> bool {
+        let Some(first) = self.first.as_deref().filter(|_| self.has_first) else { return false };
+        segment.copy_from(first);
+        self.has_first = !self.more.is_empty();
+        if self.has_first {
+            self.advance();
+        }
+        true
+    }
+
+    #[cold]
+    fn advance(&mut self) {
+        if let (Some(first), Some(next)) = (self.first.as_deref_mut(), self.more.pop_front()) {
+            *first = next;
+        }
+        if self.more.is_empty() {
+            self.more = VecDeque::new();
+        }
+    }
+}
 
 /// The receiving half of a connection.
 ///
@@ -100,6 +149,9 @@ pub struct Receiver {
     /// Pages of memory that the host has granted to the buffer.
     pages: u64,
     reading: bool,
+    /// [`Receiver::is_undisturbed`], after each segment that does not take the shortcut for such receivers.
+    undisturbed: bool,
+    shortcuts: bool,
     reader: Reader,
     window: Window,
     reorder: Reorder,
@@ -111,7 +163,7 @@ pub struct Receiver {
     ecn: EcnState,
     /// When a segment outside the window was answered last, in ticks.
     last_invalid: Option<u64>,
-    outbox: VecDeque<Segment>,
+    outbox: Outbox,
 }
 
 impl Receiver {
@@ -137,6 +189,8 @@ impl Receiver {
             queue: Queue::default(),
             pages: 0,
             reading: true,
+            undisturbed: false,
+            shortcuts: true,
             reader: Reader::default(),
             window,
             reorder: Reorder::default(),
@@ -146,8 +200,15 @@ impl Receiver {
             echo: 0,
             ecn: EcnState::default(),
             last_invalid: None,
-            outbox: VecDeque::new(),
+            outbox: Outbox::default(),
         }
+    }
+
+    /// Takes no shortcut for usual segments from now on. For tests, which compare with it.
+    pub fn without_shortcuts(mut self) -> Receiver {
+        self.shortcuts = false;
+        self.undisturbed = false;
+        self
     }
 
     /// The next segment that leaves; the caller sends all there are before time goes on.
@@ -157,31 +218,27 @@ impl Receiver {
     }
 
     /// Whether [`Receiver::transmit`] has a segment.
+    #[inline]
     pub fn is_ready(&self) -> bool {
-        !self.outbox.is_empty()
+        self.outbox.has_first
     }
 
     /// The next segment that leaves, in the place of one that is not needed any more. Returns whether there was one.
+    #[inline]
     pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
-        let Some(first) = self.outbox.front() else { return false };
-        segment.copy_from(first);
-        self.outbox.pop_front();
-        // The usual room for an ACK or two stays, so that not every ACK asks for memory.
-        if self.outbox.is_empty() && self.outbox.capacity() > USUAL_OUTBOX {
-            self.outbox = VecDeque::new();
-        }
-        true
+        self.outbox.pop_into(segment)
     }
 
     /// When [`Receiver::on_timeout`] is due.
+    #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         let delayed = self.acks.timer.filter(|_| self.acks.pending.timer || self.acks.compressed > 0);
         let first = delayed.map(|(_, fires)| fires);
-        // Once the connection stands and while nothing is out of order or read late, no other timer runs.
-        let others = (self.handshake.timer(), self.acks.compression_timer, self.reader.timer());
-        if let (None, None, None) = others {
+        // While nothing is out of order or read late, no other timer runs.
+        if self.undisturbed {
             return first;
         }
+        let others = (self.handshake.timer(), self.acks.compression_timer, self.reader.timer());
         sooner(sooner(first, others.0), sooner(others.1, others.2))
     }
 
@@ -192,6 +249,7 @@ impl Receiver {
 
     /// Does what is due at `now`.
     pub fn on_timeout(&mut self, now: Time) {
+        self.undisturbed = false;
         if self.handshake.timer().is_some_and(|fires| fires <= now) {
             self.stamp = now;
             self.repeat_syn_ack(now);
@@ -257,27 +315,19 @@ impl Receiver {
     fn send_ack_with(&mut self, now: Time, selected: Option<u64>) {
         self.stamp = now;
         let room = if self.options.timestamps { BLOCKS - 1 } else { BLOCKS };
-        let sack = if self.options.sack && (self.duplicate.is_some() || !self.sacks.is_empty()) {
-            self.sacks.option(self.duplicate.as_ref(), room)
-        } else {
-            crate::segment::SackBlocks::default()
-        };
-        self.duplicate = None;
+        let duplicate = self.duplicate.take();
         let window = self.offer_window(selected);
-        let mut segment = Segment {
-            ack: Some(self.next),
-            ece: self.ecn.agreed && self.ecn.echo,
-            seq: 1,
-            window,
-            sack,
-            timestamps: self.timestamps(now),
-            ..Segment::default()
-        };
+        let timestamps = self.timestamps(now);
+        let segment = self.outbox.place();
+        segment.write_ack(1, self.next, window, timestamps);
+        segment.ece = self.ecn.agreed && self.ecn.echo;
+        if self.options.sack && (duplicate.is_some() || !self.sacks.is_empty()) {
+            segment.sack = self.sacks.option(duplicate.as_ref(), room);
+        }
         if self.ecn.accurate {
             segment.set_ace(self.ecn.count);
             self.ecn.told = self.ecn.count;
         }
-        self.outbox.push_back(segment);
         self.acks.sent(self.ticks);
     }
 
@@ -305,6 +355,7 @@ impl Receiver {
     }
 
     /// Sends the ACK that is scheduled, or lets it wait.
+    #[inline(always)]
     fn schedule_ack(&mut self, now: Time) {
         let pending = self.acks.pending;
         if !pending.scheduled {
@@ -330,6 +381,7 @@ impl Receiver {
         }
     }
 
+    #[inline]
     fn delay_ack(&mut self, now: Time) {
         let delay = self.acks.delay(self.ticks, self.handshake.rtt(), self.config.rto_min);
         let present = self.ticks.at(now);
@@ -385,22 +437,26 @@ impl Receiver {
     }
 
     /// The next byte expected. The SYN counts as one.
+    #[inline]
     pub fn next_expected(&self) -> Seq {
         self.next
     }
 
     /// Whether all of these bytes came already.
+    #[inline]
     pub fn holds(&self, range: Range<Seq>) -> bool {
-        range.end <= self.next || self.reorder.holds(&range)
+        range.end <= self.next || (!self.reorder.is_empty() && self.reorder.holds(&range))
     }
 
     /// Memory beside the receiver itself, in bytes. What a host would book for the data is not part of it.
     pub fn memory_bytes(&self) -> u64 {
-        let waiting = self.outbox.capacity() * size_of::<Segment>();
+        let places = self.outbox.more.capacity() + usize::from(self.outbox.first.is_some());
+        let waiting = places * size_of::<Segment>();
         (size_of::<Config>() + waiting) as u64 + self.reorder.memory_bytes()
     }
 
     /// Bytes in order that the application has not read.
+    #[inline]
     pub fn unread(&self) -> u64 {
         self.next - self.read
     }

@@ -38,6 +38,11 @@ impl Reader {
         self.timer().is_none() && self.ack == Deferral::Off && config.reads_at_once()
     }
 
+    /// Whether it is not reading, and neither waits to read nor has segments that came during a read.
+    pub(super) fn is_idle(&self) -> bool {
+        self.timer().is_none() && self.ack == Deferral::Off && self.backlog.is_empty()
+    }
+
     /// Whether an ACK that is due now has to wait; it is sent with the others.
     pub(super) fn defers(&mut self) -> bool {
         let defers = self.ack != Deferral::Off;
@@ -61,6 +66,7 @@ impl Receiver {
     /// The application starts or stops reading; while it reads, it reads at once what comes.
     pub fn set_reading(&mut self, now: Time, reading: bool) {
         self.reading = reading;
+        self.undisturbed = false;
         self.reader.wakes = None;
         if reading {
             self.read(now);
@@ -69,6 +75,7 @@ impl Receiver {
 
     /// The application reads all there is. Returns the number of bytes.
     pub fn read(&mut self, now: Time) -> u64 {
+        self.undisturbed = false;
         self.reader.wakes = None;
         self.reader.ends = None;
         let mut bytes = self.copy();
@@ -128,14 +135,14 @@ impl Receiver {
 
     /// A read may send an ACK: for two segments that wait, for one that ends a write, or for a window that has doubled.
     #[inline]
-    fn acknowledge_read(&mut self, now: Time, bytes: u64) {
+    pub(super) fn acknowledge_read(&mut self, now: Time, bytes: u64) {
         let pending = self.acks.pending;
         let waiting = self.next - self.acknowledged;
         let mut due = pending.scheduled
             && (waiting > self.acks.receive_mss || (bytes > 0 && pending.reader_acknowledges() && self.used() == 0));
         if bytes > 0 && !due {
             let offered = self.remaining();
-            if 2 * offered <= self.window.clamp {
+            if 2 * offered <= self.window.clamp && (self.used() > 0 || self.window.may_be(2 * offered)) {
                 let (selected, _) = self.select_window();
                 due = selected > 0 && selected >= 2 * offered;
             }

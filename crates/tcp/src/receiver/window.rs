@@ -91,6 +91,11 @@ impl RttEstimate {
         self.since = Some(now);
     }
 
+    /// Whether this echo is another one than that of the last sample.
+    pub(super) fn is_news(&self, echo: u32) -> bool {
+        echo != self.last_echo
+    }
+
     /// A segment carries an echo of `age` milliseconds; `full`: it is as large as segments are.
     pub(super) fn by_timestamps(&mut self, echo: u32, age: u32, full: bool, unread: bool) {
         if echo == self.last_echo {
@@ -250,6 +255,11 @@ impl Window {
             kept
         };
         (window, crowded)
+    }
+
+    /// Whether the window that could be offered may be as large as `window`, which is larger than that offered last.
+    pub(super) fn may_be(&self, window: u64) -> bool {
+        self.threshold + (1 << self.scale) >= window
     }
 
     /// A window as the header's field can say it, rounded up.

@@ -79,7 +79,9 @@ impl Sender {
             self.recent = self.recent.max(stamps.value);
             self.echo = Some(stamps.echo);
         }
-        self.process_ack(segment);
+        if !self.take_plain_ack(segment) {
+            self.process_ack(segment);
+        }
         true
     }
 
@@ -128,14 +130,14 @@ impl Sender {
             ack.ace = segment.ace();
         }
         self.clean(prior_highest, prior_una, prior_delivered, &mut ack);
-        self.widen_reordering_window(&ack.sample);
+        self.widen_reordering_window(ack.sample.prior_delivered);
         self.judge_loss_probe(&ack);
         if !ack.not_duplicate() || ack.alerts() || self.flow.state != CaState::Open {
             let duplicate = !ack.una_advanced && !ack.not_duplicate() && !ack.dsack;
             self.react(prior_una, u32::from(duplicate), &mut ack, &mut resend);
         }
-        if ack.set_timer && !self.schedule_loss_probe(true) {
-            self.rearm_rto();
+        if ack.set_timer {
+            self.move_timer();
         }
         let delivered = (self.flow.delivered - prior_delivered) as u32;
         let lost = (self.flow.lost - prior_lost) as u32;
@@ -295,15 +297,21 @@ impl Sender {
         }
         ack.sample.rtt_us = ca;
         let (Some(rtt), Some(ca)) = (rtt, ca) else { return false };
-        if !ack.maybe_delayed {
-            self.rtt.update_min(self.flow.now_us, ca.max(1));
+        self.learn_rtt(rtt, ca, ack.maybe_delayed);
+        true
+    }
+
+    /// The same with a sample, and the one of the last segment for the minimum.
+    #[inline(always)]
+    pub(super) fn learn_rtt(&mut self, rtt_us: u64, last_us: u64, maybe_delayed: bool) {
+        if !maybe_delayed {
+            self.rtt.update_min(self.flow.now_us, last_us.max(1));
         }
-        self.rtt.sample(rtt, self.flow.una, self.flow.nxt);
+        self.rtt.sample(rtt_us, self.flow.una, self.flow.nxt);
         self.flow.srtt8_us = self.rtt.srtt8_us;
         self.flow.min_rtt_us = self.rtt.min_us();
         self.rto = self.estimated_rto();
         self.backoff = 0;
-        true
     }
 
     pub(super) fn estimated_rto(&self) -> Duration {
@@ -331,7 +339,8 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    fn update_pacing_rate(&mut self) {
+    #[inline]
+    pub(super) fn update_pacing_rate(&mut self) {
         let flow = &mut self.flow;
         let (slow_start, later) = self.config.pacing_ratios;
         let own = self.control.pacing_percent(flow);

@@ -5,6 +5,7 @@ mod buffers;
 mod config;
 mod host;
 mod output;
+mod plain;
 mod ready;
 mod recovery;
 mod setup;
@@ -80,6 +81,9 @@ pub struct Sender {
     control: Box<dyn Control>,
     /// What the control says once and for all: asked for with each segment.
     owns_window: bool,
+    /// [`Sender::may_be_plain`], once the connection stands.
+    is_plain: bool,
+    shortcuts: bool,
     ecn_use: EcnUse,
     flow: Flow,
     phase: Phase,
@@ -87,7 +91,7 @@ pub struct Sender {
     rtt: RttEstimator,
     sampler: RateSampler,
 
-    /// Segments that wait to be fetched.
+    /// Bursts that wait to be fetched.
     ready: VecDeque<Ready>,
 
     /// Data written and not yet sent.
@@ -103,6 +107,8 @@ pub struct Sender {
     max_window: u64,
 
     timer: Option<(TimerKind, Time)>,
+    /// The present ACK moves the timer on, unless data that it lets out set it.
+    timer_is_due: bool,
     pacing_timer: Option<Time>,
     now: Time,
 
@@ -173,6 +179,8 @@ impl Sender {
             reordering: config.reordering,
             has_timestamps: config.timestamps,
             owns_window: control.owns_window(),
+            is_plain: false,
+            shortcuts: true,
             ecn_use: control.ecn(),
             control,
             flow,
@@ -188,6 +196,7 @@ impl Sender {
             window: 0,
             max_window: 0,
             timer: None,
+            timer_is_due: false,
             pacing_timer: None,
             now: Time::ZERO,
             backoff: 0,
@@ -224,6 +233,13 @@ impl Sender {
         }
     }
 
+    /// Takes no shortcut for usual ACKs from now on. For tests, which compare with it.
+    pub fn without_shortcuts(mut self) -> Sender {
+        self.shortcuts = false;
+        self.is_plain = false;
+        self
+    }
+
     /// Sends the SYN.
     pub fn open(&mut self, now: Time) {
         self.refresh(now);
@@ -247,7 +263,11 @@ impl Sender {
             Phase::SynSent => self.on_syn_ack(segment),
             Phase::Established => {
                 if self.receive_ack(segment) {
+                    let sent_to = self.flow.nxt;
                     self.push_pending();
+                    if std::mem::take(&mut self.timer_is_due) && self.flow.nxt == sent_to {
+                        self.move_timer();
+                    }
                 }
             }
         }
@@ -266,6 +286,7 @@ impl Sender {
     }
 
     /// When [`Sender::on_timeout`] has to be called next.
+    #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
         match (self.timer.map(|(_, due)| due), self.pacing_timer) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -294,18 +315,23 @@ impl Sender {
     }
 
     /// The same, in the place of a segment that is not needed any more. Returns whether there was one.
+    #[inline]
     pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
-        let Some(ready) = self.ready.pop_front() else { return false };
-        ready.write(segment);
+        let Some(ready) = self.ready.front_mut() else { return false };
+        if ready.take(segment) {
+            self.ready.pop_front();
+        }
         true
     }
 
     /// Whether [`Sender::transmit`] has a segment.
+    #[inline]
     pub fn is_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
     /// Windows, counts and times as they stand.
+    #[inline]
     pub fn flow(&self) -> &Flow {
         &self.flow
     }
@@ -318,6 +344,7 @@ impl Sender {
         self.phase == Phase::Established
     }
 
+    #[inline]
     pub fn cwnd(&self) -> u32 {
         self.flow.cwnd
     }
@@ -333,6 +360,7 @@ impl Sender {
         (self.spaces_out() && self.phase == Phase::Established).then_some(self.flow.pacing_rate)
     }
 
+    #[inline]
     pub fn ca_state(&self) -> CaState {
         self.flow.state
     }
@@ -355,11 +383,13 @@ impl Sender {
         self.counts.timeouts
     }
 
+    #[inline]
     pub fn counts(&self) -> Counts {
         Counts { rtt_jumps: self.flow.rtt_jumps, ..self.counts }
     }
 
     /// The RTT of the last segment acknowledged since the last call, in microseconds, if it was sent once.
+    #[inline]
     pub fn take_rtt(&mut self) -> Option<u64> {
         self.rtt_sample.take()
     }
@@ -376,6 +406,7 @@ impl Sender {
     }
 
     /// Bytes written and not acknowledged.
+    #[inline]
     pub fn backlog(&self) -> u64 {
         let early = if self.early_writes.is_empty() { 0 } else { self.early_writes.iter().sum() };
         self.buffers.written - self.flow.una.max(1) + early

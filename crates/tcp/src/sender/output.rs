@@ -146,38 +146,42 @@ impl Sender {
         let burst = self.burst();
         // The timer of a probe that is set at the end takes the place of any that a transmission sets.
         let probes = amount != Amount::Probe && self.may_probe();
+        let mut in_flight = self.flow.in_flight();
         let mut sent = 0u32;
         let mut cwnd_limited = false;
         while self.has_unsent() {
             if self.must_wait_for_pace() {
                 break;
             }
-            let quota = match self.window_quota() {
+            let quota = match self.window_quota(in_flight) {
                 0 if amount == Amount::Probe => 1,
                 0 => break,
                 quota => quota.min(burst),
             };
             self.buffers.fill_head(self.flow.nxt + u64::from(quota) * mss);
             let len = self.buffers.head_end() - self.flow.nxt;
-            let segments = len.div_ceil(mss);
             if self.flow.nxt + len.min(mss) > self.window_end() {
                 break;
             }
-            if segments == 1 {
+            let is_one = len <= mss;
+            if is_one {
                 let rule = if self.buffers.head_is_open() { nagle } else { Nagle::Push };
                 if rule != Nagle::Push && self.holds_partial(len < mss, rule) {
                     break;
                 }
-            } else if amount == Amount::All && self.defers(len, burst, &mut cwnd_limited) {
+            } else if amount == Amount::All && self.defers(len, burst, in_flight, &mut cwnd_limited) {
                 break;
             }
-            let limit = if segments > 1 { self.split_point(len, quota, nagle) } else { mss };
-            sent += self.send_new(len.min(limit), !probes);
+            let limit = if is_one { mss } else { self.split_point(len, quota, nagle) };
+            let segments = self.send_new(len.min(limit), in_flight, !probes);
+            sent += segments;
+            in_flight += segments;
             if amount != Amount::All {
                 break;
             }
         }
-        cwnd_limited |= self.flow.in_flight() >= self.flow.cwnd;
+        debug_assert_eq!(in_flight, self.flow.in_flight());
+        cwnd_limited |= in_flight >= self.flow.cwnd;
         if sent > 0 || cwnd_limited {
             self.validate_window(cwnd_limited);
         }
@@ -186,7 +190,7 @@ impl Sender {
                 self.prr.out += sent;
             }
             if probes {
-                self.schedule_loss_probe(false);
+                self.set_loss_probe(false);
             }
             return false;
         }
@@ -194,8 +198,7 @@ impl Sender {
     }
 
     /// Segments that the congestion window allows: at most half of it at once, so that two bursts are in flight.
-    fn window_quota(&self) -> u32 {
-        let in_flight = self.flow.in_flight();
+    fn window_quota(&self, in_flight: u32) -> u32 {
         if in_flight >= self.flow.cwnd {
             return 0;
         }
@@ -222,7 +225,8 @@ impl Sender {
     }
 
     /// Whether a burst waits until it is whole, because an ACK is expected soon.
-    fn defers(&self, len: u64, burst: u32, cwnd_limited: &mut bool) -> bool {
+    #[inline]
+    fn defers(&self, len: u64, burst: u32, in_flight: u32, cwnd_limited: &mut bool) -> bool {
         let flow = &self.flow;
         if self.config.burst_divisor == 0
             || flow.state >= CaState::Recovery
@@ -232,7 +236,7 @@ impl Sender {
         }
         let mss = u64::from(flow.mss);
         let send_window = self.window_end() - flow.nxt;
-        let cong_window = u64::from(flow.cwnd.saturating_sub(flow.in_flight())) * mss;
+        let cong_window = u64::from(flow.cwnd.saturating_sub(in_flight)) * mss;
         let limit = send_window.min(cong_window);
         if limit >= u64::from(burst) * mss || (!self.buffers.head_is_open() && limit >= len) {
             return false;
@@ -241,8 +245,8 @@ impl Sender {
         if limit >= chunk {
             return false;
         }
-        let Some(first) = self.ledger.first() else { return false };
-        let head_ns = self.ledger.get(first).sent_us * 1000;
+        let Some(first) = self.ledger.front() else { return false };
+        let head_ns = first.sent_us * 1000;
         let srtt_ns = (flow.srtt8_us >> 3) * 1000;
         // An ACK that is far away is not worth waiting for.
         if head_ns + srtt_ns > flow.now_ns + (srtt_ns / 2).min(DEFERRAL_NS) {
@@ -253,13 +257,14 @@ impl Sender {
     }
 
     /// Sends `bytes` of new data in one burst, and sets the timer where that is not done later. Returns the number of
-    /// segments.
-    fn send_new(&mut self, bytes: u64, set_timer: bool) -> u32 {
+    /// segments. `in_flight`: the segments in flight before it.
+    #[inline(always)]
+    fn send_new(&mut self, bytes: u64, in_flight: u32, set_timer: bool) -> u32 {
         let mss = u64::from(self.flow.mss);
         let start = self.flow.nxt;
         let segments = bytes.div_ceil(mss) as u32;
         let prior = self.flow.packets_out;
-        let sent_us = self.begin_transmission(segments, bytes);
+        let sent_us = self.begin_transmission(segments, bytes, in_flight);
         // With Accurate ECN the flag is a part of a count.
         let cwr = std::mem::take(&mut self.queue_cwr) && !self.flow.accurate_ecn;
         let end = start + bytes;
@@ -268,27 +273,24 @@ impl Sender {
         let push = end == head_end && head_pushed;
         // What all segments have. The flight counts as empty for the whole burst, which is one packet to the host.
         let mut record = Record::new(start, mss as u32, sent_us);
-        self.sampler.sent(&mut self.flow, &mut record, 0);
-        let mut ready = Ready {
-            seq: start,
-            len: mss as u32,
-            timestamps: self.timestamps(sent_us),
-            ecn: self.codepoint(false),
-            cwr,
-            ..Ready::default()
-        };
+        self.sampler.sent(&mut self.flow, &mut record, in_flight, 0);
         for _ in 1..segments {
             self.ledger.push(record);
-            self.ready.push_back(ready);
-            record = record.following(mss as u32);
-            (ready.seq, ready.cwr) = (record.start, false);
+            record.follow();
         }
-        let last = (end - record.start) as u32;
-        record.set_len(last);
+        record.set_len((end - record.start) as u32);
         record.set_push(push);
         self.ledger.push(record);
-        (ready.len, ready.psh) = (last, segments > 1 || push);
-        self.ready.push_back(ready);
+        self.ready.push_back(Ready {
+            seq: start,
+            len: bytes as u32,
+            full: mss as u32,
+            timestamps: self.timestamps(sent_us),
+            psh: segments > 1 || push,
+            cwr,
+            ecn: self.codepoint(false),
+            ..Ready::default()
+        });
         self.flow.nxt = end;
         self.buffers.sent(end);
         self.flow.packets_out += segments;
@@ -302,10 +304,11 @@ impl Sender {
     }
 
     /// Takes note of a transmission of data; returns its time in microseconds.
-    fn begin_transmission(&mut self, segments: u32, bytes: u64) -> u64 {
+    #[inline]
+    fn begin_transmission(&mut self, segments: u32, bytes: u64, in_flight: u32) -> u64 {
         let before = self.flow.pace_ns;
         let sent_ns = before.max(self.flow.now_ns);
-        if self.flow.in_flight() == 0 {
+        if in_flight == 0 {
             self.event(Event::TransmitStart);
         }
         self.flow.sent_jiffy = self.flow.jiffy;
@@ -339,7 +342,7 @@ impl Sender {
 
     fn emit_data(&mut self, seq: Seq, len: u32, sent_us: u64, psh: bool, ecn: Ecn, cwr: bool) {
         let timestamps = self.timestamps(sent_us);
-        self.ready.push_back(Ready { seq, len, timestamps, psh, cwr, ecn, ..Ready::default() });
+        self.ready.push_back(Ready { seq, len, full: len, timestamps, psh, cwr, ecn, ..Ready::default() });
     }
 
     pub(super) fn timestamps(&self, us: u64) -> Option<Timestamps> {
@@ -377,14 +380,15 @@ impl Sender {
             self.ledger.get_mut(next).follows = false;
         }
         self.total_retrans += u64::from(count);
-        let sent_us = self.begin_transmission(count, bytes);
+        let sent_us = self.begin_transmission(count, bytes, self.flow.in_flight());
         let mut next = Some(id);
         for number in 1..=count {
             let Some(id) = next else { break };
             let mut record = *self.ledger.get(id);
             record.sent_us = sent_us;
             record.set_ever_repeated();
-            self.sampler.sent(&mut self.flow, &mut record, number - 1);
+            let in_flight = self.flow.in_flight();
+            self.sampler.sent(&mut self.flow, &mut record, in_flight, number - 1);
             *self.ledger.get_mut(id) = record;
             self.ledger.link_last(id);
             let push = record.is_push() || (count > 1 && number == count);
@@ -503,7 +507,7 @@ impl Sender {
             let len = (self.buffers.head_end() - self.flow.nxt).min(room).min(mss);
             self.pushed = self.pushed.max(self.buffers.head_end());
             self.buffers.mark_head_push(self.flow.nxt + len);
-            self.send_new(len, true);
+            self.send_new(len, self.flow.in_flight(), true);
             return true;
         }
         self.emit_ack(self.flow.una - 1);

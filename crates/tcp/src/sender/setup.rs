@@ -18,7 +18,8 @@ impl Sender {
         let mut record = Record::new(0, 1, self.flow.now_us);
         self.flow.packets_out = 1;
         self.flow.nxt = 1;
-        self.sampler.sent(&mut self.flow, &mut record, 0);
+        let in_flight = self.flow.in_flight();
+        self.sampler.sent(&mut self.flow, &mut record, in_flight, 0);
         self.ledger.push(record);
         self.flow.sent_jiffy = self.flow.jiffy;
         self.undo.retrans_stamp = Some(self.stamp(self.flow.now_us));
@@ -61,6 +62,8 @@ impl Sender {
         }
         self.process_ack(&Segment { ece: false, cwr: false, ..*segment });
         self.phase = Phase::Established;
+        // Not before: the ACK of the SYN takes the general course.
+        self.is_plain = self.may_be_plain();
         self.flow.sent_jiffy = self.flow.jiffy;
         self.flow.ssthresh = SSTHRESH_UNSET;
         if self.rtt.srtt8_us == 0 {

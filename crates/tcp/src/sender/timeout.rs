@@ -46,8 +46,8 @@ impl Sender {
     /// How much of the timeout is left, counted from the transmission of the oldest segment.
     fn rto_left_us(&self) -> i64 {
         let rto_us = (self.rto.as_nanos() / 1000) as i64;
-        match self.ledger.first() {
-            Some(first) => self.ledger.get(first).sent_us as i64 + rto_us - self.flow.now_us as i64,
+        match self.ledger.front() {
+            Some(first) => first.sent_us as i64 + rto_us - self.flow.now_us as i64,
             None => rto_us,
         }
     }
@@ -75,9 +75,16 @@ impl Sender {
     /// Sets the timer for a tail loss probe (RFC 8985 §7.2) where one is due. `advancing`: an ACK moves the timeout on.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool) -> bool {
-        if self.flow.packets_out == 0 || !self.may_probe() {
-            return false;
+        let is_due = self.flow.packets_out > 0 && self.may_probe();
+        if is_due {
+            self.set_loss_probe(advancing);
         }
+        is_due
+    }
+
+    /// The same where one is due.
+    #[inline]
+    pub(super) fn set_loss_probe(&mut self, advancing: bool) {
         let mut after_us = if self.flow.srtt8_us > 0 {
             // The ACK of a single segment may be delayed.
             let more = if self.flow.packets_out == 1 { self.config.min_rto.as_nanos() / 1000 } else { LEAST_US };
@@ -91,7 +98,6 @@ impl Sender {
         }
         let after = self.timers.span(Duration::from_micros(after_us)) + self.pacing_delay();
         self.set_timer(TimerKind::LossProbe, after.min(self.config.max_rto));
-        true
     }
 
     pub(super) fn fire(&mut self) {

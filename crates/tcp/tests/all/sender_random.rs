@@ -7,6 +7,7 @@ use skyhop_tcp::receiver::{self, Receiver};
 use skyhop_tcp::segment::Segment;
 use skyhop_tcp::sender::{self, Config, ControlKind, Sender};
 use skyhop_tcp::timer::Timers;
+use std::fmt::Debug;
 
 /// Splitmix64.
 struct Random(u64);
@@ -97,7 +98,35 @@ fn events(random: &mut Random) -> Events {
     Events::parse(&list.join(";")).unwrap()
 }
 
-fn run(seed: u64) {
+/// A connection over a path.
+struct Case {
+    seed: u64,
+    sender: Config,
+    receiver: receiver::Config,
+    path: PathConfig,
+    writes: Vec<(Time, u64)>,
+    pause: Option<(Time, Time)>,
+}
+
+impl Case {
+    fn bytes(&self) -> u64 {
+        self.writes.iter().map(|&(_, bytes)| bytes).sum()
+    }
+
+    /// Runs to the end; returns the hosts, and when each segment entered the path.
+    fn run(&self, sender: Sender, receiver: Receiver) -> (Sender, Receiver, Vec<(Time, Segment)>) {
+        let host = sender::Host::new(sender, Time::ZERO, Duration::ZERO, self.writes.clone());
+        let receiver = receiver::Host::new(receiver, self.pause);
+        let mut exchange = Exchange::new(Checked { host, seed: self.seed }, receiver, self.path.clone());
+        let mut segments = Vec::new();
+        let end = Time::ZERO + Duration::from_secs(20_000);
+        exchange.run(end, |crossing| segments.push((crossing.entered, crossing.segment)));
+        let pair = exchange.pairs.remove(0);
+        (pair.sender.host.sender, pair.receiver.receiver, segments)
+    }
+}
+
+fn case(seed: u64) -> Case {
     let mut random = Random(seed);
     let on = |random: &mut Random| random.chance(75);
     let timestamps = on(&mut random);
@@ -131,11 +160,10 @@ fn run(seed: u64) {
     };
     let (mss, ecn, timers) = (config.mss, config.ecn, config.timers);
     let mut writes = Vec::new();
-    let (mut at, mut bytes) = (Time::ZERO, 0);
+    let mut at = Time::ZERO;
     for _ in 0..1 + random.below(20) {
         let write = 1 + random.below(40_000);
         writes.push((at, write));
-        bytes += write;
         at += Duration::from_millis(random.below(400));
     }
     let buffer = random.chance(30).then(|| 4_000 + random.below(60_000));
@@ -151,18 +179,45 @@ fn run(seed: u64) {
     };
     let from = Time::ZERO + Duration::from_millis(random.below(2000));
     let pause = random.chance(20).then(|| (from, from + Duration::from_millis(random.below(3000))));
-    let host = sender::Host::new(Sender::new(config), Time::ZERO, Duration::ZERO, writes);
-    let receiver = receiver::Host::new(Receiver::new(receiver), pause);
-    let mut exchange = Exchange::new(Checked { host, seed }, receiver, path);
-    exchange.run(Time::ZERO + Duration::from_secs(20_000), |_| {});
-    let sender = &exchange.pairs[0].sender.host.sender;
-    assert_eq!(exchange.pairs[0].receiver.receiver.next_expected(), bytes + 1, "seed {seed}: received");
-    assert_eq!((sender.backlog(), sender.flow().packets_out), (0, 0), "seed {seed}: left");
+    Case { seed, sender: config, receiver, path, writes, pause }
 }
 
 #[test]
 fn all_data_arrives_on_any_path_with_any_options() {
     for seed in 0..300 {
-        run(seed);
+        let case = case(seed);
+        let (sender, receiver) = (Sender::new(case.sender.clone()), Receiver::new(case.receiver.clone()));
+        let (sender, receiver, _) = case.run(sender, receiver);
+        assert_eq!(receiver.next_expected(), case.bytes() + 1, "seed {seed}: received");
+        assert_eq!((sender.backlog(), sender.flow().packets_out), (0, 0), "seed {seed}: left");
+    }
+}
+
+/// The state of a host in words, without what says whether it takes shortcuts.
+fn state(host: &impl Debug) -> String {
+    let mut words = format!("{host:?}");
+    for name in ["shortcuts", "is_plain", "undisturbed"] {
+        words = words.replace(&format!("{name}: true"), &format!("{name}: false"));
+    }
+    words
+}
+
+#[test]
+fn shortcuts_for_usual_segments_change_nothing() {
+    for seed in 1000..1300 {
+        let mut case = case(seed);
+        if seed % 3 == 0 {
+            // A transfer that is mostly undisturbed.
+            case.writes = vec![(Time::ZERO, 3_000_000)];
+            case.path.outcomes = Outcomes::default();
+        }
+        let hosts = || (Sender::new(case.sender.clone()), Receiver::new(case.receiver.clone()));
+        let (sender, receiver) = hosts();
+        let short = case.run(sender, receiver);
+        let (sender, receiver) = hosts();
+        let whole = case.run(sender.without_shortcuts(), receiver.without_shortcuts());
+        assert!(short.2 == whole.2, "seed {seed}: other segments");
+        assert_eq!(state(&short.0), state(&whole.0), "seed {seed}: the sender");
+        assert_eq!(state(&short.1), state(&whole.1), "seed {seed}: the receiver");
     }
 }

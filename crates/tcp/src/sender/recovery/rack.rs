@@ -4,7 +4,6 @@ use super::super::Sender;
 use crate::control::LostPacket;
 use crate::flow::CaState;
 use crate::ledger::{Id, Record};
-use crate::rate::RateSample;
 use crate::segment::Seq;
 
 /// Recoveries for which a wider reordering window stays.
@@ -136,13 +135,16 @@ impl Sender {
     }
 
     /// A round with DSACKs widens the window by a quarter of the smallest RTT.
-    pub(in super::super) fn widen_reordering_window(&mut self, sample: &RateSample) {
-        if sample.prior_delivered == 0 || !self.config.rack_adapts {
+    ///
+    /// `prior_delivered`: the count of deliveries when the newest segment acknowledged was sent; zero: no such segment.
+    #[inline]
+    pub(in super::super) fn widen_reordering_window(&mut self, prior_delivered: u64) {
+        if prior_delivered == 0 || !self.config.rack_adapts {
             return;
         }
         let rack = &mut self.rack;
         // Not twice in a round trip.
-        if sample.prior_delivered < rack.last_delivered {
+        if prior_delivered < rack.last_delivered {
             rack.dsack_seen = false;
         }
         if rack.dsack_seen {

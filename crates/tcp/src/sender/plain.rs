@@ -1,0 +1,83 @@
+//! An ACK that does nothing but acknowledge data, while nothing is out of order: most of them.
+
+use super::Sender;
+use crate::control::AckSample;
+use crate::flow::CaState;
+use crate::ledger::Record;
+use crate::segment::Segment;
+
+impl Sender {
+    /// Whether the connection is one whose ACKs may be plain: the general course alone counts marks, and samples the
+    /// rate for a control that owns the window.
+    pub(super) fn may_be_plain(&self) -> bool {
+        self.shortcuts && self.config.sack && !self.ecn && !self.owns_window
+    }
+
+    /// Takes an ACK if it acknowledges whole segments that were sent once, in the open state and without SACK blocks.
+    /// Returns whether it was such a one.
+    ///
+    /// This is [`Sender::process_ack`] without what such an ACK does not lead to: recovery, undo, probes' answers and
+    /// samples of the rate, of which only the count at the last segment's transmission is asked for here.
+    #[inline]
+    pub(super) fn take_plain_ack(&mut self, segment: &Segment) -> bool {
+        let flow = &self.flow;
+        let (number, prior_una) = (segment.ack.unwrap_or(0), flow.una);
+        // As long as a segment is in the ledger that was reported or repeated, none counts as usual.
+        let is_open = self.is_plain
+            && flow.state == CaState::Open
+            && self.tlp_end.is_none()
+            && self.retransmit_hint.is_none()
+            && segment.sack.is_empty();
+        if !is_open || number <= prior_una {
+            return false;
+        }
+        let acked = self.ledger.usual_below(number);
+        let ([first, ..], [.., last]) = (acked, acked) else { return false };
+        // Otherwise more segments are acknowledged than these, or a part of one.
+        if first.start < prior_una || last.end() != number {
+            return false;
+        }
+        debug_assert!(flow.sacked_out == 0 && last.delivered_us != Record::TAKEN && number <= flow.nxt);
+        let count = acked.len() as u32;
+        let now_us = flow.now_us;
+        let seq_rtt = now_us.saturating_sub(first.sent_us);
+        let last_rtt = now_us.saturating_sub(last.sent_us);
+        let prior_delivered = last.delivered;
+        self.rack.delivered(last, last_rtt);
+        self.sampler.delivered_last(last);
+        self.ledger.drop_usual(count);
+
+        self.retransmits = 0;
+        self.probes_out = 0;
+        self.window = segment.window;
+        self.max_window = self.max_window.max(segment.window);
+        let flow = &mut self.flow;
+        flow.una = number;
+        flow.packets_out -= count;
+        flow.delivered += u64::from(count);
+        let maybe_delayed =
+            count == 1 && number - prior_una < u64::from(flow.mss) && prior_delivered + 1 == flow.delivered;
+        self.rtt_sample = Some(last_rtt);
+        self.learn_rtt(seq_rtt, last_rtt, maybe_delayed);
+        self.control.acked(&mut self.flow, AckSample { packets: count, rtt_us: Some(last_rtt) });
+        self.widen_reordering_window(prior_delivered);
+        if self.flow.packets_out > 0 && self.has_unsent() && self.may_probe() {
+            // A transmission that follows sets this timer anew.
+            self.timer_is_due = true;
+        } else {
+            self.move_timer();
+        }
+        self.sampler.note_delivery(&mut self.flow);
+        self.control.grow(&mut self.flow, count);
+        self.used_jiffy = self.flow.jiffy;
+        self.update_pacing_rate();
+        true
+    }
+
+    /// An ACK moves the timer on: a loss probe, or else the retransmission.
+    pub(super) fn move_timer(&mut self) {
+        if !self.schedule_loss_probe(true) {
+            self.rearm_rto();
+        }
+    }
+}
