@@ -143,7 +143,7 @@ impl Endpoint for Ticking {
         self.next = now + Duration::from_millis(1);
     }
 
-    fn on_packet(&mut self, now: Time, _packet: Incoming) {
+    fn on_packet(&mut self, now: Time, _packet: Incoming<'_>) {
         assert!(now < self.panics_at, "the sink breaks");
         self.untold += 1;
     }
@@ -166,13 +166,13 @@ impl Endpoint for Ticking {
         self.next = now + Duration::from_millis(1);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
         // One for each time that the timer was set.
         (self.next.since(now) == Duration::from_millis(1)).then(|| {
             self.next += Duration::from_nanos(1);
             self.sent += 1;
-            let payload = Payload::of(());
-            Outgoing { seq: 0, size: 100, user_bytes: 60, repeats: false, ecn: Codepoint::NotEct, payload }
+            *payload = Payload::of(());
+            Outgoing { seq: 0, size: 100, user_bytes: 60, repeats: false, ecn: Codepoint::NotEct }
         })
     }
 }
