@@ -113,6 +113,7 @@ def build_skyhop() -> Path:
     tool = [sys.executable, "python/tools/picoquic.py", "--features", wanted, "skyhop-python"]
     features = subprocess.run(tool, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     packages = ["-p", "skyhop-benches", "-p", "skyhop-python", "--bin", "skyhop-benches"]
+    packages += ["--bin", "ideal"]
     command = ["cargo", "build", "--quiet", "--release", "--locked", *packages, *features]
     subprocess.run(command, cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
