@@ -83,7 +83,7 @@ bench: ## Packet-hops per second of CPU on the fixed workloads.
 	cargo run --release --locked -p skyhop-benches \
 	  $$($(PYTHON) python/tools/picoquic.py --features "$(FEATURES)" skyhop-quic)
 
-bench-peers: ## The same workloads in Skyhop, ns-2 and ns-3 (from Debian's packages), side by side.
+bench-peers: ## The same workloads in Skyhop, ns-2 and ns-3 (ns-3 built from its source), side by side.
 	$(PYTHON) benches/peers/run.py
 
 clean: ## Remove everything that is made: environment, builds, output.

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the same workloads in Skyhop, ns-2 and ns-3, in turn, and prints one table.
 
-The peers come from Debian's packages and are installed when they are missing. Only CPU time counts, user and system,
-never wall time: from a simulated instant at which the network stands and every flow has begun (`mark`) to the end. A
-first run of each counts packet-hops and the queue; it checks that the same work was done and is not timed.
-docs/performance.md describes the measurements.
+The peers come from Debian's packages, ns-3 from its source package, and are installed when they are missing. Only CPU
+time counts, user and system, never wall time: from a simulated instant at which the network stands and every flow has
+begun (`mark`) to the end. A first run of each counts packet-hops and the queue; it checks that the same work was done
+and is not timed. docs/performance.md describes the measurements.
 """
 
 from __future__ import annotations

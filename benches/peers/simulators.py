@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-#: Debian's packages by peer; g++ compiles chain.cc.
-PACKAGES = {"ns-2": ["ns2"], "ns-3": ["libns3-dev", "g++"]}
+#: Debian's packages by peer; ns-3 itself is built from Debian's source package.
+PACKAGES = {"ns-2": ["ns2"], "ns-3": ["g++", "cmake", "ninja-build"]}
+#: Its libraries with logging compiled in, where the source cannot be had.
+NS3_LIBRARIES = ["libns3-dev"]
+#: -O3 for this processor, without assertions and logging: ns-3's own profile "optimized".
+NS3_OPTIONS = (
+    "-DCMAKE_BUILD_TYPE=release", "-DNS3_NATIVE_OPTIMIZATIONS=ON", "-DNS3_ASSERT=OFF", "-DNS3_LOG=OFF",
+    "-DNS3_TESTS=OFF", "-DNS3_EXAMPLES=OFF", "-DNS3_PYTHON_BINDINGS=OFF", "-DNS3_WARNINGS_AS_ERRORS=OFF",
+)  # fmt: skip
 NS3_MODULES = ("applications", "internet", "network", "nix-vector-routing", "point-to-point", "core")
 
 
@@ -59,21 +68,30 @@ def run(command: list[str]) -> Measured:
 
 def install_peers(peers: set[str]) -> None:
     """Installs Debian's packages of these peers where they are missing."""
-    packages = [package for peer in sorted(peers) for package in PACKAGES[peer]]
+    install([package for peer in sorted(peers) for package in PACKAGES[peer]])
+
+
+def install(packages: list[str]) -> None:
+    """Installs those of Debian's packages that are missing."""
     missing = [package for package in packages if not package_version(package)]
     if not missing:
         return
-    install = f"apt-get install -y --no-install-recommends {' '.join(missing)}"
+    command = f"apt-get install -y --no-install-recommends {' '.join(missing)}"
     if not shutil.which("apt-get"):
         raise Unavailable(f"The peers come from Debian's packages ({', '.join(missing)}), and this is no Debian.")
     if os.geteuid() != 0:
-        raise Unavailable(f"Missing: {', '.join(missing)}. As root: apt-get update && {install}")
+        raise Unavailable(f"Missing: {', '.join(missing)}. As root: apt-get update && {command}")
     print(f"Installing {', '.join(missing)} ...", flush=True)
+    for step in ("apt-get update", command):
+        apt(step.split())
+
+
+def apt(command: list[str], folder: Path | None = None) -> None:
+    """Runs apt-get without questions."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in ("apt-get update", install):
-        done = subprocess.run(command.split(), env=environment, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Unavailable(f"{command} failed:\n{done.stderr}")
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Unavailable(f"{' '.join(command)} failed:\n{done.stderr}")
 
 
 def package_version(name: str) -> str | None:
@@ -86,21 +104,77 @@ def package_version(name: str) -> str | None:
 
 
 def build_ns3_program(folder: Path) -> Path:
-    """Compiles chain.cc against the installed ns-3."""
+    """Compiles chain.cc against ns-3: built from its source, or else Debian's libraries."""
     folder.mkdir(parents=True, exist_ok=True)
     program, source = folder / "chain", HERE / "chain.cc"
-    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
-        libraries = [f"-lns3-{module}" for module in NS3_MODULES]
-        subprocess.run(["g++", "-std=c++17", "-O3", "-o", str(program), str(source), *libraries], check=True)
+    try:
+        build = ns3_from_source(folder / "ns-3")
+    except Unavailable as problem:
+        print(f"{problem}\nns-3 cannot be built from its source, so Debian's libraries are used.", file=sys.stderr)
+        install(NS3_LIBRARIES)
+        build = None
+    options = [f"-lns3-{module}" for module in NS3_MODULES]
+    if build:
+        (core,) = (build / "lib").glob("libns3*-core-*.so")
+        libraries = [core.name.removeprefix("lib").removesuffix(".so").replace("-core-", f"-{m}-") for m in NS3_MODULES]
+        options = [f"-I{build / 'include'}", f"-L{build / 'lib'}", f"-Wl,-rpath,{build / 'lib'}"]
+        options += [f"-l{library}" for library in libraries]
+    subprocess.run(["g++", "-std=c++17", "-O3", "-o", str(program), str(source), *options], check=True)
     return program
 
 
+def ns3_from_source(folder: Path) -> Path:
+    """The folder with ns-3's libraries and headers, built optimised from Debian's source package in four minutes."""
+    done = folder / "done"
+    if not done.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        print("Getting and building ns-3 ...", file=sys.stderr, flush=True)
+        with tarfile.open(download_source("ns3", folder)) as archive:
+            archive.extractall(folder, filter="data")
+        (core,) = folder.glob("**/src/core/CMakeLists.txt")
+        root, build = core.parent.parent.parent, folder / "cmake"
+        modules = ";".join(NS3_MODULES)
+        configure = ["cmake", "-G", "Ninja", "-S", str(root), "-B", str(build), f"-DNS3_ENABLED_MODULES={modules}"]
+        with open(folder / "build.log", "w", encoding="utf-8") as log:
+            for command in ([*configure, *NS3_OPTIONS], ["ninja", "-C", str(build), *(f"lib{m}" for m in NS3_MODULES)]):
+                subprocess.run(command, check=True, stdout=log, stderr=subprocess.STDOUT)
+        done.write_text(str(root / "build"), encoding="utf-8")
+    return Path(done.read_text(encoding="utf-8"))
+
+
+def download_source(package: str, folder: Path) -> Path:
+    """The upstream archive of Debian's source package of this name, from the system's own servers of packages."""
+    if not shutil.which("apt-get"):
+        raise Unavailable("Sources of packages come from Debian's servers, and this is no Debian.")
+    apt_folder = folder / "apt"
+    for name in ("parts", "lists/partial", "cache"):
+        (apt_folder / name).mkdir(parents=True)
+    lists = [*Path("/etc/apt/sources.list.d").glob("*"), Path("/etc/apt/sources.list")]
+    for path in (path for path in lists if path.suffix in (".sources", ".list") and path.exists()):
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r"^Types:.*$", "Types: deb-src", re.sub(r"^deb ", "deb-src ", text, flags=re.M), flags=re.M)
+        (apt_folder / "parts" / path.name).write_text(text, encoding="utf-8")
+    places = {
+        "Dir::Etc::SourceList": "/dev/null",
+        "Dir::Etc::SourceParts": apt_folder / "parts",
+        "Dir::State::Lists": apt_folder / "lists",
+        "Dir::Cache": apt_folder / "cache",
+    }
+    options = [word for key, value in places.items() for word in ("-o", f"{key}={value}")]
+    apt(["apt-get", *options, "update"])
+    apt(["apt-get", *options, "source", "--download-only", package], folder)
+    return next(folder.glob(f"{package}_*.orig.tar.*"))
+
+
 def ns3_build(program: Path) -> str:
-    """How the installed ns-3 was built: only a library with logging compiled in asks whether a component logs."""
+    """How the ns-3 of a program was built: only a library with logging compiled in asks whether a component logs."""
     linked = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
-    library = next(line.split()[2] for line in linked.splitlines() if "ns3" in line and "-internet" in line)
-    logging = b"LogComponent9IsEnabled" in Path(library).read_bytes()
-    return f"Debian's libns3-dev {package_version('libns3-dev')}, logging {'' if logging else 'not '}compiled in"
+    library = Path(next(line.split()[2] for line in linked.splitlines() if "ns3" in line and "-internet" in line))
+    logging = f"logging {'' if b'LogComponent9IsEnabled' in library.read_bytes() else 'not '}compiled in"
+    if library.name.endswith("-optimized.so"):
+        return f"{library.name.split('-')[0].removeprefix('lib')}, built optimised from Debian's source, {logging}"
+    return f"Debian's libns3-dev {package_version('libns3-dev')}, {logging}"
 
 
 def build_skyhop() -> Path:
