@@ -62,22 +62,22 @@ def serve(
             if not code.is_dir():
                 raise FileNotFoundError(f"{code} is not a folder")
             os.environ[variable] = str(code.resolve())
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(("127.0.0.1", port))
-    except OSError as error:
-        listening.close()
-        raise OSError(f"port {port} cannot be used ({error.strerror}); choose another with --port") from error
-    port = listening.getsockname()[1]
-    address = f"http://127.0.0.1:{port}/"
-    sys.stderr.write(f"Skyhop is at {address} (Ctrl-C ends it)\n")
-    # 256 connections, each perhaps with a file, and the pipes of all processes.
-    allow_files(1024)
-    config = configuration(create(root, port=port, limits=Limits(memory=memory)))
-    if open_browser:
-        threading.Timer(0.5, webbrowser.open, (address,)).start()
-    with listening:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", port))
+            # From here on the system keeps connections until they are taken, so the address works once it is told.
+            listening.listen()
+        except OSError as error:
+            raise OSError(f"port {port} cannot be used ({error.strerror}); choose another with --port") from error
+        port = listening.getsockname()[1]
+        address = f"http://127.0.0.1:{port}/"
+        sys.stderr.write(f"Skyhop is at {address} (Ctrl-C ends it)\n")
+        # 256 connections, each perhaps with a file, and the pipes of all processes.
+        allow_files(1024)
+        config = configuration(create(root, port=port, limits=Limits(memory=memory)))
+        if open_browser:
+            threading.Timer(0.5, webbrowser.open, (address,)).start()
         asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import io
 import json
 import os
 import runpy
@@ -379,6 +380,27 @@ def test_a_port_that_is_taken_is_an_error_that_says_so(tmp_path: Path) -> None:
         taken.listen()
         with pytest.raises(OSError, match="choose another with --port"):
             serve(tmp_path, port=taken.getsockname()[1], open_browser=False)
+
+
+def test_the_address_can_be_used_as_soon_as_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from skyhop.serve import serve
+
+    class Told(Exception):
+        """Ends `serve` once somebody who read the address is connected."""
+
+    class Reader(io.StringIO):
+        def write(self, text: str) -> int:
+            port = int(text.split("127.0.0.1:")[1].split("/")[0])
+            with socket.create_connection(("127.0.0.1", port), timeout=5):
+                raise Told
+
+    try:
+        app.page_folder()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr(sys, "stderr", Reader())
+    with pytest.raises(Told):
+        serve(tmp_path, port=0, open_browser=False)
 
 
 def test_the_worker_says_what_is_wrong_with_a_scenario(tmp_path: Path) -> None:
