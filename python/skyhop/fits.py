@@ -48,6 +48,16 @@ def starlink(
             show_default=False,
         ),
     ] = None,
+    loaded: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--loaded",
+            metavar="FILE",
+            help="JSON of iperf3, one direction: BBR, several flows or UDP that fill the link: fit `rates` and "
+            "`rate_correlation`; UDP at a rate that the link carries: fit `loss` and `outage`. Give it once for each.",
+            show_default=False,
+        ),
+    ] = None,
     part: Annotated[
         str, typer.Option("--part", metavar="A-B", help="Part of each recording and of --grants, as shares: 0-0.5.")
     ] = "0-1",
@@ -59,10 +69,12 @@ def starlink(
 ) -> None:
     """Fit the profile `starlink` to recordings: a table for a scenario, with the intervals in comments.
 
-    Round trips give its delays, opportunities its grants, transfers its hours.
+    Round trips give its delays, opportunities its grants, transfers its hours, rates and losses.
     """
     from skyhop.starlink import (
+        capacity_table,
         fit,
+        fit_capacity,
         fit_grants,
         fit_hours,
         grants_table,
@@ -74,8 +86,8 @@ def starlink(
     )
 
     begin, end = terminal.shares("--part", part)
-    if not files and grants is None and not hours:
-        terminal.fail("nothing to fit: give recordings of round trips, --grants FILE or --hours FILE")
+    if not files and grants is None and not hours and not loaded:
+        terminal.fail("nothing to fit: give recordings of round trips, --grants FILE, --hours FILE or --loaded FILE")
     texts: list[str] = []
     values: dict[str, Any] = {}
     try:
@@ -93,6 +105,14 @@ def starlink(
             of_hours = fit_hours([read_transfer(file) for file in hours], draws=draws)
             texts.append(hours_table(of_hours))
             values["hours"] = dataclasses.asdict(of_hours)
+        if loaded:
+            of_load = fit_capacity([read_transfer(file) for file in loaded], draws=draws)
+            if of_load.direction == "down" and (files or grants is not None):
+                raise ValueError(
+                    "round trips and grants are fitted as an uplink's, and the transfers are downloads: fit them apart"
+                )
+            texts.append(capacity_table(of_load))
+            values["loaded"] = dataclasses.asdict(of_load)
     except ValueError as error:
         terminal.fail(str(error))
     text = _joined(texts)
@@ -109,4 +129,6 @@ def _joined(texts: list[str]) -> str:
     """The tables as one: the comments of all, the header, the keys of all."""
     comments, keys = ([line for text in texts for line in text.splitlines() if line.startswith("#") == is_comment]
                       for is_comment in (True, False))  # fmt: skip
-    return "\n".join([*comments, "[starlink]", *(line for line in keys if line != "[starlink]")]) + "\n"
+    # Two of them name the set and the direction.
+    keys = list(dict.fromkeys(line for line in keys if line != "[starlink]"))
+    return "\n".join([*comments, "[starlink]", *keys]) + "\n"

@@ -1,4 +1,4 @@
-"""Grants of an uplink and load by the hour: their fits of known values, and links with them."""
+"""Grants, load by the hour, rates and losses: their fits of known values, and links with them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_command_writes_one_table_that_a_scenario_takes(tmp_path: Path) -> N
     assert CliRunner().invoke(cli.app, ["fit", "starlink"]).exit_code != 0
 
 
-def transfer(hour: float, bps: float, **values: bool | float) -> Transfer:
+def transfer(hour: float, bps: float, **values: Any) -> Transfer:
     ones = np.ones(2)
     given: dict[str, object] = {
         "name": f"{hour:g}.json", "start_s": DAY + 3600 * hour, "omitted_s": 0.0, "begins_s": np.arange(2.0),
@@ -164,3 +164,132 @@ def test_each_half_of_the_recorded_uplink_predicts_the_gaps_of_the_other(first: 
     distance = np.max(np.abs(np.cumsum(made.distances - recorded.distances)))
     # One half has shifts of 1 ms and the other of 2 ms, so each misses the other's spread; even spacing is at 1.
     assert distance < 0.3, json.dumps(made.distances.round(2).tolist())
+
+
+def loaded(profile: dict[str, Any], *, slots: int, rate: str, payload: str, seed: int = 1) -> Transfer:
+    """What iperf3 would tell of datagrams up a link with this profile, without delays that vary."""
+    calm = {"step": "0 ms", "jitter": "0 ms", "busy_jitter": "0 ms", "spike": ["0 ms", "0 ms"], "edge_loss": [0, 0]}
+    run = api.run(
+        {
+            "duration": f"{15 * slots} s",
+            "profile": "linux",
+            "links": [
+                {
+                    "between": ["terminal", "server"],
+                    "delay": "10 ms",
+                    "forward": {"profile": {"starlink": {"ripple": [1, 1], "pause": "0 s", **calm, **profile}}},
+                    "backward": {"rate": "10 Mbit/s"},
+                }
+            ],
+            "flows": [
+                {
+                    "name": "stream",
+                    "from": "terminal",
+                    "to": "server",
+                    "udp": {"header": "28 B"},
+                    "application": {"constant_rate": {"rate": rate, "payload": payload}},
+                }
+            ],
+            "records": {"grid": "1 s"},
+        },
+        seed=seed,
+    )
+    series = run.flow_series.sort("time_s")
+    received = series["goodput_bps"].to_numpy()
+    seconds = np.arange(received.size, dtype=float)
+    lost = np.bincount(run.drops["time_s"].to_numpy().astype(int), minlength=received.size)[: received.size]
+    packet_bits = 8 * float(payload.split()[0])
+    offered = float(rate.split()[0]) * 1e6
+    return transfer(
+        0, offered, begins_s=seconds, lengths_s=np.ones(received.size), rate_bps=received, reverse=False, is_udp=True,
+        streams=1, offered_bps=offered, packets_each=received / packet_bits + lost, lost_each=lost.astype(float),
+        wire_factor=1 + 28 * 8 / packet_bits,
+    )  # fmt: skip
+
+
+def test_a_flood_tells_the_rates_of_slots_and_how_long_they_hold() -> None:
+    profile = {"rates": ["1 Mbit/s", "2 Mbit/s", "7 Mbit/s"], "rate_correlation": 0.8, "loss": 0}
+    found = starlink.fit_capacity([loaded(profile, slots=400, rate="9 Mbit/s", payload="1172 B")], draws=100)
+    told = {one.name: one for one in found.parameters}
+    # Half of the rates lie evenly from 1 to 2, half from 2 to 7. With this correlation one in nine of 400 slots counts.
+    mean = told["rate, mean, Mbit/s"]
+    assert mean.value == pytest.approx(3.0, abs=0.7) and mean.low <= 3.0 <= mean.high
+    assert told["rate, median, Mbit/s"].value == pytest.approx(2.0, abs=0.5)
+    assert found.rates_mbps[0] == pytest.approx(1.0, abs=0.05) and found.rates_mbps[-1] == pytest.approx(7.0, abs=0.35)
+    assert found.rate_correlation == pytest.approx(0.8, abs=0.08)
+    wide = told["correlation of the rates of neighbouring slots"]
+    assert wide.low <= 0.8 <= wide.high and wide.high - wide.low < 0.12
+    # Nothing is said of losses: those of a full link are its queue's.
+    assert found.unknown == 0 and np.isnan(found.loss) and found.outage_ms == ()
+
+
+def test_a_stream_that_the_link_carries_tells_losses_and_outages_but_no_rates() -> None:
+    profile = {"rates": ["5 Mbit/s", "7 Mbit/s"], "loss": 0.002, "outage": ["0 ms", "0 ms", "50 ms"]}
+    stream = loaded(profile, slots=200, rate="0.8 Mbit/s", payload="172 B")
+    found = starlink.fit_capacity([stream], draws=100)
+    told = {one.name: one for one in found.parameters}
+    assert found.rates_mbps == () and found.direction == "up"
+    assert found.loss == pytest.approx(0.002, rel=0.1)
+    # 0 at half of the edges, and 0 to 50 ms at the others, evenly.
+    outage = told["outage, mean, ms"]
+    assert outage.value == pytest.approx(12.5, abs=3) and outage.low <= 12.5 <= outage.high
+    assert found.outage_ms[8] < 2.5 and found.outage_ms[-1] == pytest.approx(50, abs=5)
+    # The table is a scenario's, and with a flood beside it the stream's rate is not taken for one of the link's.
+    flood = loaded({**profile, "outage": ["0 ms", "0 ms"]}, slots=60, rate="9 Mbit/s", payload="1172 B")
+    both = starlink.fit_capacity([stream, flood], draws=0)
+    assert both.rates_mbps[0] == pytest.approx(5, abs=0.1) and both.rates_mbps[-1] == pytest.approx(7, abs=0.15)
+    assert both.loss == found.loss and both.outage_ms == found.outage_ms
+    text = starlink.capacity_table(both).replace("[starlink]", "[links.forward.profile.starlink]")
+    api.scenario(
+        f"duration = '1 s'\n[[links]]\nbetween = ['a', 'b']\ndelay = '1 ms'\nbackward = {{ rate = '1 Mbit/s' }}\n{text}"
+    )
+
+
+def test_rates_above_what_was_offered_are_said_to_be_unknown() -> None:
+    profile = {"rates": ["1 Mbit/s", "9 Mbit/s"], "loss": 0}
+    found = starlink.fit_capacity([loaded(profile, slots=200, rate="4.9 Mbit/s", payload="1172 B")], draws=20)
+    # Up to 5 Mbit/s of IP packets come through: the other half is somewhere above.
+    assert found.unknown == pytest.approx(0.5, abs=0.1)
+    # The queue of a full slot leaves in the next one, beside what is offered.
+    assert 5.0 <= found.rates_mbps[-1] <= 5.5
+    assert "link was full in" in found.notes[0] and np.isnan(found.loss)
+    assert "Mbit/s or more: that came through, and more was not offered" in starlink.capacity_table(found)
+
+
+def test_transfers_that_tell_no_rates_are_refused(tmp_path: Path) -> None:
+    def said(transfers: list[Transfer], match: str) -> None:
+        with pytest.raises(ValueError, match=match):
+            starlink.fit_capacity(transfers, draws=0)
+
+    said([transfer(0, 1e8), transfer(0, 1e8, reverse=False)], "fit them apart")
+    said([transfer(0, 1e8, streams=1, control="cubic")], "losses hold one flow of cubic back")
+    said([transfer(0, 1e8, streams=1, control=None)], "a control that the file does not name")
+    said([transfer(0, 1e8, offered_bps=5e6)], "`-b` gave")
+    said([transfer(0, 1e8, is_udp=True, as_received=False)], "record with --get-server-output")
+    said([transfer(0, 1e8)], "0 slots with a rate and 0 datagrams")
+
+
+def test_the_command_reads_iperf3s_reports_of_a_loaded_link(tmp_path: Path) -> None:
+    profile = {"rates": ["1 Mbit/s", "7 Mbit/s"], "loss": 0}
+    flood = loaded(profile, slots=40, rate="9 Mbit/s", payload="1172 B")
+    assert flood.packets_each is not None and flood.lost_each is not None
+    rows = zip(flood.begins_s, flood.rate_bps, flood.packets_each, flood.lost_each, strict=True)
+    intervals = [
+        {"sum": {"start": at, "seconds": 1.0, "bits_per_second": bps, "packets": sent, "lost_packets": lost}}
+        for at, bps, sent, lost in rows
+    ]
+    test = {"protocol": "UDP", "num_streams": 1, "blksize": 1172, "target_bitrate": 9_000_000}
+    start = {"timestamp": {"timesecs": flood.start_s}, "test_start": test}
+    # The sender's own intervals know nothing of losses; the server's do.
+    own = [{"sum": {**one["sum"], "bits_per_second": 9e6, "lost_packets": 0}} for one in intervals]
+    document = {"start": start, "intervals": own, "server_output_json": {"intervals": intervals}}
+    file = tmp_path / "flood.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    invoked = CliRunner().invoke(cli.app, ["fit", "starlink", "--loaded", str(file), "--draws", "0", "--json"])
+    assert invoked.exit_code == 0, invoked.stderr
+    found, wanted = json.loads(invoked.stdout)["loaded"], starlink.fit_capacity([flood], draws=0)
+    assert found["rates_mbps"] == list(wanted.rates_mbps) and found["rate_correlation"] == wanted.rate_correlation
+    del document["server_output_json"]
+    file.write_text(json.dumps(document), encoding="utf-8")
+    invoked = CliRunner().invoke(cli.app, ["fit", "starlink", "--loaded", str(file)])
+    assert invoked.exit_code != 0 and "record with --get-server-output" in invoked.stderr

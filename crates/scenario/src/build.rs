@@ -327,6 +327,7 @@ fn slots(starlink: &Starlink, setting: &Setting) -> SlotConfig {
         busy_within: BUSY_WITHIN,
         ripple: starlink.ripple.clone(),
         correlation: starlink.correlation,
+        rate_correlation: starlink.rate_correlation,
         hours: starlink.hours.clone(),
         time_of_day: setting.epoch.map_or(Duration::ZERO, |epoch| epoch.0.time_of_day()),
         spike: starlink.spike.clone(),

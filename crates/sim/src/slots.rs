@@ -31,8 +31,10 @@ pub struct SlotConfig {
     pub busy_within: Duration,
     /// Factors of the rate of which each interval of `jitter_every` draws one; empty: the slot's rate throughout.
     pub ripple: Vec<f64>,
-    /// Correlation of rate, step and spread of neighbouring slots, of the normal numbers behind their draws.
+    /// Correlation of step and spread of neighbouring slots, of the normal numbers behind their draws.
     pub correlation: f64,
+    /// The same of their rates.
+    pub rate_correlation: f64,
     /// Factors of the rate for the hours of a day, 24 or none, and the time of day at t = 0.
     pub hours: Vec<f64>,
     pub time_of_day: Duration,
@@ -153,9 +155,14 @@ impl SlotScheduler {
         self.draws.uniform_of(what as u64, n)
     }
 
-    /// A draw of a slot that its neighbours correlate with.
+    /// Correlation of the normal numbers behind a draw in neighbouring slots.
+    fn correlation(&self, what: Draw) -> f64 {
+        if matches!(what, Draw::Rate) { self.config.rate_correlation } else { self.config.correlation }
+    }
+
+    /// A draw of a slot that its neighbours may correlate with.
     fn correlated(&self, what: Draw, slot: u64) -> f64 {
-        if self.config.correlation <= 0.0 {
+        if self.correlation(what) <= 0.0 {
             return self.draw(what, slot);
         }
         match (self.drawn.filter(|drawn| drawn.slot == slot), what) {
@@ -169,7 +176,7 @@ impl SlotScheduler {
     /// A number that is uniform in [0, 1): the share of a standard normal number of the autoregressive process of the
     /// first order x(n) = ρ x(n - 1) + √(1 - ρ²) z(n), with z(n) independent and x(0) = z(0).
     fn chain(&self, what: Draw, slot: u64) -> f64 {
-        let correlation = self.config.correlation;
+        let correlation = self.correlation(what);
         let innovation = libm::sqrt(1.0 - correlation * correlation);
         let (mut sum, mut weight, mut n) = (0.0, 1.0, slot);
         while n > 0 && weight > FORGOTTEN {
@@ -243,10 +250,12 @@ impl SlotScheduler {
         if idle == Idle::Yes {
             self.debt = 0;
         }
-        if self.config.correlation > 0.0 {
+        if self.config.correlation > 0.0 || self.config.rate_correlation > 0.0 {
             let slot = self.slot(ready.as_nanos());
             if self.drawn.is_none_or(|drawn| drawn.slot != slot) {
-                let [rate, step, spread] = [Draw::Rate, Draw::Step, Draw::Spread].map(|what| self.chain(what, slot));
+                self.drawn = None;
+                let [rate, step, spread] =
+                    [Draw::Rate, Draw::Step, Draw::Spread].map(|what| self.correlated(what, slot));
                 self.drawn = Some(Drawn { slot, rate, step, spread });
             }
         }
@@ -365,6 +374,7 @@ mod tests {
             busy_within: Duration::ZERO,
             ripple: Vec::new(),
             correlation: 0.0,
+            rate_correlation: 0.0,
             hours: Vec::new(),
             time_of_day: Duration::ZERO,
             obstructed: Vec::new(),
@@ -508,6 +518,32 @@ mod tests {
             served.serve(t, 125, Idle::Yes, &mut Meter::default());
             assert_eq!(served.delay(t), slots.delay(t));
         }
+    }
+
+    #[test]
+    fn rates_and_steps_have_correlations_of_their_own() {
+        let config = SlotConfig { rates: vec![10_000_000, 70_000_000], step: vec![ms(0), ms(100)], ..bare() };
+        let rates = SlotConfig { rate_correlation: 0.9, ..config.clone() };
+        let steps = SlotConfig { correlation: 0.9, ..config };
+        let drawn = |config: &SlotConfig| -> [Vec<f64>; 2] {
+            let mut slots = slots(config);
+            let times = || (0..2000).map(|n| at(12_001 + 15_000 * n));
+            let rate =
+                times().map(|t| 10_000.0 / slots.serve(t, 1250, Idle::Yes, &mut Meter::default()).busy.as_secs_f64());
+            let rate = rate.collect();
+            [rate, times().map(|t| slots.delay(t).as_secs_f64()).collect()]
+        };
+        let lag = |drawn: &[f64]| {
+            let mean = drawn.iter().sum::<f64>() / 2000.0;
+            let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 2000.0;
+            drawn.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum::<f64>() / 1999.0 / variance
+        };
+        // Uniform numbers behind normal ones of correlation 0.9: 6/π asin(0.45) = 0.891.
+        for (config, [of_rates, of_steps]) in [(&rates, [0.891, 0.0]), (&steps, [0.0, 0.891])] {
+            let [rate, step] = drawn(config).map(|drawn| lag(&drawn));
+            assert!((rate - of_rates).abs() < 0.09 && (step - of_steps).abs() < 0.09, "{rate} {step}");
+        }
+        assert_eq!(drawn(&rates)[1], drawn(&SlotConfig { rate_correlation: 0.0, ..rates.clone() })[1]);
     }
 
     #[test]

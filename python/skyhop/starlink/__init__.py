@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skyhop.starlink.capacity import CapacityFit, capacity_table, fit_capacity
 from skyhop.starlink.fitting import Fit, Parameter, fit, table
 from skyhop.starlink.grants import GrantsFit, fit_grants, gaps, grants_table, read_opportunities
 from skyhop.starlink.hours import HoursFit, fit_hours, hours_table
@@ -12,13 +13,16 @@ from skyhop.starlink.transfers import Transfer, read_transfer
 __all__ = [
     "EDGE_S",
     "SLOT_S",
+    "CapacityFit",
     "Fit",
     "GrantsFit",
     "HoursFit",
     "Parameter",
     "Recording",
     "Transfer",
+    "capacity_table",
     "fit",
+    "fit_capacity",
     "fit_grants",
     "fit_hours",
     "gaps",

@@ -104,7 +104,7 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     parts = _parts(slots)
     generator = np.random.Generator(np.random.PCG64(seed))
     summaries: dict[str, Callable[[_Parts], float]] = {
-        "step, mean": lambda one: float(np.mean(_quantiles(one.floors))),
+        "step, mean": lambda one: float(np.mean(quantiles(one.floors))),
         "step, 90 %": lambda one: float(np.percentile(one.floors - one.floors.min(), 90)),
         "jitter, median": lambda one: float(np.median(one.jitter)),
         "jitter, 10 to 90 %": lambda one: float(np.subtract(*np.percentile(one.jitter, [90, 10]))),
@@ -117,7 +117,7 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     for name, of in summaries.items():
         low, high = np.percentile([of(one) for one in drawn], [5, 95]) if drawn else (math.nan, math.nan)
         parameters.append(Parameter(name, of(parts), float(low), float(high)))
-    correlation, pairs = _correlation(np.array(numbers), parts.floors)
+    correlation, pairs = neighbours(np.array(numbers), parts.floors)
     error = 1.645 / math.sqrt(max(pairs, 1))
     name = "correlation of neighbouring slots"
     parameters.append(Parameter(name, correlation, correlation - error, correlation + error))
@@ -125,8 +125,8 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     shares = np.linspace(*ENDS, QUANTILES)
     pause = tuple(round(1e3 * math.exp(mean + deviation * _normal(float(share))), 1) for share in shares)
     return Fit(
-        step_ms=_rounded(_quantiles(parts.floors)), jitter_ms=_rounded(_quantiles(parts.jitter)),
-        spread=_rounded(_quantiles(parts.factors, zero=False), 3), pause_ms=pause,
+        step_ms=_rounded(quantiles(parts.floors)), jitter_ms=_rounded(quantiles(parts.jitter)),
+        spread=_rounded(quantiles(parts.factors, zero=False), 3), pause_ms=pause,
         correlation=round(min(max(correlation, 0.0), 0.9), 2), base_ms=base_ms,
         loss_near_edges=_near_edges(recordings), slots=len(slots), steps_ms=_steps(slots, np.array(numbers)),
         parameters=tuple(parameters),
@@ -229,7 +229,7 @@ def _pause(phases_s: Floats, rests_ms: Floats, standard: Floats) -> tuple[float,
     return best
 
 
-def _correlation(numbers: Floats, values: Floats) -> tuple[float, int]:
+def neighbours(numbers: Floats, values: Floats) -> tuple[float, int]:
     """Correlation of the normal scores of neighbours, and the number of pairs; independent ones err by 1/√pairs."""
     order = np.argsort(numbers)
     ranks = np.argsort(np.argsort(values[order], kind="stable"), kind="stable")
@@ -250,13 +250,13 @@ def _near_edges(recordings: Sequence[Recording]) -> float:
     return near / total / (1.5 / SLOT_S) if total else math.nan
 
 
-def _quantiles(values: Floats, *, zero: bool = True) -> Floats:
-    """Evenly spaced quantiles, from `zero` on from the least of them.
+def quantiles(values: Floats, *, zero: bool = True, count: int = QUANTILES) -> Floats:
+    """So many evenly spaced quantiles, three at least; with `zero` counted from the least of them.
 
     The profile draws evenly between two of them. So the ends stand where the outermost gaps have the means of the
     values there; at the outermost values themselves they would stretch the distribution.
     """
-    found = np.quantile(values, np.linspace(0, 1, QUANTILES))
+    found = np.quantile(values, np.linspace(0, 1, count))
     low, high = values[values <= found[1]], values[values >= found[-2]]
     found[0] = min(max(2 * float(np.mean(low)) - found[1], found[0]), found[1])
     found[-1] = max(min(2 * float(np.mean(high)) - found[-2], found[-1]), found[-2])

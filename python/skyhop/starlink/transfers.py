@@ -55,6 +55,13 @@ class Transfer:
     """UDP: the share of packets lost. TCP: None."""
     packets: int
     """UDP: packets sent. TCP: 0."""
+    packets_each: Floats | None = None
+    """UDP: packets of each interval of `begins_s`, lost ones included; None for TCP and where the file does not tell
+    what the receiver lost."""
+    lost_each: Floats | None = None
+    """UDP: packets lost of them; None likewise."""
+    wire_factor: float = 1.0
+    """Bytes of IP packets over bytes of user data."""
 
     @property
     def duration_s(self) -> float:
@@ -111,6 +118,8 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
     if not arrived and loss is not None and not reverse:
         # Older versions tell only what the sender of datagrams sent, and how many of them came.
         mean *= 1 - float(loss) / 100
+    each_packet, each_lost = ([one["sum"].get(key) for one in received] for key in ("packets", "lost_packets"))
+    told = is_udp and None not in each_packet and None not in each_lost
     senders = [one.get("sender", {}) for one in end.get("streams", [])]
     rtts_us = [float(one["min_rtt"]) for one in senders if one.get("min_rtt")]
     if not rtts_us:
@@ -142,7 +151,17 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
         offered_bps=offered,
         lost=float(loss) / 100 if is_udp and loss is not None else None,
         packets=packets if is_udp else 0,
+        packets_each=np.array(each_packet, dtype=float) if told else None,
+        lost_each=np.array(each_lost, dtype=float) if told else None,
+        wire_factor=_wire_factor(start, is_udp),
     )
+
+
+def _wire_factor(start: dict[str, Any], is_udp: bool) -> float:
+    """IPv4 and UDP add 28 bytes to each datagram; IPv4, TCP and its timestamps 52 to each segment."""
+    size = start["test_start"].get("blksize") if is_udp else start.get("tcp_mss") or start.get("tcp_mss_default")
+    header = 28 if is_udp else 52
+    return 1 + header / float(size) if size else 1.0
 
 
 #: What intervals say of themselves and of all streams.

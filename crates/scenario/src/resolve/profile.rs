@@ -301,6 +301,8 @@ impl Resolver<'_, '_, '_> {
             busy_jitter: given.busy_jitter.or(usual.busy_jitter),
             ripple: given.ripple.unwrap_or(usual.ripple),
             correlation: given.correlation.unwrap_or(usual.correlation),
+            // Every set has one correlation for all that a slot draws.
+            rate_correlation: given.rate_correlation.unwrap_or(usual.correlation),
             hours: match &given.hours {
                 None => Vec::new(),
                 Some(HoursFile::Factors(factors)) => factors.clone(),

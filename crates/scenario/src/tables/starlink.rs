@@ -68,10 +68,13 @@ pub struct StarlinkFile {
     /// it: 1 for all (loaded, up: its own).
     #[schemars(length(min = 2, max = 1001))]
     pub ripple: Option<Vec<f64>>,
-    /// Correlation of neighbouring slots in rate, step and spread (of the normal numbers behind them). Without it: 0
+    /// Correlation of neighbouring slots in step and spread (of the normal numbers behind them). Without it: 0
     /// (loaded: 0.06).
     #[schemars(range(min = 0.0, max = 0.9))]
     pub correlation: Option<f64>,
+    /// The same of their rates. 0.95 lets a rate hold for some five minutes. Without it: 0 (loaded: 0.06).
+    #[schemars(range(min = 0.0, max = 0.95))]
+    pub rate_correlation: Option<f64>,
     /// 24 factors of the rate, for the hours of a day from 0 to 1 h UTC on, or the name of a published curve; without
     /// an epoch t = 0 is midnight. A slot has that of its begin. Without it: 1 for all.
     pub hours: Option<HoursFile>,
@@ -223,9 +226,12 @@ pub struct Starlink {
     /// Empty: the rate of the slot throughout.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ripple: Vec<f64>,
-    /// Zero: slots are independent.
+    /// Zero: steps and spreads of slots are independent.
     #[serde(skip_serializing_if = "is_zero")]
     pub correlation: f64,
+    /// Zero: rates of slots are independent.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rate_correlation: f64,
     /// Empty: the same rates at all hours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hours: Vec<f64>,

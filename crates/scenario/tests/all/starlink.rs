@@ -157,20 +157,24 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
         (&[Duration::ZERO, Duration::from_millis(5)][..], &[][..])
     );
     assert_eq!((up.correlation, down.correlation, up.busy_within), (0.06, 0.06, Duration::from_millis(5)));
+    assert_eq!((up.rate_correlation, down.rate_correlation), (0.06, 0.06));
     // In 140 ms as much as in 1.205 s without an edge.
     assert!((up.edge_loss[0] - 0.002 * 1.205 / 0.14).abs() < 1e-9 && up.loss == 0.002, "{:?}", up.edge_loss);
     assert!(up.hours.is_empty() && up.obstructed.is_empty() && up.outage.is_empty());
     let own = json!({ "profile": { "starlink": { "hours": vec![0.5; 24], "obstructed": ["0 s", "15 s"],
-        "ripple": [0.5, 1.5], "correlation": 0.9, "busy_jitter": "1 ms", "outage": ["0 s", "0 s", "50 ms"] } } });
+        "ripple": [0.5, 1.5], "correlation": 0.9, "rate_correlation": 0.95, "busy_jitter": "1 ms",
+        "outage": ["0 s", "0 s", "50 ms"] } } });
     let scenario = wire(&own, &probes(), &json!({}));
     let spec = scenario.simulation_spec();
     let up = slots(&spec.links.wired[1]);
     assert_eq!((up.hours.len(), up.obstructed.len(), up.ripple.len(), up.correlation), (24, 2, 2, 0.9));
+    assert_eq!(up.rate_correlation, 0.95);
     assert_eq!(up.outage, [0, 0, 50].map(Duration::from_millis));
     for (key, value, said) in [
         ("hours", json!([1.0, 2.0]), "hours"),
         ("hours", json!(vec![-1.0; 24]), "must be factors from 0 to 100"),
         ("correlation", json!(0.95), "0.95 is out of range"),
+        ("rate_correlation", json!(0.96), "0.96 is out of range"),
         ("ripple", json!([2.0, 1.0]), "the first must not be more than the second"),
         ("busy_jitter", json!("2 s"), "2 s is more than 1 s"),
         ("obstructed", json!(["0 s", "16 s"]), "must not be longer than a slot, 15 s"),

@@ -1,0 +1,266 @@
+"""Fits what a loaded link shows in recorded transfers: the keys `rates`, `rate_correlation`, `loss` and `outage`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skyhop.starlink.fitting import LEAST_SLOTS, QUANTILES, Parameter, neighbours, quantiles
+from skyhop.starlink.measuring import FIRST_S, SLOT_S
+from skyhop.starlink.recordings import Floats
+from skyhop.starlink.transfers import Transfer
+
+#: Intervals nearer to an edge count for the edge, s: iperf3 tells the begin of a transfer in whole seconds.
+NEAR_S = 1.0
+
+#: Slots whose rate is known, for the quantiles.
+LEAST_RATES = 8
+
+#: Datagrams between edges, and edges, for losses.
+LEAST_PACKETS = 1000
+LEAST_EDGES = 8
+
+#: Points of the distribution of rates.
+POINTS = 2000
+
+#: The most that `rate_correlation` takes.
+MOST_CORRELATION = 0.95
+
+#: What arrived of an offered rate where the link was not full: with less, the queue may have lost the rest.
+CARRIED = 0.95
+
+
+@dataclass(frozen=True)
+class CapacityFit:
+    """What the transfers of one direction tell. Empty and NaN where they do not tell it."""
+
+    direction: str
+    """`up` or `down`."""
+    rates_mbps: tuple[float, ...]
+    """Evenly spaced quantiles of the rate of a slot, in Mbit/s of IP packets."""
+    rate_correlation: float
+    """Of the normal scores of neighbouring slots' rates, from 0 to 0.95."""
+    unknown: float
+    """Share of the rates, the highest, of which only this is known: more than was offered."""
+    slots: int
+    """Slots that tell rates."""
+    loss: float
+    """Share of datagrams lost between edges, where the link was not full."""
+    outage_ms: tuple[float, ...]
+    """Evenly spaced quantiles of the time whose datagrams an edge loses beyond `loss`, in ms."""
+    edges: int
+    notes: tuple[str, ...]
+    """What a reader must know of transfers that tell less than they seem to."""
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class _Slots:
+    """Slots of a transfer: numbers, rates in Mbit/s, whether the offered rate came through; edges likewise."""
+
+    number: Floats
+    rate: Floats
+    carried: Floats
+    lost: Floats
+    packets: Floats
+    outage_ms: Floats
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether all that was offered came through in every slot."""
+        return bool(np.all(self.carried == 1))
+
+
+def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int = 1) -> CapacityFit:
+    """Fits transfers of one direction that fill the link, or UDP at a rate that it carries, or both.
+
+    The rate of a slot is what arrived in the intervals that lie a second or more from its edges. UDP whose rate came
+    through in every slot tells losses; otherwise the link was full, and losses of its queue are not those of the
+    profile. Intervals come from draws of runs of neighbouring slots, as long as their correlation lasts.
+
+    Raises ValueError for both directions at once, for transfers that losses hold back, and where nothing can be told.
+    """
+    if len({one.reverse for one in transfers}) > 1:
+        raise ValueError("uploads and downloads have rates of their own: fit them apart")
+    for one in transfers:
+        _fills(one)
+    every = [_slots(one) for one in transfers]
+    # Slots of different transfers are not neighbours.
+    number = np.concatenate([one.number + 1e12 * place for place, one in enumerate(every)])
+    rate, carried = (np.concatenate([getattr(one, name) for one in every]) for name in ("rate", "carried"))
+    lost, packets = (np.concatenate([getattr(one, name) for one in every]) for name in ("lost", "packets"))
+    outage = np.concatenate([one.outage_ms for one in every])
+    generator = np.random.Generator(np.random.PCG64(seed))
+    parameters: list[Parameter] = []
+    rates: tuple[float, ...] = ()
+    correlation, unknown, run = math.nan, 0.0, 1
+    if np.count_nonzero(carried == 0) >= LEAST_RATES:
+        # A transfer that mostly got what it offered does not tell what neighbouring slots have in common.
+        full = np.concatenate([np.full(one.rate.size, one.carried.mean() <= 0.5) for one in every if one.rate.size])
+        found, pairs = neighbours(number[full], rate[full])
+        if pairs >= LEAST_SLOTS:
+            correlation = found
+            # Of an autoregressive process of the first order so many values tell as much as one independent one.
+            held = min(max(correlation, 0.0), MOST_CORRELATION)
+            run = max(1, round((1 + held) / (1 - held)))
+            centre, wide = math.atanh(min(max(correlation, -0.999), 0.999)), 1.645 / math.sqrt(pairs - 3)
+            low, high = (math.tanh(centre + side) if draws else math.nan for side in (-wide, wide))
+            parameters.append(Parameter("correlation of the rates of neighbouring slots", correlation, low, high))
+        known = np.stack([rate, carried], axis=1)
+        drawn, unknown = _distribution(known)
+        rates = tuple(round(float(one), 2) for one in quantiles(drawn, zero=False, count=min(QUANTILES, rate.size)))
+        parameters += [
+            _parameter("rate, mean, Mbit/s", lambda pairs: float(_distribution(pairs)[0].mean()), known, run, draws,
+                       generator),
+            _parameter("rate, median, Mbit/s", lambda pairs: float(np.median(_distribution(pairs)[0])), known, run,
+                       draws, generator),
+        ]  # fmt: skip
+    notes = tuple(
+        f"{one.name}: the link was full in {np.count_nonzero(of.carried == 0)} of {of.rate.size} slots, so its losses "
+        "may be the queue's and do not count."
+        for one, of in zip(transfers, every, strict=True)
+        if one.is_udp and of.rate.size and not of.is_carried
+    )
+    free = np.concatenate([np.full(one.rate.size, one.is_carried) for one in every])
+    loss = math.nan
+    outages: tuple[float, ...] = ()
+    if packets[free].sum() >= LEAST_PACKETS:
+        loss = float(lost[free].sum() / packets[free].sum())
+        shares = np.stack([lost[free], packets[free]], axis=1)
+        parameters.append(_parameter("loss between edges", _share, shares, 1, draws, generator))
+    if outage.size >= LEAST_EDGES:
+        outages = tuple(
+            round(float(value), 1) for value in quantiles(outage, zero=False, count=min(QUANTILES, outage.size))
+        )
+        parameters.append(
+            _parameter("outage, mean, ms", lambda found: float(found.mean()), outage, 1, draws, generator)
+        )
+    if not rates and not outages and math.isnan(loss):
+        raise ValueError(
+            f"{rate.size} slots with a rate and {packets[free].sum():.0f} datagrams through a link that was not full "
+            f"tell nothing: {LEAST_RATES} slots or {LEAST_PACKETS} datagrams are needed (a slot is 15 s; record UDP "
+            "with -R or --get-server-output)"
+        )
+    return CapacityFit(
+        direction="down" if transfers[0].reverse else "up", rates_mbps=rates,
+        rate_correlation=math.nan if math.isnan(correlation) else round(min(max(correlation, 0), MOST_CORRELATION), 2),
+        unknown=unknown, slots=rate.size if rates else 0,
+        loss=loss, outage_ms=outages, edges=outage.size, notes=notes, parameters=tuple(parameters),
+    )  # fmt: skip
+
+
+def capacity_table(found: CapacityFit) -> str:
+    """The fit as a table of a scenario: `[links.forward.profile.starlink]` of a wire for an uplink."""
+    told = any(one.low == one.low for one in found.parameters)
+    begin = f"# What transfers tell of a link that has load ({found.direction}"
+    lines = [f"{begin}{'; 90 % intervals over draws of slots' if told else ''}):"]
+    for one in found.parameters:
+        interval = f" ({one.low:.3g} to {one.high:.3g})" if one.low == one.low else ""
+        lines.append(f"# {one.name}: {one.value:.3g}{interval}")
+    if found.unknown > 0:
+        lines.append(
+            f"# The highest {found.unknown:.0%} of the rates are {found.rates_mbps[-1]:.3g} Mbit/s or more: that came "
+            "through, and more was not offered."
+        )
+    lines += [f"# {note}" for note in found.notes]
+    if found.rates_mbps and math.isnan(found.rate_correlation):
+        lines.append(f"# Fewer than {LEAST_SLOTS} pairs of neighbouring slots: their correlation is that of the set.")
+    lines += ["[starlink]", 'values = "loaded"', f'direction = "{found.direction}"']
+    if found.rates_mbps:
+        lines.append("rates = [" + ", ".join(f'"{value:g} Mbit/s"' for value in found.rates_mbps) + "]")
+        if not math.isnan(found.rate_correlation):
+            lines.append(f"rate_correlation = {found.rate_correlation:g}")
+    if not math.isnan(found.loss):
+        lines.append(f"loss = {found.loss:.3g}")
+    if found.outage_ms:
+        # What edges lose is all in the outage.
+        lines += ["outage = [" + ", ".join(f'"{value:g} ms"' for value in found.outage_ms) + "]", "edge_loss = [0, 0]"]
+    return "\n".join(lines) + "\n"
+
+
+def _fills(transfer: Transfer) -> None:
+    """Raises ValueError where losses or `-b` hold the transfer back."""
+    if transfer.is_udp:
+        if not transfer.as_received:
+            raise ValueError(f"{transfer.name}: does not tell what arrived when; record with --get-server-output")
+        return
+    if transfer.offered_bps > 0:
+        raise ValueError(f"{transfer.name}: a transfer at a rate that `-b` gave does not tell the rate of the link")
+    control = (transfer.control or "a control that the file does not name").lower()
+    if transfer.streams == 1 and not control.startswith("bbr"):
+        raise ValueError(
+            f"{transfer.name}: losses hold one flow of {control} back, so it does not tell the rate of the link; "
+            "record BBR, several flows, or UDP"
+        )
+
+
+def _slots(one: Transfer) -> _Slots:
+    begins = one.start_s + one.omitted_s + one.begins_s - FIRST_S
+    ends = begins + one.lengths_s
+    edge = np.round((begins + ends) / 2 / SLOT_S)
+    # Intervals that reach within a second of an edge; they and their edge count in the other part.
+    near = (ends > edge * SLOT_S - NEAR_S) & (begins < edge * SLOT_S + NEAR_S)
+    slot = np.floor((begins + ends) / 2 / SLOT_S)
+    offered = one.offered_bps / 1e6 * one.wire_factor
+    rates, carried, lost, packets, numbers = [], [], [], [], []
+    for number in np.unique(slot[~near]):
+        of = (slot == number) & ~near
+        if one.lengths_s[of].sum() < SLOT_S / 3:
+            continue
+        rate = float(np.average(one.rate_bps[of], weights=one.lengths_s[of])) / 1e6 * one.wire_factor
+        numbers.append(float(number))
+        rates.append(rate)
+        carried.append(float(one.is_udp and offered > 0 and rate >= CARRIED * offered))
+        lost.append(float(one.lost_each[of].sum()) if one.lost_each is not None else 0.0)
+        packets.append(float(one.packets_each[of].sum()) if one.packets_each is not None else 0.0)
+    share = _share(np.stack([lost, packets], axis=1)) if lost else 0.0
+    outage = []
+    for number in np.unique(edge[near]):
+        of = (edge == number) & near
+        # An edge at an end of the transfer is seen in part only.
+        whole = one.lengths_s[of].sum() >= 2 * NEAR_S - 1e-6
+        if one.lost_each is None or one.packets_each is None or not whole or not all(carried):
+            continue
+        beyond = float(one.lost_each[of].sum()) - share * float(one.packets_each[of].sum())
+        per_ms = float(one.packets_each[of].sum()) / float(one.lengths_s[of].sum()) / 1e3
+        outage.append(max(beyond, 0.0) / per_ms)
+    return _Slots(*(np.array(values, dtype=float) for values in (numbers, rates, carried, lost, packets, outage)))
+
+
+def _distribution(known: Floats) -> tuple[Floats, float]:
+    """Evenly spaced points of the distribution of rates, and the share of it above all that is known.
+
+    `known` has pairs of a rate and 1 where the slot's rate may be higher, else 0. Such a slot counts among those above
+    its rate (the product-limit estimator; Kaplan and Meier 1958), so a slow stream of datagrams adds no slow rates.
+    """
+    values, higher = known[np.lexsort((known[:, 1], known[:, 0]))].T
+    left = values.size - np.arange(values.size)
+    above = np.cumprod(np.where(higher > 0, 1.0, 1 - 1 / left))
+    # The rest above the last known rate stands at the highest that came through.
+    of_share = np.searchsorted(1 - above, (np.arange(POINTS) + 0.5) / POINTS)
+    return values[np.minimum(of_share, values.size - 1)], float(above[-1])
+
+
+def _parameter(
+    name: str,
+    of: Callable[[Floats], float],
+    values: Floats,
+    run: int,
+    draws: int,
+    generator: np.random.Generator,
+) -> Parameter:
+    drawn = []
+    for _ in range(draws):
+        begins = generator.integers(0, len(values), math.ceil(len(values) / run))
+        at = (begins[:, None] + np.arange(run)[None, :]).ravel()[: len(values)] % len(values)
+        drawn.append(of(values[at]))
+    low, high = np.percentile(drawn, [5, 95]) if drawn else (math.nan, math.nan)
+    return Parameter(name, of(values), float(low), float(high))
+
+
+def _share(pairs: Floats) -> float:
+    lost, packets = pairs.sum(axis=0)
+    return float(lost / packets) if packets else 0.0
