@@ -103,7 +103,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         found, pairs = neighbours(number[full], rate[full])
         if pairs >= LEAST_SLOTS:
             correlation = found
-            # Of an autoregressive process of the first order so many values tell as much as one independent one.
+            # So many values of an autoregressive process of the first order tell as much as one independent value.
             held = min(max(correlation, 0.0), MOST_CORRELATION)
             run = max(1, round((1 + held) / (1 - held)))
             centre, wide = math.atanh(min(max(correlation, -0.999), 0.999)), 1.645 / math.sqrt(pairs - 3)
