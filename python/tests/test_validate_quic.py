@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 from skyhop import _core, cli, validate
 from skyhop.validate import registry
 
-SAMPLE = Path(__file__).parents[2] / "crates" / "quic" / "tests" / "reference"
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "crates" / "quic" / "tests" / "reference"
+WHOLE = ROOT.parent / "shared" / "reference" / "quic"
 
 
 def call(*arguments: str) -> tuple[int, str]:
@@ -55,6 +57,17 @@ def test_a_case_runs_and_a_wrong_figure_is_a_miss(tmp_path: Path) -> None:
     (case,) = json.loads(out)
     assert code == 1 and not case["ok"]
     assert next(figure["name"] for figure in case["figures"] if not figure["ok"]) == "completion"
+
+
+@pytest.mark.skipif(not WHOLE.is_dir(), reason="../shared/reference/quic is absent")
+@pytest.mark.skipif(not {"quinn", "noq"} <= set(_core.quic_stacks()), reason="this build has not quinn and noq")
+def test_the_whole_reference_is_within_its_bounds_in_nine_of_ten_cases() -> None:
+    code, out = call("--reference", str(WHOLE), "--seeds", "3", "--json")
+    compared = [case for case in json.loads(out) if not case["skipped"]]
+    missed = [case["case"] for case in compared if not case["ok"]]
+    assert code == 0, missed
+    assert len(compared) >= 49 and 10 * len(missed) <= len(compared), missed
+    assert all(case["survival_right"] for case in compared)
 
 
 def test_the_aim_is_nine_of_ten_and_every_fate() -> None:
