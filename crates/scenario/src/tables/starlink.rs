@@ -208,7 +208,8 @@ pub enum LinkProfile {
     Starlink(Starlink),
 }
 
-/// Every value of the profile, as [`StarlinkFile`](crate::format::StarlinkFile) has them.
+/// Every value of the profile, as [`StarlinkFile`](crate::format::StarlinkFile) has them. Large because it is that
+/// table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Starlink {
     pub every: Duration,
