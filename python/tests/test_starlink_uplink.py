@@ -252,6 +252,8 @@ def test_rates_above_what_was_offered_are_said_to_be_unknown() -> None:
     assert found.unknown == pytest.approx(0.5, abs=0.1)
     # The queue of a full slot leaves in the next one, beside what is offered.
     assert 5.0 <= found.rates_mbps[-1] <= 5.5
+    names = [one.name for one in found.parameters]
+    assert "rate, mean, Mbit/s, at least" in names
     assert "link was full in" in found.notes[0] and np.isnan(found.loss)
     assert "Mbit/s or more: that came through, and more was not offered" in starlink.capacity_table(found)
 

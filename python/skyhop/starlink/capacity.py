@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -112,12 +114,10 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         known = np.stack([rate, carried], axis=1)
         drawn, unknown = _distribution(known)
         rates = tuple(round(float(one), 2) for one in quantiles(drawn, zero=False, count=min(QUANTILES, rate.size)))
-        parameters += [
-            _parameter("rate, mean, Mbit/s", lambda pairs: float(_distribution(pairs)[0].mean()), known, run, draws,
-                       generator),
-            _parameter("rate, median, Mbit/s", lambda pairs: float(np.median(_distribution(pairs)[0])), known, run,
-                       draws, generator),
-        ]  # fmt: skip
+        for name, of, from_share in (("mean", np.mean, 0.0), ("median", np.median, 0.5)):
+            limit = ", at least" if unknown > from_share else ""
+            value_of = partial(_of_distribution, of)
+            parameters.append(_parameter(f"rate, {name}, Mbit/s{limit}", value_of, known, run, draws, generator))
     notes = tuple(
         f"{one.name}: the link was full in {np.count_nonzero(of.carried == 0)} of {of.rate.size} slots, so its losses "
         "may be the queue's and do not count."
@@ -242,6 +242,10 @@ def _distribution(known: Floats) -> tuple[Floats, float]:
     # The rest above the last known rate stands at the highest that came through.
     of_share = np.searchsorted(1 - above, (np.arange(POINTS) + 0.5) / POINTS)
     return values[np.minimum(of_share, values.size - 1)], float(above[-1])
+
+
+def _of_distribution(of: Callable[[Floats], Any], known: Floats) -> float:
+    return float(of(_distribution(known)[0]))
 
 
 def _parameter(
