@@ -180,6 +180,22 @@ def test_transfers_have_goodput_ratio_and_losses(tmp_path: Path) -> None:
     assert all("by the least round trip in this file" in row.note for row in rows if row.measure == "goodput")
 
 
+def test_a_fit_is_judged_in_its_direction(tmp_path: Path) -> None:
+    (tmp_path / "up.json").write_text(json.dumps(iperf3(4, 20e6, 30)))
+    (tmp_path / "cases.csv").write_text(HEADER + f"up.json,iperf3,0,0,bent-pipe,up,cubic,4,{START_S},\n")
+
+    def goodput(values: dict[str, Any] | None) -> float:
+        rows = starlink_links.starlink(tmp_path, values=values)
+        return next(row.simulated for row in rows if row.measure == "goodput")
+
+    slow = {"values": starlink_links.VALUES, "rates": ["1 Mbit/s", "1 Mbit/s"]}
+    # ACKs of four flows fit into 1 Mbit/s.
+    assert goodput(slow) < 1e6 < goodput({**slow, "direction": "down"})
+    (tmp_path / "fit.toml").write_text('[starlink]\ndirection = "sideways"\n')
+    with pytest.raises(ValueError, match='"up" or "down"'):
+        starlink_links.values_of(tmp_path / "fit.toml")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

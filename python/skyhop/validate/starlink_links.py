@@ -94,16 +94,17 @@ def starlink(
 ) -> list[Row]:
     """Compares every recording of a folder's `cases.csv` with the profile, in its order.
 
-    `values` are the keys of the profile, as `table` of a fit has them; None takes the engine's, `VALUES`. `part` is the
-    share of each recording of round trips, from where to where in time, so that a fit can be judged on what it did not
-    see. A recording that cannot be read has one row that says why, and the others are compared all the same. Raises
-    ValueError for a folder without a `cases.csv` that can be read.
+    `values` are the keys of the profile in its `direction` ("up" without one), as `table` of a fit has them; None takes
+    the engine's, `VALUES`. `part` is the share of each recording of round trips, from where to where in time, so that a
+    fit can be judged on what it did not see. A recording that cannot be read has one row that says why, and the others
+    are compared all the same. Raises ValueError for a folder without a `cases.csv` that can be read.
     """
     root = Path(folder)
     fitted: dict[str, Any] = {"starlink": {"values": VALUES}}
-    # The fit is the way up; the way down has the engine's own values.
-    own = {"starlink": {**values, "direction": "up"}} if values is not None else fitted
-    profile = {"forward": {"profile": own}, "backward": {"profile": fitted}}
+    # The other direction has the engine's own values.
+    own: dict[str, Any] = {"starlink": dict(values)} if values is not None else fitted
+    up, down = (fitted, own) if own["starlink"].get("direction") == "down" else (own, fitted)
+    profile = {"forward": {"profile": up}, "backward": {"profile": down}}
     found: dict[int, Recording | _Read] = {}
     rows: dict[int, list[Row]] = {}
     cases = starlink_cases.cases(root)
@@ -338,11 +339,13 @@ def cells(row: Row) -> list[str]:
 def values_of(file: str | os.PathLike[str]) -> dict[str, Any]:
     """The keys of the profile in a table that `skyhop fit starlink` wrote.
 
-    A key `direction` is for a scenario's own use: here the fit is the way up and the way down keeps the fitted values.
-    Raises ValueError for a file without the table `starlink`.
+    Its `direction` says which direction of the link has them. Raises ValueError for a file without the table `starlink`
+    and for another direction than "up" and "down".
     """
     try:
         found = tomllib.loads(Path(file).read_text(encoding="utf-8"))["starlink"]
     except (KeyError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{os.fspath(file)}: has no table [starlink]: {error}") from None
+    if (said := found.get("direction", "up")) not in ("up", "down"):
+        raise ValueError(f'{os.fspath(file)}: the direction {said!r} is not known; write "up" or "down"')
     return dict(found)
