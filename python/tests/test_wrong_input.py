@@ -213,6 +213,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
         "out": [["absent", "--out", "fit.toml"]],
         "grants": [["--grants", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
         "hours": [["--hours", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
+        "loaded": [["--loaded", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],
     },
     "validate opensand": {
         "reference": [["--reference", one] for one in ("", "absent", "good.toml", "folder", "garbled", LONG)],

@@ -105,6 +105,10 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
         received, sent = (own, other or own) if reverse else (other or own, own)
         begins, lengths, rates = (np.array([one["sum"][key] for one in received], dtype=float) for key in _SERIES)
         sent_begins, sent_lengths = (np.array([one["sum"][key] for one in sent], dtype=float) for key in _SERIES[:2])
+        of_receiver = [[one["sum"].get(key) for one in received] for key in ("packets", "lost_packets")]
+        told = is_udp and not any(None in each for each in of_receiver)
+        packets_each, lost_each = np.array(of_receiver, dtype=float) if told else (None, None)
+        wire_factor = _wire_factor(start, is_udp)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueError(
             f"{name}: not what `iperf3 -J` writes: needs start.timestamp, start.test_start and intervals[].sum"
@@ -118,8 +122,6 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
     if not arrived and loss is not None and not reverse:
         # Older versions tell only what the sender of datagrams sent, and how many of them came.
         mean *= 1 - float(loss) / 100
-    each_packet, each_lost = ([one["sum"].get(key) for one in received] for key in ("packets", "lost_packets"))
-    told = is_udp and None not in each_packet and None not in each_lost
     senders = [one.get("sender", {}) for one in end.get("streams", [])]
     rtts_us = [float(one["min_rtt"]) for one in senders if one.get("min_rtt")]
     if not rtts_us:
@@ -151,9 +153,9 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
         offered_bps=offered,
         lost=float(loss) / 100 if is_udp and loss is not None else None,
         packets=packets if is_udp else 0,
-        packets_each=np.array(each_packet, dtype=float) if told else None,
-        lost_each=np.array(each_lost, dtype=float) if told else None,
-        wire_factor=_wire_factor(start, is_udp),
+        packets_each=packets_each,
+        lost_each=lost_each,
+        wire_factor=wire_factor,
     )
 
 
@@ -161,7 +163,11 @@ def _wire_factor(start: dict[str, Any], is_udp: bool) -> float:
     """IPv4 and UDP add 28 bytes to each datagram; IPv4, TCP and its timestamps 52 to each segment."""
     size = start["test_start"].get("blksize") if is_udp else start.get("tcp_mss") or start.get("tcp_mss_default")
     header = 28 if is_udp else 52
-    return 1 + header / float(size) if size else 1.0
+    if not size:
+        return 1.0
+    if not 0 < (bytes_of_data := float(size)) < 65536:
+        raise ValueError(size)
+    return 1 + header / bytes_of_data
 
 
 #: What intervals say of themselves and of all streams.
