@@ -258,6 +258,25 @@ def test_rates_above_what_was_offered_are_said_to_be_unknown() -> None:
     assert "Mbit/s or more: that came through, and more was not offered" in starlink.capacity_table(found)
 
 
+def test_slots_without_an_arrival_are_neither_rates_nor_a_crash() -> None:
+    seconds = np.arange(15.0 * 40)
+    rate = np.where((seconds >= 57) & (seconds < 87), 0.0, 2e6)
+    sent = np.where(rate > 0, 250.0, 0.0)
+    # The receiver tells what it missed for 30 s once it hears again.
+    sent[87] += 30 * 250
+    stream = transfer(
+        0, 2e6, begins_s=seconds, lengths_s=np.ones(seconds.size), rate_bps=rate, reverse=False, is_udp=True, streams=1,
+        offered_bps=2e6, packets_each=sent, lost_each=sent - np.where(rate > 0, 250.0, 0.0), wire_factor=1.0,
+    )  # fmt: skip
+    found = starlink.fit_capacity([stream], draws=10)
+    told = {one.name: one.value for one in found.parameters}
+    assert found.rates_mbps == () and found.loss == 0 and found.edges == 40
+    # One edge of 40 ends a silence that is longer than the profile's longest outage, a slot.
+    assert told["outage, mean, ms"] == pytest.approx(15_000 / 40)
+    assert "nothing arrived in 2 slots" in found.notes[0]
+    assert "obstructed" in starlink.capacity_table(found)
+
+
 def test_transfers_that_tell_no_rates_are_refused(tmp_path: Path) -> None:
     def said(transfers: list[Transfer], match: str) -> None:
         with pytest.raises(ValueError, match=match):

@@ -69,6 +69,8 @@ class _Slots:
     lost: Floats
     packets: Floats
     outage_ms: Floats
+    silent: int
+    """Slots in which nothing arrived: they are not among the others."""
 
     @property
     def is_carried(self) -> bool:
@@ -118,12 +120,16 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
             limit = ", at least" if unknown > from_share else ""
             value_of = partial(_of_distribution, of)
             parameters.append(_parameter(f"rate, {name}, Mbit/s{limit}", value_of, known, run, draws, generator))
-    notes = tuple(
-        f"{one.name}: the link was full in {np.count_nonzero(of.carried == 0)} of {of.rate.size} slots, so its losses "
-        "may be the queue's and do not count."
-        for one, of in zip(transfers, every, strict=True)
-        if one.is_udp and of.rate.size and not of.is_carried
-    )
+    notes = []
+    for one, slots in zip(transfers, every, strict=True):
+        if one.is_udp and slots.rate.size and not slots.is_carried:
+            full_slots = np.count_nonzero(slots.carried == 0)
+            notes.append(
+                f"{one.name}: the link was full in {full_slots} of {slots.rate.size} slots, so its losses may be the "
+                "queue's and do not count."
+            )
+        if slots.silent:
+            notes.append(f"{one.name}: nothing arrived in {slots.silent} slots. They are left out: see `obstructed`.")
     free = np.concatenate([np.full(one.rate.size, one.is_carried) for one in every])
     loss = math.nan
     outages: tuple[float, ...] = ()
@@ -148,7 +154,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         direction="down" if transfers[0].reverse else "up", rates_mbps=rates,
         rate_correlation=math.nan if math.isnan(correlation) else round(min(max(correlation, 0), MOST_CORRELATION), 2),
         unknown=unknown, slots=rate.size if rates else 0,
-        loss=loss, outage_ms=outages, edges=outage.size, notes=notes, parameters=tuple(parameters),
+        loss=loss, outage_ms=outages, edges=outage.size, notes=tuple(notes), parameters=tuple(parameters),
     )  # fmt: skip
 
 
@@ -206,11 +212,15 @@ def _slots(one: Transfer) -> _Slots:
     slot = np.floor((begins + ends) / 2 / SLOT_S)
     offered = one.offered_bps / 1e6 * one.wire_factor
     rates, carried, lost, packets, numbers = [], [], [], [], []
+    silent = 0
     for number in np.unique(slot[~near]):
         of = (slot == number) & ~near
         if one.lengths_s[of].sum() < SLOT_S / 3:
             continue
         rate = float(np.average(one.rate_bps[of], weights=one.lengths_s[of])) / 1e6 * one.wire_factor
+        if rate <= 0:
+            silent += 1
+            continue
         numbers.append(float(number))
         rates.append(rate)
         carried.append(float(one.is_udp and offered > 0 and rate >= CARRIED * offered))
@@ -225,9 +235,12 @@ def _slots(one: Transfer) -> _Slots:
         if one.lost_each is None or one.packets_each is None or not whole or not all(carried):
             continue
         beyond = float(one.lost_each[of].sum()) - share * float(one.packets_each[of].sum())
-        per_ms = float(one.packets_each[of].sum()) / float(one.lengths_s[of].sum()) / 1e3
-        outage.append(max(beyond, 0.0) / per_ms)
-    return _Slots(*(np.array(values, dtype=float) for values in (numbers, rates, carried, lost, packets, outage)))
+        # Over the whole transfer: the receiver counts what it missed when the next datagram comes, perhaps later.
+        per_ms = float(one.packets_each.sum()) / float(one.lengths_s.sum()) / 1e3
+        # The profile takes no outage longer than a slot.
+        outage.append(min(max(beyond, 0.0) / per_ms, 1e3 * SLOT_S))
+    known = [np.array(values, dtype=float) for values in (numbers, rates, carried, lost, packets, outage)]
+    return _Slots(known[0], known[1], known[2], known[3], known[4], known[5], silent)
 
 
 def _distribution(known: Floats) -> tuple[Floats, float]:
