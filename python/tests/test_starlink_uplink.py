@@ -275,6 +275,12 @@ def test_slots_without_an_arrival_are_neither_rates_nor_a_crash() -> None:
     assert told["outage, mean, ms"] == pytest.approx(15_000 / 40)
     assert "nothing arrived in 2 slots" in found.notes[0]
     assert "obstructed" in starlink.capacity_table(found)
+    dead = transfer(
+        0, 2e6, begins_s=seconds, lengths_s=np.ones(seconds.size), rate_bps=0 * rate, reverse=False, is_udp=True,
+        streams=1, offered_bps=2e6, packets_each=0 * rate, lost_each=0 * rate,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="0 slots with a rate and 0 datagrams"):
+        starlink.fit_capacity([dead], draws=0)
 
 
 def test_transfers_that_tell_no_rates_are_refused(tmp_path: Path) -> None:

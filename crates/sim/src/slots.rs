@@ -253,7 +253,6 @@ impl SlotScheduler {
         if self.config.correlation > 0.0 || self.config.rate_correlation > 0.0 {
             let slot = self.slot(ready.as_nanos());
             if self.drawn.is_none_or(|drawn| drawn.slot != slot) {
-                self.drawn = None;
                 let [rate, step, spread] =
                     [Draw::Rate, Draw::Step, Draw::Spread].map(|what| self.correlated(what, slot));
                 self.drawn = Some(Drawn { slot, rate, step, spread });

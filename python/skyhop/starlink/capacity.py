@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skyhop.starlink.fitting import LEAST_SLOTS, QUANTILES, Parameter, neighbours, quantiles
+from skyhop.starlink.fitting import LEAST_SLOTS, QUANTILES, Parameter, comments, interval, neighbours, quantiles
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
 from skyhop.starlink.recordings import Floats
 from skyhop.starlink.transfers import Transfer
@@ -103,8 +103,8 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
     correlation, unknown, run = math.nan, 0.0, 1
     if np.count_nonzero(carried == 0) >= LEAST_RATES:
         # A transfer that mostly got what it offered does not tell what neighbouring slots have in common.
-        full = np.concatenate([np.full(one.rate.size, one.carried.mean() <= 0.5) for one in every if one.rate.size])
-        found, pairs = neighbours(number[full], rate[full])
+        mostly = np.concatenate([np.full(one.rate.size, one.carried.mean() <= 0.5) for one in every if one.rate.size])
+        found, pairs = neighbours(number[mostly], rate[mostly])
         if pairs >= LEAST_SLOTS:
             correlation = found
             # So many values of an autoregressive process of the first order tell as much as one independent value.
@@ -145,10 +145,11 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
             _parameter("outage, mean, ms", lambda found: float(found.mean()), outage, 1, draws, generator)
         )
     if not rates and not outages and math.isnan(loss):
+        full = np.count_nonzero(carried == 0)
         raise ValueError(
-            f"{rate.size} slots with a rate and {packets[free].sum():.0f} datagrams through a link that was not full "
-            f"tell nothing: {LEAST_RATES} slots or {LEAST_PACKETS} datagrams are needed (a slot is 15 s; record UDP "
-            "with -R or --get-server-output)"
+            f"{full} slots with a rate and {packets[free].sum():.0f} datagrams through a link that was not full tell "
+            f"nothing: {LEAST_RATES} slots whose link was full or {LEAST_PACKETS} datagrams are needed (a slot is "
+            "15 s; record UDP with -R or --get-server-output)"
         )
     return CapacityFit(
         direction="down" if transfers[0].reverse else "up", rates_mbps=rates,
@@ -163,9 +164,7 @@ def capacity_table(found: CapacityFit) -> str:
     told = any(one.low == one.low for one in found.parameters)
     begin = f"# What transfers tell of a link that has load ({found.direction}"
     lines = [f"{begin}{'; 90 % intervals over draws of slots' if told else ''}):"]
-    for one in found.parameters:
-        interval = f" ({one.low:.3g} to {one.high:.3g})" if one.low == one.low else ""
-        lines.append(f"# {one.name}: {one.value:.3g}{interval}")
+    lines += comments(found.parameters)
     if found.unknown > 0:
         lines.append(
             f"# The highest {found.unknown:.0%} of the rates are {found.rates_mbps[-1]:.3g} Mbit/s or more: that came "
@@ -226,21 +225,29 @@ def _slots(one: Transfer) -> _Slots:
         carried.append(float(one.is_udp and offered > 0 and rate >= CARRIED * offered))
         lost.append(float(one.lost_each[of].sum()) if one.lost_each is not None else 0.0)
         packets.append(float(one.packets_each[of].sum()) if one.packets_each is not None else 0.0)
-    share = _share(np.stack([lost, packets], axis=1)) if lost else 0.0
-    outage = []
-    for number in np.unique(edge[near]):
-        of = (edge == number) & near
+    outage: Floats = np.zeros(0)
+    if one.lost_each is not None and one.packets_each is not None and carried and all(carried):
+        share = _share(np.stack([lost, packets], axis=1))
+        outage = _outages_ms(one.lengths_s, one.lost_each, one.packets_each, np.where(near, edge, math.nan), share)
+    return _Slots(
+        number=np.array(numbers), rate=np.array(rates), carried=np.array(carried), lost=np.array(lost),
+        packets=np.array(packets), outage_ms=outage, silent=silent,
+    )  # fmt: skip
+
+
+def _outages_ms(lengths_s: Floats, lost: Floats, packets: Floats, edge: Floats, share: float) -> Floats:
+    """What each edge loses beyond the share of all intervals, as time. `edge` is NaN for intervals far from all."""
+    # Over the whole transfer: the receiver counts what it missed when the next datagram comes, perhaps later.
+    per_ms = float(packets.sum()) / float(lengths_s.sum()) / 1e3
+    found = []
+    for number in np.unique(edge[~np.isnan(edge)]):
+        of = edge == number
         # An edge at an end of the transfer is seen in part only.
-        whole = one.lengths_s[of].sum() >= 2 * NEAR_S - 1e-6
-        if one.lost_each is None or one.packets_each is None or not whole or not all(carried):
-            continue
-        beyond = float(one.lost_each[of].sum()) - share * float(one.packets_each[of].sum())
-        # Over the whole transfer: the receiver counts what it missed when the next datagram comes, perhaps later.
-        per_ms = float(one.packets_each.sum()) / float(one.lengths_s.sum()) / 1e3
-        # The profile takes no outage longer than a slot.
-        outage.append(min(max(beyond, 0.0) / per_ms, 1e3 * SLOT_S))
-    known = [np.array(values, dtype=float) for values in (numbers, rates, carried, lost, packets, outage)]
-    return _Slots(known[0], known[1], known[2], known[3], known[4], known[5], silent)
+        if lengths_s[of].sum() >= 2 * NEAR_S - 1e-6:
+            beyond = float(lost[of].sum()) - share * float(packets[of].sum())
+            # The profile takes no outage longer than a slot.
+            found.append(min(max(beyond, 0.0) / per_ms, 1e3 * SLOT_S))
+    return np.array(found, dtype=float)
 
 
 def _distribution(known: Floats) -> tuple[Floats, float]:
@@ -274,8 +281,7 @@ def _parameter(
         begins = generator.integers(0, len(values), math.ceil(len(values) / run))
         at = (begins[:, None] + np.arange(run)[None, :]).ravel()[: len(values)] % len(values)
         drawn.append(of(values[at]))
-    low, high = np.percentile(drawn, [5, 95]) if drawn else (math.nan, math.nan)
-    return Parameter(name, of(values), float(low), float(high))
+    return Parameter(name, of(values), *interval(drawn))
 
 
 def _share(pairs: Floats) -> float:

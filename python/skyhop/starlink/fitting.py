@@ -46,6 +46,21 @@ class Parameter:
     high: float
 
 
+def interval(drawn: Sequence[float]) -> tuple[float, float]:
+    """5 and 95 % of what draws gave; NaN without draws."""
+    low, high = np.percentile(drawn, [5, 95]) if drawn else (math.nan, math.nan)
+    return float(low), float(high)
+
+
+def comments(parameters: Sequence[Parameter]) -> list[str]:
+    """A line for each parameter, with its interval where there is one."""
+    lines = []
+    for one in parameters:
+        between = "" if math.isnan(one.low) else f" ({one.low:.3g} to {one.high:.3g})"
+        lines.append(f"# {one.name}: {one.value:.3g}{between}")
+    return lines
+
+
 @dataclass(frozen=True)
 class Fit:
     """Quantiles in ms (spread: a factor around 1), and what a reader wants to know of them."""
@@ -113,10 +128,7 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
         "pause, standard deviation of its logarithm": lambda one: one.pause[1],
     }
     drawn = [_parts([slots[n] for n in generator.integers(0, len(slots), len(slots))]) for _ in range(draws)]
-    parameters = []
-    for name, of in summaries.items():
-        low, high = np.percentile([of(one) for one in drawn], [5, 95]) if drawn else (math.nan, math.nan)
-        parameters.append(Parameter(name, of(parts), float(low), float(high)))
+    parameters = [Parameter(name, of(parts), *interval([of(one) for one in drawn])) for name, of in summaries.items()]
     correlation, pairs = neighbours(np.array(numbers), parts.floors)
     error = 1.645 / math.sqrt(max(pairs, 1))
     name = "correlation of neighbouring slots"
@@ -282,9 +294,7 @@ def table(found: Fit, *, direction: str = "up") -> str:
 
     told = any(one.name.startswith("step") and one.low == one.low for one in found.parameters)
     lines = [f"# Fitted to {found.slots} slots{'; 90 % intervals over draws of slots' if told else ''}:"]
-    for one in found.parameters:
-        interval = f" ({one.low:.3g} to {one.high:.3g})" if one.low == one.low else ""
-        lines.append(f"# {one.name}: {one.value:.3g}{interval}")
+    lines += comments(found.parameters)
     if found.changes:
         first, second = found.steps_ms
         lines.append(

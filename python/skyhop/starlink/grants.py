@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skyhop.starlink.fitting import QUANTILES, Parameter
+from skyhop.starlink.fitting import QUANTILES, Parameter, comments, interval
 from skyhop.starlink.recordings import Floats
 from skyhop.texts import text_of
 
@@ -111,10 +110,7 @@ def fit_grants(times_ms: Floats, *, draws: int = 200, seed: int = 1) -> GrantsFi
         place = round(share * (QUANTILES - 1))
         name = f"shift within the period, {100 * share:.0f} %"
         found.append((name, float(shift[place]), [float(one[1][place]) for one in drawn]))
-    parameters = []
-    for name, value, values in found:
-        low, high = np.percentile(values, [5, 95]) if values else (math.nan, math.nan)
-        parameters.append(Parameter(name, value, float(low), float(high)))
+    parameters = [Parameter(name, value, *interval(values)) for name, value, values in found]
     rounded = tuple(round(float(value), 2) for value in shift)
     return GrantsFit(every, round(length, 2), rounded, tuple(parameters))
 
@@ -123,9 +119,7 @@ def grants_table(found: GrantsFit) -> str:
     """The fit as the key `grants` of a profile's table."""
     told = any(one.name.startswith("length") and one.low == one.low for one in found.parameters)
     lines = [f"# Grants fitted to opportunities{'; 90 % intervals over draws of seconds' if told else ''}, in ms:"]
-    for one in found.parameters:
-        interval = f" ({one.low:.3g} to {one.high:.3g})" if one.low == one.low else ""
-        lines.append(f"# {one.name}: {one.value:.3g}{interval}")
+    lines += comments(found.parameters)
     shift = ", ".join(f'"{value:g} ms"' for value in found.shift_ms)
     keys = f'every = "{found.every_ms:.6g} ms", length = "{found.length_ms:g} ms", shift = [{shift}]'
     lines += ["[starlink]", f"grants = {{ {keys} }}"]
