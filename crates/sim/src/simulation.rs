@@ -418,10 +418,12 @@ impl Simulation {
         if state.recorded {
             self.record_packet(entry.start, link, PacketEvent::Dequeue, &entry.packet);
         }
-        if let Some(part) = &mut self.part
-            && part.leaves(&entry)
-        {
-            return;
+        if let Some(part) = &mut self.part {
+            let state = &mut self.links[link as usize];
+            state.plain = state.link.arrived().is_none() && state.settled && part.plain_at_home(link);
+            if part.leaves(&entry) {
+                return;
+            }
         }
         if entry.packet.flags.has(Flags::UNREACHABLE) {
             self.links[link as usize].link.take_reception();
@@ -568,8 +570,11 @@ impl Simulation {
 
     #[inline(never)]
     fn offer_watched(&mut self, link: u32, packet: &Packet) -> Offered {
-        if let Some(part) = &mut self.part {
+        if let Some(part) = &mut self.part
+            && part.crosses(link, packet.to)
+        {
             part.note_offer(link);
+            self.links[link as usize].plain = false;
         }
         if let Some(clock) = &self.ns2_clock {
             self.links[link as usize].link.set_moment(clock.now);

@@ -97,6 +97,13 @@ impl Lengths {
             pages: records.pages.len() as u32,
         }
     }
+
+    /// All of them together: rows only become more while the log goes on, so it tells whether there are new ones.
+    #[inline]
+    fn sum(records: &Records) -> usize {
+        let Records { drops, flow_events, transfers, packets, pages, .. } = records;
+        drops.len() + flow_events.len() + transfers.len() + packets.len() + pages.len()
+    }
 }
 
 /// The window and the threshold of a source, after an event.
@@ -129,6 +136,8 @@ pub(crate) struct Part {
     is_outgoing: Vec<bool>,
     /// Links whose near end judges the errors, because packets of one link go to several parts.
     judged: Vec<bool>,
+    /// Links that leave the part and are plain while they carry nothing that does.
+    plain_at_home: Vec<bool>,
     /// Verdicts about the packets to come, by link.
     verdicts: Vec<VecDeque<bool>>,
     /// Services that begin before it have been told.
@@ -141,7 +150,11 @@ pub(crate) struct Part {
     memory: Arc<[AtomicU64]>,
     order: u128,
     place: u64,
+    /// Rows that are noted, and their sum.
     lengths: Lengths,
+    rows: usize,
+    /// A sink has asked for the report of a source during this event.
+    asks: bool,
     pub log: Vec<Logged>,
     /// Order and place of each row in the table of pages, which stays there until its page is loaded.
     pub pages: Vec<(u128, u64)>,
@@ -194,9 +207,22 @@ impl Part {
     pub fn restart_log(&mut self, records: &Records) {
         self.log.clear();
         self.lengths = Lengths::of(records);
+        self.rows = Lengths::sum(records);
     }
 
-    /// A packet is offered to a link.
+    /// Whether a packet that is offered to a link, for the node `to`, concerns another part. Links between ground and
+    /// satellites lead into several parts, and most of their packets stay in this one.
+    #[inline]
+    pub fn crosses(&self, link: u32, to: u32) -> bool {
+        self.is_elsewhere(to) || self.judged[link as usize]
+    }
+
+    /// Whether arrivals over a link need not be asked for anything once no packet on it leaves the part.
+    pub fn plain_at_home(&self, link: u32) -> bool {
+        self.plain_at_home[link as usize]
+    }
+
+    /// A packet that crosses is offered to a link.
     pub fn note_offer(&mut self, link: u32) {
         if !std::mem::replace(&mut self.is_outgoing[link as usize], true) {
             self.outgoing.push(link);
@@ -226,6 +252,7 @@ impl Part {
 
     /// The sink of a flow tells an event of the source. It does so only during an event.
     pub fn ask_for_report(&mut self, flow: u32, event: &'static str) {
+        self.asks = true;
         self.waiting_asks().push(Asked { flow, event, time: Time::ZERO, order: 0, place: 0 });
     }
 
@@ -252,6 +279,7 @@ impl Simulation {
         let foreign_satellites = any(|kind| matches!(kind, NodeKind::Satellite { .. }));
         let foreign_stations = any(|kind| matches!(kind, NodeKind::Station(_)));
         let mut judged = vec![false; self.links.len()];
+        let mut plain_at_home = judged.clone();
         for (id, link) in topology.links().enumerated() {
             let state = &mut self.links[id.index()];
             let leaves = !is_foreign(link.from)
@@ -261,8 +289,9 @@ impl Simulation {
                     (None, _) => foreign_satellites,
                 };
             if leaves {
-                (state.plain, state.watched) = (false, true);
+                state.watched = true;
                 judged[id.index()] = link.to.is_none() && !state.errors.is_empty();
+                plain_at_home[id.index()] = state.plain;
             }
         }
         let mut remembers = vec![false; self.flows.len()];
@@ -289,6 +318,7 @@ impl Simulation {
             is_outgoing: vec![false; self.links.len()],
             verdicts: vec![VecDeque::new(); self.links.len()],
             judged,
+            plain_at_home,
             told_before: Time::ZERO,
             next_known: Time::MAX,
             mail: memory.iter().map(|_| Mail::default()).collect(),
@@ -296,6 +326,8 @@ impl Simulation {
             order: 0,
             place: 0,
             lengths: Lengths::of(&self.recorder.records),
+            rows: Lengths::sum(&self.recorder.records),
+            asks: false,
             log: Vec::new(),
             pages: Vec::new(),
             merged: Merged::default(),
@@ -326,10 +358,18 @@ impl Simulation {
     /// Notes where the rows of an event stand, if there are any.
     #[inline]
     fn note_rows(&mut self) {
+        let rows = Lengths::sum(&self.recorder.records);
+        if self.part.as_ref().is_some_and(|part| part.rows != rows || part.asks) {
+            self.note_new_rows(rows);
+        }
+    }
+
+    #[inline(never)]
+    fn note_new_rows(&mut self, rows: usize) {
         let lengths = Lengths::of(&self.recorder.records);
         let Some(part) = &mut self.part else { return };
-        if lengths != part.lengths {
-            part.lengths = lengths;
+        if rows != part.rows {
+            (part.lengths, part.rows) = (lengths, rows);
             let (order, place) = (part.order, part.place);
             part.pages.resize(lengths.pages as usize, (order, place));
             match part.log.last_mut() {
@@ -338,7 +378,7 @@ impl Simulation {
             }
         }
         let me = part.me as usize;
-        if !part.mail[me].asked.is_empty() {
+        if std::mem::take(&mut part.asks) {
             for asked in std::mem::take(&mut part.mail[me].asked) {
                 let source = part.owners[self.to[asked.flow as usize][1].node as usize];
                 let asked = Asked { time: self.now, order: part.order, place: part.place, ..asked };
@@ -363,15 +403,17 @@ impl Simulation {
 
     #[inline(never)]
     fn handle_window<const AHEAD: bool>(&mut self) {
-        let mut handled = 0_u32;
+        let (mut handled, links) = (0_u32, self.slots.senders - self.slots.links);
         let mut until_look = self.part.as_ref().map_or(BETWEEN_LOOKS, |part| part.until_look);
         while let Some(event) = self.events.next_event() {
             (self.now, self.scheduled) = (event.time, event.scheduled);
             if let Some(part) = &mut self.part {
                 (part.order, part.place) = (part.order.max(event.order()), 0);
                 let slot = event.slot;
-                let of_all = slot == TOPOLOGY || slot == self.slots.grid || slot == self.slots.foresight();
-                part.uncounted += u64::from(of_all && part.me != 0);
+                if slot.wrapping_sub(self.slots.links) >= links {
+                    let of_all = slot == TOPOLOGY || slot == self.slots.grid || slot == self.slots.foresight();
+                    part.uncounted += u64::from(of_all && part.me != 0);
+                }
             }
             self.handle::<AHEAD>(event);
             self.note_rows();
