@@ -196,7 +196,7 @@ impl Ledger {
     }
 
     /// Adds the segment sent last.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, record: Record) -> Id {
         let id = Id(self.end());
         self.records.push_back(record);

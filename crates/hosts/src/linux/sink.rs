@@ -21,6 +21,7 @@ impl Sink {
 impl Endpoint for Sink {
     fn write(&mut self, _now: Time, _bytes: Option<u64>) {}
 
+    #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         let Some(segment) = segment(packet) else { return };
         if segment.len > 0 && self.receiver.holds(segment.seq..segment.end()) {
@@ -37,6 +38,12 @@ impl Endpoint for Sink {
         self.receiver.on_timeout(now);
     }
 
+    #[inline]
+    fn may_transmit(&self) -> bool {
+        self.receiver.is_ready()
+    }
+
+    #[inline(always)]
     fn poll_transmit(&mut self, _now: Time, payload: &mut Payload) -> Option<Outgoing> {
         if !self.receiver.is_ready() {
             return None;

@@ -25,8 +25,6 @@ pub(super) struct Source {
     /// The end of the data sent so far.
     highest: Seq,
     repeats: u64,
-    /// A sample of the RTT that came before all of `facts`, which mostly have none: every ACK gives one.
-    rtt: Option<Duration>,
     facts: VecDeque<Fact>,
     /// State and counts at the last look.
     seen: (CaState, Counts),
@@ -43,13 +41,13 @@ impl Source {
             syn_bytes,
             highest: 0,
             repeats: 0,
-            rtt: None,
             facts: VecDeque::new(),
             seen,
         }
     }
 
     /// Hands over what the buffer has room for.
+    #[inline(always)]
     fn fill(&mut self, now: Time) {
         let room = self.buffer.saturating_sub(self.sender.backlog());
         let bytes = match self.waiting {
@@ -70,13 +68,6 @@ impl Source {
 
     /// Notes what an input has changed.
     fn observe(&mut self) {
-        if let Some(rtt) = self.sender.take_rtt().map(Duration::from_micros) {
-            if self.rtt.is_none() && self.facts.is_empty() {
-                self.rtt = Some(rtt);
-            } else {
-                self.facts.push_back(Fact::Rtt(rtt));
-            }
-        }
         let (state, counts) = (self.sender.ca_state(), self.sender.counts());
         if (state, counts) != self.seen {
             self.tell(state, counts);
@@ -117,11 +108,15 @@ impl Endpoint for Source {
         self.waiting = self.waiting.or(Some(0));
     }
 
+    #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         let Some(segment) = segment(packet) else { return };
-        self.sender.on_segment(now, segment);
+        let was_plain = self.sender.on_segment(now, segment);
         self.fill(now);
-        self.observe();
+        // A plain ACK can change no more than this of what is observed.
+        if !was_plain || self.sender.flow().rtt_jumps != self.seen.1.rtt_jumps {
+            self.observe();
+        }
     }
 
     fn on_handover(&mut self, now: Time) {
@@ -142,6 +137,12 @@ impl Endpoint for Source {
         self.observe();
     }
 
+    #[inline]
+    fn may_transmit(&self) -> bool {
+        self.sender.is_ready()
+    }
+
+    #[inline(always)]
     fn poll_transmit(&mut self, _now: Time, payload: &mut Payload) -> Option<Outgoing> {
         if !self.sender.is_ready() {
             return None;
@@ -157,8 +158,14 @@ impl Endpoint for Source {
         Some(packet)
     }
 
+    #[inline]
+    fn take_rtt(&mut self) -> Option<Duration> {
+        self.sender.take_rtt().map(Duration::from_micros)
+    }
+
+    #[inline]
     fn poll_fact(&mut self) -> Option<Fact> {
-        self.rtt.take().map(Fact::Rtt).or_else(|| self.facts.pop_front())
+        self.facts.pop_front()
     }
 
     fn backlog_bytes(&self) -> u64 {

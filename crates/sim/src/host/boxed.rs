@@ -132,9 +132,8 @@ impl Simulation {
     #[inline(always)]
     fn hand_over(&mut self, packet: &Packet, side: Side) -> Option<Settled> {
         let hosts = self.flows[packet.flow as usize].ends.hosts_mut()?;
-        let is_marked = packet.flags.has(Flags::CE);
-        let arrived = Arrived { handle: packet.payload()?, seq: packet.seq, size: packet.size, is_marked };
-        let settled = hosts.end(side).arrive(self.now, arrived, BETWEEN_LOOKS, &mut self.payloads);
+        let arrived = Arrived { handle: packet.payload()?, packet };
+        let settled = hosts.end(side).serve(self.now, Some(arrived), BETWEEN_LOOKS, &mut self.payloads);
         debug_assert!(settled.is_some(), "a packet without its payload: {packet:?}");
         settled
     }
@@ -151,7 +150,7 @@ impl Simulation {
 
     fn settle_host(&mut self, flow_id: u32, side: Side, most: u32) -> Option<Settled> {
         let hosts = self.flows[flow_id as usize].ends.hosts_mut()?;
-        Some(hosts.end(side).settle(self.now, most, &mut self.payloads))
+        hosts.end(side).serve(self.now, None, most, &mut self.payloads)
     }
 
     /// Does what a host wants after an input. `may_know_more`: the input was a packet or a timeout, in which the sink
@@ -170,11 +169,9 @@ impl Simulation {
             {
                 average.set(now, cwnd);
             }
-            // Mostly each ACK gives one sample of the RTT, and that is all.
-            if let &[Fact::Rtt(rtt)] = self.payloads.facts.as_slice() {
+            if let Some(rtt) = settled.rtt {
                 flow.rtt.add(rtt);
                 self.recorder.rtt(flow_id, rtt);
-                self.payloads.facts.clear();
             }
             if may_know_more && flow.application.awaits_confirmation() {
                 self.confirm(flow_id);
@@ -218,14 +215,14 @@ impl Simulation {
             let Some(later) = self.settle_host(flow_id, side, most) else { return };
             settled = later;
             self.send_of_host(flow_id, side);
+            if let (Some(rtt), Side::Source) = (settled.rtt, side) {
+                self.keep_rtt(flow_id, rtt);
+            }
         }
         let facts = std::mem::take(&mut self.payloads.facts);
         for &fact in &facts {
             match fact {
-                Fact::Rtt(rtt) if side == Side::Source => {
-                    self.flows[flow_id as usize].rtt.add(rtt);
-                    self.recorder.rtt(flow_id, rtt);
-                }
+                Fact::Rtt(rtt) if side == Side::Source => self.keep_rtt(flow_id, rtt),
                 // Round trips are those of the data.
                 Fact::Rtt(_) => {}
                 fact => self.keep_fact(flow_id, side, fact),
@@ -249,6 +246,11 @@ impl Simulation {
             }
         }
         self.arm_host(flow_id, side, settled.timeout);
+    }
+
+    fn keep_rtt(&mut self, flow_id: u32, rtt: Duration) {
+        self.flows[flow_id as usize].rtt.add(rtt);
+        self.recorder.rtt(flow_id, rtt);
     }
 
     /// What few inputs lead to.
@@ -292,14 +294,14 @@ impl Simulation {
         let mut at = 0;
         while let Some(&packet) = self.payloads.leaving.get(at) {
             at += 1;
+            let (flags, detail) = (flags_of(side, &packet), Packet::PAYLOAD | packet.handle);
+            let flow = &mut self.flows[flow_id as usize];
             if side == Side::Source {
-                let totals = &mut self.flows[flow_id as usize].totals;
-                totals.sent_payload_bytes += u64::from(packet.user_bytes);
+                flow.totals.sent_payload_bytes += u64::from(packet.user_bytes);
                 if packet.repeats {
-                    totals.resent_bytes += u64::from(packet.size);
+                    flow.totals.resent_bytes += u64::from(packet.size);
                 }
             }
-            let (flags, detail) = (flags_of(side, &packet), Packet::PAYLOAD | packet.handle);
             self.send_here(flow_id, side == Side::Sink, packet.seq, packet.size.into(), detail, self.now, flags);
         }
         self.payloads.leaving.clear();

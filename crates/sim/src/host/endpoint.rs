@@ -7,6 +7,7 @@
 pub use super::payloads::Payloads;
 pub use crate::headers::Codepoint;
 use crate::headers::Header;
+use crate::packet::{Flags, Packet};
 use skyhop_base::{Duration, Stream, Time};
 use std::any::Any;
 use std::fmt::Debug;
@@ -36,7 +37,7 @@ pub trait Transport: Debug + Send + Sync {
 ///
 /// After each input ([`write`](Endpoint::write), [`close`](Endpoint::close), [`on_packet`](Endpoint::on_packet),
 /// [`on_handover`](Endpoint::on_handover), [`on_timeout`](Endpoint::on_timeout)) the engine takes packets until there
-/// are none, then facts until there are none, then asks for the next timeout ([`settle`](Endpoint::settle)).
+/// are none, then facts until there are none, then asks for the next timeout ([`serve`](Endpoint::serve)).
 pub trait Endpoint: Debug + Send {
     /// Opens the connection before the application has written anything, where writes are messages.
     fn open(&mut self, _now: Time) {}
@@ -71,6 +72,17 @@ pub trait Endpoint: Debug + Send {
     /// The next packet to send at this instant, whose payload the host writes. A host that always has one never lets
     /// time pass. Without a packet the payload stays as it is.
     fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing>;
+
+    /// Whether [`poll_transmit`](Endpoint::poll_transmit) may have a packet. `false` spares the search for a payload.
+    fn may_transmit(&self) -> bool {
+        true
+    }
+
+    /// The sample of the round-trip time that the input gave before any fact. Told in this way it takes less than as a
+    /// [`Fact::Rtt`].
+    fn take_rtt(&mut self) -> Option<Duration> {
+        None
+    }
 
     /// The next fact for the records. Reading it changes nothing else.
     fn poll_fact(&mut self) -> Option<Fact> {
@@ -123,39 +135,41 @@ pub trait Endpoint: Debug + Send {
         0
     }
 
-    /// What the engine asks after an input, in one call: how far the data are, at most `most` packets, and, once there
-    /// are no more, facts and the next timeout. No host overrides it. The body stands in the trait so that it is
-    /// compiled for each host and calls it directly.
-    fn settle(&mut self, now: Time, most: u32, payloads: &mut Payloads) -> Settled {
-        settle(self, now, most, payloads)
-    }
-
-    /// [`on_packet`](Endpoint::on_packet) with the packet of this handle, and [`settle`](Endpoint::settle), whose
-    /// remarks hold here, too. `None` where no payload has the handle.
-    fn arrive(&mut self, now: Time, packet: Arrived, most: u32, payloads: &mut Payloads) -> Option<Settled> {
-        let Arrived { handle, seq, size, is_marked } = packet;
-        let found = payloads.arrive(handle, |payload, ecn| {
-            let ecn = if is_marked { Codepoint::Ce } else { ecn };
-            self.on_packet(now, Incoming { seq, size, ecn, payload });
-        });
-        found.then(|| settle(self, now, most, payloads))
-    }
-}
-
-#[inline(always)]
-fn settle<E: Endpoint + ?Sized>(host: &mut E, now: Time, most: u32, payloads: &mut Payloads) -> Settled {
-    let (delivered_bytes, duplicates) = (host.delivered_bytes(), host.duplicates());
-    let mut left = most;
-    while left > 0 && payloads.send(|payload| host.poll_transmit(now, payload)) {
-        left -= 1;
-    }
-    let has_more = left == 0 && most > 0;
-    if !has_more {
-        while let Some(fact) = host.poll_fact() {
-            payloads.facts.push(fact);
+    /// An input and what the engine asks after it, in one call: [`on_packet`](Endpoint::on_packet) with `arrived`,
+    /// where there is one; how far the data are, at most `most` packets, and, once there are no more, facts and the
+    /// next timeout. `None` where the packet has no payload. No host overrides it. The body stands in the trait so that
+    /// it is compiled for each host, once, and calls it directly.
+    fn serve(
+        &mut self,
+        now: Time,
+        arrived: Option<Arrived<'_>>,
+        most: u32,
+        payloads: &mut Payloads,
+    ) -> Option<Settled> {
+        if let Some(Arrived { handle, packet }) = arrived {
+            let found = payloads.arrive(handle, |payload, ecn| {
+                let ecn = if packet.flags.has(Flags::CE) { Codepoint::Ce } else { ecn };
+                self.on_packet(now, Incoming { seq: packet.seq, size: packet.size, ecn, payload });
+            });
+            if !found {
+                return None;
+            }
         }
+        let (delivered_bytes, duplicates) = (self.delivered_bytes(), self.duplicates());
+        let mut left = most;
+        while left > 0 && self.may_transmit() && payloads.send(|payload| self.poll_transmit(now, payload)) {
+            left -= 1;
+        }
+        let has_more = left == 0 && most > 0;
+        let mut rtt = None;
+        if !has_more {
+            rtt = self.take_rtt();
+            while let Some(fact) = self.poll_fact() {
+                payloads.facts.push(fact);
+            }
+        }
+        Some(Settled { delivered_bytes, duplicates, has_more, rtt, timeout: self.next_timeout() })
     }
-    Settled { delivered_bytes, duplicates, has_more, timeout: host.next_timeout() }
 }
 
 /// The state of a host after an input.
@@ -165,17 +179,15 @@ pub struct Settled {
     pub(super) duplicates: u64,
     /// There may be more packets; facts were not asked for.
     pub(super) has_more: bool,
+    pub(super) rtt: Option<Duration>,
     pub(super) timeout: Time,
 }
 
 /// A packet that has arrived, whose payload the network still keeps.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrived {
+pub struct Arrived<'a> {
     pub(super) handle: u32,
-    pub(super) seq: u32,
-    pub(super) size: u16,
-    /// A queue on the path has marked it.
-    pub(super) is_marked: bool,
+    pub(super) packet: &'a Packet,
 }
 
 fn no_header(_content: &dyn Any) -> Header {
@@ -228,12 +240,15 @@ impl Payload {
         write: impl FnOnce(&mut T) -> R,
     ) -> R {
         self.opens = false;
-        if let Some(value) = self.content.as_deref_mut().and_then(|content| content.downcast_mut()) {
-            return write(value);
+        let mut new = None;
+        // One place of the call, so that the compiler puts `write` here.
+        let result = write(match self.content.as_deref_mut().and_then(|content| content.downcast_mut()) {
+            Some(value) => value,
+            None => new.get_or_insert_default(),
+        });
+        if let Some(value) = new {
+            *self = Payload { is_room: true, header, ..Payload::of(value) };
         }
-        let mut value = T::default();
-        let result = write(&mut value);
-        *self = Payload { is_room: true, header, ..Payload::of(value) };
         result
     }
 

@@ -70,6 +70,7 @@ impl Resume {
     }
 
     /// After the growth of the window for `acked` segments.
+    #[inline]
     pub fn acked(&mut self, flow: &mut Flow, acked: u32) {
         match self.phase {
             Phase::Reconnaissance => self.jump(flow),
@@ -146,11 +147,13 @@ impl Resume {
     }
 
     /// In percent; the jump is paced at its rate.
+    #[inline]
     pub fn pacing_percent(&self) -> Option<u64> {
         matches!(self.phase, Phase::Unvalidated { .. }).then_some(100)
     }
 
     /// Whether the window may grow by ACKs.
+    #[inline]
     pub fn may_grow(&self) -> bool {
         matches!(self.phase, Phase::Reconnaissance | Phase::Normal)
     }

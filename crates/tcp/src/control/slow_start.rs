@@ -67,8 +67,11 @@ impl FirstSlowStart {
         }
     }
 
+    #[inline]
     pub fn sample(&mut self, flow: &mut Flow, rtt_us: u64) {
-        self.plus.sample(flow, rtt_us);
+        if self.plus.on {
+            self.plus.sample(flow, rtt_us);
+        }
         if let Some(search) = self.search.as_mut().filter(|_| flow.in_slow_start()) {
             search.sample(flow, rtt_us);
         }
@@ -120,9 +123,6 @@ impl HystartPlusPlus {
     }
 
     pub fn sample(&mut self, flow: &mut Flow, rtt_us: u64) {
-        if !self.on {
-            return;
-        }
         if !flow.in_slow_start() {
             self.on = false;
             return;

@@ -50,7 +50,7 @@ impl Receiver {
         }
         self.stamp = now;
         self.acks.forget_stale_timer(now);
-        let memory = self.config.segment_memory.of(len).memory;
+        let memory = self.buffer_of(len).memory;
         let end = seq + u64::from(len);
         self.queue.memory = memory;
         self.first_unread_end = end;

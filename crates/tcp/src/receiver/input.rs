@@ -2,7 +2,7 @@
 
 use super::config::EcnEcho;
 use super::handshake::Handshake;
-use super::memory::PAGE;
+use super::memory::{Buffer, PAGE};
 use super::reorder::extend;
 use super::{BLOCKS_EXPECTED, Receiver, TIMESTAMP_BYTES, milliseconds};
 use crate::segment::{Ecn, Segment, Seq};
@@ -156,6 +156,15 @@ impl Receiver {
         self.acks.pending.scheduled = true;
     }
 
+    /// The buffer of a segment of so many bytes. Mostly it is the same as before.
+    #[inline]
+    pub(super) fn buffer_of(&mut self, len: u32) -> Buffer {
+        if self.last_buffer.0 != len {
+            self.last_buffer = (len, self.config.segment_memory.of(len));
+        }
+        self.last_buffer.1
+    }
+
     /// Granted memory that is free.
     fn spare(&self) -> u64 {
         (self.pages * PAGE).saturating_sub(self.used())
@@ -206,7 +215,7 @@ impl Receiver {
     /// decided.
     #[inline]
     fn take_and_read(&mut self, now: Time, segment: &Segment, end: Seq) {
-        let buffer = self.config.segment_memory.of(segment.len);
+        let buffer = self.buffer_of(segment.len);
         self.queue.memory = buffer.memory;
         self.first_unread_end = end;
         self.next = end;
@@ -215,7 +224,7 @@ impl Receiver {
     }
 
     fn take_in_order(&mut self, now: Time, segment: &Segment, end: Seq) {
-        let buffer = self.config.segment_memory.of(segment.len);
+        let buffer = self.buffer_of(segment.len);
         // While granted pages last, a segment in order is taken without a look at the buffer's size.
         let expected = self.reorder.is_empty() && segment.seq == self.next && buffer.memory <= self.spare();
         if !expected && !self.make_room(segment.seq) {
@@ -336,7 +345,7 @@ impl Receiver {
         if !self.make_room(segment.seq) {
             return;
         }
-        let buffer = self.config.segment_memory.of(segment.len);
+        let buffer = self.buffer_of(segment.len);
         self.note_size(segment, buffer.memory);
         self.acks.pending.scheduled = true;
         let block = segment.seq..segment.end();

@@ -27,7 +27,7 @@ use crate::timer::Timers;
 use acks::AckState;
 use clock::{Ticks, milliseconds};
 use handshake::Handshake;
-use memory::Queue;
+use memory::{Buffer, Queue};
 use reader::Reader;
 use reorder::{Reorder, SackList};
 use skyhop_base::{Duration, Time};
@@ -146,6 +146,8 @@ pub struct Receiver {
     first_unread_end: Seq,
     /// The buffers of data in order that was not read.
     queue: Queue,
+    /// The size of the last segment, and its buffer.
+    last_buffer: (u32, Buffer),
     /// Pages of memory that the host has granted to the buffer.
     pages: u64,
     reading: bool,
@@ -178,6 +180,7 @@ impl Receiver {
         let window = Window::new(&config, u64::from(config.mss), config.window_scaling);
         Receiver {
             ticks: Ticks::new(timers),
+            last_buffer: (0, config.segment_memory.of(0)),
             config,
             handshake: Handshake::Listening,
             options: Options::default(),
@@ -381,7 +384,7 @@ impl Receiver {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn delay_ack(&mut self, now: Time) {
         let delay = self.acks.delay(self.ticks, self.handshake.rtt(), self.config.rto_min);
         let present = self.ticks.at(now);

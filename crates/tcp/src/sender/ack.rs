@@ -3,7 +3,7 @@
 use skyhop_base::Duration;
 
 use super::recovery::Resend;
-use super::{Phase, Sender};
+use super::{Phase, Received, Sender};
 use crate::control::AckSample;
 use crate::flow::CaState;
 use crate::ledger::Record;
@@ -59,13 +59,13 @@ impl Ack {
 }
 
 impl Sender {
-    /// Takes a segment of the receiver. Returns whether it was accepted.
-    pub(super) fn receive_ack(&mut self, segment: &Segment) -> bool {
-        let Some(number) = segment.ack else { return false };
+    /// Takes a segment of the receiver.
+    pub(super) fn receive_ack(&mut self, segment: &Segment) -> Received {
+        let Some(number) = segment.ack else { return Received::Refused };
         if segment.syn {
             // Our ACK of the SYN-ACK was lost.
             self.emit_ack(self.flow.nxt);
-            return false;
+            return Received::Refused;
         }
         self.echo = None;
         if let (true, Some(stamps)) = (self.has_timestamps, segment.timestamps) {
@@ -73,16 +73,17 @@ impl Sender {
             if stamps.value < self.recent {
                 let updates = segment.window > self.window || segment.window == 0;
                 if number != self.flow.una || updates {
-                    return false;
+                    return Received::Refused;
                 }
             }
             self.recent = self.recent.max(stamps.value);
             self.echo = Some(stamps.echo);
         }
-        if !self.take_plain_ack(segment) {
-            self.process_ack(segment);
+        if self.take_plain_ack(segment) {
+            return Received::Plain;
         }
-        true
+        self.process_ack(segment);
+        Received::Other
     }
 
     pub(super) fn process_ack(&mut self, segment: &Segment) {

@@ -89,6 +89,7 @@ impl Buffers {
     }
 
     /// Everything below `next` was sent.
+    #[inline(always)]
     pub fn sent(&mut self, next: Seq) {
         while self.closed.front().is_some_and(|&(end, _)| end <= next) {
             self.closed.pop_front();

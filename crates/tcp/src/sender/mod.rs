@@ -27,7 +27,7 @@ use crate::timer::Timers;
 use buffers::Buffers;
 pub use config::Config;
 pub use host::Host;
-use ready::Ready;
+use ready::{Bursts, Ready};
 use recovery::{Prr, Rack, Undo};
 
 /// For what the one timer of the connection is set.
@@ -45,6 +45,16 @@ enum Phase {
     Closed,
     SynSent,
     Established,
+}
+
+/// What became of a segment of the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Received {
+    /// It is not an ACK that counts.
+    Refused,
+    /// It did nothing but acknowledge.
+    Plain,
+    Other,
 }
 
 /// What happened to a connection so far.
@@ -92,7 +102,7 @@ pub struct Sender {
     sampler: RateSampler,
 
     /// Bursts that wait to be fetched.
-    ready: VecDeque<Ready>,
+    ready: Bursts,
 
     /// Data written and not yet sent.
     buffers: Buffers,
@@ -188,7 +198,7 @@ impl Sender {
             ledger: Ledger::default(),
             rtt: RttEstimator::new(min_rto_us, initial_rto_us),
             sampler: RateSampler::default(),
-            ready: VecDeque::new(),
+            ready: Bursts::default(),
             buffers: Buffers::default(),
             early_writes: VecDeque::new(),
             pushed: 0,
@@ -255,22 +265,27 @@ impl Sender {
         }
     }
 
-    /// A segment of the receiver arrives.
-    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+    /// A segment of the receiver arrives. Returns whether it was a [plain ACK](Sender::take_plain_ack), which leaves
+    /// the [state](Sender::ca_state) as it is, and of the [counts](Sender::counts) all but the jumps of the RTT.
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) -> bool {
         self.refresh(now);
-        match self.phase {
-            Phase::Closed => {}
-            Phase::SynSent => self.on_syn_ack(segment),
-            Phase::Established => {
-                if self.receive_ack(segment) {
-                    let sent_to = self.flow.nxt;
-                    self.push_pending();
-                    if std::mem::take(&mut self.timer_is_due) && self.flow.nxt == sent_to {
-                        self.move_timer();
-                    }
-                }
+        let received = match self.phase {
+            Phase::Closed => Received::Refused,
+            Phase::SynSent => {
+                self.on_syn_ack(segment);
+                Received::Refused
+            }
+            Phase::Established => self.receive_ack(segment),
+        };
+        let is_plain = received == Received::Plain;
+        if received != Received::Refused && !(is_plain && self.send_plain_burst()) {
+            let sent_to = self.flow.nxt;
+            self.push_pending();
+            if std::mem::take(&mut self.timer_is_due) && self.flow.nxt == sent_to {
+                self.move_timer();
             }
         }
+        is_plain
     }
 
     /// Does what was due until `now`. Without effect where nothing is.
@@ -317,11 +332,7 @@ impl Sender {
     /// The same, in the place of a segment that is not needed any more. Returns whether there was one.
     #[inline]
     pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
-        let Some(ready) = self.ready.front_mut() else { return false };
-        if ready.take(segment) {
-            self.ready.pop_front();
-        }
-        true
+        self.ready.take(segment)
     }
 
     /// Whether [`Sender::transmit`] has a segment.
@@ -396,8 +407,8 @@ impl Sender {
 
     /// Memory beside the sender itself, in bytes; the control's state counts as one cache line.
     pub fn memory_bytes(&self) -> u64 {
-        let waiting = self.ready.capacity() * size_of::<Ready>() + self.early_writes.capacity() * size_of::<u64>();
-        64 + waiting as u64 + self.ledger.memory_bytes() + self.buffers.memory_bytes()
+        let waiting = self.early_writes.capacity() * size_of::<u64>();
+        64 + waiting as u64 + self.ready.memory_bytes() + self.ledger.memory_bytes() + self.buffers.memory_bytes()
     }
 
     /// How far out of order a segment may be, in segments, before it counts as lost.

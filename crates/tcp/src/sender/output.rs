@@ -11,7 +11,7 @@ const LARGEST_BURST: u64 = 65_536 - 320 - 1;
 /// Bursts are as long as the pacing rate fills in 2^-10 s.
 const BURST_SHIFT: u32 = 10;
 /// A burst waits for the rest of itself only while the last transmission is younger than this, in nanoseconds.
-const DEFERRAL_NS: u64 = 1_000_000;
+pub(super) const DEFERRAL_NS: u64 = 1_000_000;
 /// The first packets are not paced.
 const UNPACED: u64 = 10;
 
@@ -173,7 +173,9 @@ impl Sender {
                 break;
             }
             let limit = if is_one { mss } else { self.split_point(len, quota, nagle) };
-            let segments = self.send_new(len.min(limit), in_flight, !probes);
+            let bytes = len.min(limit);
+            let segments = bytes.div_ceil(mss) as u32;
+            self.send_new(bytes, segments, in_flight, !probes);
             sent += segments;
             in_flight += segments;
             if amount != Amount::All {
@@ -225,8 +227,8 @@ impl Sender {
     }
 
     /// Whether a burst waits until it is whole, because an ACK is expected soon.
-    #[inline]
-    fn defers(&self, len: u64, burst: u32, in_flight: u32, cwnd_limited: &mut bool) -> bool {
+    #[inline(always)]
+    pub(super) fn defers(&self, len: u64, burst: u32, in_flight: u32, cwnd_limited: &mut bool) -> bool {
         let flow = &self.flow;
         if self.config.burst_divisor == 0
             || flow.state >= CaState::Recovery
@@ -256,13 +258,12 @@ impl Sender {
         true
     }
 
-    /// Sends `bytes` of new data in one burst, and sets the timer where that is not done later. Returns the number of
-    /// segments. `in_flight`: the segments in flight before it.
+    /// Sends `bytes` of new data in one burst of `segments`, and sets the timer where that is not done later.
+    /// `in_flight`: the segments in flight before it.
     #[inline(always)]
-    fn send_new(&mut self, bytes: u64, in_flight: u32, set_timer: bool) -> u32 {
+    pub(super) fn send_new(&mut self, bytes: u64, segments: u32, in_flight: u32, set_timer: bool) {
         let mss = u64::from(self.flow.mss);
         let start = self.flow.nxt;
-        let segments = bytes.div_ceil(mss) as u32;
         let prior = self.flow.packets_out;
         let sent_us = self.begin_transmission(segments, bytes, in_flight);
         // With Accurate ECN the flag is a part of a count.
@@ -281,7 +282,7 @@ impl Sender {
         record.set_len((end - record.start) as u32);
         record.set_push(push);
         self.ledger.push(record);
-        self.ready.push_back(Ready {
+        self.ready.push(Ready {
             seq: start,
             len: bytes as u32,
             full: mss as u32,
@@ -300,11 +301,10 @@ impl Sender {
         if bytes < u64::from(segments) * mss {
             self.small_end = end;
         }
-        segments
     }
 
     /// Takes note of a transmission of data; returns its time in microseconds.
-    #[inline]
+    #[inline(always)]
     fn begin_transmission(&mut self, segments: u32, bytes: u64, in_flight: u32) -> u64 {
         let before = self.flow.pace_ns;
         let sent_ns = before.max(self.flow.now_ns);
@@ -342,7 +342,7 @@ impl Sender {
 
     fn emit_data(&mut self, seq: Seq, len: u32, sent_us: u64, psh: bool, ecn: Ecn, cwr: bool) {
         let timestamps = self.timestamps(sent_us);
-        self.ready.push_back(Ready { seq, len, full: len, timestamps, psh, cwr, ecn, ..Ready::default() });
+        self.ready.push(Ready { seq, len, full: len, timestamps, psh, cwr, ecn, ..Ready::default() });
     }
 
     pub(super) fn timestamps(&self, us: u64) -> Option<Timestamps> {
@@ -470,7 +470,7 @@ impl Sender {
     }
 
     /// Notes how far the window is used (RFC 7661 in the kernel's form).
-    fn validate_window(&mut self, cwnd_limited: bool) {
+    pub(super) fn validate_window(&mut self, cwnd_limited: bool) {
         let flow = &mut self.flow;
         if flow.una >= self.usage_seq || cwnd_limited || (!flow.cwnd_limited && flow.packets_out > flow.max_packets_out)
         {
@@ -507,7 +507,7 @@ impl Sender {
             let len = (self.buffers.head_end() - self.flow.nxt).min(room).min(mss);
             self.pushed = self.pushed.max(self.buffers.head_end());
             self.buffers.mark_head_push(self.flow.nxt + len);
-            self.send_new(len, self.flow.in_flight(), true);
+            self.send_new(len, 1, self.flow.in_flight(), true);
             return true;
         }
         self.emit_ack(self.flow.una - 1);

@@ -1,7 +1,8 @@
 //! An ACK that does nothing but acknowledge data, while nothing is out of order: most of them.
 
 use super::Sender;
-use crate::control::AckSample;
+use super::output::DEFERRAL_NS;
+use crate::control::{AckSample, Burst};
 use crate::flow::CaState;
 use crate::ledger::Record;
 use crate::segment::Segment;
@@ -71,6 +72,49 @@ impl Sender {
         self.control.grow(&mut self.flow, count);
         self.used_jiffy = self.flow.jiffy;
         self.update_pacing_rate();
+        true
+    }
+
+    /// Sends what a plain ACK mostly lets out: one burst of full segments that fills the congestion window. Returns
+    /// whether that was so; otherwise nothing has happened.
+    ///
+    /// This is [`Sender::push_pending`] where the loop of [`Sender::write_out`] ends after the first burst, whose
+    /// buffer holds more than one segment and all of it, and where the probe that the burst sets replaces the timer
+    /// that the ACK moves.
+    #[inline(always)]
+    pub(super) fn send_plain_burst(&mut self) -> bool {
+        let flow = &self.flow;
+        let in_flight = flow.packets_out;
+        debug_assert_eq!(in_flight, flow.in_flight(), "a plain ACK leaves nothing that is lost or out of order");
+        let segments = flow.cwnd.saturating_sub(in_flight);
+        let mss = u64::from(flow.mss);
+        let bytes = u64::from(segments) * mss;
+        let waiting = self.buffers.head_end().saturating_sub(flow.nxt);
+        let is_usual = in_flight > 0
+            && segments > 0
+            && segments <= flow.cwnd >> 1
+            && waiting > mss
+            && waiting >= bytes
+            && flow.nxt + bytes <= self.window_end()
+            && !flow.paced
+            && flow.pace_ns <= flow.now_ns
+            && self.may_probe();
+        if !is_usual {
+            return false;
+        }
+        let may_defer = flow.now_ns - flow.pace_ns <= DEFERRAL_NS;
+        // The least burst holds it, whatever the rate.
+        let is_small = segments <= self.config.min_burst && matches!(self.control.burst(flow), Burst::Usual);
+        if may_defer || !is_small {
+            let burst = self.burst();
+            if segments > burst || self.defers(waiting, burst, in_flight, &mut false) {
+                return false;
+            }
+        }
+        self.timer_is_due = false;
+        self.send_new(bytes, segments, in_flight, false);
+        self.validate_window(true);
+        self.set_loss_probe(false);
         true
     }
 

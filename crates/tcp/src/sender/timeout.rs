@@ -83,7 +83,7 @@ impl Sender {
     }
 
     /// The same where one is due.
-    #[inline]
+    #[inline(always)]
     pub(super) fn set_loss_probe(&mut self, advancing: bool) {
         let mut after_us = if self.flow.srtt8_us > 0 {
             // The ACK of a single segment may be delayed.
