@@ -517,3 +517,10 @@ def test_values_of_another_kind_in_a_report_are_refused(tmp_path: Path) -> None:
                 assert "a.json" in str(error), (path, odd)
             else:
                 assert math.isfinite(read.mean_bps) and read.mean_bps >= 0, (path, odd)
+
+
+def test_round_trips_that_never_change_have_no_contrast(tmp_path: Path) -> None:
+    every = made(4)
+    rows = starlink_links.starlink(folder(tmp_path, Recording("same", every.sent_s, np.full(every.sent_s.size, 20.0))))
+    assert "contrast of edges" not in [row.measure for row in rows]
+    assert not next(row for row in rows if row.measure == "RTT, Kolmogorov-Smirnov").ok
