@@ -59,7 +59,10 @@ def starlink(
         ),
     ] = None,
     part: Annotated[
-        str, typer.Option("--part", metavar="A-B", help="Part of each recording and of --grants, as shares: 0-0.5.")
+        str,
+        typer.Option(
+            "--part", metavar="A-B", help="Part of each recording of round trips and of --grants, as shares: 0-0.5."
+        ),
     ] = "0-1",
     draws: Annotated[
         int, typer.Option("--draws", min=0, max=10_000, help="Draws of slots for the intervals; 0: no intervals.")
@@ -88,7 +91,13 @@ def starlink(
     begin, end = terminal.shares("--part", part)
     if not files and grants is None and not hours and not loaded:
         terminal.fail("nothing to fit: give recordings of round trips, --grants FILE, --hours FILE or --loaded FILE")
+    if (begin, end) != (0.0, 1.0) and (hours or loaded):
+        terminal.fail(
+            f"--part {part} cuts round trips and --grants, but --hours and --loaded would take whole transfers: fit "
+            "them apart, and keep whole transfers aside"
+        )
     texts: list[str] = []
+    directions = {"up"} if files or grants is not None else set()
     values: dict[str, Any] = {}
     try:
         if files:
@@ -103,16 +112,19 @@ def starlink(
             values["grants"] = dataclasses.asdict(of_grants)
         if hours:
             of_hours = fit_hours([read_transfer(file) for file in hours], draws=draws)
+            directions.add(of_hours.direction)
             texts.append(hours_table(of_hours))
             values["hours"] = dataclasses.asdict(of_hours)
         if loaded:
             of_load = fit_capacity([read_transfer(file) for file in loaded], draws=draws)
-            if of_load.direction == "down" and (files or grants is not None):
-                raise ValueError(
-                    "round trips and grants are fitted as an uplink's, and the transfers are downloads: fit them apart"
-                )
+            directions.add(of_load.direction)
             texts.append(capacity_table(of_load))
             values["loaded"] = dataclasses.asdict(of_load)
+        if len(directions) > 1:
+            raise ValueError(
+                "one table is of one direction, round trips and grants are fitted as an uplink's: fit uploads and "
+                "downloads apart"
+            )
     except ValueError as error:
         terminal.fail(str(error))
     text = _joined(texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zlib
 from pathlib import Path
 
 _GZIP = b"\x1f\x8b"
@@ -21,5 +22,5 @@ def text_of(path: str | os.PathLike[str]) -> str:
     content = file.read_bytes()
     try:
         return (gzip.decompress(content) if content.startswith(_GZIP) else content).decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not a text, or damaged: {error}") from None

@@ -29,7 +29,11 @@ RIGHT = {
     "stations.csv": ("name,latitude_deg,longitude_deg\nhere,10,20\n", "stations", "1 stations"),
     "arrivals.csv": ("time_s,bytes\n1,100\n2,200\n", "instants of arrivals", "2 rows"),
     "sizes.csv": ("bytes,cdf\n100,0.5\n200,1\n", "sizes of transfers", "2 rows"),
-    "pings.csv": ("unix_time_s,rtt_ms\n" + "".join(f"{n},30\n" for n in range(100)), "recorded round trips", "100"),
+    "pings.csv": (
+        "unix_time_s,rtt_ms\n" + "".join(f"{1_700_000_000 + n},30\n" for n in range(100)),
+        "recorded round trips",
+        "100",
+    ),
 }
 
 WRONG = {
@@ -39,7 +43,7 @@ WRONG = {
     "stations.csv": ("name,latitude_deg,longitude_deg\nhere,100,20\n", "latitude of 100 deg"),
     "arrivals.csv": ("time_s\n1\nx\n", "line 3"),
     "sizes.csv": ("bytes,cdf\n100,2\n", "line 2"),
-    "pings.csv": ("unix_time_s,rtt_ms\n1,30\n", "100 are needed"),
+    "pings.csv": ("unix_time_s,rtt_ms\n1700000000,30\n", "100 are needed"),
     "odd.csv": ("a,b\n1,2\n", "nothing that Skyhop reads"),
     "empty.txt": ("\n", "is empty"),
 }

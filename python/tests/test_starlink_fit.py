@@ -445,3 +445,82 @@ def test_one_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Pa
         (tmp_path / "cases.csv").write_text(HEADER + line)
         with pytest.raises(ValueError, match=said):
             starlink_links.starlink(tmp_path)
+
+
+def test_numbers_of_a_csv_wrap_and_begin_anew(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+
+    def lost(numbers: list[tuple[int, float]], header: str = "unix_time_s,icmp_seq,rtt_ms") -> int:
+        rows = [f"{START_S + at_s + 0.03},{number},30" for number, at_s in numbers]
+        file.write_text("\n".join([header, *rows]))
+        read = starlink.read_round_trips(file)
+        return int(np.isnan(read.rtt_ms).sum())
+
+    # Two hundred numbers are missing before the wrap, which has all of the same numbers after it.
+    wrapping = [(n % 65_536, 0.2 * n) for n in range(131_072) if not 1000 <= n % 65_536 < 1200 or n > 65_536]
+    assert lost(wrapping) == 200
+    assert lost(wrapping[::-1]) == 200
+    second = [(n, 0.2 * n) for n in range(300) if n % 50 != 7] + [(n, 9000 + 0.2 * n) for n in range(300)]
+    assert lost(second) == 6
+
+
+@pytest.mark.parametrize(
+    ("time", "trip", "said"),
+    [
+        ("{:.3f}", "30", "is not a Unix time"),
+        ("nan", "30", "is not a Unix time"),
+        ("17{:011.0f}", "30", "unix_time_ms"),
+        ("17{:08.0f}", "inf", "is not a round trip"),
+    ],
+)
+def test_times_that_slots_cannot_be_told_from_are_refused(tmp_path: Path, time: str, trip: str, said: str) -> None:
+    rows = [f"{time.format(n / 5)},{trip}" for n in range(3000)]
+    (tmp_path / "a.csv").write_text("\n".join(["unix_time_s,rtt_ms", *rows]))
+    with pytest.raises(ValueError, match=said):
+        starlink.read_round_trips(tmp_path / "a.csv")
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress("".join(f"{n * n}\n" for n in range(5000)).encode()))
+    packed[200] ^= 0xFF
+    (tmp_path / "broken.gz").write_bytes(packed)
+    (tmp_path / "deep.json").write_text('{"a":' + "[" * 100_000)
+    for name, said in (("broken.gz", "damaged"), ("deep.json", "nests too deep")):
+        for option in ([], ["--loaded"], ["--hours"]):
+            answer = CliRunner().invoke(cli.app, ["fit", "starlink", *option, str(tmp_path / name)])
+            assert answer.exit_code == 2 and said in " ".join(answer.output.split()), (name, option, answer.output)
+    for name in ("broken.gz", "deep.json"):
+        answer = CliRunner().invoke(cli.app, ["check", str(tmp_path / name)])
+        assert answer.exit_code not in (0, 1) or answer.output, answer.output
+        assert answer.exception is None or isinstance(answer.exception, SystemExit)
+
+
+def test_values_of_another_kind_in_a_report_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+
+    def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        keys = value if isinstance(value, dict) else range(1) if isinstance(value, list) else ()
+        return [found for key in keys for found in ((*path, key), *paths(value[key], (*path, key)))]
+
+    whole = iperf3(2, 20e6, 3)
+    for path in paths(whole):
+        for odd in ("x", [1], {"a": 1}, math.inf, math.nan, -5):
+            report = json.loads(json.dumps(whole))
+            at = report
+            for key in path[:-1]:
+                at = at[key]
+            at[path[-1]] = odd
+            file.write_text(json.dumps(report))
+            try:
+                read = starlink.read_transfer(file)
+            except ValueError as error:
+                assert "a.json" in str(error), (path, odd)
+            else:
+                assert math.isfinite(read.mean_bps) and read.mean_bps >= 0, (path, odd)
+
+
+def test_round_trips_that_never_change_have_no_contrast(tmp_path: Path) -> None:
+    every = made(4)
+    rows = starlink_links.starlink(folder(tmp_path, Recording("same", every.sent_s, np.full(every.sent_s.size, 20.0))))
+    assert "contrast of edges" not in [row.measure for row in rows]
+    assert not next(row for row in rows if row.measure == "RTT, Kolmogorov-Smirnov").ok

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from test_starlink_fit import made
 from typer.testing import CliRunner
 
 from skyhop import api, cli, starlink
-from skyhop.starlink.recordings import Floats
+from skyhop.starlink import fitting
+from skyhop.starlink.measuring import FIRST_S, SLOT_S
+from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer
 
 DAY = 1_700_006_400
@@ -34,7 +38,9 @@ def test_a_fit_of_grants_finds_what_was_drawn() -> None:
     # Times in whole ms blur the ends by a ms.
     assert found.shift_ms[0] == 0 and 1.8 <= found.shift_ms[-1] <= 3.2
     assert 0.8 <= found.shift_ms[10] <= 1.9
-    for one in found.parameters:
+    # The period is one for all draws, so it has no interval.
+    assert [math.isnan(one.low) for one in found.parameters] == [True, False, False, False]
+    for one in found.parameters[1:]:
         assert one.low <= one.value + 1e-9 and one.value <= one.high + 1e-9, one
     # A period of four frames is not taken for one of two.
     assert starlink.fit_grants(opportunities(np.zeros(1), every_ms=16 / 3), draws=0).every_ms == pytest.approx(16 / 3)
@@ -320,3 +326,57 @@ def test_the_command_reads_iperf3s_reports_of_a_loaded_link(tmp_path: Path) -> N
     file.write_text(json.dumps(document), encoding="utf-8")
     invoked = CliRunner().invoke(cli.app, ["fit", "starlink", "--loaded", str(file)])
     assert invoked.exit_code != 0 and "record with --get-server-output" in invoked.stderr
+
+
+def test_equal_values_have_no_correlation() -> None:
+    numbers = np.arange(40.0)
+    assert math.isnan(fitting.neighbours(numbers, np.full(40, 30.0))[0])
+    # Two rates at random.
+    generator = np.random.Generator(np.random.PCG64(4))
+    values = np.where(generator.uniform(size=400) < 0.5, 10.0, 20.0)
+    assert abs(fitting.neighbours(np.arange(400.0), values)[0]) < 0.15
+
+
+def test_few_neighbours_tell_no_correlation() -> None:
+    every = made(60)
+    second = np.floor((every.sent_s - FIRST_S) / SLOT_S) % 2 == 0
+    found = starlink.fit([Recording("gaps", every.sent_s[second], every.rtt_ms[second])], draws=2)
+    assert math.isnan(found.correlation)
+    text = starlink.table(found)
+    assert "Fewer than 20 pairs" in text and "\ncorrelation" not in text
+    assert not any("correlation" in one.name for one in found.parameters)
+
+
+def test_a_fit_says_where_no_pause_shows() -> None:
+    found = starlink.fit([made(60)], draws=0)
+    assert set(found.pause_ms) == {0.0} and "No pause shows in the" in starlink.table(found)
+    assert "No pause" not in starlink.table(starlink.fit([made(60, pause_ms=120)], draws=0))
+    long = starlink.fit([made(60, pause_ms=390)], draws=0)
+    assert "it may be longer" in starlink.table(long)
+
+
+def test_nothing_counts_twice() -> None:
+    one = made(40)
+    text = Recording("as-text", np.round(one.sent_s, 4), np.round(one.rtt_ms, 1))
+    with pytest.raises(ValueError, match="made and as-text are the same recording"):
+        starlink.fit([one, text], draws=0)
+    starlink.fit([one, made(40, seed=2)], draws=0)
+    with pytest.raises(ValueError, match="are the same transfer"):
+        starlink.fit_hours([transfer(1, 1e8)] * 24, draws=0)
+
+
+def test_hours_with_few_transfers_have_no_interval() -> None:
+    found = starlink.fit_hours([transfer(n % 24 + 24 * (n // 24), 1e8 + n) for n in range(30)], draws=10)
+    assert all(math.isnan(one) for one in found.low) and found.single == tuple(range(24))
+    assert "no interval" in starlink.hours_table(found) and 'direction = "down"' in starlink.hours_table(found)
+    udp = {"is_udp": True, "control": None}
+    with pytest.raises(ValueError, match="got what they offered"):
+        starlink.fit_hours([transfer(n, 1e7, offered_bps=1e7, **udp) for n in range(24)], draws=0)
+    with pytest.raises(ValueError, match="losses hold one flow of cubic back"):
+        starlink.fit_hours([transfer(n, 1e7, streams=1, control="cubic") for n in range(24)], draws=0)
+
+
+def test_parts_and_directions_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    command = ["fit", "starlink", "--part", "0-0.5", "--loaded", str(tmp_path / "a.json")]
+    answer = CliRunner().invoke(cli.app, command)
+    assert answer.exit_code == 2 and "--loaded would take whole transfers" in " ".join(answer.output.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from skyhop.starlink.fitting import LEAST_SLOTS, QUANTILES, Parameter, comments, interval, neighbours, quantiles
+from skyhop.starlink.fitting import (
+    LEAST_SLOTS,
+    QUANTILES,
+    Parameter,
+    comments,
+    correlation_interval,
+    interval,
+    neighbours,
+    quantiles,
+)
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
 from skyhop.starlink.recordings import Floats
 from skyhop.starlink.transfers import Transfer
@@ -90,7 +100,8 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
     if len({one.reverse for one in transfers}) > 1:
         raise ValueError("uploads and downloads have rates of their own: fit them apart")
     for one in transfers:
-        _fills(one)
+        fills(one)
+    once(transfers)
     every = [_slots(one) for one in transfers]
     # Slots of different transfers are not neighbours.
     number = np.concatenate([one.number + 1e12 * place for place, one in enumerate(every)])
@@ -105,13 +116,12 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         # A transfer that mostly got what it offered does not tell what neighbouring slots have in common.
         mostly = np.concatenate([np.full(one.rate.size, one.carried.mean() <= 0.5) for one in every if one.rate.size])
         found, pairs = neighbours(number[mostly], rate[mostly])
-        if pairs >= LEAST_SLOTS:
+        if not math.isnan(found):
             correlation = found
             # So many values of an autoregressive process of the first order tell as much as one independent value.
             held = min(max(correlation, 0.0), MOST_CORRELATION)
             run = max(1, round((1 + held) / (1 - held)))
-            centre, wide = math.atanh(min(max(correlation, -0.999), 0.999)), 1.645 / math.sqrt(pairs - 3)
-            low, high = (math.tanh(centre + side) if draws else math.nan for side in (-wide, wide))
+            low, high = correlation_interval(correlation, pairs) if draws else (math.nan, math.nan)
             parameters.append(Parameter("correlation of the rates of neighbouring slots", correlation, low, high))
         known = np.stack([rate, carried], axis=1)
         drawn, unknown = _distribution(known)
@@ -186,7 +196,7 @@ def capacity_table(found: CapacityFit) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _fills(transfer: Transfer) -> None:
+def fills(transfer: Transfer) -> None:
     """Raises ValueError where losses or `-b` hold the transfer back."""
     if transfer.is_udp:
         if not transfer.as_received:
@@ -200,6 +210,13 @@ def _fills(transfer: Transfer) -> None:
             f"{transfer.name}: losses hold one flow of {control} back, so it does not tell the rate of the link; "
             "record BBR, several flows, or UDP"
         )
+
+
+def once(transfers: Sequence[Transfer]) -> None:
+    """Raises ValueError where a transfer is given twice."""
+    for first, second in itertools.combinations(transfers, 2):
+        if first.start_s == second.start_s and np.array_equal(first.rate_bps, second.rate_bps):
+            raise ValueError(f"{first.name} and {second.name} are the same transfer: its slots would count twice")
 
 
 def _slots(one: Transfer) -> _Slots:

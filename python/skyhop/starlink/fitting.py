@@ -7,6 +7,7 @@ lognormal, found by holding the delays after the edges against the model's.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,10 @@ ENDS = (0.005, 0.995)
 #: Delays in this time after the edge tell the pause; in these steps of the phase, s.
 PAUSE_SEEN_S = 0.4
 PAUSE_STEP_S = 0.05
+
+#: Medians, in s, and standard deviations of the logarithm among which the pause is looked for, beside no pause.
+PAUSES_S = np.arange(0.02, 0.26, 0.01)
+DEVIATIONS = np.arange(0.1, 1.21, 0.1)
 
 #: Draws for intervals: whole slots, with replacement.
 DRAWS = 200
@@ -70,7 +75,7 @@ class Fit:
     spread: tuple[float, ...]
     pause_ms: tuple[float, ...]
     correlation: float
-    """Correlation of the normal scores of neighbouring slots."""
+    """Correlation of the normal scores of neighbouring slots; NaN where fewer than 20 pairs tell it."""
     base_ms: float
     """Least round trip of the recording's place: not a value of the profile but of the link's delay."""
     loss_near_edges: float
@@ -78,7 +83,26 @@ class Fit:
     slots: int
     steps_ms: tuple[float, float]
     """Mean step between neighbouring slots in the first and in the second half of the slots; NaN without neighbours."""
+    early: int
+    """Round trips that left within 0.4 s after an edge, which tell the pause."""
     parameters: tuple[Parameter, ...]
+
+    @property
+    def pause_note(self) -> str:
+        """What a reader must know of the pause; empty where it lies within what is looked for."""
+        if self.pause_ms[-1] == 0:
+            return (
+                f"No pause shows in the {self.early} round trips that left within {PAUSE_SEEN_S:g} s after an edge. "
+                f"One shorter than {500 * PAUSE_STEP_S:g} ms would not show."
+            )
+        of = {one.name: one.value for one in self.parameters if one.name.startswith("pause")}
+        median_ms, deviation = of.values()
+        if median_ms < 1e3 * PAUSES_S[-1] - 1 and deviation < DEVIATIONS[-1] - 0.01:
+            return ""
+        return (
+            f"The pause is at the end of what is looked for, a median up to {1e3 * PAUSES_S[-1]:.0f} ms and a standard "
+            f"deviation of the logarithm up to {DEVIATIONS[-1]:.1f}: it may be longer."
+        )
 
     @property
     def changes(self) -> bool:
@@ -98,8 +122,14 @@ class _Parts:
 def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -> Fit:
     """Fits all recordings together; each is taken less its own least delay of a slot.
 
-    Raises ValueError for fewer than 20 slots with 10 round trips or more away from the edges.
+    Raises ValueError for fewer than 20 slots with 10 round trips or more away from the edges, and for a recording that
+    is given twice.
     """
+    for first, second in itertools.combinations(recordings, 2):
+        # Text and tables of one recording round differently.
+        a, b = (np.unique(np.round(one.sent_s, 2) + 1j * np.round(one.rtt_ms)) for one in (first, second))
+        if np.intersect1d(a, b).size > 0.5 * min(a.size, b.size):
+            raise ValueError(f"{first.name} and {second.name} are the same recording: its slots would count twice")
     slots: list[Slotted] = []
     base_ms = math.inf
     numbers: list[float] = []
@@ -130,18 +160,18 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     drawn = [_parts([slots[n] for n in generator.integers(0, len(slots), len(slots))]) for _ in range(draws)]
     parameters = [Parameter(name, of(parts), *interval([of(one) for one in drawn])) for name, of in summaries.items()]
     correlation, pairs = neighbours(np.array(numbers), parts.floors)
-    error = 1.645 / math.sqrt(max(pairs, 1))
-    name = "correlation of neighbouring slots"
-    parameters.append(Parameter(name, correlation, correlation - error, correlation + error))
+    if not math.isnan(correlation):
+        between = correlation_interval(correlation, pairs) if draws else (math.nan, math.nan)
+        parameters.append(Parameter("correlation of neighbouring slots", correlation, *between))
     mean, deviation = parts.pause
     shares = np.linspace(*ENDS, QUANTILES)
     pause = tuple(round(1e3 * math.exp(mean + deviation * _normal(float(share))), 1) for share in shares)
     return Fit(
         step_ms=_rounded(quantiles(parts.floors)), jitter_ms=_rounded(quantiles(parts.jitter)),
         spread=_rounded(quantiles(parts.factors, zero=False), 3), pause_ms=pause,
-        correlation=round(min(max(correlation, 0.0), 0.9), 2), base_ms=base_ms,
+        correlation=math.nan if math.isnan(correlation) else round(min(max(correlation, 0.0), 0.9), 2), base_ms=base_ms,
         loss_near_edges=_near_edges(recordings), slots=len(slots), steps_ms=_steps(slots, np.array(numbers)),
-        parameters=tuple(parameters),
+        early=sum(int(np.count_nonzero(one.phase_s < PAUSE_SEEN_S)) for one in slots), parameters=tuple(parameters),
     )  # fmt: skip
 
 
@@ -187,7 +217,7 @@ def _parts(slots: Sequence[Slotted]) -> _Parts:
     count = int(np.median([one.size for one in rest]))
     blocks = standard[: standard.size // count * count].reshape(-1, count)
     shuffled = np.random.Generator(np.random.PCG64(7)).permutation(standard)[: blocks.size].reshape(-1, count)
-    noise = np.std(np.log(np.subtract(*np.percentile(shuffled, [90, 10], axis=1))))
+    noise = np.std(np.log(np.maximum(np.subtract(*np.percentile(shuffled, [90, 10], axis=1)), 0.1)))
     seen = np.std(np.log(scale))
     shrink = math.sqrt(max(0.0, 1 - (noise / seen) ** 2)) if seen > 0 else 0.0
     scale = np.exp(np.log(scale) * shrink)
@@ -218,7 +248,10 @@ def _independent(floors: Floats, rest: Floats, medians: Floats) -> Floats:
 
 
 def _pause(phases_s: Floats, rests_ms: Floats, standard: Floats) -> tuple[float, float]:
-    """Mean and standard deviation of the logarithm of the pause in s, by the quartiles of the delays at each phase."""
+    """Mean and standard deviation of the logarithm of the pause in s, by the quartiles of the delays at each phase.
+
+    The mean is minus infinity where no pause is as near as the nearest one.
+    """
     steps = np.arange(0.0, PAUSE_SEEN_S, PAUSE_STEP_S)
     of_step = np.floor(phases_s / PAUSE_STEP_S).astype(int)
     seen = [np.percentile(rests_ms[of_step == n], [25, 50, 75]) if np.any(of_step == n) else None
@@ -226,30 +259,45 @@ def _pause(phases_s: Floats, rests_ms: Floats, standard: Floats) -> tuple[float,
     shares = (np.arange(60) + 0.5) / 60
     normal = np.array([_normal(float(share)) for share in shares])
     noise = np.quantile(standard, (np.arange(25) + 0.5) / 25)
-    best, least = (math.log(0.05), 0.5), math.inf
-    for mean in np.log(np.arange(0.02, 0.26, 0.01)):
-        for deviation in np.arange(0.1, 1.21, 0.1):
-            pauses_ms = 1e3 * np.exp(mean + deviation * normal)
-            off = 0.0
-            for step, quartiles in zip(steps, seen, strict=True):
-                if quartiles is not None:
-                    waits = np.maximum(pauses_ms - 1e3 * (step + PAUSE_STEP_S / 2), 0.0)
-                    model = np.percentile((waits[:, None] + noise[None, :]).ravel(), [25, 50, 75])
-                    off += float(np.sum(np.abs(model - quartiles)))
-            if off < least:
-                best, least = (float(mean), float(deviation)), off
+
+    def off(pauses_ms: Floats) -> float:
+        total = 0.0
+        for step, quartiles in zip(steps, seen, strict=True):
+            if quartiles is not None:
+                waits = np.maximum(pauses_ms - 1e3 * (step + PAUSE_STEP_S / 2), 0.0)
+                model = np.percentile((waits[:, None] + noise[None, :]).ravel(), [25, 50, 75])
+                total += float(np.sum(np.abs(model - quartiles)))
+        return total
+
+    best, least = (-math.inf, 0.0), off(np.zeros(shares.size))
+    for mean in np.log(PAUSES_S):
+        for deviation in DEVIATIONS:
+            if (found := off(1e3 * np.exp(mean + deviation * normal))) < least:
+                best, least = (float(mean), float(deviation)), found
     return best
 
 
 def neighbours(numbers: Floats, values: Floats) -> tuple[float, int]:
-    """Correlation of the normal scores of neighbours, and the number of pairs; independent ones err by 1/√pairs."""
+    """Correlation of the normal scores of neighbours, and the number of pairs.
+
+    NaN for fewer than 20 pairs, and where all values are the same.
+    """
     order = np.argsort(numbers)
-    ranks = np.argsort(np.argsort(values[order], kind="stable"), kind="stable")
+    _, place, counts = np.unique(values[order], return_inverse=True, return_counts=True)
+    # Equal values share a rank: in their order in time they would look correlated.
+    ranks = (np.cumsum(counts) - (counts + 1) / 2)[place]
     scores = np.array([_normal((float(rank) + 0.5) / ranks.size) for rank in ranks])
     beside = np.diff(numbers[order]) == 1
-    if np.count_nonzero(beside) < LEAST_SLOTS:
-        return 0.0, int(np.count_nonzero(beside))
-    return float(np.mean(scores[:-1][beside] * scores[1:][beside]) / np.var(scores)), int(np.count_nonzero(beside))
+    pairs = int(np.count_nonzero(beside))
+    if pairs < LEAST_SLOTS or counts.size < 2:
+        return math.nan, pairs
+    return float(np.mean(scores[:-1][beside] * scores[1:][beside]) / np.var(scores)), pairs
+
+
+def correlation_interval(correlation: float, pairs: int) -> tuple[float, float]:
+    """The 90 % interval of a correlation from so many pairs (Fisher's)."""
+    centre, wide = math.atanh(min(max(correlation, -0.999), 0.999)), 1.645 / math.sqrt(pairs - 3)
+    return math.tanh(centre - wide), math.tanh(centre + wide)
 
 
 def _near_edges(recordings: Sequence[Recording]) -> float:
@@ -301,6 +349,12 @@ def table(found: Fit, *, direction: str = "up") -> str:
             f"# The mean step between slots is {first:.3g} ms in the first half and {second:.3g} ms in the second: the "
             "link changes over longer times than this recording tells, and its steps are a mean over both."
         )
+    if found.pause_note:
+        lines.append(f"# {found.pause_note}")
+    if math.isnan(found.correlation):
+        lines.append(
+            f"# Fewer than {LEAST_SLOTS} pairs of neighbouring slots, or all alike: the correlation is that of the set."
+        )
     lines += [
         f"# Least round trip of the place: {found.base_ms:.1f} ms. It belongs to the delay of the link.",
         "[starlink]",
@@ -310,7 +364,7 @@ def table(found: Fit, *, direction: str = "up") -> str:
         f"jitter = {lengths(found.jitter_ms)}",
         f"spread = [{', '.join(f'{value:g}' for value in found.spread)}]",
         f"pause = {lengths(found.pause_ms)}",
-        f"correlation = {found.correlation:g}",
+        *([] if math.isnan(found.correlation) else [f"correlation = {found.correlation:g}"]),
         'spike = ["0 ms", "0 ms"]',
         'before = "0 s"',
     ]

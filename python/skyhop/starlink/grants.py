@@ -103,7 +103,8 @@ def fit_grants(times_ms: Floats, *, draws: int = 200, seed: int = 1) -> GrantsFi
     drawn = [parts([int(n) for n in generator.integers(0, len(rests), len(rests))]) for _ in range(draws)]
     shift = np.minimum(shift, every - length)
     found = [
-        ("period of grants", every, [every] * len(drawn)),
+        # The period is one for all draws: it has no interval.
+        ("period of grants", every, []),
         ("length of a grant", length, [one[0] for one in drawn]),
     ]
     for share in (0.5, 0.9):

@@ -36,6 +36,9 @@ _JUMP = 100
 _ANSWER = re.compile(r"^(?:\[(\d+(?:\.\d+)?)\])?.*\bicmp_seq[= ](\d+)\b.*\btime[=<]\s*([\d.]+)\s*ms(.*)$")
 _SUMMARY = re.compile(r"^(\d+) packets transmitted\b.*\btime (\d+)\s*ms")
 
+#: Unix times lie between these, s: 2001-09-09 and 2096-10-02. Others count from somewhere else or in another unit.
+_UNIX_TIMES_S = (1e9, 4e9)
+
 #: Columns of CSV that hold the Unix time of the answer, and the round trip; with what makes s and ms of them.
 _TIMES = {"unix_time_s": 1.0, "unix_time_ms": 1e-3, "unix_time_ns": 1e-9}
 _TRIPS = {"rtt_ms": 1.0, "rtt_s": 1e3, "rtt_us": 1e-3}
@@ -97,8 +100,7 @@ def _csv(text: str, name: str) -> list[tuple[float, float]]:
     columns = [column.strip() for column in reader.fieldnames or ()]
     reader.fieldnames = columns
     time, trip = _column(columns, _TIMES, name), _column(columns, _TRIPS, name)
-    answers: list[_Answer] = []
-    lost: list[tuple[int, float]] = []
+    rows: list[tuple[float, int, float]] = []
     for order, row in enumerate(reader):
         line = reader.line_num
         try:
@@ -107,11 +109,25 @@ def _csv(text: str, name: str) -> list[tuple[float, float]]:
             rtt_ms = float(rtt) * _TRIPS[trip] if rtt else np.nan
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{name}, line {line}: needs numbers in {time} and {trip}") from None
-        if not rtt_ms >= 0:
-            lost.append((number, at_s))
+        if not _UNIX_TIMES_S[0] <= at_s <= _UNIX_TIMES_S[1]:
+            raise ValueError(
+                f"{name}, line {line}: {row[time]} in {time} is not a Unix time, which the slots need; columns may be "
+                f"{', '.join(_TIMES)}"
+            )
+        if rtt_ms == np.inf:
+            raise ValueError(f"{name}, line {line}: {row[trip]} in {trip} is not a round trip; leave lost ones empty")
+        rows.append((at_s, number, rtt_ms if rtt_ms >= 0 else np.nan))
+    times = np.array([row[0] for row in rows])
+    if np.count_nonzero(np.diff(times) < 0) > times.size / 10:
+        # Rows in another order than that of the answers: numbers that wrap can be told by their times only.
+        rows.sort()
+    runs = _Runs()
+    for at_s, number, rtt_ms in rows:
+        if np.isnan(rtt_ms):
+            runs.lose(number, at_s)
         else:
-            answers.append(_Answer(number, at_s - rtt_ms / 1e3, rtt_ms))
-    return _filled([answers], lost)
+            runs.add(number, at_s - rtt_ms / 1e3, rtt_ms)
+    return _filled(runs)
 
 
 def _column(columns: list[str], known: dict[str, float], name: str) -> str:
@@ -124,10 +140,8 @@ def _column(columns: list[str], known: dict[str, float], name: str) -> str:
 
 def _ping(text: str, name: str, start_unix_s: float | None) -> list[tuple[float, float]]:
     """Lines of ping. Answers marked (DUP!) are left out, like all other lines."""
-    runs: list[list[_Answer]] = [[]]
-    seen: set[int] = set()
+    runs = _Runs()
     timed = untimed = 0
-    highest, gap_s = 0, 0.0
     sent: list[tuple[float, float]] = []
     for line in text.splitlines():
         if summary := _SUMMARY.match(line):
@@ -138,41 +152,68 @@ def _ping(text: str, name: str, start_unix_s: float | None) -> list[tuple[float,
         timed, untimed = timed + bool(match[1]), untimed + (not match[1])
         rtt_ms = float(match[3])
         sent_s = float(match[1]) - rtt_ms / 1e3 if match[1] else 0.0
-        run = runs[-1]
-        # The number nearest to the highest so far among those with these 16 bits.
-        step = (int(match[2]) - highest + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2 if run else 0
-        if abs(step) > _JUMP and not 0 < step <= 100 + 2 * (sent_s - run[-1].sent_s) / max(gap_s, 1e-3):
-            runs.append(run := [])
-            seen.clear()
-        number = highest + step if run else int(match[2])
-        if number in seen:
-            continue
-        if run and number > highest:
-            gap_s = (sent_s - run[0].sent_s) / (number - run[0].number)
-        highest = max(highest, number) if run else number
-        seen.add(number)
-        run.append(_Answer(number, sent_s, rtt_ms))
+        runs.add(int(match[2]), sent_s, rtt_ms)
     if untimed and timed:
         raise ValueError(f"{name}: {untimed} lines have no time before them; record all of it with `ping -D`")
     if untimed:
-        if start_unix_s is None or len(sent) != 1 or sent[0][0] < 2 or len(runs) != 1:
+        if start_unix_s is None or len(sent) != 1 or sent[0][0] < 2 or len(runs.answers) != 1:
             raise ValueError(
                 f"{name}: the lines have no time; record with `ping -D`, or give start_unix_s in cases.csv and keep "
                 "ping's last lines, which say how many packets it sent in which time"
             )
         between_s = sent[0][1] / 1e3 / (sent[0][0] - 1)
-        runs = [[_Answer(one.number, start_unix_s + (one.number - 1) * between_s, one.rtt_ms) for one in runs[0]]]
-    return _filled(runs, [])
+        only = runs.answers[0]
+        runs.answers[0] = [_Answer(one.number, start_unix_s + (one.number - 1) * between_s, one.rtt_ms) for one in only]
+    return _filled(runs)
 
 
-def _filled(runs: list[list[_Answer]], lost: list[tuple[int, float]]) -> list[tuple[float, float]]:
-    """All round trips, with those whose numbers are missing as lost, evenly between their neighbours.
+class _Runs:
+    """Answers of one or more runs of ping in the order of the recording, with numbers that do not wrap."""
 
-    `lost` are numbers, with the time at which something was written of them: when they left or when they were given up.
-    """
+    def __init__(self) -> None:
+        self.answers: list[list[_Answer]] = [[]]
+        self.lost: dict[tuple[int, int], float] = {}
+        """Run and number of what was lost, with the time at which something was written of it: when it left or when it
+        was given up."""
+        self._seen: set[int] = set()
+        self._highest = 0
+        self._gap_s = 0.0
+
+    def add(self, number: int, sent_s: float, rtt_ms: float) -> None:
+        """An answer. One that comes twice counts once."""
+        number = self._whole(number, sent_s)
+        if number in self._seen:
+            return
+        run = self.answers[-1]
+        if run and number > self._highest:
+            self._gap_s = (sent_s - run[0].sent_s) / (number - run[0].number)
+        self._highest = max(self._highest, number) if run else number
+        self._seen.add(number)
+        run.append(_Answer(number, sent_s, rtt_ms))
+
+    def lose(self, number: int, at_s: float) -> None:
+        """A line that says that a number was lost."""
+        number = self._whole(number, at_s)
+        self.lost[len(self.answers) - 1, number] = at_s
+
+    def _whole(self, number: int, at_s: float) -> int:
+        """The number nearest to the highest so far among those with these 16 bits; begins a run where none is near."""
+        run = self.answers[-1]
+        if not run:
+            return number
+        step = (number - self._highest + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2
+        if abs(step) > _JUMP and not 0 < step <= 100 + 2 * (at_s - run[-1].sent_s) / max(self._gap_s, 1e-3):
+            self.answers.append([])
+            self._seen.clear()
+            return number
+        return self._highest + step
+
+
+def _filled(runs: _Runs) -> list[tuple[float, float]]:
+    """All round trips, with those whose numbers are missing as lost, evenly between their neighbours."""
     rows: list[tuple[float, float]] = []
-    given_up = dict(lost)
-    for run in runs:
+    given_up = dict(runs.lost)
+    for place, run in enumerate(runs.answers):
         ordered = sorted(run, key=lambda one: one.number)
         gaps = [b.sent_s - a.sent_s for a, b in itertools.pairwise(ordered) if b.number - a.number == 1]
         gap_s = statistics.median(gaps) if gaps else 0.0
@@ -183,7 +224,7 @@ def _filled(runs: list[list[_Answer]], lost: list[tuple[int, float]]) -> list[tu
             for n in range(1, missing):
                 number = one.number - missing + n
                 even_s = before.sent_s + (one.sent_s - before.sent_s) * n / missing if before else 0.0
-                written_s = given_up.pop(number, None)
+                written_s = given_up.pop((place, number), None)
                 # One that was given up left as much after its neighbour as others, or a timeout before.
                 at_s = even_s if written_s is None else max(at_s + gap_s, written_s - _TIMEOUT_S)
                 rows.append((min(at_s, one.sent_s), np.nan))
@@ -222,6 +263,8 @@ def object_of(text: str, name: str) -> dict[str, Any]:
                 f"{name}: holds several JSON texts, as `iperf3 -s -J` writes of several runs; give each a file"
             ) from None
         raise ValueError(f"{name}: not JSON: {error}") from None
+    except (RecursionError, ValueError):
+        raise ValueError(f"{name}: not JSON that a tool writes: it nests too deep, or has too long a number") from None
     if not isinstance(document, dict):
         raise ValueError(f"{name}: an object is needed")
     return document

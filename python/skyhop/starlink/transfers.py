@@ -82,39 +82,67 @@ def in_seconds(begins_s: Floats, lengths_s: Floats, rate_bps: Floats) -> Floats:
     return np.asarray(bits[time_s > 0.9] / time_s[time_s > 0.9])
 
 
+class _Refused(ValueError):
+    """A report that is JSON of iperf3, but does not tell what is needed."""
+
+
 def read_transfer(path: str | os.PathLike[str]) -> Transfer:
     """Reads what `iperf3 -J` or `iperf3 --json-stream` writes. Raises ValueError for anything else."""
     name = Path(path).name
     document = _document(text_of(path), name)
+    try:
+        found = _transfer(document, name)
+        _check(found)
+    except _Refused:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise ValueError(
+            f"{name}: not what `iperf3 -J` writes: needs start.timestamp, start.test_start and intervals[].sum, with "
+            "finite numbers"
+        ) from None
+    return found
+
+
+def _check(found: Transfer) -> None:
+    """Raises ValueError where a number is not finite or below zero."""
+    single = (found.start_s, found.omitted_s, found.mean_bps, found.offered_bps, found.resent or 0.0, found.lost or 0.0,
+              found.least_rtt_ms or 0.0, found.packets)  # fmt: skip
+    series = (found.lengths_s, found.rate_bps, found.sent_lengths_s, found.retransmits, found.cwnd_bytes,
+              found.packets_each, found.lost_each)  # fmt: skip
+    for values in (np.array(single), *(one for one in series if one is not None)):
+        if not np.all(np.isfinite(values)) or np.any(values < 0):
+            raise ValueError
+    if not np.all(np.isfinite(np.concatenate([found.begins_s, found.sent_begins_s]))) or (found.lost or 0.0) > 1:
+        raise ValueError
+    if found.control is not None and not isinstance(found.control, str):
+        raise TypeError
+
+
+def _transfer(document: dict[str, Any], name: str) -> Transfer:
     intervals = document.get("intervals") or []
     if document.get("error") and len(intervals) < 2:
-        raise ValueError(f"{name}: iperf3 says: {document['error']}")
+        raise _Refused(f"{name}: iperf3 says: {document['error']}")
     if any("sum_bidir_reverse" in one for one in intervals):
-        raise ValueError(f"{name}: --bidir sends both ways at once; record one direction in a file")
-    try:
-        start = document["start"]
-        test = start["test_start"]
-        start_s = float(start["timestamp"]["timesecs"])
-        streams = len(start.get("connected") or []) or int(test["num_streams"])
-        is_udp = str(test["protocol"]).upper() == "UDP"
-        reverse = bool(test.get("reverse"))
-        offered = float(test.get("target_bitrate", start.get("target_bitrate", 0)) or 0) * streams
-        own = _counted(intervals)
-        other = _counted((document.get("server_output_json") or {}).get("intervals") or [])
-        # The other side's report comes with --get-server-output.
-        received, sent = (own, other or own) if reverse else (other or own, own)
-        begins, lengths, rates = (np.array([one["sum"][key] for one in received], dtype=float) for key in _SERIES)
-        sent_begins, sent_lengths = (np.array([one["sum"][key] for one in sent], dtype=float) for key in _SERIES[:2])
-        of_receiver = [[one["sum"].get(key) for one in received] for key in ("packets", "lost_packets")]
-        told = is_udp and not any(None in each for each in of_receiver)
-        packets_each, lost_each = np.array(of_receiver, dtype=float) if told else (None, None)
-        wire_factor = _wire_factor(start, is_udp)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise ValueError(
-            f"{name}: not what `iperf3 -J` writes: needs start.timestamp, start.test_start and intervals[].sum"
-        ) from None
+        raise _Refused(f"{name}: --bidir sends both ways at once; record one direction in a file")
+    start = document["start"]
+    test = start["test_start"]
+    start_s = float(start["timestamp"]["timesecs"])
+    streams = len(start.get("connected") or []) or int(test["num_streams"])
+    is_udp = str(test["protocol"]).upper() == "UDP"
+    reverse = bool(test.get("reverse"))
+    offered = float(test.get("target_bitrate", start.get("target_bitrate", 0)) or 0) * streams
+    own = _counted(intervals)
+    other = _counted((document.get("server_output_json") or {}).get("intervals") or [])
+    # The other side's report comes with --get-server-output.
+    received, sent = (own, other or own) if reverse else (other or own, own)
+    begins, lengths, rates = (np.array([one["sum"][key] for one in received], dtype=float) for key in _SERIES)
+    sent_begins, sent_lengths = (np.array([one["sum"][key] for one in sent], dtype=float) for key in _SERIES[:2])
+    of_receiver = [[one["sum"].get(key) for one in received] for key in ("packets", "lost_packets")]
+    told = is_udp and not any(None in each for each in of_receiver)
+    packets_each, lost_each = np.array(of_receiver, dtype=float) if told else (None, None)
+    wire_factor = _wire_factor(start, is_udp)
     if begins.size < 2 or lengths.min() <= 0:
-        raise ValueError(f"{name}: {begins.size} intervals that count, two are needed")
+        raise _Refused(f"{name}: {begins.size} intervals that count, two are needed")
     end = document.get("end") or {}
     arrived = end.get("sum_received") or {}
     loss = (end.get("sum") or {}).get("lost_percent")
@@ -128,7 +156,11 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
         rtts_us = [float(one["rtt"]) for entry in sent for one in entry.get("streams", []) if one.get("rtt")]
     each = [one["sum"].get("retransmits") for one in sent]
     retransmits = None if None in each else np.array(each, dtype=float)
+    if retransmits is not None and retransmits.min() < 0:
+        retransmits = None
     total = (end.get("sum_sent") or {}).get("retransmits") if retransmits is None else retransmits.sum()
+    # Where the sender's system does not count them, the report has -1.
+    total = None if total is None or float(total) < 0 else float(total)
     windows = [[float(one["snd_cwnd"]) for one in entry.get("streams", []) if "snd_cwnd" in one] for entry in sent]
     packets = int((end.get("sum") or {}).get("packets") or sum(one["sum"].get("packets", 0) for one in sent))
     return Transfer(
@@ -143,7 +175,7 @@ def read_transfer(path: str | os.PathLike[str]) -> Transfer:
         sent_begins_s=sent_begins,
         sent_lengths_s=sent_lengths,
         retransmits=retransmits,
-        resent=float(total) if total is not None and not is_udp else None,
+        resent=None if is_udp else total,
         cwnd_bytes=np.array([np.mean(one) for one in windows]) if all(windows) else None,
         streams=streams,
         least_rtt_ms=min(rtts_us) / 1e3 if rtts_us else None,
@@ -192,6 +224,6 @@ def _document(text: str, name: str) -> dict[str, Any]:
                 found["intervals"].append(event["data"])
             else:
                 found[event["event"]] = event["data"]
-        except (json.JSONDecodeError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise ValueError(f"{name}, line {number}: not an event of `iperf3 --json-stream`") from None
     return found

@@ -207,8 +207,11 @@ def _round_trips(case: str, recording: Recording, profile: Mapping[str, Any]) ->
     # The place's offset: base delays differ by city and gateway, and the profile does not know them.
     offset = float(np.median(answered)) - float(np.median(pooled))
     rows = [_row(case, "RTT, Kolmogorov-Smirnov", math.nan, kolmogorov_smirnov(answered, pooled + offset))]
-    if not math.isnan(theirs["edge contrast"]):
-        recorded, simulated = (one["edge contrast"] / one["calm contrast"] for one in (theirs, mean))
+    # Round trips that never change have no contrast.
+    if not math.isnan(theirs["edge contrast"]) and theirs["calm contrast"] != 0:
+        recorded, simulated = (
+            one["edge contrast"] / one["calm contrast"] if one["calm contrast"] else math.nan for one in (theirs, mean)
+        )
         rows.append(_row(case, "contrast of edges", recorded, simulated))
     names = {"step": "step, mean", "step p90": "step, 90 %", "slot autocorrelation": "slot autocorrelation",
              "trip autocorrelation": "trip autocorrelation", "spread": "spread", "loss": "loss",
