@@ -42,6 +42,7 @@ def test_a_fit_of_grants_finds_what_was_drawn() -> None:
     assert [math.isnan(one.low) for one in found.parameters] == [True, False, False, False]
     for one in found.parameters[1:]:
         assert one.low <= one.value + 1e-9 and one.value <= one.high + 1e-9, one
+    assert 'values = "loaded"\n' in starlink.grants_table(found)
     # A period of four frames is not taken for one of two.
     assert starlink.fit_grants(opportunities(np.zeros(1), every_ms=16 / 3), draws=0).every_ms == pytest.approx(16 / 3)
 
@@ -110,6 +111,8 @@ def test_hours_are_the_medians_of_their_transfers_around_a_mean_of_one() -> None
     inside = [found.low[hour] <= truth[hour] <= found.high[hour] for hour in range(24) if hour != 7]
     assert sum(inside) >= 17, "90 % intervals"
     assert np.isnan(found.low[7]) and "07 h" in starlink.hours_table(found)
+    # A table that names no set would be judged with another one than the rest of a fit.
+    assert 'values = "loaded"\n' in starlink.hours_table(found)
 
 
 def test_transfers_that_tell_no_hours_are_refused() -> None:

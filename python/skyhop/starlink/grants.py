@@ -123,7 +123,7 @@ def grants_table(found: GrantsFit) -> str:
     lines += comments(found.parameters)
     shift = ", ".join(f'"{value:g} ms"' for value in found.shift_ms)
     keys = f'every = "{found.every_ms:.6g} ms", length = "{found.length_ms:g} ms", shift = [{shift}]'
-    lines += ["[starlink]", f"grants = {{ {keys} }}"]
+    lines += ["[starlink]", 'values = "loaded"', f"grants = {{ {keys} }}"]
     return "\n".join(lines) + "\n"
 
 

@@ -97,7 +97,7 @@ def hours_table(found: HoursFit) -> str:
             f"# {found.limited} transfers got the rate that they offered. Their hours may be faster: more was not "
             "offered."
         )
-    lines += ["[starlink]", f'direction = "{found.direction}"']
+    lines += ["[starlink]", 'values = "loaded"', f'direction = "{found.direction}"']
     lines += [f"hours = [{', '.join(f'{value:g}' for value in found.factors)}]"]
     return "\n".join(lines) + "\n"
 
