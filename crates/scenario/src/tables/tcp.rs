@@ -216,8 +216,8 @@ skyhop_cc::options! {
         /// User bytes that the application can write ahead of their acknowledgement (tcp_wmem, largest). Without it:
         /// 4194304 B.
         send_buffer: Bytes = Bytes(4_194_304),
-        /// Explicit congestion notification with the marks of RFC 3168. `dctcp` and `prague` ask for theirs without this
-        /// key, and `prague` alone for Accurate ECN (RFC 9768). Without it: off.
+        /// Explicit congestion notification with the marks of RFC 3168. `dctcp` and `prague` ask for theirs without
+        /// this key, and `prague` alone for Accurate ECN (RFC 9768). Without it: off.
         ecn: Switch = Switch::Off,
         /// Timestamps (RFC 7323), and with them undo by timestamps. Without it: on.
         timestamps: Switch = Switch::On,

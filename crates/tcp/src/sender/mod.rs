@@ -265,8 +265,8 @@ impl Sender {
         }
     }
 
-    /// A segment of the receiver arrives. Returns whether it was a [plain ACK](Sender::take_plain_ack), which leaves
-    /// the [state](Sender::ca_state) as it is, and of the [counts](Sender::counts) all but the jumps of the RTT.
+    /// A segment of the receiver arrives. Returns whether it was a plain ACK, one that does nothing but acknowledge: it
+    /// leaves the [state](Sender::ca_state) as it is, and of the [counts](Sender::counts) all but the jumps of the RTT.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) -> bool {
         self.refresh(now);
         let received = match self.phase {
