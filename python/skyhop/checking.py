@@ -11,7 +11,6 @@ import gzip
 import io
 import json
 import re
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 from skyhop import _core, api
 from skyhop.definition import read_toml
+from skyhop.texts import DAMAGED
 from skyhop.verdict import DefinitionError
 
 #: As much as the engine reads of a file that a scenario names (`crates/scenario/src/resolve/content.rs`).
@@ -181,7 +181,7 @@ def _content(path: Path) -> str:
         if content[:2] == b"\x1f\x8b":
             with gzip.open(io.BytesIO(content)) as packed:
                 content = packed.read(_LARGEST + 1)
-    except (OSError, EOFError, zlib.error) as error:
+    except DAMAGED as error:
         raise ValueError(f"{path}: damaged: {error}") from None
     return content.decode("utf-8", errors="replace")
 

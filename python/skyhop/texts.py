@@ -9,6 +9,10 @@ from pathlib import Path
 
 _GZIP = b"\x1f\x8b"
 
+#: Errors of reading a compressed text from a damaged file, or from one of another kind. The documentation of `gzip`
+#: names only the first three.
+DAMAGED = (OSError, EOFError, zlib.error, UnicodeDecodeError)
+
 
 def text_of(path: str | os.PathLike[str]) -> str:
     """The text of a file in UTF-8, with or without a byte order mark, also of one that gzip has compressed.
@@ -22,5 +26,5 @@ def text_of(path: str | os.PathLike[str]) -> str:
     content = file.read_bytes()
     try:
         return (gzip.decompress(content) if content.startswith(_GZIP) else content).decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except DAMAGED as error:
         raise ValueError(f"{path}: not a text, or damaged: {error}") from None

@@ -489,10 +489,11 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         for option in ([], ["--loaded"], ["--hours"]):
             answer = CliRunner().invoke(cli.app, ["fit", "starlink", *option, str(tmp_path / name)])
             assert answer.exit_code == 2 and said in " ".join(answer.output.split()), (name, option, answer.output)
-    for name in ("broken.gz", "deep.json"):
+    said_by_check = {"broken.gz": "damaged", "deep.json": "not JSON"}
+    for name in said_by_check:
         answer = CliRunner().invoke(cli.app, ["check", str(tmp_path / name)])
-        assert answer.exit_code not in (0, 1) or answer.output, answer.output
-        assert answer.exception is None or isinstance(answer.exception, SystemExit)
+        assert answer.exit_code == 2 and said_by_check[name] in answer.output, answer.output
+        assert isinstance(answer.exception, SystemExit)
 
 
 def test_values_of_another_kind_in_a_report_are_refused(tmp_path: Path) -> None:

@@ -116,9 +116,9 @@ pub(crate) fn build_links(
             let built = built.ok_or_else(|| SimulationError::NotByNs2Clock { link: link.name.clone() })?;
             let recorded = recorded.contains(link.name.as_str());
             let settled = !by_ns2_clock && !built.defers_departures();
-            Ok(LinkState {
+            let mut state = LinkState {
                 from: link.from.as_u32(),
-                plain: settled && !recorded && errors.is_empty() && listed.is_empty(),
+                plain: false,
                 settled,
                 recorded,
                 watched: recorded || by_ns2_clock,
@@ -133,7 +133,9 @@ pub(crate) fn build_links(
                 drops: DropCounts::default(),
                 held: Vec::new(),
                 listed: Listed::new(listed),
-            })
+            };
+            state.plain = state.can_be_plain();
+            Ok(state)
         })
         .collect()
 }

@@ -52,6 +52,11 @@ pub(crate) struct LinkState {
 const _: () = assert!(std::mem::offset_of!(LinkState, link) == 24);
 
 impl LinkState {
+    /// Whether nothing of the link itself makes its arrivals special.
+    pub fn can_be_plain(&self) -> bool {
+        self.settled && !self.recorded && self.errors.is_empty() && self.listed.is_none()
+    }
+
     /// Whether a packet that arrives at `now` was on the link for its transmission and the propagation at least, as
     /// far as these are constant.
     fn took_its_time(&self, entry: &Entry, now: Time) -> bool {
@@ -420,7 +425,8 @@ impl Simulation {
         }
         if let Some(part) = &mut self.part {
             let state = &mut self.links[link as usize];
-            state.plain = state.link.arrived().is_none() && state.settled && part.plain_at_home(link);
+            // The last one of those that could leave the part may have gone.
+            state.plain = state.link.arrived().is_none() && state.can_be_plain();
             if part.leaves(&entry) {
                 return;
             }

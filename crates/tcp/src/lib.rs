@@ -17,3 +17,4 @@ pub mod segment;
 pub mod sender;
 pub mod switch;
 pub mod timer;
+mod waiting;

@@ -124,10 +124,10 @@ def ns2(
     try:
         reference = reference or validate.own_reference("ns2")
         cells = validate.ns2(reference, cases=cases, agents=agents)
+        if drawings is not None:
+            validate.figures(reference, drawings, cells=cells)
     except ValueError as error:
         terminal.fail(str(error))
-    if drawings is not None:
-        validate.figures(reference, drawings, cells=cells)
     if as_json:
         typer.echo(_json([vars(cell) for cell in cells]))
     elif as_markdown:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from skyhop import _core, folders
+from skyhop.texts import text_of
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,6 @@ def figures(folder: str | os.PathLike[str], out: str | os.PathLike[str], *, cell
 
 
 def _windows(path: Path, agent: str) -> tuple[list[float], list[float]]:
-    with gzip.open(path, "rt", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["agent"] == agent and row["flow"] == "0"]
+    every = csv.DictReader(io.StringIO(text_of(path), newline=""))
+    rows = [row for row in every if row["agent"] == agent and row["flow"] == "0"]
     return [float(row["time"]) for row in rows], [float(row["cwnd"]) for row in rows]

@@ -12,13 +12,13 @@ import json
 import math
 import os
 import re
-import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from skyhop import _core
+from skyhop.texts import DAMAGED
 
 #: Largest difference of the round-trip times, ns. The aim of the comparison.
 BOUND_NS = 1000.0
@@ -250,7 +250,7 @@ def _lines(file: Path) -> list[str]:
     try:
         content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         return [line for line in content.decode().splitlines() if line.strip()]
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except DAMAGED as error:
         raise ValueError(f"{file}: {error}") from None
 
 

@@ -135,10 +135,10 @@ pub trait Endpoint: Debug + Send {
         0
     }
 
-    /// An input and what the engine asks after it, in one call: [`on_packet`](Endpoint::on_packet) with `arrived`,
-    /// where there is one; how far the data are, at most `most` packets, and, once there are no more, facts and the
-    /// next timeout. `None` where the packet has no payload. No host overrides it. The body stands in the trait so that
-    /// it is compiled for each host, once, and calls it directly.
+    /// Hands the host a packet, if one has `arrived`, and asks for all that the engine needs after an input: the bytes
+    /// delivered, the duplicates, up to `most` packets to send, and the next timeout. Facts are asked for once there
+    /// are no more packets. `None`: the packet that arrived has no payload. No host overrides it. The body stands in
+    /// the trait so that it is compiled once for each host and calls its methods directly.
     fn serve(
         &mut self,
         now: Time,

@@ -77,7 +77,7 @@ pub(crate) struct Logged {
 }
 
 /// Rows of the tables that are written event by event, and are not merged by now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lengths {
     pub drops: u32,
     pub flow_events: u32,
@@ -136,8 +136,6 @@ pub(crate) struct Part {
     is_outgoing: Vec<bool>,
     /// Links whose near end judges the errors, because packets of one link go to several parts.
     judged: Vec<bool>,
-    /// Links that leave the part and are plain while they carry nothing that does.
-    plain_at_home: Vec<bool>,
     /// Verdicts about the packets to come, by link.
     verdicts: Vec<VecDeque<bool>>,
     /// Services that begin before it have been told.
@@ -150,8 +148,7 @@ pub(crate) struct Part {
     memory: Arc<[AtomicU64]>,
     order: u128,
     place: u64,
-    /// Rows that are noted, and their sum.
-    lengths: Lengths,
+    /// Rows that are noted, of all tables.
     rows: usize,
     /// A sink has asked for the report of a source during this event.
     asks: bool,
@@ -206,7 +203,6 @@ impl Part {
     /// The rows of the tables that are written event by event have been taken away, those of pages perhaps not.
     pub fn restart_log(&mut self, records: &Records) {
         self.log.clear();
-        self.lengths = Lengths::of(records);
         self.rows = Lengths::sum(records);
     }
 
@@ -215,11 +211,6 @@ impl Part {
     #[inline]
     pub fn crosses(&self, link: u32, to: u32) -> bool {
         self.is_elsewhere(to) || self.judged[link as usize]
-    }
-
-    /// Whether arrivals over a link need not be asked for anything once no packet on it leaves the part.
-    pub fn plain_at_home(&self, link: u32) -> bool {
-        self.plain_at_home[link as usize]
     }
 
     /// A packet that crosses is offered to a link.
@@ -279,7 +270,6 @@ impl Simulation {
         let foreign_satellites = any(|kind| matches!(kind, NodeKind::Satellite { .. }));
         let foreign_stations = any(|kind| matches!(kind, NodeKind::Station(_)));
         let mut judged = vec![false; self.links.len()];
-        let mut plain_at_home = judged.clone();
         for (id, link) in topology.links().enumerated() {
             let state = &mut self.links[id.index()];
             let leaves = !is_foreign(link.from)
@@ -291,7 +281,6 @@ impl Simulation {
             if leaves {
                 state.watched = true;
                 judged[id.index()] = link.to.is_none() && !state.errors.is_empty();
-                plain_at_home[id.index()] = state.plain;
             }
         }
         let mut remembers = vec![false; self.flows.len()];
@@ -318,14 +307,12 @@ impl Simulation {
             is_outgoing: vec![false; self.links.len()],
             verdicts: vec![VecDeque::new(); self.links.len()],
             judged,
-            plain_at_home,
             told_before: Time::ZERO,
             next_known: Time::MAX,
             mail: memory.iter().map(|_| Mail::default()).collect(),
             memory: Arc::clone(memory),
             order: 0,
             place: 0,
-            lengths: Lengths::of(&self.recorder.records),
             rows: Lengths::sum(&self.recorder.records),
             asks: false,
             log: Vec::new(),
@@ -366,10 +353,10 @@ impl Simulation {
 
     #[inline(never)]
     fn note_new_rows(&mut self, rows: usize) {
-        let lengths = Lengths::of(&self.recorder.records);
         let Some(part) = &mut self.part else { return };
-        if rows != part.rows {
-            (part.lengths, part.rows) = (lengths, rows);
+        if part.rows != rows {
+            part.rows = rows;
+            let lengths = Lengths::of(&self.recorder.records);
             let (order, place) = (part.order, part.place);
             part.pages.resize(lengths.pages as usize, (order, place));
             match part.log.last_mut() {

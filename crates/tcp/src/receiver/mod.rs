@@ -24,6 +24,7 @@ pub use memory::SegmentMemory;
 
 use crate::segment::{Segment, Seq, Timestamps};
 use crate::timer::Timers;
+use crate::waiting::Waiting;
 use acks::AckState;
 use clock::{Ticks, milliseconds};
 use handshake::Handshake;
@@ -31,7 +32,6 @@ use memory::{Buffer, Queue};
 use reader::Reader;
 use reorder::{Reorder, SackList};
 use skyhop_base::{Duration, Time};
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use window::Window;
@@ -75,57 +75,6 @@ fn sooner(a: Option<Time>, b: Option<Time>) -> Option<Time> {
     }
 }
 
-/// Segments that leave. There is mostly one, an ACK, which is written where the last one stood.
-#[derive(Clone, Debug, Default)]
-struct Outbox {
-    /// Boxed, because an idle receiver has to be small.
-    first: Option<Box<Segment>>,
-    has_first: bool,
-    more: VecDeque<Segment>,
-}
-
-impl Outbox {
-    /// The place of a new segment behind the others. It holds an earlier segment.
-    #[inline]
-    fn place(&mut self) -> &mut Segment {
-        if !self.has_first {
-            self.has_first = true;
-            return self.first.get_or_insert_default();
-        }
-        self.more.push_back(Segment::default());
-        match self.more.back_mut() {
-            Some(last) => last,
-            None => self.first.get_or_insert_default(),
-        }
-    }
-
-    fn push_back(&mut self, segment: Segment) {
-        *self.place() = segment;
-    }
-
-    /// Moves the first segment to another place. Returns whether there was one.
-    #[inline]
-    fn pop_into(&mut self, segment: &mut Segment) -> bool {
-        let Some(first) = self.first.as_deref().filter(|_| self.has_first) else { return false };
-        segment.copy_from(first);
-        self.has_first = !self.more.is_empty();
-        if self.has_first {
-            self.advance();
-        }
-        true
-    }
-
-    #[cold]
-    fn advance(&mut self) {
-        if let (Some(first), Some(next)) = (self.first.as_deref_mut(), self.more.pop_front()) {
-            *first = next;
-        }
-        if self.more.is_empty() {
-            self.more = VecDeque::new();
-        }
-    }
-}
-
 /// The receiving half of a connection.
 ///
 /// Large because every arriving segment passes through all of it: order, window, memory, ACKs and marks. State that
@@ -165,7 +114,8 @@ pub struct Receiver {
     ecn: EcnState,
     /// When a segment outside the window was answered last, in ticks.
     last_invalid: Option<u64>,
-    outbox: Outbox,
+    /// Segments that leave, mostly one ACK.
+    outbox: Waiting<Segment>,
 }
 
 impl Receiver {
@@ -203,7 +153,7 @@ impl Receiver {
             echo: 0,
             ecn: EcnState::default(),
             last_invalid: None,
-            outbox: Outbox::default(),
+            outbox: Waiting::default(),
         }
     }
 
@@ -223,13 +173,16 @@ impl Receiver {
     /// Whether [`Receiver::transmit`] has a segment.
     #[inline]
     pub fn is_ready(&self) -> bool {
-        self.outbox.has_first
+        !self.outbox.is_empty()
     }
 
     /// The next segment that leaves, in the place of one that is not needed any more. Returns whether there was one.
     #[inline]
     pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
-        self.outbox.pop_into(segment)
+        let Some(first) = self.outbox.front_mut() else { return false };
+        segment.copy_from(first);
+        self.outbox.pop_front();
+        true
     }
 
     /// When [`Receiver::on_timeout`] is due.
@@ -453,9 +406,7 @@ impl Receiver {
 
     /// Memory beside the receiver itself, in bytes. What a host would book for the data is not part of it.
     pub fn memory_bytes(&self) -> u64 {
-        let places = self.outbox.more.capacity() + usize::from(self.outbox.first.is_some());
-        let waiting = places * size_of::<Segment>();
-        (size_of::<Config>() + waiting) as u64 + self.reorder.memory_bytes()
+        size_of::<Config>() as u64 + self.outbox.memory_bytes() + self.reorder.memory_bytes()
     }
 
     /// Bytes in order that the application has not read.

@@ -24,10 +24,11 @@ use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::segment::{FIRST_COUNT, Segment, Seq};
 use crate::timer::Timers;
+use crate::waiting::Waiting;
 use buffers::Buffers;
 pub use config::Config;
 pub use host::Host;
-use ready::{Bursts, Ready};
+use ready::Ready;
 use recovery::{Prr, Rack, Undo};
 
 /// For what the one timer of the connection is set.
@@ -102,7 +103,7 @@ pub struct Sender {
     sampler: RateSampler,
 
     /// Bursts that wait to be fetched.
-    ready: Bursts,
+    ready: Waiting<Ready>,
 
     /// Data written and not yet sent.
     buffers: Buffers,
@@ -198,7 +199,7 @@ impl Sender {
             ledger: Ledger::default(),
             rtt: RttEstimator::new(min_rto_us, initial_rto_us),
             sampler: RateSampler::default(),
-            ready: Bursts::default(),
+            ready: Waiting::default(),
             buffers: Buffers::default(),
             early_writes: VecDeque::new(),
             pushed: 0,
@@ -332,7 +333,11 @@ impl Sender {
     /// The same, in the place of a segment that is not needed any more. Returns whether there was one.
     #[inline]
     pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
-        self.ready.take(segment)
+        let Some(ready) = self.ready.front_mut() else { return false };
+        if ready.take(segment) {
+            self.ready.pop_front();
+        }
+        true
     }
 
     /// Whether [`Sender::transmit`] has a segment.

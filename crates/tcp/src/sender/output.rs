@@ -282,7 +282,7 @@ impl Sender {
         record.set_len((end - record.start) as u32);
         record.set_push(push);
         self.ledger.push(record);
-        self.ready.push(Ready {
+        self.ready.push_back(Ready {
             seq: start,
             len: bytes as u32,
             full: mss as u32,
@@ -342,7 +342,7 @@ impl Sender {
 
     fn emit_data(&mut self, seq: Seq, len: u32, sent_us: u64, psh: bool, ecn: Ecn, cwr: bool) {
         let timestamps = self.timestamps(sent_us);
-        self.ready.push(Ready { seq, len, full: len, timestamps, psh, cwr, ecn, ..Ready::default() });
+        self.ready.push_back(Ready { seq, len, full: len, timestamps, psh, cwr, ecn, ..Ready::default() });
     }
 
     pub(super) fn timestamps(&self, us: u64) -> Option<Timestamps> {

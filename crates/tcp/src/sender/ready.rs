@@ -2,7 +2,6 @@
 //! room for SACK blocks, which a sender never reports, and is several times as large.
 
 use crate::segment::{Ecn, Segment, Seq, Timestamps};
-use std::collections::VecDeque;
 
 /// The window that the sending host offers in its segments, in bytes: nobody sends it data.
 const OFFERED: u64 = 65_535;
@@ -41,57 +40,5 @@ impl Ready {
         self.len -= taken;
         self.cwr = false;
         is_last
-    }
-}
-
-/// Bursts that wait to be fetched. There is mostly one, which stands where the last one stood.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Bursts {
-    first: Ready,
-    has_first: bool,
-    more: VecDeque<Ready>,
-}
-
-impl Bursts {
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        !self.has_first
-    }
-
-    #[inline]
-    pub fn push(&mut self, ready: Ready) {
-        if self.has_first {
-            self.more.push_back(ready);
-        } else {
-            self.first = ready;
-            self.has_first = true;
-        }
-    }
-
-    /// Makes `segment` the next one, and takes it away. Returns whether there was one.
-    #[inline]
-    pub fn take(&mut self, segment: &mut Segment) -> bool {
-        if !self.has_first {
-            return false;
-        }
-        if self.first.take(segment) {
-            self.has_first = !self.more.is_empty();
-            if self.has_first {
-                self.advance();
-            }
-        }
-        true
-    }
-
-    #[cold]
-    fn advance(&mut self) {
-        if let Some(next) = self.more.pop_front() {
-            self.first = next;
-        }
-    }
-
-    /// Memory beside the structure itself.
-    pub fn memory_bytes(&self) -> u64 {
-        (self.more.capacity() * size_of::<Ready>()) as u64
     }
 }

@@ -34,7 +34,7 @@ impl Sender {
 
     pub(super) fn emit_syn(&mut self) {
         self.flow.pace_ns = self.flow.pace_ns.max(self.flow.now_ns);
-        self.ready.push(Ready {
+        self.ready.push_back(Ready {
             syn: true,
             // ECE and CWR in a SYN ask for ECN (RFC 3168 §6.1.1); they are left out once the SYN was lost.
             ece: self.wants_ecn() && self.counts.timeouts == 0,
@@ -85,6 +85,6 @@ impl Sender {
     /// A segment without data, with the number `seq`.
     pub(super) fn emit_ack(&mut self, seq: u64) {
         let timestamps = self.timestamps(self.flow.now_us);
-        self.ready.push(Ready { seq, timestamps, ..Ready::default() });
+        self.ready.push_back(Ready { seq, timestamps, ..Ready::default() });
     }
 }
