@@ -2,8 +2,8 @@
 //!
 //! Runs each workload on one thread and on several in turn, and prints the ratio of their wall times and whether their
 //! records are the same. `--parts N` cuts the network into so many parts, whether that pays or not. With
-//! `--project 2,16,64` one thread runs so many parts in turn and counts the events of the heaviest part of each window,
-//! which so many cores would have to handle one after the other. All events over these bound the gain.
+//! `--project 2,16,64` one thread runs so many parts in turn and works out from the events of each step when so many
+//! cores would be done, each with one part. All events over this time bound the gain.
 
 #![forbid(unsafe_code)]
 
@@ -165,7 +165,7 @@ fn project(scenario: &Scenario, name: &str, parts: usize) -> Result<(), String> 
     }
     let per_window = scenario.duration.as_secs_f64() / *windows as f64;
     println!(
-        "{name}: {parts} parts, {windows} windows of {:.3} ms, {:.0} events a window, {:.0} in the heaviest part: at \
+        "{name}: {parts} parts, {windows} windows of {:.3} ms, {:.0} events a window in the time of {:.0}: at \
          most {:.1} times as fast ({:.2} s on one thread)",
         Duration::from_secs_f64(per_window).as_secs_f64() * 1e3,
         run.records.events as f64 / *windows as f64,

@@ -163,6 +163,11 @@ impl Application {
         matches!(self.work, Work::InTurn(_) | Work::Relayed | Work::Pages { .. })
     }
 
+    /// Whether the sink may find that a transfer, or all of them, are complete.
+    pub fn completes(&self) -> bool {
+        !matches!(self.work, Work::Endless | Work::Clock { .. })
+    }
+
     /// User bytes that it writes in all, of a connection of a workload.
     pub fn scheduled_bytes(&self) -> Option<u64> {
         match &self.work {

@@ -8,7 +8,7 @@ use crate::records::{DropCause, HandoverRow, LinkChangeRow, PacketEvent, PathRow
 use crate::simulation::Simulation;
 use crate::spec::OnDown;
 use skyhop_base::{Duration, Index, Time};
-use skyhop_topology::{Change, Handover, HandoverKind, LinkId, LinkKind, NodeId, NodeKind, Why};
+use skyhop_topology::{Change, Handover, HandoverKind, Hop, LinkId, LinkKind, NodeId, NodeKind, Why};
 
 /// Places within a check of the sky: packets that waited for a link are released first, …
 const AFTER_RELEASES: u64 = 1 << 40;
@@ -116,7 +116,7 @@ impl Simulation {
         affected: impl Fn(&Packet) -> bool,
         displaced: &mut Vec<Displaced>,
     ) {
-        let Simulation { now, links, topology, ground, events, slots, .. } = self;
+        let Simulation { now, links, topology, ground, events, slots, part, .. } = self;
         let state = &mut links[link.index()];
         let (from, policy) = (state.from, state.link.on_down);
         match policy {
@@ -129,8 +129,10 @@ impl Simulation {
                     |packet: &Packet, at| moving_delay(topology, ground, (delay, &mut *curve), from, packet.to, at);
                 let first = state.link.first_arrival();
                 state.link.withdraw(*now, affected, new_delay, &mut out);
+                let is_silent = part.as_ref().is_some_and(|part| part.is_silent(link.as_u32()));
                 if let Some((arrival, start)) = first
                     && state.settled
+                    && !is_silent
                     && state.link.first_arrival() != first
                 {
                     // Its event stays, as an event of a link without packets, until a packet moves it.
@@ -174,15 +176,24 @@ impl Simulation {
     /// Renews the forwarding tables and records the flows whose way has changed.
     pub(crate) fn renew_routes(&mut self) {
         self.topology.routes(&self.destinations, self.now, &mut self.forwarding);
+        if self.part.as_ref().is_some_and(|part| part.me != 0) {
+            // Ways are the same in all parts, and the first one records them.
+            return;
+        }
+        let mut hops = Vec::new();
         for flow in 0..self.own_flows {
-            let (nodes, delay_s) = self.trace_path(flow);
-            if nodes != self.flows[flow].path {
-                self.record_gateways(flow, &nodes);
-                self.flows[flow].path.clone_from(&nodes);
-                let row = PathRow { time: self.now, flow: flow as u32, nodes, delay_s };
-                let application = &self.flows[flow].application;
-                self.recorder.path(row, (application.start, application.stop.unwrap_or(Time::MAX)));
+            self.trace_path(flow, &mut hops);
+            let (source, _) = self.data_ends(flow);
+            let nodes = hops.first().map(|_| source).into_iter().chain(hops.iter().map(|hop| hop.to.as_u32()));
+            if nodes.clone().eq(self.flows[flow].path.iter().copied()) {
+                continue;
             }
+            let nodes: Vec<u32> = nodes.collect();
+            self.record_gateways(flow, &nodes);
+            self.flows[flow].path.clone_from(&nodes);
+            let row = PathRow { time: self.now, flow: flow as u32, nodes, delay_s: self.delay_of(source, &hops) };
+            let application = &self.flows[flow].application;
+            self.recorder.path(row, (application.start, application.stop.unwrap_or(Time::MAX)));
         }
     }
 
@@ -229,27 +240,37 @@ impl Simulation {
         [pass(way), pass(&back)]
     }
 
-    /// The way of a flow's data at this instant and its propagation delay; empty while there is none.
-    fn trace_path(&self, flow: usize) -> (Vec<u32>, f64) {
+    /// The way of a flow's data at this instant, empty while there is none.
+    fn trace_path(&self, flow: usize, hops: &mut Vec<Hop>) {
+        hops.clear();
         let (source, to) = self.data_ends(flow);
-        let mut nodes = vec![source];
-        let mut delay_s = 0.0;
         let mut node = NodeId::new(source);
         while node.as_u32() != to.node {
-            let hop = match self.forwarding.next_hop(to.index as usize, node) {
+            match self.forwarding.next_hop(to.index as usize, node) {
                 // A table without loops visits no node twice.
-                Some(hop) if nodes.len() <= self.topology.nodes().len() => hop,
-                _ => return (Vec::new(), 0.0),
-            };
-            let delay = match &self.links[hop.link.index()].delay {
-                Delay::Fixed(delay) => *delay,
-                Delay::Moving | Delay::Ground => self.topology.delay_segment(node, hop.to, self.now).at(self.now),
-            };
-            delay_s += delay.as_secs_f64();
-            node = hop.to;
-            nodes.push(node.as_u32());
+                Some(hop) if hops.len() < self.topology.nodes().len() => {
+                    hops.push(hop);
+                    node = hop.to;
+                }
+                _ => return hops.clear(),
+            }
         }
-        (nodes, delay_s)
+    }
+
+    /// The propagation delay of a way at this instant, s.
+    fn delay_of(&self, source: u32, hops: &[Hop]) -> f64 {
+        let mut node = NodeId::new(source);
+        let delays = hops.iter().map(|hop| {
+            let from = std::mem::replace(&mut node, hop.to);
+            match &self.links[hop.link.index()].delay {
+                Delay::Fixed(delay) => delay.as_secs_f64(),
+                Delay::Moving | Delay::Ground => {
+                    self.topology.delay_segment(from, hop.to, self.now).at(self.now).as_secs_f64()
+                }
+            }
+        });
+        // Not `sum`, which begins with -0: a way without hops takes 0 s.
+        delays.fold(0.0, |sum, delay| sum + delay)
     }
 
     /// An event of a link that works out departures late: whether it was one of its transmitter, not an arrival.

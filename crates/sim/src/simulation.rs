@@ -112,6 +112,9 @@ pub(crate) const TOPOLOGY: u32 = 0;
 ///
 /// Large because one event touches links, flows, the topology, the event queue and the records at once, and Rust lends
 /// out the fields of one structure side by side. Functions stand in the file of what they are about.
+///
+/// On cache lines of its own, because the parts of a run stand side by side, and each has a thread.
+#[repr(align(128))]
 pub struct Simulation {
     pub(crate) now: Time,
     pub(crate) end: Time,
@@ -580,6 +583,12 @@ impl Simulation {
             && part.crosses(link, packet.to)
         {
             part.note_offer(link);
+            if part.is_silent(link) {
+                return match self.offer(link, packet) {
+                    Offered::AcceptedFirst { .. } => Offered::Accepted,
+                    other => other,
+                };
+            }
             self.links[link as usize].plain = false;
         }
         if let Some(clock) = &self.ns2_clock {

@@ -242,7 +242,7 @@ impl Simulation {
                 && part.remembers(flow_id)
                 && let Some(report) = flow.ends.report()
             {
-                part.remember(flow_id, report);
+                part.remember(now, flow_id, report);
             }
         }
         self.arm_host(flow_id, side, settled.timeout);

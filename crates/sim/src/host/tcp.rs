@@ -233,7 +233,7 @@ impl Simulation {
         if let Some(part) = &mut self.part
             && part.remembers(flow_id)
         {
-            part.remember(flow_id, tcp.report());
+            part.remember(now, flow_id, tcp.report());
         }
         // Most inputs only move the deadline away. Then the slot stays where it is, fires early and moves itself.
         let deadline = tcp.sender.next_timeout().min(sends_at(flow.jitter.as_deref()));

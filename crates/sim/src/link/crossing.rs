@@ -1,22 +1,37 @@
 //! A link whose far end belongs to another part of the network ([`crate::parts`]).
 //!
 //! A packet whose service has begun stays as it is, so from then on its arrival can be told to the part of the far end.
-//! The near end keeps a copy in its ring, which counts until the arrival and does nothing there.
+//! The near end keeps a copy in its ring until the arrival, so that it can tell what is on the link.
 
 use super::{Entry, Link};
 use skyhop_base::Time;
 
 impl Link {
-    /// The packets whose service begins from `from` on and before `before`, oldest first.
-    pub fn begun_between(&self, from: Time, before: Time) -> impl Iterator<Item = &Entry> {
-        let first = self.ring.partition_point(|entry| entry.start < from);
-        self.ring.range(first..).take_while(move |entry| entry.start < before)
+    /// The place of the first packet whose service does not begin before `from`.
+    pub fn first_from(&self, from: Time) -> usize {
+        match self.ring.back() {
+            Some(last) if last.start >= from => self.ring.partition_point(|entry| entry.start < from),
+            _ => self.ring.len(),
+        }
+    }
+
+    /// The packets from that place on, oldest first.
+    pub fn packets_from(&self, place: usize) -> impl Iterator<Item = &Entry> {
+        self.ring.range(place..)
     }
 
     /// When the first service from `from` on begins that is known.
     pub fn next_begin(&self, from: Time) -> Option<Time> {
-        let first = self.ring.partition_point(|entry| entry.start < from);
-        self.ring.get(first).map(|entry| entry.start)
+        self.ring.get(self.first_from(from)).map(|entry| entry.start)
+    }
+
+    /// Takes the packets that arrive before `before` off the link. Gives how many they were.
+    pub fn forget_arrived_before(&mut self, before: Time) -> usize {
+        let packets = self.ring.len();
+        while self.ring.front().is_some_and(|entry| entry.arrival < before) {
+            self.forget_arrived();
+        }
+        packets - self.ring.len()
     }
 
     /// Whether packets wait whose begin of service is not known.

@@ -24,6 +24,7 @@ pub(crate) struct Merged {
 /// The whole of a run; its rows are those of all parts.
 pub(super) fn merged(mut parts: Vec<Simulation>) -> Simulation {
     if parts.len() > 1 {
+        parts.iter_mut().for_each(Simulation::forget_arrived_elsewhere);
         parts.iter_mut().for_each(Simulation::record_begun_of_part);
         merge_rows(&mut parts, true);
     }

@@ -1,12 +1,16 @@
 //! One run on several cores: the network is cut into parts, each with an event queue of its own.
 //!
-//! The parts run through windows of time side by side. A packet that leaves a part takes at least the delay of the link
-//! that it crosses. A window is at most as long as the shortest of these delays, so it ends before a packet that was
-//! sent in it arrives (conservative synchronisation: R. Fujimoto, "Parallel discrete event simulation", CACM 33(10),
-//! 1990). After each window the threads meet. Records are those of one thread, bit for bit: rows are merged in the
-//! order in which one event queue would have written them. See `docs/decisions/one-run-on-several-cores.md`.
+//! A packet that leaves a part takes at least the delay of the link that it crosses, the part's lookahead. Each part
+//! publishes the time before which nothing more of it arrives elsewhere, and goes on as far as the others allow
+//! (conservative synchronisation: R. Fujimoto, "Parallel discrete event simulation", CACM 33(10), 1990). So a part may
+//! be ahead of another by a lookahead, and a burst of packets that crosses keeps first one part busy and then the
+//! other without a wait. The threads meet where delays change and after many lookaheads. Records are those of one
+//! thread, bit for bit: rows are merged in the order in which one event queue would have written them. See
+//! `docs/decisions/one-run-on-several-cores.md`.
 
 mod barrier;
+mod crowd;
+mod horizon;
 mod merge;
 mod part;
 mod partition;
@@ -19,21 +23,28 @@ use crate::records::Records;
 use crate::settled::HandedOver;
 use crate::simulation::Simulation;
 use crate::spec::SimulationSpec;
-use barrier::{Broken, Meeting, Word};
-use part::Mail;
+use barrier::{Broken, Meeting, Waiting, Word};
+use crowd::Crowd;
+use horizon::{Horizons, Mailboxes, Schedule};
 pub(crate) use part::Part;
 use plan::{Plan, Wish};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{LinkKind, NodeId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 /// Delays between satellites are looked at anew after so long.
 const LOOKS_AGAIN: Duration = Duration::from_millis(50);
 /// No two bodies about the Earth approach each other faster than twice its escape speed, 11.2 km/s: so much of a delay
 /// can go in a unit of time.
 const SHRINKS: f64 = 2.0 * 11.2 / 299_792.0;
+
+/// The threads meet after so many lookaheads.
+const LOOKAHEADS: u64 = 64;
+/// A part tells others how far it is this many times in a lookahead. More often costs time, and the others wait less.
+const TOLD_IN_LOOKAHEAD: u64 = 2;
 
 /// Rows of a table that the parts of a run keep: each of them has rows of its own for the same flows and steps, and a
 /// note of the order of its events.
@@ -50,10 +61,10 @@ pub struct Division {
     pub parts: usize,
     /// Why the run has one part, if more were asked for.
     pub reason: Option<String>,
-    /// Windows so far.
+    /// Windows so far: the threads meet at the end of each.
     pub windows: u64,
-    /// Sum over the windows of the events of the part that had most, where one thread runs all parts: the events that
-    /// a core for each part would have to handle one after the other.
+    /// Where one thread runs all parts: how long the run would take if each part had a core, in the time of an event.
+    /// A part waits where others have not come far enough.
     pub critical_events: u64,
 }
 
@@ -61,10 +72,11 @@ pub struct Division {
 pub struct Execution {
     /// One without a [`Part`], or several that have one each.
     parts: Vec<Simulation>,
-    /// From the second index to the first, `to * parts + from`; two sets in turn.
-    mail: [Vec<Mutex<Mail>>; 2],
+    mail: Mailboxes,
+    horizons: Horizons,
     lookahead: Lookahead,
     division: Division,
+    crowd: Crowd,
     limits: Option<Limits>,
     /// From what a divided run begins again.
     again: Option<(SimulationSpec, u64)>,
@@ -110,9 +122,11 @@ impl Execution {
         let first = Simulation::new(spec, seed)?;
         let whole = |first, reason| Execution {
             parts: vec![first],
-            mail: Default::default(),
+            mail: Mailboxes::new(0),
+            horizons: Horizons::new(0),
             lookahead: Lookahead { fixed: Duration::MAX, moves: false },
             division: Division { threads: 1, parts: 1, reason, ..Division::default() },
+            crowd: Crowd::default(),
             limits: None,
             again: None,
             handed_over: HandedOver::default(),
@@ -130,12 +144,13 @@ impl Execution {
             && first.topology.links().iter().any(|link| link.kind == LinkKind::Isl);
         let memory: Arc<[AtomicU64]> = (0..count).map(|_| AtomicU64::new(0)).collect();
         let parts = build(first, (spec, seed), threads, &owners, &memory)?;
-        let boxes = || (0..count * count).map(|_| Mutex::default()).collect();
         Ok(Execution {
             parts,
-            mail: [boxes(), boxes()],
+            mail: Mailboxes::new(count),
+            horizons: Horizons::new(count),
             lookahead: Lookahead { fixed: fixed_lookahead, moves },
             division: Division { threads, parts: count, ..Division::default() },
+            crowd: Crowd::default(),
             limits: None,
             again: Some((spec.clone(), seed)),
             handed_over: HandedOver::default(),
@@ -196,16 +211,34 @@ impl Execution {
         if self.halted().is_some() {
             return;
         }
-        let per_thread = self.parts.len().div_ceil(self.division.threads);
-        let meeting = Meeting::new(self.parts.len().div_ceil(per_thread));
+        while !self.run_some(until + Duration::from_nanos(1)) {}
+        if self.parts.iter().any(Simulation::is_overtaken) {
+            return self.begin_again(until);
+        }
+        if self.halted().is_none() {
+            self.parts.iter_mut().for_each(|part| part.now = until);
+            merge::merge_long_tables(&mut self.parts, MERGED_ROWS);
+        }
+    }
+
+    /// Handles events before an instant for a while; whether there are none left.
+    fn run_some(&mut self, before: Time) -> bool {
+        let threads = if self.crowd.rests() { 1 } else { self.division.threads };
+        let per_thread = self.parts.len().div_ceil(threads);
+        let threads = self.parts.len().div_ceil(per_thread);
+        // On lines of their own, as everything that the threads share: those of a stack change all the time.
+        let meeting = Box::new(Meeting::new(threads));
+        let begin = Instant::now();
         let shared = Shared {
             mail: &self.mail,
+            horizons: &self.horizons,
             meeting: &meeting,
             lookahead: self.lookahead,
             parts: self.parts.len(),
-            before: until + Duration::from_nanos(1),
+            before,
+            begin,
         };
-        let work = |(thread, parts): (usize, &mut [Simulation])| {
+        let work = move |(thread, parts): (usize, &mut [Simulation])| {
             let done = catch_unwind(AssertUnwindSafe(|| shared.work(thread, parts)));
             if done.is_err() {
                 shared.meeting.break_off();
@@ -220,11 +253,13 @@ impl Execution {
             let others = threads.into_iter().map(|thread| thread.join().and_then(|done| done));
             mine.into_iter().chain(others).collect()
         });
-        let mut count = 0;
+        let (mut count, mut goes_on, mut waited) = (0, false, std::time::Duration::ZERO);
         for result in results {
             match result {
                 Ok(Ok(windows)) => {
                     count = count.max(windows.count);
+                    goes_on = windows.go_on;
+                    waited += windows.waited;
                     self.division.critical_events += windows.critical_events;
                 }
                 Ok(Err(Broken)) => {}
@@ -232,13 +267,8 @@ impl Execution {
             }
         }
         self.division.windows += count;
-        if self.parts.iter().any(|part| part.part.as_ref().is_some_and(|part| part.overtaken)) {
-            return self.begin_again(until);
-        }
-        if self.halted().is_none() {
-            self.parts.iter_mut().for_each(|part| part.now = until);
-            merge::merge_long_tables(&mut self.parts, MERGED_ROWS);
-        }
+        self.crowd.note(threads, waited, begin.elapsed());
+        !goes_on
     }
 
     /// A packet has come faster than any should: the records could be wrong, so the run begins again on one thread.
@@ -316,56 +346,69 @@ fn build(
 struct Windows {
     count: u64,
     critical_events: u64,
+    waited: std::time::Duration,
+    /// The threads have paused before the end.
+    go_on: bool,
 }
 
 /// What the threads of a run share.
 #[derive(Clone, Copy)]
 struct Shared<'a> {
-    mail: &'a [Vec<Mutex<Mail>>; 2],
+    mail: &'a Mailboxes,
+    horizons: &'a Horizons,
     meeting: &'a Meeting,
     lookahead: Lookahead,
     parts: usize,
     /// Events from here on are not handled for now.
     before: Time,
+    /// When the threads began.
+    begin: Instant,
+}
+
+/// A time during which bounds of delays hold and the sky stays as it is.
+#[derive(Clone, Copy)]
+struct Window {
+    begin: Time,
+    end: Time,
+    /// Between two times at which a part tells the others how far it is.
+    step: Duration,
 }
 
 impl Shared<'_> {
     /// Runs some of the parts, window by window.
     fn work(&self, thread: usize, parts: &mut [Simulation]) -> Result<Windows, Broken> {
-        let mut windows = Windows::default();
-        let mut halted = false;
-        for round in 0_usize.. {
-            let next = parts.iter_mut().map(Simulation::next_time).min().unwrap_or(Time::MAX);
+        let (mut windows, mut waiting) = (Windows::default(), Waiting::default());
+        let mut schedule = (parts.len() == self.parts).then(|| Schedule::new(self.parts));
+        loop {
+            let next = parts.iter_mut().map(Simulation::next_time_of_all).min().unwrap_or(Time::MAX);
             let lookahead = parts.iter_mut().map(|part| part.lookahead(self.lookahead)).min();
-            let word = Word { next, lookahead: lookahead.unwrap_or(Duration::MAX), halted };
-            let word = self.meeting.meet(thread, word)?;
-            parts.iter_mut().for_each(|part| self.take_in(part, (round + 1) % 2));
-            if word.halted || word.next >= self.before {
+            let halted = parts.iter().any(|part| part.halted.is_some() || part.is_overtaken());
+            let pauses = thread == 0 && windows.count > 0 && self.begin.elapsed() >= crowd::TURN;
+            let word = Word { next, lookahead: lookahead.unwrap_or(Duration::MAX), halted, pauses };
+            let word = self.meeting.meet(thread, word, &mut waiting)?;
+            for part in &mut *parts {
+                self.mail.take_in(part);
+                part.answer_asked(part.told_before());
+                debug_assert!(part.is_overtaken() || part.next_time() >= word.next, "an event before the window");
+            }
+            windows.go_on = !word.halted && word.next < self.before;
+            if !windows.go_on || word.pauses {
                 break;
             }
-            let Some(end) = self.end_of_window(&word, &parts[0]) else {
+            let Some(window) = self.window(&word, &parts[0]) else {
                 parts.iter_mut().for_each(|part| part.renew_lookahead(word.next, self.lookahead));
                 continue;
             };
             windows.count += 1;
-            let mut most = 0;
-            for part in &mut *parts {
-                let before = part.event_count;
-                part.run_window(end);
-                most = most.max(part.event_count - before);
-                part.tell_begun(end);
-                self.post(part, round % 2);
-                halted |= part.halted.is_some();
-            }
-            if parts.len() == self.parts {
-                windows.critical_events += most;
-            }
+            self.run_window(parts, window, schedule.as_mut(), &mut waiting)?;
+            windows.critical_events += schedule.as_mut().map_or(0, Schedule::end_window);
         }
+        windows.waited = waiting.total;
         Ok(windows)
     }
 
-    /// When the window that begins with the next event ends; none if the bounds of delays must be looked at before.
-    fn end_of_window(&self, word: &Word, part: &Simulation) -> Option<Time> {
+    /// The window that begins with the next event; none if the bounds of delays must be looked at before.
+    fn window(&self, word: &Word, part: &Simulation) -> Option<Window> {
         let valid_until = part.part.as_ref().map_or(Time::MAX, |part| part.bound.valid_until);
         if word.next >= valid_until {
             return None;
@@ -373,30 +416,80 @@ impl Shared<'_> {
         // Links that come up at a check of the sky may be shorter, so it has a window of its own.
         let sky = part.topology.next_change();
         let sky = if sky > word.next { sky } else { word.next + Duration::from_nanos(1) };
-        let end = word.next.saturating_add(word.lookahead);
-        Some(end.min(sky).min(valid_until).min(self.before))
+        let several = Duration::from_nanos(word.lookahead.as_nanos().saturating_mul(LOOKAHEADS));
+        let end = word.next.saturating_add(several).min(sky).min(valid_until).min(self.before);
+        let step = Duration::from_nanos((word.lookahead.as_nanos() / TOLD_IN_LOOKAHEAD).max(1));
+        Some(Window { begin: word.next, end, step })
     }
 
-    /// Takes what other parts have sent in the last window.
-    fn take_in(&self, part: &mut Simulation, parity: usize) {
-        let me = part.part.as_ref().map_or(0, |part| part.me as usize);
-        for mail in &self.mail[parity][me * self.parts..(me + 1) * self.parts] {
-            let mut mail = mail.lock().unwrap_or_else(PoisonError::into_inner);
-            if !mail.is_empty() {
-                part.take_in(&mut mail);
+    /// Runs some of the parts through a window, each as far as the others allow.
+    fn run_window(
+        &self,
+        parts: &mut [Simulation],
+        window: Window,
+        mut schedule: Option<&mut Schedule>,
+        waiting: &mut Waiting,
+    ) -> Result<(), Broken> {
+        for part in &mut *parts {
+            part.begin_window(window.end);
+            let horizon = window.begin.saturating_add(part.least_delay()).min(window.end);
+            self.horizons.publish(part.index(), window.begin, horizon);
+            if let Some(schedule) = &mut schedule {
+                schedule.publish(part.index(), horizon);
             }
         }
-        part.forget_window();
-    }
-
-    /// Hands over what a part has for others.
-    fn post(&self, part: &mut Simulation, parity: usize) {
-        let Some(part) = &mut part.part else { return };
-        let me = part.me as usize;
-        for (to, mail) in part.mail.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
-            let mut place = self.mail[parity][to * self.parts + me].lock().unwrap_or_else(PoisonError::into_inner);
-            debug_assert!(place.is_empty(), "mail of an earlier window");
-            std::mem::swap(&mut *place, mail);
+        loop {
+            let (mut waits, mut all_done) = (true, true);
+            for part in &mut *parts {
+                if part.told_before() >= window.end {
+                    continue;
+                }
+                all_done = false;
+                let (others_at, limit) = self.horizons.of_others(part.index(), window.end);
+                if limit <= part.told_before() {
+                    continue;
+                }
+                waits = false;
+                // Whatever arrives before the limit was posted before the limit was published.
+                self.mail.take_in(part);
+                if part.is_overtaken() {
+                    // Nothing after it is worth while: the run begins again.
+                    self.meeting.call_off();
+                    continue;
+                }
+                part.answer_asked(others_at);
+                let before = part.event_count;
+                let begin = part.next_time();
+                let until = if begin < limit {
+                    let until = limit.min(begin.saturating_add(window.step));
+                    part.run_window(until);
+                    part.tell_begun(until);
+                    self.mail.post(part);
+                    // Nothing of this part begins before its next event, or before something comes.
+                    until.max(part.next_time().min(limit))
+                } else {
+                    limit
+                };
+                part.set_told_before(until);
+                let horizon = until.saturating_add(part.least_delay()).min(window.end);
+                self.horizons.publish(part.index(), until, horizon);
+                if let Some(schedule) = &mut schedule {
+                    schedule.runs(part.index(), until, part.event_count - before);
+                    schedule.publish(part.index(), horizon);
+                }
+                if part.halted.is_some() {
+                    self.meeting.call_off();
+                }
+            }
+            if all_done || self.meeting.is_called_off() {
+                waiting.ends();
+                return Ok(());
+            }
+            if waits {
+                self.meeting.wait(waiting)?;
+            } else {
+                waiting.ends();
+            }
         }
     }
 }
@@ -413,6 +506,33 @@ impl Bound {
 }
 
 impl Simulation {
+    /// The number of the part that it is.
+    fn index(&self) -> usize {
+        self.part.as_ref().map_or(0, |part| part.me as usize)
+    }
+
+    /// Whether a packet has come too late.
+    fn is_overtaken(&self) -> bool {
+        self.part.as_ref().is_some_and(|part| part.overtaken)
+    }
+
+    /// Services that begin before it have been told.
+    fn told_before(&self) -> Time {
+        self.part.as_ref().map_or(Time::MAX, |part| part.told_before)
+    }
+
+    /// No service begins before `time` that is not told.
+    fn set_told_before(&mut self, time: Time) {
+        if let Some(part) = &mut self.part {
+            part.told_before = time;
+        }
+    }
+
+    /// How long a packet takes to another part at least, as of the last look at the links.
+    fn least_delay(&self) -> Duration {
+        self.part.as_ref().map_or(Duration::MAX, |part| part.bound.least)
+    }
+
     /// The least delay of the links that leave this part, recomputed when it is out of date.
     fn lookahead(&mut self, all: Lookahead) -> Duration {
         let Some(part) = &self.part else { return Duration::MAX };
@@ -455,7 +575,7 @@ mod taken_tests;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::applications::{ConstantRateOptions, SpacingName};
+    use crate::applications::{ConstantRateOptions, FtpOptions, SpacingName};
     use crate::spec::{
         FlowConfig, LinkConfig, LinkConfigs, LinkVariation, OnDown, QueueConfig, QueueLimit, RecordConfig,
         RepairConfig, RunClock, TransportConfig,
@@ -463,6 +583,7 @@ mod tests {
     use skyhop_base::{Bytes, Rate};
     use skyhop_orbit::Earth;
     use skyhop_topology::{NodeKind, NodeSpec, RoutingRules, SkyOptions, TopologySpec, WiredLink};
+    use skyhop_transport::{Profile, TcpSpec};
 
     /// A row of three nodes, 10 ms apart, over which datagrams go.
     pub(super) fn row() -> SimulationSpec {
@@ -515,6 +636,12 @@ mod tests {
         }
     }
 
+    /// The same with data from the last node to the first.
+    pub(super) fn against_the_row(mut spec: SimulationSpec) -> SimulationSpec {
+        (spec.flows[0].from, spec.flows[0].to) = (spec.flows[0].to, spec.flows[0].from);
+        spec
+    }
+
     fn totals(records: &Records) -> String {
         format!("{:?} {:?} {:?} {}", records.flows, records.links, records.drops, records.events)
     }
@@ -530,20 +657,42 @@ mod tests {
             assert_eq!(execution.now(), Time::from_secs_f64(0.7));
             execution.run_until(Time::MAX);
             let windows = execution.division().windows;
-            // 10 ms each; a window begins with an event, of which there is one in 4 ms or less.
-            assert!((150..=204).contains(&windows), "{windows}");
+            // 64 lookaheads of 10 ms each, and one ends at 0.7 s.
+            assert_eq!(windows, 5);
+            assert_eq!(totals(&execution.finish()), totals(&alone));
+        }
+    }
+
+    /// Two segments and their ACKs by turns: where a window ends, nothing is left to happen but packets that are on the
+    /// cut link, and the first of them must begin the next window. Else its ACK comes before the near part expects it.
+    #[test]
+    fn packets_on_a_cut_link_begin_the_next_window() {
+        let mut spec = row();
+        let tcp = serde_json::json!({ "recovery": "sack", "window": 2, "initial_window": 2, "ack_every": 1 });
+        let tcp = serde_json::from_value::<TcpSpec>(tcp).unwrap().resolve(Profile::Rfc).unwrap();
+        spec.flows[0].transport = TransportConfig::Tcp(Box::new(tcp));
+        (spec.flows[0].to, spec.flows[0].application) = (NodeId::new(1), FtpOptions::default().into());
+        spec.links.wired.iter_mut().for_each(|link| link.rate = Rate::from_bps(1_500_000).unwrap());
+        spec.duration = Duration::from_secs(600);
+        let alone = Simulation::new(&spec, 1).unwrap().run();
+        assert!(alone.packet_hops > 1000, "{}", alone.packet_hops);
+        for threads in [1, 2] {
+            let mut execution = Execution::with_parts(&spec, 1, threads, 2).unwrap();
+            execution.run_until(Time::MAX);
+            assert_eq!((execution.division().parts, &execution.division().reason), (2, &None));
             assert_eq!(totals(&execution.finish()), totals(&alone));
         }
     }
 
     #[test]
     fn a_wrong_bound_is_noticed_and_costs_no_record() {
-        let mut execution = Execution::with_parts(&row(), 1, 2, 2).unwrap();
+        let spec = against_the_row(row());
+        let mut execution = Execution::with_parts(&spec, 1, 1, 2).unwrap();
         execution.lookahead.fixed = Duration::from_millis(50);
         execution.run_until(Time::MAX);
         let reason = execution.division().reason.clone().unwrap_or_default();
         assert!(reason.contains("faster than its bound"), "{reason}");
-        assert_eq!(totals(&execution.finish()), totals(&Simulation::new(&row(), 1).unwrap().run()));
+        assert_eq!(totals(&execution.finish()), totals(&Simulation::new(&spec, 1).unwrap().run()));
     }
 
     #[test]

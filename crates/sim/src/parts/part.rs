@@ -18,26 +18,28 @@ use crate::link::Entry;
 use crate::packet::{Flags, Packet};
 use crate::records::Records;
 use crate::simulation::{Simulation, TOPOLOGY};
-use skyhop_base::{Index, Time};
+use skyhop_base::{Duration, Index, Time};
 use skyhop_topology::{LinkKind, NodeId, NodeKind};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A packet on its way to another part.
+/// A packet on its way to another part. The other part's core fetches it from this one's cache, so it has one line.
 #[derive(Debug)]
 pub(crate) struct Crossing {
-    link: u32,
     entry: Entry,
-    cargo: Cargo,
+    link: u32,
     /// Whether the errors of the link take it, where its near end judges.
     lost: Option<bool>,
+    /// Whether the next one of [`Mail::cargo`] belongs to it.
+    has_cargo: bool,
 }
+
+const _: () = assert!(size_of::<Crossing>() <= 64);
 
 /// What a packet carries beside itself.
 #[derive(Debug)]
 enum Cargo {
-    Nothing,
     Details(AckDetail),
     Load(Load),
 }
@@ -52,16 +54,24 @@ pub(crate) struct Asked {
     place: u64,
 }
 
-/// What one part sends another at the end of a window.
+/// What one part sends another when it has gone on.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     crossings: Vec<Crossing>,
+    cargo: Vec<Cargo>,
     asked: Vec<Asked>,
 }
 
 impl Mail {
     pub fn is_empty(&self) -> bool {
         self.crossings.is_empty() && self.asked.is_empty()
+    }
+
+    /// Takes what another one contains, and puts it behind its own.
+    pub fn append(&mut self, other: &mut Mail) {
+        self.crossings.append(&mut other.crossings);
+        self.cargo.append(&mut other.cargo);
+        self.asked.append(&mut other.asked);
     }
 }
 
@@ -110,6 +120,7 @@ impl Lengths {
 #[derive(Clone, Copy, Debug)]
 struct Remembered {
     flow: u32,
+    time: Time,
     order: u128,
     cwnd: Option<f64>,
     ssthresh: Option<f64>,
@@ -136,14 +147,24 @@ pub(crate) struct Part {
     is_outgoing: Vec<bool>,
     /// Links whose near end judges the errors, because packets of one link go to several parts.
     judged: Vec<bool>,
+    /// Links all of whose packets leave the part and keep their times: there is no event at their arrivals here.
+    silent: Vec<bool>,
+    /// How many of the packets on each of them have been told; the oldest ones have.
+    told: Vec<u32>,
     /// Verdicts about the packets to come, by link.
     verdicts: Vec<VecDeque<bool>>,
     /// Services that begin before it have been told.
     pub told_before: Time,
-    /// The first known begin of a service that is not told, and the first arrival that was told last.
-    pub next_known: Time,
+    /// The first known begin of a service that is not told.
+    pub next_begin: Time,
+    /// The end of the window, …
+    pub window_end: Time,
+    /// … and the first arrival elsewhere from then on that has been told in it.
+    pub next_elsewhere: Time,
     /// By part.
     pub mail: Vec<Mail>,
+    /// Takes what a mailbox holds, and keeps its memory.
+    pub inbox: Mail,
     /// Memory that each part takes, as of its last look, bytes.
     memory: Arc<[AtomicU64]>,
     order: u128,
@@ -163,7 +184,9 @@ pub(crate) struct Part {
     pub uncounted: u64,
     /// Flows of whose source a sink elsewhere may tell events.
     remembers: Vec<bool>,
-    remembered: Vec<Remembered>,
+    remembered: VecDeque<Remembered>,
+    /// What sinks have told and the part has not reached yet.
+    asked: Vec<Asked>,
     last_remembered: Vec<(Option<f64>, Option<f64>)>,
     pub late_rows: Vec<LateRow>,
     /// The topology has made a check since the last look.
@@ -220,6 +243,12 @@ impl Part {
         }
     }
 
+    /// Whether arrivals over a link have no events here.
+    #[inline]
+    pub fn is_silent(&self, link: u32) -> bool {
+        self.silent[link as usize]
+    }
+
     /// Memory of all parts, of which this one takes so much now.
     pub fn memory_of_all(&self, own: u64) -> u64 {
         self.memory[self.me as usize].store(own, Ordering::Relaxed);
@@ -235,10 +264,10 @@ impl Part {
         self.remembers[flow as usize]
     }
 
-    /// Keeps the state of a source until all parts have told of events up to now.
-    pub fn remember(&mut self, flow: u32, report: Report) {
+    /// Keeps the state of a source at `time` until all parts have told of events up to then.
+    pub fn remember(&mut self, time: Time, flow: u32, report: Report) {
         let Report { cwnd, ssthresh, .. } = report;
-        self.remembered.push(Remembered { flow, order: self.order, cwnd, ssthresh });
+        self.remembered.push_back(Remembered { flow, time, order: self.order, cwnd, ssthresh });
     }
 
     /// The sink of a flow tells an event of the source. It does so only during an event.
@@ -270,6 +299,7 @@ impl Simulation {
         let foreign_satellites = any(|kind| matches!(kind, NodeKind::Satellite { .. }));
         let foreign_stations = any(|kind| matches!(kind, NodeKind::Station(_)));
         let mut judged = vec![false; self.links.len()];
+        let mut silent = vec![false; self.links.len()];
         for (id, link) in topology.links().enumerated() {
             let state = &mut self.links[id.index()];
             let leaves = !is_foreign(link.from)
@@ -281,6 +311,7 @@ impl Simulation {
             if leaves {
                 state.watched = true;
                 judged[id.index()] = link.to.is_none() && !state.errors.is_empty();
+                silent[id.index()] = link.to.is_some() && state.settled;
             }
         }
         let mut remembers = vec![false; self.flows.len()];
@@ -292,7 +323,9 @@ impl Simulation {
                 }
                 continue;
             }
-            *remembers = from == me && id < self.own_flows && self.flows[id].ends.report().is_some();
+            let flow = &self.flows[id];
+            let may_be_told = flow.ends.carries_payloads() || flow.application.completes();
+            *remembers = from == me && id < self.own_flows && may_be_told && flow.ends.report().is_some();
             if from != me && to != me {
                 self.events.disarm(self.slots.applications + id as u32);
             }
@@ -307,9 +340,14 @@ impl Simulation {
             is_outgoing: vec![false; self.links.len()],
             verdicts: vec![VecDeque::new(); self.links.len()],
             judged,
+            told: vec![0; silent.len()],
+            silent,
             told_before: Time::ZERO,
-            next_known: Time::MAX,
+            next_begin: Time::MAX,
+            window_end: Time::ZERO,
+            next_elsewhere: Time::MAX,
             mail: memory.iter().map(|_| Mail::default()).collect(),
+            inbox: Mail::default(),
             memory: Arc::clone(memory),
             order: 0,
             place: 0,
@@ -322,7 +360,8 @@ impl Simulation {
             uncounted: 0,
             last_remembered: vec![(None, None); if remembers.contains(&true) { self.flows.len() } else { 0 }],
             remembers,
-            remembered: Vec::new(),
+            remembered: VecDeque::new(),
+            asked: Vec::new(),
             late_rows: Vec::new(),
             sky_changed: false,
             overtaken: false,
@@ -419,17 +458,19 @@ impl Simulation {
         }
     }
 
-    /// Puts the packets whose service begins before the end of the window into the mail of the parts that they go to.
+    /// Puts the packets whose service begins before `before` into the mail of the parts that they go to.
     pub(crate) fn tell_begun(&mut self, before: Time) {
         let Some(mut part) = self.part.take() else { return };
         let from = part.told_before;
-        part.next_known = Time::MAX;
+        part.next_begin = Time::MAX;
         let mut outgoing = std::mem::take(&mut part.outgoing);
         outgoing.retain(|&link| {
-            self.tell_begun_on(&mut part, link, from, before);
-            let state = &self.links[link as usize];
-            let begin = state.link.next_begin(before);
-            part.next_known = part.next_known.min(begin.unwrap_or(Time::MAX));
+            let begin = self.tell_begun_on(&mut part, link, from, before);
+            let state = &mut self.links[link as usize];
+            if part.silent[link as usize] {
+                part.told[link as usize] -= state.link.forget_arrived_before(before) as u32;
+            }
+            part.next_begin = part.next_begin.min(begin.unwrap_or(Time::MAX));
             let stays = begin.is_some() || state.link.holds_deferred();
             part.is_outgoing[link as usize] = stays;
             stays
@@ -439,11 +480,27 @@ impl Simulation {
         self.part = Some(part);
     }
 
-    fn tell_begun_on(&mut self, part: &mut Part, link: u32, from: Time, before: Time) {
+    /// Takes the packets that have arrived elsewhere by now off the links without events.
+    pub(crate) fn forget_arrived_elsewhere(&mut self) {
+        let Some(part) = &self.part else { return };
+        let after = self.now + Duration::from_nanos(1);
+        for (link, _) in part.silent.iter().enumerate().filter(|&(_, &silent)| silent) {
+            self.links[link].link.forget_arrived_before(after);
+        }
+    }
+
+    /// [`Simulation::tell_begun`] on one link. Gives the begin of the first service that is not told.
+    fn tell_begun_on(&mut self, part: &mut Part, link: u32, from: Time, before: Time) -> Option<Time> {
         let Simulation { links, flows, ack_details, payloads, .. } = self;
         let state = &mut links[link as usize];
         let judges = part.judged[link as usize];
-        for entry in state.link.begun_between(from, before) {
+        let is_silent = part.silent[link as usize];
+        let first = if is_silent { part.told[link as usize] as usize } else { state.link.first_from(from) };
+        for entry in state.link.packets_from(first) {
+            if entry.start >= before {
+                return Some(entry.start);
+            }
+            part.told[link as usize] += u32::from(is_silent);
             let packet = &entry.packet;
             let lost = (judges && !packet.flags.has(Flags::UNREACHABLE)).then(|| {
                 let key = flows.get(packet.flow as usize).map_or(0, |flow| flow.key);
@@ -456,24 +513,30 @@ impl Simulation {
                 continue;
             }
             let cargo = match packet.payload() {
-                Some(handle) => payloads.take(handle).map_or(Cargo::Nothing, Cargo::Load),
+                Some(handle) => payloads.take(handle).map(Cargo::Load),
                 None if packet.is_ack() && packet.detail != Packet::NO_DETAIL => {
-                    Cargo::Details(ack_details.take(packet.detail))
+                    Some(Cargo::Details(ack_details.take(packet.detail)))
                 }
-                None => Cargo::Nothing,
+                None => None,
             };
-            part.next_known = part.next_known.min(entry.arrival);
-            part.mail[owner as usize].crossings.push(Crossing { link, entry: *entry, cargo, lost });
+            if entry.arrival >= part.window_end {
+                part.next_elsewhere = part.next_elsewhere.min(entry.arrival);
+            }
+            let mail = &mut part.mail[owner as usize];
+            mail.crossings.push(Crossing { entry: *entry, link, lost, has_cargo: cargo.is_some() });
+            mail.cargo.extend(cargo);
         }
+        None
     }
 
     /// Takes in what another part has sent.
     pub(crate) fn take_in(&mut self, mail: &mut Mail) {
-        for Crossing { link, mut entry, cargo, lost } in mail.crossings.drain(..) {
-            match cargo {
-                Cargo::Nothing => {}
-                Cargo::Details(details) => entry.packet.detail = self.ack_details.keep(details),
-                Cargo::Load(load) => entry.packet.detail = Packet::PAYLOAD | self.payloads.keep(load),
+        let mut cargo = mail.cargo.drain(..);
+        for Crossing { mut entry, link, lost, has_cargo } in mail.crossings.drain(..) {
+            match if has_cargo { cargo.next() } else { None } {
+                None => {}
+                Some(Cargo::Details(details)) => entry.packet.detail = self.ack_details.keep(details),
+                Some(Cargo::Load(load)) => entry.packet.detail = Packet::PAYLOAD | self.payloads.keep(load),
             }
             if let Some(part) = &mut self.part {
                 part.verdicts[link as usize].extend(lost);
@@ -483,38 +546,59 @@ impl Simulation {
                 self.await_event(link, arrival, start);
             }
         }
-        self.answer_asked(&mut mail.asked);
+        if let Some(part) = &mut self.part {
+            part.asked.append(&mut mail.asked);
+        }
     }
 
-    /// Writes the rows of events that sinks elsewhere have told of sources here.
-    fn answer_asked(&mut self, asked: &mut Vec<Asked>) {
+    /// Writes the rows of events that sinks elsewhere have told of sources here, as far as the part has come, and
+    /// forgets the states of sources before `before`: no part tells of anything earlier from now on.
+    pub(crate) fn answer_asked(&mut self, before: Time) {
         let Some(part) = &mut self.part else { return };
-        for Asked { flow, event, time, order, place } in asked.drain(..) {
-            if !part.remembers[flow as usize] {
-                continue;
+        if part.asked.is_empty() && part.remembered.is_empty() {
+            return;
+        }
+        let Part { asked, remembered, last_remembered, late_rows, told_before, remembers, .. } = &mut **part;
+        let mut needed_from = before;
+        asked.retain(|&Asked { flow, event, time, order, place }| {
+            if time >= *told_before {
+                needed_from = needed_from.min(time);
+                return true;
             }
-            let newest = part.remembered.iter().rev().find(|state| state.flow == flow && state.order < order);
+            debug_assert!(remembers[flow as usize], "nobody expected {event:?} of flow {flow}");
+            let newest = remembered.iter().rev().find(|state| state.flow == flow && state.order < order);
             let (cwnd, ssthresh) = match newest {
                 Some(state) => (state.cwnd, state.ssthresh),
-                None => part.last_remembered[flow as usize],
+                None => last_remembered.get(flow as usize).copied().unwrap_or_default(),
             };
             let row = crate::records::FlowEventRow { time, flow, event, cwnd, ssthresh };
-            part.late_rows.push(LateRow { order, place, row });
+            late_rows.push(LateRow { order, place, row });
+            false
+        });
+        while let Some(&Remembered { flow, cwnd, ssthresh, .. }) =
+            remembered.front().filter(|state| state.time < needed_from)
+        {
+            last_remembered[flow as usize] = (cwnd, ssthresh);
+            remembered.pop_front();
         }
     }
 
-    /// All parts have told of the events of the last window.
-    pub(crate) fn forget_window(&mut self) {
-        let Some(part) = &mut self.part else { return };
-        for Remembered { flow, cwnd, ssthresh, .. } in part.remembered.drain(..) {
-            part.last_remembered[flow as usize] = (cwnd, ssthresh);
-        }
-    }
-
-    /// When the part, or a packet that it has sent to another one, does something next.
+    /// When the part does something next, if nothing comes from elsewhere.
     pub(crate) fn next_time(&mut self) -> Time {
         let own = self.events.next_time().unwrap_or(Time::MAX);
-        self.part.as_ref().map_or(own, |part| own.min(part.next_known))
+        self.part.as_ref().map_or(own, |part| own.min(part.next_begin))
+    }
+
+    /// When the part, or a packet that it has sent to another one, does something after the window.
+    pub(crate) fn next_time_of_all(&mut self) -> Time {
+        let own = self.next_time();
+        self.part.as_ref().map_or(own, |part| own.min(part.next_elsewhere))
+    }
+
+    pub(crate) fn begin_window(&mut self, end: Time) {
+        if let Some(part) = &mut self.part {
+            (part.window_end, part.next_elsewhere) = (end, Time::MAX);
+        }
     }
 
     /// The application of a flow whose source is elsewhere goes on by the clock, as far as the sink needs to know.

@@ -13,14 +13,17 @@ use std::collections::{BTreeMap, BinaryHeap};
 const SEEDS: usize = 8;
 /// Passes that move single nodes.
 const PASSES: usize = 6;
-/// The heavier part of a bisection may have so much more than its share, of the whole.
+/// Nodes that are moved at most to balance two halves.
+const MOVES: usize = 64;
+/// While a cut is sought, the heavier part may have so much more than its share, of the whole.
 const SLACK: f64 = 0.02;
 
 /// Nodes with weights, and what passes between them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
+    /// The time that a node takes.
     pub weights: Vec<f64>,
-    /// By node, its neighbours and what passes to and from each; every edge stands at both ends.
+    /// By node, its neighbours and how many packets pass to and from each; every edge stands at both ends.
     pub edges: Vec<BTreeMap<u32, f64>>,
 }
 
@@ -48,13 +51,12 @@ impl Graph {
         graph
     }
 
-    /// What passes between different parts.
-    pub fn cut(&self, parts: &[u32]) -> f64 {
-        let between = |(node, edges): (usize, &BTreeMap<u32, f64>)| -> f64 {
-            let crosses = |other: u32| other as usize > node && parts[other as usize] != parts[node];
-            edges.iter().filter(|(other, _)| crosses(**other)).map(|(_, weight)| weight).sum()
-        };
-        self.edges.iter().enumerate().map(between).sum()
+    /// What passes between each two neighbours in different parts, in both directions.
+    pub fn cut(&self, parts: &[u32]) -> impl Iterator<Item = f64> {
+        self.edges.iter().enumerate().flat_map(move |(node, edges)| {
+            let crosses = move |other: u32| other as usize > node && parts[other as usize] != parts[node];
+            edges.iter().filter(move |(other, _)| crosses(**other)).map(|(_, weight)| *weight)
+        })
     }
 
     /// The weight of each part.
@@ -64,27 +66,27 @@ impl Graph {
         loads
     }
 
-    /// The part of each node, of so many.
-    pub fn divided(&self, parts: usize) -> Vec<u32> {
+    /// The part of each node, of so many. `crossing` is the time that a packet that crosses takes of one part.
+    pub fn divided(&self, parts: usize, crossing: f64) -> Vec<u32> {
         let mut found = vec![0; self.weights.len()];
-        self.divide((0..self.weights.len() as u32).collect(), 0, parts, &mut found);
+        self.divide((0..self.weights.len() as u32).collect(), 0, (parts, crossing), &mut found);
         found
     }
 
-    fn divide(&self, nodes: Vec<u32>, first: u32, parts: usize, found: &mut [u32]) {
+    fn divide(&self, nodes: Vec<u32>, first: u32, (parts, crossing): (usize, f64), found: &mut [u32]) {
         if parts <= 1 || nodes.len() <= 1 {
             nodes.iter().for_each(|&node| found[node as usize] = first);
             return;
         }
         let near = parts / 2;
-        let inside = self.bisected(&nodes, near as f64 / parts as f64);
+        let inside = self.bisected(&nodes, near as f64 / parts as f64, crossing);
         let (a, b) = nodes.into_iter().partition(|&node| inside[node as usize] == Side::In);
-        self.divide(a, first, near, found);
-        self.divide(b, first + near as u32, parts - near, found);
+        self.divide(a, first, (near, crossing), found);
+        self.divide(b, first + near as u32, (parts - near, crossing), found);
     }
 
     /// Which of `nodes` make up a share of their weight.
-    fn bisected(&self, nodes: &[u32], share: f64) -> Vec<Side> {
+    fn bisected(&self, nodes: &[u32], share: f64, crossing: f64) -> Vec<Side> {
         let total: f64 = nodes.iter().map(|&node| self.weights[node as usize]).sum();
         let target = total * share;
         let step = nodes.len().div_ceil(SEEDS);
@@ -92,7 +94,8 @@ impl Graph {
         for &seed in nodes.iter().step_by(step) {
             let mut sides = self.grown(nodes, seed, target);
             self.improve(nodes, target, total * SLACK, &mut sides);
-            let cost = self.cost(nodes, target, total, &sides);
+            self.balance(nodes, target, crossing, &mut sides);
+            let cost = self.cost(nodes, target, crossing, &sides);
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, sides));
             }
@@ -100,16 +103,33 @@ impl Graph {
         best.map(|(_, sides)| sides).unwrap_or_default()
     }
 
-    /// What passes between the halves, and their imbalance, which counts as if all of it passed.
-    fn cost(&self, nodes: &[u32], target: f64, total: f64, sides: &[Side]) -> f64 {
-        let (mut cut, mut inside) = (0.0, 0.0);
+    /// The time that the run takes for what crosses, and because one half has more than its share.
+    fn cost(&self, nodes: &[u32], target: f64, crossing: f64, sides: &[Side]) -> f64 {
+        let mut cut = 0.0;
         for &node in nodes.iter().filter(|&&node| sides[node as usize] == Side::In) {
-            inside += self.weights[node as usize];
             let out = self.edges[node as usize].iter().filter(|(other, _)| sides[**other as usize] == Side::Out);
             cut += out.map(|(_, weight)| weight).sum::<f64>();
         }
-        let over = ((inside - target).abs() - total * SLACK).max(0.0);
-        cut + 4.0 * over
+        crossing * cut + (self.inside(nodes, sides) - target).abs()
+    }
+
+    /// The weight of a half.
+    fn inside(&self, nodes: &[u32], sides: &[Side]) -> f64 {
+        let inside = nodes.iter().filter(|&&node| sides[node as usize] == Side::In);
+        inside.map(|&node| self.weights[node as usize]).sum()
+    }
+
+    /// What passes between a node and its own half, and between it and the other one.
+    fn ties(&self, node: u32, sides: &[Side]) -> (f64, f64) {
+        let (mut here, mut there) = (0.0, 0.0);
+        for (&other, &weight) in &self.edges[node as usize] {
+            match sides[other as usize] {
+                Side::Absent => {}
+                other if other == sides[node as usize] => here += weight,
+                _ => there += weight,
+            }
+        }
+        (here, there)
     }
 
     fn grown(&self, nodes: &[u32], seed: u32, target: f64) -> Vec<Side> {
@@ -151,29 +171,18 @@ impl Graph {
 
     /// Moves nodes while less passes for it and the balance allows it.
     fn improve(&self, nodes: &[u32], target: f64, slack: f64, sides: &mut [Side]) {
-        let weight_inside = |sides: &[Side]| -> f64 {
-            let inside = nodes.iter().filter(|&&node| sides[node as usize] == Side::In);
-            inside.map(|&node| self.weights[node as usize]).sum()
-        };
-        let mut inside = weight_inside(sides);
+        let mut inside = self.inside(nodes, sides);
         for _ in 0..PASSES {
             let mut moved = false;
             for &node in nodes {
                 let side = sides[node as usize];
-                let (mut here, mut there) = (0.0, 0.0);
-                for (&other, &weight) in &self.edges[node as usize] {
-                    match sides[other as usize] {
-                        Side::Absent => {}
-                        other if other == side => here += weight,
-                        _ => there += weight,
-                    }
-                }
+                let (here, there) = self.ties(node, sides);
                 let weight = self.weights[node as usize];
                 let after = if side == Side::In { inside - weight } else { inside + weight };
                 let (off, off_after) = ((inside - target).abs(), (after - target).abs());
                 let balances = off > slack && off_after < off && there + (off - off_after) > here;
                 if there > here && off_after <= slack.max(off) || balances {
-                    sides[node as usize] = if side == Side::In { Side::Out } else { Side::In };
+                    sides[node as usize] = side.other();
                     inside = after;
                     moved = true;
                 }
@@ -181,6 +190,28 @@ impl Graph {
             if !moved {
                 break;
             }
+        }
+    }
+
+    /// Moves nodes while the run gets shorter by it, the most useful first. No half becomes empty.
+    fn balance(&self, nodes: &[u32], target: f64, crossing: f64, sides: &mut [Side]) {
+        let mut inside = self.inside(nodes, sides);
+        let mut count = nodes.iter().filter(|&&node| sides[node as usize] == Side::In).count();
+        for _ in 0..MOVES {
+            let off = inside - target;
+            let may_leave = |side: Side| if side == Side::In { count > 1 } else { count + 1 < nodes.len() };
+            let gains = nodes.iter().filter(|&&node| may_leave(sides[node as usize])).map(|&node| {
+                let weight = self.weights[node as usize];
+                let after = if sides[node as usize] == Side::In { off - weight } else { off + weight };
+                let (here, there) = self.ties(node, sides);
+                (off.abs() - after.abs() + crossing * (there - here), node, after)
+            });
+            let best = gains.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            let Some((_, node, after)) = best.filter(|&(gain, ..)| gain > 1e-9 * target) else { break };
+            let to = sides[node as usize].other();
+            count = if to == Side::In { count + 1 } else { count - 1 };
+            sides[node as usize] = to;
+            inside = target + after;
         }
     }
 }
@@ -193,6 +224,16 @@ enum Side {
     Out,
     /// Too heavy for the half that is grown.
     Refused,
+}
+
+impl Side {
+    fn other(self) -> Side {
+        match self {
+            Side::In => Side::Out,
+            Side::Out => Side::In,
+            other => other,
+        }
+    }
 }
 
 /// A node outside, and how much it is tied to the half.
@@ -281,10 +322,11 @@ mod tests {
                 graph.connect(node, node + 10, 3.0);
             }
         }
-        let parts = graph.divided(2);
+        let parts = graph.divided(2, 1.0);
         assert_eq!(graph.loads(&parts, 2), [25.0, 25.0]);
-        assert!((graph.cut(&parts) - 2.5).abs() < 1e-9, "{}", graph.cut(&parts));
-        let loads = graph.loads(&graph.divided(5), 5);
+        let cut: f64 = graph.cut(&parts).sum();
+        assert!((cut - 2.5).abs() < 1e-9, "{cut}");
+        let loads = graph.loads(&graph.divided(5, 1.0), 5);
         assert!(loads.iter().all(|&load| (8.0..=12.0).contains(&load)), "{loads:?}");
     }
 
@@ -308,8 +350,8 @@ mod tests {
     fn few_nodes_make_few_parts() {
         let mut graph = Graph::new(2);
         graph.weights = vec![1.0, 9.0];
-        let parts = graph.divided(4);
+        let parts = graph.divided(4, 1.0);
         assert_ne!(parts[0], parts[1]);
-        assert!(Graph::new(0).divided(3).is_empty());
+        assert!(Graph::new(0).divided(3, 1.0).is_empty());
     }
 }

@@ -16,14 +16,23 @@ use skyhop_topology::{Forwarding, LinkId, LinkKind, NodeId, NodeKind, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Typical costs on one core, ns: a packet-hop over a link without errors whose delay is fixed, over one with errors or
-/// a recording, and over one to or between satellites; a packet that crosses, and the end of a window. Only the choice
-/// of a cut depends on them. `docs/performance.md` has the runs that they come from.
-const HOP_NS: f64 = 70.0;
-const SPECIAL_HOP_NS: f64 = 130.0;
-const MOVING_HOP_NS: f64 = 190.0;
-const CROSSING_NS: f64 = 260.0;
-const WINDOW_NS: f64 = 3000.0;
+/// Typical costs on one core, ns: to offer a packet to a link whose delay is fixed, to one between satellites, and to
+/// one between satellite and ground; what it takes more to wait for the transmitter; an arrival, and what an arrival
+/// takes more over a link with errors or a recording; a packet at its flow's source or sink.
+const OFFER_NS: f64 = 14.0;
+const OFFER_ISL_NS: f64 = 26.0;
+const OFFER_GROUND_NS: f64 = 64.0;
+const WAIT_NS: f64 = 40.0;
+const ARRIVAL_NS: f64 = 14.0;
+const SPECIAL_NS: f64 = 17.0;
+const END_NS: f64 = 22.0;
+/// What a packet that crosses takes in both parts together, what it takes in addition if it is the only one of its
+/// link since a part told the others how far it is, and what telling takes. Parts do so
+/// [`super::TOLD_IN_LOOKAHEAD`] times in a lookahead. Only the choice of a cut depends on all of these:
+/// `docs/performance.md` has the runs that they come from.
+const CROSSING_NS: f64 = 50.0;
+const ALONE_NS: f64 = 150.0;
+const STEP_NS: f64 = 150.0;
 /// A cut that promises less is not made.
 const LEAST_GAIN: f64 = 1.2;
 
@@ -42,10 +51,8 @@ const GAPS_OF_ESTIMATE: u32 = 256;
 
 /// Packets of an estimate have so many bits, …
 const PACKET_BITS: f64 = 8.0 * 1040.0;
-/// … every second one is acknowledged, and handling a packet at the ends of its flow takes so many plain hops.
+/// … and every second one is acknowledged.
 const ACKS_PER_PACKET: f64 = 0.5;
-const HOPS_AT_SOURCE: f64 = 2.0;
-const HOPS_AT_SINK: f64 = 1.5;
 
 /// SGP4's elements are means: the least distance may be so much less, km.
 const OSCULATION_KM: f64 = 40.0;
@@ -89,14 +96,20 @@ pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -
     obstacle(simulation, spec).map_or(Ok(()), Err)?;
     let mut survey = Survey::of(simulation, spec);
     let alone_ns: f64 = survey.graph.weights.iter().sum();
+    // Who asks for parts wants those that would suit as many cores.
+    let threads = if wish.always { wish.parts } else { wish.threads };
     let mut best: Option<(f64, Plan, Duration)> = None;
     for window in survey.windows() {
         let Some((plan, lookahead)) = survey.divided(window, wish.parts) else { continue };
         let loads = survey.graph.loads(&plan.owners, plan.parts);
-        let of_thread = loads.chunks(plan.parts.div_ceil(wish.threads)).map(|parts| parts.iter().sum::<f64>());
-        let crossing_ns = survey.graph.cut(&plan.owners) * CROSSING_NS / wish.threads as f64;
-        let windows_ns = WINDOW_NS / lookahead.as_secs_f64();
-        let cost = of_thread.fold(0.0, f64::max) + crossing_ns + windows_ns;
+        let of_thread = loads.chunks(plan.parts.div_ceil(threads)).map(|parts| parts.iter().sum::<f64>());
+        let step_s = lookahead.as_secs_f64() / super::TOLD_IN_LOOKAHEAD as f64;
+        let crossing_ns: f64 = survey
+            .graph
+            .cut(&plan.owners)
+            .map(|packets| packets * CROSSING_NS + packets.min(2.0 / step_s) * ALONE_NS)
+            .sum();
+        let cost = of_thread.fold(0.0, f64::max) + crossing_ns / threads as f64 + STEP_NS / step_s;
         if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
             best = Some((cost, plan, lookahead));
         }
@@ -113,13 +126,18 @@ pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -
     Ok(plan)
 }
 
-/// What a packet-hop over a link takes, ns.
-fn hop_ns(state: &LinkState) -> f64 {
+/// What it takes to offer a packet to a link, ns, if it need not wait.
+fn offer_ns(state: &LinkState) -> f64 {
     match state.delay {
-        Delay::Fixed(_) if state.plain => HOP_NS,
-        Delay::Fixed(_) => SPECIAL_HOP_NS,
-        Delay::Moving | Delay::Ground => MOVING_HOP_NS,
+        Delay::Fixed(_) => OFFER_NS,
+        Delay::Moving => OFFER_ISL_NS,
+        Delay::Ground => OFFER_GROUND_NS,
     }
+}
+
+/// What an arrival over a link takes, ns.
+fn arrival_ns(state: &LinkState) -> f64 {
+    if state.errors.is_empty() && state.settled { ARRIVAL_NS } else { ARRIVAL_NS + SPECIAL_NS }
 }
 
 /// The reason against any division, if there is one.
@@ -256,21 +274,26 @@ impl Survey {
                 let rate = simulation.links[link as usize].link.rate().bps_f64();
                 (rate - written_bps[link as usize]).max(0.05 * rate) / greedy[link as usize].max(1.0)
             });
-            let bps = demand.written_bps + demand.greedy * fair.fold(f64::INFINITY, f64::min);
+            let narrowest_bps = fair.clone().fold(f64::INFINITY, f64::min);
+            let bps = demand.written_bps + demand.greedy * narrowest_bps;
             if path.is_empty() || !bps.is_finite() {
                 continue;
             }
             let packets = share * bps / PACKET_BITS;
-            for &(near, link, far) in path {
+            let narrowest = fair.clone().position(|bps| demand.greedy > 0.0 && bps == narrowest_bps);
+            for (place, &(near, link, far)) in path.iter().enumerate() {
                 // ACKs come back over a link of the same kind.
-                let hop_ns = hop_ns(&simulation.links[link as usize]);
-                self.graph.weights[far as usize] += packets * hop_ns;
-                self.graph.weights[near as usize] += packets * ACKS_PER_PACKET * hop_ns;
+                let state = &simulation.links[link as usize];
+                let (offer_ns, arrival_ns) = (offer_ns(state), arrival_ns(state));
+                let wait_ns = if Some(place) == narrowest { WAIT_NS } else { 0.0 };
+                self.graph.weights[near as usize] += packets * (offer_ns + wait_ns + ACKS_PER_PACKET * arrival_ns);
+                self.graph.weights[far as usize] += packets * (arrival_ns + ACKS_PER_PACKET * offer_ns);
                 self.graph.connect(near, far, packets * (1.0 + ACKS_PER_PACKET));
                 self.hops += packets * (1.0 + ACKS_PER_PACKET);
             }
-            self.graph.weights[from as usize] += packets * HOPS_AT_SOURCE * HOP_NS;
-            self.graph.weights[to as usize] += packets * HOPS_AT_SINK * HOP_NS;
+            for end in [from, to] {
+                self.graph.weights[end as usize] += packets * (1.0 + ACKS_PER_PACKET) * END_NS;
+            }
         }
     }
 
@@ -317,7 +340,7 @@ impl Survey {
             let edges = small.edges[group].iter().map(|(&other, &weight)| (place[other as usize], weight));
             graph.edges[at] = edges.filter(|&(other, _)| other != u32::MAX).collect();
         }
-        let found = graph.divided(parts);
+        let found = graph.divided(parts, (CROSSING_NS + ALONE_NS) / 2.0);
         let mut part_of = vec![u32::MAX; count];
         busy.iter().zip(&found).for_each(|(&group, &part)| part_of[group] = part);
         self.spread(&of_node, &mut part_of);
