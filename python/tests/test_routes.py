@@ -38,7 +38,7 @@ def change(file: Path, before: str, after: str) -> None:
 def test_every_route_of_the_sample_is_equal() -> None:
     (pair,) = validate.routes(SAMPLE)
     assert (pair.pair, pair.instants, pair.equal, pair.changes) == ("1173-1241", 301, 301, 2)
-    assert pair.ok and pair.worst_ns <= 1000
+    assert pair.ok and pair.worst_ns is not None and pair.worst_ns <= 1000
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the whole reference is not there")
@@ -49,7 +49,7 @@ def test_every_route_of_the_reference_is_equal_or_hangs_on_the_limit() -> None:
         assert pair.ok and pair.unequal == 0, str(pair)
         # A satellite crosses 300 m at the limit in less than a tenth of a second, two at most at each change.
         assert pair.by_limit <= 2 * pair.changes and pair.equal + pair.by_limit == pair.instants
-        assert pair.worst_ns <= pair.bound_ns == 1000
+        assert pair.worst_ns is not None and pair.worst_ns <= pair.bound_ns == 1000
 
 
 @pytest.mark.parametrize(
@@ -75,10 +75,42 @@ def test_a_wrong_rtt_or_route_is_told(copy: Path) -> None:
     lines[20] = f"{time},{float(rtt_ns) + 1600}"
     file.write_bytes(gzip.compress("\n".join(lines).encode()))
     (pair,) = validate.routes(copy)
-    assert not pair.ok and 1000 < pair.worst_ns < 2200 and pair.unequal == 0
+    assert pair.worst_ns is not None and 1000 < pair.worst_ns < 2200
+    assert not pair.ok and pair.unequal == 0
     change(copy / "path_1173_to_1241.txt", "18000000000,1173-218-217-1241", "1000000000,1173-218-217-1241")
     (pair,) = validate.routes(copy)
     assert pair.unequal == 12 and "first at 1 s: there 1173-218-217-1241, ours 1173-184-183-217-1241" in str(pair)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "line", "said"),
+    [
+        ("rtt", 5, "400000000,nan", "does not have a round-trip time"),
+        ("rtt", 5, "400000000,-5", "does not have a round-trip time"),
+        ("rtt", 5, "300000000,5", "times have to increase"),
+        ("path", 1, "0,abc", "numbers of nodes from 1173 to 1241"),
+        ("path", 1, "0,1173-184-1240", "numbers of nodes from 1173 to 1241"),
+        ("path", 2, "0,1173-184-183-217-1241", "times have to increase"),
+        ("path", 2, "5 s", "is not a time in ns"),
+    ],
+)
+def test_a_line_that_cannot_be_compared_is_refused(copy: Path, kind: str, number: int, line: str, said: str) -> None:
+    file = copy / ("rtt_1173_to_1241.txt.gz" if kind == "rtt" else "path_1173_to_1241.txt")
+    text = gzip.decompress(file.read_bytes()).decode() if kind == "rtt" else file.read_text()
+    lines = text.splitlines()
+    lines[number - 1] = line
+    text = "\n".join(lines)
+    file.write_bytes(gzip.compress(text.encode()) if kind == "rtt" else text.encode())
+    answer = CliRunner().invoke(cli.app, ["validate", "routes", "--reference", str(copy)])
+    assert answer.exit_code == 2 and said in " ".join(answer.output.split()), answer.output
+
+
+def test_without_an_equal_route_no_rtt_is_compared(copy: Path) -> None:
+    (copy / "path_1173_to_1241.txt").write_text("0,1173-1-1241\n")
+    (pair,) = validate.routes(copy)
+    assert pair.worst_ns is None and not pair.ok and "no RTT compared" in str(pair)
+    assert "no RTT was compared" in validate.routes_summary([pair])
+    assert "| – |" in validate.routes_markdown([pair])
 
 
 def test_hypatias_own_files_say_the_same(copy: Path) -> None:

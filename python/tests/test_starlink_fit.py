@@ -441,6 +441,7 @@ def test_one_recording_that_cannot_be_read_does_not_hide_the_others(tmp_path: Pa
         ("up.json,tcpdump,,,,,,,,", "line 2: the kind 'tcpdump' is not known; these are: ping"),
         ("up.json,iperf3,,,,sideways,,,,", "the direction 'sideways' is not known; write up, down or both"),
         ("up.json,iperf3,,,,up,,one,,", "flows is 'one', which is not a number"),
+        ("up.json,iperf3,,,,up,,nan,,", "flows is 'nan', which is not a number"),
     ]:
         (tmp_path / "cases.csv").write_text(HEADER + line)
         with pytest.raises(ValueError, match=said):

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -40,6 +41,7 @@ class Pair:
 
     `by_limit` counts instants at which the routes differ and agree if the limit of distance is 150 m shorter or longer
     (half a microsecond of light, the bound's own resolution); `unequal` all other instants at which they differ.
+    `worst_ns` is None if no route is the same.
     """
 
     pair: str
@@ -47,14 +49,15 @@ class Pair:
     equal: int
     by_limit: int
     unequal: int
-    worst_ns: float
+    worst_ns: float | None
     bound_ns: float
     changes: int
     first: str | None
     ok: bool
 
     def __str__(self) -> str:
-        parts = [f"{self.pair}: {self.equal} of {self.instants} routes equal, RTT within {self.worst_ns:.0f} ns"]
+        rtt = "no RTT compared" if self.worst_ns is None else f"RTT within {self.worst_ns:.0f} ns"
+        parts = [f"{self.pair}: {self.equal} of {self.instants} routes equal, {rtt}"]
         if self.by_limit:
             parts.append(
                 f"{self.by_limit} differ because a satellite is within {SLACK_M:.0f} m of the limit of distance"
@@ -128,23 +131,23 @@ def _compare(
     pair: str, own: list[_Way], near: list[_Way], rtts_ns: list[float], paths: list[str], step_ns: int
 ) -> Pair:
     equal = by_limit = unequal = 0
-    worst_ns, first = 0.0, None
+    offs_ns, first = [], None
     for n, (path, rtt_ns) in enumerate(zip(paths, rtts_ns, strict=True)):
         mine = own[n]
         if mine.path == path:
             equal += 1
-            off_ns = abs(mine.rtt_ns - rtt_ns)
+            offs_ns.append(abs(mine.rtt_ns - rtt_ns))
         else:
             other = [way for way in near[2 * n : 2 * n + 2] if way.path == path]
-            off_ns = min((abs(way.rtt_ns - rtt_ns) for way in other), default=0.0)
             if other:
                 by_limit += 1
+                offs_ns.append(min(abs(way.rtt_ns - rtt_ns) for way in other))
             else:
                 unequal += 1
                 first = first or f"first at {n * step_ns / 1e9:g} s: there {path}, ours {mine.path}"
-        worst_ns = max(worst_ns, off_ns)
+    worst_ns = max(offs_ns, default=None)
     changes = sum(before != after for before, after in itertools.pairwise(paths))
-    ok = unequal == 0 and worst_ns <= BOUND_NS
+    ok = unequal == 0 and worst_ns is not None and worst_ns <= BOUND_NS
     return Pair(pair, len(paths), equal, by_limit, unequal, worst_ns, BOUND_NS, changes, first, ok)
 
 
@@ -153,11 +156,10 @@ def routes_summary(found: list[Pair]) -> str:
     instants, equal = sum(one.instants for one in found), sum(one.equal for one in found)
     near = sum(one.by_limit for one in found)
     limit = f" ({near} more with a limit of distance {SLACK_M:.0f} m off)" if near else ""
-    worst_ns = max((one.worst_ns for one in found), default=0.0)
-    return (
-        f"{sum(one.ok for one in found)} of {len(found)} pairs agree; {equal} of {instants} routes are equal{limit}; "
-        f"RTTs within {worst_ns:.0f} ns of the reference's."
-    )
+    worst_ns = max((one.worst_ns for one in found if one.worst_ns is not None), default=None)
+    rtts = "no RTT was compared" if worst_ns is None else f"RTTs within {worst_ns:.0f} ns of the reference's"
+    agree = f"{sum(one.ok for one in found)} of {len(found)} pairs agree"
+    return f"{agree}; {equal} of {instants} routes are equal{limit}; {rtts}."
 
 
 def routes_markdown(found: list[Pair]) -> str:
@@ -170,7 +172,8 @@ def routes_markdown(found: list[Pair]) -> str:
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for one in found:
-        numbers = (one.instants, one.equal, one.by_limit, one.unequal, one.changes, round(one.worst_ns))
+        worst = "–" if one.worst_ns is None else round(one.worst_ns)
+        numbers = (one.instants, one.equal, one.by_limit, one.unequal, one.changes, worst)
         lines.append(f"| {one.pair} | " + " | ".join(str(number) for number in numbers) + " |")
     return "\n".join(lines) + "\n"
 
@@ -259,9 +262,11 @@ def _reference(root: Path, a: int, b: int) -> tuple[list[int], list[float], list
     rtt_file, path_file = (_file(root, f"{kind}_{a}_to_{b}.txt") for kind in ("rtt", "path"))
     if rtt_file is None or path_file is None:
         raise ValueError(f"{root}: the pair {a}-{b} has no path_{a}_to_{b}.txt")
-    rtts = dict(_row(rtt_file, line, float) for line in _lines(rtt_file))
-    changes = [_row(path_file, line, str) for line in _lines(path_file)]
-    times = sorted(rtts)
+    rtts = dict(_rows(rtt_file, _rtt, "a round-trip time in ns, 0 without a route"))
+    route = re.compile(rf"{a}(-\d+)*-{b}|{_UNREACHABLE}")
+    what = f"a route: numbers of nodes from {a} to {b} with - between them, or {_UNREACHABLE}"
+    changes = _rows(path_file, lambda text: text if route.fullmatch(text) else None, what)
+    times = list(rtts)
     if len(times) < 2 or not changes or changes[0][0] > 0 or times[0] != 0:
         raise ValueError(f"{rtt_file}: needs two instants or more from time 0 on, with a route from time 0 on")
     step = min(after - before for before, after in itertools.pairwise(times))
@@ -277,12 +282,26 @@ def _reference(root: Path, a: int, b: int) -> tuple[list[int], list[float], list
     return instants, [rtts.get(instant, 0.0) for instant in instants], paths
 
 
-def _row(file: Path, line: str, convert: Any) -> tuple[int, Any]:
-    try:
-        time, value = line.split(",")
-        return int(time), convert(value.strip())
-    except ValueError:
-        raise ValueError(f"{file}: {line!r} is not a time in ns, a comma and a value") from None
+def _rtt(text: str) -> float | None:
+    rtt_ns = float(text)
+    return rtt_ns if math.isfinite(rtt_ns) and rtt_ns >= 0.0 else None
+
+
+def _rows(file: Path, convert: Callable[[str], Any | None], what: str) -> list[tuple[int, Any]]:
+    """Times in ns, which increase, and the value of each; `what` says what a value has to be."""
+    rows: list[tuple[int, Any]] = []
+    for line in _lines(file):
+        time_text, _, text = line.partition(",")
+        try:
+            time, value = int(time_text), convert(text.strip())
+        except ValueError:
+            raise ValueError(f"{file}: {line!r} is not a time in ns, a comma and a value") from None
+        if value is None:
+            raise ValueError(f"{file}: {line!r} does not have {what}")
+        if rows and time <= rows[-1][0]:
+            raise ValueError(f"{file}: {line!r} comes after the line for {rows[-1][0]} ns; times have to increase")
+        rows.append((time, value))
+    return rows
 
 
 def _sky(root: Path) -> _Sky:

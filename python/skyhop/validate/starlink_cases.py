@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +79,9 @@ def _number(row: dict[str, str], key: str, where: str) -> float | None:
     if not (text := row.get(key, "")):
         return None
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise ValueError(f"{where}: {key} is {text!r}, which is not a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{where}: {key} is {text!r}, which is not a number")
+    return number

@@ -121,7 +121,13 @@ pub fn read_flow_rows(folder: &Path) -> Result<Vec<FlowRow>, ReferenceError> {
     let (cases, targets) = (read_table(folder, "cases.csv")?, read_table(folder, "targets.csv")?);
     let mut figures = Figures::new();
     for row in 0..targets.rows.len() {
-        let (Ok(least), Ok(most)) = (targets.number(row, "min"), targets.number(row, "max")) else { continue };
+        if ["min", "max"].iter().any(|column| targets.text(row, column).is_ok_and(|text| text.trim().is_empty())) {
+            continue;
+        }
+        let (least, most) = (targets.number(row, "min")?, targets.number::<f64>(row, "max")?);
+        if least > most {
+            return Err(targets.wrong(row, "min", targets.text(row, "min")?, "not above the max of its row"));
+        }
         // Rows over all flows have no number of a flow.
         let Ok(flow) = targets.text(row, "flow")?.trim_start_matches('f').parse() else { continue };
         let range = Range { least, most, runs: targets.number(row, "n").unwrap_or(1) };

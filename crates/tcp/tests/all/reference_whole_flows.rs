@@ -120,6 +120,15 @@ fn competing_flows_share_the_capacity() {
     let row = read("cubic", "0.01");
     assert!(row.case.as_ref().unwrap().draws_losses());
     std::fs::write(folder.join("targets.csv"), table).unwrap();
+    // No measure keeps or leaves its bound because a comparison with NaN is false, or because min and max are swapped.
+    for (figures, column) in
+        [("2.2,nan,2.5", "min"), ("2.2,1.9,NaN", "max"), ("2.2,2.5,1.9", "min"), ("2,1.9,x", "max")]
+    {
+        std::fs::write(folder.join("targets.csv"), table.replace("2.2,1.9,2.5", figures)).unwrap();
+        let message = read_flow_rows(&folder).unwrap_err().to_string();
+        assert!(message.contains("targets.csv, row 2") && message.contains(column), "{message}");
+    }
+    std::fs::write(folder.join("targets.csv"), table).unwrap();
     let judged = judge_flow(&folder, &read("cubic", "0.01")).unwrap();
     assert_eq!((judged.measures.len(), judged.missing.len()), (1, 3), "{judged:?}");
     assert!(judged.measures[0].ours > 1.0 && judged.missing.contains(&"a.cwnd.csv.gz".to_owned()), "{judged:?}");
