@@ -38,6 +38,9 @@ def planes(
     except _core.ScenarioError as error:
         options = {"constellation.epoch": "--from", "constellation.isl": "FILE", "constellation": "FILE"}
         terminal.fail(in_options(str(error), options))
+    # What the table says, and the rates that nobody gave.
+    said = [one for one in scenario.warnings if "`skyhop planes` lists" in one or "has no effect here" in one]
+    terminal.warn(scenario, but=said)
     found: dict[str, Any] = json.loads(scenario.planes_json())
     if csv is not None:
         folders.write(csv, planes_csv(found))

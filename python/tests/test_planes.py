@@ -69,6 +69,19 @@ def test_the_command_lists_planes_and_who_is_in_none(catalogue: Path) -> None:
     assert preset.exit_code == 0 and "iridium: 66 satellites in 6 planes" in preset.stdout
 
 
+def test_elements_that_are_left_out_or_far_away_in_time_are_told(catalogue: Path) -> None:
+    assert call("planes", catalogue).stderr == ""
+    lines = catalogue.read_text(encoding="utf-8").splitlines()
+    lines[1] = lines[1][:-1] + str((int(lines[1][-1]) + 1) % 10)
+    catalogue.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = call("planes", catalogue)
+    assert found.exit_code == 0 and f"{PLANES * SLOTS - 1} satellites in {PLANES} planes" in found.stdout
+    said = " ".join(found.stderr.split())
+    assert "line 2: sat 0 0: first line: the checksum is" in said and "no effect" not in said, said
+    said = call("planes", catalogue, "--from", "2026-10-07T12:00:00Z").stderr
+    assert "365.0 days old" in " ".join(said.split()), said
+
+
 def test_errors_of_the_command_name_what_was_typed(tmp_path: Path) -> None:
     assert "FILE" in call("planes", tmp_path / "none.tle").stderr
     lone = tmp_path / "lone.tle"
