@@ -229,6 +229,15 @@ def test_lists_of_gateways_become_a_class_of_stations(tmp_path: Path, form: str)
     assert goodput_bps(scenario) > 1e6
 
 
+def test_what_of_a_list_of_gateways_is_left_out_is_told(tmp_path: Path) -> None:
+    (tmp_path / "source").write_text(GATEWAYS["kml"])
+    said = " ".join(imports.read("gateways", [tmp_path / "source"]).notes)
+    assert "2 gateways from source" in said and "1 other feature is not a point and left out" in said
+    (tmp_path / "source").write_text(GATEWAYS["csv"])
+    said = " ".join(imports.read("gateways", [tmp_path / "source"]).notes)
+    assert "1 places within about a kilometre" in said and "left out" not in said
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

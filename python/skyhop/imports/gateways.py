@@ -38,7 +38,8 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
         raise ImportProblem("gateways: one file, as CSV, GeoJSON or KML")
     (source,) = sources
     text = text_of(source).lstrip("\ufeff")
-    rows = list(_rows(text, source.name))
+    found = list(_rows(text, source.name))
+    rows = [row for row in found if row is not None]
     if not rows:
         raise ImportProblem(f"{source.name} holds no place")
     taken: set[str] = {_POP, "terminal"}
@@ -68,7 +69,9 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
         "station_classes": {"gateway": {"file": "gateways.csv", "wire": wire}},
         "flows": [{"name": "download", "from": _POP, "to": "terminal", "tcp": "cubic", "application": "ftp"}],
     }
-    said = [f"{len(lines)} gateways from {source.name}."]
+    said = [f"{len(lines)} gateway{'s' if len(lines) > 1 else ''} from {source.name}."]
+    if others := len(found) - len(rows):
+        said.append(f"{others} other feature{'s are' if others > 1 else ' is'} not a point and left out.")
     if twice:
         said.append(f"{twice} places within about a kilometre of another one count as the same site.")
     if wanted.delay is None:
@@ -79,7 +82,8 @@ def read(sources: Sequence[Path], wanted: Wanted) -> Draft:
     return Draft(sections, {"gateways.csv": "name,latitude_deg,longitude_deg\n" + "\n".join(lines) + "\n"}, tuple(said))
 
 
-def _rows(text: str, name: str) -> Iterator[Row]:
+def _rows(text: str, name: str) -> Iterator[Row | None]:
+    """The places of a list, and None for what is not a point."""
     head = text.lstrip()[:200]
     if head.startswith("{"):
         yield from _of_geojson(text, name)
@@ -111,7 +115,7 @@ def _of_csv(text: str, name: str) -> Iterator[Row]:
         yield fields[title], _number(fields[latitude], name, place), _number(fields[longitude], name, place), place
 
 
-def _of_geojson(text: str, name: str) -> Iterator[Row]:
+def _of_geojson(text: str, name: str) -> Iterator[Row | None]:
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
@@ -123,6 +127,7 @@ def _of_geojson(text: str, name: str) -> Iterator[Row]:
         place = f"feature {n}"
         geometry = (feature.get("geometry") or {}) if isinstance(feature, dict) else {}
         if geometry.get("type") != "Point":
+            yield None
             continue
         coordinates = geometry.get("coordinates")
         if not isinstance(coordinates, list) or len(coordinates) < 2:
@@ -133,7 +138,7 @@ def _of_geojson(text: str, name: str) -> Iterator[Row]:
         yield labels[0] if labels else f"gateway-{n}", numbers[1], numbers[0], place
 
 
-def _of_kml(text: str, name: str) -> Iterator[Row]:
+def _of_kml(text: str, name: str) -> Iterator[Row | None]:
     if "<!DOCTYPE" in text[:2000]:
         raise ImportProblem(f"{name}: KML has no document type: this one is not read")
     try:
@@ -144,6 +149,7 @@ def _of_kml(text: str, name: str) -> Iterator[Row]:
         place = f"placemark {n}"
         point = mark.find("{*}Point/{*}coordinates")
         if point is None or not point.text:
+            yield None
             continue
         numbers = [_number(one, name, place) for one in re.split(r"[,\s]+", point.text.strip())[:2]]
         if len(numbers) != 2:
