@@ -120,7 +120,7 @@ pub(crate) fn plan(simulation: &Simulation, spec: &SimulationSpec, wish: Wish) -
     if !wish.always && alone_ns < LEAST_GAIN * cost {
         let (ms, hops) = (lookahead.as_secs_f64() * 1e3, survey.hops * lookahead.as_secs_f64());
         return Err(format!(
-            "a cut would not pay: about {hops:.0} packet-hops are in a window of {ms:.3} ms, or one part has most"
+            "a cut would not pay: about {hops:.0} packet-hops fall in a lookahead of {ms:.3} ms, or one part has most"
         ));
     }
     Ok(plan)
