@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from skyhop.starlink import synthetic
-from skyhop.starlink.chains import Chains, neighbours
 from skyhop.starlink.fitting import (
     LEAST_SLOTS,
     QUANTILES,
     Parameter,
     comments,
+    correlation_interval,
     interval,
+    neighbours,
     quantiles,
 )
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
@@ -34,9 +34,6 @@ LEAST_RATES = 8
 #: Datagrams between edges, and edges, for losses.
 LEAST_PACKETS = 1000
 LEAST_EDGES = 8
-
-#: Draws of slots for the standard error of a copy.
-ERROR_DRAWS = 25
 
 #: Points of the distribution of rates.
 POINTS = 2000
@@ -115,28 +112,24 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
     parameters: list[Parameter] = []
     rates: tuple[float, ...] = ()
     correlation, unknown, run = math.nan, 0.0, 1
-    likely: Floats = np.zeros(draws)
     if np.count_nonzero(carried == 0) >= LEAST_RATES:
         # A transfer that mostly got what it offered does not tell what neighbouring slots have in common.
         mostly = np.concatenate([np.full(one.rate.size, one.carried.mean() <= 0.5) for one in every if one.rate.size])
-        found, _ = neighbours(number[mostly], rate[mostly])
+        found, pairs = neighbours(number[mostly], rate[mostly])
         if not math.isnan(found):
-            chains = Chains(number[mostly])
-            correlation, low, high = chains.told(found)
+            correlation = found
             # So many values of an autoregressive process of the first order tell as much as one independent value.
             held = min(max(correlation, 0.0), MOST_CORRELATION)
-            run = min(max(1, round((1 + held) / (1 - held))), max(1, rate.size // 8))
-            likely = np.clip(chains.likely(found, draws), 0.0, MOST_CORRELATION) if draws else likely
-            low, high = (low, high) if draws else (math.nan, math.nan)
+            run = max(1, round((1 + held) / (1 - held)))
+            low, high = correlation_interval(correlation, pairs) if draws else (math.nan, math.nan)
             parameters.append(Parameter("correlation of the rates of neighbouring slots", correlation, low, high))
         known = np.stack([rate, carried], axis=1)
         drawn, unknown = _distribution(known)
         rates = tuple(round(float(one), 2) for one in quantiles(drawn, zero=False, count=min(QUANTILES, rate.size)))
-        copies = _copies(number, drawn, likely, generator)
         for name, of, from_share in (("mean", np.mean, 0.0), ("median", np.median, 0.5)):
             limit = ", at least" if unknown > from_share else ""
             value_of = partial(_of_distribution, of)
-            parameters.append(_parameter(f"rate, {name}, Mbit/s{limit}", value_of, known, run, draws, generator, copies))
+            parameters.append(_parameter(f"rate, {name}, Mbit/s{limit}", value_of, known, run, draws, generator))
     notes = []
     for one, slots in zip(transfers, every, strict=True):
         if one.is_udp and slots.rate.size and not slots.is_carried:
@@ -299,52 +292,13 @@ def _parameter(
     run: int,
     draws: int,
     generator: np.random.Generator,
-    copies: tuple[Floats, list[Floats]] | None = None,
 ) -> Parameter:
-    """A value with its interval over draws of runs of slots.
-
-    With `copies`, rows like `values` that chains of slots gave, the interval is bootstrap-t: few slots that resemble each
-    other tell too small a standard error, and the copies tell by how much.
-    """
-    found = of(values)
-    drawn = _drawn(of, values, run, draws, generator)
-    if not draws or copies is None:
-        return Parameter(name, found, *interval(drawn))
-    known, every = copies
-    middle = of(known)
-    off = []
-    for one in every:
-        error = float(np.std(_drawn(of, one, run, ERROR_DRAWS, generator)))
-        off.append((of(one) - middle) / error if error > 0 else 0.0)
-    low, high = interval(off)
-    error = float(np.std(drawn))
-    # No distribution of rates has a mean or a median outside the rates.
-    ends = np.clip([found - high * error, found - low * error], values[:, 0].min(), values[:, 0].max())
-    return Parameter(name, found, float(ends[0]), float(ends[1]))
-
-
-def _drawn(
-    of: Callable[[Floats], float], values: Floats, run: int, draws: int, generator: np.random.Generator
-) -> list[float]:
     drawn = []
     for _ in range(draws):
         begins = generator.integers(0, len(values), math.ceil(len(values) / run))
         at = (begins[:, None] + np.arange(run)[None, :]).ravel()[: len(values)] % len(values)
         drawn.append(of(values[at]))
-    return drawn
-
-
-def _copies(
-    number: Floats, points: Floats, correlations: Floats, generator: np.random.Generator
-) -> tuple[Floats, list[Floats]]:
-    """The distribution of rates, and slots that draw from it in chains: a copy for each correlation."""
-    shares = synthetic.share(synthetic.chain(number, correlations, correlations.size, generator))
-    every = points[np.minimum((shares * points.size).astype(int), points.size - 1)]
-    return _known(points), [_known(one) for one in every]
-
-
-def _known(rates: Floats) -> Floats:
-    return np.stack([rates, np.zeros(rates.size)], axis=1)
+    return Parameter(name, of(values), *interval(drawn))
 
 
 def _share(pairs: Floats) -> float:

@@ -1,35 +1,41 @@
 """Fits the profile `starlink` to recorded round trips: what a slot adds, what varies within it, the pause at its edge.
 
-A round trip is base + step of its slot + spread of its slot times jitter, and near an edge the rest of a pause. Step,
-spread and jitter are quantiles (`estimating.py`); the length of the pause is lognormal (`pauses.py`).
+A round trip is base + step of its slot + spread of its slot times jitter, and near an edge the rest of a pause. The
+step, the spread and the jitter are taken as they are in the recording, as quantiles; the length of the pause is
+lognormal, found by holding the delays after the edges against the model's.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from skyhop.starlink import pauses
-from skyhop.starlink.chains import LEAST_PAIRS, Chains, neighbours
-from skyhop.starlink.estimating import QUANTILES, calibrated
-from skyhop.starlink.intervals import NAMES, intervals, numbers_of, pause_likelihoods, shown
 from skyhop.starlink.measuring import EDGE_S, SLOT_S, Slotted, by_the_clock, calm, slotted
-from skyhop.starlink.pauses import Pause
 from skyhop.starlink.recordings import Floats, Recording
-from skyhop.starlink.synthetic import PAUSE_SEEN_S, Design
 
-#: Copies of the recording over the fitted model, for intervals.
+#: Evenly spaced quantiles of each distribution: 5 % apart.
+QUANTILES = 21
+
+#: The lengths of pauses, whose distribution has no end, are cut at these shares, and the least jitter at the first.
+ENDS = (0.005, 0.995)
+
+#: Delays in this time after the edge tell the pause; in these steps of the phase, s.
+PAUSE_SEEN_S = 0.4
+PAUSE_STEP_S = 0.05
+
+#: Medians, in s, and standard deviations of the logarithm among which the pause is looked for, beside no pause.
+PAUSES_S = np.arange(0.02, 0.26, 0.01)
+DEVIATIONS = np.arange(0.1, 1.21, 0.1)
+
+#: Draws for intervals: whole slots, with replacement.
 DRAWS = 200
 
 #: The bound of `skyhop validate starlink` for the mean step.
 STEP_BOUND = 0.25
-
-#: The most that a correlation of neighbouring slots is taken for.
-MOST_CORRELATION = 0.95
 
 #: Slots that are needed.
 LEAST_SLOTS = 20
@@ -79,8 +85,6 @@ class Fit:
     """Mean step between neighbouring slots in the first and in the second half of the slots; NaN without neighbours."""
     early: int
     """Round trips that left within 0.4 s after an edge, which tell the pause."""
-    hidden_ms: float
-    """Fewer than five of these left sooner after an edge, so that a pause as short as this would not show."""
     parameters: tuple[Parameter, ...]
 
     @property
@@ -89,16 +93,15 @@ class Fit:
         if self.pause_ms[-1] == 0:
             return (
                 f"No pause shows in the {self.early} round trips that left within {PAUSE_SEEN_S:g} s after an edge. "
-                f"One shorter than {self.hidden_ms:.0f} ms would not show."
+                f"One shorter than {500 * PAUSE_STEP_S:g} ms would not show."
             )
         of = {one.name: one.value for one in self.parameters if one.name.startswith("pause")}
         median_ms, deviation = of.values()
-        most_ms, most = pauses.MEDIANS_MS[-1], pauses.DEVIATIONS[-1]
-        if median_ms < most_ms - 1 and deviation < most - 0.01:
+        if median_ms < 1e3 * PAUSES_S[-1] - 1 and deviation < DEVIATIONS[-1] - 0.01:
             return ""
         return (
-            f"The pause is at the end of what is looked for, a median up to {most_ms:.0f} ms and a standard "
-            f"deviation of the logarithm up to {most:.1f}: it may be longer."
+            f"The pause is at the end of what is looked for, a median up to {1e3 * PAUSES_S[-1]:.0f} ms and a standard "
+            f"deviation of the logarithm up to {DEVIATIONS[-1]:.1f}: it may be longer."
         )
 
     @property
@@ -106,6 +109,14 @@ class Fit:
         """Whether the halves differ so much that one would not predict the other within the bound of its step."""
         first, second = self.steps_ms
         return abs(first - second) > STEP_BOUND * min(first, second)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    floors: Floats
+    factors: Floats
+    jitter: Floats
+    pause: tuple[float, float]
 
 
 def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -> Fit:
@@ -120,13 +131,14 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
         if np.intersect1d(a, b).size > 0.5 * min(a.size, b.size):
             raise ValueError(f"{first.name} and {second.name} are the same recording: its slots would count twice")
     slots: list[Slotted] = []
-    floors: list[float] = []
+    base_ms = math.inf
     numbers: list[float] = []
     for place, recording in enumerate(recordings):
-        whole = _slots(slotted(recording))
+        trips = slotted(recording)
+        whole = _slots(trips)
         if whole:
             floor = float(np.percentile([np.percentile(one.rtt_ms, 2) for one in whole], 1))
-            floors.append(floor)
+            base_ms = min(base_ms, floor)
             slots += [Slotted(one.slot, one.phase_s, one.rtt_ms - floor) for one in whole]
             # Slots of different recordings are not neighbours.
             numbers += [float(one.slot[0]) + 1e12 * place for one in whole]
@@ -134,43 +146,32 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
         raise ValueError(
             f"{len(slots)} slots with 10 round trips or more are not enough for a fit: record five minutes at least"
         )
+    parts = _parts(slots)
     generator = np.random.Generator(np.random.PCG64(seed))
-    design = Design.of(slots, np.array(numbers))
-    rtt_ms = np.concatenate([one.rtt_ms for one in slots])
-    # The pause hardly bears on what is away from the edges.
-    found = calibrated(design, rtt_ms, np.zeros(QUANTILES), generator)
-    of_slots = pause_likelihoods(design, rtt_ms[None, :], found.slots, found)[0]
-    sums = of_slots.sum(axis=0)
-    median_ms, deviation, gain = (float(one) for one in pauses.nearest(sums))
-    pause = Pause(median_ms, deviation) if gain >= pauses.CLAIMED else Pause(0.0, 0.0)
-    found = replace(found, model=replace(found.model, pause=pause.quantiles_ms))
-    statistic, pairs = neighbours(design.numbers, found.floors)
-    chains = Chains(design.numbers, reliability=found.reliability) if pairs >= LEAST_PAIRS else None
-    correlation, low, high = chains.told(statistic) if chains else (math.nan,) * 3
-    values = shown(numbers_of(found, pause))
-    ends = np.full((2, values.size), math.nan)
-    if draws:
-        has_one = pause.median_ms > 0
-        likely = chains.likely(statistic, draws) if chains and correlation == correlation else np.zeros(draws)
-        likely = generator.permutation(np.clip(likely, 0.0, MOST_CORRELATION))
-        held = min(max(correlation, 0.0), MOST_CORRELATION) if correlation == correlation else 0.0
-        # So many values of an autoregressive process of the first order tell as much as one independent value.
-        run = min(max(1, round((1 + held) / (1 - held))), max(1, len(slots) // 8))
-        ends = np.array(intervals(design, rtt_ms, found, run, likely, has_one, generator))
-        if not has_one:
-            ends[:, 5:] = [[0.0, 0.0], [pauses.longest_ms(sums), 0.0]]
-    early_s = np.sort((design.sent_s - design.edge_s)[design.early])
-    parameters = [Parameter(name, *(float(one) for one in of)) for name, of in zip(NAMES, zip(values, *ends), strict=True)]
-    if correlation == correlation:
-        between = (low, high) if draws else (math.nan, math.nan)
+    summaries: dict[str, Callable[[_Parts], float]] = {
+        "step, mean": lambda one: float(np.mean(quantiles(one.floors))),
+        "step, 90 %": lambda one: float(np.percentile(one.floors - one.floors.min(), 90)),
+        "jitter, median": lambda one: float(np.median(one.jitter)),
+        "jitter, 10 to 90 %": lambda one: float(np.subtract(*np.percentile(one.jitter, [90, 10]))),
+        "spread, standard deviation of its logarithm": lambda one: float(np.std(np.log(one.factors))),
+        "pause, median": lambda one: 1e3 * math.exp(one.pause[0]),
+        "pause, standard deviation of its logarithm": lambda one: one.pause[1],
+    }
+    drawn = [_parts([slots[n] for n in generator.integers(0, len(slots), len(slots))]) for _ in range(draws)]
+    parameters = [Parameter(name, of(parts), *interval([of(one) for one in drawn])) for name, of in summaries.items()]
+    correlation, pairs = neighbours(np.array(numbers), parts.floors)
+    if not math.isnan(correlation):
+        between = correlation_interval(correlation, pairs) if draws else (math.nan, math.nan)
         parameters.append(Parameter("correlation of neighbouring slots", correlation, *between))
+    mean, deviation = parts.pause
+    shares = np.linspace(*ENDS, QUANTILES)
+    pause = tuple(round(1e3 * math.exp(mean + deviation * _normal(float(share))), 1) for share in shares)
     return Fit(
-        step_ms=_rounded(found.model.step), jitter_ms=_rounded(found.model.jitter),
-        spread=_rounded(found.model.spread, 3), pause_ms=_rounded(pause.quantiles_ms),
-        correlation=math.nan if math.isnan(correlation) else round(min(max(correlation, 0.0), 0.9), 2),
-        base_ms=min(floors) + found.base_ms, loss_near_edges=_near_edges(recordings), slots=len(slots),
-        steps_ms=_steps(slots, np.array(numbers)), early=early_s.size,
-        hidden_ms=1e3 * float(early_s[4]) if early_s.size >= 5 else 1e3 * PAUSE_SEEN_S, parameters=tuple(parameters),
+        step_ms=_rounded(quantiles(parts.floors)), jitter_ms=_rounded(quantiles(parts.jitter)),
+        spread=_rounded(quantiles(parts.factors, zero=False), 3), pause_ms=pause,
+        correlation=math.nan if math.isnan(correlation) else round(min(max(correlation, 0.0), 0.9), 2), base_ms=base_ms,
+        loss_near_edges=_near_edges(recordings), slots=len(slots), steps_ms=_steps(slots, np.array(numbers)),
+        early=sum(int(np.count_nonzero(one.phase_s < PAUSE_SEEN_S)) for one in slots), parameters=tuple(parameters),
     )  # fmt: skip
 
 
@@ -194,6 +195,109 @@ def _slots(trips: Slotted) -> list[Slotted]:
         of = trips.slot == number
         found.append(Slotted(trips.slot[of], trips.phase_s[of], trips.rtt_ms[of]))
     return found
+
+
+def _parts(slots: Sequence[Slotted]) -> _Parts:
+    medians, factors, rest = [], [], []
+    early_phases, early_rests = [], []
+    for one in slots:
+        inside = (one.phase_s >= 2 * EDGE_S) & (one.phase_s < SLOT_S - EDGE_S)
+        rtts = one.rtt_ms[inside]
+        low, middle, high = np.percentile(rtts, [10, 50, 90])
+        medians.append(middle)
+        factors.append(max(high - low, 0.1))
+        rest.append(rtts - middle)
+        early = one.phase_s < PAUSE_SEEN_S
+        early_phases.append(one.phase_s[early])
+        early_rests.append(one.rtt_ms[early] - middle)
+    scale = np.array(factors) / float(np.median(factors))
+    standard = np.concatenate([one / factor for one, factor in zip(rest, scale, strict=True)])
+    # The width of some fifty round trips is uncertain: what the same number from one distribution would show is taken
+    # out of the factors' spread.
+    count = int(np.median([one.size for one in rest]))
+    blocks = standard[: standard.size // count * count].reshape(-1, count)
+    shuffled = np.random.Generator(np.random.PCG64(7)).permutation(standard)[: blocks.size].reshape(-1, count)
+    noise = np.std(np.log(np.maximum(np.subtract(*np.percentile(shuffled, [90, 10], axis=1)), 0.1)))
+    seen = np.std(np.log(scale))
+    shrink = math.sqrt(max(0.0, 1 - (noise / seen) ** 2)) if seen > 0 else 0.0
+    scale = np.exp(np.log(scale) * shrink)
+    least = float(np.quantile(standard, ENDS[0]))
+    jitter = np.maximum(standard - least, 0.0)
+    floors = _independent(np.array(medians) + scale * least, scale * float(np.median(jitter)), np.array(medians))
+    pause = _pause(np.concatenate(early_phases), np.concatenate(early_rests), standard)
+    return _Parts(floors, scale, jitter, pause)
+
+
+def _independent(floors: Floats, rest: Floats, medians: Floats) -> Floats:
+    """The floors, drawn together so that floors and `rest` drawn independently are as far apart as the medians.
+
+    In the recording a slot's floor is its median less `rest`, so both are related: drawn independently they would give
+    steps between slots that are too large. The mean stays, and the scale is found by halving.
+    """
+    generator = np.random.Generator(np.random.PCG64(11))
+    size = 40 * floors.size
+    first, second, third, fourth = (generator.integers(0, floors.size, size) for _ in range(4))
+    wanted = float(np.mean(np.abs(medians[first] - medians[second])))
+    middle = float(np.mean(floors))
+    low, high = 0.0, 1.5
+    for _ in range(30):
+        factor = (low + high) / 2
+        apart = factor * (floors[first] - floors[second]) + rest[third] - rest[fourth]
+        low, high = (factor, high) if float(np.mean(np.abs(apart))) < wanted else (low, factor)
+    return np.asarray(middle + (floors - middle) * low)
+
+
+def _pause(phases_s: Floats, rests_ms: Floats, standard: Floats) -> tuple[float, float]:
+    """Mean and standard deviation of the logarithm of the pause in s, by the quartiles of the delays at each phase.
+
+    The mean is minus infinity where no pause is as near as the nearest one.
+    """
+    steps = np.arange(0.0, PAUSE_SEEN_S, PAUSE_STEP_S)
+    of_step = np.floor(phases_s / PAUSE_STEP_S).astype(int)
+    seen = [np.percentile(rests_ms[of_step == n], [25, 50, 75]) if np.any(of_step == n) else None
+            for n in range(steps.size)]  # fmt: skip
+    shares = (np.arange(60) + 0.5) / 60
+    normal = np.array([_normal(float(share)) for share in shares])
+    noise = np.quantile(standard, (np.arange(25) + 0.5) / 25)
+
+    def off(pauses_ms: Floats) -> float:
+        total = 0.0
+        for step, quartiles in zip(steps, seen, strict=True):
+            if quartiles is not None:
+                waits = np.maximum(pauses_ms - 1e3 * (step + PAUSE_STEP_S / 2), 0.0)
+                model = np.percentile((waits[:, None] + noise[None, :]).ravel(), [25, 50, 75])
+                total += float(np.sum(np.abs(model - quartiles)))
+        return total
+
+    best, least = (-math.inf, 0.0), off(np.zeros(shares.size))
+    for mean in np.log(PAUSES_S):
+        for deviation in DEVIATIONS:
+            if (found := off(1e3 * np.exp(mean + deviation * normal))) < least:
+                best, least = (float(mean), float(deviation)), found
+    return best
+
+
+def neighbours(numbers: Floats, values: Floats) -> tuple[float, int]:
+    """Correlation of the normal scores of neighbours, and the number of pairs.
+
+    NaN for fewer than 20 pairs, and where all values are the same.
+    """
+    order = np.argsort(numbers)
+    _, place, counts = np.unique(values[order], return_inverse=True, return_counts=True)
+    # Equal values share a rank: in their order in time they would look correlated.
+    ranks = (np.cumsum(counts) - (counts + 1) / 2)[place]
+    scores = np.array([_normal((float(rank) + 0.5) / ranks.size) for rank in ranks])
+    beside = np.diff(numbers[order]) == 1
+    pairs = int(np.count_nonzero(beside))
+    if pairs < LEAST_SLOTS or counts.size < 2:
+        return math.nan, pairs
+    return float(np.mean(scores[:-1][beside] * scores[1:][beside]) / np.var(scores)), pairs
+
+
+def correlation_interval(correlation: float, pairs: int) -> tuple[float, float]:
+    """The 90 % interval of a correlation from so many pairs (Fisher's)."""
+    centre, wide = math.atanh(min(max(correlation, -0.999), 0.999)), 1.645 / math.sqrt(pairs - 3)
+    return math.tanh(centre - wide), math.tanh(centre + wide)
 
 
 def _near_edges(recordings: Sequence[Recording]) -> float:
@@ -221,6 +325,13 @@ def quantiles(values: Floats, *, zero: bool = True, count: int = QUANTILES) -> F
 
 def _rounded(values: Floats, digits: int = 1) -> tuple[float, ...]:
     return tuple(round(float(value), digits) for value in values)
+
+
+def _normal(share: float) -> float:
+    """The quantile of the standard normal distribution."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(share)
 
 
 def table(found: Fit, *, direction: str = "up") -> str:
