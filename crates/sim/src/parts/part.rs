@@ -147,7 +147,8 @@ pub(crate) struct Part {
     is_outgoing: Vec<bool>,
     /// Links whose near end judges the errors, because packets of one link go to several parts.
     judged: Vec<bool>,
-    /// Links all of whose packets leave the part and keep their times: there is no event at their arrivals here.
+    /// Links that lead to one other part only, and whose packets keep their times of arrival: an arrival over such a
+    /// link is an event of that part alone.
     silent: Vec<bool>,
     /// How many of the packets on each of them have been told; the oldest ones have.
     told: Vec<u32>,
@@ -565,11 +566,14 @@ impl Simulation {
                 needed_from = needed_from.min(time);
                 return true;
             }
-            debug_assert!(remembers[flow as usize], "nobody expected {event:?} of flow {flow}");
+            if !remembers[flow as usize] {
+                // A connection of a workload, or a source without a report: a whole run has no row of it either.
+                return false;
+            }
             let newest = remembered.iter().rev().find(|state| state.flow == flow && state.order < order);
             let (cwnd, ssthresh) = match newest {
                 Some(state) => (state.cwnd, state.ssthresh),
-                None => last_remembered.get(flow as usize).copied().unwrap_or_default(),
+                None => last_remembered[flow as usize],
             };
             let row = crate::records::FlowEventRow { time, flow, event, cwnd, ssthresh };
             late_rows.push(LateRow { order, place, row });

@@ -3,9 +3,10 @@
 
 use super::tests::{against_the_row, row};
 use super::*;
+use crate::distribution::Distribution;
 use crate::endpoint::{Codepoint, Endpoint, Fact, Incoming, Outgoing, Payload, Report, Transport};
 use crate::errors::PacketErrors;
-use crate::spec::{ErrorConfig, FrameRepair, Repeats, TransportConfig};
+use crate::spec::{ArrivalConfig, ConnectionUse, ErrorConfig, FrameRepair, Repeats, TransportConfig, WorkloadConfig};
 use skyhop_base::Stream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -217,6 +218,38 @@ fn rows_that_a_sink_asks_for_are_taken_in_their_place() {
         run.run_until(Time::MAX);
         taken.extend(words(&run.finish()));
         assert!(taken == whole, "{threads} threads, {parts} parts: {} of {} rows", taken.len(), whole.len());
+    }
+}
+
+/// The connections of workloads have no rows of events, whoever tells them.
+#[test]
+fn events_of_a_workload_that_a_sink_tells_have_no_rows() {
+    let mut spec = row();
+    let transport = TransportConfig::Hosts(Arc::new(Breaking { source_at: Time::MAX, sink_at: Time::MAX }));
+    spec.workloads = vec![WorkloadConfig {
+        name: "workload".into(),
+        from: vec![NodeId::new(0)],
+        to: vec![NodeId::new(2)],
+        transport,
+        arrivals: ArrivalConfig::Given([(Duration::from_millis(100), Some(1000))].into()),
+        sizes: Distribution::Constant(1000.0),
+        connections: ConnectionUse::New,
+        burst: None,
+        pages: None,
+        start: Time::ZERO,
+        stop: None,
+        count: None,
+        ttl: 64,
+        class: 0,
+        jitter: Duration::ZERO,
+    }];
+    let whole = Simulation::new(&spec, 1).unwrap().run();
+    assert!(whole.flow_events.is_empty() && whole.packet_hops > 2000, "{}", whole.packet_hops);
+    for threads in [1, 2] {
+        let run = Execution::with_parts(&spec, 1, threads, 2).unwrap();
+        assert_eq!(run.division().parts, 2);
+        let cut = run.run();
+        assert_eq!((cut.flow_events.len(), cut.packet_hops), (0, whole.packet_hops));
     }
 }
 

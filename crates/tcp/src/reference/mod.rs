@@ -93,8 +93,11 @@ impl Table {
     fn number<T: std::str::FromStr>(&self, row: usize, column: &'static str) -> Result<T, ReferenceError> {
         let value = self.text(row, column)?;
         // Every comparison with NaN is false, so a bound would hold without a word.
-        let parsed = (!value.trim_start_matches(['+', '-']).eq_ignore_ascii_case("nan")).then(|| value.parse().ok());
-        parsed.flatten().ok_or_else(|| self.wrong(row, column, value, "not a number in the range of this column"))
+        let is_nan = value.trim_start_matches(['+', '-']).eq_ignore_ascii_case("nan");
+        match value.parse() {
+            Ok(number) if !is_nan => Ok(number),
+            _ => Err(self.wrong(row, column, value, "not a number in the range of this column")),
+        }
     }
 
     fn seconds(&self, row: usize, column: &'static str) -> Result<f64, ReferenceError> {
