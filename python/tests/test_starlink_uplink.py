@@ -13,7 +13,7 @@ from test_starlink_fit import made
 from typer.testing import CliRunner
 
 from skyhop import api, cli, starlink
-from skyhop.starlink import fitting
+from skyhop.starlink import chains
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer
@@ -333,11 +333,11 @@ def test_the_command_reads_iperf3s_reports_of_a_loaded_link(tmp_path: Path) -> N
 
 def test_equal_values_have_no_correlation() -> None:
     numbers = np.arange(40.0)
-    assert math.isnan(fitting.neighbours(numbers, np.full(40, 30.0))[0])
+    assert math.isnan(chains.neighbours(numbers, np.full(40, 30.0))[0])
     # Two rates at random.
     generator = np.random.Generator(np.random.PCG64(4))
     values = np.where(generator.uniform(size=400) < 0.5, 10.0, 20.0)
-    assert abs(fitting.neighbours(np.arange(400.0), values)[0]) < 0.15
+    assert abs(chains.neighbours(np.arange(400.0), values)[0]) < 0.15
 
 
 def test_few_neighbours_tell_no_correlation() -> None:

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from skyhop.starlink.chains import Chains, neighbours
+from skyhop.starlink.estimating import QUANTILES
 from skyhop.starlink.fitting import (
     LEAST_SLOTS,
-    QUANTILES,
     Parameter,
     comments,
-    correlation_interval,
     interval,
-    neighbours,
     quantiles,
 )
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
@@ -115,13 +114,13 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
     if np.count_nonzero(carried == 0) >= LEAST_RATES:
         # A transfer that mostly got what it offered does not tell what neighbouring slots have in common.
         mostly = np.concatenate([np.full(one.rate.size, one.carried.mean() <= 0.5) for one in every if one.rate.size])
-        found, pairs = neighbours(number[mostly], rate[mostly])
+        found, _ = neighbours(number[mostly], rate[mostly])
         if not math.isnan(found):
-            correlation = found
+            correlation, *between = Chains(number[mostly]).told(found)
             # So many values of an autoregressive process of the first order tell as much as one independent value.
             held = min(max(correlation, 0.0), MOST_CORRELATION)
-            run = max(1, round((1 + held) / (1 - held)))
-            low, high = correlation_interval(correlation, pairs) if draws else (math.nan, math.nan)
+            run = min(max(1, round((1 + held) / (1 - held))), max(1, rate.size // 8))
+            low, high = between if draws else (math.nan, math.nan)
             parameters.append(Parameter("correlation of the rates of neighbouring slots", correlation, low, high))
         known = np.stack([rate, carried], axis=1)
         drawn, unknown = _distribution(known)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from skyhop.starlink.fitting import QUANTILES, Parameter, comments, interval
+from skyhop.starlink.estimating import QUANTILES
+from skyhop.starlink.fitting import Parameter, comments, interval
 from skyhop.starlink.recordings import Floats
 from skyhop.texts import text_of
 

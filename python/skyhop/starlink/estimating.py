@@ -1,0 +1,278 @@
+"""The most likely step, jitter and spread of the profile `starlink` for the round trips of some slots.
+
+A round trip of slot j is f_j + s_j * jitter: f_j is the base and the slot's step, s_j its spread. The distributions of
+step and jitter are quantiles with straight lines between them, as the profile draws them; the logarithm of the spread
+is normal. No slot tells its f and s exactly, so their likelihoods are summed over both, and the distributions are found
+by expectation and maximisation (Dempster, Laird and Rubin, J. Royal Statistical Society B 39, 1977; without a shape
+given in advance: Laird, J. American Statistical Association 73, 1978). Each slot has a grid of its own around its most
+likely f and s (adaptive quadrature: Pinheiro and Bates, J. Computational and Graphical Statistics 4, 1995).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skyhop.starlink.recordings import Floats
+
+#: Evenly spaced quantiles of each distribution: 5 % apart.
+QUANTILES = 21
+SHARES = np.linspace(0, 1, QUANTILES)
+
+#: Points of the grid of a slot: places of its jitter in ms and logarithms of its spread, over so many standard
+#: deviations to either side.
+_PLACES, _PLACES_TO = 25, 4.5
+_SCALES, _SCALES_TO = 11, 4.0
+
+#: Bins of the round trips of a slot: 4/5 of them between 2 and 98 % of all.
+_BINS = 400
+
+#: Part of the round trips that nothing here explains; else one round trip could decide about a slot.
+_OUTLIERS = 1e-3
+
+#: How often quantiles are smoothed before a slot's likelihood is taken. Recorded jitter has the frames of grants in it:
+#: slots lock onto one or the next of them, and the result then depended on where the search began (least round trips of
+#: Seattle from 11.4 to 17.6 ms; with 2, 6 or 20 times 17.0 to 17.4).
+_SMOOTHED = 4
+
+#: Rounds between new grids, how often there are new ones, and rounds after that at most, for the recording and a draw.
+_ROUNDS, _GRIDS, _LAST_ROUNDS, _DRAW_ROUNDS = 8, 4, 80, 30
+
+#: A round that changes no quantile of the jitter by more, as a part of its width, is the last.
+_CLOSE = 3e-4
+
+#: Places into which `weighted_quantiles` sorts values.
+_FINE = 4000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Quantiles from 0 on in ms, and the spread; the other arrays have a value for each slot."""
+
+    step: Floats
+    jitter: Floats
+    spread: Floats
+    """Quantiles of a factor, in the median 1."""
+    deviation: float
+    """Standard deviation of the logarithm of the spread."""
+    least_deviation: bool
+    """Whether a deviation of 0 shows as much more often than in one of twenty recordings."""
+    base_ms: float
+    """What all slots have: the least delay."""
+    floors: Floats
+    """Base and step."""
+    spreads: Floats
+    chance: float
+    """Variance of the floors that comes from the few round trips of a slot, in ms²."""
+
+
+class Slots:
+    """Round trips of slots away from edges, in ms, and the most likely distributions behind them."""
+
+    def __init__(self, rtt_ms: Sequence[Floats]) -> None:
+        resolution = _resolution(np.concatenate(list(rtt_ms)))
+        generator = np.random.Generator(np.random.PCG64(5))
+        self._trips = [np.sort(one + resolution * generator.uniform(-0.5, 0.5, one.size)) for one in rtt_ms]
+        trips = float(np.median([one.size for one in rtt_ms]))
+        self._middles = np.array([np.median(one) for one in self._trips])
+        """Round trip of each slot with the jitter `_pivot`; the middle of the grid."""
+        widths = np.array([max(float(np.subtract(*np.percentile(one, [90, 10]))), 0.1) for one in self._trips])
+        width = float(np.median(widths))
+        logs = np.log(widths / width)
+        self._deviation = max(float(np.std(logs)), 0.02)
+        # Nearer to each other than they look, because part of the difference is chance.
+        self._logs = 0.7 * logs
+        """Logarithm of the spread of each slot; the middle of the grid."""
+        rests = np.concatenate([(one - middle) * math.exp(-log) for one, middle, log in self._each()])
+        found = weighted_quantiles(rests, np.ones(rests.size))
+        self._jitter, self._pivot = found - found[0], -found[0]
+        self._floors: Floats | None = None
+        """Quantiles of base and step; none before the first round."""
+        # Some standard deviations of a median and of the logarithm of a width: only the first grid needs them.
+        self._place_error, self._log_error = 0.65 * width / math.sqrt(trips), 1.2 / math.sqrt(trips)
+        self._count()
+        for _ in range(_GRIDS):
+            self._run(_ROUNDS)
+            self._middles = self._middles + np.exp(self._logs) * self._place_means
+            self._logs = self._logs + self._log_means
+            self._place_error = max(math.sqrt(float(np.quantile(self._place_variances, 0.8))), 1e-4 * width)
+            self._log_error = max(math.sqrt(float(np.quantile(self._log_variances, 0.8))), 1e-3)
+            self._count()
+        self._run(_LAST_ROUNDS)
+
+    def drawn(self, times: Floats) -> Estimate:
+        """The estimate where each slot counts so many times."""
+        other = copy.copy(self)
+        other._run(_DRAW_ROUNDS, times)
+        return other.estimate(times)
+
+    def estimate(self, times: Floats | None = None) -> Estimate:
+        """The values found; the spread is 1 in the median of the slots, each of which counts so many times."""
+        weights = np.ones(len(self._trips)) if times is None else times
+        logs = self._logs + self._log_means
+        shape = weighted_quantiles(logs, weights)
+        middle = float(shape[QUANTILES // 2])
+        shape = shape - middle
+        own = float(np.std(np.interp(np.linspace(0, 1, 2001), SHARES, shape)))
+        scale = self._deviation / own if own > 0 else 0.0
+        # Quantiles of n values that lie evenly in an interval reach over n / (n + 1) of it in the mean.
+        found = np.asarray(self._floors)
+        floors = found + (found - found[QUANTILES // 2]) / float(weights.sum())
+        # The log of the spread is known to so much from one slot alone.
+        chance = 1 / max(1 / float(np.mean(self._log_variances)) - 1 / self._deviation**2, 1e-9)
+        by_chance = 1.645 * math.sqrt(2 / len(self._trips)) * (self._deviation**2 + chance)
+        return Estimate(
+            step=floors - floors[0], jitter=self._jitter * math.exp(middle), spread=np.exp(shape * scale),
+            deviation=self._deviation, least_deviation=self._deviation**2 < by_chance, base_ms=float(floors[0]),
+            floors=self._floor_means, spreads=np.exp(logs),
+            chance=float(np.mean(self._floor_variances)),
+        )  # fmt: skip
+
+    def _each(self) -> zip[tuple[Floats, float, float]]:
+        return zip(self._trips, self._middles, self._logs, strict=True)
+
+    def _count(self) -> None:
+        """Counts the round trips of each slot in bins, which lie at its middle and are as wide as its spread."""
+        rests = [(one - middle) * math.exp(-log) for one, middle, log in self._each()]
+        every = np.concatenate(rests)
+        low, inner_low, inner_high, high = np.quantile(every, [0, 0.02, 0.98, 1])
+        inner_high = max(inner_high, inner_low + 1e-3)
+        width = (inner_high - inner_low) / (0.8 * _BINS)
+
+        def tail(length: float) -> Floats:
+            """Ends of bins that are wider the farther they lie outside."""
+            bins = int(np.clip(math.ceil(length / width), 1, _BINS // 10))
+            power = 2.0 if length > bins * width else 1.0
+            return np.asarray(max(length, width) * (np.arange(1, bins + 1) / bins) ** power)
+
+        below, above = tail(inner_low - low + width), tail(high - inner_high + width)
+        inner = np.linspace(inner_low, inner_high, int(0.8 * _BINS) + 1)
+        self._edges = np.concatenate([(inner_low - below)[::-1], inner, inner_high + above])
+        self._counts = np.array([np.histogram(one, self._edges)[0] for one in rests], dtype=float)
+        self._places = np.linspace(-_PLACES_TO, _PLACES_TO, _PLACES) * self._place_error
+        self._scales = np.linspace(-_SCALES_TO, _SCALES_TO, _SCALES) * self._log_error
+
+    def _run(self, rounds: int, times: Floats | None = None) -> None:
+        weights = np.ones(len(self._trips)) if times is None else times
+        for _ in range(rounds):
+            if self._round(weights) < _CLOSE:
+                break
+
+    def _round(self, weights: Floats) -> float:
+        """Expectation and maximisation; returns how far the jitter's quantiles moved, as a part of their width."""
+        slots, cells = len(self._trips), _SCALES * _PLACES
+        scales = np.exp(self._scales)
+        # The jitter at the ends of the bins: scales, places, ends.
+        at = self._pivot + (self._edges - self._places[:, None]) / scales[:, None, None]
+        inside = np.diff(_below(_smoothed(self._jitter), at), axis=2)
+        spare = np.diff(self._edges) / (self._edges[-1] - self._edges[0])
+        shares = ((1 - _OUTLIERS) * inside + _OUTLIERS * spare).reshape(cells, -1)
+        likely = (self._counts @ np.log(shares).T).reshape(slots, _SCALES, _PLACES)
+        own = np.exp(self._logs)[:, None, None]
+        floors = self._middles[:, None, None] + own * (self._places - self._pivot * scales[:, None])
+        if self._floors is not None:
+            span = float(np.ptp(self._middles) + self._jitter[-1])
+            likely += np.log((1 - _OUTLIERS) * density(_smoothed(self._floors), floors) + _OUTLIERS / max(span, 1e-3))
+        logs = self._logs[:, None] + self._scales
+        likely -= 0.5 * ((logs / self._deviation) ** 2)[:, :, None]
+        parts = np.exp(likely - likely.max(axis=(1, 2), keepdims=True))
+        parts /= parts.sum(axis=(1, 2), keepdims=True)
+
+        counted = (parts * weights[:, None, None]).reshape(slots, cells).T @ self._counts
+        jitter = weighted_quantiles((at[..., 1:] + at[..., :-1]) / 2, counted)
+        of_floors = weighted_quantiles(floors, parts * weights[:, None, None])
+        self._place_means, self._place_variances = _moments(parts.sum(axis=1), self._places)
+        self._log_means, self._log_variances = _moments(parts.sum(axis=2), self._scales)
+        self._floor_means = (parts * floors).sum(axis=(1, 2))
+        self._floor_variances = (parts * (floors - self._floor_means[:, None, None]) ** 2).sum(axis=(1, 2))
+        # Spreads count from 1 in the mean of their logarithms, the jitter from 0.
+        means = self._logs + self._log_means
+        middle = float(np.average(means, weights=weights))
+        variance = np.average(self._log_variances + (means - middle) ** 2, weights=weights)
+        factor, least = math.exp(middle), float(jitter[0])
+        jitter = (jitter - least) * factor
+        moved = float(np.max(np.abs(jitter - self._jitter))) / max(float(jitter[-3] - jitter[2]), 1e-6)
+        self._jitter = jitter
+        self._pivot = (self._pivot - least) * factor
+        self._edges, self._places = self._edges * factor, self._places * factor
+        self._logs = self._logs - middle
+        self._deviation = max(math.sqrt(float(variance)), 1e-3)
+        self._floors = of_floors + least
+        return moved
+
+
+def _resolution(values: Floats) -> float:
+    """The step between neighbouring values; 0 for finer than 0.05 ms.
+
+    `ping` writes three digits, so whole milliseconds from 100 ms on. Slots whose trips all stand on a grid would look
+    as if they differed by parts of it.
+    """
+    gaps = np.diff(np.unique(values))
+    least = float(gaps.min()) if gaps.size else 0.0
+    return least if least >= 0.05 else 0.0
+
+
+def weighted_quantiles(values: Floats, weights: Floats) -> Floats:
+    """Evenly spaced quantiles, of which the outermost gaps have the means of the values there.
+
+    The profile draws evenly between two quantiles: ends at the outermost values would stretch the distribution.
+    """
+    values, weights = np.ravel(values), np.ravel(weights)
+    low, high = float(values.min()), float(values.max())
+    while True:
+        if high - low < 1e-9:
+            return np.full(QUANTILES, (low + high) / 2)
+        # Values outside count at the ends, with the means that they have.
+        place = np.clip((values - low) * (_FINE / (high - low)), 0, _FINE - 1).astype(np.intp)
+        each = np.bincount(place, weights, _FINE)
+        share = np.cumsum(each) / each.sum()
+        first, last = (int(one) for one in np.searchsorted(share, [0.02, 0.98]))
+        if last - first > _FINE // 10 or high - low < 1e-6:
+            break
+        # A few values far away leave too few places for the others.
+        width = (high - low) / _FINE
+        low, high = low + first * width, low + (last + 1) * width
+    sums = np.bincount(place, weights * values, _FINE)
+    some = each > 0
+    each, sums = each[some], sums[some]
+    until = np.cumsum(each)
+    found = np.interp(SHARES, (until - each / 2) / until[-1], sums / each)
+    values = sums / each
+    first, last = values <= found[1], values >= found[-2]
+    found[0] = min(2 * float(np.average(values[first], weights=each[first])) - found[1], found[1])
+    found[-1] = max(2 * float(np.average(values[last], weights=each[last])) - found[-2], found[-2])
+    return np.asarray(found)
+
+
+def _smoothed(quantiles: Floats) -> Floats:
+    """Quantiles whose gaps are means over their neighbours; the first one stays."""
+    gaps = np.diff(quantiles)
+    for _ in range(_SMOOTHED):
+        beside = np.concatenate([gaps[:1], gaps, gaps[-1:]])
+        gaps = (beside[:-2] + 2 * gaps + beside[2:]) / 4
+    return np.asarray(quantiles[0] + np.concatenate([[0.0], np.cumsum(gaps)]))
+
+
+def _below(quantiles: Floats, values: Floats) -> Floats:
+    """The distribution function."""
+    rising = quantiles + np.arange(QUANTILES) * 1e-9 * max(float(quantiles[-1] - quantiles[0]), 1e-3)
+    return np.asarray(np.interp(values, rising, SHARES))
+
+
+def density(quantiles: Floats, values: Floats) -> Floats:
+    """How dense draws from quantiles lie, 1/ms."""
+    least = 1e-4 * max(float(quantiles[-1] - quantiles[0]), 1e-3)
+    density = 1 / (QUANTILES - 1) / np.maximum(np.diff(quantiles), least)
+    place = np.searchsorted(quantiles, values, side="right") - 1
+    inside = (place >= 0) & (place < QUANTILES - 1)
+    return np.where(inside, density[np.clip(place, 0, QUANTILES - 2)], 0.0)
+
+
+def _moments(shares: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Means and variances, a row of shares each."""
+    means = shares @ values
+    return means, np.asarray((shares * (values - means[:, None]) ** 2).sum(axis=1))
