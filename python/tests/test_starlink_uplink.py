@@ -13,7 +13,7 @@ from test_starlink_fit import made
 from typer.testing import CliRunner
 
 from skyhop import api, cli, starlink
-from skyhop.starlink import chains
+from skyhop.starlink import capacity, chains, fitting
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
 from skyhop.starlink.recordings import Floats, Recording
 from skyhop.starlink.transfers import Transfer
@@ -329,6 +329,27 @@ def test_the_command_reads_iperf3s_reports_of_a_loaded_link(tmp_path: Path) -> N
     file.write_text(json.dumps(document), encoding="utf-8")
     invoked = CliRunner().invoke(cli.app, ["fit", "starlink", "--loaded", str(file)])
     assert invoked.exit_code != 0 and "record with --get-server-output" in invoked.stderr
+
+
+def test_outages_below_zero_by_chance_outweigh_the_shortest() -> None:
+    generator = np.random.Generator(np.random.PCG64(1))
+    true = np.where(generator.uniform(size=400) < 0.5, 0.0, generator.uniform(0, 50, 400))
+    seen = true + 3 * generator.standard_normal(400)
+    found = capacity._without_chance(seen)
+    assert found.min() == 0 and np.mean(found) == pytest.approx(np.mean(seen))
+    # Half of the edges have no outage, a twentieth has one that chance could make.
+    assert 0.5 < np.mean(found == 0) < 0.6
+    assert capacity._without_chance(np.array([-5.0, -4.0, 1.0])).tolist() == [0.0, 0.0, 0.0]
+    assert capacity._without_chance(np.array([3.0, 1.0])).tolist() == [1.0, 3.0]
+
+
+def test_few_independent_values_have_wider_intervals() -> None:
+    drawn = np.random.Generator(np.random.PCG64(2)).standard_normal(4000).tolist()
+    plain, few = fitting.interval(drawn), fitting.interval(drawn, 7)
+    assert plain == pytest.approx((-1.645, 1.645), abs=0.08)
+    # Student's t with six degrees of freedom is 1.943.
+    assert few == pytest.approx((-1.943 * math.sqrt(7 / 6), 1.943 * math.sqrt(7 / 6)), abs=0.12)
+    assert fitting.run_of(0.8, 240) == 9 and fitting.run_of(0.95, 40) == 5 and fitting.run_of(-0.4, 40) == 1
 
 
 def test_equal_values_have_no_correlation() -> None:

@@ -19,6 +19,7 @@ from skyhop.starlink.fitting import (
     comments,
     interval,
     quantiles,
+    run_of,
 )
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
 from skyhop.starlink.recordings import Floats
@@ -117,9 +118,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         found, _ = neighbours(number[mostly], rate[mostly])
         if not math.isnan(found):
             correlation, *between = Chains(number[mostly]).told(found)
-            # So many values of an autoregressive process of the first order tell as much as one independent value.
-            held = min(max(correlation, 0.0), MOST_CORRELATION)
-            run = min(max(1, round((1 + held) / (1 - held))), max(1, rate.size // 8))
+            run = run_of(correlation, rate.size)
             low, high = between if draws else (math.nan, math.nan)
             parameters.append(Parameter("correlation of the rates of neighbouring slots", correlation, low, high))
         known = np.stack([rate, carried], axis=1)
@@ -148,10 +147,11 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         parameters.append(_parameter("loss between edges", _share, shares, 1, draws, generator))
     if outage.size >= LEAST_EDGES:
         outages = tuple(
-            round(float(value), 1) for value in quantiles(outage, zero=False, count=min(QUANTILES, outage.size))
+            round(float(value), 1)
+            for value in quantiles(_without_chance(outage), zero=False, count=min(QUANTILES, outage.size))
         )
         parameters.append(
-            _parameter("outage, mean, ms", lambda found: float(found.mean()), outage, 1, draws, generator)
+            _parameter("outage, mean, ms", lambda found: max(float(found.mean()), 0.0), outage, 1, draws, generator)
         )
     if not rates and not outages and math.isnan(loss):
         full = np.count_nonzero(carried == 0)
@@ -262,8 +262,23 @@ def _outages_ms(lengths_s: Floats, lost: Floats, packets: Floats, edge: Floats, 
         if lengths_s[of].sum() >= 2 * NEAR_S - 1e-6:
             beyond = float(lost[of].sum()) - share * float(packets[of].sum())
             # The profile takes no outage longer than a slot.
-            found.append(min(max(beyond, 0.0) / per_ms, 1e3 * SLOT_S))
+            found.append(min(beyond / per_ms, 1e3 * SLOT_S))
     return np.array(found, dtype=float)
+
+
+def _without_chance(outages_ms: Floats) -> Floats:
+    """Outages of which none is below 0, with the same mean unless that is.
+
+    An edge without an outage loses more or less than other times by chance. Taking only what it loses less for 0 would
+    make the mean too high; so the shortest outages are 0 as far as the negative ones outweigh them.
+    """
+    found = np.sort(outages_ms)
+    sums = np.cumsum(found)
+    first = int(np.searchsorted(np.maximum.accumulate(np.where(found > 0, sums, -np.inf)), 0.0, side="right"))
+    if first < found.size:
+        found[first] = sums[first]
+    found[:first] = 0.0
+    return found
 
 
 def _distribution(known: Floats) -> tuple[Floats, float]:
@@ -297,7 +312,7 @@ def _parameter(
         begins = generator.integers(0, len(values), math.ceil(len(values) / run))
         at = (begins[:, None] + np.arange(run)[None, :]).ravel()[: len(values)] % len(values)
         drawn.append(of(values[at]))
-    return Parameter(name, of(values), *interval(drawn))
+    return Parameter(name, of(values), *interval(drawn, len(values) / run))
 
 
 def _share(pairs: Floats) -> float:

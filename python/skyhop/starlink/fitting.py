@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -54,10 +55,30 @@ class Parameter:
     high: float
 
 
-def interval(drawn: Sequence[float]) -> tuple[float, float]:
-    """5 and 95 % of what draws gave; NaN without draws."""
-    low, high = np.percentile(drawn, [5, 95]) if drawn else (math.nan, math.nan)
+def interval(drawn: Sequence[float], values: float = math.inf) -> tuple[float, float]:
+    """The 90 % interval that draws give; NaN without draws.
+
+    Draws of few independent values scatter less than the values of new recordings would. So for few the ends stand
+    farther out, as Student's t does (expanded percentiles: Hesterberg, The American Statistician 69, 2015).
+    """
+    if not drawn:
+        return math.nan, math.nan
+    more = max(values, 3.0) - 1
+    z = NormalDist().inv_cdf(0.95)
+    # Abramowitz and Stegun 26.7.5.
+    t = z + (z**3 + z) / (4 * more) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * more**2)
+    outside = 100 * NormalDist().cdf(-t * math.sqrt(1 + 1 / more))
+    low, high = np.percentile(drawn, [outside, 100 - outside])
     return float(low), float(high)
+
+
+def run_of(correlation: float, slots: int) -> int:
+    """How many slots that follow one another are drawn together.
+
+    So many values of an autoregressive process of the first order tell as much as one independent value.
+    """
+    held = min(max(correlation, 0.0), MOST_CORRELATION)
+    return min(max(1, round((1 + held) / (1 - held))), max(1, slots // 8))
 
 
 def comments(parameters: Sequence[Parameter]) -> list[str]:
@@ -155,10 +176,11 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
     reliability = 1 - whole_fit.chance / max(float(np.var(whole_fit.floors)) + whole_fit.chance, 1e-9)
     chains = Chains(numbers_of, reliability=reliability) if not math.isnan(seen) else None
     correlation, *between = chains.told(seen) if chains else (math.nan,) * 3
-    drawn = _drawn(trips, likely, pause, 0.0 if math.isnan(correlation) else correlation, draws, seed)
+    run = run_of(0.0 if math.isnan(correlation) else correlation, len(slots))
+    drawn = _drawn(trips, likely, pause, run, draws, seed)
     parameters = []
     for n, (name, value) in enumerate(zip(NAMES, _values(whole_fit, pause), strict=True)):
-        low, high = interval([one[n] for one in drawn])
+        low, high = interval([one[n] for one in drawn], len(slots) / run)
         if draws and name.startswith("spread") and whole_fit.least_deviation:
             low = 0.0
         if draws and name == "pause, median" and not pause.median_ms:
@@ -185,14 +207,9 @@ def _values(found: Estimate, pause: Pause) -> tuple[float, ...]:
     return mean, float(found.step[18]), middle, high - low, found.deviation, pause.median_ms, pause.deviation
 
 
-def _drawn(
-    trips: Slots, likely: Floats, pause: Pause, correlation: float, draws: int, seed: int
-) -> list[tuple[float, ...]]:
+def _drawn(trips: Slots, likely: Floats, pause: Pause, run: int, draws: int, seed: int) -> list[tuple[float, ...]]:
     """Values of draws of runs of slots, longer where slots resemble each other (Künsch, Ann. Statistics 17, 1989)."""
     slots = len(likely)
-    held = min(max(correlation, 0.0), MOST_CORRELATION)
-    # So many values of an autoregressive process of the first order tell as much as one independent value.
-    run = min(max(1, round((1 + held) / (1 - held))), max(1, slots // 8))
     generator = np.random.Generator(np.random.PCG64(seed))
     found = []
     for _ in range(draws):
