@@ -3,10 +3,12 @@
 
 use skyhop_base::{Duration, Rate, Stream, Time};
 use skyhop_hosts::LinuxTcp;
-use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Payload, Report, Transport};
+use skyhop_sim::endpoint::{
+    Codepoint, Counters, Endpoint, Fact, Incoming, Outgoing, Payload, Report, Transport, Words,
+};
 use skyhop_tcp::path::{Events, Exchange, Outcomes, PathConfig, PathDirection};
 use skyhop_tcp::receiver::{self, Receiver};
-use skyhop_tcp::segment::Segment;
+use skyhop_tcp::segment::{Brief, Segment};
 use skyhop_tcp::sender::{self, Sender};
 use std::sync::{Arc, Mutex};
 
@@ -80,6 +82,10 @@ impl Endpoint for Host {
         self.endpoint.on_packet(now, packet);
     }
 
+    fn on_words(&mut self, now: Time, words: &Words, ecn: Codepoint) {
+        self.endpoint.on_words(now, words, ecn);
+    }
+
     fn next_timeout(&self) -> Time {
         self.endpoint.next_timeout()
     }
@@ -90,7 +96,10 @@ impl Endpoint for Host {
 
     fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
         let packet = self.endpoint.poll_transmit(now, payload)?;
-        let segment = *payload.get::<Segment>().expect("a segment");
+        let segment = match payload.words() {
+            Some(words) => Brief::of_words(words).segment(),
+            None => *payload.get::<Segment>().expect("a segment"),
+        };
         self.log.lock().expect("one thread").push((now, self.way, segment));
         Some(packet)
     }

@@ -9,11 +9,10 @@ mod source;
 
 use sink::Sink;
 use skyhop_base::{Duration, Stream};
-use skyhop_sim::endpoint::{Codepoint, Endpoint, Incoming, Outgoing, Transport};
+use skyhop_sim::endpoint::{Codepoint, Endpoint, Incoming, Outgoing, Payload, Transport, Words};
 use skyhop_sim::headers::{Header, Protocol, TcpFlags};
-use skyhop_tcp::path::ip_bytes;
 use skyhop_tcp::receiver::{self, Receiver};
-use skyhop_tcp::segment::{Ecn, Segment};
+use skyhop_tcp::segment::{Brief, Ecn, Segment, Seq};
 use skyhop_tcp::sender::{self, Sender};
 use skyhop_tcp::timer::Timers;
 use source::Source;
@@ -95,17 +94,16 @@ impl Transport for LinuxTcp {
     }
 }
 
-/// The packet with a segment in it.
-#[inline]
-fn packet(segment: &Segment, syn_bytes: u32, repeats: bool) -> Outgoing {
-    let size = if segment.syn { syn_bytes } else { ip_bytes(segment) };
+/// The packet of a segment with this number, so many IP bytes and so many bytes of data.
+#[inline(always)]
+fn packet(seq: Seq, size: u32, len: u32, repeats: bool, ecn: Ecn) -> Outgoing {
     Outgoing {
-        seq: segment.seq as u32,
+        seq: seq as u32,
         // `skyhop-scenario` refuses an MSS with which a packet would be larger.
         size: size.min(u16::MAX.into()) as u16,
-        user_bytes: segment.len as u16,
+        user_bytes: len as u16,
         repeats,
-        ecn: match segment.ecn {
+        ecn: match ecn {
             Ecn::NotEct => Codepoint::NotEct,
             Ecn::Ect0 => Codepoint::Ect0,
             Ecn::Ect1 => Codepoint::Ect1,
@@ -114,9 +112,24 @@ fn packet(segment: &Segment, syn_bytes: u32, repeats: bool) -> Outgoing {
     }
 }
 
+/// The packet of a segment in short, which becomes the payload.
+#[inline(always)]
+fn brief_packet(brief: &Brief, syn_bytes: u32, repeats: bool, payload: &mut Payload) -> Outgoing {
+    let opens = brief.is_syn();
+    payload.write_words(brief.words(), header, opens);
+    let size = if opens { syn_bytes } else { brief.ip_bytes() };
+    packet(brief.seq, size, brief.len, repeats, brief.ecn())
+}
+
 /// The header of a segment, for the records.
 fn header(content: &dyn Any) -> Header {
-    let Some(segment) = content.downcast_ref::<Segment>() else { return Header::default() };
+    let segment = match content.downcast_ref::<Words>() {
+        Some(words) => &Brief::of_words(words).segment(),
+        None => match content.downcast_ref::<Segment>() {
+            Some(segment) => segment,
+            None => return Header::default(),
+        },
+    };
     let flags = TcpFlags::default()
         .and(TcpFlags::FIN, segment.fin)
         .and(TcpFlags::SYN, segment.syn)
@@ -137,13 +150,21 @@ fn header(content: &dyn Any) -> Header {
     }
 }
 
-/// The segment in a packet that has arrived, with the mark that the network set. `None` for a packet without a segment,
-/// such as a request of the engine.
-#[inline]
+/// The segment with SACK blocks in a packet that has arrived, with the mark that the network set. `None` for a packet
+/// without a segment, such as a request of the engine.
 fn segment(packet: Incoming<'_>) -> Option<&Segment> {
     let segment = packet.payload.get_mut::<Segment>()?;
     if packet.ecn == Codepoint::Ce {
         segment.ecn = Ecn::Ce;
     }
     Some(segment)
+}
+
+/// A segment without SACK blocks, with the mark that the network set.
+fn marked(words: &Words, ecn: Codepoint) -> Segment {
+    let mut segment = Brief::of_words(words).segment();
+    if ecn == Codepoint::Ce {
+        segment.ecn = Ecn::Ce;
+    }
+    segment
 }

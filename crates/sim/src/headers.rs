@@ -3,11 +3,12 @@
 /// The ECN field of the IP header (RFC 3168 §5, RFC 9331 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codepoint {
+    /// In the order of their values in the header.
     #[default]
     NotEct,
-    Ect0,
     /// The host reacts to marks as a scalable transport does.
     Ect1,
+    Ect0,
     Ce,
 }
 

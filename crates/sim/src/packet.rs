@@ -1,5 +1,6 @@
 //! A packet in flight: small, `Copy`, ids instead of pointers.
 
+use crate::headers::Codepoint;
 use skyhop_base::Time;
 
 /// Data or ACK. At most 48 bytes with the two times that a link keeps beside it: the memory of a long fat pipe.
@@ -84,6 +85,17 @@ impl Flags {
 
     pub const fn has(self, bits: Flags) -> bool {
         self.0 & bits.0 == bits.0
+    }
+
+    /// The ECN field of a packet with a payload.
+    #[inline(always)]
+    pub(crate) fn codepoint(self) -> Codepoint {
+        match (self.has(Flags::CE), self.has(Flags::ECT)) {
+            (true, _) => Codepoint::Ce,
+            (false, true) if self.has(Flags::ECT1) => Codepoint::Ect1,
+            (false, true) => Codepoint::Ect0,
+            (false, false) => Codepoint::NotEct,
+        }
     }
 
     #[must_use]

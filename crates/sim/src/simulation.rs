@@ -463,6 +463,13 @@ impl Simulation {
         if packet.to != to.node {
             let node = packet.to;
             self.forward(node, packet, to);
+        } else if packet.payload().is_some() {
+            // Straight to the function that knows such hosts: each call on the way takes a sixth of what it does.
+            if packet.is_ack() {
+                self.deliver_to_source(packet);
+            } else {
+                self.deliver_to_sink(packet);
+            }
         } else if packet.is_ack() {
             self.deliver_ack(packet);
         } else {

@@ -129,6 +129,14 @@ impl Flow {
         (self.packets_out + self.retrans_out).saturating_sub(self.left_out())
     }
 
+    /// Samples of the rate are not limited by the application any more once what it had written then is delivered.
+    #[inline(always)]
+    pub(crate) fn end_limit(&mut self) {
+        if self.app_limited != 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+    }
+
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }

@@ -85,24 +85,9 @@ impl RateSampler {
         self.first_sent_us = record.sent_us;
     }
 
-    /// The ACK being processed delivered segments.
-    #[inline]
-    pub fn note_delivery(&self, flow: &mut Flow) {
-        self.end_limit(flow);
-        flow.delivered_us = flow.now_us;
-    }
-
-    /// Samples are not limited by the application any more once what it had written then is delivered.
-    #[inline]
-    fn end_limit(&self, flow: &mut Flow) {
-        if flow.app_limited != 0 && flow.delivered > flow.app_limited {
-            flow.app_limited = 0;
-        }
-    }
-
     /// Completes the sample after the ACK.
     pub fn complete(&self, flow: &mut Flow, sample: &mut RateSample, delivered: u32, lost: u32) {
-        self.end_limit(flow);
+        flow.end_limit();
         if delivered != 0 {
             flow.delivered_us = flow.now_us;
         }

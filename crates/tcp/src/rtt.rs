@@ -35,6 +35,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample at a time when `una` is acknowledged and `nxt` is sent next.
+    #[inline(always)]
     pub fn sample(&mut self, rtt_us: u64, una: Seq, nxt: Seq) {
         if self.srtt8_us == 0 {
             self.srtt8_us = (rtt_us << 3).max(1);
@@ -77,6 +78,7 @@ impl RttEstimator {
         self.mdev_max_us = rto_us;
     }
 
+    #[inline(always)]
     pub fn update_min(&mut self, now_us: u64, rtt_us: u64) {
         self.minimum.update(now_us, rtt_us);
     }
@@ -106,6 +108,7 @@ impl WindowedMin {
         self.best[0].1
     }
 
+    #[inline(always)]
     fn update(&mut self, now: u64, value: u64) {
         if value <= self.best[2].1 || now > self.quiet_to {
             self.change(now, value);
@@ -125,6 +128,7 @@ impl WindowedMin {
         (first + age).min(third + MIN_RTT_WINDOW_US)
     }
 
+    #[inline(never)]
     fn change(&mut self, now: u64, value: u64) {
         let new = (now, value);
         if value <= self.best[0].1 || now - self.best[2].0 > MIN_RTT_WINDOW_US {

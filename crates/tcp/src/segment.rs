@@ -64,18 +64,6 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
-    pub fn clear(&mut self) {
-        self.count = 0;
-    }
-
-    /// Becomes equal to `other`. Most segments carry no blocks, and then none is copied.
-    fn copy_from(&mut self, other: &SackBlocks) {
-        self.count = other.count;
-        if other.count > 0 {
-            self.blocks = other.blocks;
-        }
-    }
-
     pub fn len(&self) -> usize {
         usize::from(self.count)
     }
@@ -86,7 +74,7 @@ impl SackBlocks {
 }
 
 /// The timestamps option (RFC 7323 §3), in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
     pub value: u32,
     pub echo: u32,
@@ -116,39 +104,213 @@ pub struct Segment {
     pub ecn: Ecn,
 }
 
+/// The flags of a [`Brief`], and above them its ECN field, as in the IP header.
+pub(crate) mod flags {
+    pub const SYN: u32 = 1;
+    pub const FIN: u32 = 1 << 1;
+    pub const PSH: u32 = 1 << 2;
+    pub const ECE: u32 = 1 << 3;
+    pub const CWR: u32 = 1 << 4;
+    pub const AE: u32 = 1 << 5;
+    /// It acknowledges something.
+    pub const ACK: u32 = 1 << 6;
+    /// It has timestamps.
+    pub const STAMPS: u32 = 1 << 7;
+    pub const ECN_SHIFT: u32 = 8;
+    pub const ECN: u32 = 3 << ECN_SHIFT;
+
+    /// A count of marked packets modulo 8 (RFC 9768 §3.2.2).
+    pub fn of_ace(count: u32) -> u32 {
+        count << 3 & ECE | count << 3 & CWR | count << 3 & AE
+    }
+}
+
+/// A segment without SACK blocks, as nearly all are, in a third of the memory: what crosses the network unless it
+/// carries blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Brief {
+    pub seq: Seq,
+    /// Without meaning where the segment acknowledges nothing.
+    pub ack: Seq,
+    /// Bytes of data, and the receive window in bytes.
+    pub len: u32,
+    pub window: u32,
+    /// Without meaning where the segment has none.
+    pub timestamps: Timestamps,
+    pub(crate) flags: u32,
+}
+
+/// A [`Brief`] in words.
+pub type BriefWords = [u32; 10];
+
+impl Brief {
+    /// `None` for a segment with SACK blocks.
+    pub fn of(segment: &Segment) -> Option<Brief> {
+        let Segment { syn, fin, ack, psh, ece, cwr, ae, seq, len, window, sack, timestamps, ecn } = *segment;
+        let window = u32::try_from(window).ok().filter(|_| sack.is_empty())?;
+        let flag = |is_set: bool, flag| if is_set { flag } else { 0 };
+        let flags = flag(syn, flags::SYN)
+            | flag(fin, flags::FIN)
+            | flag(psh, flags::PSH)
+            | flag(ece, flags::ECE)
+            | flag(cwr, flags::CWR)
+            | flag(ae, flags::AE)
+            | flag(ack.is_some(), flags::ACK)
+            | flag(timestamps.is_some(), flags::STAMPS)
+            | ecn.bits() << flags::ECN_SHIFT;
+        let (ack, timestamps) = (ack.unwrap_or(0), timestamps.unwrap_or_default());
+        Some(Brief { seq, ack, len, window, timestamps, flags })
+    }
+
+    /// The whole segment.
+    pub fn segment(&self) -> Segment {
+        let has = |flag| self.flags & flag != 0;
+        Segment {
+            syn: has(flags::SYN),
+            fin: has(flags::FIN),
+            ack: has(flags::ACK).then_some(self.ack),
+            psh: has(flags::PSH),
+            ece: has(flags::ECE),
+            cwr: has(flags::CWR),
+            ae: has(flags::AE),
+            seq: self.seq,
+            len: self.len,
+            window: self.window.into(),
+            sack: SackBlocks::default(),
+            timestamps: self.stamps(),
+            ecn: self.ecn(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn words(&self) -> BriefWords {
+        let Brief { seq, ack, len, window, timestamps: Timestamps { value, echo }, flags } = *self;
+        let (seq, ack) = ([seq as u32, (seq >> 32) as u32], [ack as u32, (ack >> 32) as u32]);
+        [seq[0], seq[1], ack[0], ack[1], len, window, value, echo, flags, 0]
+    }
+
+    #[inline(always)]
+    pub fn of_words(words: &BriefWords) -> Brief {
+        let &[seq_low, seq_high, ack_low, ack_high, len, window, value, echo, flags, _] = words;
+        let joined = |low, high| u64::from(low) | u64::from(high) << 32;
+        let (seq, ack) = (joined(seq_low, seq_high), joined(ack_low, ack_high));
+        Brief { seq, ack, len, window, timestamps: Timestamps { value, echo }, flags }
+    }
+
+    /// Whether it has no flags, as no segment that a host sends.
+    #[inline(always)]
+    pub(crate) fn is_blank(&self) -> bool {
+        self.flags == 0
+    }
+
+    /// Takes the flags away.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.flags = 0;
+    }
+
+    #[inline(always)]
+    pub(crate) fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    #[inline(always)]
+    pub fn is_syn(&self) -> bool {
+        self.has(flags::SYN)
+    }
+
+    #[inline(always)]
+    pub(crate) fn stamps(&self) -> Option<Timestamps> {
+        self.has(flags::STAMPS).then_some(self.timestamps)
+    }
+
+    #[inline(always)]
+    pub fn ecn(&self) -> Ecn {
+        Ecn::of_bits(self.flags >> flags::ECN_SHIFT)
+    }
+
+    /// The network has marked it.
+    pub fn mark(&mut self) {
+        self.flags |= flags::ECN;
+    }
+
+    /// The number after the last that the segment takes.
+    #[inline(always)]
+    pub fn end(&self) -> Seq {
+        self.seq + u64::from(self.len) + u64::from(self.has(flags::SYN)) + u64::from(self.has(flags::FIN))
+    }
+}
+
+impl Ecn {
+    /// As in the IP header.
+    #[inline(always)]
+    pub(crate) fn bits(self) -> u32 {
+        match self {
+            Ecn::NotEct => 0,
+            Ecn::Ect1 => 1,
+            Ecn::Ect0 => 2,
+            Ecn::Ce => 3,
+        }
+    }
+
+    #[inline(always)]
+    fn of_bits(bits: u32) -> Ecn {
+        match bits & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+}
+
 impl Segment {
-    /// Becomes equal to `other`. Cheaper than an assignment, which copies room for SACK blocks, too.
-    #[inline]
-    pub fn copy_from(&mut self, other: &Segment) {
-        let Segment { syn, fin, ack, psh, ece, cwr, ae, seq, len, window, sack, timestamps, ecn } = self;
-        (*syn, *fin, *psh, *ece, *cwr, *ae) = (other.syn, other.fin, other.psh, other.ece, other.cwr, other.ae);
-        (*ack, *seq, *len, *window) = (other.ack, other.seq, other.len, other.window);
-        (*timestamps, *ecn) = (other.timestamps, other.ecn);
-        sack.copy_from(&other.sack);
-    }
-
-    /// Becomes a segment without data, flags and SACK blocks. Cheaper than an assignment, as above.
-    #[inline]
-    pub fn write_ack(&mut self, number: Seq, acknowledged: Seq, offered: u64, stamps: Option<Timestamps>) {
-        let Segment { syn, fin, ack, psh, ece, cwr, ae, seq, len, window, sack, timestamps, ecn } = self;
-        (*syn, *fin, *psh, *ece, *cwr, *ae) = (false, false, false, false, false, false);
-        (*ack, *seq, *len, *window) = (Some(acknowledged), number, 0, offered);
-        (*timestamps, *ecn) = (stamps, Ecn::NotEct);
-        sack.clear();
-    }
-
     /// The three flags as a count of marked packets modulo 8 (RFC 9768 §3.2.2).
     pub fn ace(&self) -> u32 {
         u32::from(self.ae) << 2 | u32::from(self.cwr) << 1 | u32::from(self.ece)
     }
 
-    /// Sets the three flags to a count of marked packets modulo 8.
-    pub fn set_ace(&mut self, count: u32) {
-        (self.ae, self.cwr, self.ece) = (count & 4 != 0, count & 2 != 0, count & 1 != 0);
-    }
-
     /// The number after the last that the segment takes.
     pub fn end(&self) -> Seq {
         self.seq + u64::from(self.len) + u64::from(self.syn) + u64::from(self.fin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_brief_is_its_segment() {
+        let long = 1 << 40;
+        let stamps = Some(Timestamps { value: u32::MAX, echo: 7 });
+        for bits in 0..1 << 8 {
+            let is_set = |bit: u32| bits >> bit & 1 == 1;
+            let segment = Segment {
+                syn: is_set(0),
+                fin: is_set(1),
+                ack: is_set(2).then_some(long + 3),
+                psh: is_set(3),
+                ece: is_set(4),
+                cwr: is_set(5),
+                ae: is_set(6),
+                seq: long + 1,
+                len: 1448,
+                window: u32::MAX.into(),
+                sack: SackBlocks::default(),
+                timestamps: stamps.filter(|_| is_set(7)),
+                ecn: Ecn::of_bits(bits),
+            };
+            let brief = Brief::of(&segment).expect("no blocks");
+            assert_eq!((brief.segment(), brief.end()), (segment, segment.end()));
+            assert_eq!(Brief::of_words(&brief.words()), brief);
+            let mut marked = brief;
+            marked.mark();
+            assert_eq!(marked.segment(), Segment { ecn: Ecn::Ce, ..segment });
+        }
+        let mut sack = SackBlocks::default();
+        sack.push(1..2);
+        assert_eq!(Brief::of(&Segment { sack, ..Segment::default() }), None, "blocks do not fit");
+        assert_eq!(Brief::of(&Segment { window: 1 << 32, ..Segment::default() }), None, "nor does such a window");
     }
 }

@@ -1,9 +1,11 @@
 //! The receiving host: the receiver, and an application that reads at once.
 
-use super::{header, packet, segment};
+use super::{brief_packet, header, marked, packet, segment};
 use skyhop_base::Time;
-use skyhop_sim::endpoint::{Counters, Endpoint, Incoming, Outgoing, Payload};
+use skyhop_sim::endpoint::{Codepoint, Counters, Endpoint, Incoming, Outgoing, Payload, Words};
+use skyhop_tcp::path::ip_bytes;
 use skyhop_tcp::receiver::Receiver;
+use skyhop_tcp::segment::Segment;
 
 #[derive(Debug)]
 pub(super) struct Sink {
@@ -16,18 +18,40 @@ impl Sink {
     pub fn new(receiver: Receiver, syn_bytes: u32) -> Sink {
         Sink { receiver, syn_bytes, duplicates: 0 }
     }
+
+    fn on_segment(&mut self, now: Time, segment: &Segment) {
+        if segment.len > 0 && self.receiver.holds(segment.seq..segment.end()) {
+            self.duplicates += 1;
+        }
+        self.receiver.on_segment(now, segment);
+    }
+
+    /// Sends a segment with SACK blocks.
+    #[inline(never)]
+    fn send_whole(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
+        let segment = self.receiver.transmit(now)?;
+        payload.write(header, |place| *place = segment);
+        payload.set_opening(segment.syn);
+        let size = if segment.syn { self.syn_bytes } else { ip_bytes(&segment) };
+        Some(packet(segment.seq, size, segment.len, false, segment.ecn))
+    }
 }
 
 impl Endpoint for Sink {
     fn write(&mut self, _now: Time, _bytes: Option<u64>) {}
 
-    #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
-        let Some(segment) = segment(packet) else { return };
-        if segment.len > 0 && self.receiver.holds(segment.seq..segment.end()) {
-            self.duplicates += 1;
+        if let Some(segment) = segment(packet) {
+            self.on_segment(now, segment);
         }
-        self.receiver.on_segment(now, segment);
+    }
+
+    #[inline(always)]
+    fn on_words(&mut self, now: Time, words: &Words, ecn: Codepoint) {
+        // The next segment of an undisturbed stream holds nothing that came already.
+        if ecn == Codepoint::Ce || !self.receiver.take_expected(now, words) {
+            self.on_segment(now, &marked(words, ecn));
+        }
     }
 
     fn next_timeout(&self) -> Time {
@@ -44,16 +68,11 @@ impl Endpoint for Sink {
     }
 
     #[inline(always)]
-    fn poll_transmit(&mut self, _now: Time, payload: &mut Payload) -> Option<Outgoing> {
-        if !self.receiver.is_ready() {
-            return None;
+    fn poll_transmit(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
+        match self.receiver.transmit_brief() {
+            Some(brief) => Some(brief_packet(&brief, self.syn_bytes, false, payload)),
+            None => self.send_whole(now, payload),
         }
-        let (packet, opens) = payload.write(header, |segment| {
-            self.receiver.transmit_into(segment);
-            (packet(segment, self.syn_bytes, false), segment.syn)
-        });
-        payload.set_opening(opens);
-        Some(packet)
     }
 
     fn delivered_bytes(&self) -> u64 {

@@ -1,11 +1,11 @@
 //! The sending host: the application's writes through a limited buffer, the sender, and what the records learn of it.
 
-use super::{header, packet, segment};
+use super::{brief_packet, segment};
 use skyhop_base::{Duration, Time};
-use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Incoming, Outgoing, Payload, Report};
+use skyhop_sim::endpoint::{Codepoint, Counters, Endpoint, Fact, Incoming, Outgoing, Payload, Report, Words};
 use skyhop_tcp::control::PathHint;
 use skyhop_tcp::flow::CaState;
-use skyhop_tcp::segment::{Segment, Seq};
+use skyhop_tcp::segment::Seq;
 use skyhop_tcp::sender::{Counts, Sender};
 use std::collections::VecDeque;
 
@@ -108,10 +108,17 @@ impl Endpoint for Source {
         self.waiting = self.waiting.or(Some(0));
     }
 
-    #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: Incoming<'_>) {
         let Some(segment) = segment(packet) else { return };
-        let was_plain = self.sender.on_segment(now, segment);
+        self.sender.on_segment(now, segment);
+        self.fill(now);
+        self.observe();
+    }
+
+    #[inline(always)]
+    fn on_words(&mut self, now: Time, words: &Words, _ecn: Codepoint) {
+        // A sender does not look at the field of ACKs.
+        let was_plain = self.sender.on_words(now, words);
         self.fill(now);
         // A plain ACK can change no more than this of what is observed.
         if !was_plain || self.sender.flow().rtt_jumps != self.seen.1.rtt_jumps {
@@ -144,18 +151,12 @@ impl Endpoint for Source {
 
     #[inline(always)]
     fn poll_transmit(&mut self, _now: Time, payload: &mut Payload) -> Option<Outgoing> {
-        if !self.sender.is_ready() {
-            return None;
-        }
-        let (packet, opens) = payload.write(header, |segment: &mut Segment| {
-            self.sender.transmit_into(segment);
-            let repeats = segment.len > 0 && segment.end() <= self.highest;
-            self.repeats += u64::from(repeats);
-            self.highest = self.highest.max(segment.end());
-            (packet(segment, self.syn_bytes, repeats), segment.syn)
-        });
-        payload.set_opening(opens);
-        Some(packet)
+        let brief = self.sender.transmit_brief()?;
+        let end = brief.end();
+        let repeats = brief.len > 0 && end <= self.highest;
+        self.repeats += u64::from(repeats);
+        self.highest = self.highest.max(end);
+        Some(brief_packet(&brief, self.syn_bytes, repeats, payload))
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use super::endpoint::{
 };
 use super::ends::Ends;
 use super::payloads::Leaving;
+use crate::agents::is_copy;
 use crate::limits::BETWEEN_LOOKS;
 use crate::packet::{Flags, Packet};
 use crate::records::PacketEvent;
@@ -100,8 +101,8 @@ fn flags_of(side: Side, packet: &Leaving) -> Flags {
     let again = if packet.repeats { Flags::RETRANSMISSION } else { Flags::NONE };
     let ecn = match packet.ecn {
         Codepoint::NotEct => Flags::NONE,
-        Codepoint::Ect0 => Flags::ECT,
         Codepoint::Ect1 => Flags::ECT.with(Flags::ECT1),
+        Codepoint::Ect0 => Flags::ECT,
         Codepoint::Ce => Flags::ECT.with(Flags::CE),
     };
     direction.with(again).with(ecn)
@@ -110,59 +111,70 @@ fn flags_of(side: Side, packet: &Leaving) -> Flags {
 impl Simulation {
     /// A packet of the source is at the sink. A call: inline, it takes registers from Skyhop's own TCP.
     #[inline(never)]
-    pub(super) fn deliver_to_sink(&mut self, packet: &Packet) {
-        if let Some(settled) = self.hand_over(packet, Side::Sink) {
-            self.follow(packet.flow, Side::Sink, true, settled);
-        }
+    pub(crate) fn deliver_to_sink(&mut self, packet: &Packet) {
+        self.serve(packet.flow, Side::Sink, Some(packet), true);
     }
 
-    /// A packet of the sink is at the source. A call, as the one above.
+    /// A packet of the sink is at the source, or a request of the sink's side. A call, as the one above.
     #[inline(never)]
-    pub(super) fn deliver_to_source(&mut self, packet: &Packet) {
+    pub(crate) fn deliver_to_source(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::REQUEST) {
+            return self.deliver_request(packet);
+        }
         if let Some(link) = self.recorder.ack_link {
             self.record_packet(self.now, link, PacketEvent::Ack, packet);
         }
-        self.flows[packet.flow as usize].totals.acks_received += 1;
-        if let Some(settled) = self.hand_over(packet, Side::Source) {
-            self.follow(packet.flow, Side::Source, true, settled);
-        }
-    }
-
-    /// Gives a host its packet.
-    #[inline(always)]
-    fn hand_over(&mut self, packet: &Packet, side: Side) -> Option<Settled> {
-        let hosts = self.flows[packet.flow as usize].ends.hosts_mut()?;
-        let arrived = Arrived { handle: packet.payload()?, packet };
-        let settled = hosts.end(side).serve(self.now, Some(arrived), BETWEEN_LOOKS, &mut self.payloads);
-        debug_assert!(settled.is_some(), "a packet without its payload: {packet:?}");
-        settled
+        self.serve(packet.flow, Side::Source, Some(packet), true);
     }
 
     /// Everything that a host wants after an input of its application: packets, records, its timer.
     pub(crate) fn after_host_input(&mut self, flow_id: u32, side: Side) {
-        if let Some(settled) = self.settle_host(flow_id, side, BETWEEN_LOOKS) {
-            match side {
-                Side::Source => self.follow(flow_id, Side::Source, false, settled),
-                Side::Sink => self.follow(flow_id, Side::Sink, false, settled),
-            }
+        match side {
+            Side::Source => self.serve(flow_id, Side::Source, None, false),
+            Side::Sink => self.serve(flow_id, Side::Sink, None, false),
         }
     }
 
-    fn settle_host(&mut self, flow_id: u32, side: Side, most: u32) -> Option<Settled> {
-        let hosts = self.flows[flow_id as usize].ends.hosts_mut()?;
-        hosts.end(side).serve(self.now, None, most, &mut self.payloads)
+    /// Asks a host for up to `most` packets more.
+    fn settle_host(&mut self, flow_id: u32, side: Side, most: u32) -> Settled {
+        let Some(hosts) = self.flows[flow_id as usize].ends.hosts_mut() else { return Settled::NOTHING };
+        hosts.end(side).serve(self.now, None, most, &mut self.payloads);
+        self.payloads.settled
     }
 
-    /// Does what a host wants after an input. `may_know_more`: the input was a packet or a timeout, in which the sink
-    /// may have delivered data, and the source may have learned that its data arrived.
+    /// Gives a host its packet, if one has arrived, and does what the host wants after the input. `may_know_more`: the
+    /// input was a packet or a timeout, in which the sink may have delivered data, and the source may have learned that
+    /// its data arrived.
     #[inline(always)]
-    fn follow(&mut self, flow_id: u32, side: Side, may_know_more: bool, settled: Settled) {
+    fn serve(&mut self, flow_id: u32, side: Side, packet: Option<&Packet>, may_know_more: bool) {
         let now = self.now;
         // One look at the flow: each costs as much as a step of what follows.
         let flow = &mut self.flows[flow_id as usize];
         let Ends::Hosts(hosts) = &mut flow.ends else { return };
-        let is_sooner = settled.timeout.max(now) < hosts.armed[side as usize];
-        let has_messages = hosts.has_messages;
+        let arrived = match packet {
+            Some(packet) => {
+                let Some(handle) = packet.payload() else { return };
+                if side == Side::Source {
+                    flow.totals.acks_received += 1;
+                } else {
+                    flow.totals.received += 1;
+                    flow.totals.copies += u64::from(is_copy(packet));
+                    flow.totals.wire_bytes += u64::from(packet.size);
+                    if !hosts.has_messages {
+                        flow.meter.arrived(now, packet.stamp);
+                    }
+                }
+                Some(Arrived { handle, packet })
+            }
+            None => None,
+        };
+        if !hosts.end(side).serve(now, arrived, BETWEEN_LOOKS, &mut self.payloads) {
+            debug_assert!(false, "a packet without its payload: {packet:?}");
+            return;
+        }
+        let settled = &self.payloads.settled;
+        let (timeout, has_more) = (settled.timeout, settled.has_more);
+        let is_sooner = timeout.max(now) < hosts.armed[side as usize];
         if side == Side::Source {
             if let Some(average) = &mut flow.cwnd
                 && let Some(cwnd) = hosts.end(Side::Source).cwnd()
@@ -177,22 +189,23 @@ impl Simulation {
                 self.confirm(flow_id);
             }
         } else if may_know_more {
-            flow.totals.bytes_delivered = settled.delivered_bytes;
+            let delivered_bytes = settled.delivered_bytes;
+            flow.totals.bytes_delivered = delivered_bytes;
             flow.totals.duplicate = settled.duplicates;
-            if !has_messages {
+            if !hosts.has_messages {
                 let rows = &mut self.recorder.records.transfers;
-                flow.updates.received_bytes(now, settled.delivered_bytes, flow_id, rows);
+                flow.updates.received_bytes(now, delivered_bytes, flow_id, rows);
             }
-            if flow.application.waits_for(settled.delivered_bytes) {
+            if flow.application.waits_for(delivered_bytes) {
                 self.read_by_application(flow_id);
             }
         }
         self.send_of_host(flow_id, side);
-        if settled.has_more || !self.payloads.facts.is_empty() || (side == Side::Source && self.part.is_some()) {
-            return self.follow_further(flow_id, side, settled);
+        if has_more || !self.payloads.facts.is_empty() || (side == Side::Source && self.part.is_some()) {
+            return self.follow_further(flow_id, side, timeout, has_more);
         }
         if is_sooner {
-            self.arm_host(flow_id, side, settled.timeout);
+            self.arm_host(flow_id, side, timeout);
         }
     }
 
@@ -206,14 +219,14 @@ impl Simulation {
         self.payloads.facts = facts;
     }
 
-    /// The rest of [`Simulation::follow`], for inputs with much to do.
+    /// The rest of [`Simulation::serve`], for inputs with much to do.
     #[inline(never)]
-    fn follow_further(&mut self, flow_id: u32, side: Side, mut settled: Settled) {
+    fn follow_further(&mut self, flow_id: u32, side: Side, mut timeout: Time, mut has_more: bool) {
         // A window can release a burst that takes longer than anybody waits: see `limits.rs`.
-        while settled.has_more {
+        while has_more {
             let most = if self.is_to_end() { 0 } else { BETWEEN_LOOKS };
-            let Some(later) = self.settle_host(flow_id, side, most) else { return };
-            settled = later;
+            let settled = self.settle_host(flow_id, side, most);
+            (timeout, has_more) = (settled.timeout, settled.has_more);
             self.send_of_host(flow_id, side);
             if let (Some(rtt), Side::Source) = (settled.rtt, side) {
                 self.keep_rtt(flow_id, rtt);
@@ -245,7 +258,7 @@ impl Simulation {
                 part.remember(now, flow_id, report);
             }
         }
-        self.arm_host(flow_id, side, settled.timeout);
+        self.arm_host(flow_id, side, timeout);
     }
 
     fn keep_rtt(&mut self, flow_id: u32, rtt: Duration) {
@@ -295,11 +308,11 @@ impl Simulation {
         while let Some(&packet) = self.payloads.leaving.get(at) {
             at += 1;
             let (flags, detail) = (flags_of(side, &packet), Packet::PAYLOAD | packet.handle);
-            let flow = &mut self.flows[flow_id as usize];
             if side == Side::Source {
-                flow.totals.sent_payload_bytes += u64::from(packet.user_bytes);
+                let totals = &mut self.flows[flow_id as usize].totals;
+                totals.sent_payload_bytes += u64::from(packet.user_bytes);
                 if packet.repeats {
-                    flow.totals.resent_bytes += u64::from(packet.size);
+                    totals.resent_bytes += u64::from(packet.size);
                 }
             }
             self.send_here(flow_id, side == Side::Sink, packet.seq, packet.size.into(), detail, self.now, flags);
@@ -339,11 +352,9 @@ impl Simulation {
             return self.arm_host(flow_id, side, timeout);
         }
         hosts.end(side).on_timeout(now);
-        if let Some(settled) = self.settle_host(flow_id, side, BETWEEN_LOOKS) {
-            match side {
-                Side::Source => self.follow(flow_id, Side::Source, true, settled),
-                Side::Sink => self.follow(flow_id, Side::Sink, true, settled),
-            }
+        match side {
+            Side::Source => self.serve(flow_id, Side::Source, None, true),
+            Side::Sink => self.serve(flow_id, Side::Sink, None, true),
         }
     }
 }

@@ -52,6 +52,13 @@ pub trait Endpoint: Debug + Send {
     /// A packet of the other host arrives.
     fn on_packet(&mut self, now: Time, packet: Incoming<'_>);
 
+    /// A packet arrives that the other host has written with [`Payload::write_words`]. Such packets take less than those
+    /// of [`on_packet`](Endpoint::on_packet), which they do not go through. `ecn`: as sent, or marked by a queue on the
+    /// path.
+    fn on_words(&mut self, _now: Time, words: &Words, _ecn: Codepoint) {
+        panic!("one host of the flow writes words, and the other one does not read them: {words:?}");
+    }
+
     /// A terminal at one end of the flow moves on to another satellite or beam after the
     /// [lead](Endpoint::handover_lead) of this host, which has one.
     fn on_handover(&mut self, _now: Time) {}
@@ -137,25 +144,30 @@ pub trait Endpoint: Debug + Send {
 
     /// Hands the host a packet, if one has `arrived`, and asks for all that the engine needs after an input: the bytes
     /// delivered, the duplicates, up to `most` packets to send, and the next timeout. Facts are asked for once there
-    /// are no more packets. `None`: the packet that arrived has no payload. No host overrides it. The body stands in
-    /// the trait so that it is compiled once for each host and calls its methods directly.
+    /// are no more packets. All of it is left in `payloads`. `false`: the packet that arrived has no payload. No host
+    /// overrides it. The body stands in the trait so that it is compiled once for each host and calls its methods
+    /// directly.
     fn serve(
         &mut self,
         now: Time,
         arrived: Option<Arrived<'_>>,
         most: u32,
         payloads: &mut Payloads,
-    ) -> Option<Settled> {
+    ) -> bool {
         if let Some(Arrived { handle, packet }) = arrived {
-            let found = payloads.arrive(handle, |payload, ecn| {
-                let ecn = if packet.flags.has(Flags::CE) { Codepoint::Ce } else { ecn };
-                self.on_packet(now, Incoming { seq: packet.seq, size: packet.size, ecn, payload });
-            });
+            let found = payloads.arrive(
+                handle,
+                self,
+                |host, words| host.on_words(now, words, packet.flags.codepoint()),
+                |host, payload, ecn| {
+                    let ecn = if packet.flags.has(Flags::CE) { Codepoint::Ce } else { ecn };
+                    host.on_packet(now, Incoming { seq: packet.seq, size: packet.size, ecn, payload });
+                },
+            );
             if !found {
-                return None;
+                return false;
             }
         }
-        let (delivered_bytes, duplicates) = (self.delivered_bytes(), self.duplicates());
         let mut left = most;
         while left > 0 && self.may_transmit() && payloads.send(|payload| self.poll_transmit(now, payload)) {
             left -= 1;
@@ -168,7 +180,9 @@ pub trait Endpoint: Debug + Send {
                 payloads.facts.push(fact);
             }
         }
-        Some(Settled { delivered_bytes, duplicates, has_more, rtt, timeout: self.next_timeout() })
+        let (delivered_bytes, duplicates) = (self.delivered_bytes(), self.duplicates());
+        payloads.settled = Settled { delivered_bytes, duplicates, has_more, rtt, timeout: self.next_timeout() };
+        true
     }
 }
 
@@ -183,6 +197,11 @@ pub struct Settled {
     pub(super) timeout: Time,
 }
 
+impl Settled {
+    pub(super) const NOTHING: Settled =
+        Settled { delivered_bytes: 0, duplicates: 0, has_more: false, rtt: None, timeout: Time::MAX };
+}
+
 /// A packet that has arrived, whose payload the network still keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived<'a> {
@@ -194,19 +213,27 @@ fn no_header(_content: &dyn Any) -> Header {
     Header::default()
 }
 
-/// What a packet carries besides what the network reads: bytes of a real stack, or a value of any type. The network
-/// only keeps it and drops it with its packet.
+/// A value of any transport that needs no memory of its own, such as a header in the form that the host gives it.
+pub type Words = [u32; 10];
+
+/// What a packet carries besides what the network reads: bytes of a real stack, a value of any type, or a few words.
+/// The network only keeps it and drops it with its packet.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Payload {
-    content: Option<Box<dyn Any + Send>>,
+    /// What packets with words need stands together, in front.
+    words: Words,
+    /// Reads the transport's header, for records.
+    header: fn(&dyn Any) -> Header,
     bytes: u32,
+    /// The words are the payload. The content then is only room for a later packet, if there is any.
+    has_words: bool,
     opens: bool,
     /// The content stays when the packet has arrived, for the next one.
     is_room: bool,
+    content: Option<Box<dyn Any + Send>>,
     /// Makes another one of the same content, for a network that doubles packets.
     copy: fn(&(dyn Any + Send)) -> Option<Box<dyn Any + Send>>,
-    /// Reads the transport's header, for records.
-    header: fn(&dyn Any) -> Header,
 }
 
 fn copy_of<T: Any + Send + Clone>(content: &(dyn Any + Send)) -> Option<Box<dyn Any + Send>> {
@@ -215,8 +242,16 @@ fn copy_of<T: Any + Send + Clone>(content: &(dyn Any + Send)) -> Option<Box<dyn 
 }
 
 impl Payload {
-    pub(super) const NOTHING: Payload =
-        Payload { content: None, bytes: 0, opens: false, is_room: false, copy: |_| None, header: no_header };
+    pub(super) const NOTHING: Payload = Payload {
+        words: [0; 10],
+        header: no_header,
+        bytes: 0,
+        has_words: false,
+        opens: false,
+        is_room: false,
+        content: None,
+        copy: |_| None,
+    };
 
     /// The bytes of a datagram.
     pub fn bytes(bytes: Vec<u8>) -> Payload {
@@ -232,24 +267,33 @@ impl Payload {
 
     /// Writes a value in the place of an earlier packet's value of the same type, or else of the default. What a host
     /// sends in this way stays when it has arrived, so that the next packet needs no memory. `header` is as in
-    /// [`Payload::described`], the same for all values of the type.
-    #[inline(always)]
+    /// [`Payload::described`].
     pub fn write<T: Any + Send + Clone + Default, R>(
         &mut self,
         header: fn(&dyn Any) -> Header,
         write: impl FnOnce(&mut T) -> R,
     ) -> R {
-        self.opens = false;
-        let mut new = None;
-        // One place of the call, so that the compiler puts `write` here.
-        let result = write(match self.content.as_deref_mut().and_then(|content| content.downcast_mut()) {
-            Some(value) => value,
-            None => new.get_or_insert_default(),
-        });
-        if let Some(value) = new {
-            *self = Payload { is_room: true, header, ..Payload::of(value) };
+        (self.opens, self.has_words, self.header) = (false, false, header);
+        if let Some(value) = self.content.as_deref_mut().and_then(|content| content.downcast_mut()) {
+            return write(value);
         }
+        let mut value = T::default();
+        let result = write(&mut value);
+        *self = Payload { is_room: true, header, ..Payload::of(value) };
         result
+    }
+
+    /// Writes words, which take less to write, to read and to keep than a value of another type. `header` reads them in
+    /// [`Payload::described`]'s way, `opens` is as in [`Payload::opening`].
+    #[inline(always)]
+    pub fn write_words(&mut self, words: Words, header: fn(&dyn Any) -> Header, opens: bool) {
+        (self.words, self.has_words, self.opens, self.header) = (words, true, opens, header);
+    }
+
+    /// The words, if that is what the packet carries.
+    #[inline(always)]
+    pub fn words(&self) -> Option<&Words> {
+        self.has_words.then_some(&self.words)
     }
 
     /// The same of a packet that asks for a connection, or of the answer to it.
@@ -278,6 +322,9 @@ impl Payload {
     }
 
     pub(super) fn header(&self) -> Header {
+        if self.has_words {
+            return (self.header)(&self.words);
+        }
         self.content.as_deref().map_or_else(Header::default, |content| (self.header)(content))
     }
 
@@ -287,6 +334,10 @@ impl Payload {
     }
 
     pub(super) fn copied(&self) -> Option<Payload> {
+        if self.has_words {
+            let Payload { words, header, has_words, opens, .. } = *self;
+            return Some(Payload { words, header, has_words, opens, ..Payload::NOTHING });
+        }
         let content = (self.copy)(self.content.as_deref()?)?;
         Some(Payload { content: Some(content), ..*self })
     }
@@ -294,24 +345,24 @@ impl Payload {
     /// The value, if it is of this type. [`Payload::bytes`] holds a `Vec<u8>`.
     #[inline]
     pub fn get<T: Any>(&self) -> Option<&T> {
-        self.content.as_deref()?.downcast_ref()
+        self.content.as_deref().filter(|_| !self.has_words)?.downcast_ref()
     }
 
     /// The same, to change it.
     #[inline]
     pub fn get_mut<T: Any>(&mut self) -> Option<&mut T> {
-        self.content.as_deref_mut()?.downcast_mut()
+        self.content.as_deref_mut().filter(|_| !self.has_words)?.downcast_mut()
     }
 
     /// Takes the value out, if it is of this type.
     pub fn take<T: Any>(&mut self) -> Option<T> {
-        let content = self.content.take_if(|content| content.is::<T>())?;
+        let content = self.content.take_if(|content| !self.has_words && content.is::<T>())?;
         self.bytes = 0;
         content.downcast().ok().map(|value| *value)
     }
 
     /// Its packet has arrived.
-    #[inline]
+    #[inline(always)]
     pub(super) fn leave_room(&mut self) {
         if !self.is_room {
             self.content = None;
@@ -319,7 +370,7 @@ impl Payload {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn memory_bytes(&self) -> u64 {
         u64::from(self.bytes)
     }

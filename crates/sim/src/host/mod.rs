@@ -23,7 +23,7 @@ use skyhop_base::Time;
 pub(crate) use tcp::{TcpEnds, UnackedSendTimes};
 
 impl Simulation {
-    /// A packet of a flow's data is where it is going.
+    /// A packet of a flow's data that carries no payload is where it is going.
     pub(crate) fn deliver_data(&mut self, packet: &Packet) {
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];
@@ -50,12 +50,7 @@ impl Simulation {
                     self.deliver_to_application(packet.flow);
                 }
             }
-            Ends::Hosts(hosts) => {
-                if !hosts.has_messages {
-                    flow.meter.arrived(now, packet.stamp);
-                }
-                self.deliver_to_sink(packet);
-            }
+            Ends::Hosts(_) => debug_assert!(false, "a packet without its payload: {packet:?}"),
         }
     }
 
@@ -96,7 +91,7 @@ impl Simulation {
         }
     }
 
-    /// A packet that goes from sink to source, or belongs to no flow, is where it is going.
+    /// A packet that goes from sink to source, or belongs to no flow, and carries no payload is where it is going.
     pub(crate) fn deliver_ack(&mut self, packet: &Packet) {
         if packet.flow as usize >= self.flows.len() {
             return self.deliver_notice(packet);
@@ -104,15 +99,12 @@ impl Simulation {
         if packet.flags.has(Flags::REQUEST) {
             return self.deliver_request(packet);
         }
-        if packet.payload().is_some() {
-            return self.deliver_to_source(packet);
-        }
         self.deliver_tcp_ack(packet);
     }
 
     /// The receiver's side asks for data.
     #[cold]
-    fn deliver_request(&mut self, packet: &Packet) {
+    pub(super) fn deliver_request(&mut self, packet: &Packet) {
         let now = self.now;
         let flow = &mut self.flows[packet.flow as usize];
         flow.totals.acks_received += 1;
@@ -171,7 +163,7 @@ impl Simulation {
     pub(crate) fn send_request(&mut self, flow_id: u32, number: u32, size_bytes: u32) {
         // Every packet of a flow carries a payload, or none does.
         let detail = if self.flows[flow_id as usize].ends.carries_payloads() {
-            let load = Load { payload: Payload::of(()), ecn: Codepoint::NotEct, kind: PacketKind::Bare, user_bytes: 0 };
+            let load = Load { payload: Payload::of(()), ecn: Codepoint::NotEct, user_bytes: 0 };
             Packet::PAYLOAD | self.payloads.keep(load)
         } else {
             Packet::NO_DETAIL

@@ -3,7 +3,7 @@
 //! A packet holds a handle. Whoever ends a packet's way takes its payload out: delivery in `endpoint.rs`, loss in
 //! `drops.rs`. A host may leave a payload as room for the next packet.
 
-use super::endpoint::{Codepoint, Fact, Outgoing, Payload};
+use super::endpoint::{Codepoint, Fact, Outgoing, Payload, Settled, Words};
 use crate::headers::Header;
 
 /// What the network keeps for a packet of a host.
@@ -11,7 +11,6 @@ use crate::headers::Header;
 pub(crate) struct Load {
     pub payload: Payload,
     pub ecn: Codepoint,
-    pub kind: PacketKind,
     pub user_bytes: u16,
 }
 
@@ -38,7 +37,6 @@ pub(crate) struct Leaving {
 }
 
 /// The payloads by handle, and what a host hands over after an input.
-#[derive(Default)]
 pub struct Payloads {
     slots: Vec<Slot>,
     free: Vec<u32>,
@@ -46,6 +44,15 @@ pub struct Payloads {
     bytes: u64,
     pub(crate) leaving: Vec<Leaving>,
     pub(crate) facts: Vec<Fact>,
+    /// The state of the host that was asked last.
+    pub(super) settled: Settled,
+}
+
+impl Default for Payloads {
+    fn default() -> Payloads {
+        let (slots, free, leaving, facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Payloads { slots, free, bytes: 0, leaving, facts, settled: Settled::NOTHING }
+    }
 }
 
 struct Slot {
@@ -55,7 +62,7 @@ struct Slot {
 }
 
 const EMPTY: Slot = Slot {
-    load: Load { payload: Payload::NOTHING, ecn: Codepoint::NotEct, kind: PacketKind::Bare, user_bytes: 0 },
+    load: Load { payload: Payload::NOTHING, ecn: Codepoint::NotEct, user_bytes: 0 },
     is_taken: false,
 };
 
@@ -72,12 +79,11 @@ impl Payloads {
         let before = load.payload.memory_bytes();
         let Some(Outgoing { seq, size, user_bytes, repeats, ecn }) = fill(&mut load.payload) else { return false };
         self.free.pop();
-        self.bytes = self.bytes - before + load.payload.memory_bytes();
-        load.kind = match load.payload.opens() {
-            true => PacketKind::Opens,
-            false if user_bytes > 0 => PacketKind::Data,
-            false => PacketKind::Bare,
-        };
+        let after = load.payload.memory_bytes();
+        // Mostly a packet finds room, or needs none.
+        if after != before {
+            self.bytes = self.bytes - before + after;
+        }
         (load.ecn, load.user_bytes) = (ecn, user_bytes);
         slot.is_taken = true;
         self.leaving.push(Leaving { seq, handle, size, user_bytes, repeats, ecn });
@@ -92,16 +98,28 @@ impl Payloads {
         handle
     }
 
-    /// A packet has arrived at a host, which reads its payload and may take it. Returns whether there was one.
+    /// A packet has arrived at `host`, which reads its words, or else its payload, which it may take. Returns whether
+    /// there was one.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, handle: u32, read: impl FnOnce(&mut Payload, Codepoint)) -> bool {
+    pub(super) fn arrive<H: ?Sized>(
+        &mut self,
+        handle: u32,
+        host: &mut H,
+        read_words: impl FnOnce(&mut H, &Words),
+        read: impl FnOnce(&mut H, &mut Payload, Codepoint),
+    ) -> bool {
         let Some(slot) = self.slots.get_mut(handle as usize).filter(|slot| slot.is_taken) else { return false };
-        let payload = &mut slot.load.payload;
-        let before = payload.memory_bytes();
-        read(payload, slot.load.ecn);
-        payload.leave_room();
         slot.is_taken = false;
-        self.bytes = self.bytes - before + payload.memory_bytes();
+        let payload = &mut slot.load.payload;
+        if let Some(words) = payload.words() {
+            // They take no memory, and leave none.
+            read_words(host, words);
+        } else {
+            let before = payload.memory_bytes();
+            read(host, payload, slot.load.ecn);
+            payload.leave_room();
+            self.bytes = self.bytes - before + payload.memory_bytes();
+        }
         self.free.push(handle);
         true
     }
@@ -141,7 +159,12 @@ impl Payloads {
     }
 
     pub(crate) fn kind(&self, handle: u32) -> PacketKind {
-        self.get(handle).map_or(PacketKind::Bare, |load| load.kind)
+        let Some(load) = self.get(handle) else { return PacketKind::Bare };
+        match load.payload.opens() {
+            true => PacketKind::Opens,
+            false if load.user_bytes > 0 => PacketKind::Data,
+            false => PacketKind::Bare,
+        }
     }
 
     /// The header of a packet and its user bytes.
@@ -176,8 +199,8 @@ mod tests {
     #[test]
     fn a_payload_is_kept_once_and_taken_once() {
         let mut payloads = Payloads::default();
-        let (ecn, kind, user_bytes) = (Codepoint::NotEct, PacketKind::Bare, 0);
-        let load = |value: u64| Load { payload: Payload::of(value), ecn, kind, user_bytes };
+        let (ecn, user_bytes) = (Codepoint::NotEct, 0);
+        let load = |value: u64| Load { payload: Payload::of(value), ecn, user_bytes };
         let handles: Vec<u32> = (0..3).map(|value| payloads.keep(load(value))).collect();
         assert_eq!(payloads.count(), 3);
         let mut taken = payloads.take(handles[1]).expect("it was kept");
@@ -202,17 +225,68 @@ mod tests {
             assert!(sent);
             payloads.leaving.pop().expect("a packet").handle
         };
+        let arrive = |payloads: &mut Payloads, handle| {
+            let mut found = None;
+            let is_there = payloads.arrive(
+                handle,
+                &mut found,
+                |_, words| panic!("{words:?}"),
+                |found, payload, _| *found = payload.get::<u64>().copied(),
+            );
+            assert_eq!(found.is_some(), is_there);
+            found
+        };
         let first = send(&mut payloads, 7);
         assert!(!payloads.send(|_| None));
-        assert!(payloads.arrive(first, |payload, _| assert_eq!(payload.get::<u64>(), Some(&7))));
-        assert!(!payloads.arrive(first, |_, _| {}), "twice");
+        assert_eq!(arrive(&mut payloads, first), Some(7));
+        assert_eq!(arrive(&mut payloads, first), None, "twice");
         assert_eq!((payloads.count(), payloads.bytes), (0, 8), "the room stays");
         assert_eq!(send(&mut payloads, 8), first, "and is used again");
         // A payload that is not room goes with its packet.
         let other = payloads.keep(Load { payload: Payload::of(5u64), ..EMPTY.load });
-        assert!(payloads.arrive(other, |_, _| {}));
+        assert_eq!(arrive(&mut payloads, other), Some(5));
         assert_eq!((payloads.count(), payloads.bytes), (1, 8));
         let taken = payloads.take(first).expect("it was sent").payload.take::<u64>();
         assert_eq!((taken, payloads.count(), payloads.bytes), (Some(8), 0, 0));
+    }
+
+    #[test]
+    fn words_go_beside_the_room_of_a_place() {
+        let mut payloads = Payloads::default();
+        let packet = Outgoing { seq: 1, size: 40, user_bytes: 0, repeats: false, ecn: Codepoint::NotEct };
+        let header = |content: &dyn std::any::Any| Header {
+            seq: content.downcast_ref::<Words>().map(|words| words[0].into()),
+            ..Header::default()
+        };
+        let send = |payloads: &mut Payloads, number: Option<u32>| {
+            payloads.send(|payload| {
+                match number {
+                    Some(number) => payload.write_words([number; 10], header, number == 1),
+                    None => payload.write(|_| Header::default(), |place: &mut u64| *place = 9),
+                }
+                Some(packet)
+            });
+            payloads.leaving.pop().expect("a packet").handle
+        };
+        let read = |payloads: &mut Payloads, handle| {
+            let mut found = 0;
+            let note = |found: &mut u64, words: &Words| *found = words[9].into();
+            payloads.arrive(handle, &mut found, note, |found, payload, _| *found = *payload.get().expect("a value"));
+            found
+        };
+        // A value leaves its room, which words do not use and the next value does.
+        let first = send(&mut payloads, None);
+        assert_eq!((read(&mut payloads, first), payloads.bytes), (9, 8));
+        assert_eq!(send(&mut payloads, Some(1)), first);
+        assert_eq!((payloads.kind(first), payloads.header(first).0.seq), (PacketKind::Opens, Some(1)));
+        let copy = payloads.copy(first).expect("words can be copied");
+        assert_eq!((payloads.count(), payloads.bytes), (2, 8), "the copy has no room");
+        assert_eq!((read(&mut payloads, first), read(&mut payloads, copy), payloads.bytes), (1, 1, 8));
+        let second = send(&mut payloads, Some(2));
+        assert_eq!(payloads.kind(second), PacketKind::Bare);
+        let load = payloads.take(second).expect("it was sent");
+        assert_eq!(load.payload.get::<u64>(), None, "what was there before is no payload");
+        let moved = payloads.keep(load);
+        assert_eq!((read(&mut payloads, moved), payloads.count()), (2, 0));
     }
 }

@@ -245,6 +245,7 @@ impl Control for Cubic {
         ((cwnd * BETA / SCALE) as u32).max(2)
     }
 
+    #[inline(always)]
     fn grow(&mut self, flow: &mut Flow, acked: u32) {
         if self.resume.may_grow() {
             let counted = self.slow_start.counts(flow, acked);
@@ -256,6 +257,7 @@ impl Control for Cubic {
         self.resume.acked(flow, acked);
     }
 
+    #[inline(always)]
     fn acked(&mut self, flow: &mut Flow, sample: AckSample) {
         let Some(rtt_us) = sample.rtt_us else { return };
         // Delays right after a recovery say little.

@@ -3,7 +3,7 @@
 use super::{
     Class, DeliveryOutcome, Events, Lateness, Losses, Outcome, Outcomes, PathDirection, PathLink, PathTraversal,
 };
-use crate::segment::{Ecn, Segment};
+use crate::segment::{Brief, Ecn, Segment};
 use skyhop_base::{Duration, Rate, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -54,6 +54,15 @@ pub fn ip_bytes(segment: &Segment) -> u32 {
     let blocks = segment.sack.len() as u32;
     let sack = if blocks > 0 { SACK + SACK_BLOCK * blocks } else { 0 };
     HEADERS + timestamps + sack + segment.len
+}
+
+impl Brief {
+    /// [`ip_bytes`] of the segment.
+    #[inline(always)]
+    pub fn ip_bytes(&self) -> u32 {
+        let timestamps = if self.stamps().is_some() { TIMESTAMPS } else { 0 };
+        HEADERS + timestamps + self.len
+    }
 }
 
 /// A packet that entered the path.

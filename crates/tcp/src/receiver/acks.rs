@@ -118,6 +118,7 @@ impl AckState {
 
     /// Learns the time between segments from one with data at `now`.
     /// `timeout`: the host's own.
+    #[inline(always)]
     pub(super) fn measure_gap(&mut self, ticks: Ticks, now: Time, window: u64, timeout: impl Fn() -> Duration) {
         let present = ticks.at(now);
         let least = ticks.of(LEAST_DELAY);
@@ -139,19 +140,23 @@ impl AckState {
     }
 
     /// How long an ACK may be delayed, in ticks. `rtt`: the receiver's own estimate from the handshake.
+    #[inline(always)]
     pub(super) fn delay(&self, ticks: Ticks, rtt: Option<Duration>, rto_min: Duration) -> u64 {
         let least = ticks.of(LEAST_DELAY);
-        let mut delay = self.ato;
-        if delay > least {
-            let mut most = if self.pending.pushed { ticks.of(MOST_DELAY) } else { ticks.of(MOST_DELAY * 5) / 2 };
-            if let Some(rtt) = rtt {
-                most = most.min(ticks.of(rtt).max(least));
-            }
-            delay = delay.min(most);
-        }
+        let delay = if self.ato > least { self.long_delay(ticks, rtt) } else { self.ato };
         // An ACK that is later than the sender's least timeout would make it fire.
         let before_timeout = ticks.of(rto_min).max(2).saturating_sub(1);
-        delay.min(ticks.of(MOST_DELAY)).min(before_timeout)
+        delay.min(before_timeout)
+    }
+
+    /// The delay that follows from a time between segments above the least.
+    #[cold]
+    fn long_delay(&self, ticks: Ticks, rtt: Option<Duration>) -> u64 {
+        let mut most = if self.pending.pushed { ticks.of(MOST_DELAY) } else { ticks.of(MOST_DELAY * 5) / 2 };
+        if let Some(rtt) = rtt {
+            most = most.min(ticks.of(rtt).max(ticks.of(LEAST_DELAY)));
+        }
+        self.ato.min(most).min(ticks.of(MOST_DELAY))
     }
 
     /// An ACK has left: everything that it answers is done.

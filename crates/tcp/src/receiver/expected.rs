@@ -3,7 +3,7 @@
 use super::handshake::Handshake;
 use super::input::{LEAST_FOR_GROWTH, TIMESTAMP_TOLERANCE, age};
 use super::{Receiver, milliseconds};
-use crate::segment::{Ecn, Segment};
+use crate::segment::{Brief, BriefWords, flags};
 use skyhop_base::Time;
 
 impl Receiver {
@@ -21,20 +21,25 @@ impl Receiver {
             && self.acks.compression_timer.is_none()
     }
 
-    /// Takes a segment if it is the next one of an undisturbed stream. Returns whether it was.
-    ///
+    /// Takes a [`Brief`] in words if it is the next one of an undisturbed stream. Returns whether it was; otherwise it is
+    /// one for [`Receiver::on_segment`].
+    pub fn take_expected(&mut self, now: Time, words: &BriefWords) -> bool {
+        self.take_brief(now, &Brief::of_words(words))
+    }
+
     /// This is [`Receiver::on_segment`] without the branches that such a segment does not take. Memory for it is
     /// granted and given back at the same moment, so that all that is left of the buffer is what the segment occupies
     /// while its ACK is decided.
-    #[inline]
-    pub(super) fn take_expected(&mut self, now: Time, segment: &Segment) -> bool {
-        let Segment { seq, len, syn, fin, ecn, timestamps, .. } = *segment;
-        let is_plain = !(syn | fin) && len >= LEAST_FOR_GROWTH && ecn == Ecn::NotEct;
+    #[inline(always)]
+    pub(super) fn take_brief(&mut self, now: Time, brief: &Brief) -> bool {
+        let &Brief { seq, len, .. } = brief;
+        let is_plain = !brief.has(flags::SYN | flags::FIN | flags::ECN) && len >= LEAST_FOR_GROWTH;
         if !self.undisturbed || seq != self.next || !is_plain || self.remaining() == 0 {
             return false;
         }
-        let timestamps = if self.options.timestamps { timestamps } else { None };
-        if let Some(timestamps) = timestamps {
+        if self.options.timestamps
+            && let Some(timestamps) = brief.stamps()
+        {
             let age = age(self.echo, timestamps.value);
             if age > TIMESTAMP_TOLERANCE {
                 return false;
@@ -56,17 +61,55 @@ impl Receiver {
         self.first_unread_end = end;
         self.next = end;
         self.acks.pending.scheduled = true;
-        self.note_size(segment, memory);
+        self.note_size(len, brief.has(flags::PSH), memory);
         self.window.rtt.by_window(now, end, self.window.offered, true);
         self.acks.measure_gap(self.ticks, now, self.window.offered, || self.handshake.timeout(self.config.rto_min));
         self.grow_window(len, memory, memory);
         self.sacks.clear();
-        self.schedule_ack(now);
+        self.schedule_expected(now, memory);
         self.window.on_read(now, end, 0, None, end);
         self.read = end;
         self.queue.memory = 0;
         self.pages = 0;
-        self.acknowledge_read(now, len.into());
+        self.acknowledge_expected(now, len.into());
         true
+    }
+
+    /// [`Receiver::schedule_ack`] while the segment occupies `memory`.
+    #[inline(always)]
+    fn schedule_expected(&mut self, now: Time, memory: u64) {
+        debug_assert!(self.acks.pending.scheduled && self.reorder.is_empty() && memory == self.used());
+        let mut selected = None;
+        let mut at_once = self.acks.quick_mode() || !self.config.delayed_acks || self.acks.pending.now;
+        if self.next - self.acknowledged > self.acks.receive_mss {
+            let (window, crowded) = self.window.select(memory, self.acks.receive_mss);
+            if crowded {
+                self.acks.quick = 0;
+                at_once = !self.config.delayed_acks || self.acks.pending.now;
+            }
+            at_once |= window >= self.window.offered;
+            selected = Some(window);
+        }
+        if at_once {
+            self.send_ack_with(now, selected);
+        } else {
+            self.delay_ack(now);
+        }
+    }
+
+    /// [`Receiver::acknowledge_read`] where nothing is left in the buffer.
+    #[inline(always)]
+    fn acknowledge_expected(&mut self, now: Time, bytes: u64) {
+        debug_assert!(bytes > 0 && self.used() == 0);
+        let (pending, offered) = (self.acks.pending, self.remaining());
+        let is_due = pending.scheduled
+            && (self.next - self.acknowledged > self.acks.receive_mss || pending.reader_acknowledges());
+        // An empty buffer is never crowded.
+        if is_due {
+            let (selected, _) = self.window.select(0, self.acks.receive_mss);
+            self.send_ack_with(now, Some(selected));
+        } else if 2 * offered <= self.window.clamp && self.window.may_be(2 * offered) {
+            self.acknowledge_read(now, bytes);
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::handshake::Handshake;
 use super::memory::{Buffer, PAGE};
 use super::reorder::extend;
 use super::{BLOCKS_EXPECTED, Receiver, TIMESTAMP_BYTES, milliseconds};
-use crate::segment::{Ecn, Segment, Seq};
+use crate::segment::{Brief, Ecn, Segment, Seq};
 use skyhop_base::Time;
 
 /// A timestamp may be older than the last by so many milliseconds and still pass (RFC 7323 §5).
@@ -20,7 +20,7 @@ pub(super) const LEAST_FOR_GROWTH: u32 = 128;
 impl Receiver {
     /// Takes a segment that the peer sent.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
-        if self.take_expected(now, segment) {
+        if self.undisturbed && Brief::of(segment).is_some_and(|brief| self.take_expected(now, &brief.words())) {
             return;
         }
         if !self.reader.holds(now, segment) {
@@ -267,7 +267,7 @@ impl Receiver {
     #[inline]
     fn note_data(&mut self, now: Time, segment: &Segment, memory: u64) {
         self.acks.pending.scheduled = true;
-        self.note_size(segment, memory);
+        self.note_size(segment.len, segment.psh, memory);
         self.window.rtt.by_window(now, self.next, self.window.offered, self.next != self.read);
         self.acks.measure_gap(self.ticks, now, self.window.offered, || self.handshake.timeout(self.config.rto_min));
         self.note_mark(segment);
@@ -277,10 +277,10 @@ impl Receiver {
     }
 
     #[inline]
-    pub(super) fn note_size(&mut self, segment: &Segment, memory: u64) {
+    pub(super) fn note_size(&mut self, len: u32, psh: bool, memory: u64) {
         let options = if self.options.timestamps { TIMESTAMP_BYTES } else { 0 };
-        let len = u64::from(segment.len);
-        if self.acks.measure_mss(len, segment.psh, options, self.window.advertised_mss) {
+        let len = u64::from(len);
+        if self.acks.measure_mss(len, psh, options, self.window.advertised_mss) {
             self.window.measure(len, memory);
         }
     }
@@ -346,7 +346,7 @@ impl Receiver {
             return;
         }
         let buffer = self.buffer_of(segment.len);
-        self.note_size(segment, buffer.memory);
+        self.note_size(segment.len, segment.psh, buffer.memory);
         self.acks.pending.scheduled = true;
         let block = segment.seq..segment.end();
         let first = self.reorder.is_empty();

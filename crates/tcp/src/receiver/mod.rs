@@ -22,7 +22,7 @@ pub use config::{Compression, Config, EcnEcho};
 pub use host::Host;
 pub use memory::SegmentMemory;
 
-use crate::segment::{Segment, Seq, Timestamps};
+use crate::segment::{Brief, Segment, Seq, Timestamps, flags};
 use crate::timer::Timers;
 use crate::waiting::Waiting;
 use acks::AckState;
@@ -114,7 +114,10 @@ pub struct Receiver {
     ecn: EcnState,
     /// When a segment outside the window was answered last, in ticks.
     last_invalid: Option<u64>,
-    /// Segments that leave, mostly one ACK.
+    /// The segment that leaves first, if it carries no SACK blocks. Without flags: there is none, for each segment of a
+    /// receiver acknowledges something.
+    brief: Brief,
+    /// Other segments that leave.
     outbox: Waiting<Segment>,
 }
 
@@ -153,6 +156,7 @@ impl Receiver {
             echo: 0,
             ecn: EcnState::default(),
             last_invalid: None,
+            brief: Brief::default(),
             outbox: Waiting::default(),
         }
     }
@@ -166,23 +170,36 @@ impl Receiver {
 
     /// The next segment that leaves; the caller sends all there are before time goes on.
     pub fn transmit(&mut self, _now: Time) -> Option<Segment> {
-        let mut segment = Segment::default();
-        self.transmit_into(&mut segment).then_some(segment)
+        if let Some(brief) = self.transmit_brief() {
+            return Some(brief.segment());
+        }
+        let segment = *self.outbox.front_mut()?;
+        self.outbox.pop_front();
+        Some(segment)
     }
 
     /// Whether [`Receiver::transmit`] has a segment.
-    #[inline]
+    #[inline(always)]
     pub fn is_ready(&self) -> bool {
-        !self.outbox.is_empty()
+        !self.brief.is_blank() || !self.outbox.is_empty()
     }
 
-    /// The next segment that leaves, in the place of one that is not needed any more. Returns whether there was one.
-    #[inline]
-    pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
-        let Some(first) = self.outbox.front_mut() else { return false };
-        segment.copy_from(first);
-        self.outbox.pop_front();
-        true
+    /// The next segment that leaves, if it carries no SACK blocks.
+    #[inline(always)]
+    pub fn transmit_brief(&mut self) -> Option<Brief> {
+        let brief = self.brief;
+        self.brief.clear();
+        (!brief.is_blank()).then_some(brief)
+    }
+
+    /// Puts a segment behind those that leave.
+    #[inline(always)]
+    fn emit(&mut self, brief: Brief) {
+        if self.is_ready() {
+            self.outbox.push_back(brief.segment());
+        } else {
+            self.brief = brief;
+        }
     }
 
     /// When [`Receiver::on_timeout`] is due.
@@ -273,16 +290,24 @@ impl Receiver {
         let room = if self.options.timestamps { BLOCKS - 1 } else { BLOCKS };
         let duplicate = self.duplicate.take();
         let window = self.offer_window(selected);
-        let timestamps = self.timestamps(now);
-        let segment = self.outbox.place();
-        segment.write_ack(1, self.next, window, timestamps);
-        segment.ece = self.ecn.agreed && self.ecn.echo;
-        if self.options.sack && (duplicate.is_some() || !self.sacks.is_empty()) {
-            segment.sack = self.sacks.option(duplicate.as_ref(), room);
+        let stamps = self.timestamps(now);
+        let mut set = flags::ACK;
+        if stamps.is_some() {
+            set |= flags::STAMPS;
         }
         if self.ecn.accurate {
-            segment.set_ace(self.ecn.count);
+            set |= flags::of_ace(self.ecn.count);
             self.ecn.told = self.ecn.count;
+        } else if self.ecn.agreed && self.ecn.echo {
+            set |= flags::ECE;
+        }
+        let timestamps = stamps.unwrap_or_default();
+        let brief = Brief { seq: 1, ack: self.next, len: 0, window: window as u32, timestamps, flags: set };
+        if self.options.sack && (duplicate.is_some() || !self.sacks.is_empty()) {
+            let sack = self.sacks.option(duplicate.as_ref(), room);
+            self.outbox.push_back(Segment { sack, ..brief.segment() });
+        } else {
+            self.emit(brief);
         }
         self.acks.sent(self.ticks);
     }

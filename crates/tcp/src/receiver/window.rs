@@ -223,7 +223,20 @@ impl Window {
 
     /// The window that could be offered with `used` bytes of the buffer in use, and whether the buffer is more than
     /// half full (quick ACKs end then). Silly windows are avoided (RFC 1122 §4.2.3.3).
+    #[inline(always)]
     pub(super) fn select(&self, used: u64, receive_mss: u64) -> (u64, bool) {
+        let full = self.clamp.min(self.window_of(self.buffer));
+        let free = self.free(used);
+        let is_crowded = free < full / 2;
+        if self.scale > 0 && !self.shrink && !is_crowded && full > 0 && receive_mss > 0 {
+            return (self.whole_units(free.min(self.threshold)), false);
+        }
+        self.select_carefully(used, receive_mss)
+    }
+
+    /// The same in all cases.
+    #[inline(never)]
+    fn select_carefully(&self, used: u64, receive_mss: u64) -> (u64, bool) {
         let allowed = self.window_of(self.buffer);
         let full = self.clamp.min(allowed);
         let mss = receive_mss.min(full);

@@ -8,7 +8,7 @@ use crate::control::AckSample;
 use crate::flow::CaState;
 use crate::ledger::Record;
 use crate::rate::RateSample;
-use crate::segment::{Segment, Seq};
+use crate::segment::{Brief, Segment, Seq, Timestamps, flags};
 
 /// Facts about the ACK being processed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,7 +59,25 @@ impl Ack {
 }
 
 impl Sender {
+    /// Takes a segment of the receiver that may be a plain ACK.
+    #[inline(always)]
+    pub(super) fn receive_brief(&mut self, brief: &Brief) -> Received {
+        let is_ack = brief.has(flags::ACK) && !brief.is_syn();
+        if !is_ack {
+            return self.receive_ack(&brief.segment());
+        }
+        if !self.note_stamps(brief.ack, brief.window.into(), brief.stamps()) {
+            return Received::Refused;
+        }
+        if self.take_plain_ack(brief.ack, brief.window.into()) {
+            return Received::Plain;
+        }
+        self.process_ack(&brief.segment());
+        Received::Other
+    }
+
     /// Takes a segment of the receiver.
+    #[inline(never)]
     pub(super) fn receive_ack(&mut self, segment: &Segment) -> Received {
         let Some(number) = segment.ack else { return Received::Refused };
         if segment.syn {
@@ -67,23 +85,29 @@ impl Sender {
             self.emit_ack(self.flow.nxt);
             return Received::Refused;
         }
+        if !self.note_stamps(number, segment.window, segment.timestamps) {
+            return Received::Refused;
+        }
+        self.process_ack(segment);
+        Received::Other
+    }
+
+    /// Takes the timestamps of an ACK. Returns whether the ACK counts.
+    #[inline(always)]
+    fn note_stamps(&mut self, number: Seq, window: u64, timestamps: Option<Timestamps>) -> bool {
         self.echo = None;
-        if let (true, Some(stamps)) = (self.has_timestamps, segment.timestamps) {
+        if let (true, Some(stamps)) = (self.has_timestamps, timestamps) {
             // An ACK older than one already seen (RFC 7323 §5) counts only as a pure duplicate.
             if stamps.value < self.recent {
-                let updates = segment.window > self.window || segment.window == 0;
+                let updates = window > self.window || window == 0;
                 if number != self.flow.una || updates {
-                    return Received::Refused;
+                    return false;
                 }
             }
             self.recent = self.recent.max(stamps.value);
             self.echo = Some(stamps.echo);
         }
-        if self.take_plain_ack(segment) {
-            return Received::Plain;
-        }
-        self.process_ack(segment);
-        Received::Other
+        true
     }
 
     pub(super) fn process_ack(&mut self, segment: &Segment) {
@@ -315,6 +339,7 @@ impl Sender {
         self.backoff = 0;
     }
 
+    #[inline(always)]
     pub(super) fn estimated_rto(&self) -> Duration {
         let rto = self.timers.span(Duration::from_micros(self.rtt.rto_us()));
         rto.min(self.config.max_rto)
@@ -340,11 +365,16 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    #[inline]
     pub(super) fn update_pacing_rate(&mut self) {
+        let own = self.control.pacing_percent(&self.flow);
+        self.set_pacing_rate(own);
+    }
+
+    /// The same where the control's own share of cwnd / srtt is known, in percent.
+    #[inline(always)]
+    pub(super) fn set_pacing_rate(&mut self, own: Option<u64>) {
         let flow = &mut self.flow;
         let (slow_start, later) = self.config.pacing_ratios;
-        let own = self.control.pacing_percent(flow);
         let percent = if let Some(own) = own {
             own
         } else if flow.cwnd < flow.ssthresh / 2 {

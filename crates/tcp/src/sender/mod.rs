@@ -22,7 +22,7 @@ use crate::flow::{CaState, Flow};
 use crate::ledger::{Id, Ledger};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
-use crate::segment::{FIRST_COUNT, Segment, Seq};
+use crate::segment::{Brief, BriefWords, FIRST_COUNT, Segment, Seq};
 use crate::timer::Timers;
 use crate::waiting::Waiting;
 use buffers::Buffers;
@@ -276,8 +276,28 @@ impl Sender {
                 self.on_syn_ack(segment);
                 Received::Refused
             }
-            Phase::Established => self.receive_ack(segment),
+            Phase::Established => match Brief::of(segment) {
+                Some(brief) => self.receive_brief(&brief),
+                None => self.receive_ack(segment),
+            },
         };
+        self.follow_ack(received)
+    }
+
+    /// The same of a [`Brief`] in words.
+    pub fn on_words(&mut self, now: Time, words: &BriefWords) -> bool {
+        let brief = Brief::of_words(words);
+        if self.phase != Phase::Established {
+            return self.on_segment(now, &brief.segment());
+        }
+        self.refresh(now);
+        let received = self.receive_brief(&brief);
+        self.follow_ack(received)
+    }
+
+    /// Sends what a segment of the receiver lets out. Returns whether it was a plain ACK.
+    #[inline(always)]
+    fn follow_ack(&mut self, received: Received) -> bool {
         let is_plain = received == Received::Plain;
         if received != Received::Refused && !(is_plain && self.send_plain_burst()) {
             let sent_to = self.flow.nxt;
@@ -326,18 +346,17 @@ impl Sender {
 
     /// The next segment that leaves now.
     pub fn transmit(&mut self) -> Option<Segment> {
-        let mut segment = Segment::default();
-        self.transmit_into(&mut segment).then_some(segment)
+        self.transmit_brief().map(|brief| brief.segment())
     }
 
-    /// The same, in the place of a segment that is not needed any more. Returns whether there was one.
-    #[inline]
-    pub fn transmit_into(&mut self, segment: &mut Segment) -> bool {
-        let Some(ready) = self.ready.front_mut() else { return false };
-        if ready.take(segment) {
+    /// The same in short: a sender reports no SACK blocks.
+    #[inline(always)]
+    pub fn transmit_brief(&mut self) -> Option<Brief> {
+        let (brief, is_last) = self.ready.front_mut()?.take();
+        if is_last {
             self.ready.pop_front();
         }
-        true
+        Some(brief)
     }
 
     /// Whether [`Sender::transmit`] has a segment.
@@ -465,6 +484,7 @@ impl Sender {
         (ours != theirs).then(|| format!("counts {ours:?}, ledger {theirs:?} (out, SACKed, lost, repeated)"))
     }
 
+    #[inline(always)]
     fn refresh(&mut self, now: Time) {
         self.now = now;
         self.flow.now_ns = now.as_nanos();

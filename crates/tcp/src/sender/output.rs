@@ -142,12 +142,22 @@ impl Sender {
 
     /// Sends new data as far as windows and rules allow. Returns whether data waits although nothing is in flight.
     pub(super) fn write_out(&mut self, nagle: Nagle, amount: Amount) -> bool {
-        let mss = u64::from(self.flow.mss);
         let burst = self.burst();
+        self.write_bursts(nagle, amount, burst, 0)
+    }
+
+    /// Goes on after a first burst of `sent` segments.
+    #[inline(never)]
+    pub(super) fn write_more(&mut self, burst: u32, sent: u32) {
+        self.write_bursts(self.nagle(), Amount::All, burst, sent);
+    }
+
+    /// [`Sender::write_out`] with so many segments in a burst. `sent`: segments that this call has sent already.
+    fn write_bursts(&mut self, nagle: Nagle, amount: Amount, burst: u32, mut sent: u32) -> bool {
+        let mss = u64::from(self.flow.mss);
         // The timer of a probe that is set at the end takes the place of any that a transmission sets.
         let probes = amount != Amount::Probe && self.may_probe();
         let mut in_flight = self.flow.in_flight();
-        let mut sent = 0u32;
         let mut cwnd_limited = false;
         while self.has_unsent() {
             if self.must_wait_for_pace() {
@@ -282,16 +292,8 @@ impl Sender {
         record.set_len((end - record.start) as u32);
         record.set_push(push);
         self.ledger.push(record);
-        self.ready.push_back(Ready {
-            seq: start,
-            len: bytes as u32,
-            full: mss as u32,
-            timestamps: self.timestamps(sent_us),
-            psh: segments > 1 || push,
-            cwr,
-            ecn: self.codepoint(false),
-            ..Ready::default()
-        });
+        let ready = Ready::new(start, bytes as u32, mss as u32, 0, self.timestamps(sent_us));
+        *self.ready.place() = ready.with(self.codepoint(false), cwr, segments > 1 || push);
         self.flow.nxt = end;
         self.buffers.sent(end);
         self.flow.packets_out += segments;
@@ -342,7 +344,7 @@ impl Sender {
 
     fn emit_data(&mut self, seq: Seq, len: u32, sent_us: u64, psh: bool, ecn: Ecn, cwr: bool) {
         let timestamps = self.timestamps(sent_us);
-        self.ready.push_back(Ready { seq, len, full: len, timestamps, psh, cwr, ecn, ..Ready::default() });
+        self.ready.push_back(Ready::new(seq, len, len, 0, timestamps).with(ecn, cwr, psh));
     }
 
     pub(super) fn timestamps(&self, us: u64) -> Option<Timestamps> {

@@ -5,7 +5,7 @@ use super::output::DEFERRAL_NS;
 use crate::control::{AckSample, Burst};
 use crate::flow::CaState;
 use crate::ledger::Record;
-use crate::segment::Segment;
+use crate::segment::Seq;
 
 impl Sender {
     /// Whether the connection is one whose ACKs may be plain: the general course alone counts marks, and samples the
@@ -14,21 +14,20 @@ impl Sender {
         self.shortcuts && self.config.sack && !self.ecn && !self.owns_window
     }
 
-    /// Takes an ACK if it acknowledges whole segments that were sent once, in the open state and without SACK blocks.
+    /// Takes an ACK without SACK blocks if it acknowledges whole segments that were sent once, in the open state.
     /// Returns whether it was such a one.
     ///
     /// This is [`Sender::process_ack`] without what such an ACK does not lead to: recovery, undo, probes' answers and
     /// samples of the rate, of which only the count at the last segment's transmission is asked for here.
-    #[inline]
-    pub(super) fn take_plain_ack(&mut self, segment: &Segment) -> bool {
+    #[inline(always)]
+    pub(super) fn take_plain_ack(&mut self, number: Seq, window: u64) -> bool {
         let flow = &self.flow;
-        let (number, prior_una) = (segment.ack.unwrap_or(0), flow.una);
+        let prior_una = flow.una;
         // As long as a segment is in the ledger that was reported or repeated, none counts as usual.
         let is_open = self.is_plain
             && flow.state == CaState::Open
             && self.tlp_end.is_none()
-            && self.retransmit_hint.is_none()
-            && segment.sack.is_empty();
+            && self.retransmit_hint.is_none();
         if !is_open || number <= prior_una {
             return false;
         }
@@ -50,8 +49,8 @@ impl Sender {
 
         self.retransmits = 0;
         self.probes_out = 0;
-        self.window = segment.window;
-        self.max_window = self.max_window.max(segment.window);
+        self.window = window;
+        self.max_window = self.max_window.max(window);
         let flow = &mut self.flow;
         flow.una = number;
         flow.packets_out -= count;
@@ -60,7 +59,6 @@ impl Sender {
             count == 1 && number - prior_una < u64::from(flow.mss) && prior_delivered + 1 == flow.delivered;
         self.rtt_sample = Some(last_rtt);
         self.learn_rtt(seq_rtt, last_rtt, maybe_delayed);
-        self.control.acked(&mut self.flow, AckSample { packets: count, rtt_us: Some(last_rtt) });
         self.widen_reordering_window(prior_delivered);
         if self.flow.packets_out > 0 && self.has_unsent() && self.may_probe() {
             // A transmission that follows sets this timer anew.
@@ -68,53 +66,54 @@ impl Sender {
         } else {
             self.move_timer();
         }
-        self.sampler.note_delivery(&mut self.flow);
-        self.control.grow(&mut self.flow, count);
+        let own = self.control.plain_ack(&mut self.flow, AckSample { packets: count, rtt_us: Some(last_rtt) });
         self.used_jiffy = self.flow.jiffy;
-        self.update_pacing_rate();
+        self.set_pacing_rate(own);
         true
     }
 
-    /// Sends what a plain ACK mostly lets out: one burst of full segments that fills the congestion window. Returns
-    /// whether that was so; otherwise nothing has happened.
+    /// Sends what a plain ACK mostly lets out: full segments that fill the congestion window, mostly in one burst.
+    /// Returns whether that was so; otherwise nothing has happened.
     ///
-    /// This is [`Sender::push_pending`] where the loop of [`Sender::write_out`] ends after the first burst, whose
-    /// buffer holds more than one segment and all of it, and where the probe that the burst sets replaces the timer
-    /// that the ACK moves.
+    /// This is [`Sender::push_pending`] where the first burst is sent by the first round of the loop of
+    /// [`Sender::write_out`], whose buffer holds more than one segment and all of the burst, and where the probe that
+    /// the burst sets replaces the timer that the ACK moves. What is left for more rounds goes through that loop.
     #[inline(always)]
     pub(super) fn send_plain_burst(&mut self) -> bool {
         let flow = &self.flow;
         let in_flight = flow.packets_out;
         debug_assert_eq!(in_flight, flow.in_flight(), "a plain ACK leaves nothing that is lost or out of order");
-        let segments = flow.cwnd.saturating_sub(in_flight);
+        let allowed = flow.cwnd.saturating_sub(in_flight);
         let mss = u64::from(flow.mss);
-        let bytes = u64::from(segments) * mss;
         let waiting = self.buffers.head_end().saturating_sub(flow.nxt);
-        let is_usual = in_flight > 0
-            && segments > 0
-            && segments <= flow.cwnd >> 1
+        let may_be_usual = in_flight > 0
+            && allowed > 0
+            && allowed <= flow.cwnd >> 1
             && waiting > mss
-            && waiting >= bytes
-            && flow.nxt + bytes <= self.window_end()
             && !flow.paced
             && flow.pace_ns <= flow.now_ns
             && self.may_probe();
-        if !is_usual {
+        if !may_be_usual {
             return false;
         }
         let may_defer = flow.now_ns - flow.pace_ns <= DEFERRAL_NS;
         // The least burst holds it, whatever the rate.
-        let is_small = segments <= self.config.min_burst && matches!(self.control.burst(flow), Burst::Usual);
-        if may_defer || !is_small {
-            let burst = self.burst();
-            if segments > burst || self.defers(waiting, burst, in_flight, &mut false) {
-                return false;
-            }
+        let is_small = allowed <= self.config.min_burst && matches!(self.control.burst(flow), Burst::Usual);
+        let burst = if may_defer || !is_small { self.burst() } else { allowed };
+        let segments = allowed.min(burst);
+        let bytes = u64::from(segments) * mss;
+        let fits = waiting >= bytes && self.flow.nxt + bytes <= self.window_end();
+        if !fits || (may_defer && self.defers(waiting, burst, in_flight, &mut false)) {
+            return false;
         }
         self.timer_is_due = false;
         self.send_new(bytes, segments, in_flight, false);
-        self.validate_window(true);
-        self.set_loss_probe(false);
+        if segments < allowed {
+            self.write_more(burst, segments);
+        } else {
+            self.validate_window(true);
+            self.set_loss_probe(false);
+        }
         true
     }
 

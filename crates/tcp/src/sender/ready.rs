@@ -1,44 +1,60 @@
-//! Segments that wait to be fetched, without the fields that are the same in all of them: what crosses the network has
-//! room for SACK blocks, which a sender never reports, and is several times as large.
+//! Segments of the sending host that wait to be fetched.
 
-use crate::segment::{Ecn, Segment, Seq, Timestamps};
+use crate::segment::{Brief, Ecn, Seq, Timestamps, flags};
 
 /// The window that the sending host offers in its segments, in bytes: nobody sends it data.
-const OFFERED: u64 = 65_535;
+const OFFERED: u32 = 65_535;
 
-/// A segment of the sending host, or a burst of them: all are full but the last, which has the PSH flag, and the first
-/// has CWR.
+/// A segment of the sending host, or a burst of them: all are full but the last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ready {
-    pub seq: Seq,
+    /// The first segment, but for its length and what the last one of the burst has.
+    next: Brief,
     /// Bytes of data in all segments, and in each but the last.
-    pub len: u32,
-    pub full: u32,
-    pub timestamps: Option<Timestamps>,
-    /// The first segment, which acknowledges nothing.
-    pub syn: bool,
-    pub psh: bool,
-    pub ece: bool,
-    pub cwr: bool,
-    pub ae: bool,
-    pub ecn: Ecn,
+    left: u32,
+    full: u32,
+    /// The flags that the last one has.
+    last: u32,
 }
 
 impl Ready {
-    /// Makes `segment` the first one, whatever it was, and takes it away. Returns whether it was the last.
-    #[inline]
-    pub fn take(&mut self, segment: &mut Segment) -> bool {
-        let taken = self.len.min(self.full);
-        let is_last = taken == self.len;
-        let Segment { syn, fin, ack, psh, ece, cwr, ae, seq, len, window, sack, timestamps, ecn } = segment;
-        (*syn, *fin, *psh, *ece, *cwr, *ae) = (self.syn, false, self.psh && is_last, self.ece, self.cwr, self.ae);
-        *ack = (!self.syn).then_some(1);
-        (*seq, *len, *window) = (self.seq, taken, OFFERED);
-        sack.clear();
-        (*timestamps, *ecn) = (self.timestamps, self.ecn);
-        self.seq += u64::from(taken);
-        self.len -= taken;
-        self.cwr = false;
-        is_last
+    /// A burst of `bytes` of data in segments of `full`, from `seq` on. `set`: flags of all of them.
+    #[inline(always)]
+    pub fn new(seq: Seq, bytes: u32, full: u32, set: u32, timestamps: Option<Timestamps>) -> Ready {
+        let stamped = if timestamps.is_some() { flags::STAMPS } else { 0 };
+        let timestamps = timestamps.unwrap_or_default();
+        let flags = set | stamped | flags::ACK;
+        Ready { next: Brief { seq, ack: 1, len: 0, window: OFFERED, timestamps, flags }, left: bytes, full, last: 0 }
+    }
+
+    /// The same of the first segment of the connection, which acknowledges nothing.
+    pub fn syn(set: u32, timestamps: Option<Timestamps>) -> Ready {
+        let mut ready = Ready::new(0, 0, 0, set | flags::SYN, timestamps);
+        ready.next.ack = 0;
+        ready.next.flags &= !flags::ACK;
+        ready
+    }
+
+    /// The same of segments with data. The first has CWR, and the last PSH, where that is said.
+    #[inline(always)]
+    pub fn with(mut self, ecn: Ecn, cwr: bool, psh: bool) -> Ready {
+        self.next.flags |= ecn.bits() << flags::ECN_SHIFT | if cwr { flags::CWR } else { 0 };
+        self.last = if psh { flags::PSH } else { 0 };
+        self
+    }
+
+    /// Takes the first segment away. Returns it, and whether it was the last.
+    #[inline(always)]
+    pub fn take(&mut self) -> (Brief, bool) {
+        let mut brief = self.next;
+        brief.len = self.left.min(self.full);
+        self.left -= brief.len;
+        let is_last = self.left == 0;
+        if is_last {
+            brief.flags |= self.last;
+        }
+        self.next.seq += u64::from(brief.len);
+        self.next.flags &= !flags::CWR;
+        (brief, is_last)
     }
 }

@@ -4,7 +4,7 @@ use super::{Phase, Ready, Sender};
 use crate::control::EcnUse;
 use crate::flow::{CaState, SSTHRESH_UNSET};
 use crate::ledger::Record;
-use crate::segment::Segment;
+use crate::segment::{Segment, flags};
 
 /// The timeout after a hand-shake that gave no RTT (RFC 6298 §5.7).
 const FALLBACK_RTO_US: u64 = 3_000_000;
@@ -34,16 +34,20 @@ impl Sender {
 
     pub(super) fn emit_syn(&mut self) {
         self.flow.pace_ns = self.flow.pace_ns.max(self.flow.now_ns);
-        self.ready.push_back(Ready {
-            syn: true,
-            // ECE and CWR in a SYN ask for ECN (RFC 3168 §6.1.1); they are left out once the SYN was lost.
-            ece: self.wants_ecn() && self.counts.timeouts == 0,
-            cwr: self.wants_ecn() && self.counts.timeouts == 0,
+        let mut set = 0;
+        // They are left out once the SYN was lost.
+        if self.counts.timeouts == 0 {
+            // ECE and CWR in a SYN ask for ECN (RFC 3168 §6.1.1).
+            if self.wants_ecn() {
+                set |= flags::ECE | flags::CWR;
+            }
             // All three ask for Accurate ECN (RFC 9768 §3.1.1).
-            ae: self.ecn_use == EcnUse::Scalable && self.counts.timeouts == 0,
-            timestamps: self.timestamps(self.flow.now_us),
-            ..Ready::default()
-        });
+            if self.ecn_use == EcnUse::Scalable {
+                set |= flags::AE;
+            }
+        }
+        let timestamps = self.timestamps(self.flow.now_us);
+        self.ready.push_back(Ready::syn(set, timestamps));
     }
 
     pub(super) fn on_syn_ack(&mut self, segment: &Segment) {
@@ -85,6 +89,6 @@ impl Sender {
     /// A segment without data, with the number `seq`.
     pub(super) fn emit_ack(&mut self, seq: u64) {
         let timestamps = self.timestamps(self.flow.now_us);
-        self.ready.push_back(Ready { seq, timestamps, ..Ready::default() });
+        self.ready.push_back(Ready::new(seq, 0, 0, 0, timestamps));
     }
 }

@@ -44,6 +44,7 @@ impl Sender {
     }
 
     /// How much of the timeout is left, counted from the transmission of the oldest segment.
+    #[inline(always)]
     fn rto_left_us(&self) -> i64 {
         let rto_us = (self.rto.as_nanos() / 1000) as i64;
         match self.ledger.front() {

@@ -137,7 +137,7 @@ impl Sender {
     /// A round with DSACKs widens the window by a quarter of the smallest RTT.
     ///
     /// `prior_delivered`: the count of deliveries when the newest segment acknowledged was sent; zero: no such segment.
-    #[inline]
+    #[inline(always)]
     pub(in super::super) fn widen_reordering_window(&mut self, prior_delivered: u64) {
         if prior_delivered == 0 || !self.config.rack_adapts {
             return;
