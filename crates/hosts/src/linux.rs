@@ -94,7 +94,7 @@ impl Transport for LinuxTcp {
     }
 }
 
-/// The packet of a segment with this number, so many IP bytes and so many bytes of data.
+/// The packet of a segment with the number `seq`, `size` bytes with the IP header and `len` bytes of data.
 #[inline(always)]
 fn packet(seq: Seq, size: u32, len: u32, repeats: bool, ecn: Ecn) -> Outgoing {
     Outgoing {
@@ -112,7 +112,7 @@ fn packet(seq: Seq, size: u32, len: u32, repeats: bool, ecn: Ecn) -> Outgoing {
     }
 }
 
-/// The packet of a segment in short, which becomes the payload.
+/// Makes a segment without SACK blocks the payload. Returns the packet.
 #[inline(always)]
 fn brief_packet(brief: &Brief, syn_bytes: u32, repeats: bool, payload: &mut Payload) -> Outgoing {
     let opens = brief.is_syn();
@@ -150,8 +150,8 @@ fn header(content: &dyn Any) -> Header {
     }
 }
 
-/// The segment with SACK blocks in a packet that has arrived, with the mark that the network set. `None` for a packet
-/// without a segment, such as a request of the engine.
+/// The whole segment in a packet that has arrived, with the mark that the network set. `None` for a packet without a
+/// segment, such as a request of the engine.
 fn segment(packet: Incoming<'_>) -> Option<&Segment> {
     let segment = packet.payload.get_mut::<Segment>()?;
     if packet.ecn == Codepoint::Ce {
@@ -160,11 +160,44 @@ fn segment(packet: Incoming<'_>) -> Option<&Segment> {
     Some(segment)
 }
 
-/// A segment without SACK blocks, with the mark that the network set.
+/// The segment in words that have arrived, with the mark that the network set.
 fn marked(words: &Words, ecn: Codepoint) -> Segment {
-    let mut segment = Brief::of_words(words).segment();
+    let mut brief = Brief::of_words(words);
     if ecn == Codepoint::Ce {
-        segment.ecn = Ecn::Ce;
+        brief.mark();
     }
-    segment
+    brief.segment()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skyhop_tcp::segment::{SackBlocks, Timestamps};
+
+    #[test]
+    fn words_say_the_same_as_the_segment() {
+        let stamps = Some(Timestamps { value: 7, echo: u32::MAX });
+        for bits in 0..1 << 8 {
+            let is_set = |bit: u32| bits >> bit & 1 == 1;
+            let segment = Segment {
+                syn: is_set(0),
+                fin: is_set(1),
+                ack: is_set(2).then_some(3 << 40),
+                psh: is_set(3),
+                ece: is_set(4),
+                cwr: is_set(5),
+                ae: is_set(6),
+                seq: 5 << 40,
+                len: 1448,
+                window: 1 << 30,
+                sack: SackBlocks::default(),
+                timestamps: stamps.filter(|_| is_set(7)),
+                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][bits as usize & 3],
+            };
+            let words = Brief::of(&segment).expect("no blocks").words();
+            assert_eq!(header(&words), header(&segment));
+            assert_eq!(marked(&words, Codepoint::Ect0), segment);
+            assert_eq!(marked(&words, Codepoint::Ce), Segment { ecn: Ecn::Ce, ..segment });
+        }
+    }
 }

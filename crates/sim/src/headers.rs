@@ -1,9 +1,8 @@
 //! What a transport's header says, for the records of packets.
 
-/// The ECN field of the IP header (RFC 3168 §5, RFC 9331 §5).
+/// The ECN field of the IP header (RFC 3168 §5, RFC 9331 §5), in the order of the field's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codepoint {
-    /// In the order of their values in the header.
     #[default]
     NotEct,
     /// The host reacts to marks as a scalable transport does.

@@ -19,11 +19,10 @@ impl Simulation {
         let (header, payload_bytes) = self.header_of(packet);
         let has_payload = packet.payload().is_some();
         let flags = packet.flags;
-        let ecn = match (flags.has(Flags::CE), flags.has(Flags::ECT)) {
-            (true, _) => Codepoint::Ce,
-            (false, true) if has_payload && flags.has(Flags::ECT1) => Codepoint::Ect1,
-            (false, true) => Codepoint::Ect0,
-            (false, false) => Codepoint::NotEct,
+        let ecn = match flags.codepoint() {
+            // The bit says something else there.
+            Codepoint::Ect1 if !has_payload => Codepoint::Ect0,
+            codepoint => codepoint,
         };
         let records = &mut self.recorder.records;
         let blocks = records.sack_ranges.len();

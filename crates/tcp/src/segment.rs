@@ -104,11 +104,12 @@ pub struct Segment {
     pub ecn: Ecn,
 }
 
-/// The flags of a [`Brief`], and above them its ECN field, as in the IP header.
+/// The flags of a [`Brief`], and above them its ECN field with the values of the IP header.
 pub(crate) mod flags {
     pub const SYN: u32 = 1;
     pub const FIN: u32 = 1 << 1;
     pub const PSH: u32 = 1 << 2;
+    /// This one and the next two stand together, for they are a count in Accurate ECN.
     pub const ECE: u32 = 1 << 3;
     pub const CWR: u32 = 1 << 4;
     pub const AE: u32 = 1 << 5;
@@ -121,12 +122,11 @@ pub(crate) mod flags {
 
     /// A count of marked packets modulo 8 (RFC 9768 §3.2.2).
     pub fn of_ace(count: u32) -> u32 {
-        count << 3 & ECE | count << 3 & CWR | count << 3 & AE
+        (count & 7) * ECE
     }
 }
 
-/// A segment without SACK blocks, as nearly all are, in a third of the memory: what crosses the network unless it
-/// carries blocks.
+/// A segment without SACK blocks, as nearly all are, in a third of the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Brief {
     pub seq: Seq,
@@ -197,7 +197,7 @@ impl Brief {
         Brief { seq, ack, len, window, timestamps: Timestamps { value, echo }, flags }
     }
 
-    /// Whether it has no flags, as no segment that a host sends.
+    /// Whether it has no flags. Each segment that a host sends has at least one.
     #[inline(always)]
     pub(crate) fn is_blank(&self) -> bool {
         self.flags == 0
@@ -279,38 +279,79 @@ impl Segment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::ip_bytes;
+    use skyhop_base::Stream;
+
+    /// A number of up to so many bits, as often a small or the largest one as any other.
+    fn number(random: &mut Stream, bits: u32) -> u64 {
+        let any = random.bits() >> (64 - bits);
+        match random.bits() % 4 {
+            0 => any % 3,
+            1 => (u64::MAX >> (64 - bits)) - any % 3,
+            _ => any,
+        }
+    }
+
+    /// A segment with any flags and numbers, some with SACK blocks or a window of more than 32 bits.
+    fn any_segment(random: &mut Stream) -> Segment {
+        let flags = random.bits();
+        let is_set = |bit: u32| flags >> bit & 1 == 1;
+        let mut sack = SackBlocks::default();
+        if is_set(0) && is_set(1) {
+            for _ in 0..1 + random.bits() % 4 {
+                let start = number(random, 62);
+                sack.push(start..start + 1 + number(random, 40));
+            }
+        }
+        let stamps = Timestamps { value: number(random, 32) as u32, echo: number(random, 32) as u32 };
+        Segment {
+            syn: is_set(2),
+            fin: is_set(3),
+            ack: is_set(4).then(|| number(random, 64)),
+            psh: is_set(5),
+            ece: is_set(6),
+            cwr: is_set(7),
+            ae: is_set(8),
+            // The number of the segment's end has to fit, too.
+            seq: number(random, 63),
+            len: number(random, 31) as u32,
+            window: number(random, if is_set(9) && is_set(10) { 34 } else { 32 }),
+            sack,
+            timestamps: is_set(11).then_some(stamps),
+            ecn: Ecn::of_bits(random.bits() as u32),
+        }
+    }
 
     #[test]
-    fn a_brief_is_its_segment() {
-        let long = 1 << 40;
-        let stamps = Some(Timestamps { value: u32::MAX, echo: 7 });
-        for bits in 0..1 << 8 {
-            let is_set = |bit: u32| bits >> bit & 1 == 1;
-            let segment = Segment {
-                syn: is_set(0),
-                fin: is_set(1),
-                ack: is_set(2).then_some(long + 3),
-                psh: is_set(3),
-                ece: is_set(4),
-                cwr: is_set(5),
-                ae: is_set(6),
-                seq: long + 1,
-                len: 1448,
-                window: u32::MAX.into(),
-                sack: SackBlocks::default(),
-                timestamps: stamps.filter(|_| is_set(7)),
-                ecn: Ecn::of_bits(bits),
+    fn a_segment_comes_back_from_words_or_is_refused() {
+        let mut random = Stream::new(1, "segment", "brief");
+        let mut refused = [0, 0];
+        for _ in 0..50_000 {
+            let segment = any_segment(&mut random);
+            let is_wide = segment.window > u32::MAX.into();
+            let Some(brief) = Brief::of(&segment) else {
+                assert!(!segment.sack.is_empty() || is_wide, "{segment:?}");
+                refused[usize::from(is_wide)] += 1;
+                continue;
             };
-            let brief = Brief::of(&segment).expect("no blocks");
-            assert_eq!((brief.segment(), brief.end()), (segment, segment.end()));
-            assert_eq!(Brief::of_words(&brief.words()), brief);
-            let mut marked = brief;
-            marked.mark();
-            assert_eq!(marked.segment(), Segment { ecn: Ecn::Ce, ..segment });
+            assert!(segment.sack.is_empty() && !is_wide, "{segment:?}");
+            let mut back = Brief::of_words(&brief.words());
+            assert_eq!((back, back.segment()), (brief, segment));
+            assert_eq!((back.end(), back.ip_bytes()), (segment.end(), ip_bytes(&segment)));
+            assert_eq!((back.is_syn(), back.ecn(), back.stamps()), (segment.syn, segment.ecn, segment.timestamps));
+            back.mark();
+            assert_eq!(back.segment(), Segment { ecn: Ecn::Ce, ..segment });
         }
-        let mut sack = SackBlocks::default();
-        sack.push(1..2);
-        assert_eq!(Brief::of(&Segment { sack, ..Segment::default() }), None, "blocks do not fit");
-        assert_eq!(Brief::of(&Segment { window: 1 << 32, ..Segment::default() }), None, "nor does such a window");
+        assert!(refused.iter().all(|&count| count > 1000), "{refused:?}");
+    }
+
+    #[test]
+    fn three_flags_are_a_count() {
+        for count in (0..20).chain(u32::MAX - 20..=u32::MAX) {
+            let segment = Brief { flags: flags::ACK | flags::of_ace(count), ..Brief::default() }.segment();
+            assert_eq!(segment.ace(), count % 8);
+            let Segment { ack, syn, fin, psh, timestamps, ecn, .. } = segment;
+            assert_eq!((ack, syn, fin, psh, timestamps, ecn), (Some(0), false, false, false, None, Ecn::NotEct));
+        }
     }
 }

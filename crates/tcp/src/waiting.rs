@@ -26,7 +26,7 @@ impl<T: Default> Waiting<T> {
 
     /// The place of a new entry behind the others. It holds an earlier one.
     #[inline]
-    pub fn place(&mut self) -> &mut T {
+    fn place(&mut self) -> &mut T {
         if !self.has_first {
             self.has_first = true;
             return self.first.get_or_insert_default();

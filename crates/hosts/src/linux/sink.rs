@@ -26,7 +26,8 @@ impl Sink {
         self.receiver.on_segment(now, segment);
     }
 
-    /// Sends a segment with SACK blocks.
+    /// Sends a segment that is no [`Brief`](skyhop_tcp::segment::Brief): with SACK blocks, from the handshake, or behind
+    /// such a one.
     #[inline(never)]
     fn send_whole(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
         let segment = self.receiver.transmit(now)?;

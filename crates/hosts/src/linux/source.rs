@@ -117,7 +117,7 @@ impl Endpoint for Source {
 
     #[inline(always)]
     fn on_words(&mut self, now: Time, words: &Words, _ecn: Codepoint) {
-        // A sender does not look at the field of ACKs.
+        // A sender does not look at the ECN field of ACKs.
         let was_plain = self.sender.on_words(now, words);
         self.fill(now);
         // A plain ACK can change no more than this of what is observed.

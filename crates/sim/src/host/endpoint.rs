@@ -52,9 +52,8 @@ pub trait Endpoint: Debug + Send {
     /// A packet of the other host arrives.
     fn on_packet(&mut self, now: Time, packet: Incoming<'_>);
 
-    /// A packet arrives that the other host has written with [`Payload::write_words`]. Such packets take less than those
-    /// of [`on_packet`](Endpoint::on_packet), which they do not go through. `ecn`: as sent, or marked by a queue on the
-    /// path.
+    /// A packet arrives that the other host has written with [`Payload::write_words`]. It does not go through
+    /// [`on_packet`](Endpoint::on_packet). `ecn`: as sent, or marked by a queue on the path.
     fn on_words(&mut self, _now: Time, words: &Words, _ecn: Codepoint) {
         panic!("one host of the flow writes words, and the other one does not read them: {words:?}");
     }
@@ -147,13 +146,7 @@ pub trait Endpoint: Debug + Send {
     /// are no more packets. All of it is left in `payloads`. `false`: the packet that arrived has no payload. No host
     /// overrides it. The body stands in the trait so that it is compiled once for each host and calls its methods
     /// directly.
-    fn serve(
-        &mut self,
-        now: Time,
-        arrived: Option<Arrived<'_>>,
-        most: u32,
-        payloads: &mut Payloads,
-    ) -> bool {
+    fn serve(&mut self, now: Time, arrived: Option<Arrived<'_>>, most: u32, payloads: &mut Payloads) -> bool {
         if let Some(Arrived { handle, packet }) = arrived {
             let found = payloads.arrive(
                 handle,
@@ -198,6 +191,7 @@ pub struct Settled {
 }
 
 impl Settled {
+    /// A host that has not been asked yet.
     pub(super) const NOTHING: Settled =
         Settled { delivered_bytes: 0, duplicates: 0, has_more: false, rtt: None, timeout: Time::MAX };
 }
@@ -213,7 +207,8 @@ fn no_header(_content: &dyn Any) -> Header {
     Header::default()
 }
 
-/// A value of any transport that needs no memory of its own, such as a header in the form that the host gives it.
+/// What a host may write in the table of payloads itself, where it needs no memory of its own: a header without lists,
+/// in the form that the host gives it.
 pub type Words = [u32; 10];
 
 /// What a packet carries besides what the network reads: bytes of a real stack, a value of any type, or a few words.
@@ -221,7 +216,7 @@ pub type Words = [u32; 10];
 #[derive(Debug)]
 #[repr(C)]
 pub struct Payload {
-    /// What packets with words need stands together, in front.
+    /// All that a packet with words needs stands in front, in one line of the cache or two.
     words: Words,
     /// Reads the transport's header, for records.
     header: fn(&dyn Any) -> Header,
@@ -283,8 +278,8 @@ impl Payload {
         result
     }
 
-    /// Writes words, which take less to write, to read and to keep than a value of another type. `header` reads them in
-    /// [`Payload::described`]'s way, `opens` is as in [`Payload::opening`].
+    /// Writes words, which take less to write, to read and to keep than a value of another type. `header` is as in
+    /// [`Payload::described`] and is given the [`Words`], `opens` is as in [`Payload::opening`].
     #[inline(always)]
     pub fn write_words(&mut self, words: Words, header: fn(&dyn Any) -> Header, opens: bool) {
         (self.words, self.has_words, self.opens, self.header) = (words, true, opens, header);

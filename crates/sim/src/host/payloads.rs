@@ -61,10 +61,8 @@ struct Slot {
     is_taken: bool,
 }
 
-const EMPTY: Slot = Slot {
-    load: Load { payload: Payload::NOTHING, ecn: Codepoint::NotEct, user_bytes: 0 },
-    is_taken: false,
-};
+const EMPTY: Slot =
+    Slot { load: Load { payload: Payload::NOTHING, ecn: Codepoint::NotEct, user_bytes: 0 }, is_taken: false };
 
 impl Payloads {
     /// A host sends the packet for which `fill` writes the payload, if there is one. Returns whether there was.

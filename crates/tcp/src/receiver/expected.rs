@@ -21,18 +21,15 @@ impl Receiver {
             && self.acks.compression_timer.is_none()
     }
 
-    /// Takes a [`Brief`] in words if it is the next one of an undisturbed stream. Returns whether it was; otherwise it is
-    /// one for [`Receiver::on_segment`].
-    pub fn take_expected(&mut self, now: Time, words: &BriefWords) -> bool {
-        self.take_brief(now, &Brief::of_words(words))
-    }
-
+    /// Takes a [`Brief`] in words if it is the next one of an undisturbed stream. Returns whether it was; otherwise
+    /// nothing has happened, and [`Receiver::on_segment`] has to take it.
+    ///
     /// This is [`Receiver::on_segment`] without the branches that such a segment does not take. Memory for it is
     /// granted and given back at the same moment, so that all that is left of the buffer is what the segment occupies
     /// while its ACK is decided.
-    #[inline(always)]
-    pub(super) fn take_brief(&mut self, now: Time, brief: &Brief) -> bool {
-        let &Brief { seq, len, .. } = brief;
+    pub fn take_expected(&mut self, now: Time, words: &BriefWords) -> bool {
+        let brief = Brief::of_words(words);
+        let Brief { seq, len, .. } = brief;
         let is_plain = !brief.has(flags::SYN | flags::FIN | flags::ECN) && len >= LEAST_FOR_GROWTH;
         if !self.undisturbed || seq != self.next || !is_plain || self.remaining() == 0 {
             return false;

@@ -263,7 +263,7 @@ impl Receiver {
 
     /// The window that an ACK offers: it never takes back what was offered. `selected`: what could be offered now,
     /// where that is known.
-    fn offer_window(&mut self, selected: Option<u64>) -> u64 {
+    fn offer_window(&mut self, selected: Option<u64>) -> u32 {
         if self.acks.pending.no_memory {
             self.window.offered = 0;
             self.acknowledged = self.next;
@@ -278,7 +278,8 @@ impl Receiver {
         }
         self.window.offered = window;
         self.acknowledged = self.next;
-        window.min(65_535 << scale) >> scale << scale
+        // At most 2^30, for the scale is at most 14.
+        (window.min(65_535 << scale) >> scale << scale) as u32
     }
 
     fn send_ack(&mut self, now: Time) {
@@ -302,7 +303,7 @@ impl Receiver {
             set |= flags::ECE;
         }
         let timestamps = stamps.unwrap_or_default();
-        let brief = Brief { seq: 1, ack: self.next, len: 0, window: window as u32, timestamps, flags: set };
+        let brief = Brief { seq: 1, ack: self.next, len: 0, window, timestamps, flags: set };
         if self.options.sack && (duplicate.is_some() || !self.sacks.is_empty()) {
             let sack = self.sacks.option(duplicate.as_ref(), room);
             self.outbox.push_back(Segment { sack, ..brief.segment() });

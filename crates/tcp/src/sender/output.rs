@@ -152,7 +152,7 @@ impl Sender {
         self.write_bursts(self.nagle(), Amount::All, burst, sent);
     }
 
-    /// [`Sender::write_out`] with so many segments in a burst. `sent`: segments that this call has sent already.
+    /// [`Sender::write_out`] with so many segments in a burst. `sent`: segments sent before, as a part of the same.
     fn write_bursts(&mut self, nagle: Nagle, amount: Amount, burst: u32, mut sent: u32) -> bool {
         let mss = u64::from(self.flow.mss);
         // The timer of a probe that is set at the end takes the place of any that a transmission sets.
@@ -293,7 +293,7 @@ impl Sender {
         record.set_push(push);
         self.ledger.push(record);
         let ready = Ready::new(start, bytes as u32, mss as u32, 0, self.timestamps(sent_us));
-        *self.ready.place() = ready.with(self.codepoint(false), cwr, segments > 1 || push);
+        self.ready.push_back(ready.with(self.codepoint(false), cwr, segments > 1 || push));
         self.flow.nxt = end;
         self.buffers.sent(end);
         self.flow.packets_out += segments;

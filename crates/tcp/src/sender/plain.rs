@@ -24,10 +24,8 @@ impl Sender {
         let flow = &self.flow;
         let prior_una = flow.una;
         // As long as a segment is in the ledger that was reported or repeated, none counts as usual.
-        let is_open = self.is_plain
-            && flow.state == CaState::Open
-            && self.tlp_end.is_none()
-            && self.retransmit_hint.is_none();
+        let is_open =
+            self.is_plain && flow.state == CaState::Open && self.tlp_end.is_none() && self.retransmit_hint.is_none();
         if !is_open || number <= prior_una {
             return false;
         }

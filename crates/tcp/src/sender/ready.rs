@@ -58,3 +58,53 @@ impl Ready {
         (brief, is_last)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::Segment;
+    use skyhop_base::Stream;
+
+    #[test]
+    fn a_burst_leaves_in_full_segments_and_a_last_one() {
+        let mut random = Stream::new(1, "ready", "burst");
+        let mut count = 0;
+        for _ in 0..2000 {
+            let mut below = |most: u64| random.bits() % most;
+            let (seq, full, bytes) = (below(1 << 40), 1 + below(9000), 1 + below(64 << 10));
+            let (cwr, psh) = (below(2) == 1, below(2) == 1);
+            let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][below(3) as usize];
+            let stamps = Timestamps { value: below(1 << 32) as u32, echo: below(1 << 32) as u32 };
+            let timestamps = (below(2) == 1).then_some(stamps);
+            let mut ready = Ready::new(seq, bytes as u32, full as u32, 0, timestamps).with(ecn, cwr, psh);
+            let (mut at, end) = (seq, seq + bytes);
+            while at < end {
+                let len = full.min(end - at);
+                let (brief, is_last) = ready.take();
+                assert_eq!(is_last, at + len == end);
+                let expected = Segment {
+                    ack: Some(1),
+                    psh: psh && is_last,
+                    cwr: cwr && at == seq,
+                    seq: at,
+                    len: len as u32,
+                    window: 65_535,
+                    timestamps,
+                    ecn,
+                    ..Segment::default()
+                };
+                assert_eq!(brief.segment(), expected);
+                at += len;
+                count += 1;
+            }
+        }
+        assert!(count > 20_000, "{count} segments");
+    }
+
+    #[test]
+    fn a_syn_acknowledges_nothing() {
+        let (brief, is_last) = Ready::syn(flags::ECE | flags::CWR, None).take();
+        let expected = Segment { syn: true, ece: true, cwr: true, window: 65_535, ..Segment::default() };
+        assert_eq!((brief.segment(), is_last), (expected, true));
+    }
+}

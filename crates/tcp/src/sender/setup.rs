@@ -35,13 +35,13 @@ impl Sender {
     pub(super) fn emit_syn(&mut self) {
         self.flow.pace_ns = self.flow.pace_ns.max(self.flow.now_ns);
         let mut set = 0;
-        // They are left out once the SYN was lost.
+        // A SYN after a lost one asks for nothing.
         if self.counts.timeouts == 0 {
             // ECE and CWR in a SYN ask for ECN (RFC 3168 §6.1.1).
             if self.wants_ecn() {
                 set |= flags::ECE | flags::CWR;
             }
-            // All three ask for Accurate ECN (RFC 9768 §3.1.1).
+            // With AE they ask for Accurate ECN (RFC 9768 §3.1.1).
             if self.ecn_use == EcnUse::Scalable {
                 set |= flags::AE;
             }
