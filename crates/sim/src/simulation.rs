@@ -464,7 +464,7 @@ impl Simulation {
             let node = packet.to;
             self.forward(node, packet, to);
         } else if packet.payload().is_some() {
-            // Straight to the function that knows such hosts: each call on the way takes a sixth of what it does.
+            // Straight to the function that knows such hosts: a call in between costs a sixth of what that does.
             if packet.is_ack() {
                 self.deliver_to_source(packet);
             } else {

@@ -26,8 +26,8 @@ impl Sink {
         self.receiver.on_segment(now, segment);
     }
 
-    /// Sends a segment that is no [`Brief`](skyhop_tcp::segment::Brief): with SACK blocks, from the handshake, or behind
-    /// such a one.
+    /// Sends a segment that [`Receiver::transmit_brief`] does not give: a SYN-ACK, one with SACK blocks, or one that
+    /// waited behind these.
     #[inline(never)]
     fn send_whole(&mut self, now: Time, payload: &mut Payload) -> Option<Outgoing> {
         let segment = self.receiver.transmit(now)?;

@@ -283,7 +283,7 @@ mod tests {
         let second = send(&mut payloads, Some(2));
         assert_eq!(payloads.kind(second), PacketKind::Bare);
         let load = payloads.take(second).expect("it was sent");
-        assert_eq!(load.payload.get::<u64>(), None, "what was there before is no payload");
+        assert_eq!(load.payload.get::<u64>(), None, "the room holds a value, but the packet has words");
         let moved = payloads.keep(load);
         assert_eq!((read(&mut payloads, moved), payloads.count()), (2, 0));
     }

@@ -75,7 +75,7 @@ impl Sender {
     ///
     /// This is [`Sender::push_pending`] where the first burst is sent by the first round of the loop of
     /// [`Sender::write_out`], whose buffer holds more than one segment and all of the burst, and where the probe that
-    /// the burst sets replaces the timer that the ACK moves. What is left for more rounds goes through that loop.
+    /// the burst sets replaces the timer that the ACK moves. More rounds go through that loop.
     #[inline(always)]
     pub(super) fn send_plain_burst(&mut self) -> bool {
         let flow = &self.flow;
