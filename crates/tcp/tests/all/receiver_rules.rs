@@ -273,3 +273,20 @@ fn an_idle_receiver_is_small() {
     }
     assert_eq!(receiver.holes(), 1);
 }
+
+/// Segments without blocks wait elsewhere than those with blocks.
+#[test]
+fn acks_leave_in_the_order_in_which_they_were_decided() {
+    let mut receiver = established(plain());
+    // By segments of 1000 bytes: the next one, one after a gap, the gap, another after a gap, its gap, the next one.
+    for number in [0, 2, 1, 4, 3, 5] {
+        receiver.on_segment(ms(101), &data(ms(101), 1 + 1000 * number, 1000));
+    }
+    let told: Vec<_> = answers(&mut receiver, ms(101)).iter().map(|ack| (ack.ack, ack.sack.len())).collect();
+    let expected = [(1001, 0), (1001, 1), (3001, 0), (3001, 1), (5001, 0), (6001, 0)];
+    assert_eq!(told, expected.map(|(ack, blocks)| (Some(ack), blocks)));
+    assert!(!receiver.is_ready());
+    // The places are free again.
+    receiver.on_segment(ms(102), &data(ms(102), 6001, 1000));
+    assert_eq!(answers(&mut receiver, ms(102)).iter().map(|ack| ack.ack).collect::<Vec<_>>(), [Some(7001)]);
+}
