@@ -9,11 +9,18 @@ use std::path::Path;
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => format!("`{text}`"),
-        Value::Number(number) => {
-            format!("{:.4}", number.as_f64().unwrap_or(f64::NAN)).trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
+        Value::Number(number) => number_text(number.as_f64().unwrap_or(f64::NAN)),
         other => format!("`{other}`"),
     }
+}
+
+/// A number with four digits, however small it is, and whole numbers with all of theirs.
+fn number_text(number: f64) -> String {
+    if number.fract() == 0.0 {
+        return number.to_string();
+    }
+    let rounded: f64 = format!("{number:.3e}").parse().expect("a number");
+    if rounded.abs() < 1e-4 { format!("{rounded:e}") } else { rounded.to_string() }
 }
 
 /// A value where it differs from the one to its left, else nothing.
@@ -78,4 +85,11 @@ fn the_tables_are_those_of_the_code() {
         return;
     }
     assert!(page == wanted, "the tables are stale: UPDATE_DOCS=1 cargo test -p skyhop-transport --test all docs::");
+}
+
+#[test]
+fn small_numbers_are_not_written_as_nothing() {
+    for (number, wanted) in [(1e-7, "1e-7"), (0.00075, "0.00075"), (819.0 / 1024.0, "0.7998"), (83000.0, "83000")] {
+        assert_eq!(number_text(number), wanted);
+    }
 }
