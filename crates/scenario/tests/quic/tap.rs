@@ -5,7 +5,9 @@ use skyhop_base::{Stream, Time};
 use skyhop_hosts::quic::Sealed;
 use skyhop_scenario::Scenario;
 use skyhop_sim::Simulation;
-use skyhop_sim::endpoint::{Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Payload, Report, Transport};
+use skyhop_sim::endpoint::{
+    Codepoint, Counters, Endpoint, Fact, Failure, Incoming, Outgoing, Payload, Report, Transport,
+};
 use skyhop_sim::records::FlowSummary;
 use skyhop_sim::spec::TransportConfig;
 use std::sync::{Arc, Mutex};
@@ -89,7 +91,14 @@ impl Endpoint for End {
         let mut hash = self.hash.lock().expect("nobody panicked");
         hash.1 += 1;
         hash.mix(&now.as_nanos().to_le_bytes());
-        hash.mix(&[self.mark, packet.ecn as u8]);
+        // Numbers of their own: the order of the codepoints in memory is nobody's result.
+        let ecn = match packet.ecn {
+            Codepoint::NotEct => 0,
+            Codepoint::Ect0 => 1,
+            Codepoint::Ect1 => 2,
+            Codepoint::Ce => 3,
+        };
+        hash.mix(&[self.mark, ecn]);
         if self.contents {
             hash.mix(&sealed.bytes);
         } else {
