@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+# Tests run side by side. Several threads for small matrices then wait for each other: seven times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = ROOT / "studies" / "iridium-vegas-reno-bic"
 
