@@ -15,10 +15,11 @@ from skyhop.starlink.chains import Chains, neighbours
 from skyhop.starlink.estimating import QUANTILES
 from skyhop.starlink.fitting import (
     LEAST_SLOTS,
+    MOST_CORRELATION,
     Parameter,
     comments,
+    drawn_places,
     interval,
-    quantiles,
     run_of,
 )
 from skyhop.starlink.measuring import FIRST_S, SLOT_S
@@ -37,9 +38,6 @@ LEAST_EDGES = 8
 
 #: Points of the distribution of rates.
 POINTS = 2000
-
-#: The most that `rate_correlation` takes.
-MOST_CORRELATION = 0.95
 
 #: What arrived of an offered rate where the link was not full: with less, the queue may have lost the rest.
 CARRIED = 0.95
@@ -123,7 +121,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
             parameters.append(Parameter("correlation of the rates of neighbouring slots", correlation, low, high))
         known = np.stack([rate, carried], axis=1)
         drawn, unknown = _distribution(known)
-        rates = tuple(round(float(one), 2) for one in quantiles(drawn, zero=False, count=min(QUANTILES, rate.size)))
+        rates = tuple(round(float(one), 2) for one in _quantiles(drawn, rate.size))
         for name, of, from_share in (("mean", np.mean, 0.0), ("median", np.median, 0.5)):
             limit = ", at least" if unknown > from_share else ""
             value_of = partial(_of_distribution, of)
@@ -146,10 +144,7 @@ def fit_capacity(transfers: Sequence[Transfer], *, draws: int = 200, seed: int =
         shares = np.stack([lost[free], packets[free]], axis=1)
         parameters.append(_parameter("loss between edges", _share, shares, 1, draws, generator))
     if outage.size >= LEAST_EDGES:
-        outages = tuple(
-            round(float(value), 1)
-            for value in quantiles(_without_chance(outage), zero=False, count=min(QUANTILES, outage.size))
-        )
+        outages = tuple(round(float(value), 1) for value in _quantiles(_without_chance(outage), outage.size))
         parameters.append(
             _parameter("outage, mean, ms", lambda found: max(float(found.mean()), 0.0), outage, 1, draws, generator)
         )
@@ -281,6 +276,19 @@ def _without_chance(outages_ms: Floats) -> Floats:
     return found
 
 
+def _quantiles(values: Floats, known: int) -> Floats:
+    """Evenly spaced quantiles, as many as a profile has or as values are `known`, three at least.
+
+    The profile draws evenly between two of them. So the ends stand where the outermost gaps have the means of the
+    values there; at the outermost values themselves they would stretch the distribution.
+    """
+    found = np.quantile(values, np.linspace(0, 1, min(QUANTILES, known)))
+    low, high = values[values <= found[1]], values[values >= found[-2]]
+    found[0] = min(max(2 * float(np.mean(low)) - found[1], found[0]), found[1])
+    found[-1] = max(min(2 * float(np.mean(high)) - found[-2], found[-1]), found[-2])
+    return np.asarray(found)
+
+
 def _distribution(known: Floats) -> tuple[Floats, float]:
     """Evenly spaced points of the distribution of rates, and the share of it above all that is known.
 
@@ -309,9 +317,7 @@ def _parameter(
 ) -> Parameter:
     drawn = []
     for _ in range(draws):
-        begins = generator.integers(0, len(values), math.ceil(len(values) / run))
-        at = (begins[:, None] + np.arange(run)[None, :]).ravel()[: len(values)] % len(values)
-        drawn.append(of(values[at]))
+        drawn.append(of(values[drawn_places(len(values), run, generator)]))
     return Parameter(name, of(values), *interval(drawn, len(values) / run))
 
 

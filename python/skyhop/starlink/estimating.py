@@ -124,12 +124,14 @@ class Slots:
         floors = found + (found - found[QUANTILES // 2]) / float(weights.sum())
         # The log of the spread is known to so much from one slot alone.
         chance = 1 / max(1 / float(np.mean(self._log_variances)) - 1 / self._deviation**2, 1e-9)
+        parts, places = self._cells
+        means = (parts * places).sum(axis=(1, 2))
+        variances = (parts * (places - means[:, None, None]) ** 2).sum(axis=(1, 2))
         by_chance = 1.645 * math.sqrt(2 / len(self._trips)) * (self._deviation**2 + chance)
         return Estimate(
             step=floors - floors[0], jitter=self._jitter * math.exp(middle), spread=np.exp(shape * scale),
             deviation=self._deviation, least_deviation=self._deviation**2 < by_chance, base_ms=float(floors[0]),
-            floors=self._floor_means, spreads=np.exp(logs),
-            chance=float(np.mean(self._floor_variances)),
+            floors=means, spreads=np.exp(logs), chance=float(np.mean(variances)),
         )  # fmt: skip
 
     def _each(self) -> zip[tuple[Floats, float, float]]:
@@ -187,8 +189,7 @@ class Slots:
         of_floors = weighted_quantiles(floors, parts * weights[:, None, None])
         self._place_means, self._place_variances = _moments(parts.sum(axis=1), self._places)
         self._log_means, self._log_variances = _moments(parts.sum(axis=2), self._scales)
-        self._floor_means = (parts * floors).sum(axis=(1, 2))
-        self._floor_variances = (parts * (floors - self._floor_means[:, None, None]) ** 2).sum(axis=(1, 2))
+        self._cells = parts, floors
         # Spreads count from 1 in the mean of their logarithms, the jitter from 0.
         means = self._logs + self._log_means
         middle = float(np.average(means, weights=weights))
@@ -238,13 +239,12 @@ def weighted_quantiles(values: Floats, weights: Floats) -> Floats:
         low, high = low + first * width, low + (last + 1) * width
     sums = np.bincount(place, weights * values, _FINE)
     some = each > 0
-    each, sums = each[some], sums[some]
-    until = np.cumsum(each)
-    found = np.interp(SHARES, (until - each / 2) / until[-1], sums / each)
-    values = sums / each
-    first, last = values <= found[1], values >= found[-2]
-    found[0] = min(2 * float(np.average(values[first], weights=each[first])) - found[1], found[1])
-    found[-1] = max(2 * float(np.average(values[last], weights=each[last])) - found[-2], found[-2])
+    each = each[some]
+    means, until = sums[some] / each, np.cumsum(each)
+    found = np.interp(SHARES, (until - each / 2) / until[-1], means)
+    lower, upper = means <= found[1], means >= found[-2]
+    found[0] = min(2 * float(np.average(means[lower], weights=each[lower])) - found[1], found[1])
+    found[-1] = max(2 * float(np.average(means[upper], weights=each[upper])) - found[-2], found[-2])
     return np.asarray(found)
 
 

@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
 from skyhop.starlink import pauses
 from skyhop.starlink.chains import LEAST_PAIRS, Chains, neighbours
-from skyhop.starlink.estimating import QUANTILES, Estimate, Slots
-from skyhop.starlink.measuring import EDGE_S, SLOT_S, Slotted, by_the_clock, calm, slotted
+from skyhop.starlink.estimating import Estimate, Slots
+from skyhop.starlink.measuring import SLOT_S, Slotted, by_the_clock, calm, slotted
 from skyhop.starlink.pauses import Pause
 from skyhop.starlink.recordings import Floats, Recording
+
+Places = npt.NDArray[np.intp]
 
 #: Draws for intervals: whole slots, with replacement.
 DRAWS = 200
@@ -30,7 +33,7 @@ STEP_BOUND = 0.25
 #: Slots that are needed.
 LEAST_SLOTS = 20
 
-#: The most that a correlation of neighbouring slots is taken for.
+#: The most that a correlation of neighbouring slots is taken for, and that `rate_correlation` takes.
 MOST_CORRELATION = 0.95
 
 #: What `Fit.parameters` has before the correlation.
@@ -79,6 +82,12 @@ def run_of(correlation: float, slots: int) -> int:
     """
     held = min(max(correlation, 0.0), MOST_CORRELATION)
     return min(max(1, round((1 + held) / (1 - held))), max(1, slots // 8))
+
+
+def drawn_places(slots: int, run: int, generator: np.random.Generator) -> Places:
+    """As many places of slots as there are, drawn in runs."""
+    begins = generator.integers(0, slots, math.ceil(slots / run))
+    return np.asarray((begins[:, None] + np.arange(run)).ravel()[:slots] % slots)
 
 
 def comments(parameters: Sequence[Parameter]) -> list[str]:
@@ -164,8 +173,7 @@ def fit(recordings: Sequence[Recording], *, draws: int = DRAWS, seed: int = 1) -
         raise ValueError(
             f"{len(slots)} slots with 10 round trips or more are not enough for a fit: record five minutes at least"
         )
-    inside = [one.rtt_ms[(one.phase_s >= 2 * EDGE_S) & (one.phase_s < SLOT_S - EDGE_S)] for one in slots]
-    trips = Slots(inside)
+    trips = Slots([one.rtt_ms[one.inside] for one in slots])
     whole_fit = trips.estimate()
     early = pauses.early(slots)
     likely = pauses.likelihoods(early, whole_fit)
@@ -213,9 +221,7 @@ def _drawn(trips: Slots, likely: Floats, pause: Pause, run: int, draws: int, see
     generator = np.random.Generator(np.random.PCG64(seed))
     found = []
     for _ in range(draws):
-        begins = generator.integers(0, slots, math.ceil(slots / run))
-        places = (begins[:, None] + np.arange(run)).ravel()[:slots] % slots
-        times = np.bincount(places, minlength=slots).astype(float)
+        times = np.bincount(drawn_places(slots, run, generator), minlength=slots).astype(float)
         one = pauses.most_likely(times @ likely)[0] if pause.median_ms else pause
         found.append(_values(trips.drawn(times), one))
     return found
@@ -223,8 +229,7 @@ def _drawn(trips: Slots, likely: Floats, pause: Pause, run: int, draws: int, see
 
 def _steps(slots: Sequence[Slotted], numbers: Floats) -> tuple[float, float]:
     """Mean distance of the medians of neighbouring slots in each half."""
-    inside = [(one.phase_s >= 2 * EDGE_S) & (one.phase_s < SLOT_S - EDGE_S) for one in slots]
-    medians = np.array([np.median(one.rtt_ms[where]) for one, where in zip(slots, inside, strict=True)])
+    medians = np.array([np.median(one.rtt_ms[one.inside]) for one in slots])
     half = len(slots) // 2
     found = []
     for part in (slice(None, half), slice(half, None)):
@@ -251,19 +256,6 @@ def _near_edges(recordings: Sequence[Recording]) -> float:
         near += int(np.count_nonzero((phase < 0.75) | (phase >= SLOT_S - 0.75)))
         total += int(lost.sum())
     return near / total / (1.5 / SLOT_S) if total else math.nan
-
-
-def quantiles(values: Floats, *, zero: bool = True, count: int = QUANTILES) -> Floats:
-    """So many evenly spaced quantiles, three at least; with `zero` counted from the least of them.
-
-    The profile draws evenly between two of them. So the ends stand where the outermost gaps have the means of the
-    values there; at the outermost values themselves they would stretch the distribution.
-    """
-    found = np.quantile(values, np.linspace(0, 1, count))
-    low, high = values[values <= found[1]], values[values >= found[-2]]
-    found[0] = min(max(2 * float(np.mean(low)) - found[1], found[0]), found[1])
-    found[-1] = max(min(2 * float(np.mean(high)) - found[-2], found[-1]), found[-2])
-    return np.asarray(np.maximum(found - found[0], 0.0) if zero else found)
 
 
 def _rounded(values: Floats, digits: int = 1) -> tuple[float, ...]:

@@ -37,6 +37,11 @@ class Slotted:
     phase_s: Floats
     rtt_ms: Floats
 
+    @property
+    def inside(self) -> Bools:
+        """Which left away from the edges."""
+        return (self.phase_s >= 2 * EDGE_S) & (self.phase_s < SLOT_S - EDGE_S)
+
 
 def slotted(recording: Recording) -> Slotted:
     """Numbers of slots and times since their edges, by the wall clock."""
@@ -48,7 +53,7 @@ def slotted(recording: Recording) -> Slotted:
 
 def calm(trips: Slotted) -> tuple[Floats, Floats, Floats]:
     """Of each slot with enough round trips away from its edges: number, median and spread (10 to 90 %), in ms."""
-    inside = (trips.phase_s >= 2 * EDGE_S) & (trips.phase_s < SLOT_S - EDGE_S)
+    inside = trips.inside
     rows = []
     for number in np.unique(trips.slot):
         rtts = trips.rtt_ms[inside & (trips.slot == number)]
