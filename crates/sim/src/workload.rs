@@ -277,12 +277,12 @@ impl Schedule {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::distribution::Distribution;
     use crate::spec::TransportConfig;
 
-    fn workload(arrivals: ArrivalConfig, sizes: Distribution) -> WorkloadConfig {
+    pub(crate) fn workload(arrivals: ArrivalConfig, sizes: Distribution) -> WorkloadConfig {
         WorkloadConfig {
             name: "web".into(),
             from: vec![NodeId::new(0), NodeId::new(1)],

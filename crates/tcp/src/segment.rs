@@ -144,7 +144,7 @@ pub struct Brief {
 pub type BriefWords = [u32; 10];
 
 impl Brief {
-    /// `None` for a segment with SACK blocks.
+    /// `None` for a segment with SACK blocks, or with a window of more than 32 bits.
     pub fn of(segment: &Segment) -> Option<Brief> {
         let Segment { syn, fin, ack, psh, ece, cwr, ae, seq, len, window, sack, timestamps, ecn } = *segment;
         let window = u32::try_from(window).ok().filter(|_| sack.is_empty())?;
@@ -156,23 +156,31 @@ impl Brief {
             | flag(cwr, flags::CWR)
             | flag(ae, flags::AE)
             | flag(ack.is_some(), flags::ACK)
-            | flag(timestamps.is_some(), flags::STAMPS)
             | ecn.bits() << flags::ECN_SHIFT;
-        let (ack, timestamps) = (ack.unwrap_or(0), timestamps.unwrap_or_default());
-        Some(Brief { seq, ack, len, window, timestamps, flags })
+        let brief = Brief { seq, ack: ack.unwrap_or(0), len, window, flags, ..Brief::default() };
+        Some(brief.stamped(timestamps))
+    }
+
+    /// The same with timestamps, if there are any.
+    #[inline(always)]
+    pub(crate) fn stamped(mut self, timestamps: Option<Timestamps>) -> Brief {
+        if let Some(timestamps) = timestamps {
+            self.timestamps = timestamps;
+            self.flags |= flags::STAMPS;
+        }
+        self
     }
 
     /// The whole segment.
     pub fn segment(&self) -> Segment {
-        let has = |flag| self.flags & flag != 0;
         Segment {
-            syn: has(flags::SYN),
-            fin: has(flags::FIN),
-            ack: has(flags::ACK).then_some(self.ack),
-            psh: has(flags::PSH),
-            ece: has(flags::ECE),
-            cwr: has(flags::CWR),
-            ae: has(flags::AE),
+            syn: self.has(flags::SYN),
+            fin: self.has(flags::FIN),
+            ack: self.has(flags::ACK).then_some(self.ack),
+            psh: self.has(flags::PSH),
+            ece: self.has(flags::ECE),
+            cwr: self.has(flags::CWR),
+            ae: self.has(flags::AE),
             seq: self.seq,
             len: self.len,
             window: self.window.into(),

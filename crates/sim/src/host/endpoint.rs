@@ -142,10 +142,10 @@ pub trait Endpoint: Debug + Send {
     }
 
     /// Hands the host a packet, if one has `arrived`, and asks for all that the engine needs after an input: the bytes
-    /// delivered, the duplicates, up to `most` packets to send, and the next timeout. Facts are asked for once there
-    /// are no more packets. All of it is left in `payloads`. `false`: the packet that arrived has no payload. No host
-    /// overrides it. The body stands in the trait so that it is compiled once for each host and calls its methods
-    /// directly.
+    /// delivered, the duplicates, up to `most` packets to send, and the next timeout. The answers are in `payloads`
+    /// then, and so are the host's facts once it has no more packets. Returns `false` for a packet that has arrived
+    /// without a payload. No host overrides this method. Its body stands in the trait so that it is compiled once for
+    /// each host and calls the host's methods directly.
     fn serve(&mut self, now: Time, arrived: Option<Arrived<'_>>, most: u32, payloads: &mut Payloads) -> bool {
         if let Some(Arrived { handle, packet }) = arrived {
             let found = payloads.arrive(

@@ -6,7 +6,8 @@ use super::*;
 use crate::distribution::Distribution;
 use crate::endpoint::{Codepoint, Endpoint, Fact, Incoming, Outgoing, Payload, Report, Transport};
 use crate::errors::PacketErrors;
-use crate::spec::{ArrivalConfig, ConnectionUse, ErrorConfig, FrameRepair, Repeats, TransportConfig, WorkloadConfig};
+use crate::spec::{ArrivalConfig, ErrorConfig, FrameRepair, Repeats, TransportConfig, WorkloadConfig};
+use crate::workload::tests::workload;
 use skyhop_base::Stream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -226,23 +227,10 @@ fn rows_that_a_sink_asks_for_are_taken_in_their_place() {
 fn events_of_a_workload_that_a_sink_tells_have_no_rows() {
     let mut spec = row();
     let transport = TransportConfig::Hosts(Arc::new(Breaking { source_at: Time::MAX, sink_at: Time::MAX }));
-    spec.workloads = vec![WorkloadConfig {
-        name: "workload".into(),
-        from: vec![NodeId::new(0)],
-        to: vec![NodeId::new(2)],
-        transport,
-        arrivals: ArrivalConfig::Given([(Duration::from_millis(100), Some(1000))].into()),
-        sizes: Distribution::Constant(1000.0),
-        connections: ConnectionUse::New,
-        burst: None,
-        pages: None,
-        start: Time::ZERO,
-        stop: None,
-        count: None,
-        ttl: 64,
-        class: 0,
-        jitter: Duration::ZERO,
-    }];
+    let arrivals = ArrivalConfig::Given([(Duration::from_millis(100), Some(1000))].into());
+    let (from, to) = (vec![NodeId::new(0)], vec![NodeId::new(2)]);
+    let sizes = Distribution::Constant(1000.0);
+    spec.workloads = vec![WorkloadConfig { from, to, transport, ..workload(arrivals, sizes) }];
     let whole = Simulation::new(&spec, 1).unwrap().run();
     assert!(whole.flow_events.is_empty() && whole.packet_hops > 2000, "{}", whole.packet_hops);
     for threads in [1, 2] {

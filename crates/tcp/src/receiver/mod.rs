@@ -291,19 +291,15 @@ impl Receiver {
         let room = if self.options.timestamps { BLOCKS - 1 } else { BLOCKS };
         let duplicate = self.duplicate.take();
         let window = self.offer_window(selected);
-        let stamps = self.timestamps(now);
+        let timestamps = self.timestamps(now);
         let mut set = flags::ACK;
-        if stamps.is_some() {
-            set |= flags::STAMPS;
-        }
         if self.ecn.accurate {
             set |= flags::of_ace(self.ecn.count);
             self.ecn.told = self.ecn.count;
         } else if self.ecn.agreed && self.ecn.echo {
             set |= flags::ECE;
         }
-        let timestamps = stamps.unwrap_or_default();
-        let brief = Brief { seq: 1, ack: self.next, len: 0, window, timestamps, flags: set };
+        let brief = Brief { seq: 1, ack: self.next, window, flags: set, ..Brief::default() }.stamped(timestamps);
         if self.options.sack && (duplicate.is_some() || !self.sacks.is_empty()) {
             let sack = self.sacks.option(duplicate.as_ref(), room);
             self.outbox.push_back(Segment { sack, ..brief.segment() });

@@ -21,10 +21,8 @@ impl Ready {
     /// A burst of `bytes` of data in segments of `full`, from `seq` on. `set`: flags of all of them.
     #[inline(always)]
     pub fn new(seq: Seq, bytes: u32, full: u32, set: u32, timestamps: Option<Timestamps>) -> Ready {
-        let stamped = if timestamps.is_some() { flags::STAMPS } else { 0 };
-        let timestamps = timestamps.unwrap_or_default();
-        let flags = set | stamped | flags::ACK;
-        Ready { next: Brief { seq, ack: 1, len: 0, window: OFFERED, timestamps, flags }, left: bytes, full, last: 0 }
+        let next = Brief { seq, ack: 1, window: OFFERED, flags: set | flags::ACK, ..Brief::default() };
+        Ready { next: next.stamped(timestamps), left: bytes, full, last: 0 }
     }
 
     /// The same of the first segment of the connection, which acknowledges nothing.
