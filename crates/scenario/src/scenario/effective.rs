@@ -21,16 +21,19 @@ impl Scenario {
                 flows.filter_map(Value::as_object_mut).for_each(|flow| _ = flow.shift_remove("class"));
             }
         }
+        // The control of a leg that has a share begins with the initial window, whatever opens it elsewhere.
+        let agents = form.get("agents").and_then(Value::as_array).into_iter().flatten();
+        let has_shares = agents.into_iter().any(|agent| !agent["pep"]["share"].is_null());
         for key in ["flows", "workloads"] {
             for flow in form.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) {
-                    forget_unread(tcp);
+                    forget_unread(tcp, has_shares);
                 }
             }
         }
         for agent in form.get_mut("agents").and_then(Value::as_array_mut).into_iter().flatten() {
             if let Some(tcp) = agent["pep"].get_mut("tcp").and_then(Value::as_object_mut) {
-                forget_unread(tcp);
+                forget_unread(tcp, has_shares);
             }
         }
         let (stations, satellites) = (self.stations.len(), self.satellite_count());
@@ -73,7 +76,7 @@ impl Scenario {
 }
 
 /// Takes the options away that this TCP does not read.
-fn forget_unread(tcp: &mut Map<String, Value>) {
+fn forget_unread(tcp: &mut Map<String, Value>, has_shares: bool) {
     if tcp.contains_key("profile") {
         return forget_unread_by_linux(tcp);
     }
@@ -133,6 +136,18 @@ fn forget_unread(tcp: &mut Map<String, Value>) {
     }
     if !recovers(&["peach", "peach+"]) {
         unread.push("sudden_start_window");
+    }
+    if sack_rules(&["ns-2-linux", "nak"]) {
+        // Their scoreboards have numbers of their own.
+        unread.push("duplicate_threshold");
+    }
+    // Sudden start begins with one segment, whatever the ACK of segment 0 has opened.
+    let opens = has_shares
+        || is(tcp, "initial_window_at", &["open"])
+        || (is(tcp, "initial_window_at", &["first-ack"]) && !recovers(&["peach", "peach+"]))
+        || (is(tcp, "initial_window_at", &["second-ack"]) && recovers(&["vegas"]));
+    if !opens && !is(tcp, "idle_restart", &["restart-window", "timer-to-initial-window"]) {
+        unread.push("initial_window");
     }
     if is(tcp, "rtt_arithmetic", &["exact", "linux"]) {
         unread.push("tick_phase");
