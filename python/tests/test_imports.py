@@ -13,7 +13,7 @@ from conftest import ROOT, Skyhop
 
 import skyhop
 from skyhop import imports
-from skyhop.imports import ImportProblem, Wanted
+from skyhop.imports import ImportProblem, Wanted, link_csv
 from skyhop.validate import route_pairs
 
 SAMPLE = ROOT / "tests" / "reference" / "hypatia"
@@ -317,3 +317,10 @@ def test_wrong_lists_of_pops_get_a_sentence(tmp_path: Path, feed: str, names: st
     (tmp_path / "names.txt").write_text(names)
     with pytest.raises(ImportProblem, match=said):
         imports.read("pops", [tmp_path / "feed.csv", tmp_path / "names.txt"])
+
+
+@pytest.mark.parametrize("title", ["rate_MBps", "throughput (KBps)", "rate_Bps"])
+def test_a_rate_in_bytes_per_second_is_not_taken_for_bits(title: str) -> None:
+    with pytest.raises(ImportProblem, match="bytes per second: multiply its values by 8"):
+        link_csv.column(title)
+    assert link_csv.column("RATE_MBPS") == ("rate_bps", 1e6)

@@ -28,7 +28,7 @@ _COLUMNS: dict[str, tuple[str, dict[str, float]]] = {
 def column(title: str) -> tuple[str, float] | None:
     """The engine's column for a title, with the factor to its unit; None for a title that says something else.
 
-    Raises ImportProblem for a quantity without a unit.
+    Raises ImportProblem for a quantity without a unit, and for one in bytes per second, which is eight times as much.
     """
     name = re.sub(r"[^a-z0-9%]+", "_", title.strip().lower().replace("/s", "_s").replace("%", "percent")).strip("_")
     for wanted, (names, units) in _COLUMNS.items():
@@ -36,6 +36,13 @@ def column(title: str) -> tuple[str, float] | None:
         if match is None:
             continue
         unit = match[1] or ""
+        # Only the case of the letter tells them apart; a title in capitals says nothing about it.
+        if wanted == "rate_bps" and (found := re.search(r"[kKMG]?Bps\b", title)):
+            bits = f"{found[0][:-3].lower()}bps"
+            raise ImportProblem(
+                f"column {title!r} says {found[0]}, which is bytes per second: multiply its values by 8 and call it "
+                f"{match[0].removesuffix('_' + unit)}_{bits}, or only do the latter if they are bits"
+            )
         if unit in units:
             return wanted, units[unit]
         if not unit:
