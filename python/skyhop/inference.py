@@ -121,9 +121,23 @@ def compare(a: Estimate, b: Estimate) -> tuple[float, float]:
         # Welch and Satterthwaite; a number without scatter adds nothing.
         freedom = sum(part for part, _ in parts) ** 2 / sum(part**2 / n for part, n in parts) if error > 0 else 1.0
     # Scatter below the last digits of a sum is rounding.
-    if error <= 1e-12 * max(abs(a.mean), abs(b.mean)):
-        return (0.0, 1.0) if abs(difference) <= 1e-12 * max(abs(a.mean), abs(b.mean)) else (difference, 0.0)
+    rounding = 1e-12 * max(abs(a.mean), abs(b.mean))
+    if error <= rounding:
+        if abs(difference) <= rounding:
+            return 0.0, 1.0
+        scatters = any(max(one.values) - min(one.values) > rounding for one in (a, b))
+        return difference, _p_of_equal_gaps(len(a.by_seed)) if scatters else 0.0
     return difference, two_sided_p(difference / error, freedom)
+
+
+def _p_of_equal_gaps(seeds: int) -> float:
+    """The p value of a difference that is the same at every seed, of values that scatter.
+
+    Gaps of counts are equal by chance, and two seeds with equal gaps say no more than two with unequal ones. So the
+    signs are tested: n gaps on one side of 0 have a two-sided p of 2^(1-n) (W. J. Conover, Practical Nonparametric
+    Statistics, 3rd ed., section 3.4).
+    """
+    return 2.0 ** (1 - seeds)
 
 
 def two_sided_p(t: float, freedom: float) -> float:

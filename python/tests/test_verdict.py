@@ -190,6 +190,27 @@ def test_equal_seeds_are_paired() -> None:
     assert order([(a, other_seeds)]) == [Order.UNKNOWN]
 
 
+def test_gaps_that_are_equal_by_chance_decide_nothing() -> None:
+    """Counts have equal gaps often: two seeds that differ by 1 each prove nothing."""
+    assert order([(sample(5, 9), sample(6, 10))]) == [Order.UNKNOWN]
+    assert order([(sample(5, 9, 1), sample(6, 10, 2))]) == [Order.UNKNOWN]
+    six = sample(5, 9, 1, 7, 3, 8)
+    assert order([(six, sample(6, 10, 2, 8, 4, 9))]) == [Order.BELOW]
+    # Values that are the same at every seed but for rounding do not scatter: the numbers decide.
+    assert order([(sample(96.7, 96.7), sample(99.8, 99.8 + 1e-14))]) == [Order.BELOW]
+
+
+def test_noise_in_counts_does_not_decide_a_claim() -> None:
+    """Of 2000 pairs of counts that a seed moves together, at most 5 % are told apart (here: 4 sigma)."""
+    draw = random.Random(11)
+    told = 0
+    for _ in range(2000):
+        bases = [draw.randrange(100), 200 + draw.randrange(100)]
+        a, b = ([float(base + draw.randrange(2)) for base in bases] for _ in "ab")
+        told += order([(sample(*a), sample(*b))]) != [Order.UNKNOWN]
+    assert told <= 2000 * 0.05 + 4 * (2000 * 0.05 * 0.95) ** 0.5
+
+
 def test_welch_agrees_with_a_worked_example() -> None:
     """Welch's t and degrees of freedom by hand: t = -2 / sqrt(1/3 + 4/3), freedom = (5/3)^2 / (1/18 + 16/18)."""
     a = Estimate({1: 9.0, 2: 10.0, 3: 11.0})
