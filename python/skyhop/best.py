@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -90,15 +91,33 @@ def _named(values: Mapping[str, Estimate], metric: Metric, *, largest: bool) -> 
 
 
 def _picked(values: Mapping[str, Mapping[str, Estimate]], pick: Mapping[str, Any], outcome: Outcome, place: str) -> str:
-    """The best by the second metric of those that come near the largest mean of the first."""
+    """The best by the second metric of those that come near the largest mean of the first.
+
+    Behind it those that would be better and of which the runs do not say whether they come near enough.
+    """
     first = values.get(pick["most"], {})
-    enough = pick["share"] * max((one.mean for one in first.values()), default=0.0)
     second = _metric(outcome, pick["least"], place)
-    return _named(
-        {name: one for name, one in values.get(second.name, {}).items() if first[name].mean >= enough},
-        second,
-        largest=False,
-    )
+    near, open_ones = near_the_most(first, share=pick["share"])
+    wanted = values.get(second.name, {})
+    named = _named({name: one for name, one in wanted.items() if name in near}, second, largest=False)
+    least = min((wanted[name].mean for name in near if name in wanted), default=math.inf)
+    perhaps = sorted((one.mean, name) for name, one in wanted.items() if name in open_ones and one.mean < least)
+    return "; ".join([named, *(f"perhaps {name} {number(mean, second.digits)}" for mean, name in perhaps)])
+
+
+def near_the_most(values: Mapping[str, Estimate], *, share: float) -> tuple[set[str], set[str]]:
+    """The names whose mean is at least a share of the largest, and those that are below it by no more than noise.
+
+    The tests are those of a claim, of all others against that share of the largest: 5 % for all of them (Holm).
+    """
+    if not values:
+        return set(), set()
+    largest = values[max(values, key=lambda name: values[name].mean)]
+    bar = Estimate({seed: share * one for seed, one in largest.by_seed.items()}, deterministic=largest.deterministic)
+    near = {name for name, one in values.items() if one.mean >= bar.mean}
+    below = [name for name in values if name not in near]
+    told = order([(values[name], bar) for name in below])
+    return near, {name for name, one in zip(below, told, strict=True) if one is Order.UNKNOWN}
 
 
 def first_and_equals(values: Mapping[str, Estimate], *, largest: bool) -> list[str]:

@@ -355,6 +355,20 @@ def test_the_best_is_named_with_those_that_the_runs_do_not_tell_apart() -> None:
     assert best.first_and_equals({}, largest=True) == []
 
 
+def test_a_bar_that_noise_decides_is_said() -> None:
+    def means(*values: float) -> Estimate:
+        return Estimate(dict(enumerate(values)))
+
+    values = {
+        "most": means(100, 101, 99), "near": means(95, 94, 96), "open": means(80, 95, 88), "far": means(50, 51, 49),
+    }  # fmt: skip
+    assert best.near_the_most(values, share=0.9) == ({"most", "near"}, {"open"})
+    assert best.near_the_most({"most": Estimate.exactly(10), "below": Estimate.exactly(8)}, share=0.9) == (
+        {"most"}, set(),
+    )  # fmt: skip
+    assert best.near_the_most({}, share=0.9) == (set(), set())
+
+
 def test_a_table_names_the_best_of_each_row(folder: Path) -> None:
     outcome = matrix.run_study(studies.load(folder))
     marker = (
