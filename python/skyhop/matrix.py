@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from skyhop import _core, api, starts, sweeps
+from skyhop import _core, api, cautions, starts, sweeps
 from skyhop.inference import Estimate
 from skyhop.kept import Keep, KeptRun
 from skyhop.metrics import Metric, measure, measure_all
@@ -342,8 +342,10 @@ def run_study(study: Study, *, keep: Path | Keep | None = None, on_progress: OnP
         if owner is not None:
             return sweeps.measured(owner, job, run)
         wanted = study.part(job.cell).metrics
-        values = measure_all(run, {name: metric for name, metric in study.metrics.items() if name in wanted})
+        metrics = {name: metric for name, metric in study.metrics.items() if name in wanted}
+        values = measure_all(run, metrics)
         warnings = sweeps.warnings_of(written[job.cell], job.scenario.warnings, run.warnings)
+        warnings += cautions.of(run, metrics.values())
         return Sample(job.cell, job.seed, run, values, warnings)
 
     owners = {id(job): belonging[name] for name, jobs in of_sweeps.items() for job in jobs}

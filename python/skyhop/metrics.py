@@ -36,6 +36,18 @@ UNFINISHED = {
     "pages": ("first_byte_s", "load_s"),
 }
 
+#: Reductions that know what to do with rows that did not finish. The others would leave them out.
+_FOR_UNFINISHED = ("p50", "p95", "p99", "share-within", "count")
+
+#: The events of the tables that have some. A name that nothing is called would count 0 without a word.
+EVENTS = {
+    "flow_events": (
+        "start", "stop", "complete", "recovery", "recovered", "timeout", "probe", "cwr", "undo", "rtt-jump", "loss",
+        "mark", "persistent congestion", "connection lost", "closed by receiver",
+    ),
+    "packets": ("enq", "deq", "drop", "loss", "rcv", "mark", "ack", "taken-for-lost"),
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -144,14 +156,22 @@ def _check_metric(entry: Table, metric: Metric) -> None:
         raise entry.error("size", 'is "all", "small", "medium" or "large", and belongs to the table workloads')
     if metric.size and metric.size not in SIZES:
         raise entry.error("size", f"is one of {', '.join(SIZES)}, not {metric.size!r}")
-    of_people = metric.table in ("workload_transfers", "pages")
-    if metric.reduce == "mean" and of_people and metric.column in UNFINISHED[metric.table]:
-        what = "pages" if metric.table == "pages" else "transfers"
+    unfinished = {metric.column, metric.weight, metric.over} & set(UNFINISHED.get(metric.table, ()))
+    # A table of transfers has the ages of updates, of which the mean of those that arrive is asked for, too.
+    if unfinished and metric.table != "transfers" and metric.reduce not in _FOR_UNFINISHED:
+        what = {"pages": "pages", "flows": "flows"}.get(metric.table, "transfers")
         raise entry.error(
-            "reduce", f"mean of {metric.column} would leave out the {what} that did not finish; use p50, p95 or p99"
+            "reduce",
+            f"{metric.reduce} of {min(unfinished)} would leave out the {what} that did not finish; use p50, p95 or p99",
         )
+    if metric.table == "workloads" and metric.reduce in ("ratio", "weighted-mean"):
+        raise entry.error("reduce", f"{metric.reduce} is not taken over workloads, whose rows are classes of sizes")
     if metric.event and "event" not in columns:
         raise entry.error("event", f"selects rows by their event, and {metric.table} has none")
+    if metric.event and metric.event not in EVENTS[metric.table]:
+        raise entry.error("event", f"is one of {', '.join(EVENTS[metric.table])}, not {metric.event!r}")
+    if metric.scale == 0:
+        raise entry.error("scale", "is 0, which would make every value 0")
     for key in ("from_s", "until_s", "from_share", "until_share"):
         if getattr(metric, key) < 0:
             raise entry.error(key, f"is zero or more, not {getattr(metric, key):g}")
@@ -237,7 +257,7 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
     length_s = done.scenario.duration_s
     _limits_between_steps(metric, table, length_s)
     rows = table.lazy()
-    if metric.reduce == "total-rate":
+    if _counts_connections(metric):
         rows = rows.filter(~pl.col("flow").is_in(_earlier_legs(table, metric.only)))
     if metric.reduce == "total-rate" and metric.table == "flows":
         # Bits in each flow's own time, which lies in the stated one.
@@ -264,11 +284,15 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
     if metric.reduce == "recovery":
         return rows.select("flow", "time_s", metric.column)
     if metric.reduce == "count":
+        if metric.only and not _is_known(done, table, metric):
+            # 0 would say that there is such a flow or link and that nothing happened to it.
+            return rows.select(column.cast(pl.Float64)).head(0)
         # Rows, whatever is known of them; none of them are 0 rows, which is a result.
         return rows.select(column.is_not_null().count().cast(pl.Float64).alias(metric.column))
     if _is_endless(metric):
         return rows.select(column.cast(pl.Float64).fill_null(math.inf))
-    rows = rows.filter(column.is_not_null())
+    # Both or neither: a sum that leaves out other rows than the one it is divided by is about other flows.
+    rows = rows.filter(pl.col(name).is_not_null() for name in {metric.column, metric.weight, metric.over} - {""})
     match metric.reduce:
         case "sum-of-means" | "jain":
             return rows.group_by("flow", maintain_order=True).agg(column.mean())
@@ -278,6 +302,25 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
             return rows.select(metric.column, "time_s")
         case _:
             return rows.select({metric.column, metric.weight, metric.over} - {""})
+
+
+def _counts_connections(metric: Metric) -> bool:
+    """Whether the number is one of connections, to which each leg of a split one would add what the last leg has."""
+    is_sum_of_rates = metric.reduce == "sum-of-means" and metric.column in RATES
+    return metric.reduce in ("total-rate", "jain") or is_sum_of_rates
+
+
+def _is_known(done: AnyRun, table: pl.DataFrame, metric: Metric) -> bool:
+    """Whether `only` finds anything that the run has, even if the table has no row of it."""
+    by = named_by(metric.table)
+    if table[by].str.contains(metric.only).any():
+        return True
+    # Connections of workloads have names of their own, and no table names all terminals, or all links of satellites.
+    if by == "terminal" or (by == "flow" and done.table("workloads").height > 0):
+        return True
+    if by == "link" and (done.table("links")["kind"] != "wired").any():
+        return True
+    return bool(done.table(f"{by}s")[by].str.contains(metric.only).any())
 
 
 def _limits_between_steps(metric: Metric, table: pl.DataFrame, length_s: float) -> None:
@@ -350,7 +393,8 @@ def _reduced(rows: pl.DataFrame, metric: Metric, done: AnyRun) -> float:
             value = column.mean()
         case "weighted-mean":
             weight: Any = rows[metric.weight]
-            value = (column * weight).sum() / weight.sum()
+            whole = weight.sum()
+            value = (column * weight).sum() / whole if whole else None
         case "ratio":
             total: Any = rows[metric.over].sum()
             value = column.sum() / total if total else None

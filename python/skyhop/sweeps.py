@@ -22,7 +22,6 @@ import io
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
 
-from skyhop import _core, api, folders
+from skyhop import _core, api, cautions, folders
 from skyhop.definition import Table, read_toml
 from skyhop.inference import mean_and_interval
 from skyhop.metrics import Metric, has_time, measure_all, on_grid, read_metric
@@ -181,21 +180,12 @@ def _axis(table: Table, name: str, value: Any) -> Axis:
     return axis
 
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-
-
 def _seconds(table: Table, key: str) -> float:
     text = table.text(key, "0 s")
-    seconds = _quantity_s(text)
+    seconds = cautions.seconds(text)
     if math.isnan(seconds):
         raise table.error(key, f'is a time such as "10 s", not {text!r}')
     return seconds
-
-
-def _quantity_s(text: str) -> float:
-    """Seconds of a text such as "100 ms"; NaN if it is not a time."""
-    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
-    return math.nan if parts is None or parts[2] not in _UNITS else float(parts[1]) * _UNITS[parts[2]]
 
 
 def scenarios(sweep: Sweep) -> list[tuple[Cell, _core.Scenario]]:
@@ -208,14 +198,23 @@ def scenarios(sweep: Sweep) -> list[tuple[Cell, _core.Scenario]]:
         if 0 < scenario.duration_s <= sweep.warm_up_s:
             what = f"is {sweep.warm_up_s:g} s, and the scenario ends at {scenario.duration_s:g} s: nothing is left"
             raise DefinitionError(f"{sweep.file}: warm_up: {what}")
+        for metric in sweep.metrics:
+            if has_time(metric.table) and 0 < (end_s := _end_s(metric, scenario.duration_s)) <= metric.from_s:
+                what = f"of {metric.name} ends at {end_s:g} s, and {metric.from_s:g} s are left out: nothing is left"
+                raise DefinitionError(f"{sweep.file}: the time {what}")
         grid = json.loads(scenario.canonical_json())["records"].get("grid")
         if needs_series and grid is None:
             scenario = api.scenario(sweep.scenario, overrides=[*overrides, f"records.grid={GRID}"])
-        if needs_series and not on_grid(sweep.warm_up_s, _quantity_s(grid or GRID)):
+        if needs_series and not on_grid(sweep.warm_up_s, cautions.seconds(grid or GRID)):
             what = f"{sweep.warm_up_s:g} s lies within a step of the time series, which are {grid or GRID} long"
             raise DefinitionError(f"{sweep.file}: warm_up: {what}: take a multiple of them, or set records.grid")
         made.append((cell, scenario))
     return made
+
+
+def _end_s(metric: Metric, length_s: float) -> float:
+    """When the time that the metric states ends; 0 if it states none."""
+    return metric.until_s or metric.until_share * length_s
 
 
 def jobs(sweep: Sweep) -> list[Job]:
@@ -318,7 +317,8 @@ def measured(sweep: Sweep, job: Job, done: AnyRun) -> Measured:
     """What one run gave."""
     values = measure_all(done, {metric.name: metric for metric in sweep.metrics})
     hashes = {"scenario_hash": job.scenario.hash, "records_hash": done.manifest["records_hash"]}
-    return Measured(_row(job) | hashes | values | {"error": None, "run": None}, Warned(job.label, done.warnings))
+    warned = Warned(job.label, [*done.warnings, *cautions.of(done, sweep.metrics)])
+    return Measured(_row(job) | hashes | values | {"error": None, "run": None}, warned)
 
 
 def failed(sweep: Sweep, job: Job, why: str) -> Measured:
@@ -365,9 +365,26 @@ def notes(sweep: Sweep, result: SweepResult) -> list[str]:
             same.append(cell)
     if same:
         said.append(no_chance(same, of=len(sweep.cells)))
+    said += _unmeasured(sweep, result)
     said += [
         f"The same scenario, and so the same numbers: {', '.join(alike)}." for alike in cells.values() if alike[1:]
     ]
+    return said
+
+
+def _unmeasured(sweep: Sweep, result: SweepResult) -> list[str]:
+    """Which cells have no mean because a run had nothing to measure: one such run takes the mean of all."""
+    finished = result.runs.filter(pl.col("error").is_null())
+    said = []
+    for metric in sweep.metrics:
+        cells = []
+        for cell in sweep.cells:
+            here = finished.filter(**dict(cell.point)) if cell.point else finished
+            if none := int(here[metric.name].is_nan().sum()):
+                cells.append(f"{cell.label or 'the scenario'} ({none} of {here.height} runs)")
+        if cells:
+            more = f" and {len(cells) - 6} more" if len(cells) > 6 else ""
+            said.append(f"{metric.label} has no mean, as runs had nothing to measure: {', '.join(cells[:6])}{more}.")
     return said
 
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import api, metrics, recovery, spreading, studies, sweeps
+from skyhop import api, cautions, metrics, recovery, spreading, studies, sweeps
 from skyhop.definition import Table
 from skyhop.results import Run
 from skyhop.verdict import DefinitionError
@@ -155,12 +155,138 @@ def test_rates_of_different_times_are_not_added(keys: dict[str, str]) -> None:
         ({"table": "flow_series", "from_s": 5, "until_s": 5}, "until_s: is behind from_s"),
         ({"table": "flow_series", "from_s": -1}, "from_s: is zero or more"),
         ({"table": "flow_series", "column": "pacing_bps", "reduce": "sum"}, "add the rates at which a sender paced"),
+        ({"column": "completion_s", "reduce": "mean"}, "would leave out the flows that did not finish"),
+        ({"column": "retransmissions", "reduce": "ratio", "over": "completion_s"}, "leave out the flows"),
+        ({"table": "workload_transfers", "column": "completion_s", "reduce": "sum"}, "leave out the transfers"),
+        (
+            {"table": "workloads", "size": "all", "column": "bytes_finished", "over": "bytes", "reduce": "ratio"},
+            "ratio is not taken over workloads",
+        ),
+        ({"table": "flow_events", "column": "cwnd", "reduce": "count", "event": "timed-out"}, "event: is one of start"),
+        ({"table": "packets", "column": "seq", "reduce": "count", "event": "timeout"}, "event: is one of enq"),
+        ({"scale": 0}, "scale: is 0"),
     ],
 )  # fmt: skip
 def test_a_metric_that_its_table_cannot_give_is_refused(keys: dict[str, object], said: str) -> None:
     with pytest.raises(DefinitionError) as caught:
         metric(**keys)
     assert said in str(caught.value)
+
+
+#: One connection through a proxy, and one past it.
+SPLIT = """\
+duration = "10.5 s"
+profile = "rfc"
+[records]
+grid = "1 s"
+[[links]]
+between = ["source", "proxy"]
+rate = "10 Mbit/s"
+delay = "20 ms"
+[[links]]
+between = ["proxy", "sink"]
+rate = "10 Mbit/s"
+delay = "70 ms"
+[[flows]]
+name = "a"
+from = "source"
+to = "sink"
+via = ["proxy"]
+tcp = { name = "newreno", window = 20 }
+[[flows]]
+name = "b"
+from = "source"
+to = "sink"
+tcp = { name = "newreno", window = 5 }
+[[agents]]
+at = "proxy"
+pep = { tcp = { name = "newreno", window = 20 } }
+"""
+
+
+def plain(**keys: object) -> metrics.Metric:
+    """A measure that no file was asked about."""
+    entry: dict[str, object] = {"name": "m", "label": "", "unit": "", "table": "flows", "column": "goodput_bps"}
+    return metrics.Metric(**(entry | keys))  # type: ignore[arg-type]
+
+
+def test_fairness_is_between_connections_and_not_between_their_legs() -> None:
+    done = api.run(SPLIT)
+    a, b = (done.flows.filter(pl.col("flow") == name)["goodput_bps"][0] for name in "ab")
+    fair = (a + b) ** 2 / (2 * (a**2 + b**2))
+    assert done.flows.height == 3 and fair < 0.9
+    assert metrics.measure(done, plain(reduce="jain")) == pytest.approx(fair)
+    assert metrics.measure(done, plain(reduce="jain", table="flow_series")) == pytest.approx(fair, rel=0.02)
+    rate, means = (
+        metrics.measure(done, plain(reduce=one, table="flow_series")) for one in ("total-rate", "sum-of-means")
+    )
+    assert means == pytest.approx(rate)
+    # Windows of legs are windows: nothing is left out of them.
+    windows = plain(reduce="sum-of-means", table="flow_series", column="cwnd")
+    only = dataclasses.replace(windows, only="^[ab]$")
+    assert metrics.measure(done, windows) > metrics.measure(done, only) + 10
+
+
+def test_what_a_measure_leaves_out_or_takes_together_is_said() -> None:
+    done = api.run(SPLIT)
+    series = plain(name="goodput", reduce="total-rate", table="flow_series")
+    delay = plain(name="delay", column="delay_mean_s", reduce="mean")
+    rest, legs = cautions.of(done, [series, delay])
+    assert "the time series end at 10 s and the run at 10.5 s: the rest is not in goodput" in rest
+    assert "delay is of the legs of split connections" in legs
+    quiet = [dataclasses.replace(series, until_s=10.0), dataclasses.replace(delay, only="^a$")]
+    assert cautions.of(done, quiet) == []
+    # The same run for a whole number of steps.
+    assert cautions.of(api.run(SPLIT, overrides=["duration=10 s"]), [series]) == []
+
+
+def test_a_mean_over_a_link_that_begins_late_says_so() -> None:
+    done = api.run(DUMBBELL, overrides=["flows.a.start=10 s", "flows.b.start=12 s"])
+    busy = plain(name="busy", table="link_series", column="utilisation", reduce="mean", only="^left->right$")
+    whole = done.links.filter(pl.col("link") == "left->right")["utilisation"][0]
+    assert metrics.measure(done, busy) > 1.9 * whole
+    (said,) = cautions.of(done, [busy])
+    assert "busy leaves out the time before a link's first packet" in said and "left->right from 10.5 s on" in said
+    assert cautions.of(done, [dataclasses.replace(busy, from_s=10.0)]) == []
+    assert cautions.of(api.run(DUMBBELL), [busy]) == []
+
+
+def test_a_name_that_nothing_has_is_not_counted_as_0() -> None:
+    done = api.run(DUMBBELL)
+    events = plain(reduce="count", table="flow_events", column="cwnd", event="stop")
+    assert metrics.measure(done, events) == 0
+    assert metrics.measure(done, dataclasses.replace(events, only="^a$")) == 0
+    assert math.isnan(metrics.measure(done, dataclasses.replace(events, only="^A$")))
+    assert math.isnan(metrics.measure(done, plain(reduce="count", column="dropped", only="nobody")))
+    changes = plain(reduce="count", table="link_changes", column="up", only="left")
+    assert metrics.measure(done, changes) == 0
+    assert math.isnan(metrics.measure(done, dataclasses.replace(changes, only="Left")))
+
+
+def test_the_events_that_a_measure_may_count_are_those_of_the_documents() -> None:
+    text = (ROOT / "docs" / "models" / "measures.md").read_text(encoding="utf-8")
+    for table, events in metrics.EVENTS.items():
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{table}` |"))
+        assert [event for event in events if f"`{event}`" not in row] == []
+
+
+def test_without_weight_there_is_no_mean_and_a_sum_has_the_rows_that_it_is_divided_by() -> None:
+    done = api.run(DUMBBELL)
+    weighted = plain(reduce="weighted-mean", column="rtt_mean_s", weight="probes")
+    assert done.flows["probes"].sum() == 0 and math.isnan(metrics.measure(done, weighted))
+
+    class Half:
+        """A table with an unknown divisor."""
+
+        scenario = done.scenario
+
+        def table(self, _: str) -> pl.DataFrame:
+            return pl.DataFrame({"flow": ["a", "b"], "packets_sent": [10, 90], "rtt_mean_s": [2.0, None]})
+
+    ratio = plain(reduce="ratio", column="packets_sent", over="rtt_mean_s")
+    assert metrics.measure(Half(), ratio) == 5  # type: ignore[arg-type]
+    mean = plain(reduce="weighted-mean", column="packets_sent", weight="rtt_mean_s")
+    assert metrics.measure(Half(), mean) == 10  # type: ignore[arg-type]
 
 
 def test_a_limit_within_a_step_of_a_series_is_refused() -> None:
@@ -170,7 +296,7 @@ def test_a_limit_within_a_step_of_a_series_is_refused() -> None:
         keys = {"label": "", "unit": "", "table": "flow_series", "column": "received", "reduce": "sum", **limits}
         return metrics.measure(done, metrics.Metric(name="m", **keys))  # type: ignore[arg-type]
 
-    # Neighbouring times share no step; the last step is shorter, and the end of the run may lie inside one.
+    # Neighbouring times share no step, and the end of the run may lie inside one.
     assert received(from_s=1, until_s=2) + received(from_s=2, until_s=4.2) == received(from_s=1)
     for limits in ({"from_s": 1.25}, {"until_s": 2.4}, {"from_share": 0.1}):
         with pytest.raises(DefinitionError, match=r"lies within a step of flow_series, which are 0\.5 s long"):

@@ -147,6 +147,41 @@ def test_a_warm_up_within_a_step_is_refused_before_the_first_run(skyhop_program:
     assert skyhop_program.written() == []
 
 
+def test_a_time_that_ends_within_the_warm_up_is_refused_before_the_first_run(
+    skyhop_program: Skyhop, file: Path
+) -> None:
+    measure = (
+        '[metrics.early]\nlabel = "Early"\nunit = ""\ntable = "flow_series"\ncolumn = "received"\nreduce = "sum"\n'
+    )
+    text = file.read_text(encoding="utf-8") + measure
+    for end, shown in (("until_s = 4.0", "4 s"), ("until_share = 0.25", "5 s")):
+        file.write_text(f"{text}{end}\n", encoding="utf-8")
+        done = skyhop_program("sweep", file)
+        assert done.returncode == 2
+        assert f"the time of early ends at {shown}, and 5 s are left out: nothing is left" in done.stderr
+        assert skyhop_program.written() == []
+
+
+def test_a_cell_without_a_mean_says_why(skyhop_program: Skyhop, file: Path) -> None:
+    text = file.read_text(encoding="utf-8").replace('warm_up = "5 s"\n', "") + (
+        '[metrics.nobody]\nlabel = "Nobody"\nunit = "packets"\ntable = "flows"\ncolumn = "dropped"\nreduce = "sum"\n'
+        'only = "nobody"\n'
+    )
+    file.write_text(text, encoding="utf-8")
+    done = skyhop_program("sweep", file)
+    assert done.returncode == 0
+    said = " ".join(done.stderr.split())
+    assert "Nobody has no mean, as runs had nothing to measure: reno / none (3 of 3 runs)," in said
+
+
+def test_a_sweep_says_what_its_time_series_leave_out(skyhop_program: Skyhop, file: Path) -> None:
+    scenario = file.with_name("dumbbell.toml")
+    scenario.write_text(scenario.read_text(encoding="utf-8").replace('"20 s"', '"20.3 s"'), encoding="utf-8")
+    done = skyhop_program("sweep", file)
+    said = " ".join(done.stderr.split())
+    assert "the time series end at 20 s and the run at 20.3 s: the rest is not in goodput, throughput, dropped" in said
+
+
 def test_a_wrong_cell_is_a_wrong_scenario(skyhop_program: Skyhop, file: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace('"vegas"', '"vegsa"'), encoding="utf-8")
     done = skyhop_program("sweep", file)

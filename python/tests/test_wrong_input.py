@@ -70,6 +70,14 @@ TARGETS = ["", ".", "/", "folder", "good.toml/x.svg", "/proc/x.svg", f"{LONG}.sv
 TIMES = ["", "5", "s", "-1 s", "1e3 s", "nan s", "9" * 400 + " s", "1 fortnight"]
 NAMES = ["", "nobody", "\udcff", "x" * 300, "a\nb", "../.."]
 MEMORY = ["-1 GB", "much", "4", "0 B"]
+#: Sweeps whose measure would be a number, and not the one that it is called.
+MEASURES = {
+    "event-sweep.toml": 'table = "flow_events"\ncolumn = "cwnd"\nreduce = "count"\nevent = "timed-out"\n',
+    "unfinished-sweep.toml": 'table = "flows"\ncolumn = "completion_s"\nreduce = "mean"\n',
+    "scale-sweep.toml": 'table = "flows"\ncolumn = "dropped"\nreduce = "sum"\nscale = 0\n',
+    "classes-sweep.toml": 'table = "workloads"\nsize = "all"\ncolumn = "bytes"\nover = "transfers"\nreduce = "ratio"\n',
+    "warm-sweep.toml": 'table = "flow_series"\ncolumn = "received"\nreduce = "sum"\nuntil_s = 1\n',
+}
 SETS = [
     "",
     "=",
@@ -97,7 +105,10 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
     "schema": {"": [["extra"]]},
     "import": {
         "form": [[one, "up.trace", "--out", "new"] for one in ("", "nothing")],
-        "sources": [["mahimahi", one, "--delay", "5 ms", "--out", "new"] for one in FILES],
+        "sources": [
+            *(["mahimahi", one, "--delay", "5 ms", "--out", "new"] for one in FILES),
+            ["csv", "bytes.csv", "--delay", "5 ms", "--out", "new"],
+        ],
         "out": [["mahimahi", "up.trace", "--delay", "5 ms", "--out", one] for one in PLACES],
         "rate": [["mahimahi", "up.trace", "--delay", "5 ms", "--rate", "1 Mbit/s", "--out", "new"]],
         "delay": [["mahimahi", "up.trace", "--delay", one, "--out", "new"] for one in ("", "5", "-1 ms")],
@@ -145,7 +156,7 @@ WRONG: dict[str, dict[str, list[list[str]]]] = {
     },
     "sweep": {
         "memory": [["good-sweep.toml", "--memory", one] for one in MEMORY],
-        "file": [[one, "--keep", "kept"] for one in [*FILES, "bad-sweep.toml"]],
+        "file": [[one, "--keep", "kept"] for one in [*FILES, "bad-sweep.toml", *MEASURES]],
         "out": [["good-sweep.toml", "--keep", "kept", "--out", one] for one in [*PLACES, "kept", "kept/x"]],
         "keep": [["good-sweep.toml", "--out", "out", "--keep", one]
             for one in ("good.toml", "good.toml/x", "/proc/x", LONG, "out/kept")],
@@ -328,8 +339,12 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "good.toml").write_text(SHORT, encoding="utf-8")
     (here / "good-sweep.toml").write_text(SWEEP, encoding="utf-8")
     (here / "bad-sweep.toml").write_text(SWEEP.replace("reno", "renno"), encoding="utf-8")
+    for name, measure in MEASURES.items():
+        text = f'warm_up = "2 s"\n{SWEEP}[metrics.m]\nlabel = "m"\nunit = ""\n{measure}'
+        (here / name).write_text(text, encoding="utf-8")
     (here / "sky.toml").write_text(SKY, encoding="utf-8")
     (here / "up.trace").write_text("1\n2\n3\n", encoding="utf-8")
+    (here / "bytes.csv").write_text("time_s,rate_MBps\n0,1\n1,2\n2,3\n", encoding="utf-8")
     (here / "empty.toml").write_bytes(b"")
     (here / "bytes.toml").write_bytes(bytes(range(256)))
     (here / "words.toml").write_text("Dear Skyhop, please run fast.", encoding="utf-8")

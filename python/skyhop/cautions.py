@@ -1,0 +1,96 @@
+"""What a reader should know of a measure besides its number: what it leaves out, and what it takes together."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from skyhop.metrics import Metric, stated_time
+
+if TYPE_CHECKING:
+    from skyhop.metrics import AnyRun
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+#: Beginnings of columns that hold times along a path. A leg of a split connection has those of its own part only.
+_ALONG_THE_PATH = ("delay_", "rtt_", "srtt_", "jitter_", "interarrival_")
+
+#: Reductions whose number hangs on how many steps a series has.
+_OVER_STEPS = ("mean", "p50", "p95", "p99", "share-within")
+
+
+def seconds(text: str) -> float:
+    """Seconds of a text such as "100 ms"; NaN if it is not a time."""
+    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
+    return math.nan if parts is None or parts[2] not in _UNITS else float(parts[1]) * _UNITS[parts[2]]
+
+
+def of(done: AnyRun, metrics: Iterable[Metric]) -> list[str]:
+    """A sentence for each of the measures' peculiarities in this run."""
+    metrics = list(metrics)
+    return [*_rest(done, metrics), *_legs(done, metrics), *_idle(done, metrics)]
+
+
+def _rest(done: AnyRun, metrics: list[Metric]) -> list[str]:
+    """The end of the run behind the last whole step of the time series has no row."""
+    grid = json.loads(done.scenario.canonical_json())["records"].get("grid")
+    length_s = done.scenario.duration_s
+    if grid is None or not 0 < (step_s := seconds(grid)) <= length_s:
+        return []
+    last_s = math.floor(length_s / step_s + 1e-6) * step_s
+    series = [one.name for one in metrics if one.table.endswith("series") and stated_time(one, length_s)[1] > last_s]
+    if length_s - last_s < 1e-6 or not series:
+        return []
+    return [
+        f"the time series end at {last_s:g} s and the run at {length_s:g} s: the rest is not in {', '.join(series)}; "
+        "take a records.grid that divides the duration"
+    ]
+
+
+def _legs(done: AnyRun, metrics: list[Metric]) -> list[str]:
+    """Times of several legs of one connection do not add up to those from end to end."""
+    found = [one for one in metrics if one.table in ("flows", "flow_series") and one.column.startswith(_ALONG_THE_PATH)]
+    if not found:
+        return []
+    names = set(done.flows["flow"])
+    of_legs = []
+    for one in found:
+        counted = {name for name in names if not one.only or pl.Series([name]).str.contains(one.only)[0]}
+        if any(".to-" in name and name.rsplit(".to-", 1)[0] in counted for name in counted):
+            of_legs.append(one.name)
+    if not of_legs:
+        return []
+    return [
+        f"{', '.join(of_legs)} is of the legs of split connections, each by itself: no value is from end to end; "
+        "choose flows with `only`"
+    ]
+
+
+def _idle(done: AnyRun, metrics: list[Metric]) -> list[str]:
+    """A link has no rows before its first packet, so that a mean over rows is not one over the time."""
+    found = [one for one in metrics if one.table == "link_series" and one.reduce in _OVER_STEPS]
+    if not found:
+        return []
+    firsts = done.link_series.group_by("link", maintain_order=True).agg(pl.col("time_s").min())
+    if firsts.is_empty():
+        return []
+    said = []
+    # The first step of all links: a row stands at the end of its step.
+    step_s = float(done.link_series["time_s"].unique().sort().diff().min() or 0.0)
+    for one in found:
+        from_s, _ = stated_time(one, done.scenario.duration_s)
+        late = firsts.filter(pl.col("time_s") > from_s + 1.5 * step_s)
+        late = late.filter(pl.col("link").str.contains(one.only)) if one.only else late
+        if step_s > 0 and not late.is_empty():
+            link, first_s = late.row(0)
+            more = f" and of {late.height - 1} other links from later moments, too" if late.height > 1 else ""
+            said.append(
+                f"{one.name} leaves out the time before a link's first packet, in which it carried nothing: it has "
+                f"rows of {link} from {first_s:g} s on{more}"
+            )
+    return said
