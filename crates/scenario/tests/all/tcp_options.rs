@@ -30,16 +30,13 @@ const TCPS: [(&str, &str); 18] = [
 ];
 
 /// What changes a run under circumstances that these networks do not have.
-const NOT_SEEN: [(&str, &str, &str); 17] = [
+const NOT_SEEN: [(&str, &str, &str); 15] = [
     // Its sudden start has acknowledged the first segments before a timeout finds them.
     ("peach", "rfc", "ns2.retransmit"),
     ("peach", "rfc", "ns2.opening_loss_window"),
     ("peach+", "rfc", "ns2.opening_loss_window"),
     ("peach", "ns-2", "ns2.retransmit"),
     ("peach", "ns-2", "ns2.opening_loss_window"),
-    // A limited transmission with less than four segments outstanding, beside a single loss.
-    ("bic", "rfc", "limited_transmit"),
-    ("westwood", "rfc", "limited_transmit"),
     // The smallest RTT alone is read, which is the same by both.
     ("westwood", "rfc", "ns2.control_rtt"),
     // Windows are used here, duplicates do not outlast a timeout, and the first segment is lost once.

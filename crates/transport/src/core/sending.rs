@@ -39,6 +39,13 @@ impl Core {
         f64::from(flight) + 1.0 <= self.control.cwnd() && self.has_room()
     }
 
+    /// The same where what the receiver holds still counts in flight: a sender without limited transmit (RFC 3042)
+    /// answers duplicate ACKs with nothing until they prove a loss.
+    pub(crate) fn is_open_counting_held(&mut self) -> bool {
+        self.next = self.scoreboard.first_missing(self.next);
+        f64::from(self.next - self.una) + 1.0 <= self.control.cwnd() && self.has_room()
+    }
+
     /// The next segment that the receiver does not hold, if the window lets it leave.
     pub(crate) fn send_skipping_held(&mut self, now: Time) -> Option<Segment> {
         self.is_open_skipping_held().then(|| self.transmit_next(now))

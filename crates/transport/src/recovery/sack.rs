@@ -69,6 +69,7 @@ impl LossRecovery for Sack {
         match core.phase() {
             Phase::Recovery => self.next_segment(core, now),
             _ if core.scoreboard.is_empty() => core.send_in_order(now),
+            _ if waits_for_proof(core) => core.is_open_counting_held().then(|| core.transmit_next(now)),
             _ => core.send_skipping_held(now),
         }
     }
@@ -77,9 +78,19 @@ impl LossRecovery for Sack {
         match core.phase() {
             Phase::Recovery => pipe_is_open(core),
             _ if core.scoreboard.is_empty() => core.is_open(),
+            _ if waits_for_proof(core) => core.is_open_counting_held(),
             _ => core.is_open_skipping_held(),
         }
     }
+}
+
+/// Whether reports open the window for nothing, because limited transmit is off and no loss is proved yet. After a
+/// timeout, and while a reported corruption is repaired, they do (RFC 6675 §5.1).
+fn waits_for_proof(core: &Core) -> bool {
+    core.options.limited_transmit == Switch::Off
+        && core.phase() == Phase::Open
+        && core.una >= core.episode.recover
+        && !core.repairs.has(core.una)
 }
 
 /// RFC 6675 §4: cwnd − pipe >= 1.

@@ -98,18 +98,26 @@ fn opened(table: Value) -> Sender {
 #[test]
 fn limited_transmit_creates_the_third_duplicate() {
     // RFC 3042: cwnd = flight = 4, one loss; two duplicate ACKs release two new segments.
-    for (limited, sent) in [("on", vec![vec![5], vec![6], vec![1]]), ("off", vec![vec![], vec![], vec![1, 5]])] {
-        let mut sender = opened(json!({ "name": "newreno", "initial_window": 4, "limited_transmit": limited }));
+    for (name, limited, sent) in [
+        ("newreno", "on", [vec![5], vec![6], vec![1]]),
+        ("newreno", "off", [vec![], vec![], vec![1, 5]]),
+        ("sack", "on", [vec![5], vec![6], vec![1]]),
+        // SACKed segments count in flight until a loss is proved, and not any more in the recovery.
+        ("sack", "off", [vec![], vec![], vec![1, 5]]),
+        ("cubic", "off", [vec![], vec![], vec![1, 5]]),
+    ] {
+        let mut sender = opened(json!({ "name": name, "initial_window": 4, "limited_transmit": limited }));
         let now = Time::from_secs_f64(RTT_S);
         sender.on_ack(now, &ack(1));
         assert_eq!(segments(&mut sender, now), [1, 2, 3, 4]);
-        for expected in sent {
-            sender.on_ack(now, &ack(1));
-            assert_eq!(segments(&mut sender, now), expected, "limited transmit {limited}");
+        for (end, expected) in (3..).zip(sent) {
+            let reports = [(2, end)];
+            sender.on_ack(now, &ack_with(1, if name == "newreno" { &[] } else { &reports }));
+            assert_eq!(segments(&mut sender, now), expected, "{name}, limited transmit {limited}");
         }
         // Without it the inflated window (RFC 5681 §3.2 step 3) releases 5 with the retransmission. The extra
         // segments do not count in the flight that is halved.
-        assert_eq!(sender.snapshot().ssthresh, 2.0);
+        assert_eq!(sender.snapshot().ssthresh, if name == "cubic" { 2.8 } else { 2.0 }, "{name}");
     }
 }
 
