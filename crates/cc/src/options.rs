@@ -41,7 +41,9 @@ pub struct OptionRow {
 /// ns-2 under `vegas` and `linux` (without one, that of `ns2`; without that, that of `rfc`). Made are the
 /// configuration with every value filled, the twin in which every field is optional (unknown ones rejected,
 /// JSON Schema), `Config::of(bundle)`, `Spec::resolve(bundle)` and `Config::rows()`. A `room` is a table within the
-/// table, whose options another list declares; `also` adds keys that only the file has.
+/// table, whose options another list declares; `also` adds keys that only the file has. An option that came later names
+/// with `unwritten_if` the test for the value that was there before it: that value is not written out, so that the
+/// scenarios of before keep their hashes.
 #[macro_export]
 macro_rules! options {
     (
@@ -50,7 +52,8 @@ macro_rules! options {
             $(
                 $(#[doc = $doc:expr])+
                 $field:ident: $ty:ty = $rfc:expr
-                    $(; ns2 = $ns2:expr)? $(; vegas = $vegas:expr)? $(; linux = $linux:expr)?,
+                    $(; ns2 = $ns2:expr)? $(; vegas = $vegas:expr)? $(; linux = $linux:expr)?
+                    $(; unwritten_if = $unwritten:literal)?,
             )+
         }
         $(room {
@@ -65,7 +68,7 @@ macro_rules! options {
         #[derive(Clone, Debug, PartialEq, $crate::reexport::serde::Serialize)]
         #[serde(crate = "skyhop_cc::reexport::serde")]
         pub struct $config {
-            $( $(#[doc = $doc])+ pub $field: $ty, )+
+            $( $(#[doc = $doc])+ $(#[serde(skip_serializing_if = $unwritten)])? pub $field: $ty, )+
             $( $(#[doc = $room_doc])+ pub $room: $room_config, )?
         }
 

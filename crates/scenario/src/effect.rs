@@ -178,7 +178,11 @@ impl Trials<'_> {
     fn alternatives(&self, paths: &[Path]) -> Vec<Value> {
         let Some(path) = paths.first() else { return Vec::new() };
         let Some(node) = self.tree.find(path) else { return Vec::new() };
-        match &node.value {
+        self.others(&node.value, path)
+    }
+
+    fn others(&self, value: &Value, path: &Path) -> Vec<Value> {
+        match value {
             Value::Boolean(flag) => vec![Value::Boolean(!flag)],
             Value::Integer(number) => [number + 1, number * 2 + 3, number / 2]
                 .into_iter()
@@ -194,7 +198,18 @@ impl Trials<'_> {
                     names.into_iter().filter(|name| name != text).map(Value::Text).collect()
                 }
             },
-            _ => Vec::new(),
+            // All elements at once, so that an ascending list stays one.
+            Value::List(items) => {
+                let others = items.iter().enumerate().map(|(i, item)| self.others(&item.value, &path.index(i)));
+                let others: Vec<Vec<Value>> = others.collect();
+                let count = others.iter().map(Vec::len).min().unwrap_or(0);
+                let list = |choice: usize| {
+                    let changed = items.iter().zip(&others);
+                    changed.map(|(item, others)| Node { value: others[choice].clone(), ..item.clone() }).collect()
+                };
+                (0..count).map(|choice| Value::List(list(choice))).collect()
+            }
+            Value::Table(_) | Value::Foreign(_) => Vec::new(),
         }
     }
 }

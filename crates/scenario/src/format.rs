@@ -40,7 +40,8 @@ pub use crate::tables::stations::{
 };
 pub(crate) use crate::tables::tcp::name_of_other_profile;
 pub use crate::tables::tcp::{
-    LinuxControlFile, LinuxName, LinuxOptions, LinuxPacing, LinuxSpec, LinuxTable, ProfileName, TcpFile, TimersName,
+    LinuxControlFile, LinuxEcn, LinuxEstimator, LinuxName, LinuxOptions, LinuxPacing, LinuxSpec, LinuxTable,
+    LinuxValidation, ProfileName, TcpFile, TimersName,
 };
 pub use crate::tables::trace::TraceFile;
 pub use crate::tables::workloads::{

@@ -244,6 +244,12 @@ impl Ledger {
         Some(Id(self.base + index as u64))
     }
 
+    /// Where the SACKed record begins above which `count - 1` others are SACKed; `None` if there are fewer.
+    pub fn start_of_sacked(&self, count: u32) -> Option<Seq> {
+        let sacked = self.records.iter().rev().filter(|record| record.is_sacked() && !record.is_merged());
+        sacked.map(|record| record.start).nth(count.saturating_sub(1) as usize)
+    }
+
     /// The record after `id` in order of sequence, joined ones left out.
     pub fn next(&self, id: Id) -> Option<Id> {
         let mut index = (id.0 - self.base) as usize + 1;

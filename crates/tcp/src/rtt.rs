@@ -3,7 +3,21 @@
 /// The window of the running minimum, in microseconds (`tcp_min_rtt_wlen`, 300 s).
 const MIN_RTT_WINDOW_US: u64 = 300_000_000;
 
+/// The least of four deviations, in microseconds (G of RFC 6298 §2): a constant RTT would else leave no margin. The
+/// kernel's timestamps count milliseconds.
+const GRANULARITY_US: u64 = 1_000;
+
 use crate::segment::Seq;
+
+/// How the retransmission timeout follows from samples of the RTT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Estimator {
+    /// As in the kernel: the deviation forgets slowly, and the minimum is a lower bound of the deviations alone.
+    #[default]
+    Linux,
+    /// RFC 6298 §2, with a sample for each ACK; the minimum is a lower bound of the whole.
+    Rfc6298,
+}
 
 /// The smoothed RTT, its deviation and the timeout that follows. Microseconds; the deviations count four times over.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +78,20 @@ impl RttEstimator {
             self.round_end = nxt;
             self.mdev_max_us = self.min_rto_us;
         }
+    }
+
+    /// The same by RFC 6298 §2.2 and §2.3, with 1/8 and 1/4 as weights.
+    pub fn sample_by_rfc(&mut self, rtt_us: u64) {
+        if self.srtt8_us == 0 {
+            self.srtt8_us = (rtt_us << 3).max(1);
+            self.mdev_us = rtt_us << 1;
+        } else {
+            let error = rtt_us as i64 - (self.srtt8_us >> 3) as i64;
+            self.srtt8_us = (self.srtt8_us as i64 + error).max(1) as u64;
+            self.mdev_us = (self.mdev_us as i64 + error.abs() - (self.mdev_us >> 2) as i64).max(0) as u64;
+        }
+        // What makes the sum of both the timeout.
+        self.rttvar_us = self.mdev_us.max(GRANULARITY_US).max(self.min_rto_us.saturating_sub(self.srtt8_us >> 3));
     }
 
     /// The timeout without back-off: smoothed RTT and four deviations, the deviations never below the minimum.
@@ -168,6 +196,26 @@ mod tests {
         assert_eq!((rtt.srtt8_us >> 3, rtt.mdev_us >> 2, rtt.rto_us()), (100_249, 50_124, 300_747));
         rtt.sample(101_345, 1_449, 14_481);
         assert_eq!((rtt.srtt8_us >> 3, rtt.mdev_us >> 2), (100_386, 37_867));
+    }
+
+    #[test]
+    fn timeouts_by_the_rfc_are_those_of_the_worked_example() {
+        // algorithms_vectors.json, "rto_rfc6298_basic" and "rto_rfc6298_floor", in whole microseconds.
+        let timeouts = |samples: [u64; 3], min_us| {
+            let mut rtt = RttEstimator::new(min_us, 1_000_000);
+            samples.map(|sample| {
+                rtt.sample_by_rfc(sample);
+                (rtt.srtt8_us >> 3, rtt.mdev_us >> 2, rtt.rto_us())
+            })
+        };
+        let basic = [(500_000, 250_000, 1_500_000), (512_500, 212_500, 1_362_500), (523_437, 181_250, 1_248_437)];
+        assert_eq!(timeouts([500_000, 600_000, 600_000], 1_000_000), basic);
+        let floor = [(100_000, 50_000, 1_000_000), (100_000, 37_500, 1_000_000), (100_000, 28_125, 1_000_000)];
+        assert_eq!(timeouts([100_000; 3], 1_000_000), floor);
+        // Without scatter the margin is the granularity.
+        let mut rtt = RttEstimator::new(200_000, 1_000_000);
+        (0..100).for_each(|_| rtt.sample_by_rfc(600_000));
+        assert_eq!(rtt.rto_us(), 601_000);
     }
 
     #[test]

@@ -214,7 +214,14 @@ fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
     let is = |key: &str, value: &str| tcp.get(key).is_some_and(|found| found == value);
     let mut unread: Vec<&str> = Vec::new();
     if is("sack", "off") {
-        unread.extend(["dsack", "tlp", "rack_adapts", "rack_duplicate_threshold"]);
+        unread.extend(["dsack", "tlp", "rack", "rack_adapts", "rack_duplicate_threshold"]);
+    }
+    if is("rack", "off") {
+        unread.extend(["rack_adapts", "rack_duplicate_threshold"]);
+    }
+    // It takes the place of a restart; switched off it lets a window stay, too, but not over idle time.
+    if is("window_validation", "rfc-7661") {
+        unread.push("slow_start_after_idle");
     }
     if is("sack", "off") || is("delayed_ack", "off") || tcp.get("compressed_acks") == Some(&Value::from(0)) {
         unread.extend(["compressed_acks", "compression_delay", "compression_slack"]);
@@ -230,16 +237,24 @@ fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
             unread.push("pacing");
         }
         if control.owns_window() {
-            unread.push("slow_start_after_idle");
+            unread.extend(["slow_start_after_idle", "prr", "window_validation", "byte_counting"]);
         }
+        if !control.reads_limits() {
+            unread.push("app_limited_marks");
+        }
+        // Careful Resume paces by itself in one of its phases only.
+        let [bursts, rate] = kind.decides_pacing();
+        unread.extend(
+            [("min_burst", bursts), ("pacing_ratios", rate)].into_iter().filter(|&(_, own)| own).map(|(key, _)| key),
+        );
         if kind.ecn() != EcnUse::Classic {
             unread.push("ecn");
         }
-        has_no_marks = kind.ecn() == EcnUse::Classic && is("ecn", "off");
-        // Both versions have a rule of their own for bursts.
-        if kind.name().starts_with("bbr") {
-            unread.push("min_burst");
+        // With Accurate ECN, which both hosts have, prague alone decides how long bursts are once there is a rate.
+        if kind.ecn() == EcnUse::Scalable {
+            unread.push("burst_rtt_log");
         }
+        has_no_marks = kind.ecn() == EcnUse::Classic && is("ecn", "off");
     }
     if has_no_marks {
         forget_in_control(tcp, |key| key == "abe");

@@ -190,6 +190,54 @@ pub enum LinuxPacing {
     Always,
 }
 
+/// Explicit congestion notification of the TCP of Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinuxEcn {
+    Off,
+    /// RFC 3168: one answer per round trip.
+    On,
+    /// RFC 9768: the receiver counts the marks, in the ACE field. The option with counts of bytes is not modelled.
+    Accurate,
+}
+
+/// How the TCP of Linux judges a window that the application does not fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum LinuxValidation {
+    /// It grows only where it was filled, and falls towards what was used (RFC 2861; tcp_cwnd_validate).
+    #[serde(rename = "linux")]
+    Linux,
+    /// It stays for five minutes, and a loss cuts what was used (RFC 7661).
+    #[serde(rename = "rfc-7661")]
+    Rfc7661,
+    /// It grows and stays whatever is used.
+    #[serde(rename = "off")]
+    Off,
+}
+
+/// How the TCP of Linux finds the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum LinuxEstimator {
+    /// The deviation forgets slowly, and `min_rto` adds to the smoothed RTT.
+    #[serde(rename = "linux")]
+    Linux,
+    /// RFC 6298, with a sample for each ACK: `min_rto` bounds the timeout.
+    #[serde(rename = "rfc-6298")]
+    Rfc6298,
+}
+
+fn is_on(switch: &Switch) -> bool {
+    *switch == Switch::On
+}
+
+fn validates_as_linux(validation: &LinuxValidation) -> bool {
+    *validation == LinuxValidation::Linux
+}
+
+fn estimates_as_linux(estimator: &LinuxEstimator) -> bool {
+    *estimator == LinuxEstimator::Linux
+}
+
 /// When timers of the hosts fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -216,9 +264,9 @@ skyhop_cc::options! {
         /// User bytes that the application can write ahead of their acknowledgement (tcp_wmem, largest). Without it:
         /// 4194304 B.
         send_buffer: Bytes = Bytes(4_194_304),
-        /// Explicit congestion notification with the marks of RFC 3168. `dctcp` and `prague` ask for theirs without
-        /// this key, and `prague` alone for Accurate ECN (RFC 9768). Without it: off.
-        ecn: Switch = Switch::Off,
+        /// Explicit congestion notification (tcp_ecn). `dctcp` and `prague` ask for theirs without this key. Without
+        /// it: off.
+        ecn: LinuxEcn = LinuxEcn::Off,
         /// Timestamps (RFC 7323), and with them undo by timestamps. Without it: on.
         timestamps: Switch = Switch::On,
         /// Window scaling (RFC 7323). Without it: on.
@@ -234,6 +282,15 @@ skyhop_cc::options! {
         frto: Switch = Switch::On,
         /// Whether reductions of the window that prove wrong are taken back. Without it: on.
         undo: Switch = Switch::On,
+        /// Whether data that a duplicate ACK reports lets new data leave before a loss is proved (RFC 3042). The kernel
+        /// has no switch for it. Without it: on.
+        limited_transmit: Switch = Switch::On; unwritten_if = "is_on",
+        /// Whether the window falls in proportion to deliveries (RFC 9937); off: to the threshold at once (RFC 6675).
+        /// The kernel has no switch for it. Without it: on.
+        prr: Switch = Switch::On; unwritten_if = "is_on",
+        /// Whether losses are found by time (RFC 8985); off: by `reordering` SACKed segments above (RFC 6675 §4); needs
+        /// `sack`. Linux 6.18 has no switch for it. Without it: on.
+        rack: Switch = Switch::On; unwritten_if = "is_on",
         /// Whether RACK's reordering window grows with reports of duplicates (tcp_recovery); needs `sack`. Without it:
         /// on.
         rack_adapts: Switch = Switch::On,
@@ -249,6 +306,15 @@ skyhop_cc::options! {
         join_small: Switch = Switch::On,
         /// Whether the window shrinks after idle time (tcp_slow_start_after_idle). Without it: on.
         slow_start_after_idle: Switch = Switch::On,
+        /// How a window is judged that the application does not fill. The kernel has no switch for it. Without it:
+        /// "linux".
+        window_validation: LinuxValidation = LinuxValidation::Linux; unwritten_if = "validates_as_linux",
+        /// Whether the window grows by the segments that an ACK acknowledges (RFC 3465); off: by one for each ACK (RFC
+        /// 5681). The kernel has no switch for it. Without it: on.
+        byte_counting: Switch = Switch::On; unwritten_if = "is_on",
+        /// Whether samples of the delivery rate are marked where the application had nothing to send
+        /// (draft-cheng-iccrg-delivery-rate-estimation §3.4). The kernel has no switch for it. Without it: on.
+        app_limited_marks: Switch = Switch::On; unwritten_if = "is_on",
         /// Nagle's rule: one small segment in flight at most; off: TCP_NODELAY. Without it: on.
         nagle: Switch = Switch::On,
         /// Whether packets leave evenly spaced. Without it: "control".
@@ -278,6 +344,8 @@ skyhop_cc::options! {
         initial_rto: Duration = Duration::from_secs(1),
         /// Repetitions of a SYN before its timeout doubles (tcp_syn_linear_timeouts). Without it: 4.
         syn_linear_timeouts: u32 = 4,
+        /// How the retransmission timeout follows from the RTT. The kernel has no switch for it. Without it: "linux".
+        rto_estimator: LinuxEstimator = LinuxEstimator::Linux; unwritten_if = "estimates_as_linux",
         /// Smallest retransmission timeout beyond the smoothed RTT (tcp_rto_min_us). Without it: 200 ms.
         min_rto: Duration = Duration::from_millis(200),
         /// Largest retransmission timeout (tcp_rto_max_ms). Without it: 120 s.

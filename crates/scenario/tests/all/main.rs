@@ -14,6 +14,7 @@ mod hashes;
 mod limits;
 mod link_names;
 mod linux;
+mod linux_options;
 mod listed;
 mod mutation;
 mod pacing;

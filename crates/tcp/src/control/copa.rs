@@ -212,6 +212,11 @@ impl Control for Copa {
         true
     }
 
+    /// Its rate follows from window and RTT.
+    fn reads_limits(&self) -> bool {
+        false
+    }
+
     fn control(&mut self, flow: &mut Flow, sample: &RateSample) {
         if let Some(rtt) = sample.rtt_us {
             self.measure(flow, rtt);

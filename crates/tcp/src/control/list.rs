@@ -80,6 +80,14 @@ macro_rules! controls {
                 self.build(0).ecn()
             }
 
+            /// Whether a new connection asks the control and not the sender's options for the least length of bursts,
+            /// and for the pacing rate.
+            pub fn decides_pacing(&self) -> [bool; 2] {
+                let (control, flow) = (self.build(0), crate::flow::Flow::new(1448));
+                let bursts = control.burst(&flow) != super::Burst::Usual;
+                [bursts, control.owns_window() || control.pacing_percent(&flow).is_some()]
+            }
+
             /// A control at the start of a connection. `seed` decides what it draws by chance.
             pub fn build(&self, seed: u64) -> Box<dyn Control> {
                 match self { $(ControlKind::$variant(options) => options.build(seed),)+ }

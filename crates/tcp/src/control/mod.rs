@@ -161,6 +161,11 @@ pub trait Control: Debug + Send {
         false
     }
 
+    /// Whether it asks if the application limited a sample of the rate, the same during a connection.
+    fn reads_limits(&self) -> bool {
+        self.owns_window()
+    }
+
     /// Window and rate after an ACK, for a control that owns them.
     fn control(&mut self, _flow: &mut Flow, _sample: &RateSample) {}
 

@@ -36,9 +36,10 @@ pub enum EcnEcho {
 }
 
 impl EcnEcho {
-    /// The echo that a control needs.
-    pub fn for_control(ecn: EcnUse) -> EcnEcho {
+    /// The echo that a control needs; `accurate`: the sender asks for Accurate ECN whatever the control.
+    pub fn for_control(ecn: EcnUse, accurate: bool) -> EcnEcho {
         match ecn {
+            EcnUse::Classic if accurate => EcnEcho::Accurate,
             EcnUse::Classic => EcnEcho::Standard,
             EcnUse::Precise => EcnEcho::Precise,
             EcnUse::Scalable => EcnEcho::Accurate,

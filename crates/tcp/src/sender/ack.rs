@@ -8,6 +8,7 @@ use crate::control::AckSample;
 use crate::flow::CaState;
 use crate::ledger::Record;
 use crate::rate::RateSample;
+use crate::rtt::Estimator;
 use crate::segment::{Brief, Segment, Seq, Timestamps, flags};
 
 /// Facts about the ACK being processed.
@@ -322,17 +323,21 @@ impl Sender {
         }
         ack.sample.rtt_us = ca;
         let (Some(rtt), Some(ca)) = (rtt, ca) else { return false };
-        self.learn_rtt(rtt, ca, ack.maybe_delayed);
+        self.learn_rtt::<false>(rtt, ca, ack.maybe_delayed);
         true
     }
 
-    /// The same with a sample, and the one of the last segment for the minimum.
+    /// The same with a sample, and the one of the last segment for the minimum. Plain ACKs know their estimator.
     #[inline(always)]
-    pub(super) fn learn_rtt(&mut self, rtt_us: u64, last_us: u64, maybe_delayed: bool) {
+    pub(super) fn learn_rtt<const IS_PLAIN: bool>(&mut self, rtt_us: u64, last_us: u64, maybe_delayed: bool) {
         if !maybe_delayed {
             self.rtt.update_min(self.flow.now_us, last_us.max(1));
         }
-        self.rtt.sample(rtt_us, self.flow.una, self.flow.nxt);
+        if IS_PLAIN || self.config.estimator == Estimator::Linux {
+            self.rtt.sample(rtt_us, self.flow.una, self.flow.nxt);
+        } else {
+            self.rtt.sample_by_rfc(rtt_us);
+        }
         self.flow.srtt8_us = self.rtt.srtt8_us;
         self.flow.min_rtt_us = self.rtt.min_us();
         self.rto = self.estimated_rto();
@@ -351,14 +356,16 @@ impl Sender {
             self.control.control(&mut self.flow, &ack.sample);
             return;
         }
+        let is_validated = self.validate_by_acks(delivered);
         if self.flow.in_reduction() {
             self.reduce(delivered, lost, ack.una_advanced);
         } else {
             // On a path that reorders much every delivery counts, else only those in order.
             let may_grow =
                 if self.reordering > self.config.reordering { ack.acked() || ack.data_sacked } else { ack.data_acked };
-            if may_grow {
-                self.control.grow(&mut self.flow, delivered);
+            if may_grow && is_validated {
+                let counted = if self.config.byte_counting { delivered } else { delivered.min(1) };
+                self.control.grow(&mut self.flow, counted);
                 self.used_jiffy = self.flow.jiffy;
             }
         }

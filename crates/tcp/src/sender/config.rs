@@ -2,8 +2,10 @@
 
 use skyhop_base::Duration;
 
+use super::validation::Validation;
 use crate::control::ControlKind;
 use crate::control::cubic::CubicOptions;
+use crate::rtt::Estimator;
 use crate::timer::Timers;
 
 /// Options of a sender.
@@ -27,8 +29,16 @@ pub struct Config {
     pub undo: bool,
     /// Explicit congestion notification (RFC 3168; `tcp_ecn` 1).
     pub ecn: bool,
+    /// Accurate ECN (RFC 9768) in its place, whatever the control (`tcp_ecn` 3).
+    pub accurate_ecn: bool,
     /// The window shrinks after an idle time (RFC 2861 §3.1, RFC 5681 §4.1; `tcp_slow_start_after_idle`).
     pub idle_restart: bool,
+    /// How a window is judged that the application does not fill.
+    pub window_validation: Validation,
+    /// The window grows by segments acknowledged (RFC 3465). If not, each ACK counts for one (RFC 5681 §3.1).
+    pub byte_counting: bool,
+    /// Samples of the delivery rate are marked where the application had nothing to send.
+    pub app_limited_marks: bool,
     /// Nagle's rule with Minshall's change (RFC 896); off: `TCP_NODELAY`.
     pub nagle: bool,
     /// Packets leave at the pacing rate whatever the control, as with the `fq` queue.
@@ -42,6 +52,15 @@ pub struct Config {
     pub burst_rtt_log: u32,
     /// A small segment that is retransmitted takes the following ones along (`tcp_retrans_collapse`).
     pub join_small: bool,
+    /// Segments that a duplicate ACK reports let new ones leave before a loss is proved (RFC 3042); the kernel always
+    /// counts so.
+    pub limited_transmit: bool,
+    /// The window falls in proportion to deliveries (RFC 9937). If not, it falls to the threshold at once (RFC 6675 §5
+    /// step 4.2).
+    pub prr: bool,
+    /// Losses are found by time (RFC 8985). If not, with SACK, by `reordering` SACKed segments above (RFC 6675 §4,
+    /// IsLost).
+    pub rack: bool,
     /// RACK's reordering window grows with DSACKs, and is left out once the duplicate threshold is reached
     /// (`tcp_recovery`, bits 2 and 4 unset).
     pub rack_adapts: bool,
@@ -53,6 +72,7 @@ pub struct Config {
     /// Decides what the control draws by chance, such as the phases in which bbr's cycles begin.
     pub seed: u64,
     pub timers: Timers,
+    pub estimator: Estimator,
     pub min_rto: Duration,
     pub max_rto: Duration,
     /// The value of the timestamps at time zero. A value of 0 in a segment reads as none.
@@ -79,8 +99,15 @@ impl Default for Config {
             tlp: true,
             frto: true,
             undo: true,
+            limited_transmit: true,
+            prr: true,
+            rack: true,
             ecn: false,
+            accurate_ecn: false,
             idle_restart: true,
+            window_validation: Validation::Linux,
+            byte_counting: true,
+            app_limited_marks: true,
             nagle: true,
             pacing: false,
             pacing_ratios: (200, 120),
@@ -93,6 +120,7 @@ impl Default for Config {
             control: ControlKind::Cubic(CubicOptions::default()),
             seed: 1,
             timers: Timers::Exact,
+            estimator: Estimator::Linux,
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
             timestamp_base: 1,

@@ -10,6 +10,9 @@ mod ready;
 mod recovery;
 mod setup;
 mod timeout;
+mod validation;
+#[cfg(test)]
+mod vectors;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,6 +24,7 @@ use crate::control::{Control, EcnUse, Event, PathHint};
 use crate::flow::{CaState, Flow};
 use crate::ledger::{Id, Ledger};
 use crate::rate::RateSampler;
+pub use crate::rtt::Estimator;
 use crate::rtt::RttEstimator;
 use crate::segment::{Brief, BriefWords, FIRST_COUNT, Segment, Seq};
 use crate::timer::Timers;
@@ -30,6 +34,8 @@ pub use config::Config;
 pub use host::Host;
 use ready::Ready;
 use recovery::{Prr, Rack, Undo};
+use validation::PipeAck;
+pub use validation::Validation;
 
 /// For what the one timer of the connection is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +160,8 @@ pub struct Sender {
     /// The end of the window in which `cwnd_limited` was noted; the largest flight since `used_jiffy`.
     usage_seq: Seq,
     cwnd_used: u32,
+    /// What RFC 7661 knows of the window, where it is asked for.
+    pipe_ack: Option<Box<PipeAck>>,
     used_jiffy: u64,
 
     /// The latest RTT of a segment sent once, in microseconds, until it is taken.
@@ -231,6 +239,7 @@ impl Sender {
             data_segments: 0,
             usage_seq: 0,
             cwnd_used: 0,
+            pipe_ack: Sender::pipe_ack(config.window_validation),
             used_jiffy: 0,
             rtt_sample: None,
             recent: 0,

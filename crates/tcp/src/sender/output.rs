@@ -1,6 +1,6 @@
 //! The output engine: windows, bursts, Nagle's rule, deferral, restart after idle, window validation, pacing.
 
-use super::{Ready, Sender, TimerKind};
+use super::{Ready, Sender, TimerKind, Validation};
 use crate::control::{Burst, EcnUse, Event};
 use crate::flow::CaState;
 use crate::ledger::{Id, Record};
@@ -158,12 +158,13 @@ impl Sender {
         // The timer of a probe that is set at the end takes the place of any that a transmission sets.
         let probes = amount != Amount::Probe && self.may_probe();
         let mut in_flight = self.flow.in_flight();
+        let held = self.held_back();
         let mut cwnd_limited = false;
         while self.has_unsent() {
             if self.must_wait_for_pace() {
                 break;
             }
-            let quota = match self.window_quota(in_flight) {
+            let quota = match self.window_quota(in_flight + held) {
                 0 if amount == Amount::Probe => 1,
                 0 => break,
                 quota => quota.min(burst),
@@ -179,7 +180,7 @@ impl Sender {
                 if rule != Nagle::Push && self.holds_partial(len < mss, rule) {
                     break;
                 }
-            } else if amount == Amount::All && self.defers(len, burst, in_flight, &mut cwnd_limited) {
+            } else if amount == Amount::All && self.defers(len, burst, in_flight + held, &mut cwnd_limited) {
                 break;
             }
             let limit = if is_one { mss } else { self.split_point(len, quota, nagle) };
@@ -193,7 +194,7 @@ impl Sender {
             }
         }
         debug_assert_eq!(in_flight, self.flow.in_flight());
-        cwnd_limited |= in_flight >= self.flow.cwnd;
+        cwnd_limited |= in_flight + held >= self.flow.cwnd;
         if sent > 0 || cwnd_limited {
             self.validate_window(cwnd_limited);
         }
@@ -207,6 +208,13 @@ impl Sender {
             return false;
         }
         self.flow.packets_out == 0 && self.has_unsent()
+    }
+
+    /// Segments that the receiver holds and that count in flight all the same: without limited transmit (RFC 3042)
+    /// nothing new leaves for them until a loss is proved.
+    fn held_back(&self) -> u32 {
+        let waits = self.flow.state == CaState::Disorder && !self.config.limited_transmit;
+        if waits { self.flow.sacked_out } else { 0 }
     }
 
     /// Segments that the congestion window allows: at most half of it at once, so that two bursts are in flight.
@@ -331,13 +339,14 @@ impl Sender {
         self.flow.paced && rate != u64::MAX && rate > 0 && self.data_segments >= UNPACED
     }
 
-    /// The ECN field of data. A repetition is without ECT (RFC 3168 §6.1.5), unless marks are echoed one by one.
+    /// The ECN field of data. A repetition is without ECT (RFC 3168 §6.1.5), unless marks are echoed one by one or
+    /// counted (RFC 9768 §3.1.5 leaves it to the sender, and the kernel sets it).
     fn codepoint(&self, repeated: bool) -> Ecn {
         match self.ecn_use {
             _ if !self.ecn => Ecn::NotEct,
             EcnUse::Precise => Ecn::Ect0,
             EcnUse::Scalable if self.flow.accurate_ecn => Ecn::Ect1,
-            _ if repeated => Ecn::NotEct,
+            _ if repeated && !self.flow.accurate_ecn => Ecn::NotEct,
             _ => Ecn::Ect0,
         }
     }
@@ -437,6 +446,9 @@ impl Sender {
 
     /// The application has nothing to send: samples of the rate will be too low.
     fn note_app_limited(&mut self) {
+        if !self.config.app_limited_marks {
+            return;
+        }
         let flow = &mut self.flow;
         if self.buffers.written - flow.nxt.max(1) < u64::from(flow.mss)
             && flow.in_flight() < flow.cwnd
@@ -448,7 +460,15 @@ impl Sender {
 
     /// The window shrinks by half per timeout of idle time, down to the initial window.
     pub(super) fn restart_after_idle(&mut self) {
-        if !self.config.idle_restart || self.flow.packets_out > 0 || self.owns_window {
+        if self.flow.packets_out > 0 || self.owns_window {
+            return;
+        }
+        // RFC 7661 takes the place of a restart.
+        if self.pipe_ack.is_some() {
+            self.is_validated();
+            return;
+        }
+        if !self.config.idle_restart {
             return;
         }
         let jiffy_ns = 1_000_000_000 / crate::timer::HZ;
@@ -473,6 +493,7 @@ impl Sender {
 
     /// Notes how far the window is used (RFC 7661 in the kernel's form).
     pub(super) fn validate_window(&mut self, cwnd_limited: bool) {
+        let cwnd_limited = cwnd_limited || (self.config.window_validation != Validation::Linux && !self.owns_window);
         let flow = &mut self.flow;
         if flow.una >= self.usage_seq || cwnd_limited || (!flow.cwnd_limited && flow.packets_out > flow.max_packets_out)
         {

@@ -5,13 +5,16 @@ use super::output::DEFERRAL_NS;
 use crate::control::{AckSample, Burst};
 use crate::flow::CaState;
 use crate::ledger::Record;
+use crate::rtt::Estimator;
 use crate::segment::Seq;
 
 impl Sender {
     /// Whether the connection is one whose ACKs may be plain: the general course alone counts marks, and samples the
-    /// rate for a control that owns the window.
+    /// rate for a control that owns the window, and knows other counts and estimators than the kernel's.
     pub(super) fn may_be_plain(&self) -> bool {
-        self.shortcuts && self.config.sack && !self.ecn && !self.owns_window
+        let is_stock =
+            self.config.byte_counting && self.config.estimator == Estimator::Linux && self.pipe_ack.is_none();
+        self.shortcuts && self.config.sack && !self.ecn && !self.owns_window && is_stock
     }
 
     /// Takes an ACK without SACK blocks if it acknowledges whole segments that were sent once, in the open state.
@@ -56,7 +59,7 @@ impl Sender {
         let maybe_delayed =
             count == 1 && number - prior_una < u64::from(flow.mss) && prior_delivered + 1 == flow.delivered;
         self.rtt_sample = Some(last_rtt);
-        self.learn_rtt(seq_rtt, last_rtt, maybe_delayed);
+        self.learn_rtt::<true>(seq_rtt, last_rtt, maybe_delayed);
         self.widen_reordering_window(prior_delivered);
         if self.flow.packets_out > 0 && self.has_unsent() && self.may_probe() {
             // A transmission that follows sets this timer anew.

@@ -29,7 +29,16 @@ impl Sender {
 
     /// The configuration or the control asks for ECN.
     fn wants_ecn(&self) -> bool {
-        self.config.ecn || self.ecn_use != EcnUse::Classic
+        self.config.ecn || self.config.accurate_ecn || self.ecn_use != EcnUse::Classic
+    }
+
+    /// They ask for Accurate ECN.
+    fn wants_accurate_ecn(&self) -> bool {
+        match self.ecn_use {
+            EcnUse::Classic => self.config.accurate_ecn,
+            EcnUse::Precise => false,
+            EcnUse::Scalable => true,
+        }
     }
 
     pub(super) fn emit_syn(&mut self) {
@@ -42,7 +51,7 @@ impl Sender {
                 set |= flags::ECE | flags::CWR;
             }
             // With AE they ask for Accurate ECN (RFC 9768 §3.1.1).
-            if self.ecn_use == EcnUse::Scalable {
+            if self.wants_accurate_ecn() {
                 set |= flags::AE;
             }
         }
@@ -54,7 +63,7 @@ impl Sender {
         if !segment.syn || segment.ack != Some(1) {
             return;
         }
-        let asked = self.ecn_use == EcnUse::Scalable;
+        let asked = self.wants_accurate_ecn();
         self.flow.accurate_ecn = asked && segment.cwr && !segment.ece;
         self.ecn = self.wants_ecn() && (segment.ece || self.flow.accurate_ecn);
         self.has_timestamps &= segment.timestamps.is_some();

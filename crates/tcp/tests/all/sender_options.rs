@@ -3,8 +3,8 @@
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_tcp::control::cubic::CubicOptions;
 use skyhop_tcp::path::{Events, Exchange, Outcomes, PathConfig, PathDirection};
-use skyhop_tcp::receiver::{self, Receiver};
-use skyhop_tcp::sender::{Config, ControlKind, Host, Sender};
+use skyhop_tcp::receiver::{self, EcnEcho, Receiver};
+use skyhop_tcp::sender::{Config, ControlKind, Estimator, Host, Sender, Validation};
 use skyhop_tcp::timer::Timers;
 
 type Change = fn(&mut Config);
@@ -20,12 +20,21 @@ fn without_sack(config: &mut Config) {
     config.sack = false;
 }
 
+fn marked(config: &mut Config) {
+    config.ecn = true;
+}
+
+/// Reno and CUBIC ask for no samples of the rate.
+fn sampling(config: &mut Config) {
+    config.control = ControlKind::named("bbr").unwrap();
+}
+
 fn paced(config: &mut Config) {
     config.pacing = true;
 }
 
 /// The change under its name, and what both sides of the comparison have in common.
-const OPTIONS: [(&str, Change, Change); 26] = [
+const OPTIONS: [(&str, Change, Change); 35] = [
     ("timestamps", nothing, |c| c.timestamps = false),
     ("sack", nothing, |c| c.sack = false),
     ("dsack", nothing, |c| c.dsack = false),
@@ -40,6 +49,15 @@ const OPTIONS: [(&str, Change, Change); 26] = [
     ("min_burst", nothing, |c| c.min_burst = 4),
     ("burst_rtt_log", nothing, |c| c.burst_rtt_log = 12),
     ("join_small", small_writes, |c| c.join_small = false),
+    ("limited_transmit", nothing, |c| c.limited_transmit = false),
+    ("prr", nothing, |c| c.prr = false),
+    ("rack", nothing, |c| c.rack = false),
+    ("accurate_ecn", marked, |c| c.accurate_ecn = true),
+    ("window_validation", nothing, |c| c.window_validation = Validation::Off),
+    ("window_validation by RFC 7661", nothing, |c| c.window_validation = Validation::Rfc7661),
+    ("byte_counting", nothing, |c| c.byte_counting = false),
+    ("app_limited_marks", sampling, |c| c.app_limited_marks = false),
+    ("estimator", nothing, |c| c.estimator = Estimator::Rfc6298),
     ("rack_adapts", nothing, |c| c.rack_adapts = false),
     ("rack_duplicate_threshold", nothing, |c| c.rack_duplicate_threshold = false),
     ("burst_divisor", nothing, |c| c.burst_divisor = 0),
@@ -96,7 +114,8 @@ fn sent(config: &Config, seed: u64) -> Vec<(Time, u64, u32)> {
         mss: config.mss,
         sack: config.sack,
         timestamps: config.timestamps,
-        ecn: config.ecn,
+        ecn: config.ecn || config.accurate_ecn,
+        echo: if config.accurate_ecn { EcnEcho::Accurate } else { EcnEcho::Standard },
         ..receiver::Config::default()
     };
     let host = Host::new(Sender::new(config.clone()), Time::ZERO, Duration::ZERO, writes);
@@ -124,4 +143,90 @@ fn each_option_changes_what_is_sent() {
         }
     }
     assert!(idle.is_empty(), "without effect: {idle:?}");
+}
+
+/// What `config` sends of 40 segments over a path of 100 ms that loses these transmissions: milliseconds and number.
+fn after_a_loss(config: Config, lost: &[u64]) -> Vec<(u64, u64)> {
+    let path = PathConfig {
+        rate: Rate::from_bps(1_000_000_000).unwrap(),
+        delay: Duration::from_millis(50),
+        queues: [1000, 1000],
+        outcomes: Outcomes::parse(&lost.iter().map(|n| format!("D:{n}=drop")).collect::<Vec<_>>().join(";")).unwrap(),
+        events: Events::parse("").unwrap(),
+        syn_bytes: 60,
+        turnaround: [Duration::ZERO; 2],
+    };
+    let mss = u64::from(config.mss);
+    let host = Host::new(Sender::new(config), Time::ZERO, Duration::ZERO, vec![(Time::ZERO, 40 * mss)]);
+    // Each segment is acknowledged as it comes.
+    let receiver = receiver::Config { mss: 1448, delayed_acks: false, ..receiver::Config::default() };
+    let receiver = receiver::Config { compression: receiver::Compression::OFF, ..receiver };
+    let mut exchange = Exchange::new(host, receiver::Host::new(Receiver::new(receiver), None), path);
+    let mut sent = Vec::new();
+    exchange.run(Time::ZERO + Duration::from_secs(10), |crossing| {
+        if crossing.direction == PathDirection::Data && crossing.segment.len > 0 {
+            sent.push((crossing.entered.as_nanos() / 1_000_000, crossing.segment.seq / mss));
+        }
+    });
+    sent
+}
+
+fn four_segments() -> Config {
+    Config { initial_window: 4, burst_divisor: 0, ..Config::default() }
+}
+
+#[test]
+fn limited_transmit_sends_for_the_first_duplicates() {
+    // RFC 3042: the first of four is lost, so two duplicate ACKs come before a third proves it.
+    for (limited_transmit, before) in [(true, vec![4, 5]), (false, vec![])] {
+        let sent = after_a_loss(Config { limited_transmit, ..four_segments() }, &[1]);
+        let again = (1..sent.len()).find(|&i| sent[..i].iter().any(|one| one.1 == sent[i].1)).unwrap();
+        assert_eq!(sent[again].1, 0);
+        let new: Vec<u64> = sent[4..again].iter().map(|one| one.1).collect();
+        assert_eq!(new, before, "{sent:?}");
+    }
+}
+
+#[test]
+fn without_rack_three_segments_above_prove_a_loss() {
+    // Of four segments the second is lost, so that two are SACKed at 200 ms. RACK's wait of a quarter of the RTT (RFC
+    // 8985 §6.2) ends then. By RFC 6675 §4 the data that the first ACK lets out brings the third SACK one RTT later.
+    let times = |rack, lost: &[u64]| {
+        let config = Config { rack, limited_transmit: false, tlp: false, ..four_segments() };
+        let sent = after_a_loss(config, lost);
+        sent.iter().filter(|one| one.1 == 1).map(|one| one.0).collect::<Vec<_>>()
+    };
+    assert_eq!(times(true, &[2]), [100, 227]);
+    assert_eq!(times(false, &[2]), [100, 300]);
+    // A repetition that is lost, too: RACK sees that data of the next round trip arrived. Without it the timer ends.
+    let [_, first, second] = times(true, &[2, 7])[..] else { panic!("three transmissions") };
+    assert_eq!(second, 400, "{first}");
+    let [_, first, second] = times(false, &[2, 7])[..] else { panic!("three transmissions") };
+    assert_eq!(second - first, 100 + 200, "the RTT and the least of the deviations");
+}
+
+#[test]
+fn byte_counting_doubles_the_window_whatever_the_acks() {
+    // Every second segment is acknowledged: RFC 3465 doubles the window per round trip, RFC 5681 §3.1 adds half.
+    let window = |byte_counting| {
+        let config = Config { byte_counting, control: ControlKind::named("reno").unwrap(), ..Config::default() };
+        let path = PathConfig {
+            rate: Rate::from_bps(1_000_000_000).unwrap(),
+            delay: Duration::from_millis(50),
+            queues: [1000, 1000],
+            outcomes: Outcomes::parse("").unwrap(),
+            events: Events::parse("").unwrap(),
+            syn_bytes: 60,
+            turnaround: [Duration::ZERO; 2],
+        };
+        let host = Host::new(Sender::new(config), Time::ZERO, Duration::ZERO, vec![(Time::ZERO, 1_000_000)]);
+        let receiver = receiver::Host::new(Receiver::new(receiver::Config::default()), None);
+        let mut exchange = Exchange::new(host, receiver, path);
+        let mut sent = 0;
+        exchange.run(Time::ZERO + Duration::from_millis(650), |crossing| {
+            sent += u32::from(crossing.direction == PathDirection::Data && crossing.segment.len > 0);
+        });
+        sent
+    };
+    assert!(window(false) * 5 / 4 < window(true), "{} {}", window(false), window(true));
 }

@@ -3,9 +3,9 @@
 
 use skyhop_base::{Duration, Rate, Time};
 use skyhop_tcp::path::{Endpoint, Events, Exchange, Outcomes, PathConfig};
-use skyhop_tcp::receiver::{self, Receiver};
+use skyhop_tcp::receiver::{self, EcnEcho, Receiver};
 use skyhop_tcp::segment::Segment;
-use skyhop_tcp::sender::{self, Config, ControlKind, Sender};
+use skyhop_tcp::sender::{self, Config, ControlKind, Estimator, Sender, Validation};
 use skyhop_tcp::timer::Timers;
 use std::fmt::Debug;
 
@@ -146,6 +146,14 @@ fn case(seed: u64) -> Case {
         // Paced so slowly, probes and repetitions leave before the instants that pacing has set for them.
         pacing_ratios: if on(&mut random) { (200, 120) } else { (5, 35) },
         join_small: on(&mut random),
+        limited_transmit: on(&mut random),
+        prr: on(&mut random),
+        rack: on(&mut random),
+        accurate_ecn: !on(&mut random),
+        window_validation: [Validation::Linux, Validation::Rfc7661, Validation::Off][random.below(3) as usize],
+        byte_counting: on(&mut random),
+        app_limited_marks: on(&mut random),
+        estimator: if on(&mut random) { Estimator::Linux } else { Estimator::Rfc6298 },
         rack_adapts: on(&mut random),
         rack_duplicate_threshold: on(&mut random),
         min_burst: 1 + random.below(3) as u32,
@@ -158,7 +166,8 @@ fn case(seed: u64) -> Case {
         },
         ..Config::default()
     };
-    let (mss, ecn, timers) = (config.mss, config.ecn, config.timers);
+    let (mss, ecn, timers) = (config.mss, config.ecn || config.accurate_ecn, config.timers);
+    let echo = EcnEcho::for_control(config.control.ecn(), config.accurate_ecn);
     let mut writes = Vec::new();
     let mut at = Time::ZERO;
     for _ in 0..1 + random.below(20) {
@@ -167,7 +176,7 @@ fn case(seed: u64) -> Case {
         at += Duration::from_millis(random.below(400));
     }
     let buffer = random.chance(30).then(|| 4_000 + random.below(60_000));
-    let receiver = receiver::Config { mss, sack, timestamps, ecn, timers, buffer, ..receiver::Config::default() };
+    let receiver = receiver::Config { mss, sack, timestamps, ecn, echo, timers, buffer, ..receiver::Config::default() };
     let path = PathConfig {
         rate: Rate::from_bps(500_000 + random.below(20_000_000)).unwrap(),
         delay: Duration::from_millis(1 + random.below(300)),
@@ -184,7 +193,7 @@ fn case(seed: u64) -> Case {
 
 #[test]
 fn all_data_arrives_on_any_path_with_any_options() {
-    for seed in 0..300 {
+    for seed in 0..3000 {
         let case = case(seed);
         let (sender, receiver) = (Sender::new(case.sender.clone()), Receiver::new(case.receiver.clone()));
         let (sender, receiver, _) = case.run(sender, receiver);

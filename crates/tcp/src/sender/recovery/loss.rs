@@ -39,7 +39,7 @@ impl Sender {
         self.frto = self.config.frto && (new || self.retransmits > 0);
     }
 
-    /// Marks all segments lost that were not sent within the last round trip, and the first one in any case.
+    /// Marks all segments lost, with RACK but for those sent within the last round trip, and the first one in any case.
     fn mark_all_lost(&mut self) {
         let first = self.ledger.first();
         let reneged = first.is_some_and(|first| self.ledger.get(first).is_sacked());
@@ -54,7 +54,7 @@ impl Sender {
         for id in ids {
             if reneged {
                 self.ledger.get_mut(id).set_sacked(false);
-            } else if Some(id) != first && self.time_left_us(self.ledger.get(id), 0) > 0 {
+            } else if self.config.rack && Some(id) != first && self.time_left_us(self.ledger.get(id), 0) > 0 {
                 continue;
             }
             self.mark_lost(id);
@@ -165,8 +165,10 @@ impl Sender {
         let mut next = Some(id);
         for _ in 0..sent {
             let Some(id) = next else { break };
-            self.ledger.get_mut(id).set_repeated(true);
-            self.flow.retrans_out += 1;
+            let record = self.ledger.get_mut(id);
+            // A repetition can be out already: an undo took the mark of the loss away, and a timeout brings it back.
+            self.flow.retrans_out += u32::from(!record.is_repeated());
+            record.set_repeated(true);
             next = self.ledger.next(id);
         }
         let stamp = self.stamp(self.ledger.get(id).sent_us);

@@ -1,4 +1,4 @@
-//! Proportional rate reduction (RFC 9937), as Linux 6.18 computes it.
+//! Proportional rate reduction (RFC 9937), as Linux 6.18 computes it, and the reduction at once that it replaces.
 
 use super::super::Sender;
 use crate::flow::{CaState, SSTHRESH_UNSET};
@@ -21,6 +21,7 @@ impl Sender {
         self.prr = Prr::default();
         let ssthresh = self.control.ssthresh(&mut self.flow);
         self.flow.ssthresh = ssthresh;
+        self.reduce_unvalidated();
         self.queue_cwr |= self.ecn;
     }
 
@@ -31,6 +32,14 @@ impl Sender {
         }
         self.prr.delivered += delivered;
         let in_flight = self.flow.in_flight();
+        if !self.config.prr {
+            // RFC 6675 §5: the window is the threshold, and the fast retransmission leaves whatever it says. An undo
+            // restores the threshold, which then may lie above the window before.
+            let forced = self.flow.state == CaState::Recovery && self.prr.out == 0;
+            let window = self.flow.ssthresh.min(self.flow.prior_cwnd);
+            self.flow.cwnd = window.max(if forced { in_flight + 1 } else { 0 });
+            return;
+        }
         let out = i64::from(self.prr.out);
         let room = i64::from(self.flow.ssthresh) - i64::from(in_flight);
         let send = if room < 0 {
@@ -54,6 +63,7 @@ impl Sender {
         if self.owns_window {
             return;
         }
+        self.end_unvalidated_reduction();
         if self.flow.ssthresh < SSTHRESH_UNSET && (self.flow.state == CaState::Cwr || self.undo.marker.is_some()) {
             self.flow.cwnd = self.flow.ssthresh;
             self.used_jiffy = self.flow.jiffy;

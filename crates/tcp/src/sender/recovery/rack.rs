@@ -64,13 +64,18 @@ impl Sender {
     }
 
     /// The reordering window in microseconds.
-    fn reordering_window_us(&self) -> u64 {
+    pub(in super::super) fn reordering_window_us(&self) -> u64 {
         let at_threshold = self.config.rack_duplicate_threshold && self.flow.sacked_out >= self.reordering;
         if !self.reordering_seen && (self.flow.state >= CaState::Recovery || at_threshold) {
             return 0;
         }
         let min = if self.flow.min_rtt_us == u64::MAX { 0 } else { self.flow.min_rtt_us };
         ((min >> 2) * u64::from(self.rack.steps)).min(self.flow.srtt8_us >> 3)
+    }
+
+    #[cfg(test)]
+    pub(in super::super) fn set_reordering_steps(&mut self, steps: u32) {
+        self.rack.steps = steps;
     }
 
     /// How long a segment still has before it counts as lost, in microseconds; none left at or below zero.

@@ -184,6 +184,28 @@ impl Sender {
         }
     }
 
+    /// Loss detection without RACK: a segment is lost when as many above it are SACKed as prove a loss (RFC 6675 §4,
+    /// IsLost). A lost repetition waits for the timeout.
+    pub(super) fn mark_lost_by_sacks(&mut self) {
+        if self.flow.sacked_out < self.reordering {
+            return;
+        }
+        let Some(limit) = self.ledger.start_of_sacked(self.reordering) else { return };
+        let mut next = self.ledger.earliest();
+        while let Some(id) = next {
+            next = self.ledger.later(id);
+            let record = self.ledger.get(id);
+            if record.was_repeated() {
+                continue;
+            }
+            // Those sent once stand in the order of their numbers.
+            if record.start >= limit {
+                break;
+            }
+            self.mark_lost(id);
+        }
+    }
+
     /// A segment at `low` was delivered after the highest that is SACKed.
     pub(in super::super) fn note_reordering(&mut self, low: Seq) {
         let highest = self.highest_sacked();

@@ -115,6 +115,10 @@ impl Sender {
             self.mark_lost_by_duplicates(ack.una_advanced);
             return;
         }
+        if !self.config.rack {
+            self.mark_lost_by_sacks();
+            return;
+        }
         let before = self.flow.retrans_out;
         if self.mark_lost_by_time() {
             ack.set_timer = false;

@@ -214,7 +214,7 @@ pub fn run_with(
             mss: 1460,
             // Room for the largest path of these tests.
             memory: [4096, 1 << 26, 1 << 28],
-            echo: receiver::EcnEcho::for_control(echo),
+            echo: receiver::EcnEcho::for_control(echo, false),
             ..receiver::Config::default()
         };
         receivers.push(receiver::Host::new(Receiver::new(config), None));

@@ -1,0 +1,216 @@
+//! Whether every option of Linux' TCP changes a run, or the scenario says that it has no effect, for every control.
+
+use skyhop_scenario::{Override, Scenario, json_schema};
+use skyhop_sim::Simulation;
+use skyhop_tcp::sender::ControlKind;
+use std::collections::BTreeMap;
+
+/// Other values of every option.
+const ALTERNATIVES: [(&str, &[&str]); 42] = [
+    ("mss", &["1000 B"]),
+    ("initial_window", &["4", "30"]),
+    ("receive_memory", &["[\"4096 B\", \"20 kB\", \"50 kB\"]"]),
+    ("receive_buffer", &["30 kB"]),
+    ("autotuning", &["off"]),
+    ("send_buffer", &["20 kB"]),
+    ("ecn", &["on", "accurate"]),
+    ("timestamps", &["off"]),
+    ("window_scaling", &["off"]),
+    ("sack", &["off"]),
+    ("dsack", &["off"]),
+    ("tlp", &["off"]),
+    ("frto", &["off"]),
+    ("undo", &["off"]),
+    ("limited_transmit", &["off"]),
+    ("prr", &["off"]),
+    ("rack", &["off"]),
+    ("rack_adapts", &["off"]),
+    ("rack_duplicate_threshold", &["off"]),
+    ("reordering", &["12", "4"]),
+    ("max_reordering", &["3"]),
+    ("join_small", &["off"]),
+    ("slow_start_after_idle", &["off"]),
+    ("window_validation", &["off", "rfc-7661"]),
+    ("byte_counting", &["off"]),
+    ("app_limited_marks", &["off"]),
+    ("nagle", &["off"]),
+    ("pacing", &["always"]),
+    ("pacing_ratios", &["[110, 50]"]),
+    ("min_burst", &["6"]),
+    ("burst_rtt_log", &["0"]),
+    ("burst_divisor", &["0"]),
+    ("delayed_ack", &["off"]),
+    ("compressed_acks", &["0"]),
+    ("compression_delay", &["20 ms"]),
+    ("compression_slack", &["5 ms"]),
+    ("initial_rto", &["3 s"]),
+    ("syn_linear_timeouts", &["0"]),
+    ("rto_estimator", &["rfc-6298"]),
+    ("min_rto", &["5 ms"]),
+    ("max_rto", &["800 ms"]),
+    ("timers", &["jiffies"]),
+];
+
+/// What changes a run under circumstances that these networks do not have, with the reason.
+const NOT_SEEN: [(&str, &str); 0] = [];
+
+/// A wire, an application, and options that every trial has.
+struct Network {
+    seconds: u32,
+    delay: &'static str,
+    wire: &'static str,
+    flow: &'static str,
+    tcp: &'static [(&'static str, &'static str)],
+}
+
+const NETWORKS: [Network; 11] = [
+    Network {
+        seconds: 6,
+        delay: "20 ms",
+        wire: "rate = \"10 Mbit/s\"\nqueue = { drop_tail = { packets = 12 } }\nerrors = [{ packet = 0.01 }]\n",
+        flow: "",
+        tcp: &[],
+    },
+    Network {
+        seconds: 8,
+        delay: "20 ms",
+        wire: "rate = \"5 Mbit/s\"\nqueue = { red = { packets = 60, min = 2, max = 9, weight = 0.2, ecn = true } }\n",
+        flow: "",
+        tcp: &[],
+    },
+    // Segments that others overtake, ACKs that come late, and a loss of the last segment.
+    Network {
+        seconds: 12,
+        delay: "20 ms",
+        wire: "rate = \"20 Mbit/s\"\nerrors = [{ list = { data = [\
+               { packets = [60, 900], every = 37, outcome = { delay = \"30 ms\" } }, { packets = [300, 330] }], \
+               acks = [{ packets = [90, 99], outcome = { delay = \"700 ms\" } }] } }]\n",
+        flow: "application = { requests = { request = \"200 B\", response = \"400 kB\", think = \"500 ms\" } }\n",
+        tcp: &[],
+    },
+    // The opening is lost, then the link pauses.
+    Network {
+        seconds: 30,
+        delay: "20 ms",
+        wire: "rate = \"4 Mbit/s\"\nerrors = [{ list = { syns = [{ packets = [1, 6] }], \
+               lose = [[\"20 s\", \"24 s\"]] } }]\n",
+        flow: "",
+        tcp: &[],
+    },
+    Network {
+        seconds: 30,
+        delay: "40 ms",
+        wire: "rate = \"20 Mbit/s\"\nerrors = [{ packet = 0.02 }]\n",
+        flow: "application = { requests = { request = \"200 B\", response = \"60 kB\", think = \"800 ms\" } }\n",
+        tcp: &[],
+    },
+    // Small writes.
+    Network {
+        seconds: 10,
+        delay: "20 ms",
+        wire: "rate = \"20 Mbit/s\"\nerrors = [{ packet = 0.03 }]\n",
+        flow: "application = { poisson = { rate = \"400 kbit/s\", payload = \"300 B\" } }\n",
+        tcp: &[("nagle", "off")],
+    },
+    Network {
+        seconds: 10,
+        delay: "20 ms",
+        wire: "rate = \"20 Mbit/s\"\n",
+        flow: "application = { poisson = { rate = \"400 kbit/s\", payload = \"300 B\" } }\n",
+        tcp: &[],
+    },
+    // A long fast path.
+    Network {
+        seconds: 12,
+        delay: "300 ms",
+        wire: "rate = \"100 Mbit/s\"\nqueue = { drop_tail = { packets = 4000 } }\n",
+        flow: "",
+        tcp: &[],
+    },
+    // A short path.
+    Network {
+        seconds: 4,
+        delay: "1 ms",
+        wire: "rate = \"40 Mbit/s\"\nqueue = { drop_tail = { packets = 30 } }\n",
+        flow: "",
+        tcp: &[],
+    },
+    // All ACKs of some round trips are late, and timestamps do not tell that.
+    Network {
+        seconds: 20,
+        delay: "20 ms",
+        wire: "rate = \"4 Mbit/s\"\nerrors = [{ list = { acks = [\
+               { packets = [100, 250], outcome = { delay = \"900 ms\" } }] } }]\n",
+        flow: "",
+        tcp: &[("timestamps", "off")],
+    },
+    // Fewer losses and no SACK.
+    Network {
+        seconds: 10,
+        delay: "10 ms",
+        wire: "rate = \"5 Mbit/s\"\nqueue = { drop_tail = { packets = 20 } }\nerrors = [{ list = { data = [\
+               { packets = [60, 900], every = 37, outcome = { delay = \"30 ms\" } }] } }]\n",
+        flow: "",
+        tcp: &[("sack", "off")],
+    },
+];
+
+impl Network {
+    fn scenario(&self, options: &[(&str, &str)]) -> Result<Scenario, String> {
+        let Network { seconds, delay, wire, flow, tcp } = self;
+        let text = format!(
+            "duration = \"{seconds} s\"\n[[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"{delay}\"\n{wire}[[flows]]\n\
+             name = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = {{ name = \"cubic\" }}\n{flow}[records]\ngrid = \"100 ms\"\n"
+        );
+        let set = |(key, value): &(&str, &str)| Override::new(&format!("flows.f.tcp.{key}"), value).unwrap();
+        // The options that are tried come last.
+        let changes: Vec<_> = tcp.iter().chain(options).map(set).collect();
+        Scenario::from_toml(&text, "test", &changes).map_err(|problems| problems.to_string())
+    }
+}
+
+/// What a run of the network gave, as text. `None` if the options are refused.
+fn run(network: &Network, options: &[(&str, &str)]) -> Option<String> {
+    let scenario = network.scenario(options).ok()?;
+    let run = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();
+    Some(format!("{} {:?} {:?}", run.events, run.flows, run.flow_series))
+}
+
+#[test]
+fn every_option_of_linux_changes_a_run_or_is_called_idle() {
+    let schema = json_schema();
+    let options = schema["$defs"]["LinuxTable"]["properties"].as_object().unwrap();
+    for option in options.keys().filter(|option| !["profile", "name", "control"].contains(&option.as_str())) {
+        assert!(ALTERNATIVES.iter().any(|(known, _)| known == option), "{option} is not tried here");
+    }
+    let mut wrong = Vec::new();
+    let (mut live, mut idle) = (0, 0);
+    // The network that showed an option's effect for one control is asked first for the next.
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    for &name in ControlKind::NAMES {
+        let plain: Vec<String> = NETWORKS.iter().map(|network| run(network, &[("name", name)]).unwrap()).collect();
+        for (option, values) in &ALTERNATIVES {
+            let said = NETWORKS[0].scenario(&[("name", name), (option, values[0])]).unwrap().all_warnings();
+            let is_idle = said.iter().any(|warning| warning.contains(&format!("{option}: has no effect")));
+            let start = first.get(option).copied().unwrap_or(0);
+            let order = (start..NETWORKS.len()).chain(0..start);
+            let changed = order.into_iter().find(|&at| {
+                values.iter().any(|value| {
+                    run(&NETWORKS[at], &[("name", name), (option, value)]).is_some_and(|found| found != plain[at])
+                })
+            });
+            match (is_idle, changed) {
+                (true, None) => idle += 1,
+                (false, Some(at)) => {
+                    live += 1;
+                    first.insert(option, at);
+                }
+                (true, Some(at)) => wrong.push(format!("{name}: {option} is called idle and changes network {at}")),
+                (false, None) if NOT_SEEN.contains(&(name, option)) => {}
+                (false, None) => wrong.push(format!("{name}: {option} changes nothing, and nothing says so")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(idle > 40 && live > 400, "{idle} idle, {live} live");
+}
