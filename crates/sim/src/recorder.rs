@@ -2,6 +2,7 @@
 
 use crate::application::Transfer;
 use crate::byte_numbers::ByteNumbers;
+use crate::flow::Flow;
 use crate::host::endpoint::Report;
 use crate::measure::{delivery_fraction, information_efficiency, jain, tcp_efficiency};
 use crate::packet::Packet;
@@ -284,13 +285,15 @@ impl Simulation {
         }
         let (calls, messages) = self.of_people();
         let flows: Vec<FlowSummary> = (0..self.own_flows).map(|id| self.flow_summary(id)).collect();
+        let of_connections = self.flows.iter().zip(&flows).filter(|(flow, _)| is_last_leg(flow));
+        let goodputs: Vec<f64> = of_connections.map(|(_, summary)| summary.goodput_bps).collect();
         let links = (0..self.links.len()).map(|id| self.link_summary(id)).collect();
         let conservation = self.conservation();
         let (warnings, total) = (self.warnings(&flows), self.total());
         debug_assert!(conservation.holds(), "packets unaccounted for: {conservation:?}");
         debug_assert_eq!(self.payloads.count(), self.payloads_due(), "payloads kept, and packets that carry one");
         let mut records = self.recorder.records;
-        records.jain = jain(&flows.iter().map(|flow| flow.goodput_bps).collect::<Vec<_>>());
+        records.jain = jain(&goodputs);
         records.warnings = warnings;
         records.calls = calls;
         records.messages = messages;
@@ -391,7 +394,7 @@ impl Simulation {
     }
 
     fn total(&self) -> Total {
-        let last_legs = self.flows.iter().filter(|flow| flow.leg.as_ref().is_none_or(|leg| leg.after.is_none()));
+        let last_legs = self.flows.iter().filter(|flow| is_last_leg(flow));
         let sums = last_legs.map(|flow| [flow.totals.bytes_delivered, flow.totals.wire_bytes]);
         let [delivered, wire] = sums.fold([0, 0], |[a, b], [c, d]| [a + c, b + d]);
         let span = self.now.as_secs_f64();
@@ -463,4 +466,9 @@ impl Simulation {
         sum.flying += self.late.count();
         sum
     }
+}
+
+/// Whether a flow ends where its connection does: the other legs of a split one carry the same data before it.
+fn is_last_leg(flow: &Flow) -> bool {
+    flow.leg.as_ref().is_none_or(|leg| leg.after.is_none())
 }

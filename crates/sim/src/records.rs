@@ -46,7 +46,7 @@ pub struct Records {
     pub workloads: Vec<WorkloadSummary>,
     /// Every page that a visit began to load, in the order of their begin.
     pub pages: Vec<PageRow>,
-    /// Jain's index over the goodputs of the flows; `None` without flows.
+    /// Jain's index over the goodputs of the flows, of a split connection that of its last leg; `None` without flows.
     pub jain: Option<f64>,
     pub conservation: Conservation,
     /// What the numbers do not say by themselves, a sentence each: what is unusual about the scenario, flows that

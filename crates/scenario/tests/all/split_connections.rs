@@ -53,6 +53,22 @@ fn each_leg_has_its_own_round_trip() {
     assert!((flow(&split, "a.to-proxy").rtt.min_s - 0.2).abs() < 0.002);
 }
 
+/// A connection through the proxy and one past it, with another window: fairness is between two, not three.
+#[test]
+fn fairness_counts_connections_and_not_their_legs() {
+    let flow = |name: &str, more: &str, window: u32| {
+        let ends = "from = \"source\"\nto = \"sink\"";
+        format!("[[flows]]\nname = \"{name}\"\n{more}{ends}\ntcp = {{ name = \"newreno\", window = {window} }}\n")
+    };
+    let agents = "[[agents]]\nat = \"proxy\"\npep = { tcp = { name = \"newreno\", window = 20 } }";
+    let flows = flow("a", "via = [\"proxy\"]\n", 20) + &flow("b", "", 5) + agents;
+    let records = run(&network("40 s", "100 Mbit/s", "", &flows), 1);
+    assert_eq!(records.flows.len(), 3);
+    let [a, b] = ["a", "b"].map(|name| self::flow(&records, name).goodput_bps);
+    let fair = (a + b).powi(2) / (2.0 * (a * a + b * b));
+    assert!(fair < 0.8 && (records.jain.unwrap() - fair).abs() < 1e-12, "{fair} {:?}", records.jain);
+}
+
 /// The second leg is slow: what has arrived at the proxy and not at the sink is in its buffer or behind it, and never
 /// more than the buffer holds.
 #[test]
