@@ -366,7 +366,11 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bo
     _warn_all(outcome.warnings)
     readme = found.folder / "README.md"
     if renew and not found.left_out:
-        defined(lambda: prose.renew(readme, outcome))
+        # A run without the parts that take long would put "not run" in the place of their numbers.
+        if prose.is_of_full_run(readme) and not found.full:
+            typer.echo(f"{readme}: stays as it is: its results are those of a run with --full", err=True)
+        else:
+            defined(lambda: prose.renew(readme, outcome))
         for document in prose.documents(found):
             defined(lambda document=document: prose.renew_others(document, outcome))  # type: ignore[misc]
     stale = defined(lambda: prose.stale(readme, outcome))

@@ -45,6 +45,12 @@ def results_part(readme: Path) -> str:
     return found["shown"]
 
 
+def is_of_full_run(readme: Path) -> bool:
+    """Whether the results in a study's README are those of a run with --full."""
+    head = _RESULTS.search(readme.read_text(encoding="utf-8"))
+    return head is not None and " --full " in head["head"]
+
+
 def renew(readme: Path, outcome: Outcome) -> None:
     """Puts everything that the study gives into its README."""
     results_part(readme)
@@ -66,8 +72,7 @@ def stale(file: Path, outcome: Outcome, *, prefix: bool = False) -> list[str]:
     if outcome.study.left_out:
         return []
     text = file.read_text(encoding="utf-8")
-    head = _RESULTS.search(text)
-    if not prefix and head is not None and (" --full " in head["head"]) != outcome.study.full:
+    if not prefix and is_of_full_run(file) != outcome.study.full and _RESULTS.search(text):
         return []
     fresh = _values(text, outcome, file=file, prefix=True) if prefix else rendered(text, outcome, file=file)
     old, new = text.splitlines(), fresh.splitlines()
