@@ -343,3 +343,18 @@ fn a_large_file_over_a_satellite_comes_close_to_the_lower_limit() {
         assert!((1.0..1.3).contains(&(took_s / limit_s)), "{name}, {up} ACKs: {took_s} s, the limit is {limit_s} s");
     }
 }
+
+/// Without window scaling a window of at most 65,535 bytes is on its way per round trip (RFC 7323 §1.1;
+/// `algorithms_vectors.json`, "unscaled_window_limit"): 904 kbit/s over 580 ms.
+#[test]
+fn an_unscaled_window_limits_a_long_path() {
+    let text = dumbbell("linux", &flow("f", "tcp = { name = \"cubic\", window_scaling = \"off\" }"))
+        .replace("duration = \"20 s\"", "duration = \"300 s\"")
+        .replace("delay = \"20 ms\"", "delay = \"290 ms\"");
+    let goodput = run(&text, 1).flows[0].goodput_bps;
+    let limit = 65_535.0 * 8.0 / 0.58;
+    // Whole segments of 1448 B, and the first round trips with a smaller window.
+    assert!((0.93 * limit..limit).contains(&goodput), "{goodput} of {limit}");
+    let scaled = text.replace("window_scaling = \"off\"", "window_scaling = \"on\"");
+    assert!(run(&scaled, 1).flows[0].goodput_bps > 4.0 * limit);
+}
