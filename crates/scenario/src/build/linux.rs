@@ -80,6 +80,7 @@ pub(super) fn hosts(linux: &Linux) -> Arc<dyn Transport> {
         // A control that reacts to marks asks for them by itself.
         ecn: options.ecn != LinuxEcn::Off || echo != EcnUse::Classic,
         delayed_acks: is_on(options.delayed_ack),
+        quick_acks: is_on(options.quick_acks),
         compression: Compression {
             delay: options.compression_delay,
             slack: options.compression_slack,

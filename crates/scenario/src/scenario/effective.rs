@@ -216,6 +216,9 @@ fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
     if is("sack", "off") {
         unread.extend(["dsack", "tlp", "rack", "rack_adapts", "rack_duplicate_threshold"]);
     }
+    if is("delayed_ack", "off") {
+        unread.push("quick_acks");
+    }
     if is("rack", "off") {
         unread.extend(["rack_adapts", "rack_duplicate_threshold"]);
     }

@@ -333,6 +333,9 @@ skyhop_cc::options! {
         burst_divisor: u32 = 3,
         /// Whether ACKs wait for a second segment, for 40 to 200 ms; off: each segment is acknowledged. Without it: on.
         delayed_ack: Switch = Switch::On,
+        /// Whether ACKs wait for nothing at the beginning, after a pause of the sender and while the window grows;
+        /// needs `delayed_ack`. The kernel has no switch for it. Without it: on.
+        quick_acks: Switch = Switch::On; unwritten_if = "is_on",
         /// Most duplicate ACKs that one replaces (tcp_comp_sack_nr); 0: none waits. Without it: 44.
         compressed_acks: u32 = 44,
         /// How long such an ACK waits, or a twentieth of the RTT if that is shorter (tcp_comp_sack_delay_ns). Without

@@ -6,7 +6,7 @@ use skyhop_tcp::sender::ControlKind;
 use std::collections::BTreeMap;
 
 /// Other values of every option.
-const ALTERNATIVES: [(&str, &[&str]); 42] = [
+const ALTERNATIVES: [(&str, &[&str]); 43] = [
     ("mss", &["1000 B"]),
     ("initial_window", &["4", "30"]),
     ("receive_memory", &["[\"4096 B\", \"20 kB\", \"50 kB\"]"]),
@@ -40,6 +40,7 @@ const ALTERNATIVES: [(&str, &[&str]); 42] = [
     ("burst_rtt_log", &["0"]),
     ("burst_divisor", &["0"]),
     ("delayed_ack", &["off"]),
+    ("quick_acks", &["off"]),
     ("compressed_acks", &["0"]),
     ("compression_delay", &["20 ms"]),
     ("compression_slack", &["5 ms"]),

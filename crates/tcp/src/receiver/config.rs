@@ -78,6 +78,9 @@ pub struct Config {
     pub echo: EcnEcho,
     /// Whether ACKs may wait for a second segment. If not, every segment is acknowledged at once.
     pub delayed_acks: bool,
+    /// Whether ACKs wait for nothing at the beginning, after a pause of the sender, after a mark and while the window
+    /// grows (`tcp_enter_quickack_mode`).
+    pub quick_acks: bool,
     pub compression: Compression,
     /// The least retransmission timeout (`tcp_rto_min_us`); the receiver's own timeout limits its delayed ACKs.
     pub rto_min: Duration,
@@ -119,6 +122,7 @@ impl Default for Config {
             ecn: true,
             echo: EcnEcho::Standard,
             delayed_acks: true,
+            quick_acks: true,
             compression: Compression::STOCK,
             rto_min: Duration::from_millis(200),
             invalid_rate_limit: Duration::from_millis(500),

@@ -77,7 +77,7 @@ impl Receiver {
     fn schedule_expected(&mut self, now: Time, memory: u64) {
         debug_assert!(self.acks.pending.scheduled && self.reorder.is_empty() && memory == self.used());
         let mut selected = None;
-        let mut at_once = self.acks.quick_mode() || !self.config.delayed_acks || self.acks.pending.now;
+        let mut at_once = self.acknowledges_quickly() || !self.config.delayed_acks || self.acks.pending.now;
         if self.next - self.acknowledged > self.acks.receive_mss {
             let (window, crowded) = self.window.select(memory, self.acks.receive_mss);
             if crowded {

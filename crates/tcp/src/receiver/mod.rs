@@ -332,6 +332,12 @@ impl Receiver {
         }
     }
 
+    /// Quick ACKs are left, and the host sends such.
+    #[inline(always)]
+    fn acknowledges_quickly(&self) -> bool {
+        self.acks.quick_mode() && self.config.quick_acks
+    }
+
     /// Sends the ACK that is scheduled, or lets it wait.
     #[inline(always)]
     fn schedule_ack(&mut self, now: Time) {
@@ -343,7 +349,7 @@ impl Receiver {
         let selected = (two_segments && self.next != self.read).then(|| self.select_window().0);
         // An ACK for two segments waits for the reader where its window would be smaller than the last.
         if (two_segments && selected.is_none_or(|window| window >= self.window.offered))
-            || self.acks.quick_mode()
+            || self.acknowledges_quickly()
             || !self.config.delayed_acks
             || pending.now
         {

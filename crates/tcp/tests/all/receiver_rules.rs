@@ -173,6 +173,20 @@ fn delayed_acks_keep_to_rfc_1122() {
     assert_eq!(receiver.next_timeout(), None);
 }
 
+/// Without quick ACKs only every second segment is acknowledged from the first on, and one alone waits for the timer.
+#[test]
+fn without_quick_acks_the_first_segment_waits_for_the_second() {
+    let mut receiver = established(Config { autotuning: false, quick_acks: false, ..plain() });
+    let sent: Vec<usize> = (0..8)
+        .map(|number: u64| {
+            let now = ms(200) + Duration::from_micros(1200 * number);
+            receiver.on_segment(now, &data(now, 1 + number * u64::from(MSS), MSS));
+            answers(&mut receiver, now).len()
+        })
+        .collect();
+    assert_eq!(sent, [0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
 #[test]
 fn a_reader_that_pauses_closes_the_window_and_opens_it_again() {
     let mut receiver = established(Config { buffer: Some(65_536), ..plain() });
