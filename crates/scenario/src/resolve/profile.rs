@@ -394,11 +394,12 @@ impl Resolver<'_, '_, '_> {
             self.add(&path.key("edge_loss"), "must be shares from 0 to 1", None);
         } else if !edge.is_zero() && starlink.edge_loss[1] > edge.as_secs_f64() {
             // Zero turns edges off.
-            let share = starlink.edge_loss[1];
-            let message =
-                format!("{share} of the packets of a second cannot be lost in the {edge} for which an edge is felt");
-            let help = "write less, or a longer before or after".to_owned();
-            self.add(&path.key("edge_loss"), message, Some(help));
+            let message = format!(
+                "{} of the packets of a second do not pass in the {edge} for which an edge is felt: all of these are \
+                 lost, and no more",
+                starlink.edge_loss[1]
+            );
+            self.warn(&path.key("edge_loss"), message);
         }
         if edge >= starlink.every {
             let message = format!("an edge of {edge} in all takes the whole slot of {}", starlink.every);

@@ -39,7 +39,13 @@ impl Scenario {
                 }
             }
         }
+        // Only BEEN takes the error rate; the others go by the report itself.
+        let takes_rate = |sender: &Value| sender["tcp"]["notification"].get("been").is_some();
+        let takes_rate = ["flows", "workloads"].iter().any(|key| list_of(&form, key).any(takes_rate));
         for agent in form.get_mut("agents").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(report) = agent.get_mut("error_report").and_then(Value::as_object_mut).filter(|_| !takes_rate) {
+                ["window", "weight", "unit"].iter().for_each(|key| _ = report.shift_remove(*key));
+            }
             if let Some(tcp) = agent["pep"].get_mut("tcp").and_then(Value::as_object_mut) {
                 forget_unread(tcp, has_shares, marks);
             }
@@ -130,6 +136,11 @@ impl Scenario {
         let of_elements = sky.elements.as_ref().map_or(0, |elements| elements.satellites.len());
         of_shells + of_elements + sky.satellites.len()
     }
+}
+
+/// The entries of a list, if it is there.
+fn list_of<'f>(form: &'f Value, key: &str) -> impl Iterator<Item = &'f Value> {
+    form.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Takes the options away that this TCP does not read.

@@ -177,7 +177,6 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
         ("rate_correlation", json!(0.96), "0.96 is out of range"),
         ("ripple", json!([2.0, 1.0]), "the first must not be more than the second"),
         ("busy_jitter", json!("2 s"), "2 s is more than 1 s"),
-        ("edge_loss", json!([0.1, 0.3]), "0.3 of the packets of a second cannot be lost in the 215 ms"),
         ("obstructed", json!(["0 s", "16 s"]), "must not be longer than a slot, 15 s"),
         ("obstructed", json!(["2 s", "1 s"]), "the first must not be more than the second"),
         ("outage", json!(["0 s", "16 s"]), "must not be longer than a slot, 15 s"),
@@ -187,6 +186,12 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
             "profile": { "starlink": { key: value } } }] });
         let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
         assert!(problems.contains(said), "{key}: {problems}");
+    }
+    for (edges, count) in [(json!([0.1, 0.2]), 0), (json!([0.1, 0.3]), 1)] {
+        let profile = json!({ "profile": { "starlink": { "edge_loss": edges } } });
+        let warnings = wire(&profile, &probes(), &json!({})).warnings;
+        let said = "0.3 of the packets of a second do not pass in the 215 ms";
+        assert_eq!(warnings.iter().filter(|warning| warning.contains(said)).count(), count, "{warnings:?}");
     }
     let mut value = sky();
     value["constellation"]["gsl"]["uplink"] = json!({ "profile": { "starlink": { "obstructed": ["0 s", "1 s"] } } });
