@@ -44,6 +44,14 @@ impl Parameters for BlueConfig {
     fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
         Ok(Box::new(Blue::new(self, now)))
     }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn unread(&self, can_mark: bool) -> Vec<&'static str> {
+        if can_mark && self.ecn { Vec::new() } else { vec!["ecn"] }
+    }
 }
 
 /// The discipline `blue`.

@@ -170,6 +170,10 @@ impl Parameters for CakeConfig {
     fn sees_classes(&self) -> bool {
         self.tins != Tins::BestEffort
     }
+
+    fn marks(&self) -> bool {
+        true
+    }
 }
 
 /// Tins by DSCP; those not named are in the tin of best effort.

@@ -104,6 +104,25 @@ impl Parameters for CodelConfig {
     fn sees_classes(&self) -> bool {
         self.ce_threshold.is_some() && self.ce_threshold_mask != 0
     }
+
+    fn marks(&self) -> bool {
+        self.ecn || self.ce_threshold.is_some()
+    }
+
+    fn unread(&self, can_mark: bool) -> Vec<&'static str> {
+        unread_of_marks(can_mark && self.marks(), self.ce_threshold.map(|_| self.ce_threshold_mask))
+    }
+}
+
+/// Which of `ecn`, `ce_threshold` and what restricts it decide nothing, for this discipline and its fair variant.
+/// `mask` is that of a threshold.
+pub(crate) fn unread_of_marks(marks: bool, mask: Option<u8>) -> Vec<&'static str> {
+    match mask {
+        _ if !marks => vec!["ecn", "ce_threshold", "ce_threshold_mask", "ce_threshold_selector"],
+        None => vec!["ce_threshold_mask", "ce_threshold_selector"],
+        Some(0) => vec!["ce_threshold_selector"],
+        Some(_) => Vec::new(),
+    }
 }
 
 /// What [`CodelConfig`] says of the control law, times in the variant's units.

@@ -148,6 +148,15 @@ impl Parameters for DualPi2Config {
     fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
         Ok(Box::new(DualPi2::new(self.clone(), now)))
     }
+
+    fn marks(&self) -> bool {
+        true
+    }
+
+    fn unread(&self, can_mark: bool) -> Vec<&'static str> {
+        // Nothing goes to L.
+        if can_mark { Vec::new() } else { vec!["step", "min_qlen_step", "c_protection", "ecn_mask"] }
+    }
 }
 
 /// The kernel's probability 1.

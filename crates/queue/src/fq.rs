@@ -109,6 +109,24 @@ impl Parameters for FqConfig {
     fn sees_classes(&self) -> bool {
         true
     }
+
+    fn marks(&self) -> bool {
+        self.ce_threshold.is_some()
+    }
+
+    fn unread(&self, can_mark: bool) -> Vec<&'static str> {
+        let mut unread = Vec::new();
+        if self.flow_max_rate.is_none() {
+            unread.push("pacing");
+        }
+        if self.flow_max_rate.is_none() || !self.pacing {
+            unread.push("low_rate_threshold");
+        }
+        if !can_mark {
+            unread.push("ce_threshold");
+        }
+        unread
+    }
 }
 
 /// Packets that the queue outside the flows takes while flows are held back.

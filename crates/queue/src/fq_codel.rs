@@ -9,7 +9,7 @@
 //!   and says nothing of the count);
 //! - a drop by CoDel costs no deficit (rule 11).
 
-use crate::codel::{Codel, CodelConfig, Control, Source};
+use crate::codel::{Codel, CodelConfig, Control, Source, unread_of_marks};
 use crate::error::within;
 use crate::packet::MEMORY_OVERHEAD_BYTES;
 use crate::round::Round;
@@ -113,6 +113,20 @@ impl Parameters for FqCodelConfig {
 
     fn sees_classes(&self) -> bool {
         self.ce_threshold.is_some() && self.ce_threshold_mask != 0
+    }
+
+    fn marks(&self) -> bool {
+        self.ecn || self.ce_threshold.is_some()
+    }
+
+    fn unread(&self, can_mark: bool) -> Vec<&'static str> {
+        let mask = self.ce_threshold.map(|_| self.ce_threshold_mask);
+        let mut unread = unread_of_marks(can_mark && self.marks(), mask);
+        if self.flows == 1 {
+            // The only queue is always the next one.
+            unread.push("quantum");
+        }
+        unread
     }
 }
 

@@ -100,6 +100,19 @@ impl Parameters for FqPieConfig {
     fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
         Ok(Box::new(FqPie::new(self, now)))
     }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn unread(&self, can_mark: bool) -> Vec<&'static str> {
+        let mut unread = self.pie().unread(can_mark);
+        if self.flows == 1 {
+            // The only queue is always the next one.
+            unread.push("quantum");
+        }
+        unread
+    }
 }
 
 #[derive(Clone, Debug)]

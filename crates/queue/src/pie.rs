@@ -106,6 +106,14 @@ impl Parameters for PieConfig {
     fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
         Ok(Box::new(PieQueue::new(self, now)))
     }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn unread(&self, can_mark: bool) -> Vec<&'static str> {
+        if can_mark && self.ecn { Vec::new() } else { vec!["ecn", "ecn_limit"] }
+    }
 }
 
 /// What [`PieConfig`] says of the controller, in both variants' units.

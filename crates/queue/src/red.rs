@@ -146,6 +146,22 @@ impl Parameters for RedConfig {
     fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
         Ok(Box::new(Red::new(self, now)?))
     }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn unread(&self, can_mark: bool) -> Vec<&'static str> {
+        let mut unread = Vec::new();
+        if self.weight_log.is_some() {
+            unread.push("burst");
+        }
+        // `nodrop` is about what cannot be marked.
+        if !(can_mark && self.ecn || self.nodrop) {
+            unread.extend(["ecn", "harddrop"]);
+        }
+        unread
+    }
 }
 
 /// Entries of the idle table.

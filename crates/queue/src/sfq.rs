@@ -95,6 +95,15 @@ impl Parameters for SfqConfig {
     fn build(&self, now: Time) -> Result<Box<dyn Discipline>, ConfigError> {
         Ok(Box::new(Sfq::new(self, now)?))
     }
+
+    fn marks(&self) -> bool {
+        self.red.as_ref().is_some_and(|red| red.ecn)
+    }
+
+    fn unread(&self, _can_mark: bool) -> Vec<&'static str> {
+        // All packets are in one bucket, whatever the hash.
+        if self.divisor == 1 { vec!["quantum", "perturb"] } else { Vec::new() }
+    }
 }
 
 /// A queue in use, or free.

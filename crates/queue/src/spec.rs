@@ -17,6 +17,17 @@ pub trait Parameters {
     fn sees_classes(&self) -> bool {
         false
     }
+
+    /// Whether the discipline marks packets that can carry an ECN mark.
+    fn marks(&self) -> bool {
+        false
+    }
+
+    /// The parameters that decide nothing beside the others. `can_mark` says whether any packet can carry an ECN mark:
+    /// of a discipline that marks none anyway it must make no difference.
+    fn unread(&self, _can_mark: bool) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 macro_rules! disciplines {
@@ -75,5 +86,15 @@ impl QueueSpec {
     /// Whether it treats packets by their class.
     pub fn sees_classes(&self) -> bool {
         self.parameters().sees_classes()
+    }
+
+    /// Whether it marks packets that can carry an ECN mark.
+    pub fn marks(&self) -> bool {
+        self.parameters().marks()
+    }
+
+    /// The parameters that decide nothing beside the others. `can_mark` says whether any packet can carry an ECN mark.
+    pub fn unread(&self, can_mark: bool) -> Vec<&'static str> {
+        self.parameters().unread(can_mark)
     }
 }

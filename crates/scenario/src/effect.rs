@@ -178,39 +178,40 @@ impl Trials<'_> {
     fn alternatives(&self, paths: &[Path]) -> Vec<Value> {
         let Some(path) = paths.first() else { return Vec::new() };
         let Some(node) = self.tree.find(path) else { return Vec::new() };
-        self.others(&node.value, path)
-    }
-
-    fn others(&self, value: &Value, path: &Path) -> Vec<Value> {
-        match value {
-            Value::Boolean(flag) => vec![Value::Boolean(!flag)],
-            Value::Integer(number) => [number + 1, number * 2 + 3, number / 2]
-                .into_iter()
-                .filter(|other| other != number)
-                .map(Value::Integer)
-                .collect(),
-            Value::Float(number) => [number * 0.5 + 0.01, number * 1.5 + 0.01, number * 0.9].map(Value::Float).to_vec(),
-            Value::Text(text) => match quantities(text) {
-                Some(others) => others,
-                None => {
-                    let mut names = Vec::new();
-                    constants(schema::shared(), path.steps(), &mut names);
-                    names.into_iter().filter(|name| name != text).map(Value::Text).collect()
-                }
-            },
-            // All elements at once, so that an ascending list stays one.
-            Value::List(items) => {
-                let others = items.iter().enumerate().map(|(i, item)| self.others(&item.value, &path.index(i)));
-                let others: Vec<Vec<Value>> = others.collect();
-                let count = others.iter().map(Vec::len).min().unwrap_or(0);
-                let list = |choice: usize| {
-                    let changed = items.iter().zip(&others);
-                    changed.map(|(item, others)| Node { value: others[choice].clone(), ..item.clone() }).collect()
-                };
-                (0..count).map(|choice| Value::List(list(choice))).collect()
+        match (&node.value, others(&node.value)) {
+            (Value::Text(text), None) => {
+                let mut names = Vec::new();
+                constants(schema::shared(), path.steps(), &mut names);
+                names.into_iter().filter(|name| name != text).map(Value::Text).collect()
             }
-            Value::Table(_) | Value::Foreign(_) => Vec::new(),
+            (_, others) => others.unwrap_or_default(),
         }
+    }
+}
+
+/// Other numbers, quantities, the other truth, or lists of these; `None` of names.
+fn others(value: &Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Boolean(flag) => Some(vec![Value::Boolean(!flag)]),
+        Value::Integer(number) => {
+            let others = [number + 1, number * 2 + 3, number / 2].into_iter().filter(|other| other != number);
+            Some(others.map(Value::Integer).collect())
+        }
+        Value::Float(number) => {
+            Some([number * 0.5 + 0.01, number * 1.5 + 0.01, number * 0.9].map(Value::Float).to_vec())
+        }
+        Value::Text(text) => quantities(text),
+        Value::List(items) => {
+            let of_items: Option<Vec<Vec<Value>>> = items.iter().map(|item| others(&item.value)).collect();
+            let of_items = of_items?;
+            let most = of_items.iter().map(Vec::len).min().unwrap_or(0);
+            let list = |n: usize| {
+                let with = |(item, others): (&Node, &Vec<Value>)| Node { value: others[n].clone(), ..item.clone() };
+                Value::List(items.iter().zip(&of_items).map(with).collect())
+            };
+            Some((0..most).map(list).collect())
+        }
+        Value::Table(_) | Value::Foreign(_) => None,
     }
 }
 

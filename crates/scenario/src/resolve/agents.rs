@@ -202,6 +202,7 @@ impl Resolver<'_, '_, '_> {
         self.check_listeners(scenario);
         self.check_splits(scenario);
         self.check_helped(scenario, agents);
+        self.warn_of_unused(scenario, agents);
         if scenario.agents.is_empty() {
             return;
         }
@@ -250,28 +251,58 @@ impl Resolver<'_, '_, '_> {
         let reports = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Engine(AgentTask::ErrorReport(_))));
         let marks = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Engine(AgentTask::Survival(_))));
         let marks_losses = scenario.agents.iter().any(|agent| matches!(agent.task, Task::Engine(AgentTask::Eln(_))));
-        let path = Path::root().key("flows");
-        for flow in &scenario.flows {
-            let notification = match &flow.transport {
-                Transport::Tcp(config) => config.notification,
-                Transport::Udp { .. } | Transport::Linux(_) | Transport::Quic(_) => None,
-            };
+        for (list, name, from, notification) in listeners(scenario) {
             let (message, key) = match notification {
-                Some(Notification::Ceten(_)) if !marks => {
-                    ("weighs its losses, but no agent marks what survives", "survival")
-                }
-                Some(Notification::Eln) if !marks_losses => {
-                    ("listens to marks of losses, but no agent makes any", "eln")
-                }
-                Some(Notification::Eten | Notification::Been(_)) if !reports => {
+                Notification::Ceten(_) if !marks => ("weighs its losses, but no agent marks what survives", "survival"),
+                Notification::Eln if !marks_losses => ("listens to marks of losses, but no agent makes any", "eln"),
+                Notification::Eten | Notification::Been(_) if !reports => {
                     ("listens to error reports, but no agent makes any", "error_report")
                 }
                 _ => continue,
             };
-            let help = format!("write [[agents]] with at = {:?} and {key} = {{}}", flow.from);
-            return self.add(&path, format!("{:?} {message}", flow.name), Some(help));
+            let help = format!("write [[agents]] with at = {from:?} and {key} = {{}}");
+            return self.add(&Path::root().key(list), format!("{name:?} {message}"), Some(help));
         }
     }
+
+    /// Agents to which nobody listens, and which no connection uses.
+    fn warn_of_unused(&mut self, scenario: &Scenario, agents: &[Path]) {
+        let heard = |by: fn(Notification) -> bool| listeners(scenario).any(|(_, _, _, notification)| by(notification));
+        for (agent, path) in scenario.agents.iter().zip(agents) {
+            let (key, said) = match &agent.task {
+                Task::Pep(_) if !scenario.flows.iter().any(|flow| flow.via.contains(&agent.at)) => {
+                    ("pep", format!("no connection is split here: write via = [{:?}] in a flow", agent.at))
+                }
+                Task::Engine(task @ AgentTask::ErrorReport(_))
+                    if !heard(|to| matches!(to, Notification::Eten | Notification::Been(_))) =>
+                {
+                    (task.key(), "no sender listens: write notification = \"eten\" or \"been\" in a tcp".to_owned())
+                }
+                Task::Engine(task @ AgentTask::Survival(_)) if !heard(|to| matches!(to, Notification::Ceten(_))) => {
+                    (task.key(), "no sender listens: write notification = \"ceten\" in a tcp".to_owned())
+                }
+                Task::Engine(task @ AgentTask::Eln(_)) if !heard(|to| matches!(to, Notification::Eln)) => {
+                    (task.key(), "no sender listens: write notification = \"eln\" in a tcp".to_owned())
+                }
+                _ => continue,
+            };
+            self.warnings.push(format!("{}: {said}", path.key(key)));
+        }
+    }
+}
+
+/// Flows and workloads whose senders listen to agents: the list in which they stand, name, source, and to what they
+/// listen.
+fn listeners(scenario: &Scenario) -> impl Iterator<Item = (&'static str, &str, &str, Notification)> {
+    let flows = scenario.flows.iter().map(|flow| ("flows", flow.name.as_str(), flow.from.as_str(), &flow.transport));
+    let workloads = scenario.workloads.iter().map(|workload| {
+        let from = workload.from.first().map_or("", String::as_str);
+        ("workloads", workload.name.as_str(), from, &workload.transport)
+    });
+    flows.chain(workloads).filter_map(|(list, name, from, transport)| match transport {
+        Transport::Tcp(config) => Some((list, name, from, config.notification?)),
+        Transport::Udp { .. } | Transport::Linux(_) | Transport::Quic(_) => None,
+    })
 }
 
 /// The wires that leave a node.

@@ -12,8 +12,8 @@ use skyhop_base::{Duration, Rate};
 
 /// Slots of 15 s at :12, :27, :42 and :57: Mohan et al., "A multifaceted look at Starlink performance", WWW 2024
 /// (arXiv 2310.09242), §6; Tanveer et al., "Making sense of constellations", CoNEXT Companion 2023.
-pub(super) const SLOT: Duration = Duration::from_secs(15);
-pub(super) const SLOT_AT: Duration = Duration::from_secs(12);
+const SLOT: Duration = Duration::from_secs(15);
+const SLOT_AT: Duration = Duration::from_secs(12);
 
 /// Bit/s up: Lai et al., "LeoCC", SIGCOMM 2025: capacity moves between 10 and 70 Mbit/s within tens of seconds.
 const RATES_UP: [u64; 2] = [10_000_000, 70_000_000];
@@ -389,10 +389,18 @@ impl Resolver<'_, '_, '_> {
             self.check_grants(grants, &path.key("grants"));
         }
         let longest = pause.last().copied().unwrap_or_default();
+        let edge = starlink.before + starlink.after;
         if starlink.edge_loss.iter().any(|share| !(0.0..=1.0).contains(share)) {
             self.add(&path.key("edge_loss"), "must be shares from 0 to 1", None);
+        } else if !edge.is_zero() && starlink.edge_loss[1] > edge.as_secs_f64() {
+            // Zero turns edges off.
+            let message = format!(
+                "{} of the packets of a second do not pass in the {edge} for which an edge is felt: all of these are \
+                 lost, and no more",
+                starlink.edge_loss[1]
+            );
+            self.warn(&path.key("edge_loss"), message);
         }
-        let edge = starlink.before + starlink.after;
         if edge >= starlink.every {
             let message = format!("an edge of {edge} in all takes the whole slot of {}", starlink.every);
             self.add(&path.key("after"), message, None);

@@ -1,6 +1,5 @@
 //! Links between satellites, and between satellites and stations.
 
-use super::profile::{SLOT, SLOT_AT};
 use super::sky::Preset;
 use super::wires::{SendDirection, Usual};
 use super::{Kind, Resolver};
@@ -8,11 +7,11 @@ use crate::build;
 use crate::format::{
     BeamsFile, BeamsName, BeamsOptions, ConstellationFile, EarthName, GatewaysName, GslFile, HandoverChecksFile,
     HandoverChecksName, HandoverChecksOptions, HandoverFile, HandoverPolicyName, IslChecksName, IslFile, LayoutFile,
-    LayoutName, LayoutOptions, LinkProfileFile, LinkProfileName, OnDownName, SlotsFile, StarlinkDirection,
-    SwitchingFile, SwitchingName, SwitchingOptions, TransmitterFile,
+    LayoutName, LayoutOptions, OnDownName, SlotsFile, StarlinkDirection, SwitchingFile, SwitchingName,
+    SwitchingOptions, TransmitterFile,
 };
 use crate::names::natural_order;
-use crate::scenario::{ElementPlanes, Gsl, Handover, Isl, Shell, Transmitter};
+use crate::scenario::{ElementPlanes, Gsl, Handover, Isl, LinkProfile, Shell, Transmitter};
 use crate::tree::Path;
 use skyhop_base::{Angle, Bytes, Duration, Length};
 use skyhop_orbit::visibility;
@@ -208,33 +207,6 @@ impl Resolver<'_, '_, '_> {
             let shells = if only_shells { shells } else { &[] };
             self.longest_range(longest, elevation_mask, earth, shells, &path.key("longest"));
         }
-        let handover: HandoverFile = given.handover.unwrap_or_default();
-        let policy = handover.policy.unwrap_or(HandoverPolicyName::UntilBelowMask);
-        // With the profile terminals are told their satellites at the edges of its slots.
-        let follows = |p: Option<&LinkProfileFile>| {
-            p.is_some_and(|p| !matches!(p, LinkProfileFile::Named(LinkProfileName::None)))
-        };
-        let of_uplink = given.uplink.as_ref().and_then(|uplink| uplink.profile.as_ref());
-        let in_slots = follows(of_uplink.or(given.profile.as_ref()));
-        let every = handover.every.unwrap_or(if in_slots { SLOT } else { CHECK_INTERVAL });
-        self.check_interval(every, &path.key("handover").key("every"));
-        let usual_checks = match in_slots {
-            true => HandoverChecksFile::Options(HandoverChecksOptions::Slots(SlotsFile { at: SLOT_AT })),
-            false => HandoverChecksFile::Named(HandoverChecksName::Regular),
-        };
-        if let Some(HandoverChecksFile::Options(HandoverChecksOptions::Slots(slots))) = &handover.checks
-            && slots.at >= Duration::from_secs(60)
-        {
-            let message = format!("{} is not within a minute", slots.at);
-            self.add(&path.key("handover").key("checks").key("slots").key("at"), message, None);
-        }
-        if let Some(SwitchingFile::Options(SwitchingOptions::BreakBeforeMake(switching))) = &given.switching
-            && switching.outage >= every
-        {
-            let message = format!("an outage of {} is not over before the next check after {every}", switching.outage);
-            self.add(&path.key("switching").key("break_before_make").key("outage"), message, None);
-        }
-        let beams = given.beams.as_ref().map(|beams| self.beams(beams, &path.key("beams")));
         let shared = TransmitterFile {
             rate: given.rate.or(preset.and_then(|p| p.gsl_rate)),
             queue: given.queue,
@@ -249,6 +221,32 @@ impl Resolver<'_, '_, '_> {
         };
         let uplink = of(given.uplink, "uplink", StarlinkDirection::Up);
         let downlink = of(given.downlink, "downlink", StarlinkDirection::Down);
+        let handover: HandoverFile = given.handover.unwrap_or_default();
+        let policy = handover.policy.unwrap_or(HandoverPolicyName::UntilBelowMask);
+        // With the profile terminals are told their satellites at the edges of its slots.
+        let slots = uplink.as_ref().and_then(|uplink| uplink.profile.as_ref());
+        let (usual_every, usual_checks) = match slots {
+            Some(LinkProfile::Starlink(slots)) => {
+                let at = SlotsFile { at: slots.at };
+                (slots.every, HandoverChecksFile::Options(HandoverChecksOptions::Slots(at)))
+            }
+            None => (CHECK_INTERVAL, HandoverChecksFile::Named(HandoverChecksName::Regular)),
+        };
+        let every = handover.every.unwrap_or(usual_every);
+        self.check_interval(every, &path.key("handover").key("every"));
+        if let Some(HandoverChecksFile::Options(HandoverChecksOptions::Slots(slots))) = &handover.checks
+            && slots.at >= Duration::from_secs(60)
+        {
+            let message = format!("{} is not within a minute", slots.at);
+            self.add(&path.key("handover").key("checks").key("slots").key("at"), message, None);
+        }
+        if let Some(SwitchingFile::Options(SwitchingOptions::BreakBeforeMake(switching))) = &given.switching
+            && switching.outage >= every
+        {
+            let message = format!("an outage of {} is not over before the next check after {every}", switching.outage);
+            self.add(&path.key("switching").key("break_before_make").key("outage"), message, None);
+        }
+        let beams = given.beams.as_ref().map(|beams| self.beams(beams, &path.key("beams")));
         Some(Gsl {
             on_down: given.on_down.unwrap_or(self.by_profile(OnDownName::Drop, OnDownName::SendInVain)),
             uplink: uplink?,

@@ -149,10 +149,9 @@ impl Resolver<'_, '_, '_> {
             return None;
         }
         if let (Some(udp), Some(burst)) = (&file.udp, &file.burst) {
-            for (key, is_given) in [("pages", file.pages.is_some()), ("jitter", file.jitter.is_some())] {
-                if is_given {
-                    self.add(&path.key(key), "needs TCP or QUIC, and this workload has UDP", None);
-                }
+            let needs = [("pages", file.pages.is_some(), "TCP or QUIC"), ("jitter", file.jitter.is_some(), "TCP")];
+            for (key, _, what) in needs.into_iter().filter(|&(_, is_given, _)| is_given) {
+                self.add(&path.key(key), format!("needs {what}, and this workload has UDP"), None);
             }
             if matches!(file.connections, Some(ConnectionsFile::Persistent(_))) {
                 self.add(&path.key("connections"), "have no meaning for UDP, whose datagrams need none", None);

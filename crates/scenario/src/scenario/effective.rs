@@ -1,11 +1,14 @@
 //! What of a scenario is run: its canonical form without what nothing reads.
 
 use super::{Queue, Scenario};
+use links::Packets;
 use serde_json::{Map, Value};
 use skyhop_cc::{Bundle, ControlSpec, Input};
 use skyhop_tcp::control::{ControlKind, EcnUse};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+
+mod links;
 
 /// So many controls, each with its parameters, are kept with what they do not read.
 const MOST_KNOWN: usize = 1000;
@@ -21,19 +24,30 @@ impl Scenario {
                 flows.filter_map(Value::as_object_mut).for_each(|flow| _ = flow.shift_remove("class"));
             }
         }
+        let packets = Packets::of(&form);
+        links::forget_unread(&mut form, &packets);
+        self.forget_unread_by_quic(&mut form);
+        self.forget_records(&mut form);
         // The control of a leg that has a share begins with the initial window, whatever opens it elsewhere.
         let agents = form.get("agents").and_then(Value::as_array).into_iter().flatten();
         let has_shares = agents.into_iter().any(|agent| !agent["pep"]["share"].is_null());
+        let marks = self.marks(&form);
         for key in ["flows", "workloads"] {
             for flow in form.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Some(tcp) = flow.get_mut("tcp").and_then(Value::as_object_mut) {
-                    forget_unread(tcp, has_shares);
+                    forget_unread(tcp, has_shares, marks);
                 }
             }
         }
+        // Only BEEN takes the error rate; the others go by the report itself.
+        let takes_rate = |sender: &Value| sender["tcp"]["notification"].get("been").is_some();
+        let takes_rate = ["flows", "workloads"].iter().any(|key| list_of(&form, key).any(takes_rate));
         for agent in form.get_mut("agents").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(report) = agent.get_mut("error_report").and_then(Value::as_object_mut).filter(|_| !takes_rate) {
+                ["window", "weight", "unit"].iter().for_each(|key| _ = report.shift_remove(*key));
+            }
             if let Some(tcp) = agent["pep"].get_mut("tcp").and_then(Value::as_object_mut) {
-                forget_unread(tcp, has_shares);
+                forget_unread(tcp, has_shares, marks);
             }
         }
         let (stations, satellites) = (self.stations.len(), self.satellite_count());
@@ -56,6 +70,55 @@ impl Scenario {
         form
     }
 
+    /// Whether the mark that a packet can carry makes a difference: something marks, or the records show it.
+    fn marks(&self, form: &Value) -> bool {
+        let of_queue = |queue: &Queue| match queue {
+            Queue::Unlimited => false,
+            Queue::DropTail(fifo) | Queue::DropFront(fifo) => fifo.mark_above.is_some(),
+            Queue::Red(red) => red.ecn,
+            Queue::Discipline(spec) => spec.marks(),
+        };
+        !self.records.packets.is_empty() || self.queues().into_iter().any(of_queue) || links::lists_mark(form)
+    }
+
+    /// Takes the options away that a QUIC stack does not read.
+    fn forget_unread_by_quic(&self, form: &mut Value) {
+        for key in ["flows", "workloads"] {
+            // Those of a workload are streams of their own.
+            let applications = self.flows.iter().map(|flow| Some(&flow.application)).filter(|_| key == "flows");
+            let applications = applications.chain(std::iter::repeat(None));
+            let senders = form.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten();
+            for (sender, application) in senders.zip(applications) {
+                let Some(quic) = sender.get_mut("quic").and_then(Value::as_object_mut) else { continue };
+                if quic.get("datagrams") == Some(&Value::Bool(true)) {
+                    // DATAGRAM frames have no flow control (RFC 9221, section 5.3). picoquic's window limits its cwnd.
+                    quic.shift_remove("stream_window");
+                    quic.shift_remove("connection_window");
+                    if quic.get("stack").is_some_and(|stack| stack != "picoquic") {
+                        quic.shift_remove("send_window");
+                    }
+                }
+                if application.is_some_and(|application| !application.has_end()) {
+                    // All data share one stream.
+                    quic.shift_remove("max_streams");
+                }
+            }
+        }
+    }
+
+    /// Takes records away that nothing fills.
+    fn forget_records(&self, form: &mut Value) {
+        let Some(records) = form.get_mut("records").and_then(Value::as_object_mut) else { return };
+        if self.satellite_count() == 0 {
+            records.shift_remove("positions");
+        }
+        // Portions with a deadline are followed in any case.
+        let mut applications = self.flows.iter().map(|flow| &flow.application);
+        if !applications.any(|application| application.payload_bytes().is_some() && application.deadline().is_none()) {
+            records.shift_remove("updates");
+        }
+    }
+
     /// The queues of all links.
     fn queues(&self) -> Vec<&Queue> {
         let wires = self.links.iter().flat_map(|link| [&link.forward.transmitter, &link.backward.transmitter]);
@@ -75,8 +138,13 @@ impl Scenario {
     }
 }
 
+/// The entries of a list, if it is there.
+fn list_of<'f>(form: &'f Value, key: &str) -> impl Iterator<Item = &'f Value> {
+    form.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
 /// Takes the options away that this TCP does not read.
-fn forget_unread(tcp: &mut Map<String, Value>, has_shares: bool) {
+fn forget_unread(tcp: &mut Map<String, Value>, has_shares: bool, marks: bool) {
     if tcp.contains_key("profile") {
         return forget_unread_by_linux(tcp);
     }
@@ -164,8 +232,11 @@ fn forget_unread(tcp: &mut Map<String, Value>, has_shares: bool) {
     if let Some(control) = tcp.get("control") {
         unread.extend(unread_by_control(control));
     }
+    if !marks {
+        unread.push("ecn");
+    }
     // What a control takes after a mark.
-    if is(tcp, "ecn", &["off"]) {
+    if !marks || is(tcp, "ecn", &["off"]) {
         forget_in_control(tcp, |key| key.starts_with("ecn_"));
     }
     // The order of the others stays: forms are compared as text.

@@ -25,7 +25,8 @@ pub struct GslFile {
     pub repair: Option<RepairFile>,
     /// A recording that the transmitters of both directions follow, each for itself.
     pub trace: Option<TraceFile>,
-    /// How links of an operator behave; concerns stations without a wired link. Not with a recording.
+    /// How links of an operator behave; concerns stations without a wired link. Not with a recording. `handover`
+    /// follows the slots of the uplink, unless it says otherwise.
     pub profile: Option<LinkProfileFile>,
     /// From stations to satellites.
     pub uplink: Option<TransmitterFile>,

@@ -90,7 +90,8 @@ pub struct StarlinkFile {
     /// Nothing is sent for so long after an edge; of a pair each edge draws. Without it: 0 s (recorded, up: 59 to 106
     /// ms).
     pub pause: Option<PauseFile>,
-    /// Packets lost around an edge, as a share of those of one second. Without it: 0.005 to 0.06.
+    /// Packets lost around an edge, as a share of those of one second: at most `before` and `after` in seconds. Without
+    /// it: 0.005 to 0.06.
     pub edge_loss: Option<[f64; 2]>,
     /// Probability that a packet is lost at other times. Without it: 0.002 up, 0.0001 down.
     #[schemars(range(min = 0.0, max = 1.0))]

@@ -2,6 +2,7 @@
 //! follows it.
 
 use crate::support::run;
+use skyhop_scenario::Scenario;
 use skyhop_sim::Records;
 
 /// A source, a gateway and a sink; `errors` on the wire behind the gateway, 2 Mbit/s and 20 ms.
@@ -111,4 +112,39 @@ fn errors_between_satellites_are_reported_too() {
     // A handover loses packets, too, but does not corrupt them.
     assert!(eten.flows[0].cwnd_cuts <= 3, "{}", eten.flows[0].cwnd_cuts);
     assert!(eten.flows[0].goodput_bps > 1.3 * plain.flows[0].goodput_bps);
+}
+
+/// An agent to which no sender listens, or which no connection uses, is named; a workload that listens to no agent is refused.
+#[test]
+fn agents_that_nobody_uses_are_named() {
+    let text = |tcp: &str, agents: &str| {
+        format!(
+            "duration = \"10 s\"\nprofile = \"rfc\"\n[[links]]\nbetween = [\"a\", \"m\"]\nrate = \"10 Mbit/s\"\n\
+             delay = \"5 ms\"\n[[links]]\nbetween = [\"m\", \"b\"]\nrate = \"2 Mbit/s\"\ndelay = \"20 ms\"\n\
+             errors = [{{ byte = 2e-5 }}]\n[[workloads]]\nname = \"w\"\nfrom = \"a\"\nto = \"b\"\n\
+             tcp = {{ name = \"newreno\"{tcp} }}\narrivals = {{ poisson = {{ per_s = 1 }} }}\n\
+             sizes = {{ constant = \"50 kB\" }}\n{agents}"
+        )
+    };
+    let read = |tcp: &str, agents: &str| Scenario::from_toml(&text(tcp, agents), "test", &[]);
+    let agent = |task: &str| format!("[[agents]]\nat = \"m\"\n{task}\n");
+    for (task, listens) in [("error_report", "eten"), ("survival", "ceten"), ("eln", "eln"), ("pep", "")] {
+        let agents = agent(&format!("{task} = {{}}"));
+        let warnings = read("", &agents).unwrap().all_warnings();
+        let named = format!("agents[0].{task}: no ");
+        assert!(warnings.iter().any(|warning| warning.starts_with(&named)), "{task}: {warnings:?}");
+        if !listens.is_empty() {
+            let tcp = format!(", notification = \"{listens}\"");
+            assert_eq!(read(&tcp, &agents).unwrap().all_warnings(), [""; 0], "{task}");
+            let error = read(&tcp, "").unwrap_err().to_string();
+            assert!(error.contains("\"w\" ") && error.contains(&format!("{task} = {{}}")), "{error}");
+        }
+    }
+    // The rate of errors is what BEEN takes.
+    let agents = agent("error_report = { window = 50, weight = 0.9, unit = \"bit\" }");
+    let idle = |tcp: &str| {
+        let warnings = read(tcp, &agents).unwrap().all_warnings();
+        warnings.iter().filter(|warning| warning.contains("has no effect")).count()
+    };
+    assert_eq!((idle(", notification = \"eten\""), idle(", notification = \"been\"")), (3, 0));
 }

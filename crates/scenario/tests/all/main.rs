@@ -13,6 +13,7 @@ mod files;
 mod hashes;
 mod limits;
 mod link_names;
+mod link_options;
 mod linux;
 mod linux_options;
 mod listed;

@@ -187,6 +187,12 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
         let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
         assert!(problems.contains(said), "{key}: {problems}");
     }
+    for (edges, count) in [(json!([0.1, 0.2]), 0), (json!([0.1, 0.3]), 1)] {
+        let profile = json!({ "profile": { "starlink": { "edge_loss": edges } } });
+        let warnings = wire(&profile, &probes(), &json!({})).warnings;
+        let said = "0.3 of the packets of a second do not pass in the 215 ms";
+        assert_eq!(warnings.iter().filter(|warning| warning.contains(said)).count(), count, "{warnings:?}");
+    }
     let mut value = sky();
     value["constellation"]["gsl"]["uplink"] = json!({ "profile": { "starlink": { "obstructed": ["0 s", "1 s"] } } });
     let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
@@ -251,6 +257,24 @@ fn terminals_follow_the_slots_and_gateways_do_not() {
         // ms. A packet that meets a satellite just left by the terminal goes back to the gateway, and over two.
         assert!(flow.delay.p95_s < 0.021 && flow.delay.max_s - flow.delay.min_s > 0.02, "{:?}", flow.delay);
     }
+}
+
+/// A terminal changes its satellite at the edges of the slots that its link has, however long these are.
+#[test]
+fn terminals_follow_slots_of_another_length() {
+    let mut value = sky();
+    value["duration"] = json!("300 s");
+    let profile = &mut value["constellation"]["gsl"]["uplink"]["profile"]["starlink"];
+    (profile["every"], profile["at"]) = (json!("20 s"), json!("9 s"));
+    let spec = scenario(&value).simulation_spec();
+    let (every, phase) = (Duration::from_secs(20), Duration::from_secs(4));
+    let uplink = slots(spec.links.uplink.as_ref().unwrap());
+    assert_eq!((uplink.every, uplink.phase), (every, phase));
+    let gsl = spec.topology.gsl.as_ref().unwrap();
+    assert_eq!((gsl.every, gsl.check_times), (every, CheckTimes::Slots { phase }));
+    value["constellation"]["gsl"]["handover"]["every"] = json!("30 s");
+    let gsl = scenario(&value).simulation_spec().topology.gsl.unwrap();
+    assert_eq!((gsl.every, gsl.check_times), (Duration::from_secs(30), CheckTimes::Slots { phase }));
 }
 
 #[test]

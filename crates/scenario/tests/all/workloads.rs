@@ -226,7 +226,8 @@ fn transfers_over_udp_are_bursts_at_their_rate() {
     for (more, said) in [
         ("connections = { persistent = 2 }", "have no meaning for UDP"),
         ("tcp = \"cubic\"", "excludes \"tcp\""),
-        ("jitter = \"1 ms\"", "needs TCP or QUIC"),
+        ("jitter = \"1 ms\"", "needs TCP, and this workload has UDP"),
+        ("pages = {}", "needs TCP or QUIC"),
     ] {
         let error = refused(&network(20, "10 ms", &workload(more)));
         assert!(error.contains(said), "{more}: {error}");
