@@ -15,10 +15,11 @@ const AFTER_RELEASES: u64 = 1 << 40;
 /// … then those that were displaced go on, and then sources hear of handovers.
 const AFTER_DISPLACED: u64 = 1 << 41;
 
-/// A packet that has left the queue in which it waited, and the node where it is.
+/// A packet that has left the queue in which it waited, the link of this queue, and the node where it is.
 struct Displaced {
     /// The place of its queue among those that a check empties.
     place: u64,
+    link: u32,
     node: u32,
     packet: Packet,
     policy: OnDown,
@@ -48,10 +49,10 @@ impl Simulation {
             self.renew_routes();
             self.release_held(&changes);
         }
-        for Displaced { place, node, mut packet, policy } in displaced {
+        for Displaced { place, link, node, mut packet, policy } in displaced {
             self.at_place(AFTER_RELEASES + place);
             match policy {
-                OnDown::Drop => self.drop_at(&packet, DropCause::LinkChange, None, node),
+                OnDown::Drop => self.drop_at(&packet, DropCause::LinkChange, Some(link), node),
                 _ => {
                     // It has not used a hop since it was counted here.
                     packet.ttl += 1;
@@ -143,7 +144,8 @@ impl Simulation {
                 if policy == OnDown::Hold && topology.links()[link].kind == LinkKind::Isl {
                     state.held.append(&mut out);
                 } else {
-                    let of_queue = out.into_iter().map(|packet| Displaced { place, node: from, packet, policy });
+                    let (link, node) = (link.as_u32(), from);
+                    let of_queue = out.into_iter().map(|packet| Displaced { place, link, node, packet, policy });
                     displaced.extend(of_queue);
                 }
                 if repairs {

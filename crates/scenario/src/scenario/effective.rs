@@ -28,6 +28,12 @@ impl Scenario {
         links::forget_unread(&mut form, &packets);
         self.forget_unread_by_quic(&mut form);
         self.forget_records(&mut form);
+        if let Some(routing) = form.get_mut("routing").and_then(Value::as_object_mut) {
+            // Routes over wires are what they were at the start.
+            if self.satellite_count() == 0 {
+                routing.shift_remove("every");
+            }
+        }
         // The control of a leg that has a share begins with the initial window, whatever opens it elsewhere.
         let agents = form.get("agents").and_then(Value::as_array).into_iter().flatten();
         let has_shares = agents.into_iter().any(|agent| !agent["pep"]["share"].is_null());

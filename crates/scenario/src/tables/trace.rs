@@ -12,8 +12,8 @@ use skyhop_sim::spec::TraceConfig;
 pub struct TraceFile {
     /// When the link can deliver a packet, in ms since the start, one instant per line: mahimahi's format.
     pub opportunities: Option<ContentFile>,
-    /// CSV with a column time_s and any of rate_bps, delay_s and loss. Each row holds until the next. Its rate takes the
-    /// place of the link's own; its delay is added to the link's own, as that of `delays`.
+    /// CSV with a column time_s and any of rate_bps, delay_s and loss. Each row holds until the next. Its rate takes
+    /// the place of the link's own; its delay is added to the link's own, as that of `delays`.
     pub table: Option<ContentFile>,
     /// One-way delays in ms, one per line, added to the link's own.
     pub delays: Option<ContentFile>,

@@ -114,7 +114,8 @@ fn errors_between_satellites_are_reported_too() {
     assert!(eten.flows[0].goodput_bps > 1.3 * plain.flows[0].goodput_bps);
 }
 
-/// An agent to which no sender listens, or which no connection uses, is named; a workload that listens to no agent is refused.
+/// An agent to which no sender listens, or which no connection uses, is named. A workload that listens to no agent is
+/// refused.
 #[test]
 fn agents_that_nobody_uses_are_named() {
     let text = |tcp: &str, agents: &str| {

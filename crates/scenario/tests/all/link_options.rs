@@ -206,6 +206,20 @@ fn cases() -> Vec<Case> {
         Case { what: "records", texts: records(UDP), with: "", options: &[("updates", &["true"])] },
         Case { what: "records", texts: records(UDP), with: "", options: &[("positions", &["\"1 s\""])] },
     ]);
+    let marked_packet = |name: &str| {
+        let flow = tcp("c", &format!("name = \"{name}\""));
+        vec![wire(
+            "2 Mbit/s",
+            "errors = [{ list = { data = [{ packets = [20, 90], outcome = \"mark\", @ }] } }]",
+            &flow,
+        )]
+    };
+    let routing = wire("2 Mbit/s", "", UDP).replace("[records]", "[routing]\n@\n[records]");
+    cases.extend([
+        Case { what: "routing", texts: vec![routing], with: "", options: &[("every", &["\"1 s\""])] },
+        Case { what: "a mark", texts: marked_packet("cubic"), with: "", options: &[("every", &["2", "7"])] },
+        Case { what: "a mark of dctcp", texts: marked_packet("dctcp"), with: "", options: &[("every", &["2", "7"])] },
+    ]);
     let ecn = |queue: &str| {
         let flow = tcp("f", "profile = \"rfc\", name = \"sack\", @");
         vec![wire("2 Mbit/s", &format!("queue = {queue}"), &flow)]
@@ -218,7 +232,7 @@ fn cases() -> Vec<Case> {
 
 fn read(text: &str, options: &[&str]) -> Result<Scenario, String> {
     let given: Vec<&str> = options.iter().copied().filter(|option| !option.is_empty()).collect();
-    let separator = if text.contains("[records]\n@") { "\n" } else { ", " };
+    let separator = if text.contains("]\n@") { "\n" } else { ", " };
     let text = text.replace("@, ", if given.is_empty() { "" } else { "@, " });
     let text = text.replace(", @", if given.is_empty() { "" } else { ", @" });
     Scenario::from_toml(&text.replace('@', &given.join(separator)), "test", &[])

@@ -4,6 +4,7 @@ use crate::support::load::Load;
 use crate::support::run;
 use skyhop_scenario::Scenario;
 use skyhop_sim::Records;
+use skyhop_sim::records::DropCause;
 
 /// Greedy flows over a wire of 10 Mbit/s and 100 ms of round trip.
 fn greedy(queue: &str, flows: u32, tcp: &str) -> Records {
@@ -298,6 +299,13 @@ fn a_handover_takes_the_same_packets_from_both_kinds_of_queue() {
         let lost: u64 = computed.flows.iter().map(|flow| flow.drops[2]).sum();
         assert!(lost > 0 || ["hold", "reroute"].contains(&on_down), "{on_down}: nothing waited at a handover");
         assert_eq!(format!("{:?}", computed.flows), format!("{:?}", asked.flows), "{on_down}");
+        for records in [computed, asked] {
+            // They are lost at the link for which they waited.
+            let of_flows: u64 = records.flows.iter().map(|flow| flow.drops[2] + flow.ack_drops[2]).sum();
+            assert_eq!(records.links.iter().map(|link| link.drops[2]).sum::<u64>(), of_flows, "{on_down}");
+            let cause = DropCause::LinkChange;
+            assert!(records.drops.iter().all(|row| row.cause != cause || row.link.is_some()), "{on_down}");
+        }
     }
 }
 

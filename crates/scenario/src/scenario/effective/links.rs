@@ -43,6 +43,9 @@ pub(super) fn forget_unread(form: &mut Value, packets: &Packets) {
         if let Some(queue) = transmitter.get_mut("queue") {
             forget_in_queue(queue, packets);
         }
+        if !packets.can_mark {
+            forget_listed_marks(transmitter);
+        }
         // A link that goes down asks who has not been answered.
         if is_wire && !may_go_down {
             forget_in_repair(transmitter);
@@ -113,6 +116,15 @@ fn forget_in_queue(queue: &mut Value, packets: &Packets) {
         unread.push("priority");
     }
     forget(options, &unread);
+}
+
+/// Single packets of a list that would be marked if they could carry a mark.
+fn forget_listed_marks(transmitter: &mut Map<String, Value>) {
+    let errors = transmitter.get_mut("errors").and_then(Value::as_array_mut).into_iter().flatten();
+    let lists = errors.filter_map(|error| error.get_mut("list").and_then(Value::as_object_mut));
+    for listed in lists.flat_map(Map::values_mut).filter_map(Value::as_array_mut) {
+        listed.retain(|entry| entry["outcome"] != "mark");
+    }
 }
 
 /// Repair of a link that is always there.
