@@ -401,7 +401,53 @@ grid = "1 s"
 positions = "5 s"
 """
 
+#: A ship that moves, a mask of its own, a split connection, a workload, and steps longer than what charts are made of.
+AWAY = """# A ship that moves
+duration = "100 s"
+profile = "rfc"
+[constellation]
+preset = "iridium"
+[constellation.gsl]
+rate = "4 Mbit/s"
+[stations]
+base = { latitude = "47 deg", longitude = "8 deg" }
+[stations.ship]
+elevation_mask = "12 deg"
+track = [
+  { at = "10 s", latitude = "45 deg", longitude = "0 deg" },
+  { at = "1.5 min", latitude = "50 deg", longitude = "20 deg", altitude = "300 m" },
+]
+[[links]]
+between = ["server", "proxy"]
+rate = "20 Mbit/s"
+delay = "5 ms"
+[[links]]
+between = ["proxy", "base"]
+rate = "20 Mbit/s"
+delay = "5 ms"
+[[agents]]
+at = "proxy"
+pep = {}
+[[flows]]
+name = "split"
+from = "server"
+to = "ship"
+via = ["proxy"]
+tcp = "cubic"
+[[workloads]]
+name = "web"
+from = "server"
+to = "ship"
+tcp = "cubic"
+sizes = { constant = "200 kB" }
+arrivals = { at = { text = "time_s\\n1\\n50\\n" } }
+[records]
+grid = "5 s"
+positions = "30 s"
+"""
+
 SCENES = {
+    "away": AWAY,
     "many": MANY,
     "million": MILLION,
     "slow-start": SHORT,
@@ -427,6 +473,10 @@ def main(folder: Path) -> None:
             # All columns would take longer to write and to read than the test of a million steps.
             steps = pl.DataFrame(run.table("flow_series")).select("time_s", "cwnd")
             steps.write_csv(folder / name / "flow_series.csv")
+    for time_s in (50.0, 99.0):
+        # Where the engine says that everything is at a moment between recorded ones, and at one behind the last.
+        sky = skyhop.Scenario.from_toml(AWAY).sky_json(time_s)
+        (folder / "away" / f"sky-{time_s:.0f}.json").write_text(sky, encoding="utf-8")
     for tcp in ("reno", "sack"):
         for seed in SEEDS:
             skyhop.run(skyhop.Scenario.from_toml(CHANCE.replace("reno", tcp)), seed=seed).write(

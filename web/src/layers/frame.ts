@@ -1,5 +1,5 @@
 import type { Isl, Way } from "../data/network";
-import type { Run } from "../data/run";
+import type { Run, Station } from "../data/run";
 import type { Selection } from "../state/app";
 
 /** What is switched on. */
@@ -36,6 +36,8 @@ export interface Load {
 export interface Frame {
   run: Run;
   time: number;
+  /** Where the stations are at this moment. */
+  stations: readonly Station[];
   /** x y z of each satellite of `run.sky`. */
   positions: Float32Array;
   isls: readonly Isl[];
@@ -61,7 +63,7 @@ export interface Frame {
 /** The stations and the nodes on the flows' ways. */
 export function nodesOf(frame: Frame): string[] {
   return [
-    ...new Set([...frame.run.stations.map((station) => station.name), ...frame.ways.flatMap((way) => way.nodes)]),
+    ...new Set([...frame.stations.map((station) => station.name), ...frame.ways.flatMap((way) => way.nodes)]),
   ];
 }
 
@@ -72,7 +74,7 @@ export function positionOf(frame: Frame, node: string): [number, number, number]
     const i = satellite * 3;
     return [frame.positions[i], frame.positions[i + 1], frame.positions[i + 2]];
   }
-  return frame.run.stations.find((station) => station.name === node)?.position ?? null;
+  return frame.stations.find((station) => station.name === node)?.position ?? null;
 }
 
 /**

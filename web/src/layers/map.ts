@@ -320,7 +320,7 @@ export class FlatMap implements Picture {
   }
 
   private drawStations(context: CanvasRenderingContext2D, frame: Frame): void {
-    for (const station of frame.run.stations) {
+    for (const station of frame.stations) {
       const at = this.toPixel(station.place.longitude, station.place.latitude);
       context.fillStyle = this.colours.station;
       dot(context, at, 5.5);

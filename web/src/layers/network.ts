@@ -165,7 +165,7 @@ export class NetworkLayer {
   }
 
   private drawGround(frame: Frame): void {
-    const { stations } = frame.run;
+    const { stations } = frame;
     this.stations.resize(stations.length);
     stations.forEach(({ position: [x, y, z] }, i) =>
       this.stations.set(i, x * 1.002, y * 1.002, z * 1.002, this.colours.station, 6),

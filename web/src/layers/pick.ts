@@ -10,7 +10,7 @@ type Point = [number, number];
 
 /** What is under a point of the canvas: a station before a satellite before a link; null for nothing. */
 export function pickAt(frame: Frame, picture: Picture, [x, y]: Point): Selection | null {
-  for (const station of frame.run.stations) {
+  for (const station of frame.stations) {
     const at = picture.project(...station.position);
     if (at && Math.hypot(at[0] - x, at[1] - y) < DOT_REACH) return { kind: "station", name: station.name };
   }
@@ -65,7 +65,8 @@ function nearestLink(frame: Frame, picture: Picture, x: number, y: number): stri
 
 /** The link that carries packets from one node of a path to the next. */
 export function linkName(frame: Frame, from: string, to: string): string {
-  const { stations, sky } = frame.run;
+  const { stations } = frame;
+  const { sky } = frame.run;
   const station = (name: string): boolean => stations.some((one) => one.name === name);
   if (station(from) && sky.index.has(to)) return `${from}->sky`;
   if (sky.index.has(from) && station(to)) return `${from}->ground`;

@@ -170,7 +170,9 @@ function curve(current: Run, flow: string): SVGElement {
     sums[column] += rate[i] || 0;
     counts[column]++;
   }
-  const means = sums.map((sum, i) => sum / (counts[i] || 1));
+  // A column between the ends of two steps has the value of the step that holds it.
+  const means = new Float64Array(columns);
+  for (let i = columns - 1, next = 0; i >= 0; i--) means[i] = next = counts[i] > 0 ? sums[i] / counts[i] : next;
   const top = means.reduce((most, value) => Math.max(most, value), 1);
   const points = Array.from(
     means,

@@ -1,4 +1,5 @@
 import { delayMs, toPlace, type Place } from "../data/geo";
+import type { Station } from "../data/run";
 import { positionOf, type Frame } from "../layers/frame";
 import { clock, run, selection, type Selection } from "../state/app";
 import { h, icon, ICONS } from "./dom";
@@ -18,7 +19,7 @@ export function describe(what: Selection, frame: Frame): Description {
 }
 
 function placeOf(node: string, frame: Frame): Place | null {
-  const station = frame.run.stations.find((one) => one.name === node);
+  const station = frame.stations.find((one) => one.name === node);
   if (station) return station.place;
   const at = positionOf(frame, node);
   return at && toPlace(at);
@@ -39,7 +40,7 @@ function satellite(name: string, frame: Frame): Description {
   }
   const serves = [...frame.serving].filter(([, by]) => by === name).map(([terminal]) => terminal);
   if (serves.length > 0) rows.push(["serves", serves.join(", ")]);
-  for (const site of frame.run.stations) {
+  for (const site of frame.stations) {
     const elevation = frame.run.earth.elevationDeg(site.place, place);
     if (elevation < 0) continue;
     const km = frame.run.earth.rangeKm(site.place, place);
@@ -68,7 +69,7 @@ function neighbours(name: string, frame: Frame): [string, string][] {
 }
 
 function station(name: string, frame: Frame): Description {
-  const found = frame.run.stations.find((one) => one.name === name);
+  const found = frame.stations.find((one) => one.name === name);
   if (!found) return { title: name, kind: "Station", rows: [] };
   const rows: [string, string][] = [
     ["at", `${degrees(found.place.latitude, "N", "S")}, ${degrees(found.place.longitude, "E", "W")}`],
@@ -83,14 +84,14 @@ function station(name: string, frame: Frame): Description {
       ["slant range", `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`],
     );
   }
-  rows.push(["in view", `${count(inView(found.place, frame), "satellite")} above ${frame.run.maskDeg}°`]);
+  rows.push(["in view", `${count(inView(found, frame), "satellite")} above ${found.maskDeg}°`]);
   return { title: name, kind: "Station", rows: [...rows, ...loadRows(`${name}->sky`, frame)] };
 }
 
-function inView(site: Place, frame: Frame): number {
+function inView({ place: site, maskDeg }: Station, frame: Frame): number {
   let seen = 0;
   for (let i = 0; i < frame.run.sky.size; i++) {
-    if (frame.run.earth.elevationDeg(site, toPlace(frame.positions.subarray(i * 3, i * 3 + 3))) >= frame.run.maskDeg)
+    if (frame.run.earth.elevationDeg(site, toPlace(frame.positions.subarray(i * 3, i * 3 + 3))) >= maskDeg)
       seen++;
   }
   return seen;
@@ -101,18 +102,23 @@ function link(name: string, frame: Frame): Description {
   const from = found?.from ?? name.split("->")[0];
   let to = found?.to ?? name.split("->")[1] ?? "";
   if (name.endsWith("->sky")) to = frame.serving.get(from) ?? "";
-  if (name.endsWith("->ground")) to = [...frame.serving].find(([, by]) => by === from)?.[0] ?? "";
+  const served = name.endsWith("->ground") ? [...frame.serving].filter(([, by]) => by === from) : [];
+  if (name.endsWith("->ground")) to = served.length === 1 ? served[0][0] : "";
   const isl = frame.isls.findIndex((one, i) => frame.up[i] && (one.name === name || one.back === name));
   if (isl >= 0) {
     const [one, other] = [frame.isls[isl].a, frame.isls[isl].b].map((i) => frame.run.sky.names[i]);
     to = one === from ? other : one;
   }
   const [a, b] = [placeOf(from, frame), placeOf(to, frame)];
-  const rows: [string, string][] = [["between", `${from} and ${to || "none"}`]];
+  const rows: [string, string][] = [
+    served.length > 1
+      ? ["serves", served.map(([terminal]) => terminal).join(", ")]
+      : ["between", `${from} and ${to || "none"}`],
+  ];
   if (a && b) {
     const km = frame.run.earth.rangeKm(a, b);
     rows.push(["range", `${number(km, 4)} km`], ["delay", `${fixed(delayMs(km), 2)} ms`]);
-    const site = frame.run.stations.find((one) => one.name === from || one.name === to);
+    const site = frame.stations.find((one) => one.name === from || one.name === to);
     const satellite = site?.name === from ? b : a;
     if (site) rows.push(["elevation", `${frame.run.earth.elevationDeg(site.place, satellite).toFixed(1)}°`]);
   }

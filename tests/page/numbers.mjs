@@ -1,0 +1,79 @@
+// Numbers that the page computes itself, against the engine's own: of a ship that moves and downloads through a proxy.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { compareOnly, drawn, near, reason, settle, stage, table, visit } from "./stage.mjs";
+
+const json = async (name) => JSON.parse(readFileSync(join((await stage()).folder, "away", name), "utf8"));
+
+describe("numbers", { skip: reason, timeout: 600_000 }, () => {
+  for (const time of [50, 99]) {
+    test(`has the ship where the engine has it at ${time} s, and its satellite as high and far`, async () => {
+      const { page, errors, close } = await visit(`#/watch?run=away&t=${time}&select=station:ship`);
+      await page.locator(".card h3", { hasText: "ship" }).waitFor();
+      await settle(page);
+      const text = (await page.locator(".card").innerText()).replace(/[\u202f\u2009]/g, "").replace(/\s+/g, " ");
+      const ship = (await json(`sky-${time}.json`)).stations.find(({ name }) => name === "ship");
+      const [, latitude, longitude] = /at ([\d.]+)° N, ([\d.]+)° E/.exec(text);
+      near(Number(latitude), ship.latitude_deg, 0.051, "latitude");
+      near(Number(longitude), ship.longitude_deg, 0.051, "longitude");
+      assert.ok(ship.longitude_deg > 9, "it has left");
+      assert.match(text, new RegExp(`served by ${ship.satellite} `));
+      near(Number(/elevation ([\d.]+)°/.exec(text)[1]), ship.elevation_deg, 0.3, "elevation");
+      near(Number(/slant range ([\d.]+) km/.exec(text)[1]), ship.range_km, 10, "slant range");
+      assert.match(text, / in view \d+ satellites? above 12°/, "its own mask");
+      assert.deepEqual(errors, []);
+      await close();
+    });
+  }
+
+  test("counts a split connection once and workloads, too", async () => {
+    const { page, close } = await visit("#/watch?run=away");
+    await page.locator(".headline span").first().waitFor();
+    const { total } = await json("summary.json");
+    const said = /([\d.]+) Mbit\/s/.exec(await page.locator(".headline").innerText());
+    near(Number(said[1]) * 1e6, total.goodput_bps, 0.006e6, "goodput in the headline");
+    const flows = await table("away", "flows");
+    assert.deepEqual(flows.flow, ["split", "split.to-proxy"]);
+    assert.ok(total.bytes_delivered > flows.bytes_delivered[0], "the workload has a part");
+    await close();
+    const other = await visit("#/compare?measure=total+0");
+    await compareOnly(other.page, ["away"]);
+    await other.page.locator(".figure svg").waitFor();
+    const [download] = await Promise.all([
+      other.page.waitForEvent("download"),
+      other.page.getByRole("button", { name: "CSV" }).click(),
+    ]);
+    const rows = readFileSync(await download.path(), "utf8").trim().split("\n");
+    const all = rows.find((row) => row.startsWith('"all, first start'));
+    near(Number(all.split(",").at(-1)), flows.goodput_bps[0] / 1e6, 1e-9, "goodput of all flows");
+    assert.match(await other.page.locator(".figure").innerText(), /counts the last leg .*, not split\.to-proxy/);
+    await other.close();
+  });
+
+  test("draws steps longer than a second as what they are", async () => {
+    const { page, close } = await visit("#/watch?run=away");
+    await drawn(page);
+    assert.match(await page.locator(".charts").innerText(), /Throughput\s*Mbit\/s, mean of 5 s/);
+    await page.getByRole("button", { name: "Flows …" }).click();
+    const row = page.locator(".flow-space .flow-row", { hasText: "split.to-proxy" });
+    await row.waitFor();
+    const path = await row.locator("path").getAttribute("d");
+    const heights = path
+      .slice(1)
+      .split("L")
+      .map((point) => Number(point.split(" ")[1]));
+    const { flow, time_s: times, goodput_bps: goodput } = await table("away", "flow_series");
+    const own = times.map((_, i) => i).filter((i) => flow[i] === "split.to-proxy");
+    const most = Math.max(...own.map((i) => goodput[i]));
+    // 48 columns over 100 s and steps of 5 s: each column has the rate of its step, and none falls to the ground.
+    heights.forEach((height, column) => {
+      const step = own.find((i) => times[i] > (column * 100) / 48 + 1e-9 && times[i] >= ((column + 0.5) * 100) / 48);
+      const near = own.filter((i) => Math.abs(times[i] - times[step]) < 5.1).map((i) => 21 - (goodput[i] / most) * 20);
+      assert.ok(height >= Math.min(...near) - 0.1 && height <= Math.max(...near) + 0.1, `${column}: ${height}`);
+    });
+    await close();
+  });
+});
