@@ -59,6 +59,11 @@ def one_by_one(scenario: _core.Scenario) -> dict[str, Any]:
     return data
 
 
+def start_s(flow: dict[str, Any]) -> float:
+    """When a flow of `one_by_one` starts, s."""
+    return _start_ns(flow) / 1e9
+
+
 def _start_ns(flow: dict[str, Any]) -> int:
     return _nanoseconds(flow.get("start", "0 s"))
 
