@@ -111,7 +111,7 @@ def map_of(state: Mapping[str, Any]) -> Any:
         {"time_s": [at_s] * len(ways), "flow": list(ways), "path": list(ways.values())},
         schema={"time_s": pl.Float64, "flow": text, "path": text},
     )
-    return worldmap.world_map(_positions(state), links, changes, paths, at_s=at_s, stations=_stations(state))
+    return worldmap.world_map(_positions(state), links, changes, paths, at_s=at_s, stations=stations_in(state))
 
 
 def way_of(hops: Sequence[Mapping[str, Any]]) -> str:
@@ -131,7 +131,8 @@ def _positions(state: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def _stations(state: Mapping[str, Any]) -> dict[str, Place]:
+def stations_in(state: Mapping[str, Any]) -> dict[str, Place]:
+    """Where the stations are at the moment of what `Scenario.sky_json` says."""
     from skyhop.worldmap import Place
 
     return {

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from skyhop import czml
 from skyhop.cli import app
 
 SCENARIO = """
@@ -257,6 +258,31 @@ def test_czml_has_every_node_and_lines_between_nodes_that_it_has(tmp_path: Path,
     moving = placed["iridium-0-0"]["cartesian"]
     assert len(moving) % 4 == 0 and moving[4] == 60
     assert math.dist(moving[1:4], (0, 0, 0)) == pytest.approx(6378.137e3 + 780e3, abs=1.0)
+
+
+def test_czml_has_each_antenna_of_a_station() -> None:
+    """One satellite stood for all antennas, and none was left once one of them lost its own."""
+    rows = [
+        (0.0, "gw", None, "a"), (0.0, "gw", None, "b"), (0.0, "gw", None, "c"),
+        (10.0, "gw", "a", None), (20.0, "gw", "b", "d"), (25.0, "gw", "d", "d"),
+    ]  # fmt: skip
+    changes = pl.DataFrame(rows, schema=["time_s", "terminal", "from", "to"], orient="row")
+    kind = pl.when(pl.col("time_s") == 25).then(pl.lit("beam")).otherwise(pl.lit("satellite"))
+    changes = changes.with_columns(kind=kind)
+    nodes = [{"name": name, "kind": "satellite", "xyz_m": [7e6, 0, 0, 7e6, 1e5, 0]} for name in "abcd"] + [
+        {"name": "gw", "kind": "station", "xyz_m": [6.4e6, 0, 0]}
+    ]
+    packets = czml.czml({"epoch": None, "step_s": 60.0, "nodes": nodes}, changes, None, duration_s=30.0)
+    shown = {
+        packet["id"]: [one["interval"] for one in packet["polyline"]["show"] if one["boolean"]]
+        for packet in packets
+        if "polyline" in packet
+    }
+    at = "2000-01-01T12:00:"
+    assert shown == {
+        "gw to a": [f"{at}00Z/{at}10Z"], "gw to b": [f"{at}00Z/{at}20Z"], "gw to c": [f"{at}00Z/{at}30Z"],
+        "gw to d": [f"{at}20Z/{at}30Z"],
+    }  # fmt: skip
 
 
 def test_positions_are_neither_too_many_nor_none(tmp_path: Path, run_folder: Path) -> None:

@@ -29,6 +29,37 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     });
   }
 
+  test("shows no link as up that never was", async () => {
+    const { link, kind, from, to } = await table("away", "links", ["link", "kind", "from", "to"]);
+    const { link: changed } = await table("away", "link_changes", ["link"]);
+    const row = link.findIndex((name, i) => kind[i] === "isl" && !changed.includes(name));
+    assert.ok(row >= 0, "links beyond 60 degrees of latitude are down");
+    const { page, close } = await visit(`#/watch?run=away&t=20&select=satellite:${from[row]}`);
+    await page.locator(".card h3", { hasText: from[row] }).waitFor();
+    await settle(page);
+    const text = (await page.locator(".card").innerText()).replace(/\s+/g, " ");
+    assert.match(text, new RegExp(`ISL to ${to[row]} down`));
+    await close();
+  });
+
+  test("tells all satellites of a gateway with several antennas", async () => {
+    const { page, close } = await visit("#/watch?run=gateways&t=50&select=station:madrid");
+    await page.locator(".card h3", { hasText: "madrid" }).waitFor();
+    await settle(page);
+    const { time_s: times, terminal, from, to } = await table("gateways", "handovers");
+    const wanted = new Set();
+    times.forEach((time, row) => {
+      if (terminal[row] !== "madrid" || time > 50) return;
+      wanted.delete(from[row]);
+      if (to[row] !== "") wanted.add(to[row]);
+    });
+    assert.equal(wanted.size, 4, "one of five is lost at 40 s");
+    const text = (await page.locator(".card").innerText()).replace(/\s+/g, " ");
+    assert.deepEqual(new Set(/served by (.*?) elevation/.exec(text)[1].split(", ")), wanted);
+    for (const satellite of wanted) assert.match(text, new RegExp(`slant range of ${satellite} `));
+    await close();
+  });
+
   test("counts a split connection once and workloads, too", async () => {
     const { page, close } = await visit("#/watch?run=away");
     await page.locator(".headline span").first().waitFor();

@@ -44,7 +44,8 @@ export interface Frame {
   up: Uint8Array;
   /** Whether `up` differs from the frame before. */
   linksChanged: boolean;
-  serving: Map<string, string>;
+  /** The satellites of each station; one for each antenna. */
+  serving: Map<string, readonly string[]>;
   ways: Way[];
   /** The way before the change of path at the finding that is open. */
   formerWay: Way | null;
@@ -58,6 +59,11 @@ export interface Frame {
   handovers: { terminal: string; age: number }[];
   /** Seconds on the reader's clock while playing: drives what only decorates. */
   phase: number;
+}
+
+/** Each station with each of its satellites. */
+export function contacts({ serving }: Frame): [string, string][] {
+  return [...serving].flatMap(([station, satellites]) => satellites.map((one): [string, string] => [station, one]));
 }
 
 /** The stations and the nodes on the flows' ways. */
@@ -90,7 +96,13 @@ export function loadsAt(frame: Frame, busy: readonly number[]): Load[] {
     if (p && q && shares.length > 0) found.push({ name: one, a: p, b: q, share: Math.min(1, Math.max(...shares)) });
   };
   for (const i of busy) if (up[i]) add(run.sky.names[isls[i].a], run.sky.names[isls[i].b], isls[i].name, isls[i].back);
-  for (const [station, satellite] of frame.serving) add(station, satellite, `${station}->sky`, `${satellite}->ground`);
+  for (const [station, satellites] of frame.serving) {
+    // Which of several uplinks leads to which satellite is not recorded.
+    for (const satellite of satellites) {
+      const downlink = `${satellite}->ground`;
+      add(station, satellite, satellites.length === 1 ? `${station}->sky` : downlink, downlink);
+    }
+  }
   return found;
 }
 

@@ -187,7 +187,7 @@ export class FlatMap implements Picture {
   }
 
   private drawCoverage(context: CanvasRenderingContext2D, frame: Frame): void {
-    const serving = new Set(frame.serving.values());
+    const serving = new Set([...frame.serving.values()].flat());
     const chosen = frame.selection?.kind === "satellite" ? frame.selection.name : "";
     const names = frame.run.sky.size <= 150 && frame.shown.coverage ? frame.run.sky.names : [...serving, chosen];
     for (const name of names) {

@@ -1,5 +1,5 @@
 import type { Selection } from "../state/app";
-import { positionOf, type Frame } from "./frame";
+import { contacts, positionOf, type Frame } from "./frame";
 import type { Picture } from "./picture";
 
 const DOT_REACH = 11; // pixels
@@ -55,7 +55,7 @@ function nearestLink(frame: Frame, picture: Picture, x: number, y: number): stri
     for (let i = 0; i + 1 < way.nodes.length; i++)
       consider(linkName(frame, way.nodes[i], way.nodes[i + 1]), way.nodes[i], way.nodes[i + 1]);
   }
-  for (const [station, satellite] of frame.serving) consider(`${station}->sky`, station, satellite);
+  for (const [station, satellite] of contacts(frame)) consider(`${station}->sky`, station, satellite);
   if (best === null && frame.shown.isls && frame.isls.length <= MANY_LINKS) {
     const { names } = frame.run.sky;
     frame.isls.forEach((isl, i) => frame.up[i] && consider(isl.name, names[isl.a], names[isl.b]));

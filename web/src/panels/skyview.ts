@@ -355,7 +355,7 @@ export class SkyView {
     for (const station of frame.stations) add(station.name, "station");
     const chosen = frame.selection?.kind === "satellite" ? frame.selection.name : "";
     if (frame.shown.names)
-      for (const name of new Set(frame.serving.values())) if (name !== chosen) add(name, "serving");
+      for (const name of new Set([...frame.serving.values()].flat())) if (name !== chosen) add(name, "serving");
     if (chosen) add(chosen, "chosen");
     while (this.labels.childElementCount > wanted.length) this.labels.lastElementChild?.remove();
     while (this.labels.childElementCount < wanted.length) this.labels.append(h("span"));
