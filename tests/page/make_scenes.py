@@ -446,7 +446,26 @@ grid = "5 s"
 positions = "30 s"
 """
 
+#: The window of the TCP of Linux above packets of 100 B, of which none is a full segment.
+SMALL_MESSAGES = """# Small messages
+duration = "5 s"
+[[links]]
+between = ["left", "right"]
+rate = "1 Mbit/s"
+delay = "20 ms"
+[[flows]]
+name = "messages"
+from = "left"
+to = "right"
+tcp = "cubic"
+application = { messages = { payload = "100 B", every = "50 ms", deadline = "200 ms" } }
+[records]
+grid = "100 ms"
+packets = ["left->right", "right->left"]
+"""
+
 SCENES = {
+    "small-messages": SMALL_MESSAGES,
     "away": AWAY,
     "many": MANY,
     "million": MILLION,

@@ -84,6 +84,30 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     await other.close();
   });
 
+  test("draws the window of a flow of small messages in full segments", async () => {
+    const { page, close } = await visit("#/watch?run=small-messages");
+    await drawn(page);
+    await page.getByRole("button", { name: "Packets", exact: true }).click();
+    await page.waitForFunction(() => window.skyhopCharts()[0]?.labels.includes("window (ACK + cwnd)"));
+    await settle(page);
+    const { data, labels } = await page.evaluate(() => window.skyhopCharts()[0]);
+    const [acked, window] = ["acknowledged", "window (ACK + cwnd)"].map((label) => data[1 + labels.indexOf(label)]);
+    const { cwnd } = await table("small-messages", "flow_series", ["cwnd"]);
+    const last = acked.findLastIndex((value) => value !== null);
+    near(window[last] - acked[last], cwnd.at(-1) * 1.448, 1e-6, "window above what is acknowledged, kB");
+    await close();
+  });
+
+  test("labels the axis of a narrow window with its own numbers", async () => {
+    const { page, close } = await visit("#/compare?compare=away&measure=time+3&part=90.1_90.2");
+    await page.locator(".figure svg text", { hasText: "Time (s)" }).waitFor();
+    const texts = (await page.locator(".figure svg text[text-anchor=middle]").allTextContents()).map(Number);
+    const axis = texts.filter((value) => value >= 90.09 && value <= 90.21);
+    assert.ok(axis.length > 4 && new Set(axis).size === axis.length, axis.join(", "));
+    for (let i = 2; i < axis.length; i++) near(axis[i] - axis[i - 1], axis[1] - axis[0], 1e-9, "distance of labels");
+    await close();
+  });
+
   test("draws steps longer than a second as what they are", async () => {
     const { page, close } = await visit("#/watch?run=away");
     await drawn(page);

@@ -391,8 +391,9 @@ function readable(lines: Line[]): Line[] {
     : drawn.filter((line, i) => drawn.findIndex((other) => other.colour === line.colour) === i).slice(0, 4);
 }
 
+/** Without the noise of its last bits, but with all digits: far into a run a window may have a few milliseconds. */
 function plain(tick: number): string {
-  return String(Number(tick.toPrecision(6)));
+  return String(Number(tick.toPrecision(12)));
 }
 
 function fromZero(_: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax {
