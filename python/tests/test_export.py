@@ -327,6 +327,23 @@ def test_flow_monitor_has_the_sums_of_the_run(lossy: skyhop.Run, tmp_path: Path)
         assert seconds / row["packets_received"] == pytest.approx(row["delay_mean_s"], rel=1e-9)
 
 
+@pytest.mark.skipif("quinn" not in _core.quic_stacks(), reason="this build has no quinn")
+def test_flow_monitor_takes_no_delays_of_messages_for_delays_of_packets(tmp_path: Path) -> None:
+    messages = {"messages": {"payload": "100 B", "every": "5 ms", "deadline": "200 ms"}}
+    run = skyhop.run({
+        "duration": "3 s",
+        "links": [{"between": ["left", "right"], "rate": "100 kbit/s", "delay": "20 ms", "queue": "unlimited"}],
+        "flows": [{"name": "m", "from": "left", "to": "right", "quic": {"stack": "quinn", "datagrams": True},
+                   "application": messages}],
+    })  # fmt: skip
+    notes = write(run, "flowmon", tmp_path / "out.xml").notes
+    assert "delays are recorded of messages, not of packets, and left out of m" in notes
+    (flow,) = ElementTree.parse(tmp_path / "out.xml").getroot().findall("FlowStats/Flow")
+    (row,) = run.flows.iter_rows(named=True)
+    assert row["messages_received"] > row["packets_received"] > 0, "several to a packet"
+    assert row["delay_mean_s"] > 0 and not any("delay" in key.lower() or "jitter" in key for key in flow.attrib)
+
+
 def test_ns2_traces_conserve_packets(lossy: skyhop.Run, tmp_path: Path) -> None:
     write(lossy, "ns2", tmp_path / "out.tr")
     lines = [line.split() for line in (tmp_path / "out.tr").read_text().splitlines()]

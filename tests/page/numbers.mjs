@@ -84,6 +84,15 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     await other.close();
   });
 
+  test("says of which runs a mean is where others failed", async () => {
+    const { page, close } = await visit("#/compare");
+    await page.getByLabel("Sweep", { exact: true }).selectOption("grid-with-failures");
+    const cells = page.locator(".grid-of-sweep tbody td");
+    await cells.nth(1).waitFor();
+    assert.deepEqual(await cells.allTextContents(), ["0.5000 ± 0.25 (4 of 6 runs)", "1.500 ± 0.25"]);
+    await close();
+  });
+
   test("draws the window of a flow of small messages in full segments", async () => {
     const { page, close } = await visit("#/watch?run=small-messages");
     await drawn(page);

@@ -269,6 +269,8 @@ def _flow_monitor(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
         notes.append(
             f"rxBytes counts until a flow's own end, packets until the run's end: they differ in {_some(early)}"
         )
+    if of_messages := [flow["name"] for flow in flows if flow.get("messages_received") is not None]:
+        notes.append(f"delays are recorded of messages, not of packets, and left out of {_some(of_messages)}")
     if not run.table("workloads").is_empty():
         notes.append("the transfers of workloads are left out: they have no rows of their own in the records")
     return notes

@@ -111,13 +111,15 @@ def flow_monitor(flows: list[dict[str, Any]], addresses: dict[str, str]) -> str:
             "rxPackets": received,
             "lostPackets": sum(flow["drops"].values()),
         }
-        if flow["delay_mean_s"] is not None:
+        # Of messages the records have the delays of each, from the application's write on, and none of their packets.
+        is_of_packets = flow.get("messages_received") is None
+        if flow["delay_mean_s"] is not None and is_of_packets:
             values |= {
                 "delaySum": _nanoseconds(flow["delay_mean_s"] * received),
                 "maxDelay": _nanoseconds(flow["delay_max_s"]),
                 "minDelay": _nanoseconds(flow["delay_min_s"]),
             }
-        if flow["jitter_mean_s"] is not None:
+        if flow["jitter_mean_s"] is not None and is_of_packets:
             values["jitterSum"] = _nanoseconds(flow["jitter_mean_s"] * (received - 1))
         element = ElementTree.SubElement(stats, "Flow", {key: str(value) for key, value in values.items()})
         for reason, count in flow["drops"].items():

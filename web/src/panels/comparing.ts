@@ -319,11 +319,13 @@ function flowsOf(
   { title, unit, column, scale }: Omit<Total, "how">,
   table: "flows" | "workload_transfers",
 ): Drawn {
+  const legs = new Set(table === "flows" ? groups.flatMap(({ runs }) => runs.flatMap(legsOf)) : []);
   const values = groups.map(({ name, runs }) => ({
     name,
-    values: runs.map(
-      (one) => (one.tables[table] as unknown as Record<string, Float64Array>)[column] ?? new Float64Array(0),
-    ),
+    values: runs.map((one) => {
+      const all = (one.tables[table] as unknown as Record<string, Float64Array>)[column] ?? new Float64Array(0);
+      return legs.size > 0 ? all.filter((_, row) => !legs.has(one.flows[row])) : all;
+    }),
   }));
   const open = values.reduce(
     (sum, one) => sum + one.values.reduce((n, v) => n + v.filter((x) => !Number.isFinite(x)).length, 0),
@@ -336,7 +338,12 @@ function flowsOf(
     unit,
     scale,
     values,
-    open > 0 ? `${open} ${what} have no value, because they did not finish for example, and are left out.` : "",
+    [
+      open > 0 ? `${open} ${what} have no value, because they did not finish for example, and are left out.` : "",
+      legs.size > 0 ? `Of a split connection the last leg counts, not ${[...legs].join(", ")}.` : "",
+    ]
+      .filter((one) => one !== "")
+      .join(" "),
   );
 }
 
