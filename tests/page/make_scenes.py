@@ -464,7 +464,28 @@ grid = "100 ms"
 packets = ["left->right", "right->left"]
 """
 
+#: Three silences close together make one finding; another one stands at the start of the flow.
+SILENCES = """# Three silences in one finding
+duration = "40 s"
+[[links]]
+between = ["left", "right"]
+rate = "2 Mbit/s"
+delay = "20 ms"
+[links.forward]
+errors = [{ trace = { during = [["5 s", "8 s"], ["20 s", "22 s"], ["22.1 s", "24 s"], ["24.1 s", "25.5 s"]] } }]
+[[flows]]
+name = "f"
+from = "left"
+to = "right"
+udp = {}
+application = { constant_rate = { rate = "500 kbit/s", payload = "500 B" } }
+start = "5 s"
+[records]
+grid = "100 ms"
+"""
+
 SCENES = {
+    "silences": SILENCES,
     "small-messages": SMALL_MESSAGES,
     "away": AWAY,
     "many": MANY,

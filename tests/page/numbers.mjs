@@ -93,6 +93,23 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     await close();
   });
 
+  test("adds up all silences of a flow, and says by which rate the first is measured", async () => {
+    const { page, close } = await visit("#/watch?run=silences");
+    await page.locator(".finding").first().waitFor();
+    await page.getByRole("button", { name: "Flows …" }).click();
+    const row = page.locator(".flow-space .flow-row").first();
+    await row.waitFor();
+    const stalled = Number((await row.innerText()).split(/\n+/)[2]);
+    const { time_s: times, received } = await table("silences", "flow_series");
+    const silent = times.filter((time, i) => time > 5 && received[i] === 0).length / 10;
+    near(stalled, silent, 0.31, "seconds without an arrival");
+    assert.ok(silent > 7.5);
+    await page.keyboard.press("Escape");
+    await page.locator(".finding", { hasText: "f · 5.00 s" }).click();
+    await page.locator(".cause-chain dd", { hasText: "than at its rate after it" }).waitFor();
+    await close();
+  });
+
   test("draws the window of a flow of small messages in full segments", async () => {
     const { page, close } = await visit("#/watch?run=small-messages");
     await drawn(page);

@@ -114,8 +114,9 @@ function rowsOf(current: Run): Row[] {
   const { flows } = current.tables;
   const stalled = new Map<string, number>();
   const cost = new Map<string, number>();
-  for (const { flow, silence, bytes, kind } of findings.value ?? []) {
-    if (silence) stalled.set(flow, (stalled.get(flow) ?? 0) + silence[1] - silence[0]);
+  for (const { flow, stalledS, bytes, kind } of findings.value ?? []) {
+    // All silences of a finding, of which its words tell the longest.
+    stalled.set(flow, (stalled.get(flow) ?? 0) + stalledS);
     if (kind !== "delay" && Number.isFinite(bytes)) cost.set(flow, (cost.get(flow) ?? 0) + bytes);
   }
   return current.flows.map((flow, row) => ({
