@@ -21,6 +21,15 @@ NO_EPOCH = "2000-01-01T12:00:00Z"
 #: within metres.
 DEGREE = 5
 
+#: Positions are so far apart, s, unless the run is so short that the polynomial would not have its points.
+STEP_S = 60.0
+
+
+def step_s(duration_s: float) -> float:
+    """How far apart positions are, so that satellites are within metres of where they should be."""
+    return min(STEP_S, duration_s / (DEGREE - 1))
+
+
 _SATELLITE, _STATION, _UP, _PATH = [74, 120, 180, 255], [27, 27, 27, 255], [141, 151, 163, 200], [214, 93, 48, 255]
 
 

@@ -458,7 +458,10 @@ def export_sky(
     czml: Annotated[Path | None, typer.Option("--czml", metavar="FILE", help="For Cesium: all of the run.")] = None,
     geojson: Annotated[Path | None, typer.Option("--geojson", metavar="FILE", help="For map tools: a moment.")] = None,
     at: Annotated[str, typer.Option("--at", metavar="TIME", help="Moment of the GeoJSON.")] = "0 s",
-    step: Annotated[str, typer.Option("--step", metavar="TIME", help="Between positions in CZML.")] = "60 s",
+    step: Annotated[
+        str | None,
+        typer.Option("--step", metavar="TIME", help="Between positions in CZML; by default 60 s, less in short runs."),
+    ] = None,
 ) -> None:
     """Write the sky of a run as CZML or GeoJSON."""
     from skyhop import czml as globe
@@ -472,7 +475,8 @@ def export_sky(
         terminal.fail(f"{run_folder}: no constellation and no stations: there is no sky to write")
     if czml is not None:
         try:
-            ephemeris = json.loads(scenario.ephemeris_json(terminal.seconds(step, option="--step")))
+            apart_s = terminal.seconds(step, option="--step") if step else globe.step_s(scenario.duration_s)
+            ephemeris = json.loads(scenario.ephemeris_json(apart_s))
         except ValueError as error:
             terminal.fail(f"--step {step}: {error}")
         packets = globe.czml(ephemeris, *tables, duration_s=scenario.duration_s)

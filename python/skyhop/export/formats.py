@@ -304,8 +304,7 @@ def _czml(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     from skyhop import czml
 
     scenario = _with_sky(run)
-    # Positions 60 s apart, as `skyhop export-sky` writes them.
-    ephemeris = json.loads(scenario.ephemeris_json(60.0))
+    ephemeris = json.loads(scenario.ephemeris_json(czml.step_s(scenario.duration_s)))
     tables = (run.table("handovers"), run.table("paths"))
     packets = czml.czml(ephemeris, *tables, duration_s=scenario.duration_s)
     folders.write(out, json.dumps(packets, separators=(",", ":")) + "\n")
