@@ -484,7 +484,26 @@ start = "5 s"
 grid = "100 ms"
 """
 
+#: So many steps that figures draw the extremes of stretches.
+SAWTOOTH = """# Many steps of a sawtooth
+duration = "200 s"
+profile = "rfc"
+[[links]]
+between = ["left", "right"]
+rate = "2 Mbit/s"
+delay = "20 ms"
+queue = { drop_tail = { packets = 20 } }
+[[flows]]
+name = "f"
+from = "left"
+to = "right"
+tcp = "newreno"
+[records]
+grid = "50 ms"
+"""
+
 SCENES = {
+    "sawtooth": SAWTOOTH,
     "silences": SILENCES,
     "small-messages": SMALL_MESSAGES,
     "away": AWAY,

@@ -110,6 +110,26 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     await close();
   });
 
+  test("reads a long curve at the cursor, and not the extremes that are drawn", async () => {
+    const { page, close } = await visit("#/compare?compare=sawtooth&measure=time+0");
+    await page.locator(".figure path.curve").waitFor();
+    const { time_s: times, cwnd } = await table("sawtooth", "flow_series", ["time_s", "cwnd"]);
+    const box = await page.locator(".figure svg").boundingBox();
+    for (let i = 0; i < 25; i++) {
+      await page.mouse.move(box.x + (0.3 + 0.013 * i) * box.width, box.y + 0.6 * box.height);
+      const text = await page.locator(".figure-read").innerText();
+      const [, at, value] = /^([\d.]+) s[\s\S]*: ([\d.]+)/.exec(text);
+      const row = times.findLastIndex((time) => time <= Number(at) + 1e-3);
+      // The time is told to five digits.
+      const near = [row - 1, row, row + 1].map((one) => cwnd[one]);
+      assert.ok(
+        near.some((wanted) => Math.abs(wanted - Number(value)) <= 0.0006 * wanted),
+        `${value} at ${at} s: ${near.join(", ")}`,
+      );
+    }
+    await close();
+  });
+
   test("draws the window of a flow of small messages in full segments", async () => {
     const { page, close } = await visit("#/watch?run=small-messages");
     await drawn(page);

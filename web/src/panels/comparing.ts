@@ -242,7 +242,8 @@ function curves(groups: Group[], base: Group | null, { title, unit, column, scal
       const band = bands[i];
       if (single) {
         const few = decimate(single, from, to, POINTS / 2);
-        return { name, x: few.x, y: few.ys[0].map((v) => (v === null ? null : v * scale)) };
+        const all = { x: single.x, y: single.ys[0], scale };
+        return { name, x: few.x, y: few.ys[0].map((v) => (v === null ? null : v * scale)), all };
       }
       if (!band) return { name, x: [], y: [] };
       const rows = [...band.x.keys()].filter((row) => band.x[row] >= from && band.x[row] <= to);
@@ -253,6 +254,7 @@ function curves(groups: Group[], base: Group | null, { title, unit, column, scal
         name,
         x: few.map((row) => band.x[row]),
         y: few.map((row) => finite(band.mean[row] * scale)),
+        all: { x: band.x, y: band.mean, half: band.half, scale },
         ...(halves.some((half) => half !== null) ? { half: halves } : {}),
       };
     });

@@ -34,6 +34,16 @@ export interface Curve {
   y: ArrayLike<number | null>;
   /** Half of the 95 % interval at each point. */
   half?: ArrayLike<number | null>;
+  /** All points, for a cursor: those that are drawn of a long curve are the extremes of stretches, or some of them. */
+  all?: Points;
+}
+
+/** Points of a curve as they were recorded; values times `scale` are in the unit of the figure. */
+export interface Points {
+  x: ArrayLike<number>;
+  y: ArrayLike<number>;
+  half?: ArrayLike<number>;
+  scale: number;
 }
 
 const LEFT = 64;
