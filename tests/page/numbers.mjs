@@ -130,6 +130,20 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     await close();
   });
 
+  test("reads no delay where nothing has arrived for a while", async () => {
+    for (const [time, wanted] of [
+      [19.5, /^2\d\.\d$/],
+      [21.8, /^–$/],
+    ]) {
+      const { page, close } = await visit(`#/watch?run=silences&t=${time}`);
+      await page.locator(".charts .values span").first().waitFor();
+      await settle(page);
+      const chart = page.locator(".charts .chart", { has: page.locator("h3", { hasText: "One-way delay" }) });
+      assert.match(await chart.locator(".values").innerText(), wanted);
+      await close();
+    }
+  });
+
   test("draws the window of a flow of small messages in full segments", async () => {
     const { page, close } = await visit("#/watch?run=small-messages");
     await drawn(page);

@@ -211,11 +211,13 @@ function legendOf(runs: Run[], again: () => void): HTMLElement[] {
       ),
     ];
   if (runs.length === 1) chips.push(h("span", { class: "key" }, h("i", { class: "key-ssthresh" }), "ssthresh"));
+  // Marks of several runs could not be told apart.
+  const of = runs.length > 1 ? ` in ${runs[0].title}` : "";
   if (hasBand(runs))
     chips.push(h("span", { class: "key" }, h("i", { class: "key-band" }), "all flows: median, 5 to 95 %"));
   chips.push(
-    h("span", { class: "key" }, h("i", { class: "key-handover" }), "handover"),
-    h("span", { class: "key" }, h("i", { class: "key-drop" }), "packet dropped"),
+    h("span", { class: "key" }, h("i", { class: "key-handover" }), `handover${of}`),
+    h("span", { class: "key" }, h("i", { class: "key-drop" }), `packet dropped${of}`),
   );
   return chips;
 }
