@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from skyhop.legs import earlier_legs
 from skyhop.metrics import Metric, stated_time
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _legs(done: AnyRun, metrics: list[Metric]) -> list[str]:
     of_legs = []
     for one in found:
         counted = {name for name in names if not one.only or pl.Series([name]).str.contains(one.only)[0]}
-        if any(".to-" in name and name.rsplit(".to-", 1)[0] in counted for name in counted):
+        if earlier_legs(counted):
             of_legs.append(one.name)
     if not of_legs:
         return []

@@ -21,6 +21,15 @@ NO_EPOCH = "2000-01-01T12:00:00Z"
 #: within metres.
 DEGREE = 5
 
+#: Positions are so far apart, s, unless the run is so short that the polynomial would not have its points.
+STEP_S = 60.0
+
+
+def step_s(duration_s: float) -> float:
+    """How far apart positions are, so that satellites are within metres of where they should be."""
+    return min(STEP_S, duration_s / (DEGREE - 1))
+
+
 _SATELLITE, _STATION, _UP, _PATH = [74, 120, 180, 255], [27, 27, 27, 255], [141, 151, 163, 200], [214, 93, 48, 255]
 
 
@@ -107,18 +116,22 @@ Spans = list[tuple[float, float]]
 
 
 def _served(handovers: pl.DataFrame | None, duration_s: float) -> Iterator[tuple[str, str, Spans]]:
-    """Station, satellite, and when the one used the other."""
+    """Station, satellite, and when the one used the other; a station with several antennas has several at a time."""
     if handovers is None:
         return
-    current: dict[str, tuple[str | None, float]] = {}
+    #: Since when each station has used a satellite. A row is of one antenna; the others keep theirs.
+    current: dict[tuple[str, str], float] = {}
     spans: dict[tuple[str, str], Spans] = {}
     for row in handovers.sort("time_s", maintain_order=True).iter_rows(named=True):
-        if row.get("kind") == "gateway":
+        # Between beams the satellite stays.
+        if row.get("kind") == "gateway" or (row["from"] is not None and row["from"] == row["to"]):
             continue
-        _close(spans, row["terminal"], current.get(row["terminal"]), row["time_s"])
-        current[row["terminal"]] = (row["to"], row["time_s"])
-    for station, state in current.items():
-        _close(spans, station, state, duration_s)
+        since_s = current.pop((row["terminal"], row["from"]), None)
+        _close(spans, row["terminal"], None if since_s is None else (row["from"], since_s), row["time_s"])
+        if row["to"] is not None:
+            current[row["terminal"], row["to"]] = row["time_s"]
+    for (station, satellite), since_s in current.items():
+        _close(spans, station, (satellite, since_s), duration_s)
     for (station, satellite), times in sorted(spans.items()):
         yield station, satellite, times
 

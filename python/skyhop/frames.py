@@ -138,8 +138,15 @@ class Grid:
         ]
         count = len(self._cells())
         more = f"<p>{count - MOST_SHOWN} cells more</p>" if count > MOST_SHOWN else ""
-        said = "".join(f"<p>{html.escape(note)}</p>" for note in (*self.notes, *self.warnings))
+        said = "".join(f"<p>{html.escape(note)}</p>" for note in (*self._failures(), *self.notes, *self.warnings))
         return html_table([*self.axes, *(one.axis for one in self.measures.values())], rows) + more + said
+
+    def _failures(self) -> list[str]:
+        """That means leave runs out, where some failed."""
+        failed = self.runs["error"].count() if "error" in self.runs.columns else 0
+        if not failed:
+            return []
+        return [f"{failed} of {self.runs.height} runs failed: means are of the others; grid.runs has the reasons."]
 
     def _cells(self) -> list[dict[str, Any]]:
         cells: dict[tuple[str, ...], dict[str, Any]] = {}

@@ -10,7 +10,6 @@ It needs the package gymnasium: `pip install "skyhop[gym]"`.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import queue
 import threading
@@ -25,6 +24,7 @@ import numpy as np
 
 from skyhop import _core, api
 from skyhop.own import CongestionControl
+from skyhop.starts import one_by_one, start_s
 
 if TYPE_CHECKING:
     from skyhop._core import Ack, Congestion, Loss, Start
@@ -48,6 +48,8 @@ class _Exchange:
 
     def __init__(self, interval_s: float | None) -> None:
         self.interval_s = interval_s
+        #: When the flow starts, s.
+        self.start_s = 0.0
         self.renew()
 
     def renew(self) -> None:
@@ -80,7 +82,8 @@ def agent_of(token: str) -> type[CongestionControl]:
             super().__init__(start)
             self.mss = start.mss
             self.clamp = start.clamp
-            self.begin, self.delivered, self.lost = 0.0, 0, 0.0
+            # The rate of the first round would be too low if it counted the time before the flow's start.
+            self.begin, self.delivered, self.lost = exchange.start_s, 0, 0.0
 
         def on_ack(self, ack: Ack) -> None:
             self._look(ack)
@@ -125,7 +128,8 @@ class FlowEnv(gymnasium.Env[np.ndarray[Any, Any], np.ndarray[Any, Any]]):
     `scenario` is a file or nested dicts; the flow `flow`, by default the first, must run Skyhop's own TCP. Its control
     is replaced. A decision is due at the end of each round trip, or every `interval_s` of simulated time, with the next
     ACK: while no ACK arrives, there is none. An action is the logarithm to base 2 of the window's factor. An episode
-    ends, truncated, with the run; its `info["run"]` is the run. A seed gives the same episode for the same actions.
+    ends, truncated, with the run; its `info["run"]` is the run. That step repeats the last observation, and its reward
+    is 0. A seed gives the same episode for the same actions.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
@@ -152,7 +156,8 @@ class FlowEnv(gymnasium.Env[np.ndarray[Any, Any], np.ndarray[Any, Any]]):
         self._last = np.zeros(len(OBSERVED), np.float32)
 
     def _with_agent(self, source: api.Source, name: str | None) -> _core.Scenario:
-        data: dict[str, Any] = json.loads(api.scenario(source).canonical_json())
+        # Each flow of a `count` by itself: the agent would be asked for all of them in turn.
+        data = one_by_one(api.scenario(source))
         flows = [flow for flow in data["flows"] if name is None or flow["name"] == name]
         if not flows:
             raise ValueError(f"no flow is called {name!r}; there are: {', '.join(f['name'] for f in data['flows'])}")
@@ -162,6 +167,7 @@ class FlowEnv(gymnasium.Env[np.ndarray[Any, Any], np.ndarray[Any, Any]]):
                 f"the flow {flows[0]['name']!r} does not run Skyhop's own TCP, whose window an agent can set: write "
                 'profile = "rfc" at the top of the scenario'
             )
+        self._exchange.start_s = start_s(flows[0])
         source_text = f"from skyhop.gym import agent_of\nAgent = agent_of({self._token!r})\n"
         flows[0]["tcp"] = {**tcp, "control": {"python": {"class": "agent:Agent", "source": source_text}}}
         return api.scenario(data)
@@ -206,7 +212,8 @@ class FlowEnv(gymnasium.Env[np.ndarray[Any, Any], np.ndarray[Any, Any]]):
         observation = self._observe()
         over = self._ended is not None
         info = {"run": self._ended} if over else {}
-        return observation, float(self._reward(observation)), False, over, info
+        # At the end of the run no decision is due: the last observation was rewarded when it came.
+        return observation, 0.0 if over else float(self._reward(observation)), False, over, info
 
     def _observe(self) -> np.ndarray[Any, Any]:
         if self._ended is None:

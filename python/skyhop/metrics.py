@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from skyhop import _core, recovery
+from skyhop.legs import earlier_legs
 from skyhop.verdict import DefinitionError, Guard
 
 if TYPE_CHECKING:
@@ -349,8 +350,7 @@ def on_grid(time_s: float, step_s: float) -> bool:
 def _earlier_legs(table: pl.DataFrame, only: str) -> list[str]:
     """Legs of split connections whose last leg, which delivers what they hand on, is counted, too (`helpers.md`)."""
     names = table["flow"].unique()
-    counted = set(names.filter(names.str.contains(only)) if only else names)
-    return sorted(name for name in counted if ".to-" in name and name.rsplit(".to-", 1)[0] in counted)
+    return sorted(earlier_legs(names.filter(names.str.contains(only)) if only else names))
 
 
 def stated_time(metric: Metric, length_s: float) -> tuple[float, float]:

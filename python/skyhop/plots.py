@@ -422,10 +422,12 @@ class RunPlots:
 
     def world_map(self, *, at_s: float = 0.0) -> Figure:
         """Satellites, ISLs and the flows' paths at a moment of the run."""
-        from skyhop.worldmap import stations_of, world_map
+        from skyhop.sky import stations_in
+        from skyhop.worldmap import world_map
 
         run = self._run
-        stations = stations_of(json.loads(run.scenario.canonical_json()))
+        # Stations on a track have moved.
+        stations = stations_in(json.loads(run.scenario.sky_json(min(at_s, run.scenario.duration_s))))
         positions = self._series("positions")
         return world_map(positions, run.links, run.link_changes, run.paths, at_s=at_s, stations=stations)
 

@@ -111,7 +111,7 @@ def map_of(state: Mapping[str, Any]) -> Any:
         {"time_s": [at_s] * len(ways), "flow": list(ways), "path": list(ways.values())},
         schema={"time_s": pl.Float64, "flow": text, "path": text},
     )
-    return worldmap.world_map(_positions(state), links, changes, paths, at_s=at_s, stations=_stations(state))
+    return worldmap.world_map(_positions(state), links, changes, paths, at_s=at_s, stations=stations_in(state))
 
 
 def way_of(hops: Sequence[Mapping[str, Any]]) -> str:
@@ -131,7 +131,8 @@ def _positions(state: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def _stations(state: Mapping[str, Any]) -> dict[str, Place]:
+def stations_in(state: Mapping[str, Any]) -> dict[str, Place]:
+    """Where the stations are at the moment of what `Scenario.sky_json` says."""
     from skyhop.worldmap import Place
 
     return {
@@ -457,7 +458,10 @@ def export_sky(
     czml: Annotated[Path | None, typer.Option("--czml", metavar="FILE", help="For Cesium: all of the run.")] = None,
     geojson: Annotated[Path | None, typer.Option("--geojson", metavar="FILE", help="For map tools: a moment.")] = None,
     at: Annotated[str, typer.Option("--at", metavar="TIME", help="Moment of the GeoJSON.")] = "0 s",
-    step: Annotated[str, typer.Option("--step", metavar="TIME", help="Between positions in CZML.")] = "60 s",
+    step: Annotated[
+        str | None,
+        typer.Option("--step", metavar="TIME", help="Between positions in CZML; by default 60 s, less in short runs."),
+    ] = None,
 ) -> None:
     """Write the sky of a run as CZML or GeoJSON."""
     from skyhop import czml as globe
@@ -471,7 +475,8 @@ def export_sky(
         terminal.fail(f"{run_folder}: no constellation and no stations: there is no sky to write")
     if czml is not None:
         try:
-            ephemeris = json.loads(scenario.ephemeris_json(terminal.seconds(step, option="--step")))
+            apart_s = terminal.seconds(step, option="--step") if step else globe.step_s(scenario.duration_s)
+            ephemeris = json.loads(scenario.ephemeris_json(apart_s))
         except ValueError as error:
             terminal.fail(f"--step {step}: {error}")
         packets = globe.czml(ephemeris, *tables, duration_s=scenario.duration_s)

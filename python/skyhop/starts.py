@@ -9,7 +9,7 @@ from typing import Any
 
 from skyhop import _core
 
-_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+_UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
 
 def spread(scenario: _core.Scenario, *, seed: int, within_s: float) -> _core.Scenario:
@@ -45,19 +45,33 @@ def one_by_one(scenario: _core.Scenario) -> dict[str, Any]:
     flows = []
     for flow in data["flows"]:
         number = flow.pop("count", None)
+        spread = flow.pop("start_spread", None)
         if number is None:
             flows.append(flow)
-        else:
-            flows += [{**flow, "name": f"{flow['name']}-{one}"} for one in range(number)]
+            continue
+        for one in range(number):
+            own = {**flow, "name": f"{flow['name']}-{one}"}
+            if spread is not None:
+                # The starts divide `start_spread` evenly, in whole nanoseconds as in the engine.
+                own["start"] = f"{_start_ns(flow) + _nanoseconds(spread) * one // number} ns"
+            flows.append(own)
     data["flows"] = flows
     return data
 
 
+def start_s(flow: dict[str, Any]) -> float:
+    """When a flow of `one_by_one` starts, s."""
+    return _start_ns(flow) / 1e9
+
+
 def _start_ns(flow: dict[str, Any]) -> int:
-    text = flow.get("start", "0 s")
+    return _nanoseconds(flow.get("start", "0 s"))
+
+
+def _nanoseconds(text: str) -> int:
     parts = re.fullmatch(r"([0-9]+)(?:\.([0-9]+))? ?([a-z]+)", text)
-    if parts is None or parts[3] not in _NANOSECONDS:
+    if parts is None or parts[3] not in _UNITS_NS:
         raise ValueError(f"the start {text!r} is not a time that can be moved")
     digits = parts[2] or ""
-    whole, unit = int(parts[1] + digits), _NANOSECONDS[parts[3]]
+    whole, unit = int(parts[1] + digits), _UNITS_NS[parts[3]]
     return whole * unit // int(10 ** len(digits))

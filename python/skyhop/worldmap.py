@@ -284,7 +284,7 @@ def _unit(place: Place) -> NDArray[np.float64]:
 
 
 def stations_of(scenario: Mapping[str, Any]) -> dict[str, Place]:
-    """The ground stations of a scenario's canonical form."""
+    """The ground stations of a scenario's canonical form; those on a track stand where it begins."""
     return {
         name: Place(float(str(station["latitude"]).split()[0]), float(str(station["longitude"]).split()[0]))
         for name, station in scenario.get("stations", {}).items()

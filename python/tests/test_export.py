@@ -154,6 +154,109 @@ def test_the_rtts_of_tshark_are_those_of_the_run(tmp_path: Path) -> None:
     assert means == pytest.approx(run.flows["rtt_mean_s"].to_list(), rel=0.01)
 
 
+def interfaces(file: Path) -> dict[str, dict[int, bytes]]:
+    """The options of each interface of a pcapng file, by its name."""
+    data, at, found = file.read_bytes(), 0, {}
+    while at < len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        if kind == 1:
+            options: dict[int, bytes] = {}
+            option = at + 16
+            while (code := struct.unpack_from("<H", data, option)[0]) != 0:
+                size = struct.unpack_from("<H", data, option + 2)[0]
+                options[code] = data[option + 4 : option + 4 + size]
+                option += 4 + size + -size % 4
+            found[options[2].decode()] = options
+        at += length
+    return found
+
+
+def test_an_interface_has_the_rates_of_its_two_directions(tmp_path: Path) -> None:
+    link = {"between": ["left", "right"], "rate": "8 Mbit/s", "backward": {"rate": "1 Mbit/s"}, "delay": "10 ms"}
+    flow = {"name": "f", "from": "left", "to": "right", "tcp": "cubic", "application": {"ftp": {"bytes": "50 kB"}}}
+    records = {"packets": ["left->right", "right->left"]}
+    run = skyhop.run({"duration": "3 s", "links": [link], "flows": [flow], "records": records})
+    write(run, "pcapng", tmp_path / "out.pcapng")
+    rates = {
+        name: [int.from_bytes(options[code], "little") for code in (16, 17)]
+        for name, options in interfaces(tmp_path / "out.pcapng").items()
+    }
+    assert rates == {"left to right": [8_000_000, 1_000_000], "right to left": [1_000_000, 8_000_000]}
+
+
+def test_windows_and_mss_do_not_depend_on_which_packets_were_recorded(tmp_path: Path) -> None:
+    """The largest recorded packet was a full segment: of ACKs alone a window of 113 segments had 113 bytes."""
+    link = {"between": ["left", "right"], "rate": "8 Mbit/s", "delay": "40 ms"}
+    flows = [
+        {"name": "linux", "from": "left", "to": "right", "tcp": "cubic"},
+        {"name": "own", "from": "left", "to": "right", "tcp": {"profile": "rfc", "name": "newreno", "mss": "900 B"}},
+        {"name": "small", "from": "left", "to": "right", "tcp": "cubic", "application": {"ftp": {"bytes": "100 B"}}},
+    ]
+    found = []
+    for recorded in (["left->right", "right->left"], ["right->left"]):
+        records = {"grid": "1 s", "packets": recorded}
+        run = skyhop.run({"duration": "5 s", "links": [link], "flows": flows, "records": records})
+        write(run, "qlog", tmp_path / "out.qlog")
+        traces = json.loads((tmp_path / "out.qlog").read_text())["traces"]
+        windows = {}
+        for trace in traces:
+            updates = [event["data"] for event in trace["events"] if event["name"] == "recovery:metrics_updated"]
+            windows[trace["title"]] = [data["congestion_window"] for data in updates]
+        write(run, "pcapng", tmp_path / "out.pcapng")
+        # The SYN of Linux that the receiver sends: options begin with the MSS.
+        segments = [
+            data for _, _, data in packets(tmp_path / "out.pcapng") if data[33] == 0x12 and data[40:41] == b"\x02"
+        ]
+        found.append((windows, {struct.unpack_from("!H", data, 42)[0] for data in segments}))
+        for name, bytes_of_segment in [("linux", 1448), ("own", 900), ("small", 1448)]:
+            cwnd = run.flow_series.filter(pl.col("flow") == name)["cwnd"]
+            assert windows[name] == [round(value * bytes_of_segment) for value in cwnd]
+    assert found[0] == found[1]
+    assert found[0][1] == {1460}
+
+
+def test_a_capture_at_a_station_says_what_no_interface_of_it_sees(iridium: skyhop.Run, tmp_path: Path) -> None:
+    notes = write(iridium, "pcapng", tmp_path / "out.pcapng", nodes=["berkeley"]).notes
+    assert any("is not in the capture: these links end at no node of a name" in note for note in notes)
+    assert not any("is not in the capture" in note for note in write(iridium, "pcapng", tmp_path / "all.pcapng").notes)
+
+
+@pytest.mark.parametrize("flow", ["linux", "own", "quic"])
+def test_qlog_has_the_acks_that_come_down_from_a_satellite(iridium: skyhop.Run, tmp_path: Path, flow: str) -> None:
+    """They come over a downlink, which ends at no node of a name, and were left out without a word."""
+    if flow not in set(iridium.flows["flow"]):
+        pytest.skip("this build has no quinn")
+    write(iridium, "qlog", tmp_path / "out.qlog")
+    traces = json.loads((tmp_path / "out.qlog").read_text())["traces"]
+    (events,) = (trace["events"] for trace in traces if trace["title"] == flow)
+    arrived = iridium.table("packets").filter((pl.col("flow") == flow) & (pl.col("event") == "ack"))["time_s"]
+    times = [event["time"] for event in events if event["name"] == "transport:packet_received"]
+    assert len(times) > 30
+    assert times == pytest.approx([time_s * 1e3 for time_s in arrived])
+
+
+@pytest.fixture(scope="module")
+def iridium() -> skyhop.Run:
+    quic = [{"name": "quic", "quic": {"stack": "quinn"}}] if "quinn" in _core.quic_stacks() else []
+    flows = [
+        {"name": "linux", "tcp": "cubic"}, {"name": "own", "tcp": {"profile": "rfc", "name": "newreno"}}, *quic,
+    ]  # fmt: skip
+    way = {"from": "berkeley", "to": "chennai", "application": {"ftp": {"bytes": "200 kB"}}}
+    return skyhop.run({
+        "duration": "20 s",
+        "constellation": {"preset": "iridium"},
+        "stations": {
+            "berkeley": {"latitude": "37.9 deg", "longitude": "-122.3 deg"},
+            "chennai": {"latitude": "13.04 deg", "longitude": "80.17 deg"},
+        },
+        "flows": [flow | way for flow in flows],
+        "records": {
+            "grid": "1 s",
+            "packets": ["berkeley->sky", *(f"iridium-{i}-{j}->ground" for i in range(6) for j in range(11))],
+        },
+    })  # fmt: skip
+
+
 def test_a_pcap_is_one_file_for_each_interface(lossy: skyhop.Run, tmp_path: Path) -> None:
     write(lossy, "pcap", tmp_path / "out")
     names = sorted(path.name for path in (tmp_path / "out").glob("*.pcap"))
@@ -183,6 +286,36 @@ def test_iperf3_adds_up_to_the_totals_of_the_run(tmp_path: Path) -> None:
     assert retransmits == run.flows["retransmissions"].to_list()
 
 
+def test_sums_of_iperf3_count_a_split_connection_once_and_notes_say_what_differs(tmp_path: Path) -> None:
+    links = [
+        {"between": ["a", "p"], "rate": "10 Mbit/s", "delay": "10 ms"},
+        {"between": ["p", "b"], "rate": "5 Mbit/s", "delay": "100 ms"},
+    ]
+    web = {"name": "web", "from": "a", "to": "b", "tcp": "cubic", "sizes": {"constant": "10 kB"},
+           "arrivals": {"at": {"text": "time_s\n0\n1\n"}}}  # fmt: skip
+    run = skyhop.run({
+        "duration": "12.3 s", "profile": "rfc", "links": links, "agents": [{"at": "p", "pep": {}}], "workloads": [web],
+        "flows": [
+            {"name": "split", "from": "a", "to": "b", "via": ["p"], "tcp": "cubic"},
+            {"name": "whole", "from": "a", "to": "b", "tcp": "cubic", "stop": "7.7 s"},
+        ],
+        "records": {"grid": "1 s"},
+    })  # fmt: skip
+    notes = write(run, "iperf3", tmp_path / "out.json").notes
+    found = json.loads((tmp_path / "out.json").read_text())
+    series = run.flow_series.filter(pl.col("flow") != "split.to-p").group_by("time_s").agg(pl.col("goodput_bps").sum())
+    sums = [step["sum"]["bits_per_second"] for step in found["intervals"]]
+    assert sums == pytest.approx(series.sort("time_s")["goodput_bps"].to_list())
+    assert any(sum(stream["bytes"] for stream in step["streams"]) > step["sum"]["bytes"] for step in found["intervals"])
+    assert notes == [
+        "the intervals end at 12 s with the last whole step, the run at 12.3 s",
+        "bits_per_second counts until a flow's own end, bytes until the run's end: they differ in whole",
+        "sums leave out legs that hand on what the last leg delivers: split.to-p",
+        "sum_received has the transfers of workloads, too; they have no streams and no intervals",
+    ]
+    assert any("workloads are left out" in note for note in write(run, "flowmon", tmp_path / "out.xml").notes)
+
+
 def test_flow_monitor_has_the_sums_of_the_run(lossy: skyhop.Run, tmp_path: Path) -> None:
     write(lossy, "flowmon", tmp_path / "out.xml")
     flows = ElementTree.parse(tmp_path / "out.xml").getroot().findall("FlowStats/Flow")
@@ -192,6 +325,23 @@ def test_flow_monitor_has_the_sums_of_the_run(lossy: skyhop.Run, tmp_path: Path)
         assert sum(int(one.attrib["number"]) for one in element) == row["dropped"]
         seconds = float(element.attrib["delaySum"].strip("+ns")) / 1e9
         assert seconds / row["packets_received"] == pytest.approx(row["delay_mean_s"], rel=1e-9)
+
+
+@pytest.mark.skipif("quinn" not in _core.quic_stacks(), reason="this build has no quinn")
+def test_flow_monitor_takes_no_delays_of_messages_for_delays_of_packets(tmp_path: Path) -> None:
+    messages = {"messages": {"payload": "100 B", "every": "5 ms", "deadline": "200 ms"}}
+    run = skyhop.run({
+        "duration": "3 s",
+        "links": [{"between": ["left", "right"], "rate": "100 kbit/s", "delay": "20 ms", "queue": "unlimited"}],
+        "flows": [{"name": "m", "from": "left", "to": "right", "quic": {"stack": "quinn", "datagrams": True},
+                   "application": messages}],
+    })  # fmt: skip
+    notes = write(run, "flowmon", tmp_path / "out.xml").notes
+    assert "delays are recorded of messages, not of packets, and left out of m" in notes
+    (flow,) = ElementTree.parse(tmp_path / "out.xml").getroot().findall("FlowStats/Flow")
+    (row,) = run.flows.iter_rows(named=True)
+    assert row["messages_received"] > row["packets_received"] > 0, "several to a packet"
+    assert row["delay_mean_s"] > 0 and not any("delay" in key.lower() or "jitter" in key for key in flow.attrib)
 
 
 def test_ns2_traces_conserve_packets(lossy: skyhop.Run, tmp_path: Path) -> None:

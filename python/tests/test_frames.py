@@ -6,6 +6,7 @@ import importlib.util
 import math
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -127,6 +128,11 @@ def test_notebooks_show_grids_runs_and_scenarios(grid: skyhop.Grid) -> None:
         assert re.findall("<tr><td>(.)</td>", text) == ["a", "b"]
     text = run.scenario._repr_html_()  # type: ignore[attr-defined]
     assert "<td>flows</td><td>2</td><td>a, b</td>" in text and "5 s" in text
+    first = pl.int_range(pl.len()) == 0
+    reasons = pl.when(first).then(pl.lit("out of memory")).otherwise(pl.lit(None, dtype=pl.String))
+    lacking = replace(grid, runs=grid.runs.with_columns(error=reasons))
+    assert f"1 of {grid.runs.height} runs failed: means are of the others" in lacking._repr_html_()
+    assert "failed" not in shown
     assert frames.shown(12345.6, 1234.5) == "12346 ± 1234" and frames.shown(0.12345, math.nan) == "0.1235"
     assert frames.html_table(["<a>"], [["<b>"]]).count("&lt;") == 2
 

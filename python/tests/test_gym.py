@@ -53,6 +53,33 @@ def test_actions_set_the_window_and_seeds_repeat_episodes() -> None:
     assert again.manifest["records_hash"] == run.manifest["records_hash"] != other.manifest["records_hash"]
 
 
+def test_the_agent_has_one_flow_of_a_count_and_is_rewarded_once_for_each_observation() -> None:
+    flow = SCENARIO["flows"][0] | {"count": 2, "start_spread": "2 s"}  # type: ignore[index]
+    scenario = SCENARIO | {"duration": "6 s", "flows": [flow]}
+    rewarded: list[list[float]] = []
+
+    def reward(observation: np.ndarray[Any, Any]) -> float:
+        rewarded.append(observation.tolist())
+        return 1.0
+
+    env = FlowEnv(scenario, flow="f-1", reward=reward)
+    first, _ = env.reset(seed=1)
+    total, steps, truncated = 0.0, 0, False
+    while not truncated:
+        # The window of the agent's flow stays at one segment.
+        observation, value, _, truncated, info = env.step(np.array([-1.0], np.float32))
+        total, steps = total + value, steps + 1
+    env.close()
+    assert total == len(rewarded) == steps - 1
+    assert rewarded[-1] == observation.tolist()
+    means = dict(info["run"].flows.select("flow", "cwnd_mean").iter_rows())
+    assert means["f-1"] < 3 < means["f-0"]
+    # It starts after 1 s and has delivered one segment (its SYN) in one round trip when it is first asked.
+    assert first[4] == pytest.approx(8e-3 * 1460 / first[2], rel=0.01)
+    with pytest.raises(ValueError, match="no flow is called 'f'; there are: f-0, f-1"):
+        FlowEnv(scenario, flow="f")
+
+
 def test_decisions_by_the_clock_are_that_far_apart() -> None:
     """A run of 5 s has 25 intervals of 200 ms; each ends with the next ACK."""
     env = FlowEnv(SCENARIO, interval_s=0.2)

@@ -142,6 +142,22 @@ def test_the_world_of_iridium() -> None:
     assert run.plot.coverage(mask_deg=8.2).axes
 
 
+def test_a_ship_on_a_map_is_where_it_has_sailed() -> None:
+    run = skyhop.run({
+        "duration": "200 s",
+        "constellation": {"preset": "iridium", "gsl": {"rate": "1 Mbit/s"}},
+        "stations": {"ship": {"track": [
+            {"at": "0 s", "latitude": "0 deg", "longitude": "0 deg"},
+            {"at": "100 s", "latitude": "0 deg", "longitude": "40 deg"},
+        ]}},
+        "records": {"positions": "10 s"},
+    })  # fmt: skip
+    for at_s, longitude in [(0.0, 0.0), (50.0, 20.0), (200.0, 40.0)]:
+        (panel,) = run.plot.world_map(at_s=at_s).axes
+        (name,) = (text for text in panel.texts if text.get_text() == "ship")
+        assert name.xy == pytest.approx((longitude, 0.0), abs=1e-9)
+
+
 def test_footprints_have_the_size_that_geometry_gives() -> None:
     # 780 km: 27.00 degrees to the horizon, 19.92 at a mask of 8.2 degrees (cos of the Earth's triangle).
     assert math.degrees(worldmap.footprint_angle(780, 0)) == pytest.approx(27.00, abs=0.01)

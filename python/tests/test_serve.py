@@ -27,7 +27,8 @@ from serving import ENDLESS, SMALL, Server, running, workers
 import skyhop
 from skyhop.kept import Keep
 from skyhop.server import app, guard
-from skyhop.server.jobs import Limits
+from skyhop.server.grids import grids
+from skyhop.server.jobs import Limits, Live
 from skyhop.server.library import Library
 
 
@@ -222,6 +223,34 @@ def test_noise_in_the_editor_is_answered(server: Server) -> None:
     for text in ("\0" * 1000, "[" * 5000, "a=" * 1000, '"""' * 999, "duration = 1e999", "= \u202e"):
         status, verdict = server.ask("POST", "/api/check", {"text": text})
         assert (status, verdict["ok"]) == (200, False)
+
+
+def test_points_of_a_run_under_way_that_are_thinned_keep_their_bytes() -> None:
+    """Every second point went with its rate: those that stayed told of half of the time since the one before."""
+    live = Live()
+    times = [0.0]
+    for i in range(2001):
+        times.append(times[-1] + (1.0 if i % 2 else 3.0))
+        rate = 8e6 if i % 2 else 1e6
+        live.add(["f"], [times[-1], [rate], [10.0 + i]])
+    assert len(live.points) == 1001
+    assert live.points[0] == (4.0, [pytest.approx(2.75e6)], [11.0])
+    before = [0.0, *(point[0] for point in live.points)]
+    bits = sum(rates[0] * (end - begin) for begin, (end, rates, _) in zip(before, live.points, strict=False))
+    assert bits == pytest.approx(sum((8e6 if i % 2 else 3e6) for i in range(2001)))
+
+
+def test_a_cell_of_a_sweep_tells_how_many_runs_it_is_of(tmp_path: Path) -> None:
+    """Failed runs were taken off the finished ones once more."""
+    folder = tmp_path / "sweep"
+    folder.mkdir()
+    (folder / "table.csv").write_text(
+        "rate,metric,unit,runs,distinct_runs,failed,warm_up_s,mean,low,high\n1 Mbit/s,goodput,Mbit/s,4,4,2,0.0,5,4,6\n"
+    )
+    (folder / "runs.csv").write_text("rate,seed,run,records_hash\n")
+    (found,) = grids(Library(tmp_path))
+    (cell,) = found["cells"]
+    assert cell["values"]["goodput"] == {"mean": 5.0, "low": 4.0, "high": 6.0, "runs": 4, "failed": 2}
 
 
 def test_200_requests_at_once_are_all_answered(server: Server, run_id: str) -> None:

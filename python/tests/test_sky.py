@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import skyhop
+from skyhop import czml
 from skyhop.cli import app
 
 SCENARIO = """
@@ -257,6 +259,54 @@ def test_czml_has_every_node_and_lines_between_nodes_that_it_has(tmp_path: Path,
     moving = placed["iridium-0-0"]["cartesian"]
     assert len(moving) % 4 == 0 and moving[4] == 60
     assert math.dist(moving[1:4], (0, 0, 0)) == pytest.approx(6378.137e3 + 780e3, abs=1.0)
+
+
+@pytest.mark.parametrize("duration_s", [20, 90])
+def test_czml_of_a_short_run_has_satellites_where_they_are(tmp_path: Path, duration_s: int) -> None:
+    """With three points 60 s apart Cesium drew satellites 113 m from where they were."""
+    file = tmp_path / "scenario.toml"
+    sky = '[constellation]\npreset = "iridium"\nisl = { layout = "none" }\n'
+    file.write_text(f'duration = "{duration_s} s"\n{sky}[stations]\nhere = {{ city = "Palermo" }}\n')
+    skyhop.run(file).write(tmp_path / "run")
+    assert call("export-sky", tmp_path / "run", "--czml", tmp_path / "sky.czml").exit_code == 0
+    packets = json.loads((tmp_path / "sky.czml").read_text(encoding="utf-8"))
+    (position,) = (one["position"] for one in packets if one["id"] == "iridium-1-3")
+    rows = [position["cartesian"][i : i + 4] for i in range(0, len(position["cartesian"]), 4)]
+    points = rows[: position["interpolationDegree"] + 1]
+    fine = json.loads(skyhop.scenario(file).ephemeris_json(duration_s / 20))
+    (true,) = (node["xyz_m"] for node in fine["nodes"] if node["name"] == "iridium-1-3")
+    for i in range(20):
+        at_s, drawn = i * duration_s / 20, [0.0, 0.0, 0.0]
+        for one in points:
+            # Lagrange's polynomials.
+            weight = math.prod((at_s - other[0]) / (one[0] - other[0]) for other in points if other is not one)
+            drawn = [sum_ + weight * value for sum_, value in zip(drawn, one[1:], strict=True)]
+        assert math.dist(drawn, true[3 * i : 3 * i + 3]) < 1.0
+
+
+def test_czml_has_each_antenna_of_a_station() -> None:
+    """One satellite stood for all antennas, and none was left once one of them lost its own."""
+    rows = [
+        (0.0, "gw", None, "a"), (0.0, "gw", None, "b"), (0.0, "gw", None, "c"),
+        (10.0, "gw", "a", None), (20.0, "gw", "b", "d"), (25.0, "gw", "d", "d"),
+    ]  # fmt: skip
+    changes = pl.DataFrame(rows, schema=["time_s", "terminal", "from", "to"], orient="row")
+    kind = pl.when(pl.col("time_s") == 25).then(pl.lit("beam")).otherwise(pl.lit("satellite"))
+    changes = changes.with_columns(kind=kind)
+    nodes = [{"name": name, "kind": "satellite", "xyz_m": [7e6, 0, 0, 7e6, 1e5, 0]} for name in "abcd"] + [
+        {"name": "gw", "kind": "station", "xyz_m": [6.4e6, 0, 0]}
+    ]
+    packets = czml.czml({"epoch": None, "step_s": 60.0, "nodes": nodes}, changes, None, duration_s=30.0)
+    shown = {
+        packet["id"]: [one["interval"] for one in packet["polyline"]["show"] if one["boolean"]]
+        for packet in packets
+        if "polyline" in packet
+    }
+    at = "2000-01-01T12:00:"
+    assert shown == {
+        "gw to a": [f"{at}00Z/{at}10Z"], "gw to b": [f"{at}00Z/{at}20Z"], "gw to c": [f"{at}00Z/{at}30Z"],
+        "gw to d": [f"{at}20Z/{at}30Z"],
+    }  # fmt: skip
 
 
 def test_positions_are_neither_too_many_nor_none(tmp_path: Path, run_folder: Path) -> None:

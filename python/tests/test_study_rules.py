@@ -320,6 +320,10 @@ def test_starts_are_drawn_by_seed_and_flow_and_move_nothing_else() -> None:
     assert len(set(begins_ns)) == 4
     assert 0 <= begins_ns[0] < 500_000_000
     assert all(1_000_000_000 <= begin < 1_500_000_000 for begin in begins_ns[1:])
+    spread = api.scenario(DUMBBELL.replace('name = "b"', 'name = "b"\ncount = 3\nstart_spread = "5 s"'))
+    drawn = api.run(starts.spread(spread, seed=1, within_s=1e-6)).flows["start_s"].to_list()
+    assert drawn == pytest.approx(api.run(spread).flows["start_s"].to_list(), abs=1e-6)
+    assert len(set(map(round, drawn))) > 2
 
 
 def test_numbers_in_prose_are_what_the_study_gives(folder: Path) -> None:

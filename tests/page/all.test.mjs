@@ -6,6 +6,7 @@ import "./page.mjs";
 import "./workspace.mjs";
 import "./moments.mjs";
 import "./compare.mjs";
+import "./numbers.mjs";
 import "./access.mjs";
 
 after(close);

@@ -401,7 +401,112 @@ grid = "1 s"
 positions = "5 s"
 """
 
+#: A ship that moves, a mask of its own, a split connection, a workload, and steps longer than what charts are made of.
+AWAY = """# A ship that moves
+duration = "100 s"
+profile = "rfc"
+[constellation]
+preset = "iridium"
+[constellation.gsl]
+rate = "4 Mbit/s"
+[stations]
+base = { latitude = "47 deg", longitude = "8 deg" }
+[stations.ship]
+elevation_mask = "12 deg"
+track = [
+  { at = "10 s", latitude = "45 deg", longitude = "0 deg" },
+  { at = "1.5 min", latitude = "50 deg", longitude = "20 deg", altitude = "300 m" },
+]
+[[links]]
+between = ["server", "proxy"]
+rate = "20 Mbit/s"
+delay = "5 ms"
+[[links]]
+between = ["proxy", "base"]
+rate = "20 Mbit/s"
+delay = "5 ms"
+[[agents]]
+at = "proxy"
+pep = {}
+[[flows]]
+name = "split"
+from = "server"
+to = "ship"
+via = ["proxy"]
+tcp = "cubic"
+[[workloads]]
+name = "web"
+from = "server"
+to = "ship"
+tcp = "cubic"
+sizes = { constant = "200 kB" }
+arrivals = { at = { text = "time_s\\n1\\n50\\n" } }
+[records]
+grid = "5 s"
+positions = "30 s"
+"""
+
+#: The window of the TCP of Linux above packets of 100 B, of which none is a full segment.
+SMALL_MESSAGES = """# Small messages
+duration = "5 s"
+[[links]]
+between = ["left", "right"]
+rate = "1 Mbit/s"
+delay = "20 ms"
+[[flows]]
+name = "messages"
+from = "left"
+to = "right"
+tcp = "cubic"
+application = { messages = { payload = "100 B", every = "50 ms", deadline = "200 ms" } }
+[records]
+grid = "100 ms"
+packets = ["left->right", "right->left"]
+"""
+
+#: Three silences close together make one finding; another one stands at the start of the flow.
+SILENCES = """# Three silences in one finding
+duration = "40 s"
+[[links]]
+between = ["left", "right"]
+rate = "2 Mbit/s"
+delay = "20 ms"
+[links.forward]
+errors = [{ trace = { during = [["5 s", "8 s"], ["20 s", "22 s"], ["22.1 s", "24 s"], ["24.1 s", "25.5 s"]] } }]
+[[flows]]
+name = "f"
+from = "left"
+to = "right"
+udp = {}
+application = { constant_rate = { rate = "500 kbit/s", payload = "500 B" } }
+start = "5 s"
+[records]
+grid = "100 ms"
+"""
+
+#: So many steps that figures draw the extremes of stretches.
+SAWTOOTH = """# Many steps of a sawtooth
+duration = "200 s"
+profile = "rfc"
+[[links]]
+between = ["left", "right"]
+rate = "2 Mbit/s"
+delay = "20 ms"
+queue = { drop_tail = { packets = 20 } }
+[[flows]]
+name = "f"
+from = "left"
+to = "right"
+tcp = "newreno"
+[records]
+grid = "50 ms"
+"""
+
 SCENES = {
+    "sawtooth": SAWTOOTH,
+    "silences": SILENCES,
+    "small-messages": SMALL_MESSAGES,
+    "away": AWAY,
     "many": MANY,
     "million": MILLION,
     "slow-start": SHORT,
@@ -427,6 +532,10 @@ def main(folder: Path) -> None:
             # All columns would take longer to write and to read than the test of a million steps.
             steps = pl.DataFrame(run.table("flow_series")).select("time_s", "cwnd")
             steps.write_csv(folder / name / "flow_series.csv")
+    for time_s in (50.0, 99.0):
+        # Where the engine says that everything is at a moment between recorded ones, and at one behind the last.
+        sky = skyhop.Scenario.from_toml(AWAY).sky_json(time_s)
+        (folder / "away" / f"sky-{time_s:.0f}.json").write_text(sky, encoding="utf-8")
     for tcp in ("reno", "sack"):
         for seed in SEEDS:
             skyhop.run(skyhop.Scenario.from_toml(CHANCE.replace("reno", tcp)), seed=seed).write(
@@ -434,6 +543,7 @@ def main(folder: Path) -> None:
             )
 
     sweep(folder)
+    failures(folder)
     catalogue(folder)
     with tempfile.TemporaryDirectory() as apart:
         file = Path(apart) / "high.tle"
@@ -463,6 +573,19 @@ def elements(planes: int, per_plane: int, revolutions: str) -> str:
 def checksum(line: str) -> int:
     """The last digit of a line of elements: the sum of its digits, a minus counts as one."""
     return sum(int(sign) if sign.isdigit() else int(sign == "-") for sign in line) % 10
+
+
+def failures(folder: Path) -> None:
+    """Writes the tables of a sweep of which some runs failed."""
+    place = folder / "grid-with-failures"
+    place.mkdir(exist_ok=True)
+    (place / "table.csv").write_text(
+        "rate,metric,unit,runs,distinct_runs,failed,warm_up_s,mean,low,high\n"
+        "1 Mbit/s,goodput,Mbit/s,4,4,2,0.0,0.5,0.25,0.75\n"
+        "2 Mbit/s,goodput,Mbit/s,6,6,0,0.0,1.5,1.25,1.75\n",
+        encoding="utf-8",
+    )
+    (place / "runs.csv").write_text("rate,seed,run,records_hash\n", encoding="utf-8")
 
 
 def sweep(folder: Path) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from skyhop import _core, folders
 from skyhop.export import pcap, qlog, summaries, wire
+from skyhop.legs import earlier_legs
 from skyhop.starts import one_by_one
 
 if TYPE_CHECKING:
@@ -100,9 +101,41 @@ def ends_of(run: Source) -> dict[str, tuple[str, str]]:
     return {row["flow"]: (row["from"], row["to"]) for row in run.table("flows").iter_rows(named=True)}
 
 
+def payloads_of(run: Source) -> dict[str, int]:
+    """The user bytes of a full segment of each flow, the bytes of a full datagram with QUIC: what windows count.
+
+    The scenario says them. The largest recorded packet tells those of UDP and of legs of split connections, whose
+    proxies may have another TCP; a flow of these of which no data were recorded is not there.
+    """
+    import polars as pl
+
+    sizes = packets_of(run).group_by("flow").agg(pl.col("payload_bytes").max())
+    found = {name: largest for name, largest in sizes.iter_rows() if largest}
+    scenario = one_by_one(run.scenario)
+    for flow in scenario["flows"]:
+        if full := None if flow.get("via") else _full(flow):
+            found[flow["name"]] = full
+    of_workloads = {one["name"]: _full(one) for one in scenario.get("workloads", [])}
+    for name in sizes["flow"]:
+        # A connection of a workload is called after it: web#0, web#1.
+        if full := of_workloads.get(name.rpartition("#")[0]):
+            found[name] = full
+    return found
+
+
+def _full(flow: dict[str, Any]) -> int | None:
+    if "quic" in flow:
+        return int(flow["quic"]["payload"].removesuffix(" B"))
+    if "tcp" not in flow:
+        return None
+    # Linux takes the bytes of timestamps from the MSS; in Skyhop's own TCP the MSS is all user data.
+    stamps = 12 if flow["tcp"].get("timestamps") == "on" else 0
+    return int(flow["tcp"]["mss"].removesuffix(" B")) - stamps
+
+
 def _captured(run: Source, nodes: Sequence[str]) -> tuple[wire.Wire, dict[str, bytes], wire.Capture]:
     packets = packets_of(run)
-    made, names = wire.wire_of(packets, ends_of(run))
+    made, names = wire.wire_of(packets, ends_of(run), payloads_of(run))
     found = wire.capture(packets, run.table("links"), nodes=nodes)
     there = {interface.node for interface in found.interfaces}
     if missing := [node for node in nodes if node not in there]:
@@ -123,13 +156,26 @@ def _application() -> str:
     return f"skyhop {_core.version()}"
 
 
+def _unseen(run: Source, nodes: Sequence[str]) -> list[str]:
+    """What a capture at nodes leaves out though its links were recorded: packets on links that end nowhere by name."""
+    recorded = set(packets_of(run)["link"])
+    links = run.table("links").iter_rows(named=True)
+    shared = sorted(row["link"] for row in links if row["to"] is None and row["link"] in recorded)
+    if not nodes or not shared:
+        return []
+    return [
+        f"what arrives over {_some(shared)} is not in the capture: these links end at no node of a name. "
+        "Without --at each has an interface of its own."
+    ]
+
+
 def _pcapng(run: Source, out: Path, nodes: Sequence[str]) -> list[str]:
     made, names, found = _captured(run, nodes)
     comment = f"Simulated by Skyhop: scenario {run.manifest['scenario_hash']}, seed {run.manifest['seed']}. {_FILLED}"
     blocks = pcap.pcapng(found.interfaces, names, found.each(made), application=_application(), comment=comment)
     with folders.streamed(out) as file:
         file.writelines(blocks)
-    notes = [said] if (said := made.fitting.words()) else []
+    notes = [*([said] if (said := made.fitting.words()) else []), *_unseen(run, nodes)]
     if len(found.interfaces) > 1:
         shown = ", ".join(f'"{interface.name}"' for interface in found.interfaces[:4])
         notes.append(
@@ -148,7 +194,7 @@ def _pcap(run: Source, out: Path, nodes: Sequence[str]) -> list[str]:
                 file.writelines(pcap.pcap(found.each(made, only=rank)))
         text = f"Simulated by {_application()}: scenario {run.manifest['scenario_hash']}.\n{_FILLED}\n"
         (staging / "README.txt").write_text(text, encoding="utf-8")
-    return [said] if (said := made.fitting.words()) else []
+    return [*([said] if (said := made.fitting.words()) else []), *_unseen(run, nodes)]
 
 
 def _file_names(names: Iterator[str]) -> list[str]:
@@ -182,8 +228,35 @@ def _iperf3(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
         run.summary["flows"], series, run.summary["total"], simulated_s=float(run.manifest["simulated_s"])
     )
     folders.write(out, text)
-    no_steps = "the run has no time series, so there are no intervals: set [records] grid"
-    return [no_steps] if series.is_empty() else []
+    notes = []
+    if series.is_empty():
+        notes.append("the run has no time series, so there are no intervals: set [records] grid")
+    else:
+        last_s, end_s = series["time_s"].max(), float(run.manifest["simulated_s"])
+        if isinstance(last_s, float) and last_s < end_s - 1e-9:
+            notes.append(f"the intervals end at {last_s:g} s with the last whole step, the run at {end_s:g} s")
+    flows = run.summary["flows"]
+    if late := [flow["name"] for flow in flows if not _is_all_in_own_time(flow)]:
+        notes.append(
+            f"bits_per_second counts until a flow's own end, bytes until the run's end: they differ in {_some(late)}"
+        )
+    legs = earlier_legs(flow["name"] for flow in flows)
+    if legs:
+        notes.append(f"sums leave out legs that hand on what the last leg delivers: {_some(sorted(legs))}")
+    of_flows = sum(flow["bytes_delivered"] for flow in flows if flow["name"] not in legs)
+    if of_flows != run.summary["total"]["bytes_delivered"]:
+        notes.append("sum_received has the transfers of workloads, too; they have no streams and no intervals")
+    return notes
+
+
+def _is_all_in_own_time(flow: dict[str, Any]) -> bool:
+    """Whether all bytes arrived in the flow's own time, to which its rate refers."""
+    in_own_time: float = flow["goodput_bps"] * (flow["stop_s"] - flow["start_s"]) / 8
+    return bool(abs(in_own_time - flow["bytes_delivered"]) < 0.5)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (" and others" if len(names) > 4 else "")
 
 
 def _flow_monitor(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
@@ -191,13 +264,16 @@ def _flow_monitor(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     names = wire.addresses(flow[end] for flow in flows for end in ("from", "to"))
     shown = {name: ".".join(map(str, address)) for name, address in names.items()}
     folders.write(out, summaries.flow_monitor(flows, shown))
-    early = [flow["name"] for flow in flows if flow["stop_s"] < float(run.manifest["simulated_s"])]
-    if not early:
-        return []
-    return [
-        f"rxBytes counts until a flow's own end, packets until the run's end: they differ in {', '.join(early[:4])}"
-        + (" and others" if len(early) > 4 else "")
-    ]
+    notes = []
+    if early := [flow["name"] for flow in flows if flow["stop_s"] < float(run.manifest["simulated_s"])]:
+        notes.append(
+            f"rxBytes counts until a flow's own end, packets until the run's end: they differ in {_some(early)}"
+        )
+    if of_messages := [flow["name"] for flow in flows if flow.get("messages_received") is not None]:
+        notes.append(f"delays are recorded of messages, not of packets, and left out of {_some(of_messages)}")
+    if not run.table("workloads").is_empty():
+        notes.append("the transfers of workloads are left out: they have no rows of their own in the records")
+    return notes
 
 
 def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
@@ -205,14 +281,16 @@ def _qlog(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     title = f"Skyhop, scenario {run.manifest['scenario_hash'][:12]}, seed {run.manifest['seed']}"
     ends = ends_of(run)
     tables = (packets_of(run), series, run.table("flow_events"), ends, run.table("links"))
-    flows = [flow for flow in one_by_one(run.scenario)["flows"] if "quic" in flow]
-    payloads = {flow["name"]: int(flow["quic"]["payload"].removesuffix(" B")) for flow in flows}
+    payloads = payloads_of(run)
     text = qlog.document(*tables, title=title, warnings=run.manifest["warnings"], payloads=payloads)
     folders.write(out, text)
     notes = ["the run has no time series, so there are no windows: set [records] grid"] if series.is_empty() else []
-    if others := len(set(packets_of(run)["flow"]) - ends.keys()):
+    recorded = set(packets_of(run)["flow"])
+    if unknown := sorted((recorded & ends.keys()) - payloads.keys()):
+        notes.append(f"no windows in bytes: the records hold no data of {_some(unknown)}")
+    if others := len(recorded - ends.keys()):
         notes.append(f"connections of workloads have no trace, and {others} of them have packets here")
-    return [*notes, "a flow's packets are those at recorded links that begin or end at its source"]
+    return [*notes, "the packets that a flow sent are those at recorded links that begin at its source"]
 
 
 def _ns2(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
@@ -226,8 +304,7 @@ def _czml(run: Source, out: Path, _nodes: Sequence[str]) -> list[str]:
     from skyhop import czml
 
     scenario = _with_sky(run)
-    # Positions 60 s apart, as `skyhop export-sky` writes them.
-    ephemeris = json.loads(scenario.ephemeris_json(60.0))
+    ephemeris = json.loads(scenario.ephemeris_json(czml.step_s(scenario.duration_s)))
     tables = (run.table("handovers"), run.table("paths"))
     packets = czml.czml(ephemeris, *tables, duration_s=scenario.duration_s)
     folders.write(out, json.dumps(packets, separators=(",", ":")) + "\n")

@@ -17,7 +17,9 @@ _SNAP = 65535
 _SECTION, _INTERFACE, _NAMES, _PACKET = 0x0A0D0D0A, 1, 4, 6
 _BYTE_ORDER = 0x1A2B3C4D
 _END, _COMMENT, _APPLICATION = 0, 1, 4
-_IF_NAME, _IF_SPEED, _IF_RESOLUTION = 2, 8, 9
+_IF_NAME, _IF_RESOLUTION = 2, 9
+#: Rates of the two directions: one `if_speed` would be wrong where they differ.
+_IF_SENDS, _IF_RECEIVES = 16, 17
 _RECORD_IPV4 = 1
 
 #: pcap with times in nanoseconds (https://www.tcpdump.org/manpages/pcap-savefile.5.html).
@@ -56,8 +58,9 @@ def pcapng(
     yield _block(_SECTION, struct.pack("<IHHq", _BYTE_ORDER, 1, 0, -1) + options)
     for interface in interfaces:
         options = _text(_IF_NAME, interface.name) + _option(_IF_RESOLUTION, b"\x09")
-        if interface.rate_bps:
-            options += _option(_IF_SPEED, struct.pack("<Q", round(interface.rate_bps)))
+        for code, rate_bps in [(_IF_SENDS, interface.sends_bps), (_IF_RECEIVES, interface.receives_bps)]:
+            if rate_bps:
+                options += _option(code, struct.pack("<Q", round(rate_bps)))
         yield _block(_INTERFACE, struct.pack("<HHI", _RAW, 0, _SNAP) + options + _option(_END, b""))
     records = b"".join(
         _option(_RECORD_IPV4, address + name.encode("utf-8") + b"\0") for name, address in sorted(names.items())

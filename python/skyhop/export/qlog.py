@@ -34,6 +34,9 @@ _REDUCTIONS = {"loss": None, "mark": "ecn", "persistent congestion": "persistent
 #: The end of a connection of QUIC, and whose it was.
 _ENDINGS = {"connection lost": "local", "closed by receiver": "remote"}
 
+#: Headers of IPv4 and UDP around a datagram, in bytes.
+_AROUND_QUIC = 28
+
 #: How the run's warnings tell why (crates/sim/src/warnings.rs).
 _ENDED = re.compile(r'the connection of flow "(?P<flow>.*)" ended after [\d.e-]+ s: (?P<words>.*)', re.DOTALL)
 
@@ -51,8 +54,9 @@ def document(
 ) -> str:
     """The JSON text of all flows that have recorded packets.
 
-    `warnings` are those of the run. `payloads` has the bytes of a full datagram of each flow of QUIC, in which the
-    records count windows: the largest packet does not tell them, because picoquic sends some that are larger.
+    `warnings` are those of the run. `payloads` has the user bytes of a full segment, or the bytes of a full datagram of
+    QUIC, in which the records count windows. The largest recorded packet does not tell them: picoquic sends some that
+    are larger, and the records may hold no full segment. A flow that is not there has no windows in bytes.
     """
     import polars as pl
 
@@ -65,11 +69,10 @@ def document(
         source = ends[flow][0]
         own = packets.filter(pl.col("flow") == flow)
         steps = series.filter(pl.col("flow") == flow)
-        full = int(own["payload_bytes"].max() or 1)  # type: ignore[arg-type]
+        full = payloads.get(flow)
         # A run folder of an earlier version lacks the column.
         if "quic_type" in own.columns and (own["quic_type"] != "").any():
             told = flow_events.filter(pl.col("flow") == flow)
-            full = payloads[flow]
             events = [*_quic_packets(own, source, place), *_metrics(steps, full, with_states=False)]
             events += _quic_states(own, steps, told, source, place)
             events += _quic_ends(told, reasons.get(flow))
@@ -94,12 +97,11 @@ def _quic_packets(
     rows: pl.DataFrame, source: str, place: dict[str, tuple[str, str | None]]
 ) -> Iterator[dict[str, Any]]:
     for row in rows.iter_rows(named=True):
-        begin, end = place[row["link"]]
         if row["event"] == "taken-for-lost":
             name, number = "recovery:packet_lost", row["seq"]
-        elif row["event"] == "deq" and not row["is_ack"] and begin == source:
+        elif row["event"] == "deq" and not row["is_ack"] and place[row["link"]][0] == source:
             name, number = "transport:packet_sent", row["seq"]
-        elif row["event"] == "rcv" and row["is_ack"] and end == source:
+        elif row["event"] == "ack":
             # In the direction of ACKs the records count from -1, which is null.
             name, number = "transport:packet_received", 0 if row["seq"] is None else row["seq"] + 1
         else:
@@ -119,9 +121,9 @@ def _quic_packets(
             # User data that belong to no stream: messages, of which a packet may have several.
             frames.append({"frame_type": "datagram", "length": rest})
         data: dict[str, Any] = {"header": {"packet_type": _TYPES[row["quic_type"]], "packet_number": number}}
-        data["raw"] = {"length": row["size_bytes"]}
+        # The entity is the packet of QUIC, without the headers of IP and UDP around it.
+        data["raw"] = {"length": row["size_bytes"] - _AROUND_QUIC}
         if name != "recovery:packet_lost":
-            data["raw"]["payload_length"] = row["payload_bytes"]
             data["frames"] = frames
         yield {"time": row["time_s"] * 1e3, "name": name, "data": data}
 
@@ -141,14 +143,14 @@ def _quic_states(
     cuts = [row for row in flow_events.iter_rows(named=True) if row["event"] in _REDUCTIONS]
     since, next_cut = None, 0
     for row in rows.iter_rows(named=True):
-        begin, end = place[row["link"]]
         while next_cut < len(cuts) and cuts[next_cut]["time_s"] <= row["time_s"]:
             cut = cuts[next_cut]
             since, next_cut = cut["time_s"], next_cut + 1
             changes.append((since, "recovery", _REDUCTIONS[cut["event"]], False))
-        if row["event"] == "deq" and not row["is_ack"] and begin == source and row["quic_type"] == "1rtt":
+        is_sent = row["event"] == "deq" and not row["is_ack"] and place[row["link"]][0] == source
+        if is_sent and row["quic_type"] == "1rtt":
             sent[row["seq"]] = row["time_s"]
-        elif since is not None and row["event"] == "rcv" and row["is_ack"] and end == source:
+        elif since is not None and row["event"] == "ack":
             ranges = _ranges(row["quic_ack"])
             if ranges and sent.get(max(last for _, last in ranges), since) > since:
                 changes.append((row["time_s"], "congestion_avoidance", None, False))
@@ -184,10 +186,9 @@ def _packets(rows: pl.DataFrame, source: str, place: dict[str, tuple[str, str | 
     #: First byte and the byte after the last of each packet that is not acknowledged, by number.
     waiting: dict[int, tuple[int, int]] = {}
     for row in rows.iter_rows(named=True):
-        begin, end = place[row["link"]]
         time_ms = row["time_s"] * 1e3
         raw = {"length": row["size_bytes"], "payload_length": row["payload_bytes"]}
-        if row["event"] == "deq" and not row["is_ack"] and begin == source:
+        if row["event"] == "deq" and not row["is_ack"] and place[row["link"]][0] == source:
             frames = []
             if row["payload_bytes"]:
                 frame = {"frame_type": "stream", "stream_id": 0, "length": row["payload_bytes"]}
@@ -199,7 +200,7 @@ def _packets(rows: pl.DataFrame, source: str, place: dict[str, tuple[str, str | 
             header = {"packet_type": "1RTT", "packet_number": row["packet"]}
             data = {"header": header, "raw": raw, "frames": frames}
             yield {"time": time_ms, "name": "transport:packet_sent", "data": data}
-        elif row["event"] == "rcv" and row["is_ack"] and end == source:
+        elif row["event"] == "ack":
             frames = []
             if ranges := _acknowledged(row, waiting):
                 frames.append({"frame_type": "ack", "acked_ranges": ranges})
@@ -227,15 +228,19 @@ def _acknowledged(row: dict[str, Any], waiting: dict[int, tuple[int, int]]) -> l
     return ranges
 
 
-def _metrics(series: pl.DataFrame, full: int, *, with_states: bool = True) -> Iterator[dict[str, Any]]:
+def _metrics(series: pl.DataFrame, full: int | None, *, with_states: bool = True) -> Iterator[dict[str, Any]]:
     """Windows and times at the steps of the recording; windows in bytes of full packets."""
+
+    def in_bytes(segments: float | None) -> int | None:
+        return None if segments is None or full is None else round(segments * full)
+
     before = None
     for row in series.iter_rows(named=True):
         time_ms = row["time_s"] * 1e3
         values = {
-            "congestion_window": None if row["cwnd"] is None else round(row["cwnd"] * full),
-            "bytes_in_flight": row["in_flight"] * full,
-            "ssthresh": None if row["ssthresh"] is None else round(row["ssthresh"] * full),
+            "congestion_window": in_bytes(row["cwnd"]),
+            "bytes_in_flight": in_bytes(row["in_flight"]),
+            "ssthresh": in_bytes(row["ssthresh"]),
             "smoothed_rtt": None if row["srtt_s"] is None else row["srtt_s"] * 1e3,
             # A run folder of an earlier version lacks the column.
             "pacing_rate": None if row.get("pacing_bps") is None else round(row["pacing_bps"]),

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from skyhop.legs import earlier_legs
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -20,16 +22,18 @@ _NS2_EVENTS = {"enq": "+", "deq": "-", "rcv": "r", "drop": "d", "loss": "d"}
 def iperf3(flows: list[dict[str, Any]], series: pl.DataFrame, total: dict[str, Any], *, simulated_s: float) -> str:
     """The JSON of `iperf3 --json`, a stream for each flow; rates are goodput, times seconds and round trips µs.
 
-    Intervals are the steps of the recording. Retransmissions and windows of an interval are not recorded by step.
+    Intervals are the steps of the recording. Their sums count the last leg of a split connection, as the total does:
+    the other legs hand on what it delivers. Retransmissions and windows of an interval are not recorded by step.
     """
     ids = {flow["name"]: rank for rank, flow in enumerate(flows, start=1)}
+    earlier = earlier_legs(ids)
     intervals: list[dict[str, Any]] = []
     step_s = 0.0
     for time_s, rows in _by_time(series):
         # The first point of the grid lies one step after the start.
         step_s = step_s or time_s
         streams = [_stream(row, ids[row["flow"]], time_s - step_s) for row in rows]
-        goodput = sum(row["goodput_bps"] for row in rows)
+        goodput = sum(row["goodput_bps"] for row in rows if row["flow"] not in earlier)
         intervals.append({"streams": streams, "sum": {**_span(time_s - step_s, time_s, goodput), "omitted": False}})
     ends = []
     for flow in flows:
@@ -107,13 +111,15 @@ def flow_monitor(flows: list[dict[str, Any]], addresses: dict[str, str]) -> str:
             "rxPackets": received,
             "lostPackets": sum(flow["drops"].values()),
         }
-        if flow["delay_mean_s"] is not None:
+        # Of messages the records have the delays of each, from the application's write on, and none of their packets.
+        is_of_packets = flow.get("messages_received") is None
+        if flow["delay_mean_s"] is not None and is_of_packets:
             values |= {
                 "delaySum": _nanoseconds(flow["delay_mean_s"] * received),
                 "maxDelay": _nanoseconds(flow["delay_max_s"]),
                 "minDelay": _nanoseconds(flow["delay_min_s"]),
             }
-        if flow["jitter_mean_s"] is not None:
+        if flow["jitter_mean_s"] is not None and is_of_packets:
             values["jitterSum"] = _nanoseconds(flow["jitter_mean_s"] * (received - 1))
         element = ElementTree.SubElement(stats, "Flow", {key: str(value) for key, value in values.items()})
         for reason, count in flow["drops"].items():

@@ -7,7 +7,7 @@ rank by name, the TTL is 64 at every hop, ports tell flows apart, and the sequen
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,8 @@ class FlowEnds:
 
     source: Side
     destination: Side
-    largest_payload: int
+    #: User bytes of a full segment; 0 where nothing says it.
+    full_payload: int
     uses_sack: bool
 
 
@@ -116,15 +117,20 @@ def addresses(nodes: Iterable[str]) -> dict[str, bytes]:
     return {name: struct.pack("!I", (10 << 24) + rank) for rank, name in enumerate(sorted(set(nodes)), start=1)}
 
 
-def wire_of(packets: pl.DataFrame, ends: dict[str, tuple[str, str]]) -> tuple[Wire, dict[str, bytes]]:
-    """What makes the bytes of these packets, and the address of each node. `ends` has the two nodes of each flow."""
+def wire_of(
+    packets: pl.DataFrame, ends: Mapping[str, tuple[str, str]], payloads: Mapping[str, int]
+) -> tuple[Wire, dict[str, bytes]]:
+    """What makes the bytes of these packets, and the address of each node.
+
+    `ends` has the two nodes of each flow, `payloads` the user bytes of its full segments, which a SYN announces. The
+    largest recorded packet would be an ACK where only ACKs are recorded.
+    """
     import polars as pl
 
     of_flow = {name: ends.get(name, (f"source of {name}", f"destination of {name}")) for name in _names(packets)}
     address = addresses(node for pair in of_flow.values() for node in pair)
     flows = {}
     facts = packets.group_by("flow").agg(
-        pl.col("payload_bytes").max().alias("largest"),
         (pl.col("tcp_sack") != "").any().alias("sack"),
         pl.col("tcp_window_bytes").filter(~pl.col("is_ack")).max().alias("source"),
         pl.col("tcp_window_bytes").filter(pl.col("is_ack")).max().alias("destination"),
@@ -136,7 +142,7 @@ def wire_of(packets: pl.DataFrame, ends: dict[str, tuple[str, str]]) -> tuple[Wi
             Side(address[node], port, _shift(of[name][which]), of[name][which] is not None)
             for node, port, which in zip((source, destination), ports, ("source", "destination"), strict=True)
         ]
-        flows[name] = FlowEnds(sides[0], sides[1], of[name]["largest"], bool(of[name]["sack"]))
+        flows[name] = FlowEnds(sides[0], sides[1], payloads.get(name, 0), bool(of[name]["sack"]))
     return Wire(flows), address
 
 
@@ -215,10 +221,10 @@ def _options(row: dict[str, Any], ends: FlowEnds, sender: Side, *, is_syn: bool,
     """
     nop = b"\x01"
     made = b""
-    if is_syn and room >= 4:
+    if is_syn and room >= 4 and ends.full_payload:
         # The MSS counts data and options of a full segment (RFC 6691).
         stamps = 12 if row["tcp_ts_value"] is not None else 0
-        made += struct.pack("!BBH", 2, 4, min(ends.largest_payload + stamps, 0xFFFF))
+        made += struct.pack("!BBH", 2, 4, min(ends.full_payload + stamps, 0xFFFF))
     if is_syn and ends.uses_sack:
         stamped = row["tcp_ts_value"] is not None
         made += b"\x04\x02" if stamped else nop * 2 + b"\x04\x02"
@@ -247,7 +253,9 @@ class Interface:
 
     name: str
     node: str | None
-    rate_bps: float | None
+    #: Rates of the links that begin here and end here; none where they are not recorded.
+    sends_bps: float | None
+    receives_bps: float | None
 
 
 @dataclass(frozen=True)
@@ -276,7 +284,9 @@ def capture(packets: pl.DataFrame, links: pl.DataFrame, *, nodes: Iterable[str] 
 
     known = {row["link"]: row for row in links.iter_rows(named=True)}
     wanted = set(nodes)
-    interfaces: list[Interface] = []
+    labels: list[tuple[str, str | None]] = []
+    #: Rates by rank and event.
+    rates: dict[tuple[int, str], float | None] = {}
     ranks: dict[tuple[str, str], int] = {}
     at: dict[tuple[str, str], int] = {}
     for name in sorted(packets["link"].unique().to_list()):
@@ -291,9 +301,10 @@ def capture(packets: pl.DataFrame, links: pl.DataFrame, *, nodes: Iterable[str] 
                 label = f"{node} to {peer}"
             key = (label, node or "")
             if key not in ranks:
-                ranks[key] = len(interfaces)
-                interfaces.append(Interface(label, node, link["rate_bps"]))
+                ranks[key] = len(labels)
+                labels.append((label, node))
             at[name, event] = ranks[key]
+            rates.setdefault((ranks[key], event), link["rate_bps"])
     place = pl.DataFrame(
         [{"link": link, "event": event, "interface": rank} for (link, event), rank in at.items()],
         schema={"link": pl.String, "event": pl.String, "interface": pl.Int64},
@@ -301,4 +312,8 @@ def capture(packets: pl.DataFrame, links: pl.DataFrame, *, nodes: Iterable[str] 
     rows = packets.join(place, on=["link", "event"], how="inner", maintain_order="left").sort(
         "time_s", maintain_order=True
     )
+    interfaces = [
+        Interface(label, node, rates.get((rank, "deq")), rates.get((rank, "rcv")))
+        for rank, (label, node) in enumerate(labels)
+    ]
     return Capture(interfaces, rows)

@@ -36,8 +36,10 @@ def _sweep(library: lib.Library, folder: Path) -> dict[str, Any]:
     axes = [name for name in table[0] if name not in _OF_TABLE]
     cells = _Cells(axes)
     for row in table:
-        count = int(row["runs"]) - int(row["failed"])
-        cells.add(row, row["metric"], row["unit"], _real(row["mean"]), _real(row["low"]), _real(row["high"]), count)
+        cells.add(
+            row, row["metric"], row["unit"], _real(row["mean"]), _real(row["low"]), _real(row["high"]),
+            int(row["runs"]), int(row["failed"]),
+        )  # fmt: skip
     for row in _rows(folder / "runs.csv"):
         kept = _kept(library, folder, row.get("run") or "", row["records_hash"])
         if kept is not None:
@@ -67,7 +69,7 @@ def _study(library: lib.Library, folder: Path) -> dict[str, Any]:
     for row in table:
         mean, half = _real(row["ours"]), _real(row["interval"])
         low, high = (None, None) if mean is None or half is None else (mean - half, mean + half)
-        cells.add(row, row["metric"], row["unit"], mean, low, high, None)
+        cells.add(row, row["metric"], row["unit"], mean, low, high, None, 0)
     for run in sorted((folder / "runs").glob("*/manifest.json")):
         values = dict(part.partition("=")[::2] for part in run.parent.name.split(","))
         if all(axis in values for axis in axes) and cells.has(values):
@@ -92,12 +94,12 @@ class _Cells:
 
     def add(
         self, row: dict[str, str], metric: str, unit: str, mean: float | None, low: float | None, high: float | None,
-        count: int | None,
+        count: int | None, failed: int,
     ) -> None:  # fmt: skip
         at = self._at(row)
         cell = self._cells.setdefault(at, {"at": list(at), "values": {}, "runs": []})
         self._metrics.setdefault(metric, unit)
-        cell["values"][metric] = {"mean": mean, "low": low, "high": high, "runs": count}
+        cell["values"][metric] = {"mean": mean, "low": low, "high": high, "runs": count, "failed": failed}
 
     def as_json(self) -> dict[str, Any]:
         metrics = [{"name": name, "unit": unit} for name, unit in self._metrics.items()]

@@ -21,7 +21,7 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 #: A line from a worker is short; more than that is none of ours.
 _LONGEST_LINE = 1_000_000
 _KEPT = 50
-#: So many points of a run under way are kept; then every second one goes.
+#: So many points of a run under way are kept; then each two become one. An even number.
 _MOST_POINTS = 2000
 
 #: What listeners hear: the kind of news and what is new.
@@ -60,23 +60,38 @@ class Busy(Exception):
     """So many runs wait already."""
 
 
+Point = tuple[float, list[float], list[float | None]]
+
+
 @dataclass
 class Live:
     """How the first flows of a run do while it is under way."""
 
     flows: list[str] = field(default_factory=list)
     #: Simulated seconds, goodput of each flow in bit/s since the point before, its window in segments (None for UDP).
-    points: list[tuple[float, list[float], list[float | None]]] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
 
     def add(self, flows: list[str], point: list[Any]) -> int:
         """Takes a point; the rank from which points are new to those who had all before."""
         self.flows = flows
         begin = len(self.points)
         if begin >= _MOST_POINTS:
-            self.points = self.points[::2]
+            self.points = _halved(self.points)
             begin = 0
         self.points.append((point[0], point[1], point[2]))
         return begin
+
+
+def _halved(points: list[Point]) -> list[Point]:
+    """Each two points as one: a rate since the point before that is kept, not since one that went."""
+    found = []
+    begin_s = 0.0
+    for (middle_s, first, _), (end_s, second, windows) in zip(points[::2], points[1::2], strict=False):
+        share = (middle_s - begin_s) / (end_s - begin_s)
+        rates = [share * one + (1 - share) * other for one, other in zip(first, second, strict=True)]
+        found.append((end_s, rates, windows))
+        begin_s = end_s
+    return found
 
 
 @dataclass

@@ -273,7 +273,8 @@ function silences(flow: Flow): Span[] {
     const usual = Math.max(LEAST_STEPS * flow.step, 1.5 * flow.rtt[Math.max(0, from)]) + flow.step;
     if (end - begin <= usual) return;
     let wanting = drops.some(
-      (one) => one.begin >= begin - 2 * flow.rtt[Math.max(0, from)] - flow.step && one.begin <= end,
+      // Drops close together are one happening, which may have begun long before.
+      (one) => one.end >= begin - 2 * flow.rtt[Math.max(0, from)] - flow.step && one.begin <= end,
     );
     // A sender without data in flight has nothing to say.
     for (let i = Math.max(0, from); i < to && !wanting; i++) wanting = flow.inFlight[i] > 0 && flow.isTcp;

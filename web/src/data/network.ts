@@ -52,9 +52,12 @@ export class Network {
       rowOf.set(link.name, this.isls.length);
       this.isls.push({ a, b, name: link.name, back: `${link.to}->${link.from}` });
     }
-    const before = this.isls.map(() => true);
-    const seen = new Set<number>();
     const { time_s: times, link, up } = run.tables.link_changes;
+    // Links that are up at the start have a change at 0 s, so others are down until one. Runs of older versions have
+    // no changes at 0 s.
+    const told = times.length > 0 && times[0] === 0;
+    const before = this.isls.map(() => !told);
+    const seen = new Set<number>();
     for (let row = 0; row < link.length; row++) {
       const isl = rowOf.get(link[row] ?? "");
       if (isl === undefined) continue;
@@ -126,17 +129,21 @@ export class Network {
     return changed;
   }
 
-  /** The satellite of each station at a time. */
-  serving(time: number): Map<string, string> {
-    const { time_s: times, terminal, to, kind } = this.run.tables.handovers;
+  /** The satellites of each station at a time: one for each antenna that has one. */
+  serving(time: number): Map<string, readonly string[]> {
+    const { time_s: times, terminal, from, to, kind } = this.run.tables.handovers;
     const last = lastAtOrBefore(times, time);
-    const serving = new Map<string, string>();
+    const serving = new Map<string, string[]>();
     for (let row = 0; row <= last; row++) {
       // Between gateways the satellite need not change. Runs of older versions name no kinds.
       if (kind?.[row] === "gateway") continue;
+      // A row is of one antenna: the others keep what they have.
+      const name = terminal[row] ?? "";
+      const kept = (serving.get(name) ?? []).filter((one) => one !== from[row]);
       const satellite = to[row];
-      if (satellite) serving.set(terminal[row] ?? "", satellite);
-      else serving.delete(terminal[row] ?? "");
+      if (satellite) kept.push(satellite);
+      if (kept.length > 0) serving.set(name, kept);
+      else serving.delete(name);
     }
     return serving;
   }

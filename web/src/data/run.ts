@@ -8,11 +8,14 @@ import { readParquet, readSeries, type SeriesTable } from "./parquet";
 import { Sky, type FoundShell } from "./sky";
 import { source, type RunEntry } from "./source";
 import { sunDirection } from "./sun";
+import { Track } from "./track";
 
 export interface Station {
   name: string;
   place: Place;
   position: Vector;
+  /** Least elevation of a satellite that it uses, degrees. */
+  maskDeg: number;
 }
 
 export interface Link {
@@ -41,7 +44,9 @@ const LINK_MEASURES = ["queue_packets", "utilisation"] as const;
 
 /** One run with the tables that the page needs, read once. */
 export class Run {
+  /** At the start of the run. */
   readonly stations: readonly Station[];
+  private readonly tracks: ReadonlyMap<string, Track>;
   readonly earth: EarthModel;
   readonly links: readonly Link[];
   /** When the run starts, in milliseconds of Unix time; null for a scenario without a date. */
@@ -58,7 +63,8 @@ export class Run {
     /** What a reader of the results should know, one sentence each. */
     readonly warnings: readonly string[],
   ) {
-    this.stations = stationsOf(scenario);
+    this.tracks = tracksOf(scenario);
+    this.stations = stationsOf(scenario).map((station) => this.moved(station, 0));
     this.earth = EarthModel.named(scenario.constellation?.earth);
     this.links = linksOf(tables.links);
     const start = Date.parse(scenario.constellation?.epoch ?? "");
@@ -145,6 +151,16 @@ export class Run {
     return number(this.scenario.constellation?.gsl?.elevation_mask);
   }
 
+  /** The stations where they are at a time: those on a track move. */
+  stationsAt(time: number): readonly Station[] {
+    return this.tracks.size === 0 ? this.stations : this.stations.map((station) => this.moved(station, time));
+  }
+
+  private moved(station: Station, time: number): Station {
+    const place = this.tracks.get(station.name)?.at(time);
+    return place ? { ...station, place, position: toVector(place) } : station;
+  }
+
   /** A measure of one flow over time. */
   flowSeries(flow: string, measure: FlowMeasure): Series {
     return this.cached(`${flow}\n${measure}`, () => rowsFrom(this.flowTable, flow, measure));
@@ -193,6 +209,11 @@ export class Run {
       this.others.set(name, table);
     }
     return table;
+  }
+
+  /** Length of a step of the recording, s; 0 without one. */
+  get stepS(): number {
+    return Math.max(0, seconds(this.scenario.records?.grid ?? "0 s")) || 0;
   }
 
   /** Whether the run recorded series of its flows. */
@@ -246,10 +267,19 @@ export class Run {
     return waiting;
   }
 
-  /** The value of a link at a time; NaN when it carried nothing yet. */
+  /**
+   * The value of a link at a time: the queue at the end of the last step, the utilisation of the step that holds the
+   * time. NaN when it carried nothing yet.
+   */
   linkValue(link: string, measure: "queue_packets" | "utilisation", time: number): number {
     const { x, ys } = this.linkSeries(link, measure);
-    const row = lastAtOrBefore(x, time);
+    let row = lastAtOrBefore(x, time);
+    if (measure === "utilisation") {
+      const inside = row < 0 || x[row] < time;
+      const step = x.length > 1 ? x[1] - x[0] : Infinity;
+      if (row < 0 && x[0] - step >= time) return NaN;
+      if (inside && row + 1 < x.length) row++;
+    }
     return row < 0 ? NaN : ys[0][row];
   }
 
@@ -279,7 +309,8 @@ export class Run {
         for (const one of values) if (!Number.isNaN(one[i] ?? NaN)) known[count++] = one[i];
         if (count === 0) continue;
         const sorted = known.subarray(0, count).sort();
-        shares.forEach((share, s) => (ys[s][i] = sorted[Math.min(count - 1, Math.floor(share * count))]));
+        // The smallest value that at least this share does not exceed, as everywhere (docs/models/measures.md).
+        shares.forEach((share, s) => (ys[s][i] = sorted[Math.max(0, Math.ceil(share * count - 1e-9) - 1)]));
       }
       return { x, ys };
     });
@@ -300,8 +331,22 @@ function stationsOf(scenario: SkyhopScenario): Station[] {
       longitude: number(station.longitude),
       altitudeKm: kilometres(station.altitude),
     };
-    return { name, place, position: toVector(place) };
+    const own = station.elevation_mask ?? scenario.constellation?.gsl?.elevation_mask;
+    return { name, place, position: toVector(place), maskDeg: number(own) };
   });
+}
+
+function tracksOf(scenario: SkyhopScenario): Map<string, Track> {
+  const found = new Map<string, Track>();
+  for (const [name, { track }] of Object.entries(scenario.stations ?? {})) {
+    if (!track || track.length === 0) continue;
+    const points = track.map(({ at, latitude, longitude, altitude }) => ({
+      time: seconds(at),
+      place: { latitude: number(latitude), longitude: number(longitude), altitudeKm: kilometres(altitude) },
+    }));
+    found.set(name, new Track(points));
+  }
+  return found;
 }
 
 function linksOf(table: Tables["links"]): Link[] {
@@ -369,6 +414,13 @@ async function readJson<T>(run: string, name: string): Promise<T> {
   const file = await source.file(run, name);
   if (!file) throw new Error(`${run} has no ${name}`);
   return JSON.parse(new TextDecoder().decode(file)) as T;
+}
+
+const SECONDS: Record<string, number> = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 };
+
+/** The seconds of a duration such as "250 ms". */
+function seconds(duration: string): number {
+  return number(duration) * (SECONDS[/[a-z]+$/.exec(duration)?.[0] ?? "s"] ?? NaN);
 }
 
 /** The number of a quantity such as "8.2 deg". */

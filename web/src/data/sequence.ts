@@ -110,7 +110,7 @@ function sequence(
   const link = linkOfData(table, rows);
   if (link === null) return null;
   const { time_s: time, event, seq, link: on } = table;
-  const numbers = new Numbers(table, rows, link);
+  const numbers = new Numbers(table, rows, link, segmentBytes(run, flow));
   const [sent, again, duplicates, acks, offered] = Array.from({ length: 5 }, () => new Collected());
   const [sacks, dsacks] = [new Stretches(), new Stretches()];
   const flags = new Map<string, number[]>();
@@ -195,6 +195,16 @@ function note(times: Map<string, number[]>, name: string, time: number): void {
   else times.set(name, [time]);
 }
 
+/** User bytes of a full segment of a flow's TCP, in which its window counts; null where the scenario does not say. */
+function segmentBytes({ scenario }: Run, flow: string): number | null {
+  const entry = (scenario.flows ?? []).find(({ name, count }) =>
+    count == null ? name === flow : flow.startsWith(`${name}-`) && /^\d+$/.test(flow.slice(name.length + 1)),
+  ) as { tcp?: { mss?: string; timestamps?: string }; via?: unknown } | undefined;
+  const mss = Number.parseFloat(entry?.tcp?.mss ?? "");
+  // The last leg of a split connection may have the TCP of its proxy. Linux takes timestamps from the MSS.
+  return Number.isNaN(mss) || entry?.via ? null : mss - (entry?.tcp?.timestamps === "on" ? 12 : 0);
+}
+
 /** The numbers of one flow's packets and of what its ACKs say, in one unit. */
 class Numbers {
   readonly unit: Unit;
@@ -211,10 +221,12 @@ class Numbers {
     private readonly table: Tables["packets"],
     rows: readonly number[],
     link: string,
+    segment: number | null,
   ) {
     const { event, link: on, seq, payload_bytes: payload, tcp_seq: first } = table;
     const data = rows.filter((row) => event[row] === "enq" && on[row] === link && payload?.[row] > 0);
-    this.fullBytes = data.reduce((most, row) => Math.max(most, payload[row]), 1);
+    // The scenario says it: the packets of a flow may all be small.
+    this.fullBytes = segment ?? data.reduce((most, row) => Math.max(most, payload[row]), 1);
     const tcp = data.find((row) => !Number.isNaN(first?.[row] ?? NaN));
     // The first segment begins with byte 1 either way, later ones do not.
     const ofBytes = tcp !== undefined && data.every((row) => seq[row] === first[row]);

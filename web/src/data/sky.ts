@@ -45,13 +45,20 @@ export class Sky {
     return this.names.length;
   }
 
-  /** Writes the positions at `time` into `out`, x y z of each satellite; 3 × size values. */
+  /**
+   * Writes the positions at `time` into `out`, x y z of each satellite; 3 × size values. Behind the last recorded
+   * moment they go on along the great circle of the last step.
+   */
   at(time: number, out: Float32Array): void {
     const { times, recorded } = this;
     const values = this.names.length * 3;
     if (times.length === 0) return;
     const before = Math.max(0, lastAtOrBefore(times, time));
     const after = Math.min(times.length - 1, before + 1);
+    if (after === before && before > 0) {
+      this.beyond(time, out);
+      return;
+    }
     const span = times[after] - times[before];
     const share = span > 0 ? Math.min(1, Math.max(0, (time - times[before]) / span)) : 0;
     const a = before * values;
@@ -63,12 +70,35 @@ export class Sky {
       const x = ax + (recorded[b + i] - ax) * share;
       const y = ay + (recorded[b + i + 1] - ay) * share;
       const z = az + (recorded[b + i + 2] - az) * share;
-      // The chord between two moments runs below the orbit; put the point back to its height.
-      const wanted = Math.sqrt(ax * ax + ay * ay + az * az);
+      // The chord between two moments runs below the orbit; put the point back to its height, which changes, too.
+      const [bx, by, bz] = [recorded[b + i], recorded[b + i + 1], recorded[b + i + 2]];
+      const height = Math.sqrt(ax * ax + ay * ay + az * az);
+      const wanted = height + (Math.sqrt(bx * bx + by * by + bz * bz) - height) * share;
       const stretch = wanted / (Math.sqrt(x * x + y * y + z * z) || 1);
       out[i] = x * stretch;
       out[i + 1] = y * stretch;
       out[i + 2] = z * stretch;
+    }
+  }
+
+  private beyond(time: number, out: Float32Array): void {
+    const { times, recorded } = this;
+    const values = this.names.length * 3;
+    const [a, b] = [(times.length - 2) * values, (times.length - 1) * values];
+    const span = times[times.length - 1] - times[times.length - 2];
+    const share = 1 + (time - times[times.length - 1]) / span;
+    for (let i = 0; i < values; i += 3) {
+      const [ax, ay, az] = [recorded[a + i], recorded[a + i + 1], recorded[a + i + 2]];
+      const [bx, by, bz] = [recorded[b + i], recorded[b + i + 1], recorded[b + i + 2]];
+      const [from, to] = [Math.hypot(ax, ay, az), Math.hypot(bx, by, bz)];
+      const angle = Math.acos(Math.max(-1, Math.min(1, (ax * bx + ay * by + az * bz) / (from * to))));
+      // A satellite that stands still over the ground has no great circle.
+      const whole = Math.sin(angle);
+      const [u, v] = whole > 1e-6 ? [Math.sin((1 - share) * angle) / whole, Math.sin(share * angle) / whole] : [0, 1];
+      const wanted = from + (to - from) * share;
+      out[i] = wanted * ((u * ax) / from + (v * bx) / to);
+      out[i + 1] = wanted * ((u * ay) / from + (v * by) / to);
+      out[i + 2] = wanted * ((u * az) / from + (v * bz) / to);
     }
   }
 

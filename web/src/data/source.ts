@@ -51,11 +51,22 @@ export interface Grid {
   cells: GridCell[];
 }
 
+export interface CellValue {
+  mean: number | null;
+  low: number | null;
+  high: number | null;
+  runs: number | null;
+  failed: number;
+}
+
 export interface GridCell {
   /** Its value on each axis. */
   at: string[];
-  /** Means over the seeds with the ends of their 95 % intervals, where there are any. */
-  values: Record<string, { mean: number | null; low: number | null; high: number | null; runs: number | null }>;
+  /**
+   * Means over the runs that finished, with the ends of their 95 % intervals where there are any, the number of these
+   * runs, and of those that failed.
+   */
+  values: Record<string, CellValue>;
   /** Its runs, as far as they are kept. */
   runs: string[];
 }

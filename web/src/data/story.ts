@@ -310,7 +310,9 @@ function costOf(run: Run, finding: Finding): string {
     Number.isFinite(delayS) && Math.abs(delayS) >= 0.001
       ? `; packets took ${fixed(Math.abs(delayS) * 1e3, 0)} ms ${delayS > 0 ? "longer" : "less"} than before`
       : "";
-  const since = begin <= 0 ? "after it" : `of the ${number(beforeS, 2)} s before`;
+  // Before its start a flow has no rate: what goes wrong in its first step is measured by the rate after it.
+  const start = run.tables.flows.start_s[run.flows.indexOf(finding.flow)] ?? 0;
+  const since = begin - start < run.stepS ? "after it" : `of the ${number(beforeS, 2)} s before`;
   return (
     `${size(bytes)} less in ${fixed(until - begin, 1)} s than at its rate ${since}, ${rate(rateBps)}; ` +
     `${backText(run, finding)}${late}.`

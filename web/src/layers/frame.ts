@@ -1,5 +1,5 @@
 import type { Isl, Way } from "../data/network";
-import type { Run } from "../data/run";
+import type { Run, Station } from "../data/run";
 import type { Selection } from "../state/app";
 
 /** What is switched on. */
@@ -36,13 +36,16 @@ export interface Load {
 export interface Frame {
   run: Run;
   time: number;
+  /** Where the stations are at this moment. */
+  stations: readonly Station[];
   /** x y z of each satellite of `run.sky`. */
   positions: Float32Array;
   isls: readonly Isl[];
   up: Uint8Array;
   /** Whether `up` differs from the frame before. */
   linksChanged: boolean;
-  serving: Map<string, string>;
+  /** The satellites of each station; one for each antenna. */
+  serving: Map<string, readonly string[]>;
   ways: Way[];
   /** The way before the change of path at the finding that is open. */
   formerWay: Way | null;
@@ -58,10 +61,15 @@ export interface Frame {
   phase: number;
 }
 
+/** Each station with each of its satellites. */
+export function contacts({ serving }: Frame): [string, string][] {
+  return [...serving].flatMap(([station, satellites]) => satellites.map((one): [string, string] => [station, one]));
+}
+
 /** The stations and the nodes on the flows' ways. */
 export function nodesOf(frame: Frame): string[] {
   return [
-    ...new Set([...frame.run.stations.map((station) => station.name), ...frame.ways.flatMap((way) => way.nodes)]),
+    ...new Set([...frame.stations.map((station) => station.name), ...frame.ways.flatMap((way) => way.nodes)]),
   ];
 }
 
@@ -72,7 +80,7 @@ export function positionOf(frame: Frame, node: string): [number, number, number]
     const i = satellite * 3;
     return [frame.positions[i], frame.positions[i + 1], frame.positions[i + 2]];
   }
-  return frame.run.stations.find((station) => station.name === node)?.position ?? null;
+  return frame.stations.find((station) => station.name === node)?.position ?? null;
 }
 
 /**
@@ -88,7 +96,13 @@ export function loadsAt(frame: Frame, busy: readonly number[]): Load[] {
     if (p && q && shares.length > 0) found.push({ name: one, a: p, b: q, share: Math.min(1, Math.max(...shares)) });
   };
   for (const i of busy) if (up[i]) add(run.sky.names[isls[i].a], run.sky.names[isls[i].b], isls[i].name, isls[i].back);
-  for (const [station, satellite] of frame.serving) add(station, satellite, `${station}->sky`, `${satellite}->ground`);
+  for (const [station, satellites] of frame.serving) {
+    // Which of several uplinks leads to which satellite is not recorded.
+    for (const satellite of satellites) {
+      const downlink = `${satellite}->ground`;
+      add(station, satellite, satellites.length === 1 ? `${station}->sky` : downlink, downlink);
+    }
+  }
   return found;
 }
 

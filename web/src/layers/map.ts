@@ -187,7 +187,7 @@ export class FlatMap implements Picture {
   }
 
   private drawCoverage(context: CanvasRenderingContext2D, frame: Frame): void {
-    const serving = new Set(frame.serving.values());
+    const serving = new Set([...frame.serving.values()].flat());
     const chosen = frame.selection?.kind === "satellite" ? frame.selection.name : "";
     const names = frame.run.sky.size <= 150 && frame.shown.coverage ? frame.run.sky.names : [...serving, chosen];
     for (const name of names) {
@@ -320,7 +320,7 @@ export class FlatMap implements Picture {
   }
 
   private drawStations(context: CanvasRenderingContext2D, frame: Frame): void {
-    for (const station of frame.run.stations) {
+    for (const station of frame.stations) {
       const at = this.toPixel(station.place.longitude, station.place.latitude);
       context.fillStyle = this.colours.station;
       dot(context, at, 5.5);

@@ -1,7 +1,7 @@
 import * as THREE from "three";
 import { footprintAngle, groundCircle } from "../data/geo";
 import { Dots } from "./dots";
-import { lossSize, positionOf, QUEUE_SIZE, type Frame } from "./frame";
+import { contacts, lossSize, positionOf, QUEUE_SIZE, type Frame } from "./frame";
 import { ThickLines, ThinLines } from "./lines";
 import { loadColour, type Palette } from "./palette";
 import { usedSatellites } from "./satellites";
@@ -165,23 +165,24 @@ export class NetworkLayer {
   }
 
   private drawGround(frame: Frame): void {
-    const { stations } = frame.run;
+    const { stations } = frame;
     this.stations.resize(stations.length);
     stations.forEach(({ position: [x, y, z] }, i) =>
       this.stations.set(i, x * 1.002, y * 1.002, z * 1.002, this.colours.station, 6),
     );
     if (stations.length > 0) this.stations.flush();
-    this.ground.begin(stations.length);
-    for (const station of stations) {
-      const satellite = positionOf(frame, frame.serving.get(station.name) ?? "");
-      if (satellite) this.ground.add(...station.position, ...satellite);
+    const pairs = contacts(frame);
+    this.ground.begin(pairs.length);
+    for (const [name, by] of pairs) {
+      const [station, satellite] = [positionOf(frame, name), positionOf(frame, by)];
+      if (station && satellite) this.ground.add(...station, ...satellite);
     }
     this.ground.end();
   }
 
   private drawCircles(frame: Frame): void {
     const used = usedSatellites(frame);
-    const serving = new Set([...frame.serving.values()].map((name) => frame.run.sky.index.get(name)));
+    const serving = new Set([...frame.serving.values()].flat().map((name) => frame.run.sky.index.get(name)));
     const chosen = frame.selection?.kind === "satellite" ? frame.run.sky.index.get(frame.selection.name) : undefined;
     const strong = [...used].filter((satellite) => serving.has(satellite));
     if (chosen !== undefined && !strong.includes(chosen)) strong.push(chosen);

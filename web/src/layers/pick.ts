@@ -1,5 +1,5 @@
 import type { Selection } from "../state/app";
-import { positionOf, type Frame } from "./frame";
+import { contacts, positionOf, type Frame } from "./frame";
 import type { Picture } from "./picture";
 
 const DOT_REACH = 11; // pixels
@@ -10,7 +10,7 @@ type Point = [number, number];
 
 /** What is under a point of the canvas: a station before a satellite before a link; null for nothing. */
 export function pickAt(frame: Frame, picture: Picture, [x, y]: Point): Selection | null {
-  for (const station of frame.run.stations) {
+  for (const station of frame.stations) {
     const at = picture.project(...station.position);
     if (at && Math.hypot(at[0] - x, at[1] - y) < DOT_REACH) return { kind: "station", name: station.name };
   }
@@ -55,7 +55,7 @@ function nearestLink(frame: Frame, picture: Picture, x: number, y: number): stri
     for (let i = 0; i + 1 < way.nodes.length; i++)
       consider(linkName(frame, way.nodes[i], way.nodes[i + 1]), way.nodes[i], way.nodes[i + 1]);
   }
-  for (const [station, satellite] of frame.serving) consider(`${station}->sky`, station, satellite);
+  for (const [station, satellite] of contacts(frame)) consider(`${station}->sky`, station, satellite);
   if (best === null && frame.shown.isls && frame.isls.length <= MANY_LINKS) {
     const { names } = frame.run.sky;
     frame.isls.forEach((isl, i) => frame.up[i] && consider(isl.name, names[isl.a], names[isl.b]));
@@ -65,7 +65,8 @@ function nearestLink(frame: Frame, picture: Picture, x: number, y: number): stri
 
 /** The link that carries packets from one node of a path to the next. */
 export function linkName(frame: Frame, from: string, to: string): string {
-  const { stations, sky } = frame.run;
+  const { stations } = frame;
+  const { sky } = frame.run;
   const station = (name: string): boolean => stations.some((one) => one.name === name);
   if (station(from) && sky.index.has(to)) return `${from}->sky`;
   if (sky.index.has(from) && station(to)) return `${from}->ground`;

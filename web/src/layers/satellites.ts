@@ -85,7 +85,7 @@ export function usedSatellites(frame: Frame): Set<number> {
     const satellite = frame.run.sky.index.get(name);
     if (satellite !== undefined) used.add(satellite);
   };
-  for (const name of frame.serving.values()) add(name);
+  for (const name of [...frame.serving.values()].flat()) add(name);
   for (const way of frame.ways) way.nodes.forEach(add);
   return used;
 }

@@ -82,6 +82,7 @@ type Bar = [string, number, number, number];
 const SYNC = "skyhop";
 const WHEEL = 0.0016; // share of zoom per pixel of the wheel
 const KEY_SHARE = 0.1; // of the window: what an arrow key moves the time by
+const STANDS_S = 1; // a value is read where nothing newer was measured for so long, or for a step
 const DRAG = 4; // pixels: what moves less is a click
 
 /** A chart of series over the run's time. Its cursor, its window and its playhead are those of all charts. */
@@ -391,8 +392,9 @@ function readable(lines: Line[]): Line[] {
     : drawn.filter((line, i) => drawn.findIndex((other) => other.colour === line.colour) === i).slice(0, 4);
 }
 
+/** Without the noise of its last bits, but with all digits: far into a run a window may have a few milliseconds. */
 function plain(tick: number): string {
-  return String(Number(tick.toPrecision(6)));
+  return String(Number(tick.toPrecision(12)));
 }
 
 function fromZero(_: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax {
@@ -424,9 +426,11 @@ function valueAt({ x, ys }: Series, time: number): number {
     if (x[middle] <= time) low = middle + 1;
     else high = middle;
   }
-  // Of a step in which nothing was measured, the last value before still stands.
-  while (low > 0 && Number.isNaN(ys[0][low - 1])) low--;
-  return low > 0 ? ys[0][low - 1] : NaN;
+  // Of a step in which nothing was measured, the last value before still stands, as long as in the line (`bridge`): a
+  // flow that stands still, or has ended, has no round trip.
+  const oldest = low > 1 ? Math.min(time - STANDS_S, x[low - 2]) : -Infinity;
+  while (low > 0 && x[low - 1] >= oldest && Number.isNaN(ys[0][low - 1])) low--;
+  return low > 0 && x[low - 1] >= oldest ? ys[0][low - 1] : NaN;
 }
 
 function clipped(plot: uPlot, draw: (context: CanvasRenderingContext2D, ratio: number) => void): void {

@@ -38,7 +38,7 @@ const MEASURES: Measure[] = [
   { title: "Pacing rate", unit: "Mbit/s", scale: 1e-6, column: "pacing_bps", optional: true },
   { title: "Round-trip time", unit: "ms", scale: 1e3, column: "rtt_s" },
   { title: "One-way delay", unit: "ms", scale: 1e3, column: "delay_mean_s" },
-  { title: "Throughput", unit: "Mbit/s, mean of 1 s", scale: 1e-6, column: "throughput_bps", smoothed: 1 },
+  { title: "Throughput", unit: "Mbit/s", scale: 1e-6, column: "throughput_bps", smoothed: 1 },
 ];
 
 const NO_RATE = "These flows pace nothing: their packets leave as the window allows.";
@@ -211,11 +211,13 @@ function legendOf(runs: Run[], again: () => void): HTMLElement[] {
       ),
     ];
   if (runs.length === 1) chips.push(h("span", { class: "key" }, h("i", { class: "key-ssthresh" }), "ssthresh"));
+  // Marks of several runs could not be told apart.
+  const of = runs.length > 1 ? ` in ${runs[0].title}` : "";
   if (hasBand(runs))
     chips.push(h("span", { class: "key" }, h("i", { class: "key-band" }), "all flows: median, 5 to 95 %"));
   chips.push(
-    h("span", { class: "key" }, h("i", { class: "key-handover" }), "handover"),
-    h("span", { class: "key" }, h("i", { class: "key-drop" }), "packet dropped"),
+    h("span", { class: "key" }, h("i", { class: "key-handover" }), `handover${of}`),
+    h("span", { class: "key" }, h("i", { class: "key-drop" }), `packet dropped${of}`),
   );
   return chips;
 }
@@ -326,7 +328,11 @@ function flowChart(runs: Run[], measure: Measure): ChartSpec {
     );
   const recorded = runs.some((one) => one.hasSeries);
   const none = column === "pacing_bps" ? NO_RATE : NO_VALUE;
-  return { title, unit, scale, lines, ...marks(runs), empty: runs.length === 0 ? "" : recorded ? none : NO_SERIES };
+  // A value of a step is a mean over the step, which may be longer than the mean that is drawn.
+  const steps = [...new Set(runs.map((one) => Math.max(smoothed ?? 0, one.stepS)))];
+  const mean = smoothed ? `, mean of ${steps.map((step) => Number(step.toPrecision(3))).join(" or ")} s` : "";
+  const empty = runs.length === 0 ? "" : recorded ? none : NO_SERIES;
+  return { title, unit: unit + mean, scale, lines, ...marks(runs), empty };
 }
 
 function addLine(lines: Line[], line: Line): void {

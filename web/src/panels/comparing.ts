@@ -1,5 +1,6 @@
 import { lastAtOrBefore } from "../data/columns";
 import { decimate } from "../data/decimate";
+import { earlierLegs } from "../data/legs";
 import type { FlowMeasure, Run } from "../data/run";
 import { difference, distribution, estimate, meanCurve, type Estimate, type Sample } from "../data/samples";
 import type { Bars, Curve, Curves } from "./figure";
@@ -121,6 +122,8 @@ const compared = (groups: Group[], base: Group | null): Group[] =>
 const seedsOf = (group: Group): number[] => group.runs.map((one) => one.entry.seed);
 const lessOf = (base: Group | null): string => (base ? `, less that of ${base.name}` : "");
 
+const legsOf = (one: Run): string[] => [...earlierLegs(one.flows)];
+
 /** From the first flow's start to the last flow's stop, s. */
 function length(one: Run): number {
   const [from, to] = one.activeTime();
@@ -140,8 +143,12 @@ function totals(groups: Group[], base: Group | null, { title, unit, column, scal
     const { start_s, stop_s } = one.tables.flows;
     return column.endsWith("_bps") ? (value(one, flow) * (stop_s[row] - start_s[row])) / length(one) : value(one, flow);
   };
+  // Each leg of a split connection delivers the same bytes; a packet is dropped or sent again on one leg.
+  const isRate = column.endsWith("_bps");
+  const legs = new Set(isRate ? groups.flatMap(({ runs }) => runs.flatMap(legsOf)) : []);
   const all = (one: Run): number => {
-    const values = one.flows.map((flow) => inAll(one, flow)).filter(Number.isFinite);
+    const counted = one.flows.filter((flow) => !legs.has(flow));
+    const values = counted.map((flow) => inAll(one, flow)).filter(Number.isFinite);
     const sum = values.reduce((a, b) => a + b, 0);
     return values.length === 0 ? NaN : how === "sum" ? sum : sum / values.length;
   };
@@ -154,6 +161,10 @@ function totals(groups: Group[], base: Group | null, { title, unit, column, scal
     return { name, values: found.map(({ mean }) => finite(mean)), halves: found.map(({ half }) => finite(half)) };
   };
   const rows = flows.map((flow) => row(flow, (one) => value(one, flow)));
+  // Means over seeds and over flows, and pairs, are of those runs and flows that have a value.
+  const lacking = groups
+    .flatMap(({ runs }) => runs)
+    .reduce((sum, one) => sum + one.flows.filter((flow) => !Number.isFinite(value(one, flow))).length, 0);
   if (every.length > 1)
     rows.push(
       row(
@@ -176,6 +187,8 @@ function totals(groups: Group[], base: Group | null, { title, unit, column, scal
     csv,
     notes: [
       every.length > MOST_GROUPS ? `The first ${MOST_GROUPS} of ${every.length} flows.` : "",
+      legs.size > 0 ? `All together counts the last leg of a split connection, not ${[...legs].join(", ")}.` : "",
+      lacking > 0 ? `${lacking} values do not exist, of flows without a packet for example: means leave them out.` : "",
       intervalNote(groups, intervals),
     ],
   };
@@ -229,7 +242,8 @@ function curves(groups: Group[], base: Group | null, { title, unit, column, scal
       const band = bands[i];
       if (single) {
         const few = decimate(single, from, to, POINTS / 2);
-        return { name, x: few.x, y: few.ys[0].map((v) => (v === null ? null : v * scale)) };
+        const all = { x: single.x, y: single.ys[0], scale };
+        return { name, x: few.x, y: few.ys[0].map((v) => (v === null ? null : v * scale)), all };
       }
       if (!band) return { name, x: [], y: [] };
       const rows = [...band.x.keys()].filter((row) => band.x[row] >= from && band.x[row] <= to);
@@ -240,6 +254,7 @@ function curves(groups: Group[], base: Group | null, { title, unit, column, scal
         name,
         x: few.map((row) => band.x[row]),
         y: few.map((row) => finite(band.mean[row] * scale)),
+        all: { x: band.x, y: band.mean, half: band.half, scale },
         ...(halves.some((half) => half !== null) ? { half: halves } : {}),
       };
     });
@@ -295,7 +310,8 @@ function steps(groups: Group[], { title, unit, column, scale }: OverTime, flow: 
     unit,
     scale,
     values,
-    "Each step of the recording in which the measure has a value counts once.",
+    "Each step of the recording in which the measure has a value counts once, those before a flow's start and after " +
+      "its end, too: a throughput is 0 there.",
   );
 }
 
@@ -305,11 +321,13 @@ function flowsOf(
   { title, unit, column, scale }: Omit<Total, "how">,
   table: "flows" | "workload_transfers",
 ): Drawn {
+  const legs = new Set(table === "flows" ? groups.flatMap(({ runs }) => runs.flatMap(legsOf)) : []);
   const values = groups.map(({ name, runs }) => ({
     name,
-    values: runs.map(
-      (one) => (one.tables[table] as unknown as Record<string, Float64Array>)[column] ?? new Float64Array(0),
-    ),
+    values: runs.map((one) => {
+      const all = (one.tables[table] as unknown as Record<string, Float64Array>)[column] ?? new Float64Array(0);
+      return legs.size > 0 ? all.filter((_, row) => !legs.has(one.flows[row])) : all;
+    }),
   }));
   const open = values.reduce(
     (sum, one) => sum + one.values.reduce((n, v) => n + v.filter((x) => !Number.isFinite(x)).length, 0),
@@ -322,7 +340,12 @@ function flowsOf(
     unit,
     scale,
     values,
-    open > 0 ? `${open} ${what} have no value, because they did not finish for example, and are left out.` : "",
+    [
+      open > 0 ? `${open} ${what} have no value, because they did not finish for example, and are left out.` : "",
+      legs.size > 0 ? `Of a split connection the last leg counts, not ${[...legs].join(", ")}.` : "",
+    ]
+      .filter((one) => one !== "")
+      .join(" "),
   );
 }
 

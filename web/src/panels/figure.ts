@@ -34,6 +34,16 @@ export interface Curve {
   y: ArrayLike<number | null>;
   /** Half of the 95 % interval at each point. */
   half?: ArrayLike<number | null>;
+  /** All points, for a cursor: those that are drawn of a long curve are the extremes of stretches, or some of them. */
+  all?: Points;
+}
+
+/** Points of a curve as they were recorded; values times `scale` are in the unit of the figure. */
+export interface Points {
+  x: ArrayLike<number>;
+  y: ArrayLike<number>;
+  half?: ArrayLike<number>;
+  scale: number;
 }
 
 const LEFT = 64;
@@ -167,7 +177,7 @@ export function curveFigure(figure: Curves, look: FigureLook): string {
   for (const tick of ticks(from, to, 8)) {
     body +=
       `<path d="M${r(px(tick))} ${area.bottom}v5" stroke="${look.muted}"/>` +
-      text(px(tick), area.bottom + 18, short(tick), look.ink, "middle", 11);
+      text(px(tick), area.bottom + 18, String(tick), look.ink, "middle", 11);
   }
   body += text((area.left + area.right) / 2, look.height - 8, figure.xUnit, look.ink, "middle", 12);
   let drawn = "";
@@ -262,7 +272,7 @@ function yAxis(area: Area, low: number, high: number, y: Place, look: FigureLook
     .map(
       (tick) =>
         `<path d="M${area.left} ${r(y(tick))}H${area.right}" ` +
-        `stroke="${look.rule}"/>${text(area.left - 8, y(tick) + 4, short(tick), look.ink, "end", 11)}`,
+        `stroke="${look.rule}"/>${text(area.left - 8, y(tick) + 4, String(tick), look.ink, "end", 11)}`,
     )
     .join("");
 }
@@ -281,6 +291,7 @@ function hatches(look: FigureLook, count: number): string {
   return `<defs>${Array.from({ length: Math.min(count, KINDS) }, pattern).join("")}</defs>`;
 }
 
+/** Round values; they have so few digits that a label with all of them is short, and any fewer would move it. */
 export function ticks(from: number, to: number, most: number): number[] {
   const raw = (to - from) / most || 1;
   const power = 10 ** Math.floor(Math.log10(raw));

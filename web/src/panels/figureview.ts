@@ -1,5 +1,5 @@
 import { h } from "./dom";
-import { curveFigure, curveScale, type Curves, type FigureLook } from "./figure";
+import { curveFigure, curveScale, type Curve, type Curves, type FigureLook } from "./figure";
 import { number } from "./format";
 
 const WHEEL = 0.0016; // share of zoom per pixel of the wheel
@@ -150,9 +150,7 @@ export class FigureView {
     const begin = left - this.picture.getBoundingClientRect().left;
     this.line.style.left = `${begin + ((at - from) / (to - from)) * (right - left)}px`;
     const values = figure.curves.map((curve) => {
-      const row = nearest(curve.x, at);
-      const value = row < 0 ? null : curve.y[row];
-      const half = row < 0 ? null : (curve.half?.[row] ?? null);
+      const { value, half } = readAt(curve, at);
       return `${curve.name}: ${number(value, 4)}${half !== null ? ` ± ${number(half, 2)}` : ""}`;
     });
     const where = `${figure.xUnit === "Time (s)" ? `${number(at, 5)} s` : `${number(at, 4)} ${figure.xUnit}`}`;
@@ -162,6 +160,17 @@ export class FigureView {
     );
     this.element.setAttribute("aria-label", `${figure.title}, at ${where}: ${values.join(", ")}`);
   }
+}
+
+/** The value of a curve at a place, and half of its interval; null where there is none. */
+function readAt(curve: Curve, at: number): { value: number | null; half: number | null } {
+  const { x, y, half, scale } = curve.all ?? { ...curve, scale: 1 };
+  const row = nearest(x, at);
+  const shown = (values: ArrayLike<number | null> | undefined): number | null => {
+    const value = row < 0 ? null : (values?.[row] ?? null);
+    return value === null || !Number.isFinite(value) ? null : value * scale;
+  };
+  return { value: shown(y), half: shown(half) };
 }
 
 /** The last point of a curve that is not right of a value; -1 where the curve has not begun. */

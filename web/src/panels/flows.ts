@@ -114,8 +114,9 @@ function rowsOf(current: Run): Row[] {
   const { flows } = current.tables;
   const stalled = new Map<string, number>();
   const cost = new Map<string, number>();
-  for (const { flow, silence, bytes, kind } of findings.value ?? []) {
-    if (silence) stalled.set(flow, (stalled.get(flow) ?? 0) + silence[1] - silence[0]);
+  for (const { flow, stalledS, bytes, kind } of findings.value ?? []) {
+    // All silences of a finding, of which its words tell the longest.
+    stalled.set(flow, (stalled.get(flow) ?? 0) + stalledS);
     if (kind !== "delay" && Number.isFinite(bytes)) cost.set(flow, (cost.get(flow) ?? 0) + bytes);
   }
   return current.flows.map((flow, row) => ({
@@ -170,7 +171,9 @@ function curve(current: Run, flow: string): SVGElement {
     sums[column] += rate[i] || 0;
     counts[column]++;
   }
-  const means = sums.map((sum, i) => sum / (counts[i] || 1));
+  // A column between the ends of two steps has the value of the step that holds it.
+  const means = new Float64Array(columns);
+  for (let i = columns - 1, next = 0; i >= 0; i--) means[i] = next = counts[i] > 0 ? sums[i] / counts[i] : next;
   const top = means.reduce((most, value) => Math.max(most, value), 1);
   const points = Array.from(
     means,

@@ -1,4 +1,4 @@
-import { server, type Grid, type GridCell } from "../data/source";
+import { server, type CellValue, type Grid, type GridCell } from "../data/source";
 import { change, fetchRuns, notice, panel } from "../state/app";
 import { theme } from "../state/theme";
 import { loadColour, palette } from "../layers/palette";
@@ -119,9 +119,9 @@ function tableOf(grid: Grid, rows: string, columns: string, measure: string, fix
   const { load } = palette();
   const td = (cell: GridCell | undefined): HTMLElement => {
     const value = cell?.values[measure];
-    if (!cell || !value || value.mean === null) return h("td", { class: "number" }, "–");
+    if (!cell || !value || value.mean === null) return h("td", { class: "number" }, `–${value ? lacking(value) : ""}`);
     const [red, green, blue] = loadColour(load, most > least ? (value.mean - least) / (most - least) : 0);
-    const text = [h("b", {}, number(value.mean, 4)), h("small", {}, interval(value))];
+    const text = [h("b", {}, number(value.mean, 4)), h("small", {}, interval(value) + lacking(value))];
     const inside =
       cell.runs.length > 0
         ? h(
@@ -169,8 +169,13 @@ function tableOf(grid: Grid, rows: string, columns: string, measure: string, fix
 }
 
 /** Intervals are symmetric (Student's t); a cell of one run, or of equal runs, has none. */
-function interval({ mean, low, high }: GridCell["values"][string]): string {
+function interval({ mean, low, high }: CellValue): string {
   return mean === null || low === null || high === null ? "" : ` ± ${number((high - low) / 2, 2)}`;
+}
+
+/** How many runs a mean is of, where others failed. */
+function lacking({ runs, failed }: CellValue): string {
+  return failed > 0 ? ` (${runs ?? 0} of ${(runs ?? 0) + failed} runs)` : "";
 }
 
 async function compare({ runs }: GridCell): Promise<void> {

@@ -31,7 +31,7 @@ function headline(): HTMLElement {
   const line = h("p", { class: "headline" });
   run.follow((current) => {
     line.hidden = !current;
-    line.title = "Goodput of all flows together, from the first start to the last stop; data packets dropped";
+    line.title = current ? meaning(current) : "";
     line.replaceChildren(...(current ? parts(current).map((part) => h("span", {}, part)) : []));
   });
   return line;
@@ -51,11 +51,26 @@ export function parts(current: Run): string[] {
   ].filter((part) => part !== "");
 }
 
-/** User bytes of all flows, from the first start to the last stop; rates over the flows' own times do not add up. */
+/** Flows say when they start and stop; workloads do not, so their time is that of the run. */
+function hasWorkloads({ scenario }: Run): boolean {
+  return (scenario.workloads ?? []).length > 0;
+}
+
+function meaning(current: Run): string {
+  const rate = hasWorkloads(current)
+    ? "Goodput of all flows and workloads together, over the whole run"
+    : "Goodput of all flows together, from the first start to the last stop";
+  return `${rate}; data packets of flows dropped`;
+}
+
+/**
+ * User bytes of all connections over one time; rates over the flows' own times do not add up. The total of the run
+ * counts workloads, and each split connection once.
+ */
 function rateBps(current: Run): number {
-  const { bytes_delivered: bytes } = current.tables.flows;
+  if (hasWorkloads(current)) return current.entry.goodput_bps;
   const [from, to] = current.activeTime();
-  return to > from ? (8 * bytes.reduce((sum, own) => sum + own, 0)) / (to - from) : 0;
+  return to > from ? (current.entry.goodput_bps * current.duration) / (to - from) : 0;
 }
 
 function upper(name: string | null): string {

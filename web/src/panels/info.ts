@@ -1,5 +1,6 @@
 import { delayMs, toPlace, type Place } from "../data/geo";
-import { positionOf, type Frame } from "../layers/frame";
+import type { Station } from "../data/run";
+import { contacts, positionOf, type Frame } from "../layers/frame";
 import { clock, run, selection, type Selection } from "../state/app";
 import { h, icon, ICONS } from "./dom";
 import { count, degrees, fixed, number } from "./format";
@@ -18,7 +19,7 @@ export function describe(what: Selection, frame: Frame): Description {
 }
 
 function placeOf(node: string, frame: Frame): Place | null {
-  const station = frame.run.stations.find((one) => one.name === node);
+  const station = frame.stations.find((one) => one.name === node);
   if (station) return station.place;
   const at = positionOf(frame, node);
   return at && toPlace(at);
@@ -37,9 +38,11 @@ function satellite(name: string, frame: Frame): Description {
     const { shell, plane, planes, satellites } = found;
     rows.push(["orbital plane", `${plane} of 0 to ${planes - 1}, shell ${shell}, ${count(satellites, "satellite")}`]);
   }
-  const serves = [...frame.serving].filter(([, by]) => by === name).map(([terminal]) => terminal);
+  const serves = contacts(frame)
+    .filter(([, by]) => by === name)
+    .map(([terminal]) => terminal);
   if (serves.length > 0) rows.push(["serves", serves.join(", ")]);
-  for (const site of frame.run.stations) {
+  for (const site of frame.stations) {
     const elevation = frame.run.earth.elevationDeg(site.place, place);
     if (elevation < 0) continue;
     const km = frame.run.earth.rangeKm(site.place, place);
@@ -68,29 +71,35 @@ function neighbours(name: string, frame: Frame): [string, string][] {
 }
 
 function station(name: string, frame: Frame): Description {
-  const found = frame.run.stations.find((one) => one.name === name);
+  const found = frame.stations.find((one) => one.name === name);
   if (!found) return { title: name, kind: "Station", rows: [] };
   const rows: [string, string][] = [
     ["at", `${degrees(found.place.latitude, "N", "S")}, ${degrees(found.place.longitude, "E", "W")}`],
   ];
-  const serving = frame.serving.get(name);
-  const at = serving === undefined ? null : placeOf(serving, frame);
-  rows.push(["served by", serving ?? "no satellite"]);
-  if (at) {
+  const serving = frame.serving.get(name) ?? [];
+  rows.push(["served by", serving.join(", ") || "no satellite"]);
+  for (const satellite of serving) {
+    const at = placeOf(satellite, frame);
+    if (!at) continue;
     const km = frame.run.earth.rangeKm(found.place, at);
+    const which = serving.length > 1 ? ` of ${satellite}` : "";
     rows.push(
-      ["elevation", `${frame.run.earth.elevationDeg(found.place, at).toFixed(1)}°`],
-      ["slant range", `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`],
+      [`elevation${which}`, `${frame.run.earth.elevationDeg(found.place, at).toFixed(1)}°`],
+      [`slant range${which}`, `${number(km, 4)} km, ${fixed(delayMs(km), 2)} ms`],
     );
   }
-  rows.push(["in view", `${count(inView(found.place, frame), "satellite")} above ${frame.run.maskDeg}°`]);
-  return { title: name, kind: "Station", rows: [...rows, ...loadRows(`${name}->sky`, frame)] };
+  rows.push(["in view", `${count(inView(found, frame), "satellite")} above ${found.maskDeg}°`]);
+  const own = frame.run.links
+    .map((one) => one.name)
+    .filter((one) => one.startsWith(name) && /^->sky(-\d+)?$/.test(one.slice(name.length)));
+  const loads = own.flatMap((one) => loadRows(one, frame, own.length > 1 ? ` of ${one.replace("->", " → ")}` : ""));
+  return { title: name, kind: "Station", rows: [...rows, ...loads] };
 }
 
-function inView(site: Place, frame: Frame): number {
+function inView({ place: site, maskDeg }: Station, frame: Frame): number {
   let seen = 0;
   for (let i = 0; i < frame.run.sky.size; i++) {
-    if (frame.run.earth.elevationDeg(site, toPlace(frame.positions.subarray(i * 3, i * 3 + 3))) >= frame.run.maskDeg)
+    if (frame.run.earth.elevationDeg(site, toPlace(frame.positions.subarray(i * 3, i * 3 + 3))) >= maskDeg)
       seen++;
   }
   return seen;
@@ -100,19 +109,26 @@ function link(name: string, frame: Frame): Description {
   const found = frame.run.links.find((one) => one.name === name);
   const from = found?.from ?? name.split("->")[0];
   let to = found?.to ?? name.split("->")[1] ?? "";
-  if (name.endsWith("->sky")) to = frame.serving.get(from) ?? "";
-  if (name.endsWith("->ground")) to = [...frame.serving].find(([, by]) => by === from)?.[0] ?? "";
+  // A link to the sky or the ground leads to whichever stations and satellites are in contact.
+  const shared = /->(sky(-\d+)?|ground)$/.test(name);
+  const [up, down] = [frame.serving.get(from) ?? [], contacts(frame).filter(([, by]) => by === from)];
+  const others = shared ? (name.endsWith("->ground") ? down.map(([terminal]) => terminal) : up) : [];
+  if (shared) to = others.length === 1 ? others[0] : "";
   const isl = frame.isls.findIndex((one, i) => frame.up[i] && (one.name === name || one.back === name));
   if (isl >= 0) {
     const [one, other] = [frame.isls[isl].a, frame.isls[isl].b].map((i) => frame.run.sky.names[i]);
     to = one === from ? other : one;
   }
   const [a, b] = [placeOf(from, frame), placeOf(to, frame)];
-  const rows: [string, string][] = [["between", `${from} and ${to || "none"}`]];
+  const rows: [string, string][] = [
+    others.length > 1
+      ? [name.endsWith("->ground") ? "serves" : "uses one of", others.join(", ")]
+      : ["between", `${from} and ${to || "none"}`],
+  ];
   if (a && b) {
     const km = frame.run.earth.rangeKm(a, b);
     rows.push(["range", `${number(km, 4)} km`], ["delay", `${fixed(delayMs(km), 2)} ms`]);
-    const site = frame.run.stations.find((one) => one.name === from || one.name === to);
+    const site = frame.stations.find((one) => one.name === from || one.name === to);
     const satellite = site?.name === from ? b : a;
     if (site) rows.push(["elevation", `${frame.run.earth.elevationDeg(site.place, satellite).toFixed(1)}°`]);
   }
@@ -123,12 +139,12 @@ function link(name: string, frame: Frame): Description {
   };
 }
 
-function loadRows(name: string, frame: Frame): [string, string][] {
+function loadRows(name: string, frame: Frame, which = ""): [string, string][] {
   const rows: [string, string][] = [];
   const queue = frame.run.linkValue(name, "queue_packets", frame.time);
   const busy = frame.run.linkValue(name, "utilisation", frame.time);
-  if (Number.isFinite(queue)) rows.push(["queue", `${queue} packets`]);
-  if (Number.isFinite(busy)) rows.push(["utilisation", `${(busy * 100).toFixed(0)} %`]);
+  if (Number.isFinite(queue)) rows.push([`queue${which}`, `${queue} packets`]);
+  if (Number.isFinite(busy)) rows.push([`utilisation${which}`, `${(busy * 100).toFixed(0)} %`]);
   return rows;
 }
 

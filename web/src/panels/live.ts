@@ -25,9 +25,26 @@ export function liveFigures(job: string): HTMLElement {
   return box;
 }
 
+/** Each few points as one: a rate is the mean since the point before that is drawn. */
+function thinned(points: Live["points"], step: number): Live["points"] {
+  if (step <= 1) return points;
+  const found: Live["points"] = [];
+  for (let first = 0; first < points.length; first += step) {
+    const some = points.slice(first, first + step);
+    const begin = first > 0 ? points[first - 1][0] : 0;
+    const [end, , windows] = some[some.length - 1];
+    const rates = some[0][1].map((_, flow) => {
+      const bits = some.map(([time, own], i) => own[flow] * (time - (i > 0 ? some[i - 1][0] : begin)));
+      return bits.reduce((a, b) => a + b, 0) / (end - begin);
+    });
+    found.push([end, rates, windows]);
+  }
+  return found;
+}
+
 function figuresOf({ flows, points }: Live): Curves[] {
   const step = Math.ceil(points.length / MOST_DRAWN);
-  const drawn = points.filter((_, i) => i % step === 0 || i === points.length - 1);
+  const drawn = thinned(points, step);
   const x = drawn.map(([time]) => time);
   const curves = (of: (point: Live["points"][number], flow: number) => number | null): Curves["curves"] =>
     flows.map((name, flow) => ({ name, x, y: drawn.map((point) => of(point, flow)) }));

@@ -226,6 +226,7 @@ export class SkyView {
     this.frame = {
       run: current,
       time,
+      stations: current.stationsAt(time),
       positions: this.positions,
       isls: this.network.isls,
       up: this.network.up,
@@ -351,10 +352,10 @@ export class SkyView {
       const at = place && picture.project(...place);
       if (at) wanted.push({ name, kind, at });
     };
-    for (const station of frame.run.stations) add(station.name, "station");
+    for (const station of frame.stations) add(station.name, "station");
     const chosen = frame.selection?.kind === "satellite" ? frame.selection.name : "";
     if (frame.shown.names)
-      for (const name of new Set(frame.serving.values())) if (name !== chosen) add(name, "serving");
+      for (const name of new Set([...frame.serving.values()].flat())) if (name !== chosen) add(name, "serving");
     if (chosen) add(chosen, "chosen");
     while (this.labels.childElementCount > wanted.length) this.labels.lastElementChild?.remove();
     while (this.labels.childElementCount < wanted.length) this.labels.append(h("span"));

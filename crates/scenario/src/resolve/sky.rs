@@ -10,9 +10,9 @@ use crate::instant::Instant;
 use crate::names::natural_order;
 use crate::scenario::{Constellation, Elements, Satellite, Shell, Station};
 use crate::tree::{Node, Path, Step};
-use skyhop_base::{Angle, Length, Rate};
+use skyhop_base::{Angle, Duration, Length, Rate, Time};
 use skyhop_orbit::{
-    Catalogue, CatalogueNote, NoteKind, Orbit, OrbitError, Pattern, Phasing, Utc, Walker, read_elements,
+    Catalogue, CatalogueNote, Earth, NoteKind, Orbit, OrbitError, Pattern, Phasing, Utc, Walker, read_elements,
 };
 use std::collections::BTreeMap;
 
@@ -21,6 +21,13 @@ const SHELL_NAME: &str = "shell";
 
 /// Where elements are so old, the first of them are named in the warning.
 const NAMED_IN_WARNINGS: usize = 3;
+
+/// Between two looks for satellites from elements that come down during the run: a last revolution takes 90 minutes,
+/// and below 100 km it is followed by none.
+const LOOK_FOR_FALLS: Duration = Duration::from_secs(6 * 3600);
+
+/// Below this a satellite is falling, as at the start of the run.
+const LOWEST_KM: f64 = 100.0;
 
 /// What a preset puts under the values of the file.
 pub(super) struct Preset {
@@ -159,6 +166,7 @@ impl Resolver<'_, '_, '_> {
             return None;
         }
         let mut satellites = catalogue.satellites;
+        self.warn_of_falls(&content.place, &satellites);
         let planes = self.planes(file, preset_has_links, &mut satellites, &content.place, path);
         self.nodes.groups.push(Group::Elements);
         let group = self.nodes.groups.len() - 1;
@@ -189,6 +197,37 @@ impl Resolver<'_, '_, '_> {
             };
             self.warnings.push(format!("{file}: {}{more}", shown.join("; ")));
         }
+    }
+
+    /// Satellites that come down during the run. The theory has them inside the Earth afterwards, and later high above
+    /// it, where stations would use them.
+    fn warn_of_falls(&mut self, file: &str, satellites: &[skyhop_orbit::Satellite]) {
+        let Some(duration) = self.duration else { return };
+        let looks = duration.as_nanos().div_ceil(LOOK_FOR_FALLS.as_nanos()).max(1);
+        let falls: Vec<String> = satellites
+            .iter()
+            .filter_map(|satellite| {
+                let motion = satellite.orbit.motion(&Earth::WGS84);
+                (1..=looks).find_map(|look| {
+                    let at = Duration::from_nanos(duration.as_nanos().min(look * LOOK_FOR_FALLS.as_nanos()));
+                    let km = motion.earth_fixed_km(&Earth::WGS84, Time::ZERO + at).norm() - Earth::WGS84.radius_km;
+                    let days = at.as_secs_f64() / 86_400.0;
+                    (km < LOWEST_KM).then(|| format!("{} (below {LOWEST_KM} km after {days:.2} days)", satellite.name))
+                })
+            })
+            .collect();
+        if falls.is_empty() {
+            return;
+        }
+        let more = match falls.len().saturating_sub(NAMED_IN_WARNINGS) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named = falls[..falls.len().min(NAMED_IN_WARNINGS)].join(", ");
+        self.warnings.push(format!(
+            "{file}: {named}{more} come down during the run: where they are afterwards, and who uses them then, means \
+             nothing"
+        ));
     }
 
     /// The satellites of `geo` have names that no list gives.

@@ -85,6 +85,30 @@ fn elements_come_from_a_file_beside_the_scenario() {
 }
 
 #[test]
+fn satellites_that_come_down_during_the_run_are_named() {
+    // In the first days of this orbit SGP4 brings it down; from the eleventh day on it has it thousands of km high.
+    let low = "LOW\n\
+               1 26483U 00049A   25279.50000000  .00900000  00000-0  50000-2 0  9992\n\
+               2 26483  63.4000 120.0000 0010000 270.0000  20.0000 16.10000000 12341\n";
+    let read = |text: &str, duration: &str| {
+        json(&json!({
+            "duration": duration, "profile": "rfc",
+            "constellation": { "elements": { "text": text }, "gsl": { "rate": "1 Mbit/s" } },
+            "stations": { "palermo": { "city": "Palermo" } },
+        }))
+    };
+    let of_falls = |scenario: &Scenario| {
+        scenario.warnings.iter().filter(|warning| warning.contains("come down during the run")).cloned().collect()
+    };
+    let long: Vec<String> = of_falls(&read(low, "12 d"));
+    assert!(matches!(&long[..], [one] if one.contains("low (below 100 km after 2.00 days)")), "{long:?}");
+    let short: Vec<String> = of_falls(&read(low, "1 d"));
+    assert!(short.is_empty(), "{short:?}");
+    let iss: Vec<String> = of_falls(&read(ISS, "12 d"));
+    assert!(iss.is_empty(), "{iss:?}");
+}
+
+#[test]
 fn the_rules_of_the_sky_reach_the_engine() {
     let scenario = json(&json!({
         "duration": "600 s", "profile": "rfc",

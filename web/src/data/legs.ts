@@ -1,0 +1,8 @@
+/**
+ * Legs of split connections are flows of their own, named `<flow>.to-<node>` before the last. A leg hands on what the
+ * next one delivers, so sums over connections count the last leg alone.
+ */
+export function earlierLegs(flows: readonly string[]): Set<string> {
+  const all = new Set(flows);
+  return new Set(flows.filter((flow) => flow.includes(".to-") && all.has(flow.slice(0, flow.lastIndexOf(".to-")))));
+}
