@@ -22,10 +22,14 @@ import io
 import json
 import math
 import os
+import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
@@ -250,35 +254,57 @@ def spread(
 
     By default there is a thread more than this process has cores: while runs are measured, they wait for each other.
     """
-    threads = threads or cores() + 1
     progress = [_core.Progress() for _ in todo]
     finished = [0.0] * len(todo)
+    waiting = deque(range(len(todo)))
+    # No locks of Python's own between the threads: an interrupt can come while this one takes such a lock, which then
+    # stays taken, and the runs would wait for it for ever.
+    ended: SimpleQueue[tuple[int, Answer | None, BaseException | None]] = SimpleQueue()
 
-    def one(number: int) -> Answer:
-        answer = work(todo[number], progress[number])
-        finished[number] = 1.0
-        return answer
+    def runner() -> None:
+        while True:
+            try:
+                number = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                answer = work(todo[number], progress[number])
+            except BaseException as error:
+                ended.put((number, None, error))
+            else:
+                finished[number] = 1.0
+                ended.put((number, answer, None))
 
-    with ThreadPoolExecutor(max_workers=max(1, min(len(todo), threads))) as pool:
-        futures: list[Future[Answer]] = []
-        try:
-            # Here, too, an interrupt has to stop the runs that have begun: the pool waits for them at its end.
-            futures.extend(pool.submit(one, number) for number in range(len(todo)))
-            pending = set(futures)
-            while pending:
-                done, pending = wait(pending, timeout=0.05, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-                if on_progress is not None:
-                    share = (max(a, b.fraction) for a, b in zip(finished, progress, strict=True))
-                    on_progress(sum(share) / len(todo))
-        except BaseException:
-            for running in progress:
-                running.cancel()
-            for future in futures:
-                future.cancel()
-            raise
-        return [future.result() for future in futures]
+    count = max(1, min(len(todo), threads or cores() + 1))
+    runners = [Thread(target=runner, daemon=True) for _ in range(count)]
+    answers: dict[int, Any] = {}
+    try:
+        for thread in runners:
+            thread.start()
+        told_s = time.monotonic()
+        while len(answers) < len(todo):
+            with suppress(Empty):
+                number, answer, error = ended.get(timeout=0.05)
+                if error is not None:
+                    raise error
+                answers[number] = answer
+            if on_progress is not None and time.monotonic() - told_s >= 0.05:
+                share = (max(a, b.fraction) for a, b in zip(finished, progress, strict=True))
+                on_progress(sum(share) / len(todo))
+                told_s = time.monotonic()
+        if on_progress is not None and todo:
+            on_progress(1.0)
+    except BaseException:
+        waiting.clear()
+        for running in progress:
+            running.cancel()
+        raise
+    finally:
+        # Runs that have begun stop at their next step, and none is left behind half-written.
+        for thread in runners:
+            if thread.ident is not None:
+                thread.join()
+    return [answers[number] for number in range(len(todo))]
 
 
 @dataclass(frozen=True)
