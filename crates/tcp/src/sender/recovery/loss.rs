@@ -167,6 +167,7 @@ impl Sender {
             let Some(id) = next else { break };
             let record = self.ledger.get_mut(id);
             // A repetition can be out already: an undo took the mark of the loss away, and a timeout brings it back.
+            // The kernel counts it twice then, which its debug messages call a leak, until nothing is in flight.
             self.flow.retrans_out += u32::from(!record.is_repeated());
             record.set_repeated(true);
             next = self.ledger.next(id);
