@@ -220,6 +220,13 @@ fn cases() -> Vec<Case> {
         Case { what: "a mark", texts: marked_packet("cubic"), with: "", options: &[("every", &["2", "7"])] },
         Case { what: "a mark of dctcp", texts: marked_packet("dctcp"), with: "", options: &[("every", &["2", "7"])] },
     ]);
+    let accurate = tcp("c", "name = \"cubic\", ecn = \"accurate\"");
+    cases.push(Case {
+        what: "codel under Accurate ECN",
+        texts: vec![wire("2 Mbit/s", "forward = { queue = { codel = { @ } } }", &accurate)],
+        with: "",
+        options: &[("ecn", &["true", "false"])],
+    });
     let ecn = |queue: &str| {
         let flow = tcp("f", "profile = \"rfc\", name = \"sack\", @");
         vec![wire("2 Mbit/s", &format!("queue = {queue}"), &flow)]

@@ -32,7 +32,7 @@ impl Packets {
 fn asks_for_ecn(tcp: &Value) -> bool {
     let control = tcp["control"].as_object().and_then(|control| control.keys().next());
     let of_linux = control.filter(|_| tcp["profile"].is_string()).and_then(|name| ControlKind::named(name));
-    tcp["ecn"] == "on" || of_linux.is_some_and(|kind| kind.ecn() != EcnUse::Classic)
+    tcp["ecn"].as_str().is_some_and(|ecn| ecn != "off") || of_linux.is_some_and(|kind| kind.ecn() != EcnUse::Classic)
 }
 
 /// Takes the values away that no link reads.
