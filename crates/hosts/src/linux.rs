@@ -57,7 +57,7 @@ impl LinuxTcp {
     /// is in bytes. With `jiffies` timers fire at the edges of jiffies, whose phase each host draws, whatever `timers`
     /// the configurations have.
     pub fn new(sender: sender::Config, mut receiver: receiver::Config, send_buffer: u64, jiffies: bool) -> LinuxTcp {
-        receiver.echo = receiver::EcnEcho::for_control(sender.control.ecn(), sender.accurate_ecn);
+        receiver.echo = receiver::EcnEcho::for_control(sender.control.ecn(), sender.ecn);
         LinuxTcp { sender: Arc::new(sender), receiver: Arc::new(receiver), send_buffer, jiffies }
     }
 

@@ -7,8 +7,8 @@ use skyhop_base::{Duration, Time};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Below this a satellite is falling, not flying: the Kármán line.
-const LOWEST_KM: f64 = 100.0;
+/// Below this altitude a satellite is falling, not flying: the Kármán line, in km.
+pub const LOWEST_KM: f64 = 100.0;
 
 /// So many times its apogee at the epoch of its elements no satellite is away without engines: perturbations move the
 /// apogee of the most elongated orbits by a tenth in years.

@@ -33,7 +33,7 @@ mod vector;
 pub mod visibility;
 mod walker;
 
-pub use catalogue::{Catalogue, CatalogueNote, NoteKind};
+pub use catalogue::{Catalogue, CatalogueNote, LOWEST_KM, NoteKind};
 pub use earth::Earth;
 pub use elements::{MeanElements, Propagator};
 pub use epoch::Utc;

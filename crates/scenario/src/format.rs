@@ -40,8 +40,7 @@ pub use crate::tables::stations::{
 };
 pub(crate) use crate::tables::tcp::name_of_other_profile;
 pub use crate::tables::tcp::{
-    LinuxControlFile, LinuxEcn, LinuxEstimator, LinuxName, LinuxOptions, LinuxPacing, LinuxSpec, LinuxTable,
-    LinuxValidation, ProfileName, TcpFile, TimersName,
+    LinuxControlFile, LinuxName, LinuxOptions, LinuxPacing, LinuxSpec, LinuxTable, ProfileName, TcpFile, TimersName,
 };
 pub use crate::tables::trace::TraceFile;
 pub use crate::tables::workloads::{

@@ -1,5 +1,10 @@
 //! Round-trip times: the kernel's estimator (RFC 6298 with a deviation that forgets slowly) and the running minimum.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::segment::Seq;
+
 /// The window of the running minimum, in microseconds (`tcp_min_rtt_wlen`, 300 s).
 const MIN_RTT_WINDOW_US: u64 = 300_000_000;
 
@@ -7,15 +12,16 @@ const MIN_RTT_WINDOW_US: u64 = 300_000_000;
 /// kernel's timestamps count milliseconds.
 const GRANULARITY_US: u64 = 1_000;
 
-use crate::segment::Seq;
-
-/// How the retransmission timeout follows from samples of the RTT.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How the TCP of Linux finds the retransmission timeout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LinuxEstimator")]
 pub enum Estimator {
-    /// As in the kernel: the deviation forgets slowly, and the minimum is a lower bound of the deviations alone.
+    /// The deviation forgets slowly, and `min_rto` adds to the smoothed RTT.
     #[default]
+    #[serde(rename = "linux")]
     Linux,
-    /// RFC 6298 §2, with a sample for each ACK; the minimum is a lower bound of the whole.
+    /// RFC 6298, with a sample for each ACK: `min_rto` bounds the timeout.
+    #[serde(rename = "rfc-6298")]
     Rfc6298,
 }
 

@@ -1,13 +1,13 @@
 //! Hosts with the TCP of Linux.
 
-use crate::format::{LinuxEcn, LinuxEstimator, LinuxPacing, LinuxValidation, TimersName};
+use crate::format::{LinuxPacing, TimersName};
 use crate::scenario::Linux;
 use skyhop_base::Bytes;
 use skyhop_hosts::LinuxTcp;
 use skyhop_sim::endpoint::Transport;
 use skyhop_tcp::control::EcnUse;
 use skyhop_tcp::receiver::{self, Compression};
-use skyhop_tcp::sender::{self, Estimator, Validation};
+use skyhop_tcp::sender::{self, EcnMode};
 use skyhop_transport::Switch;
 use std::sync::Arc;
 
@@ -32,19 +32,11 @@ pub(super) fn hosts(linux: &Linux) -> Arc<dyn Transport> {
         limited_transmit: is_on(options.limited_transmit),
         prr: is_on(options.prr),
         rack: is_on(options.rack),
-        ecn: options.ecn == LinuxEcn::On,
-        accurate_ecn: options.ecn == LinuxEcn::Accurate,
-        window_validation: match options.window_validation {
-            LinuxValidation::Linux => Validation::Linux,
-            LinuxValidation::Rfc7661 => Validation::Rfc7661,
-            LinuxValidation::Off => Validation::Off,
-        },
+        ecn: options.ecn,
+        window_validation: options.window_validation,
         byte_counting: is_on(options.byte_counting),
         app_limited_marks: is_on(options.app_limited_marks),
-        estimator: match options.rto_estimator {
-            LinuxEstimator::Linux => Estimator::Linux,
-            LinuxEstimator::Rfc6298 => Estimator::Rfc6298,
-        },
+        estimator: options.rto_estimator,
         idle_restart: is_on(options.slow_start_after_idle),
         nagle: is_on(options.nagle),
         pacing: options.pacing == LinuxPacing::Always,
@@ -78,7 +70,7 @@ pub(super) fn hosts(linux: &Linux) -> Arc<dyn Transport> {
         sack: is_on(options.sack),
         dsack: is_on(options.dsack),
         // A control that reacts to marks asks for them by itself.
-        ecn: options.ecn != LinuxEcn::Off || echo != EcnUse::Classic,
+        ecn: options.ecn != EcnMode::Off || echo != EcnUse::Classic,
         delayed_acks: is_on(options.delayed_ack),
         quick_acks: is_on(options.quick_acks),
         compression: Compression {

@@ -12,7 +12,8 @@ use crate::scenario::{Constellation, Elements, Satellite, Shell, Station};
 use crate::tree::{Node, Path, Step};
 use skyhop_base::{Angle, Duration, Length, Rate, Time};
 use skyhop_orbit::{
-    Catalogue, CatalogueNote, Earth, NoteKind, Orbit, OrbitError, Pattern, Phasing, Utc, Walker, read_elements,
+    Catalogue, CatalogueNote, Earth, LOWEST_KM, NoteKind, Orbit, OrbitError, Pattern, Phasing, Utc, Walker,
+    read_elements,
 };
 use std::collections::BTreeMap;
 
@@ -26,8 +27,14 @@ const NAMED_IN_WARNINGS: usize = 3;
 /// and below 100 km it is followed by none.
 const LOOK_FOR_FALLS: Duration = Duration::from_secs(6 * 3600);
 
-/// Below this a satellite is falling, as at the start of the run.
-const LOWEST_KM: f64 = 100.0;
+/// The first of what may concern thousands, and how many more there are.
+fn first_of(all: &[String], between: &str) -> String {
+    let named = all[..all.len().min(NAMED_IN_WARNINGS)].join(between);
+    match all.len().saturating_sub(NAMED_IN_WARNINGS) {
+        0 => named,
+        more => format!("{named}{between}and {more} more"),
+    }
+}
 
 /// What a preset puts under the values of the file.
 pub(super) struct Preset {
@@ -190,12 +197,8 @@ impl Resolver<'_, '_, '_> {
             kinds.entry(kind).or_default().push(note);
         }
         for notes in kinds.values() {
-            let shown: Vec<String> = notes.iter().take(NAMED_IN_WARNINGS).map(|note| note.to_string()).collect();
-            let more = match notes.len().saturating_sub(NAMED_IN_WARNINGS) {
-                0 => String::new(),
-                more => format!("; and {more} more"),
-            };
-            self.warnings.push(format!("{file}: {}{more}", shown.join("; ")));
+            let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+            self.warnings.push(format!("{file}: {}", first_of(&notes, "; ")));
         }
     }
 
@@ -219,14 +222,9 @@ impl Resolver<'_, '_, '_> {
         if falls.is_empty() {
             return;
         }
-        let more = match falls.len().saturating_sub(NAMED_IN_WARNINGS) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let named = falls[..falls.len().min(NAMED_IN_WARNINGS)].join(", ");
+        let named = first_of(&falls, ", ");
         self.warnings.push(format!(
-            "{file}: {named}{more} come down during the run: where they are afterwards, and who uses them then, means \
-             nothing"
+            "{file}: {named} come down during the run: where they are afterwards, and who uses them then, means nothing"
         ));
     }
 

@@ -1,6 +1,7 @@
 //! What of a scenario is run: its canonical form without what nothing reads.
 
 use super::{Queue, Scenario};
+use form::{forget, list_of};
 use links::Packets;
 use serde_json::{Map, Value};
 use skyhop_cc::{Bundle, ControlSpec, Input};
@@ -8,6 +9,7 @@ use skyhop_tcp::control::{ControlKind, EcnUse};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+mod form;
 mod links;
 
 /// So many controls, each with its parameters, are kept with what they do not read.
@@ -35,8 +37,7 @@ impl Scenario {
             }
         }
         // The control of a leg that has a share begins with the initial window, whatever opens it elsewhere.
-        let agents = form.get("agents").and_then(Value::as_array).into_iter().flatten();
-        let has_shares = agents.into_iter().any(|agent| !agent["pep"]["share"].is_null());
+        let has_shares = list_of(&form, "agents").any(|agent| !agent["pep"]["share"].is_null());
         let marks = self.marks(&form);
         for key in ["flows", "workloads"] {
             for flow in form.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -50,7 +51,7 @@ impl Scenario {
         let takes_rate = ["flows", "workloads"].iter().any(|key| list_of(&form, key).any(takes_rate));
         for agent in form.get_mut("agents").and_then(Value::as_array_mut).into_iter().flatten() {
             if let Some(report) = agent.get_mut("error_report").and_then(Value::as_object_mut).filter(|_| !takes_rate) {
-                ["window", "weight", "unit"].iter().for_each(|key| _ = report.shift_remove(*key));
+                forget(report, &["window", "weight", "unit"]);
             }
             if let Some(tcp) = agent["pep"].get_mut("tcp").and_then(Value::as_object_mut) {
                 forget_unread(tcp, has_shares, marks);
@@ -142,11 +143,6 @@ impl Scenario {
         let of_elements = sky.elements.as_ref().map_or(0, |elements| elements.satellites.len());
         of_shells + of_elements + sky.satellites.len()
     }
-}
-
-/// The entries of a list, if it is there.
-fn list_of<'f>(form: &'f Value, key: &str) -> impl Iterator<Item = &'f Value> {
-    form.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Takes the options away that this TCP does not read.
@@ -245,12 +241,9 @@ fn forget_unread(tcp: &mut Map<String, Value>, has_shares: bool, marks: bool) {
     if !marks || is(tcp, "ecn", &["off"]) {
         forget_in_control(tcp, |key| key.starts_with("ecn_"));
     }
-    // The order of the others stays: forms are compared as text.
-    for key in unread {
-        tcp.shift_remove(key);
-        if let Some(ns2) = tcp.get_mut("ns2").and_then(Value::as_object_mut) {
-            ns2.shift_remove(key);
-        }
+    forget(tcp, &unread);
+    if let Some(ns2) = tcp.get_mut("ns2").and_then(Value::as_object_mut) {
+        forget(ns2, &unread);
     }
 }
 
@@ -322,11 +315,13 @@ fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
         if !control.reads_limits() {
             unread.push("app_limited_marks");
         }
+        if kind.sizes_bursts() {
+            unread.push("min_burst");
+        }
         // Careful Resume paces by itself in one of its phases only.
-        let [bursts, rate] = kind.decides_pacing();
-        unread.extend(
-            [("min_burst", bursts), ("pacing_ratios", rate)].into_iter().filter(|&(_, own)| own).map(|(key, _)| key),
-        );
+        if kind.sets_rate() {
+            unread.push("pacing_ratios");
+        }
         if kind.ecn() != EcnUse::Classic {
             unread.push("ecn");
         }
@@ -343,10 +338,7 @@ fn forget_unread_by_linux(tcp: &mut Map<String, Value>) {
     if leocc.is_some_and(|options| options["clock"] == "off") {
         forget_in_control(tcp, |key| ["period", "offset"].contains(&key));
     }
-    // The order of the others stays: forms are compared as text.
-    for key in unread {
-        tcp.shift_remove(key);
-    }
+    forget(tcp, &unread);
 }
 
 /// Takes parameters of the control away.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use skyhop_base::{Bytes, Duration};
 use skyhop_cc::Profile;
 use skyhop_tcp::control::{ControlKind, ControlName};
+use skyhop_tcp::sender::{EcnMode, Estimator, Validation};
 use skyhop_transport::{Switch, TcpSpec};
 use std::borrow::Cow;
 use std::fmt;
@@ -190,52 +191,12 @@ pub enum LinuxPacing {
     Always,
 }
 
-/// Explicit congestion notification of the TCP of Linux.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinuxEcn {
-    Off,
-    /// RFC 3168: one answer per round trip.
-    On,
-    /// RFC 9768: the receiver counts the marks, in the ACE field. The option with counts of bytes is not modelled.
-    Accurate,
-}
-
-/// How the TCP of Linux judges a window that the application does not fill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum LinuxValidation {
-    /// It grows only where it was filled, and falls towards what was used (RFC 2861; tcp_cwnd_validate).
-    #[serde(rename = "linux")]
-    Linux,
-    /// It stays for five minutes, and a loss cuts what was used (RFC 7661).
-    #[serde(rename = "rfc-7661")]
-    Rfc7661,
-    /// It grows and stays whatever is used.
-    #[serde(rename = "off")]
-    Off,
-}
-
-/// How the TCP of Linux finds the retransmission timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum LinuxEstimator {
-    /// The deviation forgets slowly, and `min_rto` adds to the smoothed RTT.
-    #[serde(rename = "linux")]
-    Linux,
-    /// RFC 6298, with a sample for each ACK: `min_rto` bounds the timeout.
-    #[serde(rename = "rfc-6298")]
-    Rfc6298,
-}
-
 fn is_on(switch: &Switch) -> bool {
     *switch == Switch::On
 }
 
-fn validates_as_linux(validation: &LinuxValidation) -> bool {
-    *validation == LinuxValidation::Linux
-}
-
-fn estimates_as_linux(estimator: &LinuxEstimator) -> bool {
-    *estimator == LinuxEstimator::Linux
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// When timers of the hosts fire.
@@ -266,7 +227,7 @@ skyhop_cc::options! {
         send_buffer: Bytes = Bytes(4_194_304),
         /// Explicit congestion notification (tcp_ecn). `dctcp` and `prague` ask for theirs without this key. Without
         /// it: off.
-        ecn: LinuxEcn = LinuxEcn::Off,
+        ecn: EcnMode = EcnMode::Off,
         /// Timestamps (RFC 7323), and with them undo by timestamps. Without it: on.
         timestamps: Switch = Switch::On,
         /// Window scaling (RFC 7323). Without it: on.
@@ -308,7 +269,7 @@ skyhop_cc::options! {
         slow_start_after_idle: Switch = Switch::On,
         /// How a window is judged that the application does not fill. The kernel has no switch for it. Without it:
         /// "linux".
-        window_validation: LinuxValidation = LinuxValidation::Linux; unwritten_if = "validates_as_linux",
+        window_validation: Validation = Validation::Linux; unwritten_if = "is_default",
         /// Whether the window grows by the segments that an ACK acknowledges (RFC 3465); off: by one for each ACK (RFC
         /// 5681). The kernel has no switch for it. Without it: on.
         byte_counting: Switch = Switch::On; unwritten_if = "is_on",
@@ -348,7 +309,7 @@ skyhop_cc::options! {
         /// Repetitions of a SYN before its timeout doubles (tcp_syn_linear_timeouts). Without it: 4.
         syn_linear_timeouts: u32 = 4,
         /// How the retransmission timeout follows from the RTT. The kernel has no switch for it. Without it: "linux".
-        rto_estimator: LinuxEstimator = LinuxEstimator::Linux; unwritten_if = "estimates_as_linux",
+        rto_estimator: Estimator = Estimator::Linux; unwritten_if = "is_default",
         /// Smallest retransmission timeout beyond the smoothed RTT (tcp_rto_min_us). Without it: 200 ms.
         min_rto: Duration = Duration::from_millis(200),
         /// Largest retransmission timeout (tcp_rto_max_ms). Without it: 120 s.

@@ -80,12 +80,15 @@ macro_rules! controls {
                 self.build(0).ecn()
             }
 
-            /// Whether a new connection asks the control and not the sender's options for the least length of bursts,
-            /// and for the pacing rate.
-            pub fn decides_pacing(&self) -> [bool; 2] {
-                let (control, flow) = (self.build(0), crate::flow::Flow::new(1448));
-                let bursts = control.burst(&flow) != super::Burst::Usual;
-                [bursts, control.owns_window() || control.pacing_percent(&flow).is_some()]
+            /// Whether the control, and not the sender's options, decides on the least length of bursts.
+            pub fn sizes_bursts(&self) -> bool {
+                self.build(0).burst(&crate::flow::Flow::new(1448)) != super::Burst::Usual
+            }
+
+            /// The same of the pacing rate.
+            pub fn sets_rate(&self) -> bool {
+                let control = self.build(0);
+                control.owns_window() || control.pacing_percent(&crate::flow::Flow::new(1448)).is_some()
             }
 
             /// A control at the start of a connection. `seed` decides what it draws by chance.

@@ -2,6 +2,7 @@
 
 use super::memory::SegmentMemory;
 use crate::control::EcnUse;
+use crate::sender::EcnMode;
 use crate::timer::Timers;
 use skyhop_base::Duration;
 
@@ -36,10 +37,10 @@ pub enum EcnEcho {
 }
 
 impl EcnEcho {
-    /// The echo that a control needs; `accurate`: the sender asks for Accurate ECN whatever the control.
-    pub fn for_control(ecn: EcnUse, accurate: bool) -> EcnEcho {
+    /// The echo that a control needs, or the sender asks for whatever the control.
+    pub fn for_control(ecn: EcnUse, mode: EcnMode) -> EcnEcho {
         match ecn {
-            EcnUse::Classic if accurate => EcnEcho::Accurate,
+            EcnUse::Classic if mode == EcnMode::Accurate => EcnEcho::Accurate,
             EcnUse::Classic => EcnEcho::Standard,
             EcnUse::Precise => EcnEcho::Precise,
             EcnUse::Scalable => EcnEcho::Accurate,

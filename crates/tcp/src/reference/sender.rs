@@ -5,7 +5,7 @@ use super::{Case, Packet, ReferenceError, State, Table};
 use crate::flow::CaState;
 use crate::path::PathDirection;
 use crate::segment::{Ecn, Segment};
-use crate::sender::{Config, ControlKind, Sender};
+use crate::sender::{Config, ControlKind, EcnMode, Sender};
 use flate2::read::GzDecoder;
 use skyhop_base::{Duration, Time};
 use std::fs::File;
@@ -164,7 +164,7 @@ pub fn sender_config(case: &Case) -> Result<Config, ReferenceError> {
         tlp: case.switched("tcp_early_retrans", &["0", "1", "2"], &["3", "4"], true)?,
         frto: case.switched("tcp_frto", &["0"], &["1", "2"], true)?,
         // 2 answers and does not ask.
-        ecn: case.switched("tcp_ecn", &["0", "2"], &["1"], false)?,
+        ecn: if case.switched("tcp_ecn", &["0", "2"], &["1"], false)? { EcnMode::On } else { EcnMode::Off },
         idle_restart: case.switched("tcp_slow_start_after_idle", &["0"], &["1"], true)?,
         timestamp_base: 0,
         control: ControlKind::named(&case.control).ok_or_else(|| ReferenceError::Setting {

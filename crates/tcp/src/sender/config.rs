@@ -1,5 +1,7 @@
 //! Options of a sender. The defaults are those of Linux 6.18 as it is delivered.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use skyhop_base::Duration;
 
 use super::validation::Validation;
@@ -7,6 +9,19 @@ use crate::control::ControlKind;
 use crate::control::cubic::CubicOptions;
 use crate::rtt::Estimator;
 use crate::timer::Timers;
+
+/// Explicit congestion notification of the TCP of Linux.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "LinuxEcn")]
+pub enum EcnMode {
+    #[default]
+    Off,
+    /// RFC 3168: one answer per round trip.
+    On,
+    /// RFC 9768: the receiver counts the marks, in the ACE field. The option with counts of bytes is not modelled.
+    Accurate,
+}
 
 /// Options of a sender.
 ///
@@ -27,10 +42,8 @@ pub struct Config {
     pub frto: bool,
     /// Whether reductions that prove wrong are taken back, by timestamps and by DSACK.
     pub undo: bool,
-    /// Explicit congestion notification (RFC 3168; `tcp_ecn` 1).
-    pub ecn: bool,
-    /// Accurate ECN (RFC 9768) in its place, whatever the control (`tcp_ecn` 3).
-    pub accurate_ecn: bool,
+    /// Explicit congestion notification, which some controls ask for by themselves (`tcp_ecn` 0, 1 and 3).
+    pub ecn: EcnMode,
     /// The window shrinks after an idle time (RFC 2861 §3.1, RFC 5681 §4.1; `tcp_slow_start_after_idle`).
     pub idle_restart: bool,
     /// How a window is judged that the application does not fill.
@@ -102,8 +115,7 @@ impl Default for Config {
             limited_transmit: true,
             prr: true,
             rack: true,
-            ecn: false,
-            accurate_ecn: false,
+            ecn: EcnMode::Off,
             idle_restart: true,
             window_validation: Validation::Linux,
             byte_counting: true,

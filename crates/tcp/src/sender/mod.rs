@@ -30,7 +30,7 @@ use crate::segment::{Brief, BriefWords, FIRST_COUNT, Segment, Seq};
 use crate::timer::Timers;
 use crate::waiting::Waiting;
 use buffers::Buffers;
-pub use config::Config;
+pub use config::{Config, EcnMode};
 pub use host::Host;
 use ready::Ready;
 use recovery::{Prr, Rack, Undo};

@@ -1,6 +1,6 @@
 //! The handshake: the SYN, its repetition, and the state that the answer sets.
 
-use super::{Phase, Ready, Sender};
+use super::{EcnMode, Phase, Ready, Sender};
 use crate::control::EcnUse;
 use crate::flow::{CaState, SSTHRESH_UNSET};
 use crate::ledger::Record;
@@ -29,13 +29,13 @@ impl Sender {
 
     /// The configuration or the control asks for ECN.
     fn wants_ecn(&self) -> bool {
-        self.config.ecn || self.config.accurate_ecn || self.ecn_use != EcnUse::Classic
+        self.config.ecn != EcnMode::Off || self.ecn_use != EcnUse::Classic
     }
 
     /// They ask for Accurate ECN.
     fn wants_accurate_ecn(&self) -> bool {
         match self.ecn_use {
-            EcnUse::Classic => self.config.accurate_ecn,
+            EcnUse::Classic => self.config.ecn == EcnMode::Accurate,
             EcnUse::Precise => false,
             EcnUse::Scalable => true,
         }

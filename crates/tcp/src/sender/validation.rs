@@ -1,22 +1,26 @@
 //! Which windows are worth anything: the kernel's rule, or congestion window validation by RFC 7661.
 
-use super::Sender;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
+use super::Sender;
 use crate::flow::CaState;
 use crate::segment::Seq;
 
-/// How a window is judged that the application does not fill.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How the TCP of Linux judges a window that the application does not fill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LinuxValidation")]
 pub enum Validation {
-    /// The window grows only where it was filled, and after a timeout's time in part of it falls towards what was used
-    /// (RFC 2861; Linux, `tcp_cwnd_validate`).
+    /// It grows only where it was filled, and falls towards what was used (RFC 2861; tcp_cwnd_validate).
     #[default]
+    #[serde(rename = "linux")]
     Linux,
-    /// RFC 7661: a window stays for five minutes, but does not grow, while less than half of it is acknowledged per
-    /// round trip; a loss then cuts what was used, and not the window.
+    /// It stays for five minutes, and a loss cuts what was used (RFC 7661).
+    #[serde(rename = "rfc-7661")]
     Rfc7661,
-    /// Every window grows and stays.
+    /// It grows and stays whatever is used.
+    #[serde(rename = "off")]
     Off,
 }
 
@@ -102,7 +106,7 @@ impl Sender {
         // RFC 7661 §4.4.3.
         while now_us >= since + PHASE_US {
             since += PHASE_US;
-            flow.ssthresh = flow.ssthresh.max(flow.cwnd / 4 * 3 + flow.cwnd % 4 * 3 / 4);
+            flow.ssthresh = flow.present_ssthresh();
             flow.cwnd = (flow.cwnd / 2).max(self.config.initial_window.min(flow.cwnd));
         }
         pipe.since_us = Some(since);
@@ -112,7 +116,7 @@ impl Sender {
     /// A reduction begins, for a loss or a mark: the threshold is half of what was used, and not of a window that was
     /// not (RFC 7661 §4.4.1).
     pub(super) fn reduce_unvalidated(&mut self) {
-        if self.pipe_ack.is_none() || self.is_validated() {
+        if self.is_validated() {
             return;
         }
         let srtt_us = self.flow.srtt8_us >> 3;

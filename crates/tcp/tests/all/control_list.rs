@@ -3,6 +3,7 @@
 use crate::support::*;
 use serde_json::Value;
 use skyhop_tcp::control::{ControlKind, Parameter, Written};
+use skyhop_tcp::sender::EcnMode;
 
 /// Values of a parameter that are not its default.
 fn others(parameter: &Parameter, names: &[&str]) -> Vec<Value> {
@@ -73,7 +74,7 @@ fn paths() -> [Bottleneck; 3] {
 
 /// The progress of a flow over a path.
 fn trace(control: &ControlKind, path: &Bottleneck) -> Vec<(u64, u32, u64)> {
-    let mut flow = Flow::of(control.clone()).with(|c| c.ecn = true);
+    let mut flow = Flow::of(control.clone()).with(|c| c.ecn = EcnMode::On);
     flow.writes = vec![(0.0, 9_000_000), (16.0, 1 << 30)];
     run(path, vec![flow], 18.0).points.iter().map(|p| (p.acked, p.cwnd, p.pacing)).collect()
 }

@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use skyhop_tcp::control::ControlKind;
+use skyhop_tcp::sender::EcnMode;
 
 fn options(control: &str, options: serde_json::Value) -> ControlKind {
     let kind: ControlKind = serde_json::from_value(serde_json::json!({ control: options })).unwrap();
@@ -58,7 +59,7 @@ fn abe_keeps_more_of_the_window_after_a_mark() {
     let mut path = Bottleneck::new(15.0, 50.0, 500);
     path.mark_at = Some(20);
     for control in ["reno", "cubic"] {
-        let flow = |abe: &str| Flow::of(with_option(control, "abe", abe.into())).with(|c| c.ecn = true);
+        let flow = |abe: &str| Flow::of(with_option(control, "abe", abe.into())).with(|c| c.ecn = EcnMode::On);
         let (with, without) = (run(&path, vec![flow("on")], 40.0), run(&path, vec![flow("off")], 40.0));
         let goodput = [with.goodput(0, 10.0, 40.0), without.goodput(0, 10.0, 40.0)];
         assert!(goodput[0] > goodput[1], "{control}: {goodput:?}");

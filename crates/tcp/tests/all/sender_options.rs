@@ -4,7 +4,7 @@ use skyhop_base::{Duration, Rate, Time};
 use skyhop_tcp::control::cubic::CubicOptions;
 use skyhop_tcp::path::{Events, Exchange, Outcomes, PathConfig, PathDirection};
 use skyhop_tcp::receiver::{self, EcnEcho, Receiver};
-use skyhop_tcp::sender::{Config, ControlKind, Estimator, Host, Sender, Validation};
+use skyhop_tcp::sender::{Config, ControlKind, EcnMode, Estimator, Host, Sender, Validation};
 use skyhop_tcp::timer::Timers;
 
 type Change = fn(&mut Config);
@@ -21,7 +21,7 @@ fn without_sack(config: &mut Config) {
 }
 
 fn marked(config: &mut Config) {
-    config.ecn = true;
+    config.ecn = EcnMode::On;
 }
 
 /// Reno and CUBIC ask for no samples of the rate.
@@ -41,7 +41,7 @@ const OPTIONS: [(&str, Change, Change); 35] = [
     ("tlp", nothing, |c| c.tlp = false),
     ("frto", nothing, |c| c.frto = false),
     ("undo", nothing, |c| c.undo = false),
-    ("ecn", nothing, |c| c.ecn = true),
+    ("ecn", nothing, |c| c.ecn = EcnMode::On),
     ("idle_restart", nothing, |c| c.idle_restart = false),
     ("nagle", nothing, |c| c.nagle = false),
     ("pacing", nothing, |c| c.pacing = true),
@@ -52,7 +52,7 @@ const OPTIONS: [(&str, Change, Change); 35] = [
     ("limited_transmit", nothing, |c| c.limited_transmit = false),
     ("prr", nothing, |c| c.prr = false),
     ("rack", nothing, |c| c.rack = false),
-    ("accurate_ecn", marked, |c| c.accurate_ecn = true),
+    ("accurate ECN", marked, |c| c.ecn = EcnMode::Accurate),
     ("window_validation", nothing, |c| c.window_validation = Validation::Off),
     ("window_validation by RFC 7661", nothing, |c| c.window_validation = Validation::Rfc7661),
     ("byte_counting", nothing, |c| c.byte_counting = false),
@@ -71,6 +71,25 @@ const OPTIONS: [(&str, Change, Change); 35] = [
     ("max_reordering", without_sack, |c| c.max_reordering = 3),
     ("syn_linear_timeouts", nothing, |c| c.syn_linear_timeouts = 0),
 ];
+
+/// When each segment enters the path, its number and its length.
+fn sent_over(
+    path: PathConfig,
+    config: &Config,
+    receiver: receiver::Config,
+    writes: Vec<(Time, u64)>,
+    until: Duration,
+) -> Vec<(Time, u64, u32)> {
+    let host = Host::new(Sender::new(config.clone()), Time::ZERO, Duration::ZERO, writes);
+    let mut exchange = Exchange::new(host, receiver::Host::new(Receiver::new(receiver), None), path);
+    let mut sent = Vec::new();
+    exchange.run(Time::ZERO + until, |crossing| {
+        if crossing.direction == PathDirection::Data {
+            sent.push((crossing.entered, crossing.segment.seq, crossing.segment.len));
+        }
+    });
+    sent
+}
 
 /// A path that loses, delays and doubles, drawn from `seed`, and what is sent over it.
 fn sent(config: &Config, seed: u64) -> Vec<(Time, u64, u32)> {
@@ -114,19 +133,11 @@ fn sent(config: &Config, seed: u64) -> Vec<(Time, u64, u32)> {
         mss: config.mss,
         sack: config.sack,
         timestamps: config.timestamps,
-        ecn: config.ecn || config.accurate_ecn,
-        echo: if config.accurate_ecn { EcnEcho::Accurate } else { EcnEcho::Standard },
+        ecn: config.ecn != EcnMode::Off,
+        echo: EcnEcho::for_control(config.control.ecn(), config.ecn),
         ..receiver::Config::default()
     };
-    let host = Host::new(Sender::new(config.clone()), Time::ZERO, Duration::ZERO, writes);
-    let mut exchange = Exchange::new(host, receiver::Host::new(Receiver::new(receiver), None), path);
-    let mut sent = Vec::new();
-    exchange.run(Time::ZERO + Duration::from_secs(60), |crossing| {
-        if crossing.direction == PathDirection::Data {
-            sent.push((crossing.entered, crossing.segment.seq, crossing.segment.len));
-        }
-    });
-    sent
+    sent_over(path, config, receiver, writes, Duration::from_secs(60))
 }
 
 #[test]
@@ -145,9 +156,9 @@ fn each_option_changes_what_is_sent() {
     assert!(idle.is_empty(), "without effect: {idle:?}");
 }
 
-/// What `config` sends of 40 segments over a path of 100 ms that loses these transmissions: milliseconds and number.
-fn after_a_loss(config: Config, lost: &[u64]) -> Vec<(u64, u64)> {
-    let path = PathConfig {
+/// A fast path with an RTT of 100 ms that loses these transmissions of data.
+fn fast_path(lost: &[u64]) -> PathConfig {
+    PathConfig {
         rate: Rate::from_bps(1_000_000_000).unwrap(),
         delay: Duration::from_millis(50),
         queues: [1000, 1000],
@@ -155,20 +166,19 @@ fn after_a_loss(config: Config, lost: &[u64]) -> Vec<(u64, u64)> {
         events: Events::parse("").unwrap(),
         syn_bytes: 60,
         turnaround: [Duration::ZERO; 2],
-    };
+    }
+}
+
+/// What `config` sends of 40 segments over a fast path that loses these transmissions: milliseconds and number.
+fn after_a_loss(config: &Config, lost: &[u64]) -> Vec<(u64, u64)> {
     let mss = u64::from(config.mss);
-    let host = Host::new(Sender::new(config), Time::ZERO, Duration::ZERO, vec![(Time::ZERO, 40 * mss)]);
     // Each segment is acknowledged as it comes.
     let receiver = receiver::Config { mss: 1448, delayed_acks: false, ..receiver::Config::default() };
     let receiver = receiver::Config { compression: receiver::Compression::OFF, ..receiver };
-    let mut exchange = Exchange::new(host, receiver::Host::new(Receiver::new(receiver), None), path);
-    let mut sent = Vec::new();
-    exchange.run(Time::ZERO + Duration::from_secs(10), |crossing| {
-        if crossing.direction == PathDirection::Data && crossing.segment.len > 0 {
-            sent.push((crossing.entered.as_nanos() / 1_000_000, crossing.segment.seq / mss));
-        }
-    });
-    sent
+    let writes = vec![(Time::ZERO, 40 * mss)];
+    let sent = sent_over(fast_path(lost), config, receiver, writes, Duration::from_secs(10));
+    let data = sent.into_iter().filter(|&(.., len)| len > 0);
+    data.map(|(at, seq, _)| (at.as_nanos() / 1_000_000, seq / mss)).collect()
 }
 
 fn four_segments() -> Config {
@@ -179,7 +189,7 @@ fn four_segments() -> Config {
 fn limited_transmit_sends_for_the_first_duplicates() {
     // RFC 3042: the first of four is lost, so two duplicate ACKs come before a third proves it.
     for (limited_transmit, before) in [(true, vec![4, 5]), (false, vec![])] {
-        let sent = after_a_loss(Config { limited_transmit, ..four_segments() }, &[1]);
+        let sent = after_a_loss(&Config { limited_transmit, ..four_segments() }, &[1]);
         let again = (1..sent.len()).find(|&i| sent[..i].iter().any(|one| one.1 == sent[i].1)).unwrap();
         assert_eq!(sent[again].1, 0);
         let new: Vec<u64> = sent[4..again].iter().map(|one| one.1).collect();
@@ -189,11 +199,11 @@ fn limited_transmit_sends_for_the_first_duplicates() {
 
 #[test]
 fn without_rack_three_segments_above_prove_a_loss() {
-    // Of four segments the second is lost, so that two are SACKed at 200 ms. RACK's wait of a quarter of the RTT (RFC
-    // 8985 §6.2) ends then. By RFC 6675 §4 the data that the first ACK lets out brings the third SACK one RTT later.
+    // The second of four segments is lost, so two are SACKed at 200 ms. RACK waits a quarter of the RTT longer (RFC
+    // 8985 §6.2). By RFC 6675 §4 a third SACK is needed: data that the first ACK lets out brings it one RTT later.
     let times = |rack, lost: &[u64]| {
         let config = Config { rack, limited_transmit: false, tlp: false, ..four_segments() };
-        let sent = after_a_loss(config, lost);
+        let sent = after_a_loss(&config, lost);
         sent.iter().filter(|one| one.1 == 1).map(|one| one.0).collect::<Vec<_>>()
     };
     assert_eq!(times(true, &[2]), [100, 227]);
@@ -210,23 +220,9 @@ fn byte_counting_doubles_the_window_whatever_the_acks() {
     // Every second segment is acknowledged: RFC 3465 doubles the window per round trip, RFC 5681 §3.1 adds half.
     let window = |byte_counting| {
         let config = Config { byte_counting, control: ControlKind::named("reno").unwrap(), ..Config::default() };
-        let path = PathConfig {
-            rate: Rate::from_bps(1_000_000_000).unwrap(),
-            delay: Duration::from_millis(50),
-            queues: [1000, 1000],
-            outcomes: Outcomes::parse("").unwrap(),
-            events: Events::parse("").unwrap(),
-            syn_bytes: 60,
-            turnaround: [Duration::ZERO; 2],
-        };
-        let host = Host::new(Sender::new(config), Time::ZERO, Duration::ZERO, vec![(Time::ZERO, 1_000_000)]);
-        let receiver = receiver::Host::new(Receiver::new(receiver::Config::default()), None);
-        let mut exchange = Exchange::new(host, receiver, path);
-        let mut sent = 0;
-        exchange.run(Time::ZERO + Duration::from_millis(650), |crossing| {
-            sent += u32::from(crossing.direction == PathDirection::Data && crossing.segment.len > 0);
-        });
-        sent
+        let (receiver, writes) = (receiver::Config::default(), vec![(Time::ZERO, 1_000_000)]);
+        let sent = sent_over(fast_path(&[]), &config, receiver, writes, Duration::from_millis(650));
+        sent.iter().filter(|&&(.., len)| len > 0).count()
     };
     assert!(window(false) * 5 / 4 < window(true), "{} {}", window(false), window(true));
 }

@@ -5,7 +5,7 @@ use skyhop_base::{Duration, Rate, Time};
 use skyhop_tcp::path::{Endpoint, Events, Exchange, Outcomes, PathConfig};
 use skyhop_tcp::receiver::{self, EcnEcho, Receiver};
 use skyhop_tcp::segment::Segment;
-use skyhop_tcp::sender::{self, Config, ControlKind, Estimator, Sender, Validation};
+use skyhop_tcp::sender::{self, Config, ControlKind, EcnMode, Estimator, Sender, Validation};
 use skyhop_tcp::timer::Timers;
 use std::fmt::Debug;
 
@@ -139,7 +139,7 @@ fn case(seed: u64) -> Case {
         tlp: on(&mut random),
         frto: on(&mut random),
         undo: on(&mut random),
-        ecn: on(&mut random),
+        ecn: [EcnMode::Off, EcnMode::On, EcnMode::Accurate][random.below(3) as usize],
         idle_restart: on(&mut random),
         nagle: on(&mut random),
         pacing: !on(&mut random),
@@ -149,7 +149,6 @@ fn case(seed: u64) -> Case {
         limited_transmit: on(&mut random),
         prr: on(&mut random),
         rack: on(&mut random),
-        accurate_ecn: !on(&mut random),
         window_validation: [Validation::Linux, Validation::Rfc7661, Validation::Off][random.below(3) as usize],
         byte_counting: on(&mut random),
         app_limited_marks: on(&mut random),
@@ -166,8 +165,8 @@ fn case(seed: u64) -> Case {
         },
         ..Config::default()
     };
-    let (mss, ecn, timers) = (config.mss, config.ecn || config.accurate_ecn, config.timers);
-    let echo = EcnEcho::for_control(config.control.ecn(), config.accurate_ecn);
+    let (mss, ecn, timers) = (config.mss, config.ecn != EcnMode::Off, config.timers);
+    let echo = EcnEcho::for_control(config.control.ecn(), config.ecn);
     let mut writes = Vec::new();
     let mut at = Time::ZERO;
     for _ in 0..1 + random.below(20) {

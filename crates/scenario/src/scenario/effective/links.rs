@@ -1,5 +1,6 @@
 //! What of the queues, the repair and the profiles of links is run.
 
+use super::form::{forget_in, list_of};
 use crate::format::{ArqFile, RepairFile, RepeatsName, StarlinkFile, UpToFile};
 use serde_json::{Map, Value};
 use skyhop_base::Duration;
@@ -16,9 +17,8 @@ pub(super) struct Packets {
 
 impl Packets {
     pub(super) fn of(form: &Value) -> Packets {
-        let list = |key: &str| form[key].as_array().into_iter().flatten();
-        let senders: Vec<&Value> = list("flows").chain(list("workloads")).collect();
-        let agents = list("agents").map(|agent| &agent["pep"]["tcp"]);
+        let senders: Vec<&Value> = list_of(form, "flows").chain(list_of(form, "workloads")).collect();
+        let agents = list_of(form, "agents").map(|agent| &agent["pep"]["tcp"]);
         let tcps: Vec<&Value> = senders.iter().map(|sender| &sender["tcp"]).chain(agents).collect();
         Packets {
             can_mark: tcps.iter().any(|tcp| asks_for_ecn(tcp))
@@ -115,7 +115,7 @@ fn forget_in_queue(queue: &mut Value, packets: &Packets) {
     if !packets.has_low {
         unread.push("priority");
     }
-    forget(options, &unread);
+    forget_in(options, &unread);
 }
 
 /// Single packets of a list that would be marked if they could carry a mark.
@@ -141,10 +141,10 @@ fn forget_in_repair(transmitter: &mut Map<String, Value>) {
     let Some(repair) = transmitter.get_mut("repair") else { return };
     if repeats == Some(RepeatsName::GoBackN) {
         // All packets behind a failed one are sent again.
-        forget(repair, &["order"]);
+        forget_in(repair, &["order"]);
     } else if tries == 1 {
         // Nobody waits for an answer.
-        forget(&mut repair["arq"], &["round_trip"]);
+        forget_in(&mut repair["arq"], &["round_trip"]);
     }
 }
 
@@ -173,19 +173,10 @@ fn forget_in_profile(starlink: &mut Value) {
     if before.is_zero() && after.is_zero() {
         unread.extend(["spike", "edge_loss"]);
     }
-    forget(starlink, &unread);
+    forget_in(starlink, &unread);
 }
 
 /// Whether a draw from these quantiles can give different values.
 fn varies<T: PartialEq>(quantiles: &[T]) -> bool {
     quantiles.windows(2).any(|pair| pair[0] != pair[1])
-}
-
-/// The order of the others stays: forms are compared as text.
-fn forget(table: &mut Value, keys: &[&str]) {
-    if let Some(table) = table.as_object_mut() {
-        for key in keys {
-            table.shift_remove(*key);
-        }
-    }
 }

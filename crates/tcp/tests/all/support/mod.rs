@@ -6,7 +6,7 @@ use skyhop_tcp::control::ControlKind;
 use skyhop_tcp::path::{Endpoint, ip_bytes};
 use skyhop_tcp::receiver::{self, Receiver};
 use skyhop_tcp::segment::{Ecn, Segment};
-use skyhop_tcp::sender::{Config, Host, Sender};
+use skyhop_tcp::sender::{Config, EcnMode, Host, Sender};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -214,7 +214,7 @@ pub fn run_with(
             mss: 1460,
             // Room for the largest path of these tests.
             memory: [4096, 1 << 26, 1 << 28],
-            echo: receiver::EcnEcho::for_control(echo, false),
+            echo: receiver::EcnEcho::for_control(echo, EcnMode::Off),
             ..receiver::Config::default()
         };
         receivers.push(receiver::Host::new(Receiver::new(config), None));
