@@ -1,9 +1,8 @@
 //! Whether every option of Linux' TCP changes a run, or the scenario says that it has no effect, for every control.
 
-use skyhop_scenario::{Override, Scenario, json_schema};
-use skyhop_sim::Simulation;
+use crate::support::trials::{Network, Trials};
+use skyhop_scenario::json_schema;
 use skyhop_tcp::sender::ControlKind;
-use std::collections::BTreeMap;
 
 /// Other values of every option.
 const ALTERNATIVES: [(&str, &[&str]); 43] = [
@@ -51,18 +50,6 @@ const ALTERNATIVES: [(&str, &[&str]); 43] = [
     ("max_rto", &["800 ms"]),
     ("timers", &["jiffies"]),
 ];
-
-/// What changes a run under circumstances that these networks do not have, with the reason.
-const NOT_SEEN: [(&str, &str); 0] = [];
-
-/// A wire, an application, and options that every trial has.
-struct Network {
-    seconds: u32,
-    delay: &'static str,
-    wire: &'static str,
-    flow: &'static str,
-    tcp: &'static [(&'static str, &'static str)],
-}
 
 const NETWORKS: [Network; 11] = [
     Network {
@@ -156,27 +143,6 @@ const NETWORKS: [Network; 11] = [
     },
 ];
 
-impl Network {
-    fn scenario(&self, options: &[(&str, &str)]) -> Result<Scenario, String> {
-        let Network { seconds, delay, wire, flow, tcp } = self;
-        let text = format!(
-            "duration = \"{seconds} s\"\n[[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"{delay}\"\n{wire}[[flows]]\n\
-             name = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = {{ name = \"cubic\" }}\n{flow}[records]\ngrid = \"100 ms\"\n"
-        );
-        let set = |(key, value): &(&str, &str)| Override::new(&format!("flows.f.tcp.{key}"), value).unwrap();
-        // The options that are tried come last.
-        let changes: Vec<_> = tcp.iter().chain(options).map(set).collect();
-        Scenario::from_toml(&text, "test", &changes).map_err(|problems| problems.to_string())
-    }
-}
-
-/// What a run of the network gave, as text. `None` if the options are refused.
-fn run(network: &Network, options: &[(&str, &str)]) -> Option<String> {
-    let scenario = network.scenario(options).ok()?;
-    let run = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();
-    Some(format!("{} {:?} {:?}", run.events, run.flows, run.flow_series))
-}
-
 #[test]
 fn every_option_of_linux_changes_a_run_or_is_called_idle() {
     let schema = json_schema();
@@ -184,34 +150,14 @@ fn every_option_of_linux_changes_a_run_or_is_called_idle() {
     for option in options.keys().filter(|option| !["profile", "name", "control"].contains(&option.as_str())) {
         assert!(ALTERNATIVES.iter().any(|(known, _)| known == option), "{option} is not tried here");
     }
-    let mut wrong = Vec::new();
-    let (mut live, mut idle) = (0, 0);
-    // The network that showed an option's effect for one control is asked first for the next.
-    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut trials = Trials::new("linux", &NETWORKS, 0);
     for &name in ControlKind::NAMES {
-        let plain: Vec<String> = NETWORKS.iter().map(|network| run(network, &[("name", name)]).unwrap()).collect();
+        let plain = trials.plain(name.to_owned(), &[("name", name)]);
         for (option, values) in &ALTERNATIVES {
-            let said = NETWORKS[0].scenario(&[("name", name), (option, values[0])]).unwrap().all_warnings();
-            let is_idle = said.iter().any(|warning| warning.contains(&format!("{option}: has no effect")));
-            let start = first.get(option).copied().unwrap_or(0);
-            let order = (start..NETWORKS.len()).chain(0..start);
-            let changed = order.into_iter().find(|&at| {
-                values.iter().any(|value| {
-                    run(&NETWORKS[at], &[("name", name), (option, value)]).is_some_and(|found| found != plain[at])
-                })
-            });
-            match (is_idle, changed) {
-                (true, None) => idle += 1,
-                (false, Some(at)) => {
-                    live += 1;
-                    first.insert(option, at);
-                }
-                (true, Some(at)) => wrong.push(format!("{name}: {option} is called idle and changes network {at}")),
-                (false, None) if NOT_SEEN.contains(&(name, option)) => {}
-                (false, None) => wrong.push(format!("{name}: {option} changes nothing, and nothing says so")),
-            }
+            trials.judge(&plain, option, values, false);
         }
     }
+    let Trials { wrong, idle, live, .. } = trials;
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(idle > 40 && live > 400, "{idle} idle, {live} live");
 }

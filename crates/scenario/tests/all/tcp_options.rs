@@ -1,10 +1,9 @@
 //! Every option of a TCP either changes a run or is called idle: each is tried, with other values, over small networks
 //! that lose, delay, mark and stand still.
 
+use crate::support::trials::{Network, Trials};
 use serde_json::Value;
-use skyhop_scenario::{Override, Scenario, json_schema};
-use skyhop_sim::Simulation;
-use std::collections::BTreeMap;
+use skyhop_scenario::json_schema;
 
 /// A name for every recovery, controls that read less than others, and ns-2's agents where they have recoveries of
 /// their own.
@@ -50,15 +49,6 @@ const NOT_SEEN: [(&str, &str, &str); 15] = [
     ("cubic", "ns-2", "ns2.opening_loss_window"),
     ("cubic", "ns-2", "sack_after_timeout"),
 ];
-
-/// A wire, what happens on it, the flow's application, and options that every trial has.
-struct Network {
-    seconds: u32,
-    delay: &'static str,
-    wire: &'static str,
-    flow: &'static str,
-    tcp: &'static [(&'static str, &'static str)],
-}
 
 const TAIL: &str = "rate = \"3 Mbit/s\"\nqueue = { drop_tail = { packets = 12 } }\n";
 const LOSSY: &str = "rate = \"3 Mbit/s\"\nqueue = { drop_tail = { packets = 12 } }\nerrors = [{ packet = 0.02 }]\n";
@@ -109,27 +99,6 @@ const NETWORKS: [Network; 14] = [
     Network { seconds: 14, delay: "20 ms", wire: LATE_IN_RECOVERY, flow: "", tcp: &[] },
 ];
 
-impl Network {
-    fn scenario(&self, options: &[(&str, &str)]) -> Result<Scenario, String> {
-        let Network { seconds, delay, wire, flow, tcp } = self;
-        let text = format!(
-            "duration = \"{seconds} s\"\nprofile = \"rfc\"\n\
-             [[links]]\nbetween = [\"a\", \"b\"]\ndelay = \"{delay}\"\n{wire}[[flows]]\n\
-             name = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = {{ name = \"sack\" }}\n{flow}[records]\ngrid = \"100 ms\"\n"
-        );
-        let set = |(key, value): &(&str, &str)| Override::new(&format!("flows.f.tcp.{key}"), value).unwrap();
-        let changes: Vec<_> = tcp.iter().chain(options).map(set).collect();
-        Scenario::from_toml(&text, "test", &changes).map_err(|problems| problems.to_string())
-    }
-}
-
-/// What a run of the network gave, as text. `None` if the options are refused.
-fn run(network: &Network, options: &[(&str, &str)]) -> Option<String> {
-    let scenario = network.scenario(options).ok()?;
-    let run = Simulation::new(&scenario.simulation_spec(), 1).unwrap().run();
-    Some(format!("{} {:?} {:?}", run.events, run.flows, run.flow_series))
-}
-
 /// The names that the schema has for an option.
 fn names(schema: &Value, option: &str) -> Vec<String> {
     fn collect(root: &Value, node: &Value, found: &mut Vec<String>) {
@@ -177,14 +146,13 @@ fn alternatives(schema: &Value, option: &str, value: &Value) -> Vec<String> {
 #[test]
 fn every_option_of_a_tcp_changes_a_run_or_is_called_idle() {
     let schema = json_schema();
-    let mut wrong = Vec::new();
-    let (mut live, mut idle) = (0, 0);
-    // The network that showed an option's effect for one name is asked first for the next.
-    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    // Where nothing marks, `ecn` is idle.
+    let mut trials = Trials::new("rfc", &NETWORKS, 3);
     for (name, profile) in TCPS {
         let base = [("name", name), ("profile", profile)];
-        let canonical: Value = serde_json::from_str(&NETWORKS[0].scenario(&base).unwrap().canonical_json()).unwrap();
-        let plain: Vec<String> = NETWORKS.iter().map(|network| run(network, &base).unwrap()).collect();
+        let scenario = |options: &[(&str, &str)]| NETWORKS[0].scenario("rfc", options);
+        let canonical: Value = serde_json::from_str(&scenario(&base).unwrap().canonical_json()).unwrap();
+        let plain = trials.plain(format!("{name} ({profile})"), &base);
         let tcp = canonical["flows"][0]["tcp"].as_object().unwrap();
         let beside = tcp.iter().map(|(option, value)| (option.clone(), value));
         let inside = tcp["ns2"].as_object().unwrap().iter().map(|(option, value)| (format!("ns2.{option}"), value));
@@ -192,38 +160,15 @@ fn every_option_of_a_tcp_changes_a_run_or_is_called_idle() {
             if ["recovery", "control", "ns2"].contains(&option.as_str()) {
                 continue;
             }
-            let values: Vec<String> = alternatives(&schema, option, value)
-                .into_iter()
-                .filter(|value| NETWORKS[0].scenario(&[base[0], base[1], (option, value)]).is_ok())
-                .collect();
-            let Some(one) = values.first() else { continue };
-            // Where nothing marks, `ecn` is idle.
-            let said = NETWORKS[3].scenario(&[base[0], base[1], (option, one)]).unwrap().all_warnings();
-            let is_idle = said.iter().any(|warning| warning.contains(&format!("{option}: has no effect")));
-            let start = first.get(option).copied().unwrap_or(0);
-            let order = (start..NETWORKS.len()).chain(0..start);
-            let changed = order.into_iter().find(|&at| {
-                // An option that is called idle is tried with two values.
-                values.iter().take(if is_idle { 2 } else { usize::MAX }).any(|value| {
-                    run(&NETWORKS[at], &[base[0], base[1], (option, value)]).is_some_and(|found| found != plain[at])
-                })
-            });
-            match (is_idle, changed) {
-                (true, None) => idle += 1,
-                (false, Some(at)) => {
-                    live += 1;
-                    first.insert(option.clone(), at);
-                }
-                (true, Some(at)) => {
-                    wrong.push(format!("{name} ({profile}): {option} is called idle and changes network {at}"))
-                }
-                (false, None) if NOT_SEEN.contains(&(name, profile, option.as_str())) => {}
-                (false, None) => {
-                    wrong.push(format!("{name} ({profile}): {option} changes nothing, and nothing says so"))
-                }
+            let mut values = alternatives(&schema, option, value);
+            values.retain(|value| scenario(&[base[0], base[1], (option, value)]).is_ok());
+            if !values.is_empty() {
+                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                trials.judge(&plain, option, &values, NOT_SEEN.contains(&(name, profile, option.as_str())));
             }
         }
     }
+    let Trials { wrong, idle, live, .. } = trials;
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(idle > 100 && live > 300, "{idle} idle, {live} live");
 }

@@ -2,6 +2,7 @@
 
 pub mod load;
 pub mod scenarios;
+pub mod trials;
 
 use skyhop_scenario::Scenario;
 use skyhop_sim::{Records, Simulation};
