@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from skyhop import durations
 from skyhop.legs import earlier_legs
 from skyhop.metrics import Metric, stated_time
 
 if TYPE_CHECKING:
     from skyhop.metrics import AnyRun
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-
 #: Beginnings of columns that hold times along a path. A leg of a split connection has those of its own part only.
 _ALONG_THE_PATH = ("delay_", "rtt_", "srtt_", "jitter_", "interarrival_")
 
 #: Reductions whose number hangs on how many steps a series has.
 _OVER_STEPS = ("mean", "p50", "p95", "p99", "share-within")
-
-
-def seconds(text: str) -> float:
-    """Seconds of a text such as "100 ms"; NaN if it is not a time."""
-    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
-    return math.nan if parts is None or parts[2] not in _UNITS else float(parts[1]) * _UNITS[parts[2]]
 
 
 def of(done: AnyRun, metrics: Iterable[Metric]) -> list[str]:
@@ -41,7 +33,7 @@ def _rest(done: AnyRun, metrics: list[Metric]) -> list[str]:
     """The end of the run behind the last whole step of the time series has no row."""
     grid = json.loads(done.scenario.canonical_json())["records"].get("grid")
     length_s = done.scenario.duration_s
-    if grid is None or not 0 < (step_s := seconds(grid)) <= length_s:
+    if grid is None or not 0 < (step_s := durations.seconds(grid)) <= length_s:
         return []
     last_s = math.floor(length_s / step_s + 1e-6) * step_s
     series = [one.name for one in metrics if one.table.endswith("series") and stated_time(one, length_s)[1] > last_s]

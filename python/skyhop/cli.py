@@ -367,7 +367,7 @@ def _run_study(found: Study, folder: Path, *, renew: bool, keep: Path, quiet: bo
     readme = found.folder / "README.md"
     if renew and not found.left_out:
         # A run without the parts that take long would put "not run" in the place of their numbers.
-        if prose.is_of_full_run(readme) and not found.full:
+        if prose.is_of_full_run(readme.read_text(encoding="utf-8")) and not found.full:
             typer.echo(f"{readme}: stays as it is: its results are those of a run with --full", err=True)
         else:
             defined(lambda: prose.renew(readme, outcome))

@@ -45,10 +45,10 @@ def results_part(readme: Path) -> str:
     return found["shown"]
 
 
-def is_of_full_run(readme: Path) -> bool:
-    """Whether the results in a study's README are those of a run with --full."""
-    head = _RESULTS.search(readme.read_text(encoding="utf-8"))
-    return head is not None and " --full " in head["head"]
+def is_of_full_run(readme: str) -> bool | None:
+    """Whether the results in a study's README, given as its text, are of a run with --full; None without results."""
+    found = _RESULTS.search(readme)
+    return None if found is None else " --full " in found["head"]
 
 
 def renew(readme: Path, outcome: Outcome) -> None:
@@ -72,7 +72,7 @@ def stale(file: Path, outcome: Outcome, *, prefix: bool = False) -> list[str]:
     if outcome.study.left_out:
         return []
     text = file.read_text(encoding="utf-8")
-    if not prefix and is_of_full_run(file) != outcome.study.full and _RESULTS.search(text):
+    if not prefix and is_of_full_run(text) not in (None, outcome.study.full):
         return []
     fresh = _values(text, outcome, file=file, prefix=True) if prefix else rendered(text, outcome, file=file)
     old, new = text.splitlines(), fresh.splitlines()

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
 
-from skyhop import _core, api, cautions, folders
+from skyhop import _core, api, cautions, durations, folders
 from skyhop.definition import Table, read_toml
 from skyhop.inference import mean_and_interval
 from skyhop.metrics import Metric, has_time, measure_all, on_grid, read_metric
@@ -186,7 +186,7 @@ def _axis(table: Table, name: str, value: Any) -> Axis:
 
 def _seconds(table: Table, key: str) -> float:
     text = table.text(key, "0 s")
-    seconds = cautions.seconds(text)
+    seconds = durations.seconds(text)
     if math.isnan(seconds):
         raise table.error(key, f'is a time such as "10 s", not {text!r}')
     return seconds
@@ -209,7 +209,7 @@ def scenarios(sweep: Sweep) -> list[tuple[Cell, _core.Scenario]]:
         grid = json.loads(scenario.canonical_json())["records"].get("grid")
         if needs_series and grid is None:
             scenario = api.scenario(sweep.scenario, overrides=[*overrides, f"records.grid={GRID}"])
-        if needs_series and not on_grid(sweep.warm_up_s, cautions.seconds(grid or GRID)):
+        if needs_series and not on_grid(sweep.warm_up_s, durations.seconds(grid or GRID)):
             what = f"{sweep.warm_up_s:g} s lies within a step of the time series, which are {grid or GRID} long"
             raise DefinitionError(f"{sweep.file}: warm_up: {what}: take a multiple of them, or set records.grid")
         made.append((cell, scenario))

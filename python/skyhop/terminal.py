@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import typer
 
-from skyhop import _core
+from skyhop import _core, durations
 from skyhop.program import FAILED, USAGE
 
 if TYPE_CHECKING:
@@ -44,8 +43,6 @@ __all__ = [
 ]
 
 Answer = TypeVar("Answer")
-
-_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def fail(message: str, *, code: int = USAGE) -> NoReturn:
@@ -99,10 +96,10 @@ def limit_memory(size: str | None) -> None:
 
 def seconds(text: str, *, option: str = "--at") -> float:
     """A time as in a scenario: "63 s"."""
-    parts = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*", text)
-    if parts is None or parts[2] not in _UNITS:
-        fail(f'{option} {text}: a time has a number and a unit ({", ".join(_UNITS)}): "63 s"')
-    return float(parts[1]) * _UNITS[parts[2]]
+    found = durations.seconds(text)
+    if math.isnan(found):
+        fail(f'{option} {text}: a time has a number and a unit ({", ".join(durations.UNITS)}): "63 s"')
+    return found
 
 
 def shares(option: str, text: str) -> tuple[float, float]:

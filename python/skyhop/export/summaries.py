@@ -111,7 +111,7 @@ def flow_monitor(flows: list[dict[str, Any]], addresses: dict[str, str]) -> str:
             "rxPackets": received,
             "lostPackets": sum(flow["drops"].values()),
         }
-        # Of messages the records have the delays of each, from the application's write on, and none of their packets.
+        # A flow of messages has the delay of each message, from the application's write on, and none of its packets.
         is_of_packets = flow.get("messages_received") is None
         if flow["delay_mean_s"] is not None and is_of_packets:
             values |= {

@@ -426,8 +426,8 @@ function valueAt({ x, ys }: Series, time: number): number {
     if (x[middle] <= time) low = middle + 1;
     else high = middle;
   }
-  // Of a step in which nothing was measured, the last value before still stands, as long as in the line (`bridge`): a
-  // flow that stands still, or has ended, has no round trip.
+  // Where a step measured nothing, the last value before it stands, as long as the drawn line bridges the gap: a flow
+  // that stands still, or has ended, has no round trip.
   const oldest = low > 1 ? Math.min(time - STANDS_S, x[low - 2]) : -Infinity;
   while (low > 0 && x[low - 1] >= oldest && Number.isNaN(ys[0][low - 1])) low--;
   return low > 0 && x[low - 1] >= oldest ? ys[0][low - 1] : NaN;

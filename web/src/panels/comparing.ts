@@ -122,7 +122,9 @@ const compared = (groups: Group[], base: Group | null): Group[] =>
 const seedsOf = (group: Group): number[] => group.runs.map((one) => one.entry.seed);
 const lessOf = (base: Group | null): string => (base ? `, less that of ${base.name}` : "");
 
-const legsOf = (one: Run): string[] => [...earlierLegs(one.flows)];
+/** Legs that hand on what the last leg of their connection delivers, in any of the runs. */
+const legsOf = (groups: Group[]): Set<string> =>
+  new Set(groups.flatMap(({ runs }) => runs.flatMap((one) => [...earlierLegs(one.flows)])));
 
 /** From the first flow's start to the last flow's stop, s. */
 function length(one: Run): number {
@@ -145,7 +147,7 @@ function totals(groups: Group[], base: Group | null, { title, unit, column, scal
   };
   // Each leg of a split connection delivers the same bytes; a packet is dropped or sent again on one leg.
   const isRate = column.endsWith("_bps");
-  const legs = new Set(isRate ? groups.flatMap(({ runs }) => runs.flatMap(legsOf)) : []);
+  const legs = isRate ? legsOf(groups) : new Set<string>();
   const all = (one: Run): number => {
     const counted = one.flows.filter((flow) => !legs.has(flow));
     const values = counted.map((flow) => inAll(one, flow)).filter(Number.isFinite);
@@ -321,7 +323,7 @@ function flowsOf(
   { title, unit, column, scale }: Omit<Total, "how">,
   table: "flows" | "workload_transfers",
 ): Drawn {
-  const legs = new Set(table === "flows" ? groups.flatMap(({ runs }) => runs.flatMap(legsOf)) : []);
+  const legs = table === "flows" ? legsOf(groups) : new Set<string>();
   const values = groups.map(({ name, runs }) => ({
     name,
     values: runs.map((one) => {
