@@ -11,7 +11,7 @@ use std::process::Command;
 const LAYERS: [(&str, u32); 17] = [
     ("rand_pcg", 0),
     ("skyhop-base", 0),
-    ("skyhop-prefetch", 0),
+    ("skyhop-processor", 0),
     ("skyhop-orbit", 1),
     ("skyhop-cc", 1),
     ("skyhop-queue", 1),
@@ -61,9 +61,9 @@ fn no_crate_depends_on_its_own_layer_or_a_higher_one() {
     assert!(edges >= 12, "only {edges} edges found: is the metadata read rightly?");
 }
 
-/// Two crates call C code of others, one an instruction for which Rust has no safe function: they say at each place why
+/// Two crates call C code of others, one has instructions for which Rust has no safe function: they say at each place why
 /// they may.
-const UNSAFE: [&str; 3] = ["plugin", "picoquic", "prefetch"];
+const UNSAFE: [&str; 3] = ["plugin", "picoquic", "processor"];
 
 /// The root of every library and program says so. What pyo3's macros write in the extension module is theirs: the lint
 /// looks at our own text.

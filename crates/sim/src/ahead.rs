@@ -7,7 +7,7 @@
 
 use crate::link::Entry;
 use crate::simulation::Simulation;
-use skyhop_prefetch::prefetch;
+use skyhop_processor::prefetch;
 use skyhop_topology::NodeId;
 
 impl Simulation {

@@ -1,20 +1,25 @@
-//! Shortest-delay routes: one search from each destination over the links that are up. When delays or links have
-//! changed, the trees found before are renewed instead.
+//! Shortest-delay routes to each destination over the links that are up: by one search from each in a network that
+//! stays as it is, by sweeps for sixteen at a time in one that changes.
 
 mod buckets;
 mod graph;
+mod group;
+mod renewal;
+mod search;
+mod sweep;
 mod table;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 use crate::{LinkId, NodeId};
 use graph::Graph;
 pub(crate) use graph::{Edge, Leaf};
+use group::Group;
+use search::{Search, UNREACHED};
 use skyhop_base::Index;
 use std::sync::Arc;
+use sweep::Sweep;
 use table::Table;
-use tree::{FAR, LANES, Renewal, Search, Tree, UNREACHED};
 
 /// One step of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,10 +39,12 @@ pub struct Forwarding {
     nodes: usize,
     destinations: Vec<Target>,
     table: Table,
-    /// The tree of each row, to be renewed instead of searched again; none if nothing will change.
-    trees: Vec<Tree>,
-    /// The leaves of the instant of the rows.
-    leaves: Vec<NodeId>,
+    /// What the rows were found with, sixteen at a time; none if nothing will change.
+    groups: Vec<Group>,
+    /// Number of the shape of the graph of the rows.
+    shape: u64,
+    /// The leaves of the instant of the rows, and the hop of those that have the same one in all rows.
+    leaves: Vec<(NodeId, Option<Hop>)>,
 }
 
 /// How a destination is reached.
@@ -63,7 +70,7 @@ impl Forwarding {
     }
 
     /// Where `node` sends what is meant for the destination of this place in the list given to
-    /// [`Topology::routes`](crate::Topology::routes). `None`: no way, or `node` is the destination.
+    /// [`Topology::routes`](crate::Topology::routes). `None`: no route, or `node` is the destination.
     #[inline]
     pub fn next_hop(&self, destination_index: usize, node: NodeId) -> Option<Hop> {
         debug_assert!(node.index() < self.nodes);
@@ -86,6 +93,11 @@ impl Target {
     }
 }
 
+/// No destination needs the row of a node, …
+const NO_ROW: u32 = u32::MAX;
+/// … or one does, and it is still open.
+const WANTED: u32 = u32::MAX - 1;
+
 /// The graph of one instant and the memory of the search, both reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Router {
@@ -95,7 +107,7 @@ pub(crate) struct Router {
     /// What each link costs besides its delay: 0, or [`HOP_PENALTY`].
     pub penalty: u64,
     search: Search,
-    renewal: Renewal,
+    sweep: Sweep,
     /// For each node the row of which it is the root.
     rows: Vec<u32>,
     /// Satellites that serve leaves.
@@ -104,7 +116,7 @@ pub(crate) struct Router {
     far: Arc<[NodeId]>,
 }
 
-/// A link more must weigh more than any sum of delays, and the longest way (2²⁰ nodes) must fit into 64 bits. So fewest
+/// A link more must weigh more than any sum of delays, and the longest path (2²⁰ nodes) must fit into 64 bits. So fewest
 /// hops win while a path takes less than 2⁴³ ns, 2.4 h.
 pub(crate) const HOP_PENALTY: u64 = 1 << 43;
 
@@ -133,10 +145,6 @@ impl Router {
     /// Renews `out` for these destinations. What it holds from before only saves time. With `keep` it can be renewed
     /// the next time.
     pub fn fill(&mut self, destinations: &[NodeId], keep: bool, out: &mut Forwarding) {
-        /// No destination needs the row of this node, …
-        const NO_ROW: u32 = u32::MAX;
-        /// … or one does, and it is still open.
-        const WANTED: u32 = u32::MAX - 1;
         let nodes = self.graph.nodes();
         if out.nodes != nodes || !keep {
             *out = Forwarding { nodes, table: Table::new(nodes, &self.far), ..Forwarding::default() };
@@ -148,47 +156,30 @@ impl Router {
         }
         out.destinations.clear();
         out.destinations.extend(destinations.iter().map(|&node| self.target(node)));
-
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
         rows.resize(nodes, NO_ROW);
-        out.destinations.iter().for_each(|target| rows[target.root().index()] = WANTED);
-        let (mut unused, mut renewable) = (Vec::new(), Vec::new());
-        for (n, tree) in out.trees.iter_mut().enumerate() {
-            match tree.root.map(|root| (root, rows[root as usize])) {
-                Some((root, WANTED)) if tree.fits(&self.graph) => {
-                    rows[root as usize] = n as u32;
-                    renewable.push(n);
-                }
-                _ => {
-                    tree.root = None;
-                    unused.push(n as u32);
-                }
+        let mut wanted: Vec<NodeId> = Vec::new();
+        for target in &out.destinations {
+            let row = &mut rows[target.root().index()];
+            if *row == NO_ROW {
+                *row = WANTED;
+                wanted.push(target.root());
             }
         }
-        self.renew(&renewable, out);
-        let mut count = out.trees.len() as u32;
-        let wanted = rows.iter().filter(|&&row| row == WANTED).count();
-        out.table.reserve(count as usize + wanted.saturating_sub(unused.len()));
-        for n in 0..out.destinations.len() {
-            let root = out.destinations[n].root();
-            let row = &mut rows[root.index()];
-            if *row == WANTED {
-                *row = unused.pop().unwrap_or(count);
-                count = count.max(*row + 1);
-                self.search(root, &mut out.table, *row as usize);
-                if keep {
-                    out.trees.resize(count as usize, Tree::default());
-                    out.trees[*row as usize].keep(&self.graph, root.as_u32(), &self.search);
-                }
+        if keep {
+            self.renew(&wanted, &mut rows, out);
+        } else {
+            out.table.reserve(wanted.len());
+            for (row, &root) in wanted.iter().enumerate() {
+                rows[root.index()] = row as u32;
+                self.search(root, &mut out.table, row);
             }
-            out.destinations[n].row = *row;
+        }
+        for target in &mut out.destinations {
+            target.row = rows[target.root().index()];
         }
         self.rows = rows;
-        out.leaves.clear();
-        if keep {
-            out.leaves.extend(self.leaves.iter().map(|leaf| leaf.node));
-        }
     }
 
     /// How a node is reached; its row is still open.
@@ -215,39 +206,10 @@ impl Router {
         let far = |node: NodeId| search.distance[node.index()];
         write_leaves(leaves, root, |node| Some(far(node)).filter(|&distance| distance < UNREACHED), table, row);
     }
-
-    /// Renews the rows of these trees.
-    fn renew(&mut self, trees: &[usize], out: &mut Forwarding) {
-        for places in trees.chunks(LANES) {
-            let mut wanted = places.iter().copied().peekable();
-            let chosen = out.trees.iter_mut().enumerate().filter(|(n, _)| wanted.next_if_eq(n).is_some());
-            let mut chosen: Vec<&mut Tree> = chosen.map(|(_, tree)| tree).collect();
-            let too_long = self.renewal.run(&self.graph, &mut chosen);
-            for (lane, &n) in places.iter().enumerate() {
-                let (tree, table) = (&mut out.trees[n], &mut out.table);
-                let Some(root) = tree.root.map(NodeId::new) else { continue };
-                if too_long[lane] {
-                    self.search(root, table, n);
-                    tree.keep(&self.graph, root.as_u32(), &self.search);
-                    continue;
-                }
-                let Router { graph, renewal, leaves, .. } = &mut *self;
-                let changed = renewal.lanes[lane].changed.iter().map(|&node| node as usize);
-                for node in changed.chain(out.leaves.iter().map(|node| node.index())) {
-                    let arc = tree.parent(graph, node);
-                    table.set(n, node, arc.map_or(Forwarding::NONE, |arc| graph.arcs[arc as usize].hop()));
-                }
-                let far = |node: NodeId| renewal.lanes[lane].distance[node.index()];
-                let distance = |node| Some(far(node)).filter(|&way| way < FAR).map(|way| way as u64);
-                write_leaves(leaves, root, distance, table, n);
-            }
-        }
-    }
 }
 
-/// Adds to a row the ways of stations that forward nothing: over the antenna with the shortest path, unless the
-/// network on the ground, whose hop the row holds, is shorter. `distance` tells how far a node is from the root, if
-/// there is a way.
+/// Adds to a row the hops of stations that forward nothing. `distance` tells how far a node is from the root, if there
+/// is a route.
 fn write_leaves(
     leaves: &[Leaf],
     root: NodeId,
@@ -257,22 +219,23 @@ fn write_leaves(
 ) {
     for antennas in leaves.chunk_by(|a, b| a.node == b.node) {
         let node = antennas[0].node;
-        if node == root {
-            continue;
-        }
-        let hop = table.get(row, node.index());
-        if let ([leaf], Forwarding::NONE) = (antennas, hop) {
-            if distance(leaf.up.to).is_some() {
-                table.set(row, node.index(), leaf.up);
-            }
-            continue;
-        }
-        let up =
-            antennas.iter().filter_map(|leaf| Some((distance(leaf.up.to)? + leaf.delay_ns, leaf.up.to, leaf.up.link)));
-        let ground = (hop != Forwarding::NONE).then_some(hop);
-        let ground = ground.and_then(|hop| Some((distance(node)?, hop.to, hop.link)));
-        if let Some((_, to, link)) = up.chain(ground).min() {
-            table.set(row, node.index(), Hop { link, to });
-        }
+        let ground = table.get(row, node.index());
+        table.set(row, node.index(), leaf_hop(antennas, root, &distance, ground));
     }
+}
+
+/// The hop of a station that forwards nothing: over the antenna with the shortest path, unless the network on the
+/// ground, whose hop is given, is shorter.
+fn leaf_hop(antennas: &[Leaf], root: NodeId, distance: impl Fn(NodeId) -> Option<u64>, ground: Hop) -> Hop {
+    let node = antennas[0].node;
+    if node == root {
+        return ground;
+    }
+    if let ([leaf], Forwarding::NONE) = (antennas, ground) {
+        return distance(leaf.up.to).map_or(ground, |_| leaf.up);
+    }
+    let up = antennas.iter().filter_map(|leaf| Some((distance(leaf.up.to)? + leaf.delay_ns, leaf.up.to, leaf.up.link)));
+    let down = (ground != Forwarding::NONE).then_some(ground);
+    let down = down.and_then(|hop| Some((distance(node)?, hop.to, hop.link)));
+    up.chain(down).min().map_or(ground, |(_, to, link)| Hop { link, to })
 }

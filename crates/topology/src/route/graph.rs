@@ -18,7 +18,7 @@ pub(crate) struct Leaf {
 pub(crate) struct Edge {
     pub from: NodeId,
     pub hop: Hop,
-    /// Links without any delay count as 1 ns, so that of equal ways the one with fewer of them is taken and no way
+    /// Links without any delay count as 1 ns, so that of equal paths the one with fewer of them is taken and no path
     /// leads in a circle.
     pub delay_ns: u64,
 }
@@ -47,11 +47,11 @@ pub(super) struct Entry {
 }
 
 pub(super) const NO_ARC: u32 = u32::MAX;
-/// Trees are renewed only while every arc costs less, in ns, so that distances fit into 31 bits: 0.27 s, twice the way
-/// up to a geostationary satellite.
+/// Distances are renewed in 31 bits only while every arc costs less, in ns: 0.27 s, twice what a packet takes up to a
+/// geostationary satellite.
 pub(super) const NARROW_COST: i32 = 1 << 28;
 
-/// Each shape of a graph has a number of its own, so that a tree knows whether it was found in this one. Numbers are
+/// Each shape of a graph has a number of its own, so that rows know whether they were found in this one. Numbers are
 /// only compared for equality and reach no result.
 static SHAPES: AtomicU64 = AtomicU64::new(1);
 
@@ -63,8 +63,7 @@ pub(super) struct Graph {
     pub shape: u64,
     /// Number of the shape before this one.
     pub shape_before: u64,
-    /// For the arcs of the shape before: their place now. Arcs that are gone, and the place behind the last arc, have
-    /// the place behind the last arc.
+    /// Nodes of which an arc of the shape before is gone, or has another place among the node's arcs.
     pub moved: Vec<u32>,
     edges: Vec<(NodeId, Hop)>,
     /// For each edge its place in `arcs` and in `entries`.
@@ -74,9 +73,9 @@ pub(super) struct Graph {
     pub arcs: Vec<Arc>,
     /// Far ends and costs of `arcs` in 31 bits, if that is enough.
     ends: Vec<(u32, i32)>,
-    /// The same costs, and 0 for the place behind the last arc.
-    pub costs: Vec<i32>,
     narrow: bool,
+    /// No node has more arcs than 16 bits can tell apart.
+    has_few_arcs: bool,
     /// The arcs into node n are `entries[entry_starts[n]..entry_starts[n + 1]]`.
     entry_starts: Vec<u32>,
     entries: Vec<Entry>,
@@ -99,14 +98,13 @@ impl Graph {
             self.edges.extend(shape());
             self.arrange();
         }
-        self.narrow = true;
+        self.narrow = self.has_few_arcs;
         for (edge, &(arc, entry)) in edges.iter().zip(&self.places) {
             let cost = edge.delay_ns.max(1) + penalty;
             self.narrow &= cost < NARROW_COST as u64;
             self.arcs[arc as usize].cost = cost;
             self.entries[entry as usize].cost = cost;
             self.ends[arc as usize].1 = cost as i32;
-            self.costs[arc as usize] = cost as i32;
         }
     }
 
@@ -131,8 +129,7 @@ impl Graph {
             self.arcs.push(Arc { to: to.as_u32(), link: link.as_u32(), cost: 0 });
         }
         self.ends = self.arcs.iter().map(|arc| (arc.to, 0)).collect();
-        self.costs.clear();
-        self.costs.resize(self.arcs.len() + 1, 0);
+        self.has_few_arcs = self.starts.windows(2).all(|bounds| bounds[1] - bounds[0] < u32::from(u16::MAX));
         self.entry_starts = grouped(self.nodes, edges.iter().map(|(_, hop)| hop.to.index()), &mut order);
         self.entries.clear();
         for (entry, &edge) in order.iter().enumerate() {
@@ -144,33 +141,35 @@ impl Graph {
         self.compare(&before.0, &before.1);
     }
 
-    /// Where the arcs of the shape before are now.
+    /// Finds the nodes whose arcs are not where they were in the shape before.
     fn compare(&mut self, starts: &[u32], arcs: &[Arc]) {
         self.moved.clear();
         for (node, bounds) in starts.windows(2).enumerate() {
-            let mut new = self.range(node).peekable();
-            let key = |arc: &Arc| (arc.to, arc.link);
-            for old in &arcs[bounds[0] as usize..bounds[1] as usize] {
-                while new.next_if(|&place| key(&self.arcs[place]) < key(old)).is_some() {}
-                let same = new.next_if(|&place| key(&self.arcs[place]) == key(old));
-                self.moved.push(same.unwrap_or(self.arcs.len()) as u32);
+            let old = &arcs[bounds[0] as usize..bounds[1] as usize];
+            let new = self.out(node);
+            let same = |(a, b): (&Arc, &Arc)| (a.to, a.link) == (b.to, b.link);
+            if new.len() < old.len() || !old.iter().zip(new).all(same) {
+                self.moved.push(node as u32);
             }
         }
-        self.moved.push(self.arcs.len() as u32);
     }
 
     fn range(&self, node: usize) -> std::ops::Range<usize> {
         self.starts[node] as usize..self.starts[node + 1] as usize
     }
 
-    /// The places of the arcs out of a node, and the arcs.
-    #[inline]
-    pub fn out(&self, node: usize) -> impl Iterator<Item = (u32, &Arc)> {
-        let range = self.range(node);
-        (range.start as u32..).zip(&self.arcs[range])
+    /// The place of the first arc out of a node.
+    pub fn first_arc(&self, node: usize) -> u32 {
+        self.starts[node]
     }
 
-    /// Whether trees can be renewed.
+    /// The arcs out of a node.
+    #[inline]
+    pub fn out(&self, node: usize) -> &[Arc] {
+        &self.arcs[self.range(node)]
+    }
+
+    /// Whether distances fit into 31 bits, and the arcs of each node can be told apart in 16.
     pub fn is_narrow(&self) -> bool {
         self.narrow
     }
@@ -180,6 +179,18 @@ impl Graph {
     pub fn fans(&self) -> impl Iterator<Item = (usize, &[(u32, i32)])> {
         let fan = |bounds: &[u32]| &self.ends[bounds[0] as usize..bounds[1] as usize];
         self.starts.windows(2).map(fan).enumerate()
+    }
+
+    /// The far end and the cost of an arc.
+    #[inline]
+    pub fn end(&self, arc: u32) -> (u32, i32) {
+        self.ends[arc as usize]
+    }
+
+    /// The far ends and costs of a node's arcs.
+    #[inline]
+    pub fn fan(&self, node: usize) -> &[(u32, i32)] {
+        &self.ends[self.range(node)]
     }
 
     /// The arcs into a node.

@@ -6,7 +6,7 @@
 use super::Hop;
 use crate::{LinkId, NodeId};
 use skyhop_base::Index;
-use skyhop_prefetch::prefetch;
+use skyhop_processor::prefetch;
 use std::sync::Arc;
 
 /// No hop.

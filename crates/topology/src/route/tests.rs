@@ -1,3 +1,4 @@
+use super::group::NO_ROOT;
 use super::*;
 use skyhop_base::Stream;
 
@@ -237,6 +238,12 @@ fn by_definition(router: &Router, to: NodeId) -> Vec<Hop> {
     (0..nodes).map(NodeId::from_usize).map(hop).collect()
 }
 
+/// Rows that are in use, with their roots.
+fn roots(forwarding: &Forwarding) -> Vec<(usize, u32)> {
+    let rows = forwarding.groups.iter().flat_map(|group| group.roots).enumerate();
+    rows.filter(|&(_, root)| root != NO_ROOT).collect()
+}
+
 #[test]
 fn renewed_routes_equal_searches_after_any_change() {
     let (mut renewed, mut moved) = (0, 0);
@@ -262,15 +269,61 @@ fn renewed_routes_equal_searches_after_any_change() {
                     assert_eq!(fresh.next_hop(index, from), hop, "round {round}: {from:?} to {to:?}");
                 }
             }
-            // … so that their trees are renewed, and some ways change.
-            for (row, tree) in kept.trees.iter().enumerate().filter(|(_, tree)| tree.root.is_some()) {
-                let old = before.trees.get(row).filter(|old| old.root == tree.root);
-                renewed += u32::from(old.is_some());
-                let parents =
-                    |tree: &Tree| (0..nodes as usize).map(|n| tree.parent(&router.graph, n)).collect::<Vec<_>>();
-                moved += u32::from(old.is_some_and(|old| parents(old) != parents(tree)));
+            // … so that their rows are renewed, and some routes change.
+            for (row, _) in roots(&kept).into_iter().filter(|row| roots(&before).contains(row)) {
+                renewed += 1;
+                let hops = |table: &Table| (0..nodes as usize).map(|node| table.get(row, node)).collect::<Vec<_>>();
+                moved += u32::from(hops(&before.table) != hops(&kept.table));
             }
         }
     }
-    assert!(renewed > 3000 && moved > 1000, "{renewed} renewals, {moved} of them changed ways");
+    assert!(renewed > 3000 && moved > 1000, "{renewed} renewals, {moved} of them changed routes");
+}
+
+/// Costs drift and links come and go in a net of 20 × 20 nodes while 40 roots, three groups, are renewed: enough for
+/// orders that fit no lane, for plans and for repairs.
+#[test]
+fn renewed_routes_equal_searches_in_a_net_with_many_roots() {
+    const SIDE: u32 = 20;
+    let mut stream = Stream::new(8, "route", "net");
+    let mut router = Router::new((SIDE * SIDE) as usize, std::iter::empty());
+    let right = (0..SIDE * SIDE).filter(|n| n % SIDE + 1 < SIDE).map(|n| (n, n + 1));
+    let below = (0..SIDE * (SIDE - 1)).map(|n| (n, n + SIDE));
+    let links: Vec<(u32, u32)> = right.chain(below).flat_map(|(a, b)| [(a, b), (b, a)]).collect();
+    let mut delays: Vec<u64> = links.iter().map(|_| 1_000 + (stream.uniform() * 1_000.0) as u64).collect();
+    let mut roots: Vec<NodeId> = (0..40).map(|n| NodeId::new(n * 10)).collect();
+    let (mut kept, mut planned, mut repaired) = (Forwarding::default(), 0, 0);
+    for step in 0..60 {
+        for delay in &mut delays {
+            *delay = (*delay + (stream.uniform() * 40.0) as u64).saturating_sub(20).max(1);
+        }
+        // Every fifth time other links are down, in between the same, and now and then there was another shape that
+        // the rows have not seen.
+        let mut draw = |shift: usize| {
+            let up = links.iter().zip(&delays).enumerate().filter(|&(n, _)| !(n + shift).is_multiple_of(17));
+            let edge = |(n, (&(from, to), &delay_ns)): (usize, (&(u32, u32), &u64))| Edge {
+                from: NodeId::new(from),
+                hop: Hop { link: LinkId::from_usize(n), to: NodeId::new(to) },
+                delay_ns,
+            };
+            router.edges = up.map(edge).collect();
+            router.arrange();
+        };
+        if step % 10 == 5 {
+            draw(16);
+        }
+        draw(step / 5);
+        roots[step % 40] = NodeId::new((stream.uniform() * f64::from(SIDE * SIDE)) as u32);
+        router.fill(&roots, true, &mut kept);
+        planned += kept.groups.iter().map(|group| group.plan.len()).sum::<usize>();
+        repaired += usize::from(router.sweep.repairs() > 0);
+        let mut fresh = Forwarding::default();
+        router.fill(&roots, false, &mut fresh);
+        for (index, to) in roots.iter().enumerate() {
+            for from in (0..SIDE * SIDE).map(NodeId::new) {
+                assert_eq!(kept.next_hop(index, from), fresh.next_hop(index, from), "step {step}: {from:?} to {to:?}");
+            }
+        }
+    }
+    assert!(planned > 10_000 && repaired > 10, "{planned} steps planned, repairs in {repaired} renewals");
 }

@@ -1,0 +1,207 @@
+//! Rows that are renewed together: their roots, the arcs that all nodes take, and an order for the nodes.
+
+use super::graph::{Graph, NARROW_COST, NO_ARC};
+use super::search::Search;
+use std::ops::{Deref, DerefMut};
+
+/// Rows of a group: as many distances as a cache line holds.
+pub(super) const LANES: usize = 16;
+/// Lanes of a group, one bit each.
+pub(super) type Lanes = u16;
+/// In place of a distance, in ns: no route. One more arc must not overflow.
+pub(super) const FAR: i32 = i32::MAX - NARROW_COST;
+/// In place of a root: nobody needs the row.
+pub(super) const NO_ROOT: u32 = u32::MAX;
+/// In place of a slot: no route, or the root itself.
+pub(super) const NO_SLOT: u16 = u16::MAX;
+/// A chain of next hops is followed no further than that. Next hops of before a change can lead in a circle.
+const MOST_HOPS: usize = 256;
+
+/// A new plan costs as much as the repairs that about so many outdated steps cause.
+const MOST_UNPLANNED: u32 = 64;
+
+/// A node's distance to each root of a group, on a cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Distances(pub [i32; LANES]);
+
+impl Deref for Distances {
+    type Target = [i32; LANES];
+
+    #[inline(always)]
+    fn deref(&self) -> &[i32; LANES] {
+        &self.0
+    }
+}
+
+impl DerefMut for Distances {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [i32; LANES] {
+        &mut self.0
+    }
+}
+
+/// A distance that is found out of turn: that of `node` in a lane, over the arc at this place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// It is needed when the node of this rank has its turn.
+    pub rank: u32,
+    pub node: u32,
+    pub arc: u32,
+    pub lane: u32,
+}
+
+/// For each of [`LANES`] roots the arcs that all nodes take towards it.
+///
+/// A sweep visits the nodes in one order for all lanes, those near the roots first. Where the next hop of a node comes
+/// after it, the distances of the hops up to one that is known are found out of turn, by a plan. Order and plan come
+/// from earlier delays. They decide how long a renewal takes and never what it finds.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub roots: [u32; LANES],
+    /// Lanes whose rows hold something else than `slots` says.
+    pub stale: Lanes,
+    /// All nodes, …
+    pub order: Vec<u32>,
+    /// … and the place of each node in the order.
+    ranks: Vec<u32>,
+    /// For each node which of its arcs it takes towards each root, or [`NO_SLOT`].
+    pub slots: Vec<[u16; LANES]>,
+    /// Distances out of turn, by rank.
+    pub plan: Vec<Step>,
+    /// For each node the lanes in which its next hop comes after it in the order, …
+    late: Vec<Lanes>,
+    /// … and those in which the plan has it.
+    planned: Vec<Lanes>,
+    /// Next hops that the plan does not know, or knows as they were.
+    unplanned: u32,
+    /// Steps of the plan when the nodes were ordered; `None` while they are not.
+    steps_at_first: Option<usize>,
+}
+
+impl Group {
+    pub fn new(nodes: usize) -> Group {
+        Group {
+            roots: [NO_ROOT; LANES],
+            stale: 0,
+            order: (0..nodes as u32).collect(),
+            ranks: (0..nodes as u32).collect(),
+            slots: vec![[NO_SLOT; LANES]; nodes],
+            plan: Vec::new(),
+            late: vec![0; nodes],
+            planned: vec![0; nodes],
+            unplanned: u32::MAX,
+            steps_at_first: None,
+        }
+    }
+
+    /// Adds a root in a free lane, of which there must be one.
+    pub fn add(&mut self, root: u32) -> usize {
+        let lane = self.roots.iter().position(|&root| root == NO_ROOT).unwrap_or_default();
+        self.roots[lane] = root;
+        self.stale |= 1 << lane;
+        lane
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.roots.iter().all(|&root| root == NO_ROOT)
+    }
+
+    /// How far a node is from the roots, in nodes.
+    pub fn rank(&self, node: u32) -> u32 {
+        self.ranks[node as usize]
+    }
+
+    /// Takes over what a search from the root of a lane has found. [`Group::note_lanes`] is to follow.
+    pub fn take(&mut self, graph: &Graph, lane: usize, search: &Search) {
+        for (node, &parent) in search.parent.iter().enumerate() {
+            self.slots[node][lane] = if parent == NO_ARC { NO_SLOT } else { (parent - graph.first_arc(node)) as u16 };
+        }
+    }
+
+    /// All nodes may have other slots than before in these lanes.
+    pub fn note_lanes(&mut self, graph: &Graph, lanes: Lanes) {
+        if lanes != 0 {
+            (0..self.order.len() as u32).for_each(|node| self.note_change(graph, node, lanes));
+        }
+    }
+
+    /// The graph has another shape than before, in which these nodes have other arcs.
+    pub fn reshape(&mut self, graph: &Graph, nodes: &[u32]) {
+        nodes.iter().for_each(|&node| self.note_change(graph, node, Lanes::MAX));
+        // Arcs have other places.
+        self.unplanned = u32::MAX;
+    }
+
+    /// Some of these lanes of a node have another slot than before.
+    #[inline]
+    pub fn note_change(&mut self, graph: &Graph, node: u32, lanes: Lanes) {
+        let (place, rank, fan) = (node as usize, self.rank(node), graph.fan(node as usize));
+        let (mut left, mut late) = (lanes, self.late[place] & !lanes);
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let end = fan.get(usize::from(self.slots[place][lane]));
+            late |= Lanes::from(end.is_some_and(|&(to, _)| self.rank(to) > rank)) << lane;
+        }
+        self.unplanned = self.unplanned.saturating_add(((late | self.planned[place]) & lanes).count_ones());
+        self.late[place] = late;
+    }
+
+    /// Gets ready for a sweep.
+    pub fn prepare(&mut self, graph: &Graph) {
+        if self.unplanned > MOST_UNPLANNED {
+            self.make_plan(graph);
+        }
+    }
+
+    /// Orders the nodes by their mean distance to the roots, if they have no order yet or it has become bad.
+    /// `distances` are those of now.
+    pub fn arrange(&mut self, graph: &Graph, distances: &[Distances]) {
+        if self.steps_at_first.is_some_and(|steps| self.plan.len() <= steps + steps / 2 + self.order.len() / 4) {
+            return;
+        }
+        let sum = |node: &u32| -> i64 {
+            let lanes = distances[*node as usize].iter().zip(&self.roots);
+            lanes.filter(|&(_, &root)| root != NO_ROOT).map(|(&ns, _)| i64::from(ns)).sum()
+        };
+        self.order.sort_by_cached_key(sum);
+        for (rank, &node) in self.order.iter().enumerate() {
+            self.ranks[node as usize] = rank as u32;
+        }
+        self.note_lanes(graph, Lanes::MAX);
+        self.make_plan(graph);
+        self.steps_at_first = Some(self.plan.len());
+    }
+
+    fn make_plan(&mut self, graph: &Graph) {
+        let Group { order, ranks, slots, plan, planned, late, roots, .. } = self;
+        self.unplanned = 0;
+        plan.clear();
+        planned.fill(0);
+        let mut path: Vec<(u32, u32)> = Vec::new();
+        for (rank, &node) in (0_u32..).zip(&*order) {
+            let mut left = late[node as usize] & !planned[node as usize];
+            while left != 0 {
+                let lane = left.trailing_zeros();
+                left &= left - 1;
+                // From the node over next hops to one whose distance is known at this turn.
+                let (mut at, bit): (u32, Lanes) = (node, 1 << lane);
+                path.clear();
+                while planned[at as usize] & bit == 0 && path.len() < MOST_HOPS {
+                    let slot = slots[at as usize][lane as usize];
+                    let Some(&(to, _)) = graph.fan(at as usize).get(usize::from(slot)) else { break };
+                    path.push((at, graph.first_arc(at as usize) + u32::from(slot)));
+                    if to == roots[lane as usize] || ranks[to as usize] < rank {
+                        break;
+                    }
+                    at = to;
+                }
+                for &(node, arc) in path.iter().rev() {
+                    planned[node as usize] |= bit;
+                    plan.push(Step { rank, node, arc, lane });
+                }
+            }
+        }
+    }
+}
