@@ -61,8 +61,8 @@ fn no_crate_depends_on_its_own_layer_or_a_higher_one() {
     assert!(edges >= 12, "only {edges} edges found: is the metadata read rightly?");
 }
 
-/// Two crates call C code of others, one has instructions for which Rust has no safe function: they say at each place why
-/// they may.
+/// Two crates call C code of others, one has instructions for which Rust has no safe function: they say at each place
+/// why they may.
 const UNSAFE: [&str; 3] = ["plugin", "picoquic", "processor"];
 
 /// The root of every library and program says so. What pyo3's macros write in the extension module is theirs: the lint

@@ -116,8 +116,8 @@ pub(crate) struct Router {
     far: Arc<[NodeId]>,
 }
 
-/// A link more must weigh more than any sum of delays, and the longest path (2²⁰ nodes) must fit into 64 bits. So fewest
-/// hops win while a path takes less than 2⁴³ ns, 2.4 h.
+/// A link more must weigh more than any sum of delays, and the longest path (2²⁰ nodes) must fit into 64 bits. So
+/// the fewest hops win while a path takes less than 2⁴³ ns, 2.4 h.
 pub(crate) const HOP_PENALTY: u64 = 1 << 43;
 
 impl Router {

@@ -12,8 +12,8 @@ use std::ops::Range;
 struct Stations {
     /// The antennas of each among the leaves.
     all: Vec<Range<usize>>,
-    /// Of the stations whose hop in a row may be another than before although nothing in the row has changed: places
-    /// among `all`.
+    /// Places among `all`: stations whose hop in a row may be another than before although nothing in the row has
+    /// changed.
     open: Vec<usize>,
     /// Nodes that were such stations and no longer are.
     gone: Vec<NodeId>,

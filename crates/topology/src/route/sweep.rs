@@ -75,7 +75,7 @@ impl Sweep {
             while let Some(step) = steps.next_if(|step| step.rank == rank) {
                 let (to, cost) = graph.end(step.arc);
                 let total = distances[to as usize][step.lane as usize] + cost;
-                // Of an old plan it may be the root itself.
+                // A step of an old plan may be that of the root itself.
                 let here = &mut distances[step.node as usize][step.lane as usize];
                 *here = total.min(*here);
             }
