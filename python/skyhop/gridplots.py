@@ -82,7 +82,7 @@ def _by_axis(grid: Grid, measure: str) -> Figure:
 @style.in_house_style
 def _maps(grid: Grid, measure: str) -> Figure:
     *others, vertical, horizontal = grid.axes
-    table = grid[measure]
+    table = grid.table.filter(pl.col("metric") == measure)
     parts = [(("",), table)] if not others else list(table.group_by(others, maintain_order=True))
     if len(parts) > MOST_MAPS:
         raise ValueError(
@@ -115,7 +115,7 @@ def _map(
         for (y, x), row in by_place.items():
             mean = row["mean"]
             if mean == mean:
-                text = shown(mean, row["high"] - mean).replace(" ±", "\n±")
+                text = shown(row).replace(" ±", "\n±").replace(" (at ", "\n(at ")
                 panel.text(
                     columns.index(x), lines.index(y), text, ha="center", va="center", fontsize=7,
                     color=style.INK if mean > middle else style.PAPER,

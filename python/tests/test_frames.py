@@ -122,7 +122,7 @@ def test_notebooks_show_grids_runs_and_scenarios(grid: skyhop.Grid) -> None:
     shown = grid._repr_html_()
     assert shown.count("<tr>") == 7 and "Goodput (kbit/s)" in shown
     goodput = grid["goodput"].row(1, named=True)
-    assert frames.shown(goodput["mean"], goodput["high"] - goodput["mean"]) in shown
+    assert f"{goodput['mean']:.4g} ± " in shown and frames.shown(grid.table.row(5, named=True)) in shown
     run = skyhop.run(SHORT)
     for text in (run._repr_html_(), grid.run(0)._repr_html_()):
         assert re.findall("<tr><td>(.)</td>", text) == ["a", "b"]
@@ -133,7 +133,12 @@ def test_notebooks_show_grids_runs_and_scenarios(grid: skyhop.Grid) -> None:
     lacking = replace(grid, runs=grid.runs.with_columns(error=reasons))
     assert f"1 of {grid.runs.height} runs failed: means are of the others" in lacking._repr_html_()
     assert "failed" not in shown
-    assert frames.shown(12345.6, 1234.5) == "12346 ± 1234" and frames.shown(0.12345, math.nan) == "0.1235"
+    row = {"runs": 3, "distinct_runs": 3, "distinct_values": 3}
+    assert frames.shown({**row, "mean": 12345.6, "high": 12345.6 + 1234.5}) == "12346 ± 1234"
+    assert frames.shown({**row, "mean": 0.12345, "high": math.nan}) == "0.1235"
+    assert frames.shown({**row, "distinct_values": 1, "mean": 0.0, "high": math.nan}) == "0 (at all 3 seeds)"
+    # Sweeps of older versions had an interval of no width there.
+    assert frames.shown({"runs": 3, "distinct_runs": 3, "mean": 0.0, "high": 0.0}) == "0"
     assert frames.html_table(["<a>"], [["<b>"]]).count("&lt;") == 2
 
 

@@ -15,14 +15,14 @@ import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import _core, api, cli, matrix, prose, report, score, studies, tables
+from skyhop import _core, api, cli, frames, matrix, prose, report, score, studies, tables
 from skyhop.verdict import DefinitionError
 
 STUDY_TOML = """\
 title = "Two queues"
 question = "Does a longer queue delay packets?"
 paper = "Nobody, “On Queues”"
-seeds = [1, 2]
+seeds = [1, 2, 3, 4, 5, 6]
 start_within = "1 ms"
 
 [axes.queue]
@@ -121,9 +121,8 @@ def change(path: Path, old: str, new: str) -> None:
 
 def test_a_matrix_runs_every_cell_with_every_seed(folder: Path) -> None:
     outcome = matrix.run_study(studies.load(folder))
-    assert [(sample.cell.label, sample.seed) for sample in outcome.samples] == [
-        ("5", 1), ("5", 2), ("long", 1), ("long", 2),
-    ]  # fmt: skip
+    made = [(sample.cell.label, sample.seed) for sample in outcome.samples]
+    assert made == [(cell, seed) for cell in ("5", "long") for seed in range(1, 7)]
     assert outcome.problems == []
     verdicts = {
         (one.cell.label, one.metric.name): one.comparisons["paper"].verdict
@@ -134,8 +133,21 @@ def test_a_matrix_runs_every_cell_with_every_seed(folder: Path) -> None:
         ("5", "goodput"): "impossible", ("long", "goodput"): "reproduced", ("long", "delay"): "differs",
     }  # fmt: skip
     flows = outcome.table("flows")
-    assert flows.height == 8
-    assert set(flows["queue"]) == {"5", "long"} and set(flows["seed"]) == {1, 2}
+    assert flows.height == 24
+    assert set(flows["queue"]) == {"5", "long"} and set(flows["seed"]) == {1, 2, 3, 4, 5, 6}
+
+
+def test_equal_values_are_shown_as_such(folder: Path) -> None:
+    """Starts within 1 ms change the records, but not the goodput of the long queue."""
+    outcome = matrix.run_study(studies.load(folder))
+    (one,) = [one for one in outcome.results if (one.cell.label, one.metric.name) == ("long", "goodput")]
+    assert one.interval is None and tables.ours(one) == f"{one.ours:.1f} (at all 6 seeds)"
+    (row,) = outcome.results_table.filter(metric="goodput", queue="long").iter_rows(named=True)
+    assert (row["interval"], row["runs"], row["distinct_values"]) == (None, 6, 1)
+    assert any("at all … seeds" in note for note in tables.notes(outcome))
+    assert f"{one.ours:.1f} (at all 6 seeds)" in tables.markdown(outcome)
+    (found,) = frames.of_study(outcome).at(queue="long").table.filter(metric="goodput").iter_rows(named=True)
+    assert frames.shown(found).endswith(" (at all 6 seeds)")
 
 
 def test_metrics_are_what_they_say(folder: Path) -> None:
@@ -214,7 +226,7 @@ def test_a_study_whose_verdicts_are_true_succeeds(folder: Path, skyhop_program: 
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("study.toml", "seeds = [1, 2]", "seeds = []", "study.toml: seeds: is a list of whole numbers"),
+        ("study.toml", "seeds = [1, 2, 3, 4, 5, 6]", "seeds = []", "study.toml: seeds: is a list of whole numbers"),
         ("study.toml", 'title = "Two queues"', "", "study.toml: title: is missing"),
         ("study.toml", 'title = "Two queues"', 'titel = "x"\ntitle = "y"', "study.toml: titel: has no meaning here"),
         ("study.toml", 'reduce = "total-rate"', 'reduce = "add"', "metrics.goodput.reduce: is one of sum, mean"),

@@ -89,7 +89,8 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     await page.getByLabel("Sweep", { exact: true }).selectOption("grid-with-failures");
     const cells = page.locator(".grid-of-sweep tbody td");
     await cells.nth(1).waitFor();
-    assert.deepEqual(await cells.allTextContents(), ["0.5000 ± 0.25 (4 of 6 runs)", "1.500 ± 0.25"]);
+    const told = ["0.5000 ± 0.25 (4 of 6 runs)", "1.500 ± 0.25", "2.500 at all 6 seeds", "3.500"];
+    assert.deepEqual(await cells.allTextContents(), told);
     await close();
   });
 
