@@ -163,7 +163,13 @@ class Grid:
 
 def _cell(grid: Grid, cell: Mapping[str, Any], measure: str) -> str:
     row = cell.get(f"\0{measure}")
-    return "–" if row is None else shown(row)
+    return "–" if row is None else f"{shown(row)} {lacking(row)}".rstrip()
+
+
+def lacking(row: Mapping[str, Any]) -> str:
+    """Of how many runs a mean is, where others failed; empty where none did. Tables of studies have none that did."""
+    failed = row.get("failed", 0)
+    return f"({row['runs']} of {row['runs'] + failed} runs)" if failed else ""
 
 
 def shown(row: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from conftest import DUMBBELL, Skyhop
 import skyhop
 from skyhop import frames, gridplots
 from skyhop.definition import parse_toml
+from skyhop.figure import Figure
 from skyhop.verdict import DefinitionError
 
 SHORT = DUMBBELL.replace('"20 s"', '"5 s"')
@@ -116,6 +117,43 @@ def test_figures_of_one_axis_and_of_more(grid: skyhop.Grid) -> None:
         grid.at(loss="none", rate="1 Mbit/s").figure("goodput")
     assert gridplots.numbers(("10 ms", "1 s")) is None and gridplots.numbers(("a",)) is None
     assert gridplots.numbers(("1e1", "2.5")) == ([10.0, 2.5], "")
+
+
+def noted(drawn: Figure) -> str:
+    """The note under a figure, in one line."""
+    assert drawn._supxlabel is not None  # type: ignore[attr-defined]
+    return str(drawn._supxlabel.get_text()).replace("\n", " ")  # type: ignore[attr-defined]
+
+
+def test_figures_say_of_how_many_runs_means_are(grid: skyhop.Grid) -> None:
+    """Where runs failed, a mean is of the others; without a word it would look like one of all."""
+    assert noted(grid.figure("goodput")) == "Means of 3 runs with 95 % intervals."
+    here = (pl.col("rate") == "4 Mbit/s") & (pl.col("loss") == "1 %")
+    kinds = {"runs": 2, "failed": 1}
+    columns = [pl.when(here).then(value).otherwise(pl.col(name)).alias(name) for name, value in kinds.items()]
+    lame = replace(grid, table=grid.table.with_columns(columns))
+    said = "Means of 3 runs with 95 % intervals. 1 of 18 runs failed, and means are of the others: "
+    assert noted(lame.figure("goodput")) == f"{said}4 Mbit/s / 1 % (2 of 3)."
+    (names, _) = lame.figure("goodput").axes
+    assert [text.get_text().endswith("\n(2 of 3 runs)") for text in names.texts].count(True) == 1
+    assert lame._repr_html_().count(" (2 of 3 runs)</td>") == len(grid.measures)
+    assert "1 of 9 runs failed, and means are of the others: 4 Mbit/s (2 of 3)." in noted(
+        lame.at(loss="1 %").figure("goodput")
+    )
+
+
+def test_figures_say_where_there_is_no_mean_or_no_interval(grid: skyhop.Grid) -> None:
+    first, second = (pl.col("rate") == rate for rate in ("1 Mbit/s", "2 Mbit/s"))
+    lame = grid.at(loss="1 %")
+    nan = pl.lit(math.nan)
+    lame = replace(lame, table=lame.table.with_columns(
+        pl.when(first).then(nan).otherwise("mean").alias("mean"),
+        *(pl.when(first | second).then(nan).otherwise(end).alias(end) for end in ("low", "high")),
+        pl.when(second).then(1).otherwise("distinct_values").alias("distinct_values"),
+    ))  # fmt: skip
+    said = noted(lame.figure("goodput"))
+    assert "No mean where a run had nothing to measure: 1 Mbit/s." in said
+    assert "No interval where runs that differ gave the same value: 2 Mbit/s." in said
 
 
 def test_notebooks_show_grids_runs_and_scenarios(grid: skyhop.Grid) -> None:
