@@ -84,6 +84,30 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     await other.close();
   });
 
+  test("takes no mean over delays of legs, which are those of their part of the path", async () => {
+    const { page, close } = await visit("#/compare?measure=total+5");
+    await compareOnly(page, ["away"]);
+    const told = page.locator(".figure .note", { hasText: "Legs of split connections: split, split.to-proxy." });
+    await told.waitFor();
+    assert.match(await told.innerText(), /not from end to end: no mean is taken over them/);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "CSV" }).click(),
+    ]);
+    const rows = readFileSync(await download.path(), "utf8").trim().split("\n");
+    assert.deepEqual(
+      rows.slice(1).map((row) => row.split(",")[0]),
+      ["split", "split.to-proxy"],
+    );
+    for (const label of ["One-way delay over time", "One-way delay: distribution"]) {
+      await page.getByLabel("Measure").selectOption({ label });
+      await page.locator(".figure .note", { hasText: "Legs of split connections: split" }).waitFor();
+    }
+    await page.getByLabel("Measure").selectOption({ label: "One-way delay of the flows, mean: distribution" });
+    await page.locator(".figure .note", { hasText: "Left out are legs of split connections" }).waitFor();
+    await close();
+  });
+
   test("says of which runs a mean is where others failed", async () => {
     const { page, close } = await visit("#/compare");
     await page.getByLabel("Sweep", { exact: true }).selectOption("grid-with-failures");
