@@ -269,7 +269,7 @@ def _print_table(sweep: Sweep, frame: pl.DataFrame) -> None:
         label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
         half = row["high"] - row["mean"]
         alike = row["runs"] > 1 and row["distinct_runs"] == 1
-        equal = f"equal at all {seeds} seeds" if (seeds := equal_seeds(row)) else "–"
+        equal = f"all {seeds} equal" if (seeds := equal_seeds(row)) else "–"
         interval = f"± {half:.4g}" if half == half else "all seeds alike" if alike else equal
         runs = f"{row['runs']}, {row['failed']} failed" if row["failed"] else str(row["runs"])
         mean = f"{row['mean']:.6g}" if row["mean"] == row["mean"] else "–"
