@@ -35,6 +35,7 @@ UNFINISHED = {
     "transfers": ("completion_s",),
     "workload_transfers": ("first_byte_s", "completion_s", "slowdown"),
     "pages": ("first_byte_s", "load_s"),
+    "videos": ("startup_s",),
 }
 
 #: The column that says when a row of these tables begins, s.
@@ -163,10 +164,11 @@ def _check_metric(entry: Table, metric: Metric) -> None:
     unfinished = {metric.column, metric.weight, metric.over} & set(UNFINISHED.get(metric.table, ()))
     # A table of transfers has the ages of updates, of which the mean of those that arrive is asked for, too.
     if unfinished and metric.table != "transfers" and metric.reduce not in _FOR_UNFINISHED:
-        what = {"pages": "pages", "flows": "flows"}.get(metric.table, "transfers")
+        what = {"pages": "pages", "flows": "flows", "videos": "videos"}.get(metric.table, "transfers")
+        done = "start" if metric.table == "videos" else "finish"
         raise entry.error(
             "reduce",
-            f"{metric.reduce} of {min(unfinished)} would leave out the {what} that did not finish; use p50, p95 or p99",
+            f"{metric.reduce} of {min(unfinished)} would leave out the {what} that did not {done}; use p50, p95 or p99",
         )
     if metric.table == "workloads" and metric.reduce in ("ratio", "weighted-mean"):
         raise entry.error("reduce", f"{metric.reduce} is not taken over workloads, whose rows are classes of sizes")

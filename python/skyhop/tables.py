@@ -211,7 +211,7 @@ def _judged(one: Result, comparison: Comparison | None) -> tuple[str, str]:
     difference = comparison.difference(one.ours)
     if comparison.expected.value == 0:
         return _signed(difference, one.metric.digits), verdict
-    return _signed(100 * difference / comparison.expected.value, 1) + " %", verdict
+    return _signed(100 * difference / abs(comparison.expected.value), 1) + " %", verdict
 
 
 def _signed(value: float, digits: int) -> str:

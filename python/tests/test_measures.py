@@ -166,6 +166,7 @@ def test_rates_of_different_times_are_not_added(keys: dict[str, str]) -> None:
         ({"table": "flow_events", "column": "cwnd", "reduce": "count", "event": "timed-out"}, "event: is one of start"),
         ({"table": "packets", "column": "seq", "reduce": "count", "event": "timeout"}, "event: is one of enq"),
         ({"scale": 0}, "scale: is 0"),
+        ({"table": "videos", "column": "startup_s", "reduce": "mean"}, "leave out the videos that did not start"),
     ],
 )  # fmt: skip
 def test_a_metric_that_its_table_cannot_give_is_refused(keys: dict[str, object], said: str) -> None:

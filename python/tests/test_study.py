@@ -10,13 +10,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
 from skyhop import _core, api, cli, frames, matrix, prose, report, score, studies, tables
-from skyhop.verdict import DefinitionError
+from skyhop.inference import Estimate
+from skyhop.verdict import DefinitionError, Expected, Tolerance
 
 STUDY_TOML = """\
 title = "Two queues"
@@ -148,6 +150,16 @@ def test_equal_values_are_shown_as_such(folder: Path) -> None:
     assert f"{one.ours:.1f} (at all 6 seeds)" in tables.markdown(outcome)
     (found,) = frames.of_study(outcome).at(queue="long").table.filter(metric="goodput").iter_rows(named=True)
     assert frames.shown(found).endswith(" (at all 6 seeds)")
+
+
+def test_a_difference_to_a_negative_value_has_its_own_sign(folder: Path) -> None:
+    """-3 lies above -5 by 2, which is 40 % of its size; a quotient of both would have the other sign."""
+    study = studies.load(folder)
+    expected = Expected(-5.0, "Table 1", Tolerance(1, 1), "differs", "?")
+    compared = {"paper": matrix.Comparison(expected, "differs")}
+    one = matrix.Result(study.cells[0], study.metrics["delay"], Estimate.exactly(-3.0), compared)
+    (row,) = tables.rows(SimpleNamespace(results=[one], study=study))  # type: ignore[arg-type]
+    assert row.cells[-2:] == ("+40.0 %", "differs")
 
 
 def test_metrics_are_what_they_say(folder: Path) -> None:
