@@ -18,6 +18,7 @@ from conftest import DUMBBELL, ROOT, Skyhop
 
 from skyhop import _core, api, cli, frames, matrix, prose, report, score, studies, tables
 from skyhop.inference import Estimate
+from skyhop.server import library
 from skyhop.verdict import DefinitionError, Expected, Tolerance
 
 STUDY_TOML = """\
@@ -150,6 +151,18 @@ def test_equal_values_are_shown_as_such(folder: Path) -> None:
     assert f"{one.ours:.1f} (at all 6 seeds)" in tables.markdown(outcome)
     (found,) = frames.of_study(outcome).at(queue="long").table.filter(metric="goodput").iter_rows(named=True)
     assert frames.shown(found).endswith(" (at all 6 seeds)")
+
+
+def test_the_page_shows_ours_as_the_program_does(folder: Path, tmp_path: Path) -> None:
+    """A mean alone says nothing about its scatter, or of how many runs it is."""
+    for seeds in ("[1, 2, 3, 4, 5, 6]", "[1]"):
+        change(folder / "study.toml", "seeds = [1, 2, 3, 4, 5, 6]", f"seeds = {seeds}")
+        outcome = matrix.run_study(studies.load(folder))
+        report.write(outcome, tmp_path / "runs" / "queues")
+        (entry,) = library.studies(library.Library(tmp_path / "runs"))
+        ours = [row["cells"][entry["header"].index("ours")] for row in entry["rows"]]
+        assert ours == [tables.ours(one) for one in outcome.results]
+        assert any(("(one run)" if seeds == "[1]" else "±") in one for one in ours)
 
 
 def test_a_difference_to_a_negative_value_has_its_own_sign(folder: Path) -> None:

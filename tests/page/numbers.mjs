@@ -118,6 +118,18 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     await close();
   });
 
+  test("says that losses are missing where the table of losses is full", async () => {
+    const { page, close } = await visit("#/watch?run=silences");
+    await page.route("**/manifest.json", async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...(await answer.json()), drops_left_out: 1234567 } });
+    });
+    await page.reload();
+    const told = page.getByRole("group", { name: "Warnings of the run" });
+    await told.getByText("1,234,567 losses are in no chart and no finding").waitFor();
+    await close();
+  });
+
   test("adds up all silences of a flow, and says by which rate the first is measured", async () => {
     const { page, close } = await visit("#/watch?run=silences");
     await page.locator(".finding").first().waitFor();
