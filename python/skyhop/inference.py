@@ -22,6 +22,9 @@ from typing import Any
 #: The chance, for a claim as a whole, that noise alone decides it.
 LEVEL = 0.05
 
+#: The fewest equal values that decide alone, by the test of signs.
+LEAST_EQUAL = 1 + math.ceil(math.log2(1 / LEVEL))
+
 #: Differences of values up to this share of them are rounding of a sum.
 _ROUNDING = 1e-12
 
@@ -92,7 +95,7 @@ class Estimate:
         if len(self.by_seed) < 2:
             return 0.0 if self.deterministic else math.inf
         if equal := self.equal_seeds:
-            return 0.0 if _p_of_signs(equal) <= LEVEL else math.inf
+            return 0.0 if equal >= LEAST_EQUAL else math.inf
         return mean_and_interval(self.values)[1]
 
     @property

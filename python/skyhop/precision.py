@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from skyhop.inference import equal_seeds
+from skyhop.inference import LEAST_EQUAL, equal_seeds
 from skyhop.studies import Axis
 from skyhop.sweeps import Sweep
 from skyhop.verdict import DefinitionError
@@ -84,7 +84,9 @@ def read(text: str, sweep: Sweep) -> Until:
 
 def look(until: Until, table: pl.DataFrame, axes: Sequence[Axis], seeds: int) -> Look:
     """Which cells of a sweep's table have an interval that is too wide."""
-    wide, equal, hopeless = [], [], []
+    wide: list[tuple[str, float]] = []
+    equal: list[str] = []
+    hopeless: list[str] = []
     for row in table.filter(pl.col("metric") == until.metric).iter_rows(named=True):
         cell = " / ".join(row[axis.name] for axis in axes) or "the scenario"
         target = until.target(row["mean"])
@@ -92,9 +94,9 @@ def look(until: Until, table: pl.DataFrame, axes: Sequence[Axis], seeds: int) ->
         if row["runs"] > 1 and row["distinct_runs"] == 1:
             # Chance has no part in this cell: one run says all.
             continue
-        if equal_seeds(row):
-            # The first look has ten seeds, of which the test of signs needs six (`skyhop.inference`).
-            equal.append(cell)
+        if seeds_alike := equal_seeds(row):
+            # Fewer than ten may be left where runs failed.
+            (equal if seeds_alike >= LEAST_EQUAL else hopeless).append(cell)
         elif math.isnan(half) or (half > 0 and target == 0):
             hopeless.append(cell)
         elif half > target:
@@ -134,9 +136,7 @@ def said(until: Until, looks: Sequence[Look]) -> list[str]:
         more = f" and {len(last.wide) - 6} more" if len(last.wide) > 6 else ""
         sentences.append(f"{until} was not reached with {last.seeds} seeds: {cells}{more}.")
     if last.equal:
-        sentences.append(
-            f"{until} has no interval to look at where all {last.seeds} seeds gave the same value: {_few(last.equal)}."
-        )
+        sentences.append(f"{until} has no interval to look at where all seeds gave the same value: {_few(last.equal)}.")
     if last.hopeless:
         cells = _few(last.hopeless)
         sentences.append(f"{until} cannot be judged, because too little was measured or the mean is 0: {cells}.")
