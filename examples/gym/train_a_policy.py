@@ -27,6 +27,7 @@ import numpy as np
 import skyhop
 from skyhop.gym import FlowEnv
 from skyhop.inference import Estimate, mean_and_interval
+from skyhop.speak import with_interval
 
 #: Inputs of the policy, and hidden units.
 INPUTS, HIDDEN = 5, 4
@@ -200,9 +201,11 @@ def table(verdicts: Sequence[Verdict]) -> str:
         name = f"{link.rate_mbps:g} Mbit/s, {100 * link.loss:g} % lost" + (
             "" if link in TRAINED else ", not trained on"
         )
-        cells = [f"{one.mean:.2f} ± {one.half:.2f}" for one in (policy, reno)]
-        delays = [f"{one.mean:.0f} ± {one.half:.0f}" for one in (policy_ms, reno_ms)]
-        rows.append(f"| {name} | {' | '.join(cells)} | {gain[0]:+.2f} ± {gain[1]:.2f} | {' | '.join(delays)} |")
+        cells = [with_interval(one, 2) for one in (policy, reno)]
+        delays = [with_interval(one, 0) for one in (policy_ms, reno_ms)]
+        # Equal gains have no interval.
+        half = f" ± {gain[1]:.2f}" if gain[1] > 0 else ""
+        rows.append(f"| {name} | {' | '.join(cells)} | {gain[0]:+.2f}{half} | {' | '.join(delays)} |")
     return "\n".join(rows)
 
 

@@ -26,7 +26,7 @@ _OVER_STEPS = ("mean", "p50", "p95", "p99", "share-within")
 def of(done: AnyRun, metrics: Iterable[Metric]) -> list[str]:
     """A sentence for each of the measures' peculiarities in this run."""
     metrics = list(metrics)
-    return [*_rest(done, metrics), *_legs(done, metrics), *_idle(done, metrics)]
+    return [*_rest(done, metrics), *_cut(done, metrics), *_legs(done, metrics), *_idle(done, metrics)]
 
 
 def _rest(done: AnyRun, metrics: list[Metric]) -> list[str]:
@@ -42,6 +42,18 @@ def _rest(done: AnyRun, metrics: list[Metric]) -> list[str]:
     return [
         f"the time series end at {last_s:g} s and the run at {length_s:g} s: the rest is not in {', '.join(series)}; "
         "take a records.grid that divides the duration"
+    ]
+
+
+def _cut(done: AnyRun, metrics: list[Metric]) -> list[str]:
+    """The table of losses is cut behind its first two million rows, which would be the number of losses."""
+    left_out = done.manifest["drops_left_out"]
+    found = [one.name for one in metrics if one.table == "drops"]
+    if not left_out or not found:
+        return []
+    return [
+        f"{', '.join(found)} leaves out {left_out:,} losses behind those that the table drops has room for; the "
+        "columns dropped of flows and links have all"
     ]
 
 

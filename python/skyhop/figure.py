@@ -10,6 +10,7 @@ import functools
 import html
 import io
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec
@@ -138,6 +139,13 @@ def legend_above(panel: Axes, *, columns: int, right: bool = False) -> None:
     side: Any = "lower right" if right else "lower left"
     corner = 1.0 if right else 0.0
     panel.legend(loc=side, bbox_to_anchor=(corner, 1.02), ncols=columns, columnspacing=1.6)
+
+
+def note_below(figure: Figure, text: str) -> None:
+    """Writes what a reader must know of the numbers under the figure, which grows by these lines."""
+    lines = textwrap.wrap(text, width=round(17 * figure.get_figwidth()), break_on_hyphens=False)
+    figure.set_figheight(figure.get_figheight() + 0.16 * len(lines))
+    figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5, color=MUTED)
 
 
 def svg(figure: matplotlib.figure.Figure) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from skyhop.inference import equal_seeds
+
 if TYPE_CHECKING:
     from skyhop.figure import Figure
     from skyhop.kept import KeptRun
@@ -46,7 +48,7 @@ class Grid:
     axes: Mapping[str, tuple[str, ...]]
     #: Each measure with label and unit.
     measures: Mapping[str, MeasureName]
-    #: A row for each cell and measure: axes, metric, unit, runs, mean, low, high.
+    #: A row for each cell and measure: axes, metric, unit, runs, distinct_runs, distinct_values, mean, low, high.
     table: pl.DataFrame
     #: A row for each run: axes, seed, the measures, error (why it failed) and run (its folder).
     runs: pl.DataFrame
@@ -63,7 +65,10 @@ class Grid:
         return f"<skyhop grid {axes or '1 cell'}, {self.runs.height} runs: {', '.join(self.measures)}>"
 
     def __getitem__(self, measure: str) -> pl.DataFrame:
-        """Axes, mean, low, high and runs of a measure; low and high are NaN where no interval could be computed."""
+        """Axes, mean, low, high and runs of a measure; low and high are NaN where no interval could be computed.
+
+        That is with one run, and where all runs gave the same value (`distinct_values` in `table`).
+        """
         self._known(measure)
         columns = [*self.axes, "mean", "low", "high", "runs"]
         return self.table.filter(pl.col("metric") == measure).select(columns)
@@ -158,14 +163,24 @@ class Grid:
 
 def _cell(grid: Grid, cell: Mapping[str, Any], measure: str) -> str:
     row = cell.get(f"\0{measure}")
-    return "–" if row is None else shown(row["mean"], row["high"] - row["mean"])
+    return "–" if row is None else f"{shown(row)} {lacking(row)}".rstrip()
 
 
-def shown(mean: float | None, half: float) -> str:
-    """A mean to four digits, with half of its interval."""
+def lacking(row: Mapping[str, Any]) -> str:
+    """Of how many runs a mean is, where others failed; empty where none did. Tables of studies have none that did."""
+    failed = row.get("failed", 0)
+    return f"({row['runs']} of {row['runs'] + failed} runs)" if failed else ""
+
+
+def shown(row: Mapping[str, Any]) -> str:
+    """The mean of a row of a grid's table to four digits, with half of its interval; equal values have none."""
+    mean, half = row["mean"], row["high"] - row["mean"]
     if mean is None or mean != mean:
         return "–"
-    return f"{_digits(mean, 4)} ± {_digits(half, 2)}" if half == half else _digits(mean, 4)
+    if seeds := equal_seeds(row):
+        return f"{_digits(mean, 4)} (at all {seeds} seeds)"
+    # Tables of older versions have intervals of no width.
+    return f"{_digits(mean, 4)} ± {_digits(half, 2)}" if half > 0 else _digits(mean, 4)
 
 
 def _digits(value: float, digits: int) -> str:
@@ -221,9 +236,13 @@ def of_study(outcome: Outcome) -> Grid:
     study = outcome.study
     axes = {axis.name: tuple(axis.values) for axis in study.axes}
     rows: list[dict[str, Any]] = []
+    records: dict[Any, set[str]] = {}
+    for sample in outcome.samples:
+        records.setdefault(sample.cell, set()).add(sample.run.manifest["records_hash"])
     for one in outcome.results:
         half = float("nan") if one.interval is None else one.interval
-        runs = {"runs": len(study.part(one.cell).seeds), "mean": one.ours, "low": one.ours - half}
+        runs: dict[str, Any] = {"runs": len(study.part(one.cell).seeds), "distinct_runs": len(records[one.cell])}
+        runs |= {"distinct_values": one.estimate.distinct_values, "mean": one.ours, "low": one.ours - half}
         rows.append(
             dict(one.cell.point)
             | {"metric": one.metric.name, "unit": one.metric.unit, **runs, "high": one.ours + half}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -12,13 +12,17 @@ from matplotlib.image import AxesImage
 
 from skyhop import figure as style
 from skyhop.figure import Figure
-from skyhop.frames import shown
+from skyhop.frames import lacking, shown
+from skyhop.inference import equal_seeds
 
 if TYPE_CHECKING:
     from skyhop.frames import Grid
 
 #: More maps than these cannot be read on a page.
 MOST_MAPS = 9
+
+#: Cells that a note names one by one.
+_MOST_NAMED = 6
 
 #: Cells beyond which a map has no numbers in it.
 _MOST_NUMBERS = 60
@@ -33,9 +37,47 @@ def of_grid(grid: Grid, measure: str) -> Figure:
     """
     if not grid.axes:
         raise ValueError("the grid has no axes, so there is nothing to draw a measure over")
-    if len(grid.axes) == 1:
-        return _by_axis(grid, measure)
-    return _maps(grid, measure)
+    drawn = _by_axis(grid, measure) if len(grid.axes) == 1 else _maps(grid, measure)
+    return _noted(drawn, " ".join(_said(grid, measure)))
+
+
+@style.in_house_style
+def _noted(drawn: Figure, text: str) -> Figure:
+    style.note_below(drawn, text)
+    return drawn
+
+
+def _rows(grid: Grid, measure: str) -> pl.DataFrame:
+    return grid.table.filter(pl.col("metric") == measure)
+
+
+def _said(grid: Grid, measure: str) -> list[str]:
+    """Of how many runs the means are, and which cells have fewer, no mean or no interval."""
+    rows = list(_rows(grid, measure).iter_rows(named=True))
+    # Tables of studies have no runs that failed.
+    wanted = {row["runs"] + row.get("failed", 0) for row in rows}
+    runs = str(max(wanted)) if len(wanted) == 1 else f"{min(wanted)} to {max(wanted)}"
+    intervals = any(row["high"] - row["mean"] > 0 for row in rows)
+    said = [f"Means of {runs} runs with 95 % intervals." if intervals else f"Means of {runs} runs."]
+
+    def cells(chosen: list[str]) -> str:
+        more = f" and {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
+        return ", ".join(chosen[:_MOST_NAMED]) + more
+
+    def label(row: dict[str, Any]) -> str:
+        return " / ".join(row[axis] for axis in grid.axes)
+
+    if lost := sum(row.get("failed", 0) for row in rows):
+        total = sum(row["runs"] + row.get("failed", 0) for row in rows)
+        fewer = [
+            f"{label(row)} ({row['runs']} of {row['runs'] + row['failed']})" for row in rows if row.get("failed", 0)
+        ]
+        said.append(f"{lost} of {total} runs failed, and means are of the others: {cells(fewer)}.")
+    if unmeasured := [label(row) for row in rows if row["runs"] and not math.isfinite(row["mean"])]:
+        said.append(f"No mean where a run had nothing to measure: {cells(unmeasured)}.")
+    if equal := [label(row) for row in rows if equal_seeds(row)]:
+        said.append(f"No interval where runs that differ gave the same value: {cells(equal)}.")
+    return said
 
 
 def numbers(values: tuple[str, ...]) -> tuple[list[float], str] | None:
@@ -53,7 +95,7 @@ def _by_axis(grid: Grid, measure: str) -> Figure:
     """Numbers of one unit stand where they are on the axis; other values stand beside each other."""
     ((axis, values),) = grid.axes.items()
     figure, (panel,) = style.blank()
-    rows = {row[axis]: row for row in grid[measure].iter_rows(named=True)}
+    rows = {row[axis]: row for row in _rows(grid, measure).iter_rows(named=True)}
     values = tuple(value for value in values if value in rows)
     scaled = numbers(values)
     ats = scaled[0] if scaled else [float(number) for number in range(len(values))]
@@ -82,7 +124,7 @@ def _by_axis(grid: Grid, measure: str) -> Figure:
 @style.in_house_style
 def _maps(grid: Grid, measure: str) -> Figure:
     *others, vertical, horizontal = grid.axes
-    table = grid[measure]
+    table = _rows(grid, measure)
     parts = [(("",), table)] if not others else list(table.group_by(others, maintain_order=True))
     if len(parts) > MOST_MAPS:
         raise ValueError(
@@ -115,7 +157,7 @@ def _map(
         for (y, x), row in by_place.items():
             mean = row["mean"]
             if mean == mean:
-                text = shown(mean, row["high"] - mean).replace(" ±", "\n±")
+                text = f"{shown(row)} {lacking(row)}".rstrip().replace(" ±", "\n±").replace(" (", "\n(")
                 panel.text(
                     columns.index(x), lines.index(y), text, ha="center", va="center", fontsize=7,
                     color=style.INK if mean > middle else style.PAPER,

@@ -4,6 +4,10 @@ The tests are two-sided t tests: paired where both means come from the same seed
 (B. L. Welch, "The generalization of 'Student's' problem", Biometrika 34, 1947). Several at once keep one error rate
 together by Holm's procedure (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
 of Statistics 6, 1979).
+
+Equal values of different runs have no scatter that Student's t could use, and two zeros do not prove that a third run
+gives 0. The signs are tested instead: n values on one side of a number have a two-sided p of 2^(1-n) (W. J. Conover,
+Practical Nonparametric Statistics, 3rd ed., section 3.4). So six equal values are the fewest that decide at 5 %.
 """
 
 from __future__ import annotations
@@ -13,9 +17,37 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 #: The chance, for a claim as a whole, that noise alone decides it.
 LEVEL = 0.05
+
+#: The fewest equal values that decide alone, by the test of signs.
+LEAST_EQUAL = 1 + math.ceil(math.log2(1 / LEVEL))
+
+#: Differences of values up to this share of them are rounding of a sum.
+_ROUNDING = 1e-12
+
+
+def all_equal(values: Sequence[float]) -> bool:
+    """Whether two values or more are all the same, but for rounding."""
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return False
+    return max(values) - min(values) <= _ROUNDING * max(map(abs, values))
+
+
+def distinct_values(values: Sequence[float]) -> int:
+    """How many different values there are; those that are equal but for rounding count as one, as do all NaN."""
+    return 1 if all_equal(values) else len({None if math.isnan(one) else one for one in values})
+
+
+def equal_seeds(row: Mapping[str, Any]) -> int:
+    """How many different runs gave the one value of a row of the table; 0 where values differ, or runs do not.
+
+    Tables of older versions do not know it, and have intervals of no width there.
+    """
+    runs: int = row["runs"]
+    return runs if row.get("distinct_values") == 1 and runs > 1 and row["distinct_runs"] > 1 else 0
 
 
 @dataclass(frozen=True)
@@ -23,6 +55,7 @@ class Estimate:
     """The mean of a metric at a cell, from one value per seed.
 
     One value says nothing about its own scatter: its interval is unknown, unless the run is known to be deterministic.
+    Nor do a few equal values.
     """
 
     by_seed: Mapping[int, float]
@@ -44,10 +77,25 @@ class Estimate:
         return statistics.fmean(self.by_seed.values())
 
     @property
+    def equal_seeds(self) -> int:
+        """How many seeds gave the one value that all of them gave; 0 where values differ, or there is one seed."""
+        return len(self.by_seed) if all_equal(self.values) else 0
+
+    @property
+    def distinct_values(self) -> int:
+        """How many different values the seeds gave."""
+        return distinct_values(self.values)
+
+    @property
     def half(self) -> float:
-        """Half the width of the 95 % interval of the mean: 0 of a deterministic run, infinite where it is unknown."""
+        """Half the width of the 95 % interval, in the metric's unit; infinite where it is unknown.
+
+        It is 0 of a deterministic run, and of as many equal values as the test of signs needs.
+        """
         if len(self.by_seed) < 2:
             return 0.0 if self.deterministic else math.inf
+        if equal := self.equal_seeds:
+            return 0.0 if equal >= LEAST_EQUAL else math.inf
         return mean_and_interval(self.values)[1]
 
     @property
@@ -73,16 +121,18 @@ class Order(Enum):
 def order(pairs: Sequence[tuple[Estimate, Estimate]], *, level: float = LEVEL) -> list[Order]:
     """What the runs say about each pair, with at most `level` as the chance of one wrong answer among them all (Holm).
 
-    A pair without scatter is decided by its numbers; it takes no part in the division of the level.
+    A pair of deterministic numbers is decided by them; it takes no part in the division of the level.
     """
     found = [Order.UNKNOWN] * len(pairs)
     tested = []
     for number, (a, b) in enumerate(pairs):
         difference, p = compare(a, b)
+        if difference == 0.0:
+            p = _p_of_equal_values(a, b)
         if math.isnan(difference) or math.isnan(p):
             continue
-        if p == 0.0 or difference == 0.0:
-            found[number] = _sign(difference) if p == 0.0 or _exact(a, b) else Order.UNKNOWN
+        if p == 0.0:
+            found[number] = _sign(difference)
         else:
             tested.append((p, number, difference))
     tested.sort()
@@ -99,19 +149,18 @@ def _sign(difference: float) -> Order:
     return Order.BELOW if difference < 0 else Order.ABOVE
 
 
-def _exact(a: Estimate, b: Estimate) -> bool:
-    return a.half == 0.0 and b.half == 0.0
-
-
 def compare(a: Estimate, b: Estimate) -> tuple[float, float]:
     """The difference of the means a - b, and the two-sided p value of "they are equal"; NaN where nothing is known.
 
     Equal seeds pair the runs: random numbers are keyed by seed and component, so that both see the same draws.
     """
     difference = a.mean - b.mean
-    if not math.isfinite(difference) or math.isinf(a.half) or math.isinf(b.half):
+    if not math.isfinite(difference) or any(len(one.by_seed) < 2 and not one.deterministic for one in (a, b)):
         return difference, math.nan
-    if len(a.by_seed) > 1 and a.by_seed.keys() == b.by_seed.keys():
+    # Scatter below the last digits of a sum is rounding.
+    rounding = _ROUNDING * max(abs(a.mean), abs(b.mean))
+    paired = len(a.by_seed) > 1 and a.by_seed.keys() == b.by_seed.keys()
+    if paired:
         gaps = [a.by_seed[seed] - b.by_seed[seed] for seed in a.by_seed]
         error, freedom = statistics.stdev(gaps) / math.sqrt(len(gaps)), float(len(gaps) - 1)
     else:
@@ -120,24 +169,29 @@ def compare(a: Estimate, b: Estimate) -> tuple[float, float]:
         error = math.sqrt(sum(part for part, _ in parts))
         # Welch and Satterthwaite; a number without scatter adds nothing.
         freedom = sum(part for part, _ in parts) ** 2 / sum(part**2 / n for part, n in parts) if error > 0 else 1.0
-    # Scatter below the last digits of a sum is rounding.
-    rounding = 1e-12 * max(abs(a.mean), abs(b.mean))
-    if error <= rounding:
-        if abs(difference) <= rounding:
-            return 0.0, 1.0
-        scatters = any(max(one.values) - min(one.values) > rounding for one in (a, b))
-        return difference, _p_of_equal_gaps(len(a.by_seed)) if scatters else 0.0
-    return difference, two_sided_p(difference / error, freedom)
+    if error <= rounding and abs(difference) <= rounding:
+        return 0.0, 1.0
+    if paired and error <= rounding:
+        # Gaps of counts are equal by chance, and two seeds with equal gaps say no more than two with unequal ones.
+        return difference, _p_of_signs(len(a.by_seed))
+    p = two_sided_p(difference / error, freedom) if error > rounding else 0.0
+    # Two samples that are not paired may each be off by chance, of which Welch's formula sees none in equal values.
+    return difference, p if paired else min(p + sum(_p_of_signs(one.equal_seeds) for one in (a, b)), 1.0)
 
 
-def _p_of_equal_gaps(seeds: int) -> float:
-    """The p value of a difference that is the same at every seed, of values that scatter.
+def _p_of_equal_values(a: Estimate, b: Estimate) -> float:
+    """The chance of as many equal values on both sides where the two differ; NaN where values scatter."""
+    scatters = any(len(one.by_seed) > 1 and not one.equal_seeds for one in (a, b))
+    if scatters or any(len(one.by_seed) < 2 and not one.deterministic for one in (a, b)):
+        return math.nan
+    if a.by_seed.keys() == b.by_seed.keys():
+        return _p_of_signs(a.equal_seeds)
+    return min(sum(_p_of_signs(one.equal_seeds) for one in (a, b)), 1.0)
 
-    Gaps of counts are equal by chance, and two seeds with equal gaps say no more than two with unequal ones. So the
-    signs are tested: n gaps on one side of 0 have a two-sided p of 2^(1-n) (W. J. Conover, Practical Nonparametric
-    Statistics, 3rd ed., section 3.4).
-    """
-    return 2.0 ** (1 - seeds)
+
+def _p_of_signs(seeds: int) -> float:
+    """The two-sided p value of as many values, or gaps, on one side of a number; 0 of no value that could be off."""
+    return 2.0 ** (1 - seeds) if seeds else 0.0
 
 
 def two_sided_p(t: float, freedom: float) -> float:
@@ -170,11 +224,12 @@ def _beta(a: float, b: float, x: float) -> float:
 def mean_and_interval(values: Sequence[float], *, distinct: int | None = None) -> tuple[float, float]:
     """The mean and half the width of its 95 % interval by Student's t.
 
-    NaN for the width of a single value, and of values from runs that are all the same (`distinct` is how many different
-    ones there are): chance had no part in them, and an interval of no width would say that it was measured.
+    NaN for the width of a single value; of values from runs that are all the same (`distinct` is how many different
+    ones there are), in which chance had no part; and of equal values, whose scatter nobody has seen yet. An interval of
+    no width would say that it was measured.
     """
     mean = statistics.fmean(values)
-    if len(values) < 2 or distinct == 1 or not math.isfinite(mean):
+    if len(values) < 2 or distinct == 1 or not math.isfinite(mean) or all_equal(values):
         return mean, math.nan
     return mean, t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 

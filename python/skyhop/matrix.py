@@ -73,8 +73,9 @@ class Result:
 
     @property
     def interval(self) -> float | None:
-        """Half the width of the 95 % interval of the mean (Student's t); None with one run."""
-        return self.estimate.half if len(self.estimate.by_seed) > 1 and math.isfinite(self.estimate.half) else None
+        """Half the width of the 95 % interval of the mean (Student's t); None with one run, and of equal values."""
+        one = self.estimate
+        return one.half if len(one.by_seed) > 1 and not one.equal_seeds and math.isfinite(one.half) else None
 
 
 @dataclass(frozen=True)
@@ -285,11 +286,15 @@ class Outcome:
 
     @cached_property
     def results_table(self) -> pl.DataFrame:
-        """The results as a table: axes, metric, unit, ours, and value, difference and verdict of each source."""
+        """The results as a table: axes, metric, unit, ours, and value, difference and verdict of each source.
+
+        `interval` is null where there is none; with `distinct_values` of 1 all `runs` gave the same value.
+        """
         rows = []
         for one in self.results:
             row: dict[str, Any] = dict(one.cell.point)
             row |= {"metric": one.metric.name, "unit": one.metric.unit, "ours": one.ours, "interval": one.interval}
+            row |= {"runs": len(one.estimate.by_seed), "distinct_values": one.estimate.distinct_values}
             for name in self.study.sources:
                 comparison = one.comparisons.get(name)
                 row[name] = comparison.expected.value if comparison else None
@@ -301,8 +306,9 @@ class Outcome:
 
 
 def _shown(estimate: Estimate) -> str:
-    runs = len(estimate.by_seed)
-    if runs > 1:
+    if equal := estimate.equal_seeds:
+        return f"{estimate.mean:.6g} (at all {equal} seeds)"
+    if len(estimate.by_seed) > 1:
         return f"{estimate.mean:.6g} ± {estimate.half:.2g}"
     return f"{estimate.mean:.6g}" + (" (deterministic)" if estimate.deterministic else " (one run: no interval)")
 

@@ -35,7 +35,11 @@ UNFINISHED = {
     "transfers": ("completion_s",),
     "workload_transfers": ("first_byte_s", "completion_s", "slowdown"),
     "pages": ("first_byte_s", "load_s"),
+    "videos": ("startup_s",),
 }
+
+#: The column that says when a row of these tables begins, s.
+_BEGINS = {"flows": "start_s", "transfers": "begin_s", "workload_transfers": "time_s", "pages": "time_s"}
 
 #: Reductions that know what to do with rows that did not finish. The others would leave them out.
 _FOR_UNFINISHED = ("p50", "p95", "p99", "share-within", "count")
@@ -160,10 +164,11 @@ def _check_metric(entry: Table, metric: Metric) -> None:
     unfinished = {metric.column, metric.weight, metric.over} & set(UNFINISHED.get(metric.table, ()))
     # A table of transfers has the ages of updates, of which the mean of those that arrive is asked for, too.
     if unfinished and metric.table != "transfers" and metric.reduce not in _FOR_UNFINISHED:
-        what = {"pages": "pages", "flows": "flows"}.get(metric.table, "transfers")
+        what = {"pages": "pages", "flows": "flows", "videos": "videos"}.get(metric.table, "transfers")
+        done = "start" if metric.table == "videos" else "finish"
         raise entry.error(
             "reduce",
-            f"{metric.reduce} of {min(unfinished)} would leave out the {what} that did not finish; use p50, p95 or p99",
+            f"{metric.reduce} of {min(unfinished)} would leave out the {what} that did not {done}; use p50, p95 or p99",
         )
     if metric.table == "workloads" and metric.reduce in ("ratio", "weighted-mean"):
         raise entry.error("reduce", f"{metric.reduce} is not taken over workloads, whose rows are classes of sizes")
@@ -278,9 +283,12 @@ def _rows(done: AnyRun, table: pl.DataFrame, metric: Metric) -> pl.LazyFrame:
     if metric.event:
         rows = rows.filter(pl.col("event") == metric.event)
     if metric.reduce == "share-within":
-        # Transfers that begin too late to be judged before the end of the run do not count.
-        begun = pl.col("begin_s") <= length_s - metric.within
-        return (rows.filter(begun) if "begin_s" in table.columns else rows).select(metric.column)
+        begin = _BEGINS.get(metric.table) if metric.column in UNFINISHED.get(metric.table, ()) else None
+        if begin is not None and metric.column != "slowdown" and metric.within < length_s:
+            # What begins too late to be judged before the end of the run does not count. A bound as long as the run
+            # asks what has finished by its end.
+            rows = rows.filter(pl.col(begin) <= length_s - metric.within)
+        return rows.select(metric.column)
     column = pl.col(metric.column)
     if metric.reduce == "recovery":
         return rows.select("flow", "time_s", metric.column)

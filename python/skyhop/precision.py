@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from skyhop.inference import LEAST_EQUAL, equal_seeds
 from skyhop.studies import Axis
 from skyhop.sweeps import Sweep
 from skyhop.verdict import DefinitionError
@@ -52,6 +53,8 @@ class Look:
     wide: tuple[tuple[str, float], ...]
     #: Cells that more seeds cannot help: nothing was measured there, or the mean is 0 and the bound a share of it.
     hopeless: tuple[str, ...]
+    #: Cells where all seeds gave the same value, though their runs differ: they have no interval, and count as narrow.
+    equal: tuple[str, ...] = ()
 
 
 def read(text: str, sweep: Sweep) -> Until:
@@ -81,7 +84,9 @@ def read(text: str, sweep: Sweep) -> Until:
 
 def look(until: Until, table: pl.DataFrame, axes: Sequence[Axis], seeds: int) -> Look:
     """Which cells of a sweep's table have an interval that is too wide."""
-    wide, hopeless = [], []
+    wide: list[tuple[str, float]] = []
+    equal: list[str] = []
+    hopeless: list[str] = []
     for row in table.filter(pl.col("metric") == until.metric).iter_rows(named=True):
         cell = " / ".join(row[axis.name] for axis in axes) or "the scenario"
         target = until.target(row["mean"])
@@ -89,11 +94,14 @@ def look(until: Until, table: pl.DataFrame, axes: Sequence[Axis], seeds: int) ->
         if row["runs"] > 1 and row["distinct_runs"] == 1:
             # Chance has no part in this cell: one run says all.
             continue
-        if math.isnan(half) or (half > 0 and target == 0):
+        if seeds_alike := equal_seeds(row):
+            # Fewer than ten may be left where runs failed.
+            (equal if seeds_alike >= LEAST_EQUAL else hopeless).append(cell)
+        elif math.isnan(half) or (half > 0 and target == 0):
             hopeless.append(cell)
         elif half > target:
             wide.append((cell, half / target))
-    return Look(seeds, tuple(wide), tuple(hopeless))
+    return Look(seeds, tuple(wide), tuple(hopeless), tuple(equal))
 
 
 def next_seeds(last: Look, *, most: int) -> int:
@@ -127,7 +135,13 @@ def said(until: Until, looks: Sequence[Look]) -> list[str]:
         cells = ", ".join(f"{cell} ({ratio:.2g} times as wide)" for cell, ratio in last.wide[:6])
         more = f" and {len(last.wide) - 6} more" if len(last.wide) > 6 else ""
         sentences.append(f"{until} was not reached with {last.seeds} seeds: {cells}{more}.")
+    if last.equal:
+        sentences.append(f"{until} has no interval to look at where all seeds gave the same value: {_few(last.equal)}.")
     if last.hopeless:
-        cells = ", ".join(last.hopeless[:6]) + (f" and {len(last.hopeless) - 6} more" if last.hopeless[6:] else "")
+        cells = _few(last.hopeless)
         sentences.append(f"{until} cannot be judged, because too little was measured or the mean is 0: {cells}.")
     return sentences
+
+
+def _few(cells: Sequence[str]) -> str:
+    return ", ".join(cells[:6]) + (f" and {len(cells) - 6} more" if len(cells) > 6 else "")

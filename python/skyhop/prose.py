@@ -28,7 +28,7 @@ from skyhop.definition import parse_toml, read_toml
 from skyhop.inference import Estimate
 from skyhop.matrix import Outcome
 from skyhop.metrics import Metric
-from skyhop.speak import NotRunError, Speaker, number, of_sweep
+from skyhop.speak import NotRunError, Speaker, number, of_sweep, with_interval
 from skyhop.studies import Cell, Study
 from skyhop.verdict import DefinitionError
 
@@ -207,10 +207,8 @@ def _measured(outcome: Outcome, cell: Cell, metric: str) -> bool:
 
 
 def _cell_text(estimate: Estimate, metric: Metric, spec: Mapping[str, Any]) -> str:
-    text = number(estimate.mean, metric.digits)
-    if len(estimate.by_seed) > 1 and spec.get("interval", True):
-        text += f" ± {number(estimate.half, metric.digits)}"
-    return text
+    said = with_interval if spec.get("interval", True) else lambda one, digits: number(one.mean, digits)
+    return said(estimate, metric.digits)
 
 
 def outcome_axes(outcome: Outcome, name: str, place: str) -> tuple[list[Any], dict[str, Metric]]:

@@ -20,6 +20,14 @@ def number(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
+def with_interval(estimate: Estimate, digits: int) -> str:
+    """The mean with half of its interval; of equal values, which have none, at how many seeds they came."""
+    text = number(estimate.mean, digits)
+    if equal := estimate.equal_seeds:
+        return f"{text} (at all {equal} seeds)"
+    return f"{text} ± {number(estimate.half, digits)}" if len(estimate.by_seed) > 1 else text
+
+
 class NotRunError(Exception):
     """The number belongs to a part that was not asked for; its text stays as it is."""
 
@@ -55,8 +63,7 @@ class Speaker:
         if found is None:
             raise DefinitionError(f'{self.place}: a format is "±", ".2f" or "±.2f", not {shape!r}')
         places = int(found[2]) if found[2] else digits
-        text = number(estimate.mean, places)
-        return f"{text} ± {number(estimate.half, places)}" if found[1] and len(estimate.by_seed) > 1 else text
+        return with_interval(estimate, places) if found[1] else number(estimate.mean, places)
 
     def _estimate(self, what: str) -> tuple[Estimate, int]:
         """`metric@cell`; `…#source`: as printed; `…!3`: seed 3; `least` or `most metric@pattern`; `sweep NAME: …`."""
@@ -152,6 +159,8 @@ def of_sweep(outcome: Outcome, name: str, place: str) -> Iterator[tuple[Cell, Me
     rows = result.runs.to_dicts()
     for cell in sweep.cells:
         here = [row for row in rows if all(row[axis] == value for axis, value in cell.point)]
+        # As in the matrix: runs that are all the same are one run.
+        here = here[:1] if len({row["records_hash"] for row in here}) == 1 else here
         for metric in sweep.metrics:
             yield cell, metric, Estimate({row["seed"]: float(row[metric.name]) for row in here})
 

@@ -35,8 +35,8 @@ MOST_RUNS = 1_000_000
 
 #: Columns that tables of sweeps and studies have beside those of their axes and measures.
 RESERVED = frozenset({
-    "seed", "scenario_hash", "records_hash", "metric", "unit", "runs", "distinct_runs", "warm_up_s", "mean", "low",
-    "high", "ours", "interval", "error", "failed", "run",
+    "seed", "scenario_hash", "records_hash", "metric", "unit", "runs", "distinct_runs", "distinct_values",
+    "warm_up_s", "mean", "low", "high", "ours", "interval", "error", "failed", "run",
 })  # fmt: skip
 
 

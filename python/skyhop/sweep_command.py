@@ -257,6 +257,8 @@ def _print_result(result: SweepResult, folder: Path, *, as_json: bool) -> None:
 
 
 def _print_table(sweep: Sweep, frame: pl.DataFrame) -> None:
+    from skyhop.inference import equal_seeds
+
     axes = [axis.name for axis in sweep.axes]
     shown = table(*axes, "measure", "mean", "95 % interval", "runs")
     for column in shown.columns[len(axes) + 1 :]:
@@ -267,7 +269,8 @@ def _print_table(sweep: Sweep, frame: pl.DataFrame) -> None:
         label = f"{metric.label} ({metric.unit})" if metric.unit else metric.label
         half = row["high"] - row["mean"]
         alike = row["runs"] > 1 and row["distinct_runs"] == 1
-        interval = f"± {half:.4g}" if half == half else "all seeds alike" if alike else "–"
+        equal = f"all {seeds} equal" if (seeds := equal_seeds(row)) else "–"
+        interval = f"± {half:.4g}" if half == half else "all seeds alike" if alike else equal
         runs = f"{row['runs']}, {row['failed']} failed" if row["failed"] else str(row["runs"])
         mean = f"{row['mean']:.6g}" if row["mean"] == row["mean"] else "–"
         shown.add_row(*(row[axis] for axis in axes), label, mean, interval, runs)

@@ -36,7 +36,7 @@ import polars as pl
 
 from skyhop import _core, api, cautions, durations, folders
 from skyhop.definition import Table, read_toml
-from skyhop.inference import mean_and_interval
+from skyhop.inference import distinct_values, equal_seeds, mean_and_interval
 from skyhop.metrics import Metric, has_time, measure_all, on_grid, read_metric
 from skyhop.studies import (
     MOST_RUNS,
@@ -392,6 +392,11 @@ def notes(sweep: Sweep, result: SweepResult) -> list[str]:
     if same:
         said.append(no_chance(same, of=len(sweep.cells)))
     said += _unmeasured(sweep, result)
+    if any(equal_seeds(row) for row in result.table.iter_rows(named=True)):
+        said.append(
+            "Where all values are equal there is no interval: runs that differ gave the same value, which does not "
+            "prove that another seed gives it, too."
+        )
     said += [
         f"The same scenario, and so the same numbers: {', '.join(alike)}." for alike in cells.values() if alike[1:]
     ]
@@ -429,6 +434,7 @@ def _table(sweep: Sweep, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
                 point
                 | {"metric": metric.name, "unit": metric.unit}
                 | counts
-                | {"warm_up_s": metric.from_s, "mean": mean, "low": mean - half, "high": mean + half}
+                | {"distinct_values": distinct_values(values), "warm_up_s": metric.from_s}
+                | {"mean": mean, "low": mean - half, "high": mean + half}
             )
     return pl.DataFrame(table, infer_schema_length=None)

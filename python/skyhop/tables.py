@@ -8,7 +8,7 @@ from typing import Any
 from skyhop import score
 from skyhop.inference import LEVEL
 from skyhop.matrix import ClaimResult, Comparison, Outcome, Result
-from skyhop.speak import filled, number
+from skyhop.speak import filled, number, with_interval
 from skyhop.studies import Study
 from skyhop.verdict import IMPOSSIBLE
 
@@ -23,9 +23,9 @@ RULE = (
     "under one reading."
 )
 CLAIM_RULE = (
-    "A claim's comparisons are tested together (paired t tests over equal seeds, else Welch's; Holm's procedure, "
-    f"{LEVEL:.0%} for the whole claim): it holds when all are decided and true, does not hold when one is decided and "
-    "false, else it is undecided."
+    "A claim's comparisons are tested together (paired t tests over equal seeds, else Welch's; tests of signs where "
+    f"values or gaps are equal at all seeds; Holm's procedure, {LEVEL:.0%} for the whole claim): it holds when all are "
+    "decided and true, does not hold when one is decided and false, else it is undecided."
 )
 
 
@@ -63,15 +63,13 @@ def rows(outcome: Outcome) -> list[Row]:
 
 
 def ours(one: Result) -> str:
-    """Our mean with its interval; of one run whether it says all."""
-    text = number(one.ours, one.metric.digits)
-    if one.interval is not None:
-        return f"{text} ± {number(one.interval, one.metric.digits)}"
-    return text if one.estimate.deterministic else f"{text} (one run)"
+    """Our mean with its interval; of one run whether it says all, of equal values at how many seeds they came."""
+    text = with_interval(one.estimate, one.metric.digits)
+    return text if len(one.estimate.by_seed) > 1 or one.estimate.deterministic else f"{text} (one run)"
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """What a reader has to know about single runs."""
+    """What a reader has to know about single runs and equal values."""
     single = [part for part in map(outcome.study.part, outcome.study.cells) if len(part.seeds) == 1]
     said = []
     if any(part.deterministic for part in single):
@@ -81,6 +79,11 @@ def notes(outcome: Outcome) -> list[str]:
         )
     if any(not part.deterministic for part in single):
         said.append("“(one run)”: one seed of a run that others would change. Nothing is decided by it.")
+    if any(one.estimate.equal_seeds for one in outcome.results):
+        said.append(
+            "“(at all … seeds)”: runs that differ gave the same value, so that there is no scatter to compute an "
+            "interval from. Six such values or more decide (test of signs), fewer do not."
+        )
     return said
 
 
@@ -208,7 +211,7 @@ def _judged(one: Result, comparison: Comparison | None) -> tuple[str, str]:
     difference = comparison.difference(one.ours)
     if comparison.expected.value == 0:
         return _signed(difference, one.metric.digits), verdict
-    return _signed(100 * difference / comparison.expected.value, 1) + " %", verdict
+    return _signed(100 * difference / abs(comparison.expected.value), 1) + " %", verdict
 
 
 def _signed(value: float, digits: int) -> str:

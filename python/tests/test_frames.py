@@ -16,6 +16,7 @@ from conftest import DUMBBELL, Skyhop
 import skyhop
 from skyhop import frames, gridplots
 from skyhop.definition import parse_toml
+from skyhop.figure import Figure
 from skyhop.verdict import DefinitionError
 
 SHORT = DUMBBELL.replace('"20 s"', '"5 s"')
@@ -118,11 +119,48 @@ def test_figures_of_one_axis_and_of_more(grid: skyhop.Grid) -> None:
     assert gridplots.numbers(("1e1", "2.5")) == ([10.0, 2.5], "")
 
 
+def noted(drawn: Figure) -> str:
+    """The note under a figure, in one line."""
+    assert drawn._supxlabel is not None  # type: ignore[attr-defined]
+    return str(drawn._supxlabel.get_text()).replace("\n", " ")  # type: ignore[attr-defined]
+
+
+def test_figures_say_of_how_many_runs_means_are(grid: skyhop.Grid) -> None:
+    """Where runs failed, a mean is of the others; without a word it would look like one of all."""
+    assert noted(grid.figure("goodput")) == "Means of 3 runs with 95 % intervals."
+    here = (pl.col("rate") == "4 Mbit/s") & (pl.col("loss") == "1 %")
+    kinds = {"runs": 2, "failed": 1}
+    columns = [pl.when(here).then(value).otherwise(pl.col(name)).alias(name) for name, value in kinds.items()]
+    lame = replace(grid, table=grid.table.with_columns(columns))
+    said = "Means of 3 runs with 95 % intervals. 1 of 18 runs failed, and means are of the others: "
+    assert noted(lame.figure("goodput")) == f"{said}4 Mbit/s / 1 % (2 of 3)."
+    (names, _) = lame.figure("goodput").axes
+    assert [text.get_text().endswith("\n(2 of 3 runs)") for text in names.texts].count(True) == 1
+    assert lame._repr_html_().count(" (2 of 3 runs)</td>") == len(grid.measures)
+    assert "1 of 9 runs failed, and means are of the others: 4 Mbit/s (2 of 3)." in noted(
+        lame.at(loss="1 %").figure("goodput")
+    )
+
+
+def test_figures_say_where_there_is_no_mean_or_no_interval(grid: skyhop.Grid) -> None:
+    first, second = (pl.col("rate") == rate for rate in ("1 Mbit/s", "2 Mbit/s"))
+    lame = grid.at(loss="1 %")
+    nan = pl.lit(math.nan)
+    lame = replace(lame, table=lame.table.with_columns(
+        pl.when(first).then(nan).otherwise("mean").alias("mean"),
+        *(pl.when(first | second).then(nan).otherwise(end).alias(end) for end in ("low", "high")),
+        pl.when(second).then(1).otherwise("distinct_values").alias("distinct_values"),
+    ))  # fmt: skip
+    said = noted(lame.figure("goodput"))
+    assert "No mean where a run had nothing to measure: 1 Mbit/s." in said
+    assert "No interval where runs that differ gave the same value: 2 Mbit/s." in said
+
+
 def test_notebooks_show_grids_runs_and_scenarios(grid: skyhop.Grid) -> None:
     shown = grid._repr_html_()
     assert shown.count("<tr>") == 7 and "Goodput (kbit/s)" in shown
     goodput = grid["goodput"].row(1, named=True)
-    assert frames.shown(goodput["mean"], goodput["high"] - goodput["mean"]) in shown
+    assert f"{goodput['mean']:.4g} ± " in shown and frames.shown(grid.table.row(5, named=True)) in shown
     run = skyhop.run(SHORT)
     for text in (run._repr_html_(), grid.run(0)._repr_html_()):
         assert re.findall("<tr><td>(.)</td>", text) == ["a", "b"]
@@ -133,7 +171,12 @@ def test_notebooks_show_grids_runs_and_scenarios(grid: skyhop.Grid) -> None:
     lacking = replace(grid, runs=grid.runs.with_columns(error=reasons))
     assert f"1 of {grid.runs.height} runs failed: means are of the others" in lacking._repr_html_()
     assert "failed" not in shown
-    assert frames.shown(12345.6, 1234.5) == "12346 ± 1234" and frames.shown(0.12345, math.nan) == "0.1235"
+    row = {"runs": 3, "distinct_runs": 3, "distinct_values": 3}
+    assert frames.shown({**row, "mean": 12345.6, "high": 12345.6 + 1234.5}) == "12346 ± 1234"
+    assert frames.shown({**row, "mean": 0.12345, "high": math.nan}) == "0.1235"
+    assert frames.shown({**row, "distinct_values": 1, "mean": 0.0, "high": math.nan}) == "0 (at all 3 seeds)"
+    # Sweeps of older versions had an interval of no width there.
+    assert frames.shown({"runs": 3, "distinct_runs": 3, "mean": 0.0, "high": 0.0}) == "0"
     assert frames.html_table(["<a>"], [["<b>"]]).count("&lt;") == 2
 
 

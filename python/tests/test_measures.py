@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import networkx
 import polars as pl
@@ -165,6 +166,7 @@ def test_rates_of_different_times_are_not_added(keys: dict[str, str]) -> None:
         ({"table": "flow_events", "column": "cwnd", "reduce": "count", "event": "timed-out"}, "event: is one of start"),
         ({"table": "packets", "column": "seq", "reduce": "count", "event": "timeout"}, "event: is one of enq"),
         ({"scale": 0}, "scale: is 0"),
+        ({"table": "videos", "column": "startup_s", "reduce": "mean"}, "leave out the videos that did not start"),
     ],
 )  # fmt: skip
 def test_a_metric_that_its_table_cannot_give_is_refused(keys: dict[str, object], said: str) -> None:
@@ -240,6 +242,17 @@ def test_what_a_measure_leaves_out_or_takes_together_is_said() -> None:
     assert cautions.of(api.run(SPLIT, overrides=["duration=10 s"]), [series]) == []
 
 
+def test_losses_that_have_no_row_are_told() -> None:
+    """Two million losses in the table would be taken for all."""
+    done = api.run(DUMBBELL)
+    lost = plain(name="lost", table="drops", column="size_bytes", reduce="count")
+    assert cautions.of(done, [lost]) == []
+    cut = SimpleNamespace(scenario=done.scenario, manifest=done.manifest | {"drops_left_out": 1234})
+    (said,) = cautions.of(cut, [lost])  # type: ignore[arg-type]
+    assert said.startswith("lost leaves out 1,234 losses behind those that the table drops has room for")
+    assert cautions.of(cut, [plain(reduce="jain")]) == []  # type: ignore[arg-type]
+
+
 def test_a_mean_over_a_link_that_begins_late_says_so() -> None:
     done = api.run(DUMBBELL, overrides=["flows.a.start=10 s", "flows.b.start=12 s"])
     busy = plain(name="busy", table="link_series", column="utilisation", reduce="mean", only="^left->right$")
@@ -287,6 +300,37 @@ def test_without_weight_there_is_no_mean_and_a_sum_has_the_rows_that_it_is_divid
     assert metrics.measure(Half(), ratio) == 5  # type: ignore[arg-type]
     mean = plain(reduce="weighted-mean", column="packets_sent", weight="rtt_mean_s")
     assert metrics.measure(Half(), mean) == 10  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("table", "begin", "column"),
+    [
+        ("flows", "start_s", "completion_s"),
+        ("transfers", "begin_s", "completion_s"),
+        ("workload_transfers", "time_s", "first_byte_s"),
+        ("pages", "time_s", "load_s"),
+    ],
+)
+def test_a_share_in_time_leaves_out_what_begins_too_late_to_be_judged(table: str, begin: str, column: str) -> None:
+    """A transfer that began 2 s before the end cannot have taken 5 s, and has not failed either."""
+
+    class Four:
+        """The run takes 20 s."""
+
+        scenario = api.scenario(DUMBBELL)
+
+        def table(self, _: str) -> pl.DataFrame:
+            return pl.DataFrame({begin: [0.0, 5.0, 15.0, 18.0], column: [4.0, 6.0, None, None], "bytes": [1, 2, 3, 4]})
+
+    def share(within: float, **keys: str) -> float:
+        of = {"table": table, "column": column, "reduce": "share-within", "within": within} | keys
+        return metrics.measure(Four(), plain(**of))  # type: ignore[arg-type]
+
+    assert share(5.0) == 1 / 3 and share(6.0) == 2 / 2
+    # A bound as long as the run asks what has finished by its end.
+    assert share(20.0) == share(1e9) == 2 / 4
+    # Bounds of other columns are not times.
+    assert share(2.0, column="bytes") == 2 / 4
 
 
 def test_a_limit_within_a_step_of_a_series_is_refused() -> None:

@@ -250,7 +250,31 @@ def test_a_cell_of_a_sweep_tells_how_many_runs_it_is_of(tmp_path: Path) -> None:
     (folder / "runs.csv").write_text("rate,seed,run,records_hash\n")
     (found,) = grids(Library(tmp_path))
     (cell,) = found["cells"]
-    assert cell["values"]["goodput"] == {"mean": 5.0, "low": 4.0, "high": 6.0, "runs": 4, "failed": 2}
+    told = {"mean": 5.0, "low": 4.0, "high": 6.0, "runs": 4, "failed": 2, "equal": 0}
+    assert cell["values"]["goodput"] == told
+
+
+def test_a_cell_tells_at_how_many_seeds_its_values_are_equal(tmp_path: Path) -> None:
+    """Values that are equal have no interval; runs that are the same are another case."""
+    sweep, study = tmp_path / "sweep", tmp_path / "study"
+    sweep.mkdir()
+    (sweep / "table.csv").write_text(
+        "rate,metric,unit,runs,distinct_runs,failed,distinct_values,warm_up_s,mean,low,high\n"
+        "1 Mbit/s,drops,packets,4,4,0,1,0.0,0,NaN,NaN\n2 Mbit/s,drops,packets,4,1,0,1,0.0,0,NaN,NaN\n"
+    )
+    (sweep / "runs.csv").write_text("rate,seed,run,records_hash\n")
+    (study / "runs").mkdir(parents=True)
+    (study / "results.csv").write_text(
+        "rate,metric,unit,ours,interval,runs,distinct_values\n"
+        "1 Mbit/s,drops,packets,0,,6,1\n2 Mbit/s,drops,packets,5,1,6,4\n"
+    )
+    (old := tmp_path / "old").mkdir()
+    (old / "results.csv").write_text("rate,metric,unit,ours,interval\n1 Mbit/s,drops,packets,0,0.0\n")
+    found = {one["name"]: [cell["values"]["drops"] for cell in one["cells"]] for one in grids(Library(tmp_path))}
+    assert [one["equal"] for one in found["sweep"]] == [4, 0] and [one["equal"] for one in found["study"]] == [6, 0]
+    assert [one["low"] for one in found["study"]] == [None, 4.0]
+    # Older versions wrote an interval of no width.
+    assert (found["old"][0]["low"], found["old"][0]["equal"]) == (None, 0)
 
 
 def test_200_requests_at_once_are_all_answered(server: Server, run_id: str) -> None:

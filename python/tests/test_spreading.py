@@ -170,6 +170,19 @@ def test_the_number_of_seeds_follows_from_the_width() -> None:
     assert precision.more_seeds((3, 7), 5) == (3, 7, 1, 2, 4)
 
 
+def test_a_bound_says_where_equal_values_have_no_interval(file: Path) -> None:
+    sweep = sweeps.load(file)
+    until = precision.read("dropped ± 1 packets", sweep)
+    of = {"metric": "dropped", "runs": 10, "distinct_runs": 10, "distinct_values": 1, "mean": 0.0, "high": math.nan}
+    point = {axis.name: next(iter(axis.values)) for axis in sweep.axes}
+    look = precision.look(until, pl.DataFrame([point | of]), sweep.axes, 10)
+    assert look.wide == look.hopeless == () and len(look.equal) == 1
+    # Where runs failed, too few may be left: five equal values decide nothing.
+    few = precision.look(until, pl.DataFrame([point | of | {"runs": 5, "distinct_runs": 5}]), sweep.axes, 10)
+    assert few.wide == few.equal == () and len(few.hopeless) == 1
+    assert "has no interval to look at where all seeds gave the same value" in precision.said(until, [look])[1]
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [

@@ -10,19 +10,22 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from conftest import DUMBBELL, ROOT, Skyhop
 
-from skyhop import _core, api, cli, matrix, prose, report, score, studies, tables
-from skyhop.verdict import DefinitionError
+from skyhop import _core, api, cli, frames, matrix, prose, report, score, studies, tables
+from skyhop.inference import Estimate
+from skyhop.server import library
+from skyhop.verdict import DefinitionError, Expected, Tolerance
 
 STUDY_TOML = """\
 title = "Two queues"
 question = "Does a longer queue delay packets?"
 paper = "Nobody, “On Queues”"
-seeds = [1, 2]
+seeds = [1, 2, 3, 4, 5, 6]
 start_within = "1 ms"
 
 [axes.queue]
@@ -121,9 +124,8 @@ def change(path: Path, old: str, new: str) -> None:
 
 def test_a_matrix_runs_every_cell_with_every_seed(folder: Path) -> None:
     outcome = matrix.run_study(studies.load(folder))
-    assert [(sample.cell.label, sample.seed) for sample in outcome.samples] == [
-        ("5", 1), ("5", 2), ("long", 1), ("long", 2),
-    ]  # fmt: skip
+    made = [(sample.cell.label, sample.seed) for sample in outcome.samples]
+    assert made == [(cell, seed) for cell in ("5", "long") for seed in range(1, 7)]
     assert outcome.problems == []
     verdicts = {
         (one.cell.label, one.metric.name): one.comparisons["paper"].verdict
@@ -134,8 +136,43 @@ def test_a_matrix_runs_every_cell_with_every_seed(folder: Path) -> None:
         ("5", "goodput"): "impossible", ("long", "goodput"): "reproduced", ("long", "delay"): "differs",
     }  # fmt: skip
     flows = outcome.table("flows")
-    assert flows.height == 8
-    assert set(flows["queue"]) == {"5", "long"} and set(flows["seed"]) == {1, 2}
+    assert flows.height == 24
+    assert set(flows["queue"]) == {"5", "long"} and set(flows["seed"]) == {1, 2, 3, 4, 5, 6}
+
+
+def test_equal_values_are_shown_as_such(folder: Path) -> None:
+    """Starts within 1 ms change the records, but not the goodput of the long queue."""
+    outcome = matrix.run_study(studies.load(folder))
+    (one,) = [one for one in outcome.results if (one.cell.label, one.metric.name) == ("long", "goodput")]
+    assert one.interval is None and tables.ours(one) == f"{one.ours:.1f} (at all 6 seeds)"
+    (row,) = outcome.results_table.filter(metric="goodput", queue="long").iter_rows(named=True)
+    assert (row["interval"], row["runs"], row["distinct_values"]) == (None, 6, 1)
+    assert any("at all … seeds" in note for note in tables.notes(outcome))
+    assert f"{one.ours:.1f} (at all 6 seeds)" in tables.markdown(outcome)
+    (found,) = frames.of_study(outcome).at(queue="long").table.filter(metric="goodput").iter_rows(named=True)
+    assert frames.shown(found).endswith(" (at all 6 seeds)")
+
+
+def test_the_page_shows_ours_as_the_program_does(folder: Path, tmp_path: Path) -> None:
+    """A mean alone says nothing about its scatter, or of how many runs it is."""
+    for seeds in ("[1, 2, 3, 4, 5, 6]", "[1]"):
+        change(folder / "study.toml", "seeds = [1, 2, 3, 4, 5, 6]", f"seeds = {seeds}")
+        outcome = matrix.run_study(studies.load(folder))
+        report.write(outcome, tmp_path / "runs" / "queues")
+        (entry,) = library.studies(library.Library(tmp_path / "runs"))
+        ours = [row["cells"][entry["header"].index("ours")] for row in entry["rows"]]
+        assert ours == [tables.ours(one) for one in outcome.results]
+        assert any(("(one run)" if seeds == "[1]" else "±") in one for one in ours)
+
+
+def test_a_difference_to_a_negative_value_has_its_own_sign(folder: Path) -> None:
+    """-3 lies above -5 by 2, which is 40 % of its size; a quotient of both would have the other sign."""
+    study = studies.load(folder)
+    expected = Expected(-5.0, "Table 1", Tolerance(1, 1), "differs", "?")
+    compared = {"paper": matrix.Comparison(expected, "differs")}
+    one = matrix.Result(study.cells[0], study.metrics["delay"], Estimate.exactly(-3.0), compared)
+    (row,) = tables.rows(SimpleNamespace(results=[one], study=study))  # type: ignore[arg-type]
+    assert row.cells[-2:] == ("+40.0 %", "differs")
 
 
 def test_metrics_are_what_they_say(folder: Path) -> None:
@@ -214,7 +251,7 @@ def test_a_study_whose_verdicts_are_true_succeeds(folder: Path, skyhop_program: 
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("study.toml", "seeds = [1, 2]", "seeds = []", "study.toml: seeds: is a list of whole numbers"),
+        ("study.toml", "seeds = [1, 2, 3, 4, 5, 6]", "seeds = []", "study.toml: seeds: is a list of whole numbers"),
         ("study.toml", 'title = "Two queues"', "", "study.toml: title: is missing"),
         ("study.toml", 'title = "Two queues"', 'titel = "x"\ntitle = "y"', "study.toml: titel: has no meaning here"),
         ("study.toml", 'reduce = "total-rate"', 'reduce = "add"', "metrics.goodput.reduce: is one of sum, mean"),

@@ -15,7 +15,7 @@ STUDY = """\
 title = "T"
 question = "Q?"
 paper = "P"
-seeds = [1, 2, 3]
+seeds = [1, 2, 3, 4, 5, 6, 7, 8]
 start_within = "10 ms"
 
 [axes.queue]
@@ -287,7 +287,7 @@ def test_an_order_is_judged_by_the_whole_length(folder: Path) -> None:
 
 
 def test_a_single_run_is_deterministic_or_decides_nothing(folder: Path) -> None:
-    change(folder / "study.toml", "seeds = [1, 2, 3]", "seeds = [1]")
+    change(folder / "study.toml", "seeds = [1, 2, 3, 4, 5, 6, 7, 8]", "seeds = [1]")
     change(folder / "study.toml", 'start_within = "10 ms"\n', "")
     outcome = matrix.run_study(studies.load(folder))
     assert {comparison.verdict for one in outcome.results for comparison in one.comparisons.values()} == {"undecided"}
@@ -296,7 +296,7 @@ def test_a_single_run_is_deterministic_or_decides_nothing(folder: Path) -> None:
 
 
 def test_what_another_seed_or_a_microsecond_changes_is_not_deterministic(folder: Path) -> None:
-    change(folder / "study.toml", "seeds = [1, 2, 3]", "seeds = [1]")
+    change(folder / "study.toml", "seeds = [1, 2, 3, 4, 5, 6, 7, 8]", "seeds = [1]")
     change(folder / "study.toml", 'start_within = "10 ms"', "deterministic = true")
     assert not any("microsecond" in problem for problem in matrix.run_study(studies.load(folder)).problems)
     change(folder / "scenario.toml", 'delay = "50 ms"', 'delay = "50 ms"\nerrors = [{ packet = 0.01 }]')
@@ -428,7 +428,7 @@ def test_a_sweep_of_the_study_fills_tables(folder: Path) -> None:
     text += "<!-- = sweep sizes: goodput@500 B -->?<!-- / -->"
     _, result = outcome.sweeps["sizes"]
     mean = result.table.filter(metric="goodput", mss="500 B")["mean"][0]
-    assert f"| 500 B | {mean:.1f} ± 0.0 |" in prose.rendered(text, outcome, file=Path("README.md"))
+    assert f"| 500 B | {mean:.1f} |" in prose.rendered(text, outcome, file=Path("README.md"))
     assert f"-->{mean:.1f}<!-- / -->" in prose.rendered(text, outcome, file=Path("README.md"))
 
 

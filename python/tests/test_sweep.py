@@ -11,13 +11,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from conftest import DUMBBELL, Skyhop
 
 import skyhop
-from skyhop import inference, kept, spreading, sweeps
+from skyhop import frames, inference, kept, speak, spreading, sweeps
 from skyhop.verdict import DefinitionError
 
 SWEEP = """\
@@ -62,6 +63,47 @@ def test_every_cell_has_a_mean_and_an_interval_over_the_seeds(file: Path, tmp_pa
             assert half < 1e-6 and math.isnan(row["high"]) and math.isnan(row["low"])
         # 2 Mbit/s, of which headers take at least 40 of 1500 B.
         assert 500 < row["mean"] <= 2000 * 1460 / 1500 + 1
+
+
+STOPS = """
+[metrics.stop]
+label = "Stop"
+unit = "s"
+table = "flows"
+column = "stop_s"
+reduce = "mean"
+"""
+
+
+def test_equal_values_of_runs_that_differ_have_no_interval(skyhop_program: Skyhop, file: Path, tmp_path: Path) -> None:
+    """Flows stop at the end of every run, whatever is lost: Student's t has no scatter, and ± 0 would be measured."""
+    file.write_text(SWEEP + STOPS, encoding="utf-8")
+    result = spreading.run(sweeps.load(file), keep=tmp_path / "kept")
+    for row in result.table.iter_rows(named=True):
+        assert row["distinct_values"] == 1 and math.isnan(row["low"]) and math.isnan(row["high"])
+        assert inference.equal_seeds(row) == (3 if row["loss"] == "1 %" else 0)
+    assert result.sweep is not None
+    said = sweeps.notes(result.sweep, result)
+    assert sum(note.startswith("Where all values are equal there is no interval") for note in said) == 1
+    grid = frames.of_sweep(result)
+    assert {frames.shown(row) for row in grid.table.iter_rows(named=True)} == {"20", "20 (at all 3 seeds)"}
+    done = skyhop_program("sweep", file, "--keep", tmp_path / "kept")
+    assert done.stdout.count("all 3 equal") == 2 == done.stdout.count("all seeds alike")
+    assert "±" not in done.stdout
+
+
+def test_numbers_of_a_studys_sweep_are_shown_with_what_seeds_say(file: Path, tmp_path: Path) -> None:
+    """Runs that are all the same are one run; equal values of runs that differ are called so."""
+    file.write_text(SWEEP + STOPS, encoding="utf-8")
+    sweep = sweeps.load(file)
+    result = spreading.run(sweep, keep=tmp_path / "kept")
+    study = SimpleNamespace(sweeps=[SimpleNamespace(name="s")])
+    outcome = SimpleNamespace(study=study, sweeps={"s": (sweep, result)})
+    shown = {cell.label: speak.with_interval(one, 0) for cell, _, one in speak.of_sweep(outcome, "s", "here")}
+    assert shown == {
+        "reno / none": "20", "reno / 1 %": "20 (at all 3 seeds)", "vegas / none": "20",
+        "vegas / 1 %": "20 (at all 3 seeds)",
+    }  # fmt: skip
 
 
 def test_a_repeated_sweep_costs_nothing_and_a_lost_run_is_made_again(file: Path, tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 
 import pytest
 
-from skyhop.inference import Estimate, Order, compare, order, t_quantile, two_sided_p
+from skyhop.inference import Estimate, Order, compare, mean_and_interval, order, t_quantile, two_sided_p
 from skyhop.verdict import (
     DIFFERS,
     FAILS,
@@ -196,8 +197,45 @@ def test_gaps_that_are_equal_by_chance_decide_nothing() -> None:
     assert order([(sample(5, 9, 1), sample(6, 10, 2))]) == [Order.UNKNOWN]
     six = sample(5, 9, 1, 7, 3, 8)
     assert order([(six, sample(6, 10, 2, 8, 4, 9))]) == [Order.BELOW]
-    # Values that are the same at every seed but for rounding do not scatter: the numbers decide.
-    assert order([(sample(96.7, 96.7), sample(99.8, 99.8 + 1e-14))]) == [Order.BELOW]
+
+
+def test_equal_values_at_a_few_seeds_decide_nothing() -> None:
+    """No loss in two runs, and one in each of two others, says as little as any other two pairs."""
+    zeros, ones = sample(0, 0), sample(1, 1)
+    assert zeros.half == float("inf") and expected(0, 0, 0).judge(zeros) == UNDECIDED
+    assert order([(zeros, ones)]) == [Order.UNKNOWN] and order([(zeros, sample(0, 0))]) == [Order.UNKNOWN]
+    assert order([(zeros, exactly(1))]) == [Order.UNKNOWN] == order([(sample(96.7, 96.7), sample(99, 99 + 1e-14))])
+    assert compare(zeros, ones) == (-1.0, 0.5) and compare(zeros, exactly(1)) == (-1.0, 0.5)
+    guard = Guard("utilisation", least=0.9)
+    assert guard.met(sample(0.95, 0.95)) is None and guard.met(sample(*[0.95] * 6)) is True
+
+
+def test_as_many_equal_values_as_the_test_of_signs_needs_decide() -> None:
+    """Six have a p of 2^-5 = 3.1 %, five one of 6.3 %; two comparisons need seven (Holm)."""
+    five, six, seven = (sample(*[0.0] * count) for count in (5, 6, 7))
+    assert [expected(0, 0, 0).judge(one) for one in (five, six)] == [UNDECIDED, REPRODUCED]
+    assert [expected(5, 1, 1).judge(one) for one in (five, six)] == [UNDECIDED, DIFFERS]
+    one = exactly(1)
+    assert [order([(ours, one)]) for ours in (five, six)] == [[Order.UNKNOWN], [Order.BELOW]]
+    assert order([(six, one), (six, one)]) == [Order.UNKNOWN] * 2
+    assert order([(seven, one), (seven, one)]) == [Order.BELOW] * 2
+    assert order([(six, sample(*[0.0] * 6))]) == [Order.EQUAL] == order([(six, exactly(0))])
+    # Numbers without chance are what they are.
+    assert order([(exactly(0), one), (one, exactly(1))]) == [Order.BELOW, Order.EQUAL]
+
+
+def test_two_samples_of_other_seeds_may_each_be_off() -> None:
+    """Welch's formula sees no scatter at all in equal values."""
+    a = sample(0, 0, 0)
+    b = Estimate({seed: 5.0 + 0.1 * seed for seed in range(11, 21)})
+    assert compare(a, b)[1] == pytest.approx(0.25, abs=1e-3) and order([(a, b)]) == [Order.UNKNOWN]
+    assert compare(a, Estimate({11: 1.0, 12: 1.0, 13: 1.0}))[1] == 0.5
+
+
+def test_an_interval_of_no_width_is_none() -> None:
+    assert all(math.isnan(mean_and_interval(values)[1]) for values in ([0.0, 0.0], [3.0] * 10, [7.0]))
+    assert mean_and_interval([0.0, 1.0])[1] == pytest.approx(12.706 / 2)
+    assert [sample(*values).equal_seeds for values in ((0, 0), (0, 0, 1), (3,), (0.1 + 0.2, 0.3))] == [2, 0, 0, 2]
 
 
 def test_noise_in_counts_does_not_decide_a_claim() -> None:

@@ -125,7 +125,7 @@ def _over_starts(results: pl.DataFrame, metric: str, measure: Measure) -> Figure
 
 @study_figure(
     section=ORBIT, title="End-to-end delay over an orbit", answers="Table 4",
-    caption="The publication does not say when its transfers start. Means of five seeds.",
+    caption="The publication does not say when its transfers start. Means of ten seeds.",
 )  # fmt: skip
 def delay_over_starts(results: pl.DataFrame) -> Figure:
     return _over_starts(results, "delay", Measure("One-way delay", "ms"))

@@ -71,7 +71,9 @@ def beside(results: pl.DataFrame) -> Figure:
             own, other = rows[tcp, "goodput"], rows[tcp, "rival"]
             both = own["ours"] + other["ours"]
             # To first order; what one gains the other loses, so that both parts add up.
-            spread = (other["ours"] * own["interval"] + own["ours"] * other["interval"]) / both**2
+            # Equal values have no interval: the other's says how far the share may be off, as far as anybody knows.
+            halves = [row["interval"] or 0.0 for row in (own, other)]
+            spread = (other["ours"] * halves[0] + own["ours"] * halves[1]) / both**2
             found[sky].append((100 * own["ours"] / both, 100 * spread))
     return plots.dots(TCPS, found, measure=Measure("Share", "%"), limits=(0, 100))
 

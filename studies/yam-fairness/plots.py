@@ -101,7 +101,7 @@ def beside(flow_series: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 @study_figure(
     section=ALONE, title="Yam beside another TCP", answers="Figs 12 to 15",
-    caption="Over 100 s, means of five seeds with their 95 % intervals.",
+    caption="Over 100 s, means of ten seeds with their 95 % intervals.",
 )  # fmt: skip
 def against(results: pl.DataFrame) -> Figure:
     names, series = [], {"Yam": [], "the other": []}
@@ -144,7 +144,7 @@ def static(results: pl.DataFrame, metric: str, measure: Measure, *, bottom: floa
 
 @study_figure(
     section=MANY, title="Throughput of one to ten flows, RED", answers="Fig 17",
-    caption="Means of five seeds with their 95 % intervals.",
+    caption="Means of ten seeds with their 95 % intervals.",
 )  # fmt: skip
 def goodput_by_flows_red(results: pl.DataFrame) -> Figure:
     return plots.over_axis(

@@ -160,6 +160,20 @@ describe("Compare", { skip: reason, timeout: 600_000 }, () => {
     await close();
   });
 
+  test("gives no interval where all seeds gave the same value", async () => {
+    const runs = [2, 3, 4].map((seed) => `reno-${seed}`);
+    const timeouts = await Promise.all(runs.map(async (run) => (await table(run, "flows", ["timeouts"])).timeouts[0]));
+    assert.ok(timeouts[0] > 0 && timeouts.every((one) => one === timeouts[0]), "the seeds are chosen for that");
+    const { page, close } = await visit(`#/compare?${runs.map((run) => `compare=${run}`).join("&")}&measure=total+4`);
+    await page.getByLabel("Seeds of one scenario together").check();
+    await page.waitForFunction(() => document.querySelectorAll(".figure pattern").length === 1);
+    assert.equal(await page.locator(".whisker").count(), 0);
+    await page.locator(".figure .note", { hasText: "1 of the means over seeds have no interval" }).waitFor();
+    await page.getByLabel("Measure").selectOption({ label: "Throughput over time" });
+    await page.locator(".figure .note", { hasText: "where all have the same, there is no band" }).waitFor();
+    await close();
+  });
+
   test("shows a sweep as a grid with intervals, and opens the runs of a cell", async () => {
     const { page, errors, close } = await visit("#/compare");
     const region = page.getByRole("region", { name: "Sweep as a grid" });

@@ -576,13 +576,15 @@ def checksum(line: str) -> int:
 
 
 def failures(folder: Path) -> None:
-    """Writes the tables of a sweep of which some runs failed."""
+    """Writes the tables of a sweep of which some runs failed, and some gave equal values."""
     place = folder / "grid-with-failures"
     place.mkdir(exist_ok=True)
     (place / "table.csv").write_text(
-        "rate,metric,unit,runs,distinct_runs,failed,warm_up_s,mean,low,high\n"
-        "1 Mbit/s,goodput,Mbit/s,4,4,2,0.0,0.5,0.25,0.75\n"
-        "2 Mbit/s,goodput,Mbit/s,6,6,0,0.0,1.5,1.25,1.75\n",
+        "rate,metric,unit,runs,distinct_runs,failed,distinct_values,warm_up_s,mean,low,high\n"
+        "1 Mbit/s,goodput,Mbit/s,4,4,2,4,0.0,0.5,0.25,0.75\n"
+        "2 Mbit/s,goodput,Mbit/s,6,6,0,6,0.0,1.5,1.25,1.75\n"
+        "3 Mbit/s,goodput,Mbit/s,6,6,0,1,0.0,2.5,NaN,NaN\n"
+        "4 Mbit/s,goodput,Mbit/s,6,1,0,1,0.0,3.5,NaN,NaN\n",
         encoding="utf-8",
     )
     (place / "runs.csv").write_text("rate,seed,run,records_hash\n", encoding="utf-8")

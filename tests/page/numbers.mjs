@@ -84,12 +84,49 @@ describe("numbers", { skip: reason, timeout: 600_000 }, () => {
     await other.close();
   });
 
+  test("takes no mean over delays of legs, which are those of their part of the path", async () => {
+    const { page, close } = await visit("#/compare?measure=total+5");
+    await compareOnly(page, ["away"]);
+    const told = page.locator(".figure .note", { hasText: "Legs of split connections: split, split.to-proxy." });
+    await told.waitFor();
+    assert.match(await told.innerText(), /not from end to end: no mean is taken over them/);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "CSV" }).click(),
+    ]);
+    const rows = readFileSync(await download.path(), "utf8").trim().split("\n");
+    assert.deepEqual(
+      rows.slice(1).map((row) => row.split(",")[0]),
+      ["split", "split.to-proxy"],
+    );
+    for (const label of ["One-way delay over time", "One-way delay: distribution"]) {
+      await page.getByLabel("Measure").selectOption({ label });
+      await page.locator(".figure .note", { hasText: "Legs of split connections: split" }).waitFor();
+    }
+    await page.getByLabel("Measure").selectOption({ label: "One-way delay of the flows, mean: distribution" });
+    await page.locator(".figure .note", { hasText: "Left out are legs of split connections" }).waitFor();
+    await close();
+  });
+
   test("says of which runs a mean is where others failed", async () => {
     const { page, close } = await visit("#/compare");
     await page.getByLabel("Sweep", { exact: true }).selectOption("grid-with-failures");
     const cells = page.locator(".grid-of-sweep tbody td");
     await cells.nth(1).waitFor();
-    assert.deepEqual(await cells.allTextContents(), ["0.5000 ± 0.25 (4 of 6 runs)", "1.500 ± 0.25"]);
+    const told = ["0.5000 ± 0.25 (4 of 6 runs)", "1.500 ± 0.25", "2.500 at all 6 seeds", "3.500"];
+    assert.deepEqual(await cells.allTextContents(), told);
+    await close();
+  });
+
+  test("says that losses are missing where the table of losses is full", async () => {
+    const { page, close } = await visit("#/watch?run=silences");
+    await page.route("**/manifest.json", async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...(await answer.json()), drops_left_out: 1234567 } });
+    });
+    await page.reload();
+    const told = page.getByRole("group", { name: "Warnings of the run" });
+    await told.getByText("1,234,567 losses are in no chart and no finding").waitFor();
     await close();
   });
 

@@ -12,7 +12,7 @@ from skyhop.server import library as lib
 
 _LARGEST_TABLE = 50_000_000
 #: Columns of a sweep's tables that are neither an axis nor a measure.
-_OF_TABLE = ("metric", "unit", "runs", "distinct_runs", "failed", "warm_up_s", "mean", "low", "high")
+_OF_TABLE = ("metric", "unit", "runs", "distinct_runs", "distinct_values", "failed", "warm_up_s", "mean", "low", "high")
 
 
 def grids(library: lib.Library) -> list[dict[str, Any]]:
@@ -38,7 +38,7 @@ def _sweep(library: lib.Library, folder: Path) -> dict[str, Any]:
     for row in table:
         cells.add(
             row, row["metric"], row["unit"], _real(row["mean"]), _real(row["low"]), _real(row["high"]),
-            int(row["runs"]), int(row["failed"]),
+            int(row["runs"]), int(row["failed"]), _equal(row),
         )  # fmt: skip
     for row in _rows(folder / "runs.csv"):
         kept = _kept(library, folder, row.get("run") or "", row["records_hash"])
@@ -69,7 +69,7 @@ def _study(library: lib.Library, folder: Path) -> dict[str, Any]:
     for row in table:
         mean, half = _real(row["ours"]), _real(row["interval"])
         low, high = (None, None) if mean is None or half is None else (mean - half, mean + half)
-        cells.add(row, row["metric"], row["unit"], mean, low, high, None, 0)
+        cells.add(row, row["metric"], row["unit"], mean, low, high, None, 0, _equal(row))
     for run in sorted((folder / "runs").glob("*/manifest.json")):
         values = dict(part.partition("=")[::2] for part in run.parent.name.split(","))
         if all(axis in values for axis in axes) and cells.has(values):
@@ -94,12 +94,16 @@ class _Cells:
 
     def add(
         self, row: dict[str, str], metric: str, unit: str, mean: float | None, low: float | None, high: float | None,
-        count: int | None, failed: int,
+        count: int | None, failed: int, equal: int,
     ) -> None:  # fmt: skip
         at = self._at(row)
         cell = self._cells.setdefault(at, {"at": list(at), "values": {}, "runs": []})
         self._metrics.setdefault(metric, unit)
-        cell["values"][metric] = {"mean": mean, "low": low, "high": high, "runs": count, "failed": failed}
+        if low == high:
+            # Older versions wrote an interval of no width for equal values.
+            low = high = None
+        value = {"mean": mean, "low": low, "high": high, "runs": count, "failed": failed, "equal": equal}
+        cell["values"][metric] = value
 
     def as_json(self) -> dict[str, Any]:
         metrics = [{"name": name, "unit": unit} for name, unit in self._metrics.items()]
@@ -107,6 +111,15 @@ class _Cells:
 
     def _at(self, row: dict[str, str]) -> tuple[str, ...]:
         return tuple(row[axis] for axis in self._axes)
+
+
+def _equal(row: dict[str, str]) -> int:
+    """How many different runs gave the one value of a row; 0 where values differ, and in tables of older versions.
+
+    A table of a study counts runs that are all the same as one.
+    """
+    runs = int(row.get("runs") or 0)
+    return runs if row.get("distinct_values") == "1" and runs > 1 and row.get("distinct_runs") != "1" else 0
 
 
 def _real(text: str) -> float | None:

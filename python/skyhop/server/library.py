@@ -275,7 +275,7 @@ def _results(defined: Any, library: Library) -> dict[str, Any]:
         cell = Cell(tuple((axis.name, result[axis.name]) for axis in axes)).folder
         rows.append({
             "cells": ["" if label == previous else label, *(result[axis.name] for axis in axes), *values,
-                      _number(result["ours"], metric.digits), *judged],
+                      _ours(defined, result, metric.digits), *judged],
             "first_of_measure": label != previous,
             "run": _run_of(library, folder, cell, _first_seed(defined, result)),
         })  # fmt: skip
@@ -283,11 +283,28 @@ def _results(defined: Any, library: Library) -> dict[str, Any]:
     return {"header": header, "rows": rows, "reasons": _reasons(defined, results)}
 
 
+def _part_of(defined: Any, result: dict[str, str]) -> Any:
+    """The part of the study to which a row belongs; None in a folder of another version of it."""
+    point = tuple((axis.name, result[axis.name]) for axis in defined.axes)
+    return next((part for part in defined.parts if any(cell.point == point for cell in part.cells)), None)
+
+
 def _first_seed(defined: Any, result: dict[str, str]) -> int:
     """The seed of a row's run folder: the first one of its part of the study."""
-    point = tuple((axis.name, result[axis.name]) for axis in defined.axes)
-    part = next((part for part in defined.parts if any(cell.point == point for cell in part.cells)), None)
-    return int((part or defined).seeds[0])
+    return int((_part_of(defined, result) or defined).seeds[0])
+
+
+def _ours(defined: Any, result: dict[str, str], digits: int) -> str:
+    """As `skyhop study run` prints it: with half of the interval, or with what there is instead of one."""
+    text = _number(result["ours"], digits)
+    if result["interval"]:
+        return f"{text} ± {_number(result['interval'], digits)}"
+    runs = int(result.get("runs") or 0)
+    if runs > 1 and result["distinct_values"] == "1":
+        return f"{text} (at all {runs} seeds)"
+    part = _part_of(defined, result)
+    # Older versions do not say how many runs there were.
+    return f"{text} (one run)" if runs == 1 and part is not None and not part.deterministic else text
 
 
 def _run_of(library: Library, folder: Path, cell: str, seed: int) -> str | None:

@@ -87,7 +87,12 @@ class Download:
     def _told(self, control: str) -> str:
         off = 100.0 * (self.ours[control] / self.recorded - 1.0)
         verdict = {"within": "", "out": ", out of its bound", "undecided": ", undecided"}[self.verdict(control)]
-        return f"{control} {self.ours[control]:.0f} ± {self.half[control]:.0f} ({off:+.0f} %{verdict})"
+        return f"{control} {self.interval(control)} ({off:+.0f} %{verdict})"
+
+    def interval(self, control: str) -> str:
+        """Ours in kbit/s with half of its interval, where chance has a part and the runs tell one."""
+        half = self.half[control]
+        return f"{self.ours[control]:.0f}" + (f" ± {half:.0f}" if half > 0 else "" if half == 0 else " (no interval)")
 
 
 def _table(folder: Path) -> Path | None:
@@ -224,6 +229,6 @@ def downloads_markdown(found: Sequence[Download]) -> str:
         cells = []
         for control in ("cubic", "reno"):
             mark = {"within": "", "out": " ✗", "undecided": " (undecided)"}[one.verdict(control)]
-            cells.append(f"{one.ours[control]:.0f} ± {one.half[control]:.0f}{mark}")
+            cells.append(f"{one.interval(control)}{mark}")
         lines.append(f"| {one.case} | {one.recorded:.0f} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -6,3 +6,9 @@ export function earlierLegs(flows: readonly string[]): Set<string> {
   const all = new Set(flows);
   return new Set(flows.filter((flow) => flow.includes(".to-") && all.has(flow.slice(0, flow.lastIndexOf(".to-")))));
 }
+
+/** All legs of split connections, the last ones, too: delays and losses of a leg are those of its part of the path. */
+export function splitLegs(flows: readonly string[]): Set<string> {
+  const earlier = [...earlierLegs(flows)];
+  return new Set([...earlier, ...earlier.map((flow) => flow.slice(0, flow.lastIndexOf(".to-")))]);
+}

@@ -95,7 +95,8 @@ export class Run {
     ]);
     const tables = Object.fromEntries(names.map((name, i) => [name, read[i]])) as unknown as Tables;
     const sky = new Sky(tables.positions, foundPlanes(manifest, scenario));
-    return new Run(entry, scenario, tables, flows, links, sky, manifest.warnings ?? []);
+    const warnings = [...(manifest.warnings ?? []), ...cutOf(manifest)];
+    return new Run(entry, scenario, tables, flows, links, sky, warnings);
   }
 
   /**
@@ -397,6 +398,14 @@ async function readTable(entry: RunEntry, name: string): Promise<Columns> {
 interface Manifest {
   planes?: FoundShell[];
   warnings?: string[];
+  drops_left_out?: number;
+}
+
+/** What to say of losses that have no row: charts and findings would take the others for all. */
+function cutOf({ drops_left_out: left = 0 }: Manifest): string[] {
+  if (left === 0) return [];
+  const losses = left.toLocaleString("en");
+  return [`${losses} losses are in no chart and no finding: the table of losses is full before them`];
 }
 
 /** The manifest of a run; empty where there is none, as in an export of an earlier version. */

@@ -1,6 +1,9 @@
 import type { Series } from "./decimate";
 
-/** A mean over runs that differ only in their seed, and half of its 95 % interval; NaN where there is no interval. */
+/**
+ * A mean over runs that differ only in their seed, and half of its 95 % interval; NaN where there is no interval, as of
+ * one value and of equal ones: two zeros do not prove that a third run gives 0.
+ */
 export interface Estimate {
   mean: number;
   half: number;
@@ -29,12 +32,19 @@ function moments(values: readonly number[]): { mean: number; variance: number } 
   return { mean, variance: values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1) };
 }
 
-/** The mean of some values with its 95 % interval (Student's t); one value has no interval. */
+/** Whether two values or more are all the same, but for the rounding of sums. */
+export function allEqual(values: readonly number[]): boolean {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return values.length > 1 && most - least <= 1e-12 * Math.max(Math.abs(least), Math.abs(most));
+}
+
+/** The mean of some values with its 95 % interval (Student's t); one value, or equal ones, have no interval. */
 export function estimate(values: readonly number[]): Estimate {
   const known = values.filter((value) => Number.isFinite(value));
   if (known.length === 0) return { mean: NaN, half: NaN };
   const { mean, variance } = moments(known);
-  return { mean, half: known.length > 1 ? student(known.length - 1) * Math.sqrt(variance / known.length) : NaN };
+  const scatters = known.length > 1 && !allEqual(known);
+  return { mean, half: scatters ? student(known.length - 1) * Math.sqrt(variance / known.length) : NaN };
 }
 
 /** Values of runs with their seeds. */
@@ -51,11 +61,11 @@ export function difference(one: Sample, other: Sample): Estimate {
   if (a.length === 0 || b.length === 0) return { mean: NaN, half: NaN };
   const [p, q] = [moments(a), moments(b)];
   const mean = p.mean - q.mean;
-  if (a.length < 2 || b.length < 2) return { mean, half: NaN };
+  if (a.length < 2 || b.length < 2 || allEqual(a) || allEqual(b)) return { mean, half: NaN };
   const [u, v] = [p.variance / a.length, q.variance / b.length];
   // Welch and Satterthwaite's degrees of freedom (B. L. Welch, Biometrika 34, 1947).
   const freedom = (u + v) ** 2 / (u ** 2 / (a.length - 1) + v ** 2 / (b.length - 1));
-  return { mean, half: u + v > 0 ? student(freedom) * Math.sqrt(u + v) : 0 };
+  return { mean, half: student(freedom) * Math.sqrt(u + v) };
 }
 
 /** The value that a series has at a time: that of the step which holds it; NaN outside of the series and in gaps. */

@@ -57,6 +57,8 @@ export interface CellValue {
   high: number | null;
   runs: number | null;
   failed: number;
+  /** How many seeds gave the one value that all of them gave, though their runs differ; else 0. */
+  equal: number;
 }
 
 export interface GridCell {

@@ -1,6 +1,6 @@
 import { lastAtOrBefore } from "../data/columns";
 import { decimate } from "../data/decimate";
-import { earlierLegs } from "../data/legs";
+import { earlierLegs, splitLegs } from "../data/legs";
 import type { FlowMeasure, Run } from "../data/run";
 import { difference, distribution, estimate, meanCurve, type Estimate, type Sample } from "../data/samples";
 import type { Bars, Curve, Curves } from "./figure";
@@ -126,6 +126,27 @@ const lessOf = (base: Group | null): string => (base ? `, less that of ${base.na
 const legsOf = (groups: Group[]): Set<string> =>
   new Set(groups.flatMap(({ runs }) => runs.flatMap((one) => [...earlierLegs(one.flows)])));
 
+/** Whether a leg of a split connection has this column of its own part of the path alone. */
+const isOfPart = (column: string): boolean => /^(delay|rtt|jitter)_|^delivery_fraction$/.test(column);
+
+/** All legs in any of the runs, where the column is of their own part of the path. */
+const partsOf = (groups: Group[], column: string): Set<string> =>
+  new Set(isOfPart(column) ? groups.flatMap(({ runs }) => runs.flatMap((one) => [...splitLegs(one.flows)])) : []);
+
+/** Which legs are among the flows, where the column is of their own part of the path; empty where none is. */
+function partNote(groups: Group[], column: string, flows: readonly string[], then: string): string {
+  const told = groups.flatMap(({ name, runs }) => {
+    const legs = partsOf([{ name, runs }], column);
+    const shown = flows.filter((flow) => legs.has(flow));
+    return shown.length > 0 ? [{ name, shown }] : [];
+  });
+  if (told.length === 0) return "";
+  const legs = [...new Set(told.flatMap(({ shown }) => shown))].join(", ");
+  const where = told.length < groups.length ? ` in ${told.map(({ name }) => name).join(", ")}` : "";
+  const what = `What they have is of their part of the path, not from end to end${then}.`;
+  return `Legs of split connections${where}: ${legs}. ${what}`;
+}
+
 /** From the first flow's start to the last flow's stop, s. */
 function length(one: Run): number {
   const [from, to] = one.activeTime();
@@ -148,8 +169,10 @@ function totals(groups: Group[], base: Group | null, { title, unit, column, scal
   // Each leg of a split connection delivers the same bytes; a packet is dropped or sent again on one leg.
   const isRate = column.endsWith("_bps");
   const legs = isRate ? legsOf(groups) : new Set<string>();
+  // A flow that is split in one of the runs is left out of all: else the means would be of other connections.
+  const parts = partsOf(groups, column);
   const all = (one: Run): number => {
-    const counted = one.flows.filter((flow) => !legs.has(flow));
+    const counted = one.flows.filter((flow) => !legs.has(flow) && !parts.has(flow));
     const values = counted.map((flow) => inAll(one, flow)).filter(Number.isFinite);
     const sum = values.reduce((a, b) => a + b, 0);
     return values.length === 0 ? NaN : how === "sum" ? sum : sum / values.length;
@@ -167,13 +190,9 @@ function totals(groups: Group[], base: Group | null, { title, unit, column, scal
   const lacking = groups
     .flatMap(({ runs }) => runs)
     .reduce((sum, one) => sum + one.flows.filter((flow) => !Number.isFinite(value(one, flow))).length, 0);
-  if (every.length > 1)
-    rows.push(
-      row(
-        how === "sum" ? (column.endsWith("_bps") ? "all, first start to last stop" : "all together") : "mean of all",
-        all,
-      ),
-    );
+  const mean = parts.size > 0 ? "mean of all but legs" : "mean of all";
+  if (every.length > 1 && every.some((flow) => !parts.has(flow)))
+    rows.push(row(how === "sum" ? (isRate ? "all, first start to last stop" : "all together") : mean, all));
   const bars: Bars = { title: title + lessOf(base), unit, groups: rows, runs: shown.map(({ name }) => name) };
   const intervals = rows.some(({ halves }) => halves.some((half) => half !== null));
   const csv = (): string => {
@@ -191,9 +210,38 @@ function totals(groups: Group[], base: Group | null, { title, unit, column, scal
       every.length > MOST_GROUPS ? `The first ${MOST_GROUPS} of ${every.length} flows.` : "",
       legs.size > 0 ? `All together counts the last leg of a split connection, not ${[...legs].join(", ")}.` : "",
       lacking > 0 ? `${lacking} values do not exist, of flows without a packet for example: means leave them out.` : "",
+      partNote(groups, column, every, ": no mean is taken over them"),
       intervalNote(groups, intervals),
+      equalNote(shown, base, rows),
     ],
   };
+}
+
+/** Why means over several seeds have no interval. */
+function equalNote(
+  shown: Group[],
+  base: Group | null,
+  rows: { values: (number | null)[]; halves: (number | null)[] }[],
+): string {
+  const several = shown.map(({ runs }) => runs.length > 1 && (!base || base.runs.length > 1));
+  const equal = rows.reduce(
+    (sum, { values, halves }) =>
+      sum + values.filter((value, i) => several[i] && value !== null && halves[i] === null).length,
+    0,
+  );
+  const alike = shown.filter(
+    ({ runs }) => runs.length > 1 && new Set(runs.map((one) => one.entry.records_hash)).size === 1,
+  );
+  return [
+    alike.length > 0
+      ? `No random element: every seed of ${alike.map(({ name }) => name).join(", ")} gave the same records.`
+      : "",
+    equal > 0
+      ? `${equal} of the means over seeds have no interval: all seeds gave the same value, or one alone has any.`
+      : "",
+  ]
+    .filter((one) => one !== "")
+    .join(" ");
 }
 
 function intervalNote(groups: Group[], intervals: boolean): string {
@@ -288,7 +336,17 @@ function curves(groups: Group[], base: Group | null, { title, unit, column, scal
     return `${rows.join("\n")}\n`;
   };
   const missing = base ? made.filter((_, i) => !bands[i]).map(({ name }) => name) : [];
+  const several = compared(groups, base).some(({ runs }) => runs.length > 1);
   const notes = [
+    partNote(
+      groups,
+      column,
+      all.map(({ flow: of }) => of),
+      "",
+    ),
+    several
+      ? "Each mean is of the seeds that have a value at that step; where all have the same, there is no band."
+      : "",
     all.length > MOST_CURVES ? `The first ${MOST_CURVES} of ${all.length} curves; the CSV file has all.` : "",
     left > 1 ? `The whole curves show every ${left}th step of the recording; a part of the time shows more.` : "",
     missing.length > 0 ? `${base!.name} has no such flow, so there is no difference of ${missing.join(", ")}.` : "",
@@ -314,6 +372,12 @@ function steps(groups: Group[], { title, unit, column, scale }: OverTime, flow: 
     values,
     "Each step of the recording in which the measure has a value counts once, those before a flow's start and after " +
       "its end, too: a throughput is 0 there.",
+    partNote(
+      groups,
+      column,
+      groups.flatMap(({ runs }) => runs.flatMap((one) => one.flows)).filter((of) => flow === EVERY || of === flow),
+      "",
+    ),
   );
 }
 
@@ -323,7 +387,8 @@ function flowsOf(
   { title, unit, column, scale }: Omit<Total, "how">,
   table: "flows" | "workload_transfers",
 ): Drawn {
-  const legs = table === "flows" ? legsOf(groups) : new Set<string>();
+  const isPart = isOfPart(column);
+  const legs = table !== "flows" ? new Set<string>() : isPart ? partsOf(groups, column) : legsOf(groups);
   const values = groups.map(({ name, runs }) => ({
     name,
     values: runs.map((one) => {
@@ -344,7 +409,11 @@ function flowsOf(
     values,
     [
       open > 0 ? `${open} ${what} have no value, because they did not finish for example, and are left out.` : "",
-      legs.size > 0 ? `Of a split connection the last leg counts, not ${[...legs].join(", ")}.` : "",
+      legs.size > 0 && isPart
+        ? `Left out are legs of split connections, whose delay is of a part of the path: ${[...legs].join(", ")}.`
+        : legs.size > 0
+          ? `Of a split connection the last leg counts, not ${[...legs].join(", ")}.`
+          : "",
     ]
       .filter((one) => one !== "")
       .join(" "),
@@ -357,7 +426,7 @@ function shares(
   unit: string,
   scale: number,
   all: { name: string; values: Float64Array[] }[],
-  note: string,
+  ...said: string[]
 ): Drawn {
   const made = all.map(({ name: own, values }) => ({ name: own, ...distribution(values) }));
   const drawn = (window: readonly [number, number] | null): Curves => ({
@@ -385,7 +454,7 @@ function shares(
     curves: drawn,
     csv,
     notes: [
-      note,
+      ...said,
       made.length > MOST_CURVES ? `The first ${MOST_CURVES} of ${made.length} curves; the CSV file has all.` : "",
     ],
   };

@@ -168,8 +168,9 @@ function tableOf(grid: Grid, rows: string, columns: string, measure: string, fix
   );
 }
 
-/** Intervals are symmetric (Student's t); a cell of one run, or of equal runs, has none. */
-function interval({ mean, low, high }: CellValue): string {
+/** Intervals are symmetric (Student's t); a cell of one run, of equal runs, or of equal values, has none. */
+function interval({ mean, low, high, equal }: CellValue): string {
+  if (equal > 0) return ` at all ${equal} seeds`;
   return mean === null || low === null || high === null ? "" : ` ± ${number((high - low) / 2, 2)}`;
 }
 
