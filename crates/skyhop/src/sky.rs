@@ -4,7 +4,7 @@ use crate::Error;
 use crate::paths::{advance, hops};
 use serde_json::{Value, json};
 use skyhop_base::{Duration, Index, Time};
-use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Walker, passes};
+use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Vec3, Walker, passes};
 use skyhop_scenario::Scenario;
 use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 
@@ -199,6 +199,7 @@ pub(crate) fn element_planes(scenario: &Scenario) -> Option<Value> {
 
 /// Earth-fixed positions in metres of all satellites and stations, every `step_s` seconds from the start to the end
 /// and once behind it, so that interpolation needs no end: `{"step_s", "epoch", "nodes": [{"name", "kind", "xyz_m"}]}`.
+/// A satellite that comes down after the end, but before the last position, stays where it is at the end.
 ///
 /// # Errors
 /// [`Error::Step`] for a step that is not a time or makes too many positions; [`Error::Simulation`].
@@ -216,15 +217,18 @@ pub fn ephemeris(scenario: &Scenario, step_s: f64) -> Result<Value, Error> {
     let nodes: Vec<Value> = (0..topology.nodes().len())
         .map(NodeId::from_usize)
         .filter(|&node| topology.position(node, Time::ZERO).is_some())
-        .map(|node| node_ephemeris(&topology, node, &moments))
+        .map(|node| node_ephemeris(&topology, node, &moments, Time::ZERO + scenario.duration))
         .collect();
     Ok(json!({ "step_s": step_s, "epoch": epoch(scenario).map(|start| start.to_string()), "nodes": nodes }))
 }
 
-fn node_ephemeris(topology: &Topology, node: NodeId, moments: &[Time]) -> Value {
+fn node_ephemeris(topology: &Topology, node: NodeId, moments: &[Time], end: Time) -> Value {
     // To the decimetre, which no globe shows.
     let metres = |km: f64| (km * 1e4).round() / 10.0;
-    let at = |&t: &Time| topology.position(node, t).map(|p| [metres(p.x), metres(p.y), metres(p.z)]);
+    // Whose orbit has ended is at the Earth's centre, through which nobody may be drawn.
+    let flies = |position: &Vec3| *position != Vec3::ZERO;
+    let position = |t: Time| topology.position(node, t).filter(flies).or_else(|| topology.position(node, t.min(end)));
+    let at = |&t: &Time| position(t).map(|p| [metres(p.x), metres(p.y), metres(p.z)]);
     let xyz_m: Vec<f64> = moments.iter().filter_map(at).flatten().collect();
     let kind = if topology.is_station(node) { "station" } else { "satellite" };
     json!({ "name": topology.nodes()[node].name, "kind": kind, "xyz_m": xyz_m })
@@ -265,4 +269,33 @@ pub fn presets() -> Value {
 
 fn epoch(scenario: &Scenario) -> Option<skyhop_orbit::Utc> {
     Some(scenario.constellation.as_ref()?.epoch?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(value: &Value) -> Scenario {
+        Scenario::from_json(value, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    #[test]
+    fn nobody_is_drawn_inside_the_earth_behind_the_end() {
+        // 26483 with a B* of 0.005 comes down 1.98 days after its epoch.
+        let low = "LOW\n\
+                   1 26483U 00049A   25279.50000000  .00900000  00000-0  50000-2 0  9992\n\
+                   2 26483  63.4000 120.0000 0010000 270.0000  20.0000 16.10000000 12341\n";
+        let scenario = scenario(&json!({
+            "duration": "46 h", "profile": "rfc",
+            "constellation": { "elements": { "text": low }, "gsl": { "rate": "1 Mbit/s" } },
+            "stations": { "palermo": { "city": "Palermo" } },
+        }));
+        // The last positions are of 60 h and of 80 h.
+        let found = ephemeris(&scenario, 20.0 * 3600.0).unwrap();
+        let low = found["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "low").unwrap();
+        let xyz: Vec<f64> = low["xyz_m"].as_array().unwrap().iter().map(|m| m.as_f64().unwrap()).collect();
+        let heights: Vec<f64> = xyz.chunks(3).map(|p| (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).sqrt()).collect();
+        assert_eq!(heights.len(), 5);
+        assert!(heights.iter().all(|&m| m > 6_478_137.0), "{heights:?}");
+    }
 }
