@@ -81,9 +81,12 @@ def sky(
     typer.echo(f"{moment:g} s{when}: {len(state['satellites'])} satellites, {len(state['isls'])} links between them")
     table = terminal.table("station", "satellite", "elevation (°)", "azimuth (°)", "range (km)")
     for station in state["stations"]:
-        numbers = (station[key] for key in ("elevation_deg", "azimuth_deg", "range_km"))
-        shown = ("–" if number is None else f"{number:.1f}" for number in numbers)
-        table.add_row(station["name"], station["satellite"] or "–", *shown)
+        for number, antenna in enumerate(station["antennas"]):
+            name = station["name"] if number == 0 else f"{station['name']}, antenna {number + 1}"
+            satellite = antenna["satellite"] or "–"
+            satellite += " (acquiring)" if antenna["satellite"] and not antenna["up"] else ""
+            angles = (antenna[key] for key in ("elevation_deg", "azimuth_deg", "range_km"))
+            table.add_row(name, satellite, *("–" if one is None else f"{one:.1f}" for one in angles))
     if state["stations"]:
         terminal.console().print(table)
 

@@ -87,6 +87,24 @@ def test_the_sky_at_a_moment_and_its_maps(tmp_path: Path, scenario: Path) -> Non
     assert call("sky", scenario, "--out", tmp_path / "map.gif").exit_code == 2
 
 
+def test_the_sky_has_every_antenna_of_a_station(tmp_path: Path, scenario: Path) -> None:
+    """One satellite stood for all antennas."""
+    two = tmp_path / "two.toml"
+    text = scenario.read_text(encoding="utf-8")
+    two.write_text(text.replace('palermo = { city = "Palermo" }', 'palermo = { city = "Palermo", antennas = 2 }'))
+    result = call("sky", two)
+    assert "palermo, antenna 2" in result.stdout, result.output
+    state = json.loads(call("sky", two, "--json").stdout)
+    palermo, other = state["stations"] if state["stations"][0]["name"] == "palermo" else state["stations"][::-1]
+    names = [antenna["satellite"] for antenna in palermo["antennas"]]
+    assert len(set(names)) == 2 and palermo["satellite"] == names[0] and len(other["antennas"]) == 1
+    assert all(name in result.stdout for name in names if name is not None)
+    (drawn,) = [
+        one["properties"] for one in czml.geojson(state)["features"] if one["properties"].get("name") == "palermo"
+    ]
+    assert drawn["antennas"] == palermo["antennas"]
+
+
 def test_passes_over_a_city_or_a_point(tmp_path: Path) -> None:
     elements = tmp_path / "iss.tle"
     elements.write_text(LINES, encoding="utf-8")

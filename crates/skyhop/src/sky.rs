@@ -11,8 +11,10 @@ use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 /// Largest number of positions of an ephemeris: a gigabyte of text.
 const MOST_POSITIONS: f64 = 2e7;
 
-/// Everything at `at_s` seconds: satellites with their place on the globe, stations with the satellite that serves
-/// them, links between satellites that are up, ways of the flows.
+/// Everything at `at_s` seconds: satellites with their place on the globe, stations with the satellites that serve
+/// them, links between satellites that are up, ways of the flows. `antennas` of a station has for each antenna the
+/// satellite at which it points (null without one), where that stands, and whether the link is up, which it is not
+/// while the satellite is acquired. `satellite` and its angles are those of the first antenna that has one.
 ///
 /// # Errors
 /// [`Error::OutsideRun`] for a moment before the start or after the end; [`Error::Simulation`].
@@ -35,13 +37,25 @@ pub fn sky_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
             satellites.push(place);
             continue;
         }
-        let serving = topology.serving(node);
-        let look = serving.and_then(|satellite| topology.look(node, satellite, at));
+        let antennas: Vec<Value> = topology
+            .antennas(node)
+            .map(|(uplink, satellite)| {
+                let look = satellite.and_then(|satellite| topology.look(node, satellite, at));
+                json!({
+                    "satellite": satellite.map(|satellite| topology.nodes()[satellite].name.as_str()),
+                    "elevation_deg": look.map(|look| look.elevation.degrees()),
+                    "azimuth_deg": look.map(|look| look.azimuth.degrees()),
+                    "range_km": look.map(|look| look.slant_range.km()),
+                    "up": topology.is_up(uplink),
+                })
+            })
+            .collect();
+        let first = antennas.iter().find(|antenna| !antenna["satellite"].is_null());
         let mut place = place;
-        place["satellite"] = serving.map(|satellite| topology.nodes()[satellite].name.clone()).into();
-        place["elevation_deg"] = look.map(|look| look.elevation.degrees()).into();
-        place["azimuth_deg"] = look.map(|look| look.azimuth.degrees()).into();
-        place["range_km"] = look.map(|look| look.slant_range.km()).into();
+        for key in ["satellite", "elevation_deg", "azimuth_deg", "range_km"] {
+            place[key] = first.map_or(Value::Null, |antenna| antenna[key].clone());
+        }
+        place["antennas"] = antennas.into();
         stations.push(place);
     }
     let up = topology.links().enumerated().filter(|(id, link)| link.kind == LinkKind::Isl && topology.is_up(*id));
@@ -277,6 +291,46 @@ mod tests {
 
     fn scenario(value: &Value) -> Scenario {
         Scenario::from_json(value, "test", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    #[test]
+    fn every_antenna_of_a_station_has_its_satellite() {
+        let scenario = scenario(&json!({
+            "duration": "60 s", "profile": "rfc",
+            "constellation": {
+                "preset": "starlink-1",
+                "gsl": {
+                    "rate": "1 Mbit/s",
+                    "handover": { "policy": "random", "every": "15 s" },
+                    "switching": { "break_before_make": { "outage": "1 s" } },
+                },
+            },
+            "stations": { "hub": { "city": "Palermo", "antennas": 3 }, "user": { "city": "Rome" } },
+        }));
+        let at = |at_s: f64| {
+            let sky = sky_at(&scenario, at_s).unwrap();
+            let [hub, user] = &sky["stations"].as_array().unwrap()[..] else { panic!("{sky}") };
+            (hub.clone(), user.clone())
+        };
+        let satellites = |station: &Value| -> Vec<String> {
+            let antennas = station["antennas"].as_array().unwrap();
+            antennas.iter().map(|antenna| antenna["satellite"].as_str().unwrap().to_owned()).collect()
+        };
+        let all = |station: &Value, is_up: bool| {
+            let antennas = station["antennas"].as_array().unwrap();
+            antennas.iter().all(|antenna| antenna["up"] == is_up && antenna["elevation_deg"].as_f64().unwrap() > 25.0)
+        };
+        let (hub, user) = at(10.0);
+        let mut three = satellites(&hub);
+        assert_eq!((three.len(), three[0].as_str()), (3, hub["satellite"].as_str().unwrap()));
+        three.sort();
+        three.dedup();
+        assert_eq!(three.len(), 3, "no two antennas point at one satellite");
+        assert_eq!(satellites(&user), [user["satellite"].as_str().unwrap()]);
+        assert!(all(&hub, true) && all(&user, true), "{hub} {user}");
+        // The outage after a handover.
+        let (hub, _) = at(45.5);
+        assert!(all(&hub, false), "{hub}");
     }
 
     #[test]

@@ -164,6 +164,13 @@ impl Topology {
         self.terminal(station)?.serving
     }
 
+    /// For each antenna of a station its transmitter, and the satellite that serves it or that it is acquiring.
+    pub fn antennas(&self, station: NodeId) -> impl Iterator<Item = (LinkId, Option<NodeId>)> {
+        let terminals = self.gsls.as_ref().map_or(&[][..], |gsls| &gsls.terminals);
+        let own = self.terminal(station).map_or(0..0, |first| first.siblings.clone());
+        terminals[own].iter().map(|terminal| (terminal.uplink, terminal.serving))
+    }
+
     /// A station's (first) transmitter.
     pub fn uplink(&self, station: NodeId) -> Option<LinkId> {
         Some(self.terminal(station)?.uplink)
