@@ -193,6 +193,43 @@ fn a_loaded_link_has_rates_ripple_grants_and_losses_at_edges() {
         let said = "0.3 of the packets of a second do not pass in the 215 ms";
         assert_eq!(warnings.iter().filter(|warning| warning.contains(said)).count(), count, "{warnings:?}");
     }
+    for (keys, said) in [
+        (json!({}), None),
+        (json!({ "loss": 0 }), Some("loss: edge_loss stays that of the set of values: 2.326 to 27.907 % of the")),
+        (json!({ "loss": 0, "edge_loss": [0, 0] }), None),
+        (json!({ "loss": 0, "before": "0 s", "after": "0 s" }), None),
+        (json!({ "loss": 0.1 }), None),
+        (json!({ "loss": 0.3 }), Some("near an edge are lost, and 30 % of the others")),
+        (json!({ "after": "20 ms" }), None),
+        (json!({ "values": "fitted" }), None),
+        (
+            json!({ "values": "fitted", "loss": 0 }),
+            Some("loss: edge_loss stays that of the set of values: 0.2 % of the"),
+        ),
+        (json!({ "values": "fitted", "loss": 0.001 }), None),
+        (json!({ "values": "fitted", "loss": 0.01 }), Some("0.2 % of the packets near an edge are lost, and 1 %")),
+        // As many in a shorter time; all of them belong to the edge.
+        (
+            json!({ "values": "fitted", "after": "14 ms" }),
+            Some("after: edge_loss stays that of the set of values: 2 %"),
+        ),
+        (
+            json!({ "values": "fitted", "before": "140 ms" }),
+            Some("before: edge_loss stays that of the set of values: 0.1"),
+        ),
+        (json!({ "values": "fitted", "after": "140 ms" }), None),
+        (json!({ "values": "fitted", "after": "0 ms" }), None),
+        (json!({ "values": "loaded", "loss": 0 }), Some("loss: edge_loss stays that of the set of values: 1.721 %")),
+    ] {
+        let profile = json!({ "forward": { "profile": { "starlink": keys } }, "backward": { "rate": "1 Gbit/s" } });
+        let warnings = wire(&profile, &probes(), &json!({})).warnings;
+        let found: Vec<&String> = warnings.iter().filter(|warning| warning.contains("edge_loss")).collect();
+        match (said, &found[..]) {
+            (None, []) => {}
+            (Some(said), [one]) if one.contains(said) => {}
+            _ => panic!("{profile}: {found:?}"),
+        }
+    }
     let mut value = sky();
     value["constellation"]["gsl"]["uplink"] = json!({ "profile": { "starlink": { "obstructed": ["0 s", "1 s"] } } });
     let problems = Scenario::from_json(&value, "test", &[]).unwrap_err().to_string();
