@@ -445,6 +445,15 @@ def _of_run(folder: Path, *names: str) -> tuple[str, list[pl.DataFrame | None]]:
         return text, [_table(folder / f"{name}.parquet") for name in names]
 
 
+def _seed_of(folder: Path) -> int:
+    """The seed of a run, by which stations may have chosen their satellites."""
+    file = folder / "manifest.json"
+    try:
+        return int(json.loads(file.read_text(encoding="utf-8"))["seed"])
+    except (ValueError, KeyError, TypeError):
+        terminal.fail(f"{file} is not the manifest of a run: it has no seed")
+
+
 def _table(file: Path) -> pl.DataFrame | None:
     import polars as pl
 
@@ -489,6 +498,6 @@ def export_sky(
         moment = terminal.seconds(at)
         if moment > scenario.duration_s:
             terminal.fail(f"--at {at}: the scenario ends at {scenario.duration_s:g} s")
-        collection = globe.geojson(json.loads(scenario.sky_json(moment)))
+        collection = globe.geojson(json.loads(scenario.sky_json(moment, _seed_of(run_folder))))
         folders.write(geojson, json.dumps(collection, indent=1) + "\n")
         typer.echo(str(geojson))

@@ -335,6 +335,26 @@ def test_positions_are_neither_too_many_nor_none(tmp_path: Path, run_folder: Pat
     assert "--step 1x:" in call("export-sky", run_folder, "--czml", tmp_path / "x", "--step", "1x").stderr
 
 
+def test_geojson_of_a_run_has_the_satellites_of_its_seed(tmp_path: Path, scenario: Path) -> None:
+    """Stations that choose by chance had the satellites of seed 1, whatever the seed of the run."""
+    file, folder, out = tmp_path / "random.toml", tmp_path / "random", tmp_path / "random.geojson"
+    handover = 'preset = "iridium"\ngsl = { handover = { policy = "random", every = "60 s" } }'
+    file.write_text(scenario.read_text(encoding="utf-8").replace('preset = "iridium"', handover), encoding="utf-8")
+    assert call("run", file, "--out", folder, "--seed", "7").exit_code == 0
+    rows = pl.read_parquet(folder / "handovers.parquet").filter(pl.col("kind") == "satellite").sort("time_s")
+    for at_s in (30, 250, 450, 590):
+        assert call("export-sky", folder, "--geojson", out, "--at", f"{at_s} s").exit_code == 0
+        features = json.loads(out.read_text(encoding="utf-8"))["features"]
+        drawn = {one["properties"]["name"]: one["properties"] for one in features if "antennas" in one["properties"]}
+        assert set(drawn) == {"palermo", "houston"}
+        for name, station in drawn.items():
+            before = rows.filter((pl.col("terminal") == name) & (pl.col("time_s") <= at_s))
+            assert station["satellite"] == before["to"][-1], (at_s, name)
+    (folder / "manifest.json").write_text("{}", encoding="utf-8")
+    wrong = call("export-sky", folder, "--geojson", out)
+    assert wrong.exit_code == 2 and "it has no seed" in wrong.stderr
+
+
 def test_geojson_lies_on_the_globe(tmp_path: Path, run_folder: Path) -> None:
     file = tmp_path / "sky.geojson"
     assert call("export-sky", run_folder, "--geojson", file, "--at", "60 s").exit_code == 0

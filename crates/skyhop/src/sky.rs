@@ -1,7 +1,7 @@
 //! The sky of a scenario without running it: who is where, who sees whom, and when.
 
 use crate::Error;
-use crate::paths::{advance, hops};
+use crate::paths::{Network, hops};
 use serde_json::{Value, json};
 use skyhop_base::{Duration, Index, Time};
 use skyhop_orbit::{Earth, GroundPoint, Motion, Phasing, Preset, Vec3, Walker, passes};
@@ -11,16 +11,18 @@ use skyhop_topology::{LinkKind, NodeId, NodeKind, Topology, TopologySpec};
 /// Largest number of positions of an ephemeris: a gigabyte of text.
 const MOST_POSITIONS: f64 = 2e7;
 
-/// Everything at `at_s` seconds: satellites with their place on the globe, stations with the satellites that serve
-/// them, links between satellites that are up, ways of the flows. `antennas` of a station has for each antenna the
-/// satellite at which it points (null without one), where that stands, and whether the link is up, which it is not
-/// while the satellite is acquired. `satellite` and its angles are those of the first antenna that has one.
+/// Everything at `at_s` seconds of a run with this seed: satellites with their place on the globe, stations with the
+/// satellites that serve them, links between satellites that are up, ways of the flows. `antennas` of a station has for
+/// each antenna the satellite at which it points (null without one), where that stands, and whether the link is up,
+/// which it is not while the satellite is acquired. `satellite` and its angles are those of the first antenna that has
+/// one.
 ///
 /// # Errors
 /// [`Error::OutsideRun`] for a moment before the start or after the end; [`Error::Simulation`].
-pub fn sky_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
+pub fn sky_at(scenario: &Scenario, at_s: f64, seed: u64) -> Result<Value, Error> {
     let spec = scenario.simulation_spec();
-    let (mut topology, at) = advance(scenario, at_s)?;
+    let mut network = Network::at(scenario, at_s, seed)?;
+    let (topology, at) = (&network.topology, network.at);
     let (mut satellites, mut stations) = (Vec::new(), Vec::new());
     for index in 0..topology.nodes().len() {
         let node = NodeId::from_usize(index);
@@ -68,8 +70,8 @@ pub fn sky_at(scenario: &Scenario, at_s: f64) -> Result<Value, Error> {
     let isls = json!(isls);
     let mut flows = Vec::new();
     for flow in &spec.flows {
-        let path = topology.path(flow.from, flow.to, at);
-        let hops = path.map_or_else(Vec::new, |path| hops(&topology, &path));
+        let path = network.path(flow.from, flow.to);
+        let hops = path.map_or_else(Vec::new, |path| hops(&network.topology, &path));
         flows.push(json!({ "flow": flow.name, "hops": hops }));
     }
     let mask_deg = spec.topology.gsl.map(|gsl| gsl.elevation_mask.degrees());
@@ -308,7 +310,7 @@ mod tests {
             "stations": { "hub": { "city": "Palermo", "antennas": 3 }, "user": { "city": "Rome" } },
         }));
         let at = |at_s: f64| {
-            let sky = sky_at(&scenario, at_s).unwrap();
+            let sky = sky_at(&scenario, at_s, 1).unwrap();
             let [hub, user] = &sky["stations"].as_array().unwrap()[..] else { panic!("{sky}") };
             (hub.clone(), user.clone())
         };

@@ -293,9 +293,16 @@ impl Topology {
 
     /// The way from one node to another over the links that are up, with the delays of `at`.
     pub fn path(&mut self, from: NodeId, to: NodeId, at: Time) -> Option<Path> {
+        self.path_by_routes_of(at, from, to, at)
+    }
+
+    /// The same over the routes that were renewed at `renewed`, since when no link has changed. Delays are those of
+    /// `at`.
+    pub fn path_by_routes_of(&mut self, renewed: Time, from: NodeId, to: NodeId, at: Time) -> Option<Path> {
         let mut forwarding = Forwarding::default();
-        self.draw_graph(at);
+        self.draw_graph(renewed);
         self.router.fill(&[to], false, &mut forwarding);
+        self.sky.refresh(at);
         let mut path = Path { hops: Vec::new(), delay: Duration::ZERO };
         let mut node = from;
         while node != to {
@@ -307,7 +314,7 @@ impl Topology {
         Some(path)
     }
 
-    /// A hop with its geometry at the instant of the last routes.
+    /// A hop with its geometry at the instant of the last positions.
     fn describe(&self, from: NodeId, Hop { link, to }: Hop, at: Time) -> PathHop {
         let (delay, range) = match self.links[link].kind {
             LinkKind::Wired => (self.wired_delay(link), None),
