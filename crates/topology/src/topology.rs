@@ -80,7 +80,7 @@ impl Topology {
                 satellite.then(|| links.roaming(LinkKind::Downlink, NodeId::from_usize(index), "ground"))
             };
             let downlinks = nodes.iter().enumerate().map(downlink).collect();
-            Gsls::new(rules, options.gsl, terminals, downlinks, &planes, beams)
+            Gsls::new(earth, rules, options.gsl, terminals, downlinks, &planes, beams)
         });
         let links = links.list;
         if let Some(name) = build::duplicate(links.iter().map(|link| link.name.as_str())) {

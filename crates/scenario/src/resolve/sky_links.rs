@@ -199,7 +199,7 @@ impl Resolver<'_, '_, '_> {
             .or(preset.and_then(|p| p.elevation_mask))
             .unwrap_or(self.by_profile(ELEVATION_MASK.0, ELEVATION_MASK.1));
         if !(-90.0..90.0).contains(&elevation_mask.degrees()) {
-            let message = format!("{elevation_mask} is not an elevation mask: use 0 deg to less than 90 deg");
+            let message = format!("{elevation_mask} is not an elevation mask: use -90 deg to less than 90 deg");
             self.add(&path.key("elevation_mask"), message, None);
         }
         if let Some(longest) = given.longest {

@@ -84,6 +84,29 @@ fn elements_come_from_a_file_beside_the_scenario() {
     assert!(later.warnings.iter().any(|warning| warning.contains("10.0 days old")), "{:?}", later.warnings);
 }
 
+/// A geostationary satellite behind the Earth is refused, whatever the mask.
+#[test]
+fn a_negative_mask_does_not_join_the_antipodes() {
+    let value = |mask: &str| {
+        json!({
+            "duration": "10 s",
+            "constellation": {
+                "satellites": [{ "name": "geo", "geostationary": "-34.5 deg" }],
+                "gsl": { "rate": "2 Mbit/s", "elevation_mask": mask },
+            },
+            "stations": {
+                "palermo": { "city": "Palermo" },
+                "sydney": { "latitude": "-33.87 deg", "longitude": "151.21 deg" },
+            },
+            "flows": [{ "name": "a", "from": "palermo", "to": "sydney", "tcp": "reno" }],
+        })
+    };
+    for mask in ["0 deg", "-89 deg"] {
+        let problems = Scenario::from_json(&value(mask), "test", &[]).unwrap_err().to_string();
+        assert!(problems.contains("no satellite ever rises"), "{mask}: {problems}");
+    }
+}
+
 #[test]
 fn satellites_that_come_down_during_the_run_are_left_out() {
     // On the second day of this orbit SGP4 brings it down; from the eleventh day on it has it thousands of km high.
