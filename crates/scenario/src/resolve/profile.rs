@@ -344,6 +344,17 @@ impl Resolver<'_, '_, '_> {
         Some(LinkProfile::Starlink(starlink))
     }
 
+    /// Slots that do not fill a minute begin at other seconds in each.
+    pub(super) fn warn_of_minutes(&mut self, every: Duration, at: Duration, path: &Path) {
+        if !every.is_zero() && !Duration::from_secs(60).as_nanos().is_multiple_of(every.as_nanos()) {
+            let message = format!(
+                "slots of {every} do not fill a minute: one begins {at} after the full minute at or before the start, \
+                 and those of later minutes at other seconds"
+            );
+            self.warn(path, message);
+        }
+    }
+
     /// Losses at edges are a value of the set and replace `loss` there: who writes `loss` alone gets both.
     fn warn_of_edge_loss(&mut self, given: &StarlinkFile, starlink: &Starlink, path: &Path) {
         let edge_s = (starlink.before + starlink.after).as_secs_f64();
@@ -380,6 +391,7 @@ impl Resolver<'_, '_, '_> {
         if starlink.at >= Duration::from_secs(60) {
             self.add(&path.key("at"), format!("{} is not within a minute", starlink.at), None);
         }
+        self.warn_of_minutes(starlink.every, starlink.at, &path.key("every"));
         let limit = Duration::from_secs(1);
         let (step, jitter, pause) =
             (starlink.step.quantiles(), starlink.jitter.quantiles(), starlink.pause.quantiles());

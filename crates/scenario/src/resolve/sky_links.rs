@@ -234,11 +234,12 @@ impl Resolver<'_, '_, '_> {
         };
         let every = handover.every.unwrap_or(usual_every);
         self.check_interval(every, &path.key("handover").key("every"));
-        if let Some(HandoverChecksFile::Options(HandoverChecksOptions::Slots(slots))) = &handover.checks
-            && slots.at >= Duration::from_secs(60)
-        {
-            let message = format!("{} is not within a minute", slots.at);
-            self.add(&path.key("handover").key("checks").key("slots").key("at"), message, None);
+        if let Some(HandoverChecksFile::Options(HandoverChecksOptions::Slots(slots))) = &handover.checks {
+            if slots.at >= Duration::from_secs(60) {
+                let message = format!("{} is not within a minute", slots.at);
+                self.add(&path.key("handover").key("checks").key("slots").key("at"), message, None);
+            }
+            self.warn_of_minutes(every, slots.at, &path.key("handover").key("every"));
         }
         if let Some(SwitchingFile::Options(SwitchingOptions::BreakBeforeMake(switching))) = &given.switching
             && switching.outage >= every

@@ -296,6 +296,27 @@ fn terminals_follow_the_slots_and_gateways_do_not() {
     }
 }
 
+/// 60 s are four slots of 15 s, and two and a half of 24 s.
+#[test]
+fn slots_that_do_not_fill_a_minute_are_named() {
+    let warned = |value: &serde_json::Value| {
+        let warnings = scenario(value).warnings;
+        warnings.iter().filter(|warning| warning.contains("do not fill a minute")).cloned().collect::<Vec<_>>()
+    };
+    for (every, count) in [("15 s", 0), ("7.5 s", 0), ("60 s", 0), ("24 s", 1), ("90 s", 1)] {
+        let mut value = sky();
+        value["constellation"]["gsl"]["handover"] =
+            json!({ "policy": "random", "every": every, "checks": { "slots": { "at": "12 s" } } });
+        let found = warned(&value);
+        assert_eq!(found.len(), count, "{every}: {found:?}");
+        assert!(found.iter().all(|one| one.starts_with("constellation.gsl.handover.every: slots of ")), "{found:?}");
+        let profile = json!({ "profile": { "starlink": { "every": every } } });
+        let found = wire(&profile, &probes(), &json!({})).warnings;
+        let found: Vec<&String> = found.iter().filter(|one| one.contains("do not fill a minute")).collect();
+        assert_eq!(found.len(), count, "{every}: {found:?}");
+    }
+}
+
 /// A terminal changes its satellite at the edges of the slots that its link has, however long these are.
 #[test]
 fn terminals_follow_slots_of_another_length() {
