@@ -34,6 +34,9 @@ pub struct CatalogueNote {
 pub enum NoteKind {
     /// The elements are used, but their epoch is further from the start than the limit; negative: it lies after it.
     Old { days: f64 },
+    /// The elements are used, and their epoch is further from the end of the run than the limit, but not from its
+    /// start.
+    GrowsOld { days: f64 },
     /// Left out: the orbit has ended by the start.
     Decayed { days: f64 },
     /// Left out: at the start it is lower than 100 km.
@@ -55,6 +58,9 @@ impl fmt::Display for CatalogueNote {
         match &self.kind {
             NoteKind::Old { days } if *days >= 0.0 => write!(f, "its elements are {days:.1} days old"),
             NoteKind::Old { days } => write!(f, "its elements are {:.1} days younger than the start", -days),
+            NoteKind::GrowsOld { days } => {
+                write!(f, "its elements will be {days:.1} days old at the end of the run")
+            }
             NoteKind::Decayed { days } => {
                 write!(f, "left out, its orbit has ended ({days:.1} days after its elements)")
             }
@@ -140,6 +146,20 @@ impl Catalogue {
             }
         }
         catalogue
+    }
+
+    /// Notes elements whose epoch is within `oldest` of the start of a run of this duration, but not of its end.
+    pub fn note_old_at_end(&mut self, duration: Duration, oldest: Duration) {
+        for Satellite { name, orbit, .. } in &self.satellites {
+            let Orbit::Elements { elements, start } = orbit else { continue };
+            let at_start_s = start.seconds_since(elements.epoch);
+            let at_end_s = at_start_s + duration.as_secs_f64();
+            if at_start_s.abs() <= oldest.as_secs_f64() && at_end_s > oldest.as_secs_f64() {
+                let kind = NoteKind::GrowsOld { days: at_end_s / 86_400.0 };
+                let catalogue_number = elements.catalogue_number;
+                self.notes.push(CatalogueNote { name: name.clone(), catalogue_number, kind });
+            }
+        }
     }
 
     /// Leaves out whose orbit ends in a run of this duration, wherever in the run that is: SGP4 does not stop there,

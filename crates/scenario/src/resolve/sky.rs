@@ -156,6 +156,7 @@ impl Resolver<'_, '_, '_> {
         let mut catalogue = Catalogue::new(&read.sets, epoch.0, oldest);
         if let Some(duration) = self.duration {
             catalogue.leave_out_ends(duration);
+            catalogue.note_old_at_end(duration, oldest);
         }
         self.warn_of_notes(&content.place, &catalogue.notes);
         if catalogue.satellites.is_empty() {
@@ -194,7 +195,8 @@ impl Resolver<'_, '_, '_> {
                 NoteKind::Decayed { .. } => 1,
                 NoteKind::Falling { .. } => 2,
                 NoteKind::ComesDown { .. } | NoteKind::Fails { .. } => 3,
-                _ => 4,
+                NoteKind::GrowsOld { .. } => 4,
+                _ => 5,
             };
             kinds.entry(kind).or_default().push(note);
         }
